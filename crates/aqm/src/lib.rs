@@ -1,0 +1,31 @@
+//! Queue disciplines as values: `enqueue(now, packet)`, `dequeue(now)`, and every drop returned with its reason.
+//!
+//! This crate stands on the ground: no I/O, no clock, no global random generator, no allocation per packet once the
+//! queues have grown. Time comes in as an argument, randomness as a seed. Where Linux has a scheme, Linux is the
+//! reference: the same fixed-point arithmetic, the same defaults, the option names of `tc`. Each scheme is one file,
+//! named as `tc` names it; [`registry`] lists them all.
+//!
+//! ```
+//! use gentle_aqm::{Spec, registry};
+//!
+//! let spec: Spec = "pfifo limit=50".parse()?;
+//! assert_eq!(spec.scheme().name, "pfifo");
+//! let error = "pfifo limit=0".parse::<Spec>().unwrap_err();
+//! assert!(error.to_string().contains("expected 1 to 1000000"));
+//! # Ok::<(), gentle_aqm::SpecError>(())
+//! ```
+
+mod options;
+mod packet;
+mod qdisc;
+pub mod registry;
+mod spec;
+mod store;
+
+pub mod pfifo;
+
+pub use options::{Kind, OptionSpec, Options, Value};
+pub use packet::{Ecn, Handshake, Packet};
+pub use qdisc::{DropReason, Drops, Qdisc};
+pub use registry::Scheme;
+pub use spec::{Spec, SpecError};

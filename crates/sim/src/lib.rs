@@ -1,0 +1,3 @@
+//! Discrete-event simulator of a congested link.
+
+pub mod results;

@@ -1,0 +1,123 @@
+//! The rate of a link.
+
+use crate::Nanos;
+use crate::parse::{self, QuantityError};
+use std::fmt;
+use std::str::FromStr;
+
+/// A rate in bits per second, never zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// `n` bits per second; `None` for zero, which no link has.
+    pub const fn from_bits_per_second(n: u64) -> Option<Rate> {
+        if n == 0 { None } else { Some(Rate(n)) }
+    }
+
+    /// In bits per second.
+    pub const fn bits_per_second(self) -> u64 {
+        self.0
+    }
+
+    /// How long the link is busy with `bytes`, rounded up to the nanosecond so that it never exceeds its rate.
+    pub const fn time_to_send(self, bytes: u64) -> Nanos {
+        const BITS_NANOS: u64 = 8 * 1_000_000_000;
+        // Below 2.3 GB the product fits in 64 bits, and this is the path of every packet.
+        match bytes.checked_mul(BITS_NANOS) {
+            Some(product) => Nanos(product.div_ceil(self.0)),
+            None => Nanos((bytes as u128 * BITS_NANOS as u128).div_ceil(self.0 as u128) as u64),
+        }
+    }
+
+    /// How many bytes pass in `span`, rounded down.
+    pub const fn bytes_in(self, span: Nanos) -> u64 {
+        (span.0 as u128 * self.0 as u128 / (8 * 1_000_000_000)) as u64
+    }
+}
+
+const EXPECTED: &str = "a rate such as 2.4mbit, 400kbit or 1gbit";
+
+/// As `tc` has them: decimal prefixes; `bit` is bits per second, `bps` is bytes per second.
+const UNITS: &[(&str, f64)] = &[
+    ("bit", 1.0),
+    ("kbit", 1e3),
+    ("mbit", 1e6),
+    ("gbit", 1e9),
+    ("tbit", 1e12),
+    ("bps", 8.0),
+    ("kbps", 8e3),
+    ("mbps", 8e6),
+    ("gbps", 8e9),
+    ("tbps", 8e12),
+];
+
+impl FromStr for Rate {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Rate, QuantityError> {
+        let bits = parse::quantity(text, UNITS, None, EXPECTED)?;
+        Rate::from_bits_per_second(bits).ok_or_else(|| QuantityError::Unit {
+            text: text.to_owned(),
+            problem: "no value above zero".to_owned(),
+            expected: EXPECTED,
+        })
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&parse::format(
+            self.0,
+            &[
+                ("gbit", 1_000_000_000),
+                ("mbit", 1_000_000),
+                ("kbit", 1_000),
+                ("bit", 1),
+            ],
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_what_tc_reads() {
+        for (text, bits) in [
+            ("2.4mbit", 2_400_000),
+            ("400kbit", 400_000),
+            ("1gbit", 1_000_000_000),
+            ("10 Mbit", 10_000_000),
+            ("1mbps", 8_000_000),
+        ] {
+            assert_eq!(text.parse(), Ok(Rate(bits)), "{text}");
+        }
+        assert!("0mbit".parse::<Rate>().is_err());
+        assert!("100".parse::<Rate>().is_err());
+    }
+
+    #[test]
+    fn a_full_packet_takes_as_long_as_arithmetic_says() {
+        let rate: Rate = "2.4mbit".parse().unwrap();
+        assert_eq!(rate.time_to_send(1500), Nanos::from_millis(5));
+        assert_eq!(rate.bytes_in(Nanos::from_millis(5)), 1500);
+        // Beyond 64 bits of product: ten gigabytes.
+        assert_eq!(Rate(8).time_to_send(10_000_000_000), Nanos::from_secs(10_000_000_000));
+    }
+
+    proptest! {
+        #[test]
+        fn written_and_read_again_is_the_same(bits in 1u64..9_007_199_254_740_992) {
+            prop_assert_eq!(Rate(bits).to_string().parse(), Ok(Rate(bits)));
+        }
+
+        #[test]
+        fn sending_is_never_faster_than_the_rate(bits in 1u64..1_000_000_000_000, bytes in 1u64..100_000_000) {
+            let time = Rate(bits).time_to_send(bytes);
+            prop_assert!(Rate(bits).bytes_in(time) >= bytes);
+            prop_assert!(Rate(bits).bytes_in(Nanos(time.0 - 1)) <= bytes);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Sizes in bytes, as `tc` writes them: binary prefixes, `kbit` and its like in bits.
+
+use crate::parse::{self, QuantityError};
+
+const EXPECTED: &str = "a size such as 75000, 75kb or 1mb";
+
+const UNITS: &[(&str, f64)] = &[
+    ("b", 1.0),
+    ("k", 1024.0),
+    ("kb", 1024.0),
+    ("m", 1_048_576.0),
+    ("mb", 1_048_576.0),
+    ("g", 1_073_741_824.0),
+    ("gb", 1_073_741_824.0),
+    ("kbit", 128.0),
+    ("mbit", 131_072.0),
+    ("gbit", 134_217_728.0),
+];
+
+/// Reads a size in bytes; a bare number is bytes, `kb` is 1024 of them (iproute2, `get_size`).
+pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
+    parse::quantity(text, UNITS, Some(1.0), EXPECTED)
+}
+
+/// Writes a size so that [`parse_size`] reads it back: `75000b`, `64kb`.
+pub fn format_size(bytes: u64) -> String {
+    for (name, worth) in [("gb", 1 << 30), ("mb", 1 << 20), ("kb", 1 << 10)] {
+        if bytes >= worth && bytes.is_multiple_of(worth) {
+            return format!("{}{name}", bytes / worth);
+        }
+    }
+    format!("{bytes}b")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_what_tc_reads() {
+        for (text, bytes) in [
+            ("75000", 75_000),
+            ("64kb", 65_536),
+            ("1mb", 1_048_576),
+            ("8kbit", 1024),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        assert!(parse_size("12 bananas").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn written_and_read_again_is_the_same(bytes in 0u64..9_007_199_254_740_992) {
+            prop_assert_eq!(parse_size(&format_size(bytes)), Ok(bytes));
+        }
+    }
+}

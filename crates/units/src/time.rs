@@ -1,0 +1,189 @@
+//! Time in integer nanoseconds.
+
+use crate::parse::{self, QuantityError};
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
+use std::str::FromStr;
+
+/// A point in time, or a span of it, in nanoseconds since the start of the run.
+///
+/// One type serves for both, as in the kernel (`ktime_t`): the code that uses it is arithmetic on clocks. It reaches
+/// 584 years. Subtraction that would go below zero panics in debug builds; use [`Nanos::saturating_sub`] where "not
+/// yet" is a legitimate answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The start of time, and the span of no length.
+    pub const ZERO: Nanos = Nanos(0);
+    /// Later than anything that will happen.
+    pub const MAX: Nanos = Nanos(u64::MAX);
+
+    /// `n` microseconds.
+    pub const fn from_micros(n: u64) -> Nanos {
+        Nanos(n * 1_000)
+    }
+    /// `n` milliseconds.
+    pub const fn from_millis(n: u64) -> Nanos {
+        Nanos(n * 1_000_000)
+    }
+    /// `n` seconds.
+    pub const fn from_secs(n: u64) -> Nanos {
+        Nanos(n * 1_000_000_000)
+    }
+    /// `s` seconds, rounded to the nanosecond; negative and non-finite values give zero.
+    pub fn from_secs_f64(s: f64) -> Nanos {
+        // A float cast saturates, and maps NaN and negatives to 0.
+        Nanos((s * 1e9).round() as u64)
+    }
+    /// In seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+    /// In whole microseconds, rounded down.
+    pub const fn as_micros(self) -> u64 {
+        self.0 / 1_000
+    }
+    /// In whole milliseconds, rounded down.
+    pub const fn as_millis(self) -> u64 {
+        self.0 / 1_000_000
+    }
+    /// `self - other`, or zero if `other` is later.
+    pub const fn saturating_sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(other.0))
+    }
+    /// `self + other`, or [`Nanos::MAX`].
+    pub const fn saturating_add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Nanos) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0 - other.0)
+    }
+}
+
+impl SubAssign for Nanos {
+    fn sub_assign(&mut self, other: Nanos) {
+        self.0 -= other.0;
+    }
+}
+
+impl Mul<u64> for Nanos {
+    type Output = Nanos;
+    fn mul(self, factor: u64) -> Nanos {
+        Nanos(self.0 * factor)
+    }
+}
+
+impl Sum for Nanos {
+    fn sum<I: Iterator<Item = Nanos>>(values: I) -> Nanos {
+        values.fold(Nanos::ZERO, Add::add)
+    }
+}
+
+const EXPECTED: &str = "a time such as 5ms, 1.5s, 200us or 0";
+
+const UNITS: &[(&str, f64)] = &[
+    ("s", 1e9),
+    ("sec", 1e9),
+    ("secs", 1e9),
+    ("ms", 1e6),
+    ("msec", 1e6),
+    ("msecs", 1e6),
+    ("us", 1e3),
+    ("usec", 1e3),
+    ("usecs", 1e3),
+    ("ns", 1.0),
+    ("nsec", 1.0),
+    ("nsecs", 1.0),
+];
+
+impl FromStr for Nanos {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Nanos, QuantityError> {
+        parse::quantity(text, UNITS, None, EXPECTED).map(Nanos)
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 {
+            return f.pad("0s");
+        }
+        f.pad(&parse::format(
+            self.0,
+            &[
+                ("s", 1_000_000_000),
+                ("ms", 1_000_000),
+                ("us", 1_000),
+                ("ns", 1),
+            ],
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_what_tc_reads() {
+        for (text, ns) in [
+            ("5ms", 5_000_000),
+            ("1.5s", 1_500_000_000),
+            ("200us", 200_000),
+            ("100msec", 100_000_000),
+            ("2 secs", 2_000_000_000),
+            ("7ns", 7),
+            ("0", 0),
+        ] {
+            assert_eq!(text.parse(), Ok(Nanos(ns)), "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_and_says_what_was_expected() {
+        for (text, part) in [
+            ("5", "no unit"),
+            ("ms", "does not begin with a number"),
+            ("5 parsecs", "unknown unit 'parsecs'"),
+            ("1.2.3s", "does not begin with a number"),
+            ("-5ms", "does not begin with a number"),
+            ("99999999999s", "too large"),
+        ] {
+            let error = text.parse::<Nanos>().unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+            assert!(error.contains("5ms"), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn written_and_read_again_is_the_same(ns in 0u64..9_007_199_254_740_992) {
+            prop_assert_eq!(Nanos(ns).to_string().parse(), Ok(Nanos(ns)));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in ".*") {
+            let _ = text.parse::<Nanos>();
+        }
+    }
+}
