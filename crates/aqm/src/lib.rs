@@ -24,7 +24,7 @@ mod store;
 
 pub mod pfifo;
 
-pub use options::{Kind, OptionSpec, Options, Value};
+pub use options::{Kind, OptionSpec, Options, Threshold, Value};
 pub use packet::{Ecn, Handshake, Packet};
 pub use qdisc::{DropReason, Drops, Qdisc};
 pub use registry::Scheme;

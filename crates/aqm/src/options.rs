@@ -1,7 +1,7 @@
 //! Options of a scheme: declared once, parsed from `name=value`, refused with the accepted ones listed.
 
 use crate::spec::SpecError;
-use gentle_units::{Nanos, format_size, parse_size};
+use gentle_units::{Nanos, Rate, format_size, parse_size};
 use std::fmt;
 
 /// What an option holds and the range it is checked against (both ends included).
@@ -15,6 +15,10 @@ pub enum Kind {
     Count(u64, u64),
     /// A decimal number.
     Real(f64, f64),
+    /// The rate of a link, `2.4mbit`.
+    Rate(Rate, Rate),
+    /// A length of the queue in time, bytes or packets, `10ms`, `15kb` or `10p`; see [`Threshold`] for the range.
+    Threshold,
     /// On or off: `ecn`, `noecn`, or `ecn=on`, `ecn=off`.
     Flag,
     /// One of several words.
@@ -30,8 +34,69 @@ impl fmt::Display for Kind {
             }
             Kind::Count(min, max) => write!(f, "{min} to {max}"),
             Kind::Real(min, max) => write!(f, "number, {min} to {max}"),
+            Kind::Rate(min, max) => write!(f, "rate, {min} to {max}"),
+            Kind::Threshold => write!(
+                f,
+                "time, {} to {}, or bytes, 1b to {}, or packets, 1p to {}p",
+                Threshold::DELAY.0,
+                Threshold::DELAY.1,
+                format_size(Threshold::MAX_BYTES),
+                Threshold::MAX_PACKETS
+            ),
             Kind::Flag => f.write_str("on or off"),
             Kind::Choice(words) => f.write_str(&words.join("|")),
+        }
+    }
+}
+
+/// A length of the queue, in one of the three ways to measure it.
+///
+/// The unit decides which one is meant, so a bare number is refused: `10ms` is the time the first packet has waited,
+/// `15kb` or `15000b` the bytes stored, `10p` the packets stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threshold {
+    /// The time that the packet at the head has waited.
+    Delay(Nanos),
+    /// Bytes stored.
+    Bytes(u64),
+    /// Packets stored.
+    Packets(u64),
+}
+
+impl Threshold {
+    const DELAY: (Nanos, Nanos) = (Nanos::from_micros(1), Nanos::from_secs(10));
+    const MAX_BYTES: u64 = 1 << 30;
+    const MAX_PACKETS: u64 = 1_000_000;
+
+    fn parse(text: &str) -> Option<Threshold> {
+        if let Some(packets) = text.strip_suffix('p') {
+            return packets.parse().ok().map(Threshold::Packets);
+        }
+        // Zero would be a time without a unit; it is out of range in all three measures.
+        if text.ends_with(|c: char| c.is_ascii_digit() || c == '.') {
+            return None;
+        }
+        if let Ok(delay) = text.parse() {
+            return Some(Threshold::Delay(delay));
+        }
+        parse_size(text).ok().map(Threshold::Bytes)
+    }
+
+    fn in_range(self) -> bool {
+        match self {
+            Threshold::Delay(t) => t >= Threshold::DELAY.0 && t <= Threshold::DELAY.1,
+            Threshold::Bytes(bytes) => (1..=Threshold::MAX_BYTES).contains(&bytes),
+            Threshold::Packets(n) => (1..=Threshold::MAX_PACKETS).contains(&n),
+        }
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Threshold::Delay(t) => t.fmt(f),
+            Threshold::Bytes(bytes) => f.pad(&format_size(*bytes)),
+            Threshold::Packets(n) => f.pad(&format!("{n}p")),
         }
     }
 }
@@ -60,6 +125,10 @@ pub enum Value {
     Count(u64),
     /// A decimal number.
     Real(f64),
+    /// The rate of a link.
+    Rate(Rate),
+    /// A length of the queue.
+    Threshold(Threshold),
     /// On or off.
     Flag(bool),
     /// One of the words of [`Kind::Choice`].
@@ -73,6 +142,8 @@ impl fmt::Display for Value {
             Value::Size(bytes) => f.pad(&format_size(*bytes)),
             Value::Count(n) => n.fmt(f),
             Value::Real(x) => x.fmt(f),
+            Value::Rate(rate) => rate.fmt(f),
+            Value::Threshold(threshold) => threshold.fmt(f),
             Value::Flag(on) => f.pad(if *on { "on" } else { "off" }),
             Value::Choice(word) => f.pad(word),
         }
@@ -115,6 +186,25 @@ impl OptionSpec {
                     return Err(out_of_range());
                 }
                 Ok(Value::Real(x))
+            }
+            Kind::Rate(min, max) => {
+                let rate: Rate = text.parse().map_err(|e| format!("{e}"))?;
+                if rate < min || rate > max {
+                    return Err(out_of_range());
+                }
+                Ok(Value::Rate(rate))
+            }
+            Kind::Threshold => {
+                let threshold = Threshold::parse(text).ok_or_else(|| {
+                    format!(
+                        "'{text}' is neither a time, a size nor packets; expected {}",
+                        self.kind
+                    )
+                })?;
+                if !threshold.in_range() {
+                    return Err(out_of_range());
+                }
+                Ok(Value::Threshold(threshold))
             }
             Kind::Flag => match text {
                 "on" | "true" | "yes" | "1" => Ok(Value::Flag(true)),
@@ -208,6 +298,21 @@ impl Options {
         self.values[index]
     }
 
+    /// A time that has no default.
+    pub fn given_time(&self, name: &str) -> Option<Nanos> {
+        self.get(name).map(|_| self.time(name))
+    }
+
+    /// A size in bytes that has no default.
+    pub fn given_size(&self, name: &str) -> Option<u64> {
+        self.get(name).map(|_| self.size(name))
+    }
+
+    /// A whole number that has no default.
+    pub fn given_count(&self, name: &str) -> Option<u64> {
+        self.get(name).map(|_| self.count(name))
+    }
+
     /// A time.
     pub fn time(&self, name: &str) -> Nanos {
         match self.get(name) {
@@ -237,6 +342,22 @@ impl Options {
         match self.get(name) {
             Some(Value::Real(x)) => x,
             other => panic!("option '{name}' is {other:?}, not a number"),
+        }
+    }
+
+    /// The rate of a link.
+    pub fn rate(&self, name: &str) -> Rate {
+        match self.get(name) {
+            Some(Value::Rate(rate)) => rate,
+            other => panic!("option '{name}' is {other:?}, not a rate"),
+        }
+    }
+
+    /// A length of the queue.
+    pub fn threshold(&self, name: &str) -> Threshold {
+        match self.get(name) {
+            Some(Value::Threshold(threshold)) => threshold,
+            other => panic!("option '{name}' is {other:?}, not a threshold"),
         }
     }
 

@@ -200,6 +200,8 @@ fn example(kind: Kind) -> String {
         Kind::Time(min, _) => min.to_string(),
         Kind::Size(min, _) | Kind::Count(min, _) => min.to_string(),
         Kind::Real(min, _) => min.to_string(),
+        Kind::Rate(min, _) => min.to_string(),
+        Kind::Threshold => "10ms".to_owned(),
         Kind::Flag => "on".to_owned(),
         Kind::Choice(words) => words.join("|"),
     }
