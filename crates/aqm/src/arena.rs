@@ -1,0 +1,139 @@
+//! Many queues of packets in one block of memory: what schemes with a queue per flow keep their packets in.
+//!
+//! Queues are linked by index, as the kernel links `sk_buff`s, so that a packet moves between a thousand queues without
+//! an allocation, and the memory held is that of the most packets ever stored at once, not of the longest each queue
+//! has been.
+
+/// No node.
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug)]
+struct Node<P> {
+    /// `None` while the node is free.
+    packet: Option<P>,
+    next: u32,
+    /// Not maintained at the head of a chain.
+    prev: u32,
+}
+
+/// The ends of one queue; its packets lie in an [`Arena`], always the same one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Chain {
+    head: u32,
+    tail: u32,
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Chain {
+            head: NONE,
+            tail: NONE,
+        }
+    }
+}
+
+/// The packets of all queues.
+#[derive(Debug)]
+pub(crate) struct Arena<P> {
+    nodes: Vec<Node<P>>,
+    /// First of the free nodes, chained by `next`.
+    free: u32,
+}
+
+impl<P> Default for Arena<P> {
+    fn default() -> Self {
+        Arena {
+            nodes: Vec::new(),
+            free: NONE,
+        }
+    }
+}
+
+impl<P> Arena<P> {
+    #[inline]
+    pub(crate) fn push_back(&mut self, chain: &mut Chain, packet: P) {
+        let node = Node {
+            packet: Some(packet),
+            next: NONE,
+            prev: chain.tail,
+        };
+        let index = self.free;
+        let index = if index == NONE {
+            self.nodes.push(node);
+            (self.nodes.len() - 1) as u32
+        } else {
+            let slot = &mut self.nodes[index as usize];
+            self.free = slot.next;
+            *slot = node;
+            index
+        };
+        if chain.head == NONE {
+            chain.head = index;
+        } else {
+            self.nodes[chain.tail as usize].next = index;
+        }
+        chain.tail = index;
+    }
+
+    #[inline]
+    pub(crate) fn pop_front(&mut self, chain: &mut Chain) -> Option<P> {
+        let index = chain.head;
+        if index == NONE {
+            return None;
+        }
+        chain.head = self.nodes[index as usize].next;
+        self.release(index)
+    }
+
+    pub(crate) fn pop_back(&mut self, chain: &mut Chain) -> Option<P> {
+        if chain.head == NONE {
+            return None;
+        }
+        let index = chain.tail;
+        if index == chain.head {
+            chain.head = NONE;
+        } else {
+            chain.tail = self.nodes[index as usize].prev;
+            self.nodes[chain.tail as usize].next = NONE;
+        }
+        self.release(index)
+    }
+
+    #[inline]
+    fn release(&mut self, index: u32) -> Option<P> {
+        let node = &mut self.nodes[index as usize];
+        node.next = self.free;
+        self.free = index;
+        node.packet.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn chains_behave_as_separate_queues(ops in proptest::collection::vec((0usize..3, 0u8..4), 0..400)) {
+            let mut arena = Arena::default();
+            let mut chains = [Chain::default(); 3];
+            let mut model: [VecDeque<usize>; 3] = Default::default();
+            let mut most = 0;
+            for (i, (queue, op)) in ops.into_iter().enumerate() {
+                let chain = &mut chains[queue];
+                match op {
+                    0 | 1 => {
+                        arena.push_back(chain, i);
+                        model[queue].push_back(i);
+                    }
+                    2 => prop_assert_eq!(arena.pop_front(chain), model[queue].pop_front()),
+                    _ => prop_assert_eq!(arena.pop_back(chain), model[queue].pop_back()),
+                }
+                most = most.max(model.iter().map(VecDeque::len).sum());
+            }
+            prop_assert_eq!(arena.nodes.len(), most);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! SFQ's slots sorted by how many packets they hold, so that the longest is found without a search.
+//!
+//! One circular doubly-linked list for each depth, as in Linux (`dep` in `net/sched/sch_sfq.c`): a slot moves to the
+//! next list with every packet that comes or goes, and is the first to be found there. Which of several slots is found
+//! first decides whose packet is dropped, so the order within a list is the kernel's.
+
+#[derive(Debug, Clone, Copy)]
+struct Links {
+    next: u32,
+    prev: u32,
+}
+
+/// The slots by depth; depth 0 holds the unused ones.
+#[derive(Debug)]
+pub(crate) struct Depths {
+    /// One for each slot, then one anchor for each depth.
+    links: Box<[Links]>,
+    depth: Box<[u32]>,
+    deepest: u32,
+}
+
+impl Depths {
+    /// `slots` empty slots that get up to `max_depth` packets each.
+    pub(crate) fn new(slots: u32, max_depth: u32) -> Self {
+        let links = (0..slots + max_depth + 1).map(|i| Links { next: i, prev: i });
+        let mut depths = Depths {
+            links: links.collect(),
+            depth: vec![0; slots as usize].into_boxed_slice(),
+            deepest: 0,
+        };
+        for slot in 0..slots {
+            depths.link(slot);
+        }
+        depths
+    }
+
+    /// Packets in the deepest slot.
+    pub(crate) fn deepest(&self) -> u32 {
+        self.deepest
+    }
+
+    /// Packets in `slot`.
+    #[inline]
+    pub(crate) fn depth(&self, slot: u32) -> u32 {
+        self.depth[slot as usize]
+    }
+
+    /// The slot that came to hold `depth` packets last, if there is one.
+    #[inline]
+    pub(crate) fn latest(&self, depth: u32) -> Option<u32> {
+        let slot = self.links[self.anchor(depth)].next;
+        ((slot as usize) < self.depth.len()).then_some(slot)
+    }
+
+    /// `slot` has one packet more.
+    #[inline]
+    pub(crate) fn deepen(&mut self, slot: u32) {
+        self.unlink(slot);
+        let depth = &mut self.depth[slot as usize];
+        *depth += 1;
+        self.deepest = self.deepest.max(*depth);
+        self.link(slot);
+    }
+
+    /// `slot` has one packet less.
+    #[inline]
+    pub(crate) fn lessen(&mut self, slot: u32) {
+        let Links { next, prev } = self.unlink(slot);
+        let depth = &mut self.depth[slot as usize];
+        // It was alone if both its neighbours were the anchor.
+        if next == prev && self.deepest == *depth {
+            self.deepest -= 1;
+        }
+        *depth -= 1;
+        self.link(slot);
+    }
+
+    fn anchor(&self, depth: u32) -> usize {
+        self.depth.len() + depth as usize
+    }
+
+    fn link(&mut self, slot: u32) {
+        let anchor = self.anchor(self.depth[slot as usize]);
+        let next = self.links[anchor].next;
+        self.links[slot as usize] = Links {
+            next,
+            prev: anchor as u32,
+        };
+        self.links[anchor].next = slot;
+        self.links[next as usize].prev = slot;
+    }
+
+    fn unlink(&mut self, slot: u32) -> Links {
+        let links = self.links[slot as usize];
+        self.links[links.prev as usize].next = links.next;
+        self.links[links.next as usize].prev = links.prev;
+        links
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_deepest_is_the_maximum(ops in proptest::collection::vec((0u32..5, any::<bool>()), 0..300)) {
+            let mut depths = Depths::new(5, 20);
+            let mut model = [0u32; 5];
+            for (slot, more) in ops {
+                if more && model[slot as usize] < 20 {
+                    depths.deepen(slot);
+                    model[slot as usize] += 1;
+                } else if !more && model[slot as usize] > 0 {
+                    depths.lessen(slot);
+                    model[slot as usize] -= 1;
+                }
+                let most = *model.iter().max().unwrap();
+                prop_assert_eq!(depths.deepest(), most);
+                let longest = depths.latest(most).unwrap();
+                prop_assert_eq!(model[longest as usize], most);
+                prop_assert_eq!(depths.latest(0).is_some(), model.contains(&0));
+            }
+        }
+    }
+}
