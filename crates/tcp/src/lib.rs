@@ -1,1 +1,25 @@
-//! tcp
+//! TCP end points as pure state machines.
+#![doc = include_str!("../README.md")]
+
+mod ack_policy;
+mod congestion;
+mod endpoint;
+mod handshake;
+mod knobs;
+mod profile;
+mod receiver;
+mod rto;
+mod scoreboard;
+mod segment;
+mod sender;
+mod seq;
+mod stats;
+
+pub use endpoint::Endpoint;
+pub use knobs::{Knob, KnobError};
+pub use profile::{
+    AckPolicy, CongestionControl, Ecn, LossMarking, Profile, RtoEstimator, UnknownProfile,
+};
+pub use segment::{Flags, MAX_SACK_BLOCKS, Options, Segment};
+pub use seq::Seq;
+pub use stats::Stats;

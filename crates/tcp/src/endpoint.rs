@@ -1,0 +1,349 @@
+//! One end of a connection: its state, and the dispatch of segments, timers and the application's calls.
+
+use crate::ack_policy::Due;
+use crate::handshake::Handshake;
+use crate::profile::Profile;
+use crate::receiver::{Fit, Receiver};
+use crate::rto::Rtt;
+use crate::segment::{Flags, Options, Segment};
+use crate::sender::Sender;
+use crate::seq::Seq;
+use crate::stats::Stats;
+use gentle_units::Nanos;
+use std::sync::Arc;
+
+/// Where the connection stands. The states that RFC 9293 has for the two directions' closing follow from the sender
+/// and the receiver, which know about their FINs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    SynSent,
+    SynReceived,
+    Established,
+    Failed,
+}
+
+/// One end of one connection. Both ends can send and receive.
+///
+/// It does nothing by itself: every call takes the time, and the segments to send are appended to `out`. After every
+/// call the owner asks [`next_timer`](Endpoint::next_timer).
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    pub(crate) profile: Arc<Profile>,
+    pub(crate) state: State,
+    /// What both sides agreed on.
+    pub(crate) sack: bool,
+    pub(crate) timestamps: bool,
+    pub(crate) ecn: bool,
+    /// Payload of a full segment.
+    pub(crate) mss: u32,
+    pub(crate) handshake: Handshake,
+    pub(crate) tx: Sender,
+    pub(crate) rx: Receiver,
+    pub(crate) rtt: Rtt,
+    /// When the delayed acknowledgement is due; `Nanos::MAX` for never.
+    pub(crate) delack_at: Nanos,
+    pub(crate) stats: Stats,
+}
+
+impl Endpoint {
+    pub(crate) fn new(profile: Arc<Profile>, state: State, isn: Seq, now: Nanos) -> Endpoint {
+        Endpoint {
+            state,
+            sack: profile.sack,
+            timestamps: profile.timestamps,
+            ecn: false,
+            mss: u32::from(profile.mss),
+            handshake: Handshake::new(now),
+            tx: Sender::new(&profile, isn),
+            rx: Receiver::new(),
+            rtt: Rtt::new(&profile),
+            delack_at: Nanos::MAX,
+            stats: Stats::default(),
+            profile,
+        }
+    }
+
+    /// A segment has arrived. `ce`: its packet was marked "congestion experienced" (RFC 3168).
+    pub fn on_segment(&mut self, now: Nanos, segment: &Segment, ce: bool, out: &mut Vec<Segment>) {
+        match self.state {
+            State::Established => self.process(now, segment, ce, out),
+            State::SynSent => self.on_segment_in_syn_sent(now, segment, out),
+            State::SynReceived => self.on_segment_in_syn_received(now, segment, ce, out),
+            State::Failed => {}
+        }
+    }
+
+    /// Does what is due at `now`; nothing if nothing is.
+    pub fn on_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        if now >= self.delack_at {
+            self.send_ack(now, out);
+        }
+        if now >= self.tx.timer_at {
+            match self.state {
+                State::SynSent => self.on_syn_timer(now, out),
+                State::SynReceived => self.on_synack_timer(now, out),
+                State::Established => self.on_retransmit_timer(now, out),
+                State::Failed => {}
+            }
+        }
+    }
+
+    /// When [`on_timer`](Endpoint::on_timer) wants to be called next, if ever.
+    #[inline]
+    pub fn next_timer(&self) -> Option<Nanos> {
+        let at = self.tx.timer_at.min(self.delack_at);
+        (at != Nanos::MAX).then_some(at)
+    }
+
+    /// The application has `bytes` more to send.
+    pub fn write(&mut self, now: Nanos, bytes: u64, out: &mut Vec<Segment>) {
+        self.tx.write(bytes);
+        self.send_if_open(now, out);
+    }
+
+    /// The application has data to send without end, until [`close`](Endpoint::close).
+    pub fn write_forever(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        self.tx.write_forever();
+        self.send_if_open(now, out);
+    }
+
+    /// The application has no more to say: a FIN follows what was written; after
+    /// [`write_forever`](Endpoint::write_forever), what was sent.
+    pub fn close(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        self.tx.close();
+        self.send_if_open(now, out);
+    }
+
+    fn send_if_open(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        if self.state == State::Established {
+            self.restart_after_idle(now);
+            self.transmit(now, out);
+        }
+    }
+
+    /// A segment in a synchronised state.
+    pub(crate) fn process(&mut self, now: Nanos, segment: &Segment, ce: bool, out: &mut Vec<Segment>) {
+        let Some(start) = self.rx.unwrap.position(segment.seq, self.rx.nxt) else {
+            return;
+        };
+        let end = start + u64::from(segment.seq_len());
+        let acceptable = end >= self.rx.acknowledged.min(self.rx.nxt)
+            && start <= self.rx.nxt + u64::from(self.profile.receive_window);
+        if segment.flags.intersects(Flags::SYN | Flags::RST) {
+            if !segment.flags.contains(Flags::RST) {
+                // A SYN/ACK again: our ACK of it was lost. Any other SYN: a challenge ACK (RFC 5961, section 4.2).
+                self.send_ack(now, out);
+            } else if acceptable {
+                self.fail();
+            }
+            return;
+        }
+        if !segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        if segment.options.contains(Options::TIMESTAMPS) && start <= self.rx.acknowledged {
+            // RFC 7323, section 4.3: the timestamp to echo is that of the segment that advanced the left edge.
+            if segment.ts_val.wrapping_sub(self.rx.ts_recent) as i32 > 0 {
+                self.rx.ts_recent = segment.ts_val;
+            }
+        }
+        if !self.on_ack(now, segment, out) {
+            return;
+        }
+        if segment.seq_len() > 0 {
+            if !acceptable && start > self.rx.nxt {
+                self.rx.ack.force();
+            } else {
+                self.on_data(now, start, segment, ce);
+            }
+        }
+        self.transmit(now, out);
+        self.acknowledge(now, out);
+    }
+
+    /// Sequence space arrived: payload, FIN or both.
+    fn on_data(&mut self, now: Nanos, start: u64, segment: &Segment, ce: bool) {
+        if self.ecn {
+            if segment.flags.contains(Flags::CWR) {
+                self.rx.echo_congestion = false;
+            }
+            if ce {
+                if !self.rx.echo_congestion {
+                    self.rx.ack.force();
+                }
+                self.rx.echo_congestion = true;
+            }
+        }
+        let was_closed = self.rx.closed();
+        let fin = segment.flags.contains(Flags::FIN);
+        match self.rx.take(start, segment.len, fin, self.profile.fin_sack) {
+            Fit::InOrder { filled } => {
+                if segment.len > 0 {
+                    let push = segment.flags.contains(Flags::PSH);
+                    self.rx.ack.data(&self.profile, now, segment.len, push, self.rtt.rto());
+                }
+                if self.rx.closed() && !was_closed {
+                    self.rx.ack.peer_closed(&self.profile);
+                }
+                if filled || self.rx.has_gap() {
+                    self.rx.ack.force();
+                }
+            }
+            Fit::OutOfOrder => self.rx.ack.force(),
+            Fit::Duplicate => {
+                self.stats.duplicates_received += 1;
+                self.rx.ack.trouble(&self.profile);
+                self.rx.ack.force();
+            }
+        }
+    }
+
+    /// Sends or schedules the acknowledgement that is owed.
+    #[inline]
+    fn acknowledge(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        let unacknowledged = self.rx.nxt - self.rx.acknowledged;
+        match self.rx.ack.due(&self.profile, now, unacknowledged, self.rtt.srtt()) {
+            Due::Nothing => {}
+            Due::Now => self.send_ack(now, out),
+            Due::At(at) => self.delack_at = self.delack_at.min(at),
+        }
+    }
+
+    /// Sends a pure acknowledgement.
+    pub(crate) fn send_ack(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        self.stats.acks_sent += 1;
+        let ack = self.segment(now, self.tx.nxt, Flags::ACK);
+        out.push(ack);
+    }
+
+    /// A segment at `position` with everything that acknowledges: number, window, timestamps, SACK blocks, ECN echo.
+    #[inline]
+    pub(crate) fn segment(&mut self, now: Nanos, position: u64, flags: Flags) -> Segment {
+        let mut segment = Segment::new(self.tx.unwrap.wire(position), flags);
+        segment.ack = self.rx.unwrap.wire(self.rx.nxt);
+        segment.window = self.profile.receive_window;
+        if self.timestamps {
+            segment.options |= Options::TIMESTAMPS;
+            segment.ts_val = timestamp(now);
+            segment.ts_ecr = self.rx.ts_recent;
+        }
+        if self.sack && self.rx.has_sack() {
+            segment.sack_count = self.rx.sack_blocks(&mut segment.sack, self.profile.dsack);
+        }
+        if self.rx.echo_congestion {
+            segment.flags |= Flags::ECE;
+        }
+        self.rx.acknowledged = self.rx.nxt;
+        self.rx.ack.sent(&self.profile);
+        self.delack_at = Nanos::MAX;
+        segment
+    }
+
+    pub(crate) fn fail(&mut self) {
+        self.state = State::Failed;
+        self.tx.timer_at = Nanos::MAX;
+        self.delack_at = Nanos::MAX;
+        self.tx.release();
+    }
+
+    /// The three-way handshake is complete on this side.
+    #[inline]
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// When the handshake was completed on this side.
+    pub fn established_at(&self) -> Option<Nanos> {
+        (self.handshake.established_at != Nanos::MAX).then_some(self.handshake.established_at)
+    }
+
+    /// Payload bytes that arrived in order.
+    #[inline]
+    pub fn received(&self) -> u64 {
+        self.rx.received()
+    }
+
+    /// The peer's FIN arrived in order.
+    #[inline]
+    pub fn peer_closed(&self) -> bool {
+        self.rx.closed()
+    }
+
+    /// [`close`](Endpoint::close) was called and everything is acknowledged, FIN included.
+    #[inline]
+    pub fn all_acked(&self) -> bool {
+        self.tx.fin_acked()
+    }
+
+    /// Both directions are closed and acknowledged, or the connection failed. A late retransmission of the peer's FIN
+    /// is still answered.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Failed || (self.tx.fin_acked() && self.rx.closed())
+    }
+
+    /// The connection was given up: too many retransmissions, or a reset.
+    #[inline]
+    pub fn is_failed(&self) -> bool {
+        self.state == State::Failed
+    }
+
+    /// Payload bytes of this side that the peer has acknowledged.
+    #[inline]
+    pub fn bytes_acked(&self) -> u64 {
+        self.tx.bytes_acked()
+    }
+
+    /// Payload bytes that were written and not yet sent; meaningless after [`write_forever`](Endpoint::write_forever).
+    pub fn bytes_unsent(&self) -> u64 {
+        self.tx.limit.saturating_sub(self.tx.nxt)
+    }
+
+    /// Congestion window in segments.
+    #[inline]
+    pub fn cwnd(&self) -> u32 {
+        self.tx.cwnd
+    }
+
+    /// Slow start threshold in segments; `u32::MAX` before the first reduction.
+    #[inline]
+    pub fn ssthresh(&self) -> u32 {
+        self.tx.ssthresh
+    }
+
+    /// Smoothed round-trip time, once measured.
+    #[inline]
+    pub fn srtt(&self) -> Option<Nanos> {
+        self.rtt.srtt()
+    }
+
+    /// Current retransmission timeout, backoff included.
+    #[inline]
+    pub fn rto(&self) -> Nanos {
+        self.rtt.rto()
+    }
+
+    /// Segments believed to be in the network.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        self.tx.board.in_flight()
+    }
+
+    /// The counters.
+    #[inline]
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// The profile in use.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+}
+
+/// The clock behind the timestamps option: milliseconds (`TCP_TS_HZ` of Linux, `kern.hz` of FreeBSD); never zero,
+/// which stands for "no echo".
+#[inline]
+pub(crate) fn timestamp(now: Nanos) -> u32 {
+    (now.as_millis() as u32).wrapping_add(1)
+}

@@ -1,0 +1,242 @@
+//! The three-way handshake (RFC 9293, section 3.5) and the retransmission of its segments.
+
+use crate::endpoint::{Endpoint, State, timestamp};
+use crate::profile::{Ecn, Profile};
+use crate::segment::{Flags, Options, Segment};
+use crate::seq::Seq;
+use gentle_units::Nanos;
+use std::sync::Arc;
+
+/// What the handshake needs to remember.
+#[derive(Debug, Clone)]
+pub(crate) struct Handshake {
+    started: Nanos,
+    /// When SYN or SYN/ACK was last sent.
+    sent: Nanos,
+    pub(crate) established_at: Nanos,
+    /// Timeouts so far.
+    timeouts: u32,
+    /// Retransmissions so far, those that duplicate SYNs asked for included.
+    retransmissions: u32,
+}
+
+impl Handshake {
+    pub(crate) fn new(now: Nanos) -> Handshake {
+        Handshake {
+            started: now,
+            sent: now,
+            established_at: Nanos::MAX,
+            timeouts: 0,
+            retransmissions: 0,
+        }
+    }
+}
+
+impl Endpoint {
+    /// Opens a connection: sends the SYN.
+    pub fn connect(profile: Arc<Profile>, isn: Seq, now: Nanos, out: &mut Vec<Segment>) -> Endpoint {
+        let mut endpoint = Endpoint::new(profile, State::SynSent, isn, now);
+        endpoint.send_syn(now, out);
+        endpoint.arm_syn_timer(now);
+        endpoint
+    }
+
+    /// Answers a first SYN: sends the SYN/ACK. `ce`: the SYN's packet was marked; a marked SYN must not be taken for
+    /// ECN-capable (RFC 3168, section 6.1.1), so ECN is then declined.
+    pub fn accept(
+        profile: Arc<Profile>,
+        isn: Seq,
+        now: Nanos,
+        syn: &Segment,
+        ce: bool,
+        out: &mut Vec<Segment>,
+    ) -> Endpoint {
+        let mut endpoint = Endpoint::new(profile, State::SynReceived, isn, now);
+        let asked = syn.flags.contains(Flags::ECE | Flags::CWR) && !ce;
+        endpoint.agree(syn, asked && endpoint.profile.ecn != Ecn::Off);
+        endpoint.send_synack(now, out);
+        endpoint.arm_synack_timer(now);
+        endpoint
+    }
+
+    /// Takes over what the peer's SYN or SYN/ACK says.
+    fn agree(&mut self, syn: &Segment, ecn: bool) {
+        self.rx.synchronize(syn.seq);
+        self.rx.ts_recent = syn.ts_val;
+        self.sack &= syn.options.contains(Options::SACK_PERMITTED);
+        self.timestamps &= syn.options.contains(Options::TIMESTAMPS);
+        self.ecn = ecn;
+        if syn.mss > 0 {
+            self.mss = self.mss.min(u32::from(syn.mss));
+        }
+        self.tx.window_end = u64::from(syn.window) + 1;
+    }
+
+    fn handshake_segment(&mut self, now: Nanos, flags: Flags) -> Segment {
+        let mut segment = Segment::new(self.tx.unwrap.wire(0), flags);
+        segment.mss = self.profile.mss;
+        segment.window = self.profile.receive_window;
+        segment.retransmitted = self.stats.syn_sent > 0;
+        if self.sack {
+            segment.options |= Options::SACK_PERMITTED;
+        }
+        if self.timestamps {
+            segment.options |= Options::TIMESTAMPS;
+            segment.ts_val = timestamp(now);
+            segment.ts_ecr = self.rx.ts_recent;
+        }
+        self.stats.syn_sent += 1;
+        self.stats.segments_sent += 1;
+        if segment.retransmitted {
+            let delay = now.saturating_sub(self.handshake.sent);
+            self.stats.syn_retransmitted += 1;
+            self.stats.segments_retransmitted += 1;
+            self.stats.retransmission_delay += delay;
+            self.stats.syn_retransmission_delay += delay;
+            self.handshake.retransmissions += 1;
+        }
+        self.handshake.sent = now;
+        segment
+    }
+
+    fn send_syn(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        let mut segment = self.handshake_segment(now, Flags::SYN);
+        // RFC 3168, section 6.1.1.1: after a loss the SYN goes without ECN, in case a middlebox dropped it for that.
+        if self.profile.ecn == Ecn::Request && !segment.retransmitted {
+            segment.flags |= Flags::ECE | Flags::CWR;
+        }
+        out.push(segment);
+    }
+
+    fn send_synack(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        let mut segment = self.handshake_segment(now, Flags::SYN | Flags::ACK);
+        segment.ack = self.rx.unwrap.wire(1);
+        if self.ecn {
+            segment.flags |= Flags::ECE;
+        }
+        self.rx.acknowledged = 1;
+        out.push(segment);
+    }
+
+    /// The SYN's timer: the first timeouts are equal (`tcp_syn_linear_timeouts`, `tcp_syn_backoff`), then they double.
+    fn arm_syn_timer(&mut self, now: Nanos) {
+        let doublings = self.handshake.timeouts.saturating_sub(self.profile.syn_linear_timeouts);
+        let at = now.saturating_add(self.backed_off(doublings));
+        self.tx.timer_at = if self.profile.connect_timeout > Nanos::ZERO {
+            at.min(self.handshake.started.saturating_add(self.profile.connect_timeout))
+        } else {
+            at
+        };
+    }
+
+    fn arm_synack_timer(&mut self, now: Nanos) {
+        self.tx.timer_at = now.saturating_add(self.backed_off(self.handshake.timeouts));
+    }
+
+    fn backed_off(&self, doublings: u32) -> Nanos {
+        let factor = 1u64.checked_shl(doublings).unwrap_or(u64::MAX);
+        Nanos(self.profile.initial_rto.0.saturating_mul(factor)).min(self.profile.max_rto.max(self.profile.initial_rto))
+    }
+
+    pub(crate) fn on_syn_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        let profile = &self.profile;
+        let limit = profile.connect_timeout;
+        let late = limit > Nanos::ZERO && now >= self.handshake.started.saturating_add(limit);
+        if late || self.handshake.timeouts >= profile.syn_retries + profile.syn_linear_timeouts {
+            self.fail();
+            return;
+        }
+        self.handshake.timeouts += 1;
+        self.send_syn(now, out);
+        self.arm_syn_timer(now);
+    }
+
+    pub(crate) fn on_synack_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        if self.handshake.timeouts >= self.profile.synack_retries {
+            self.fail();
+            return;
+        }
+        self.handshake.timeouts += 1;
+        self.send_synack(now, out);
+        self.arm_synack_timer(now);
+    }
+
+    pub(crate) fn on_segment_in_syn_sent(&mut self, now: Nanos, segment: &Segment, out: &mut Vec<Segment>) {
+        let acknowledges = segment.flags.contains(Flags::ACK) && self.tx.unwrap.position(segment.ack, 0) == Some(1);
+        if segment.flags.contains(Flags::RST) {
+            if acknowledges {
+                self.fail();
+            }
+            return;
+        }
+        if !acknowledges || !segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        let echoed = segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
+        self.agree(segment, echoed && self.profile.ecn == Ecn::Request);
+        self.establish(now, segment);
+        self.send_ack(now, out);
+        self.transmit(now, out);
+    }
+
+    pub(crate) fn on_segment_in_syn_received(
+        &mut self,
+        now: Nanos,
+        segment: &Segment,
+        ce: bool,
+        out: &mut Vec<Segment>,
+    ) {
+        if segment.flags.contains(Flags::RST) {
+            if self.rx.unwrap.position(segment.seq, self.rx.nxt) == Some(self.rx.nxt) {
+                self.fail();
+            }
+            return;
+        }
+        if segment.flags.contains(Flags::SYN) {
+            // The SYN again: the SYN/ACK was lost or is late (tcp_check_req, syncache_add).
+            if !segment.flags.contains(Flags::ACK) && segment.seq == self.rx.unwrap.wire(0) {
+                self.rx.ts_recent = segment.ts_val;
+                self.send_synack(now, out);
+                if self.profile.synack_timer_restart {
+                    self.handshake.timeouts = 0;
+                }
+                self.arm_synack_timer(now);
+            }
+            return;
+        }
+        if !segment.flags.contains(Flags::ACK) || self.tx.unwrap.position(segment.ack, 1) != Some(1) {
+            return;
+        }
+        // The ACK of the SYN/ACK, or, if that was lost, the data behind it.
+        self.establish(now, segment);
+        self.process(now, segment, ce, out);
+    }
+
+    /// The peer has acknowledged our SYN or SYN/ACK.
+    fn establish(&mut self, now: Nanos, segment: &Segment) {
+        self.state = State::Established;
+        self.handshake.established_at = now;
+        self.tx.una = 1;
+        self.tx.nxt = 1;
+        self.tx.open();
+        self.tx.timer_at = Nanos::MAX;
+        self.tx.window_end = 1 + u64::from(segment.window);
+        let sample = if self.handshake.retransmissions == 0 {
+            // Karn's algorithm: only what was sent once.
+            Some(now.saturating_sub(self.handshake.sent))
+        } else if self.timestamps && segment.ts_ecr != 0 {
+            // The echo tells which transmission was answered, to the millisecond (tcp_ack_update_rtt).
+            let elapsed = timestamp(now).wrapping_sub(segment.ts_ecr);
+            Some(Nanos::from_millis(u64::from(elapsed)).max(Nanos::from_millis(1)))
+        } else {
+            None
+        };
+        match sample {
+            Some(sample) => self.take_rtt_sample(sample),
+            None => self.rtt.fall_back(&self.profile),
+        }
+        if self.handshake.retransmissions > self.profile.iw_syn_losses {
+            self.tx.cwnd = 1;
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! What makes one stack behave differently from another: a table of knobs, and the tables of real stacks.
+
+use gentle_units::Nanos;
+use std::fmt;
+
+/// How the retransmission timeout follows from round-trip times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RtoEstimator {
+    /// `tcp_rtt_estimator` of Linux: the floor sits under RTTVAR, not under the timeout.
+    Linux,
+    /// RFC 6298 as written, on a ticking clock.
+    Rfc6298,
+}
+
+/// Which algorithm moves the congestion window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CongestionControl {
+    /// NewReno: RFC 5681 and RFC 6582.
+    Reno,
+    /// CUBIC: RFC 9438.
+    Cubic,
+}
+
+/// Whether ECN is negotiated (RFC 3168, section 6.1.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ecn {
+    /// Neither asked for nor agreed to.
+    Off,
+    /// Agreed to when the peer asks (`net.ipv4.tcp_ecn=2`, Linux's default).
+    Accept,
+    /// Asked for and agreed to (`net.ipv4.tcp_ecn=1`).
+    Request,
+}
+
+/// Which unacknowledged segments below SACKed ones count as lost, where RACK is off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LossMarking {
+    /// Those below `dupthresh` SACKed segments (RFC 6675, `IsLost`).
+    Rfc6675,
+    /// Those `dupthresh` or more segments below the highest SACKed one (forward acknowledgement, Linux before 4.15).
+    Fack,
+    /// Every hole below the highest SACKed segment, once in recovery (`tcp_sack_output` of FreeBSD, `tcp-full` of ns-2).
+    Holes,
+}
+
+/// When a receiver delays its acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// Linux: quick ACKs first, then a delay that adapts to the gaps between segments (`delack` to `delack_max`);
+    /// a segment shorter than the largest seen is acknowledged at once.
+    Linux,
+    /// Every `delack_segments`-th segment at once, others after `delack`.
+    Fixed,
+}
+
+/// Everything in which the modelled stacks differ.
+///
+/// Start from a real stack ([`Profile::by_name`]) and override single knobs by field
+/// or by name ([`Profile::set`]); [`Profile::knobs`] lists them with their meaning.
+/// The value of each knob in each profile stands in the constructor of that profile, with its source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    /// Payload bytes of a full segment: MTU less IP header, TCP header and timestamps.
+    pub mss: u16,
+    /// Receive window in bytes. The application reads at once, so it never closes; buffer autotuning is not modelled.
+    pub receive_window: u32,
+
+    /// Timeout before any round trip is known (RFC 6298, rule 2.1).
+    pub initial_rto: Nanos,
+    /// Timeout after a handshake that gave no sample, because something in it was retransmitted (RFC 6298, rule 5.7).
+    pub rto_fallback: Nanos,
+    /// Lower bound: of 4·RTTVAR with the Linux estimator, else of the timeout.
+    pub min_rto: Nanos,
+    /// Upper bound of the timeout, backoff included.
+    pub max_rto: Nanos,
+    /// Added to every estimated timeout.
+    pub rto_slop: Nanos,
+    /// The estimator.
+    pub rto_estimator: RtoEstimator,
+    /// Timers expire at multiples of this after they are set.
+    pub timer_granularity: Nanos,
+
+    /// SYN retransmissions before the connection attempt fails, not counting those of `syn_linear_timeouts`.
+    pub syn_retries: u32,
+    /// How many times the SYN's timeout is repeated before it doubles.
+    pub syn_linear_timeouts: u32,
+    /// The connection attempt fails after this time whatever the retries; 0 for no such limit.
+    pub connect_timeout: Nanos,
+    /// SYN/ACK retransmissions before the half-open connection is dropped.
+    pub synack_retries: u32,
+    /// A SYN that arrives again restarts the SYN/ACK's timer from its first value (`syncache_add` of FreeBSD).
+    pub synack_timer_restart: bool,
+    /// Retransmissions of the same segment before the connection fails.
+    pub retries: u32,
+
+    /// The window's algorithm.
+    pub congestion_control: CongestionControl,
+    /// Initial window in segments (RFC 6928).
+    pub iw: u32,
+    /// After more handshake retransmissions than this, the initial window is one segment.
+    pub iw_syn_losses: u32,
+    /// Initial slow start threshold in segments.
+    pub initial_ssthresh: u32,
+    /// HyStart: leave slow start before it overflows the queue (Ha and Rhee 2011; CUBIC only).
+    pub hystart: bool,
+    /// Segments by which one ACK may raise the window in slow start (RFC 3465, `L`); 0 for as many as it acknowledges.
+    pub abc_limit: u32,
+    /// Decay the window over idle time, one halving per timeout (RFC 2861), or restart from `iw` (FreeBSD), see
+    /// `idle_reset`.
+    pub idle_restart: bool,
+    /// With `idle_restart`: fall to the initial window at once instead of halving it per timeout.
+    pub idle_reset: bool,
+    /// Cap on segments sent per ACK; 0 for none.
+    pub max_burst: u32,
+    /// When leaving Disorder or undoing, limit the window to what is in flight and a small burst.
+    pub cwnd_moderation: bool,
+
+    /// Selective acknowledgements (RFC 2018).
+    pub sack: bool,
+    /// Report duplicates (RFC 2883).
+    pub dsack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// ECN (RFC 3168).
+    pub ecn: Ecn,
+
+    /// Duplicate ACKs, or segments SACKed above, that prove a loss (RFC 5681).
+    pub dupthresh: u32,
+    /// How far observed reordering may raise `dupthresh`; equal to `dupthresh` for a fixed one.
+    pub max_reordering: u32,
+    /// Which holes are lost, with RACK off.
+    pub loss_marking: LossMarking,
+    /// Time-based loss detection (RFC 8985).
+    pub rack: bool,
+    /// Tail loss probe (RFC 8985, section 7).
+    pub tlp: bool,
+    /// Lower the threshold when few segments are in flight (RFC 5827, delayed by a quarter RTT as Linux does).
+    pub early_retransmit: bool,
+    /// Send new segments on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Proportional rate reduction (RFC 6937) instead of the pipe rule of RFC 6675.
+    pub prr: bool,
+    /// With `prr` off: segments that one ACK may release in recovery; 0 for what the pipe rule allows.
+    pub recovery_burst: u32,
+    /// Detect spurious timeouts (RFC 5682).
+    pub frto: bool,
+    /// Undo reductions that timestamps (RFC 3522, RFC 4015) or DSACKs prove unnecessary.
+    pub undo: bool,
+
+    /// The acknowledgement policy.
+    pub ack_policy: AckPolicy,
+    /// Delay of an acknowledgement; the shortest with the Linux policy.
+    pub delack: Nanos,
+    /// Longest delay of an acknowledgement with the Linux policy.
+    pub delack_max: Nanos,
+    /// An acknowledgement goes out at once for every so many full segments.
+    pub delack_segments: u32,
+    /// Segments acknowledged one by one at the start of a connection and after trouble.
+    pub quickack_segments: u32,
+
+    /// FIN rides on the last data segment when that has not been sent yet.
+    pub fin_on_data: bool,
+    /// A FIN that arrives out of order is covered by SACK as one sequence number.
+    pub fin_sack: bool,
+}
+
+/// A profile name that does not exist.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown TCP profile '{name}'; there are {}", Profile::NAMES.join(", "))]
+pub struct UnknownProfile {
+    /// What was asked for.
+    pub name: String,
+}
+
+impl Default for Profile {
+    fn default() -> Profile {
+        Profile::linux_7_2()
+    }
+}
+
+impl Profile {
+    /// The profiles there are, the default first.
+    pub const NAMES: &'static [&'static str] = &["linux-7.2", "linux-3.16", "freebsd-9.3", "ns-2"];
+
+    /// The profile called `name`.
+    pub fn by_name(name: &str) -> Result<Profile, UnknownProfile> {
+        match name {
+            "linux-7.2" => Ok(Profile::linux_7_2()),
+            "linux-3.16" => Ok(Profile::linux_3_16()),
+            "freebsd-9.3" => Ok(Profile::freebsd_9_3()),
+            "ns-2" => Ok(Profile::ns_2()),
+            _ => Err(UnknownProfile {
+                name: name.to_owned(),
+            }),
+        }
+    }
+
+    /// Linux 7.2 with default sysctls (`net/ipv4/tcp_ipv4.c`, `tcp_sk_init`; `include/net/tcp.h`).
+    pub fn linux_7_2() -> Profile {
+        Profile {
+            mss: 1448,
+            receive_window: 4 << 20,
+            initial_rto: Nanos::from_secs(1),  // TCP_TIMEOUT_INIT
+            rto_fallback: Nanos::from_secs(3), // TCP_TIMEOUT_FALLBACK
+            min_rto: Nanos::from_millis(200),  // TCP_RTO_MIN
+            max_rto: Nanos::from_secs(120),    // TCP_RTO_MAX
+            rto_slop: Nanos::ZERO,
+            rto_estimator: RtoEstimator::Linux,
+            timer_granularity: Nanos::from_millis(1), // CONFIG_HZ=1000
+            syn_retries: 6,                           // TCP_SYN_RETRIES
+            syn_linear_timeouts: 4,                   // sysctl_tcp_syn_linear_timeouts
+            connect_timeout: Nanos::ZERO,
+            synack_retries: 5, // TCP_SYNACK_RETRIES
+            synack_timer_restart: false,
+            retries: 15, // TCP_RETR2
+            congestion_control: CongestionControl::Cubic,
+            iw: 10,           // TCP_INIT_CWND
+            iw_syn_losses: 1, // tcp_init_transfer: total_retrans > 1
+            initial_ssthresh: u32::MAX,
+            hystart: true, // tcp_cubic.c
+            abc_limit: 0,  // tcp_slow_start
+            idle_restart: true,
+            idle_reset: false, // tcp_cwnd_restart
+            max_burst: 0,
+            cwnd_moderation: false, // removed in 4.5
+            sack: true,
+            dsack: true,
+            timestamps: true,
+            ecn: Ecn::Accept, // TCP_ECN_IN_ECN_OUT_NOECN
+            dupthresh: 3,     // TCP_FASTRETRANS_THRESH
+            max_reordering: 300,
+            loss_marking: LossMarking::Rfc6675,
+            rack: true, // TCP_RACK_LOSS_DETECTION
+            tlp: true,  // sysctl_tcp_early_retrans = 3
+            early_retransmit: false,
+            limited_transmit: true,
+            prr: true,
+            recovery_burst: 0,
+            frto: true,
+            undo: true,
+            ack_policy: AckPolicy::Linux,
+            delack: Nanos::from_millis(40),      // TCP_DELACK_MIN, TCP_ATO_MIN
+            delack_max: Nanos::from_millis(200), // TCP_DELACK_MAX
+            delack_segments: 2,
+            quickack_segments: 16, // TCP_MAX_QUICKACKS
+            fin_on_data: true,     // __tcp_push_pending_frames: the FIN joins the tail of the write queue
+            fin_sack: true,
+        }
+    }
+
+    /// Linux 3.16: no RACK, no linear SYN timeouts; forward acknowledgement, early retransmit, window moderation.
+    pub fn linux_3_16() -> Profile {
+        Profile {
+            syn_linear_timeouts: 0,
+            loss_marking: LossMarking::Fack, // sysctl_tcp_fack = 1
+            max_reordering: 127,             // TCP_MAX_REORDERING
+            rack: false,
+            early_retransmit: true, // sysctl_tcp_early_retrans = 3: delayed ER and TLP
+            cwnd_moderation: true,  // tcp_moderate_cwnd
+            ..Profile::linux_7_2()
+        }
+    }
+
+    /// FreeBSD 9.3 with default sysctls (`sys/netinet/tcp_timer.h`, `tcp_subr.c`, `tcp_syncache.c`, `tcp_input.c`).
+    pub fn freebsd_9_3() -> Profile {
+        Profile {
+            mss: 1448,
+            receive_window: 1 << 20,
+            initial_rto: Nanos::from_secs(3),  // TCPTV_RTOBASE
+            rto_fallback: Nanos::from_secs(3), // TCPTV_RTOBASE
+            min_rto: Nanos::from_millis(30),   // TCPTV_MIN
+            max_rto: Nanos::from_secs(64),     // TCPTV_REXMTMAX
+            rto_slop: Nanos::from_millis(200), // TCPTV_CPU_VAR, tcp_rexmit_slop
+            rto_estimator: RtoEstimator::Rfc6298,
+            timer_granularity: Nanos::from_millis(1), // kern.hz=1000
+            syn_retries: 8, // TCP_MAXRXTSHIFT is 12; the connect timer ends it earlier
+            syn_linear_timeouts: 4, // tcp_syn_backoff: 1, 1, 1, 1, 1, 2, 4, 8, …
+            connect_timeout: Nanos::from_secs(75), // TCPTV_KEEP_INIT
+            synack_retries: 3, // SYNCACHE_MAXREXMTS
+            synack_timer_restart: true, // syncache_add: sc_rxmits = 0
+            retries: 12,    // TCP_MAXRXTSHIFT
+            congestion_control: CongestionControl::Reno, // cc_newreno
+            iw: 4, // papers.md 1.4; net.inet.tcp.rfc3390 gives min(4, max(2, 4380/mss))
+            iw_syn_losses: 0, // cc_conn_init: snd_cwnd == 1
+            initial_ssthresh: u32::MAX,
+            hystart: false,
+            abc_limit: 2, // net.inet.tcp.abc_l_var
+            idle_restart: true,
+            idle_reset: true, // cc_after_idle
+            max_burst: 0,
+            cwnd_moderation: false,
+            sack: true,
+            dsack: false,
+            timestamps: true, // net.inet.tcp.rfc1323
+            ecn: Ecn::Off,    // net.inet.tcp.ecn.enable=0
+            dupthresh: 3,
+            max_reordering: 3,
+            loss_marking: LossMarking::Holes,
+            rack: false,
+            tlp: false,
+            early_retransmit: false,
+            limited_transmit: true, // net.inet.tcp.rfc3042
+            prr: false,
+            recovery_burst: 1, // each duplicate ACK opens the window by one segment
+            frto: false,
+            undo: true, // t_badrxtwin: a timeout answered within half an RTT is undone
+            ack_policy: AckPolicy::Fixed,
+            delack: Nanos::from_millis(100), // TCPTV_DELACK
+            delack_max: Nanos::from_millis(100),
+            delack_segments: 2,
+            quickack_segments: 0,
+            fin_on_data: true, // tcp_output: FIN with the last data of the socket buffer
+            fin_sack: false,   // tcp_update_sack_list(seq, seq + tlen): the FIN is not in tlen
+        }
+    }
+
+    /// ns-2's two-way TCP with SACK, `Agent/TCP/FullTcp/Sack` (`tcl/lib/ns-default.tcl`, `tcp/tcp-full.cc`).
+    pub fn ns_2() -> Profile {
+        Profile {
+            mss: 1448,
+            receive_window: 4 << 20,
+            initial_rto: Nanos::from_secs(3), // rtxcur_init_
+            rto_fallback: Nanos::from_secs(3),
+            min_rto: Nanos::from_millis(200), // minrto_
+            max_rto: Nanos::from_secs(60),    // maxrto_
+            rto_slop: Nanos::ZERO,
+            rto_estimator: RtoEstimator::Rfc6298,
+            timer_granularity: Nanos::from_millis(10), // tcpTick_
+            syn_retries: 12,
+            syn_linear_timeouts: 0,
+            connect_timeout: Nanos::ZERO,
+            synack_retries: 12,
+            synack_timer_restart: false,
+            retries: 1000, // ns-2 never gives up
+            congestion_control: CongestionControl::Reno,
+            iw: 2, // windowInit_
+            iw_syn_losses: 0, // syn loss: wnd_init_option_
+            initial_ssthresh: u32::MAX,
+            hystart: false,
+            abc_limit: 1, // slowstart: one segment an ACK
+            idle_restart: false,
+            idle_reset: false,
+            max_burst: 0, // maxburst_
+            cwnd_moderation: false,
+            sack: true,
+            dsack: false, // generate_dsacks_
+            timestamps: true,
+            ecn: Ecn::Off,
+            dupthresh: 3, // tcprexmtthresh_
+            max_reordering: 3,
+            loss_marking: LossMarking::Holes,
+            rack: false,
+            tlp: false,
+            early_retransmit: false,
+            limited_transmit: false, // singledup_
+            prr: false,
+            recovery_burst: 0,
+            frto: false,
+            undo: false,
+            ack_policy: AckPolicy::Fixed,
+            delack: Nanos::from_millis(100), // interval_
+            delack_max: Nanos::from_millis(100),
+            delack_segments: 2, // segsperack_
+            quickack_segments: 0,
+            fin_on_data: true,
+            fin_sack: false,
+        }
+    }
+}
+
+macro_rules! texts {
+    ($type:ident { $($variant:ident = $text:literal $(| $alias:literal)*),* }) => {
+        impl $type {
+            /// The texts that name the values.
+            pub const TEXTS: &'static str = texts!(@join $($text)*);
+
+            pub(crate) fn from_text(text: &str) -> Option<$type> {
+                match text {
+                    $($text $(| $alias)* => Some($type::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self { $($type::$variant => $text),* })
+            }
+        }
+    };
+    (@join $first:literal $($rest:literal)*) => { concat!($first $(, " or ", $rest)*) };
+}
+
+texts!(RtoEstimator { Linux = "linux", Rfc6298 = "rfc6298" });
+texts!(CongestionControl { Reno = "reno" | "newreno", Cubic = "cubic" });
+texts!(Ecn { Off = "off" | "false", Accept = "accept", Request = "request" | "on" | "true" });
+texts!(LossMarking { Rfc6675 = "rfc6675", Fack = "fack", Holes = "holes" });
+texts!(AckPolicy { Linux = "linux", Fixed = "fixed" });

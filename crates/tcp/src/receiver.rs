@@ -1,0 +1,278 @@
+//! The receiving half: reassembly, the SACK blocks it reports (RFC 2018), duplicates (RFC 2883), the peer's FIN.
+
+use crate::ack_policy::AckState;
+use crate::seq::{Seq, Unwrap};
+
+/// Data beyond a gap.
+#[derive(Debug, Clone, Default)]
+struct Reassembly {
+    /// Disjoint, not adjacent, ascending.
+    ranges: Vec<(u64, u64)>,
+    /// The ranges that changed last, most recent first: what RFC 2018, section 4 wants reported.
+    recent: [(u64, u64); 4],
+}
+
+impl Reassembly {
+    /// Adds `[start, end)`; returns whether all of it was there already.
+    fn insert(&mut self, start: u64, end: u64) -> bool {
+        // The ranges that touch or overlap the new one.
+        let from = self.ranges.partition_point(|range| range.1 < start);
+        let to = from + self.ranges[from..].partition_point(|range| range.0 <= end);
+        if from == to {
+            self.ranges.insert(from, (start, end));
+            self.report((start, end));
+            return false;
+        }
+        let present = self.ranges[from].0 <= start && end <= self.ranges[from].1;
+        let merged = (
+            start.min(self.ranges[from].0),
+            end.max(self.ranges[to - 1].1),
+        );
+        self.ranges[from] = merged;
+        self.ranges.drain(from + 1..to);
+        self.report(merged);
+        present
+    }
+
+    /// Puts `range` first among the reported and drops those that it swallowed.
+    fn report(&mut self, range: (u64, u64)) {
+        let mut reported = [(0, 0); 4];
+        reported[0] = range;
+        let mut n = 1;
+        for old in self.recent {
+            if n < reported.len() && old.1 > 0 && (old.1 < range.0 || old.0 > range.1) {
+                reported[n] = old;
+                n += 1;
+            }
+        }
+        self.recent = reported;
+    }
+
+    /// Takes what has become in order off the front; returns the new end of the in-order data.
+    fn advance(&mut self, nxt: u64) -> u64 {
+        let mut nxt = nxt;
+        let done = self
+            .ranges
+            .iter()
+            .take_while(|range| {
+                let reached = range.0 <= nxt;
+                if reached {
+                    nxt = nxt.max(range.1);
+                }
+                reached
+            })
+            .count();
+        self.ranges.drain(..done);
+        let mut kept = [(0, 0); 4];
+        let mut n = 0;
+        for old in self.recent {
+            if old.1 > nxt {
+                kept[n] = old;
+                n += 1;
+            }
+        }
+        self.recent = kept;
+        nxt
+    }
+}
+
+/// How a segment that occupies sequence space fitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// In order; `filled` tells that it closed a gap.
+    InOrder {
+        /// Data beyond a gap became deliverable.
+        filled: bool,
+    },
+    /// Beyond a gap.
+    OutOfOrder,
+    /// All of it had arrived before.
+    Duplicate,
+}
+
+/// The receiving half of an end point.
+#[derive(Debug, Clone)]
+pub(crate) struct Receiver {
+    pub(crate) unwrap: Unwrap,
+    /// Next position expected.
+    pub(crate) nxt: u64,
+    /// Position of the last acknowledgement sent.
+    pub(crate) acknowledged: u64,
+    /// Position of the peer's FIN, once seen; `u64::MAX` before.
+    fin: u64,
+    beyond: Option<Box<Reassembly>>,
+    /// The duplicate to report in the next acknowledgement; empty for none.
+    dsack: (u64, u64),
+    pub(crate) ts_recent: u32,
+    /// Echo congestion until the peer says that it has reduced its window (RFC 3168, section 6.1.3).
+    pub(crate) echo_congestion: bool,
+    pub(crate) ack: AckState,
+}
+
+impl Receiver {
+    pub(crate) fn new() -> Receiver {
+        Receiver {
+            unwrap: Unwrap::new(Seq(0)),
+            nxt: 0,
+            acknowledged: 0,
+            fin: u64::MAX,
+            beyond: None,
+            dsack: (0, 0),
+            ts_recent: 0,
+            echo_congestion: false,
+            ack: AckState::new(),
+        }
+    }
+
+    /// The peer's SYN has come.
+    pub(crate) fn synchronize(&mut self, isn: Seq) {
+        self.unwrap = Unwrap::new(isn);
+        self.nxt = 1;
+    }
+
+    /// Payload bytes delivered in order.
+    #[inline]
+    pub(crate) fn received(&self) -> u64 {
+        self.nxt.min(self.fin).saturating_sub(1)
+    }
+
+    /// Whether the peer's FIN has arrived in order.
+    #[inline]
+    pub(crate) fn closed(&self) -> bool {
+        self.nxt > self.fin
+    }
+
+    /// Whether data waits beyond a gap.
+    #[inline]
+    pub(crate) fn has_gap(&self) -> bool {
+        self.beyond.as_ref().is_some_and(|beyond| !beyond.ranges.is_empty())
+    }
+
+    /// Takes in `len` bytes at `start`, then a FIN if `fin`. With `fin_sack` off an out-of-order FIN is remembered
+    /// but not reported.
+    #[inline]
+    pub(crate) fn take(&mut self, start: u64, len: u32, fin: bool, fin_sack: bool) -> Fit {
+        let data_end = start + u64::from(len);
+        if fin {
+            self.fin = data_end;
+        }
+        let end = data_end + u64::from(fin);
+        if end <= self.nxt {
+            self.dsack = (start, end);
+            return Fit::Duplicate;
+        }
+        if start <= self.nxt {
+            if start < self.nxt {
+                self.dsack = (start, self.nxt);
+            }
+            self.nxt = end;
+            let filled = self.has_gap();
+            if filled && let Some(beyond) = &mut self.beyond {
+                self.nxt = beyond.advance(self.nxt);
+            }
+            // A FIN that came ahead of its data and was only remembered.
+            if self.nxt == self.fin {
+                self.nxt += 1;
+            }
+            return Fit::InOrder { filled };
+        }
+        let end = if fin_sack { end } else { data_end };
+        if start < end && self.beyond.get_or_insert_default().insert(start, end) {
+            self.dsack = (start, end);
+            return Fit::Duplicate;
+        }
+        Fit::OutOfOrder
+    }
+
+    /// Writes the SACK blocks of the next acknowledgement, at most `room`; with `dsack`, a duplicate first.
+    pub(crate) fn sack_blocks(&mut self, blocks: &mut [(Seq, Seq)], dsack: bool) -> u8 {
+        let mut n = 0;
+        if dsack && self.dsack.0 < self.dsack.1 && !blocks.is_empty() {
+            blocks[0] = self.wire(self.dsack);
+            n = 1;
+        }
+        self.dsack = (0, 0);
+        if let Some(beyond) = &self.beyond {
+            for range in beyond.recent {
+                if range.1 > 0 && n < blocks.len() {
+                    blocks[n] = self.wire(range);
+                    n += 1;
+                }
+            }
+        }
+        n as u8
+    }
+
+    /// Whether the next acknowledgement has anything to say beyond its number.
+    #[inline]
+    pub(crate) fn has_sack(&self) -> bool {
+        self.dsack.1 > 0 || self.has_gap()
+    }
+
+    fn wire(&self, range: (u64, u64)) -> (Seq, Seq) {
+        (self.unwrap.wire(range.0), self.unwrap.wire(range.1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receiver() -> Receiver {
+        let mut receiver = Receiver::new();
+        receiver.synchronize(Seq(0));
+        receiver
+    }
+
+    fn blocks(receiver: &mut Receiver) -> Vec<(u32, u32)> {
+        let mut blocks = [(Seq(0), Seq(0)); 3];
+        let n = receiver.sack_blocks(&mut blocks, true);
+        blocks[..usize::from(n)].iter().map(|b| (b.0.0, b.1.0)).collect()
+    }
+
+    /// RFC 2018, section 7, case 2 and 3: every other of eight segments of 500 bytes is lost.
+    #[test]
+    fn reports_the_most_recent_block_first() {
+        let mut receiver = receiver();
+        assert_eq!(receiver.take(1, 500, false, true), Fit::InOrder { filled: false });
+        assert_eq!(receiver.take(1001, 500, false, true), Fit::OutOfOrder);
+        assert_eq!(blocks(&mut receiver), [(1001, 1501)]);
+        receiver.take(2001, 500, false, true);
+        receiver.take(3001, 500, false, true);
+        receiver.take(4001, 500, false, true);
+        assert_eq!(blocks(&mut receiver), [(4001, 4501), (3001, 3501), (2001, 2501)]);
+        // The fourth segment arrives and joins two blocks; the joined block comes first.
+        receiver.take(2501, 500, false, true);
+        assert_eq!(blocks(&mut receiver), [(2001, 3501), (4001, 4501), (1001, 1501)]);
+        // The second fills the first gap.
+        assert_eq!(receiver.take(501, 500, false, true), Fit::InOrder { filled: true });
+        assert_eq!(receiver.nxt, 1501);
+        assert_eq!(blocks(&mut receiver), [(2001, 3501), (4001, 4501)]);
+    }
+
+    #[test]
+    fn reports_a_duplicate_first_and_once() {
+        let mut receiver = receiver();
+        receiver.take(1, 500, false, true);
+        assert_eq!(receiver.take(1, 500, false, true), Fit::Duplicate);
+        assert_eq!(blocks(&mut receiver), [(1, 501)]);
+        assert_eq!(blocks(&mut receiver), []);
+        receiver.take(1001, 500, false, true);
+        assert_eq!(receiver.take(1001, 500, false, true), Fit::Duplicate);
+        assert_eq!(blocks(&mut receiver), [(1001, 1501), (1001, 1501)]);
+    }
+
+    #[test]
+    fn a_fin_ahead_of_its_data() {
+        for (fin_sack, reported) in [(true, vec![(501, 502)]), (false, vec![])] {
+            let mut receiver = receiver();
+            assert_eq!(receiver.take(501, 0, true, fin_sack), Fit::OutOfOrder);
+            assert_eq!(blocks(&mut receiver), reported);
+            assert!(!receiver.closed());
+            receiver.take(1, 500, false, fin_sack);
+            assert!(receiver.closed());
+            assert_eq!(receiver.received(), 500);
+            assert_eq!(receiver.nxt, 502);
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! What has been sent and not yet acknowledged cumulatively.
+//!
+//! Segments lie in the order of sequence numbers in a ring buffer, so a position is found by binary search; a linked
+//! list through the same entries keeps them in the order of their last transmission, which is what RACK walks
+//! (RFC 8985, section 5.2; `tsorted_sent_queue` in Linux). Counters give what is in flight without a scan.
+
+use gentle_units::Nanos;
+use std::collections::VecDeque;
+
+/// No entry.
+const NIL: u32 = u32::MAX;
+
+/// The peer holds the segment (RFC 2018).
+pub(crate) const SACKED: u8 = 1;
+/// Deemed lost.
+pub(crate) const LOST: u8 = 2;
+/// Retransmitted, and the retransmission is in flight.
+pub(crate) const RETRANS: u8 = 4;
+/// Retransmitted at some time: gives no round-trip sample (Karn's algorithm).
+pub(crate) const EVER_RETRANS: u8 = 8;
+/// Ends with the FIN, which is counted in its length.
+pub(crate) const FIN: u8 = 16;
+/// Ends what the application wrote.
+pub(crate) const PUSH: u8 = 32;
+
+/// A segment in the scoreboard.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    /// Position of its first byte.
+    pub(crate) start: u64,
+    /// When it was last transmitted.
+    pub(crate) sent: Nanos,
+    earlier: u32,
+    later: u32,
+    /// Sequence space it occupies, FIN included.
+    pub(crate) len: u16,
+    pub(crate) flags: u8,
+}
+
+impl Sent {
+    #[inline]
+    pub(crate) fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    #[inline]
+    pub(crate) fn is(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// The scoreboard. `sacked`, `lost` and `retrans` count segments as Linux's `sacked_out`, `lost_out`, `retrans_out`.
+#[derive(Debug, Clone)]
+pub(crate) struct Scoreboard {
+    ring: VecDeque<Sent>,
+    /// Identity of the ring's front; identities count up as segments are appended.
+    front: u32,
+    /// Least and most recently transmitted of the listed entries.
+    oldest: u32,
+    newest: u32,
+    pub(crate) sacked: u32,
+    pub(crate) lost: u32,
+    pub(crate) retrans: u32,
+}
+
+impl Scoreboard {
+    pub(crate) fn new() -> Scoreboard {
+        Scoreboard {
+            ring: VecDeque::new(),
+            front: 0,
+            oldest: NIL,
+            newest: NIL,
+            sacked: 0,
+            lost: 0,
+            retrans: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> u32 {
+        self.ring.len() as u32
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> Option<&Sent> {
+        self.ring.get(index)
+    }
+
+    #[inline]
+    pub(crate) fn front(&self) -> Option<&Sent> {
+        self.ring.front()
+    }
+
+    #[inline]
+    pub(crate) fn back(&self) -> Option<&Sent> {
+        self.ring.back()
+    }
+
+    /// Segments believed to be in the network: `tcp_packets_in_flight`, the `pipe` of RFC 6675 in segments.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u32 {
+        (self.len() + self.retrans).saturating_sub(self.sacked + self.lost)
+    }
+
+    /// Index of the segment that holds `position`, or of the first one behind it.
+    #[inline]
+    pub(crate) fn find(&self, position: u64) -> usize {
+        self.ring.partition_point(|sent| sent.end() <= position)
+    }
+
+    /// Appends a segment transmitted at `now`.
+    #[inline]
+    pub(crate) fn push(&mut self, start: u64, len: u16, flags: u8, now: Nanos) {
+        let id = self.front.wrapping_add(self.len());
+        self.ring.push_back(Sent {
+            start,
+            sent: now,
+            earlier: NIL,
+            later: NIL,
+            len,
+            flags,
+        });
+        self.link_newest(id);
+    }
+
+    /// Takes the front segment off.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Sent> {
+        let sent = *self.ring.front()?;
+        self.unlink(self.front);
+        self.ring.pop_front();
+        self.front = self.front.wrapping_add(1);
+        if sent.flags & (SACKED | LOST | RETRANS) != 0 {
+            self.sacked -= u32::from(sent.is(SACKED));
+            self.lost -= u32::from(sent.is(LOST));
+            self.retrans -= u32::from(sent.is(RETRANS));
+        }
+        Some(sent)
+    }
+
+    /// Cuts `bytes` off the front segment, which an acknowledgement covered in part.
+    pub(crate) fn trim_front(&mut self, bytes: u16) {
+        if let Some(sent) = self.ring.front_mut() {
+            sent.start += u64::from(bytes);
+            sent.len -= bytes;
+        }
+    }
+
+    /// Marks a segment as held by the peer; it is neither lost nor in flight any more.
+    pub(crate) fn mark_sacked(&mut self, index: usize) {
+        let sent = &mut self.ring[index];
+        debug_assert!(!sent.is(SACKED));
+        let flags = sent.flags;
+        sent.flags = (flags & !(LOST | RETRANS)) | SACKED;
+        self.sacked += 1;
+        self.lost -= u32::from(flags & LOST != 0);
+        self.retrans -= u32::from(flags & RETRANS != 0);
+        self.unlink(self.front.wrapping_add(index as u32));
+    }
+
+    /// Marks a segment as lost, and its retransmission with it; returns whether that is news.
+    pub(crate) fn mark_lost(&mut self, index: usize) -> bool {
+        let sent = &mut self.ring[index];
+        if sent.is(SACKED) || sent.flags & (LOST | RETRANS) == LOST {
+            return false;
+        }
+        let flags = sent.flags;
+        sent.flags = (flags & !RETRANS) | LOST;
+        self.lost += u32::from(flags & LOST == 0);
+        self.retrans -= u32::from(flags & RETRANS != 0);
+        self.unlink(self.front.wrapping_add(index as u32));
+        true
+    }
+
+    /// Takes back every mark of loss (`tcp_undo_cwnd_reduction` with `unmark_loss`).
+    pub(crate) fn unmark_lost(&mut self) {
+        for index in 0..self.ring.len() {
+            let sent = &mut self.ring[index];
+            if sent.is(LOST) {
+                sent.flags &= !LOST;
+                let listed = sent.is(RETRANS);
+                if !listed {
+                    self.link_newest(self.front.wrapping_add(index as u32));
+                }
+            }
+        }
+        self.lost = 0;
+    }
+
+    /// Forgets every SACK: the peer may have thrown the data away (RFC 2018, section 8).
+    pub(crate) fn forget_sacks(&mut self) {
+        for index in 0..self.ring.len() {
+            if self.ring[index].is(SACKED) {
+                self.ring[index].flags &= !SACKED;
+                self.link_newest(self.front.wrapping_add(index as u32));
+            }
+        }
+        self.sacked = 0;
+    }
+
+    /// Notes a retransmission at `now`; returns when the segment was sent before.
+    pub(crate) fn mark_retransmitted(&mut self, index: usize, now: Nanos) -> Nanos {
+        let sent = &mut self.ring[index];
+        let flags = sent.flags;
+        let previous = sent.sent;
+        sent.flags |= RETRANS | EVER_RETRANS;
+        sent.sent = now;
+        self.retrans += u32::from(flags & RETRANS == 0);
+        let id = self.front.wrapping_add(index as u32);
+        self.unlink(id);
+        self.link_newest(id);
+        previous
+    }
+
+    /// The least recently transmitted segment that is neither SACKed nor lost, and each next one after it.
+    pub(crate) fn oldest(&self) -> Option<usize> {
+        self.index(self.oldest)
+    }
+
+    /// The segment transmitted next after the one at `index`.
+    pub(crate) fn after(&self, index: usize) -> Option<usize> {
+        self.index(self.ring[index].later)
+    }
+
+    #[inline]
+    fn index(&self, id: u32) -> Option<usize> {
+        (id != NIL).then(|| id.wrapping_sub(self.front) as usize)
+    }
+
+    #[inline]
+    fn entry(&mut self, id: u32) -> &mut Sent {
+        let index = id.wrapping_sub(self.front) as usize;
+        &mut self.ring[index]
+    }
+
+    #[inline]
+    fn link_newest(&mut self, id: u32) {
+        let newest = self.newest;
+        let entry = self.entry(id);
+        entry.earlier = newest;
+        entry.later = NIL;
+        if newest == NIL {
+            self.oldest = id;
+        } else {
+            self.entry(newest).later = id;
+        }
+        self.newest = id;
+    }
+
+    /// Takes an entry off the list, if it is on it.
+    #[inline]
+    fn unlink(&mut self, id: u32) {
+        let entry = self.entry(id);
+        let (earlier, later) = (entry.earlier, entry.later);
+        entry.earlier = NIL;
+        entry.later = NIL;
+        if earlier != NIL {
+            self.entry(earlier).later = later;
+        } else if self.oldest == id {
+            self.oldest = later;
+        } else {
+            return;
+        }
+        if later != NIL {
+            self.entry(later).earlier = earlier;
+        } else {
+            self.newest = earlier;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn board(n: u64) -> Scoreboard {
+        let mut board = Scoreboard::new();
+        for i in 0..n {
+            board.push(1 + i * 10, 10, 0, Nanos(i));
+        }
+        board
+    }
+
+    fn by_time(board: &Scoreboard) -> Vec<u64> {
+        let mut order = Vec::new();
+        let mut next = board.oldest();
+        while let Some(index) = next {
+            order.push(board.get(index).unwrap().start);
+            next = board.after(index);
+        }
+        order
+    }
+
+    #[test]
+    fn counts_what_is_in_flight() {
+        let mut board = board(5);
+        assert_eq!(board.in_flight(), 5);
+        board.mark_sacked(4);
+        assert!(board.mark_lost(0));
+        assert!(!board.mark_lost(0));
+        assert_eq!(board.in_flight(), 3);
+        assert_eq!(board.mark_retransmitted(0, Nanos(9)), Nanos(0));
+        assert_eq!(board.in_flight(), 4);
+        assert!(board.mark_lost(0), "the retransmission can be lost too");
+        assert_eq!(board.in_flight(), 3);
+        while board.pop().is_some() {}
+        assert_eq!((board.sacked, board.lost, board.retrans), (0, 0, 0));
+    }
+
+    #[test]
+    fn keeps_the_order_of_transmission() {
+        let mut board = board(4);
+        assert_eq!(by_time(&board), [1, 11, 21, 31]);
+        board.mark_lost(1);
+        assert_eq!(by_time(&board), [1, 21, 31]);
+        board.mark_retransmitted(1, Nanos(7));
+        assert_eq!(by_time(&board), [1, 21, 31, 11]);
+        board.mark_sacked(3);
+        assert_eq!(by_time(&board), [1, 21, 11]);
+        board.pop();
+        assert_eq!(by_time(&board), [21, 11]);
+        board.push(41, 10, 0, Nanos(8));
+        assert_eq!(by_time(&board), [21, 11, 41]);
+    }
+
+    #[test]
+    fn finds_by_position() {
+        let board = board(3);
+        assert_eq!(board.find(1), 0);
+        assert_eq!(board.find(10), 0);
+        assert_eq!(board.find(11), 1);
+        assert_eq!(board.find(31), 3);
+    }
+}
