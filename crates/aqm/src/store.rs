@@ -1,6 +1,7 @@
 //! Packets in order, with their bytes counted: what every scheme keeps its packets in.
 
 use crate::packet::Packet;
+use gentle_units::Nanos;
 use std::collections::VecDeque;
 
 /// A double-ended queue of packets that knows its length in bytes (the kernel's `qdisc_skb_head` with `qstats.backlog`).
@@ -31,8 +32,19 @@ impl<P: Packet> Store<P> {
         Some(packet)
     }
 
+    pub(crate) fn pop_back(&mut self) -> Option<P> {
+        let packet = self.packets.pop_back()?;
+        self.bytes -= u64::from(packet.bytes());
+        Some(packet)
+    }
+
     pub(crate) fn front(&self) -> Option<&P> {
         self.packets.front()
+    }
+
+    /// How long the packet at the head has waited; zero where there is none.
+    pub(crate) fn head_wait(&self, now: Nanos) -> Nanos {
+        self.front().map_or(Nanos::ZERO, |head| now.saturating_sub(head.arrived()))
     }
 
     pub(crate) fn len(&self) -> usize {
