@@ -78,9 +78,19 @@ impl<P> Drops<P> {
         self.list.drain(..)
     }
 
-    /// Takes the drops recorded since the list was `mark` long, for a qdisc that wraps another one.
-    pub fn drain_from(&mut self, mark: usize) -> impl Iterator<Item = (P, DropReason)> + '_ {
-        self.list.drain(mark..)
+    /// The drop at `index`, in the order in which they happened.
+    pub fn get(&self, index: usize) -> Option<&(P, DropReason)> {
+        self.list.get(index)
+    }
+
+    /// The drops recorded since the list was `mark` long, for a qdisc that wraps another one.
+    pub fn since(&self, mark: usize) -> &[(P, DropReason)] {
+        &self.list[mark..]
+    }
+
+    /// Takes back the drop at `index`, for a qdisc that wraps another one; panics if there is none.
+    pub fn remove(&mut self, index: usize) -> (P, DropReason) {
+        self.list.remove(index)
     }
 
     /// The recorded drops.

@@ -1,0 +1,21 @@
+//! `syn_fin_prio`: strict priority for SYN and FIN (Braud, Heusse, Duda 2018, section V: "SYN/FIN Prio").
+
+use crate::handshake::{self, FIN, FinRule, HELD, MAXLEN};
+use crate::packet::Packet;
+use crate::qdisc::Qdisc;
+use crate::registry::{Scheme, any_options};
+use crate::spec::Spec;
+
+/// SYN/FIN Prio: packet FIFOs unless `child=` says otherwise.
+pub static SCHEME: Scheme = Scheme {
+    name: "syn_fin_prio",
+    summary: "SYN and SYN/ACK are served first; FIN is served first or protected in its place",
+    source: "Braud, Heusse and Duda 2018 (fin=priority as published)",
+    options: &[FIN, MAXLEN, HELD],
+    child: Some("pfifo"),
+    check: any_options,
+};
+
+pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
+    handshake::build(spec, FinRule::of(spec.options()), seed)
+}
