@@ -1,1 +1,33 @@
-fn main() {}
+//! The `gentle` command. It only connects: flags come in, the crates below answer, results go out.
+//!
+//! Results go to stdout, progress and errors to stderr. Exit codes: 0 success, 1 failure, 2 wrong usage, 130 stopped
+//! by Ctrl-C (what had finished by then is printed).
+
+mod args;
+mod commands;
+mod interrupt;
+mod output;
+mod progress;
+
+use args::{Args, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let outcome = match args.command {
+        Command::Compare(compare) => commands::compare::run(&compare),
+        Command::Sim(sim) => commands::sim::run(&sim),
+        Command::Schemes(schemes) => commands::schemes::run(&schemes),
+        Command::Profiles(profiles) => commands::profiles::run(&profiles),
+        Command::Completions(completions) => commands::generate::completions(&completions),
+        Command::Man(man) => commands::generate::man(&man),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("gentle: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

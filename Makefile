@@ -1,0 +1,48 @@
+# Two commands do everything on a fresh machine:
+#   make demo    builds gentle and runs its main job
+#   make test    passes all tests
+
+.DEFAULT_GOAL := build
+
+.PHONY: build
+build:
+	scripts/bootstrap build
+	cargo build --release --locked
+
+# gentle compare with its defaults: the traffic of spa-2018, every scheme, five seeds.
+.PHONY: demo
+demo: build
+	mkdir -p demo
+	target/release/gentle compare --html demo/compare.html --csv demo/compare.csv
+	@echo
+	@echo "The same with plots: $(CURDIR)/demo/compare.html (one file, opens in any browser)"
+
+.PHONY: test
+test:
+	scripts/bootstrap test
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo test --workspace --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+# The same scenario in ns-2, ns-3 and gentle, side by side.
+.PHONY: bench-sim
+bench-sim:
+	scripts/bootstrap bench
+	bench/run-sim
+
+PREFIX ?= /usr/local
+
+.PHONY: install
+install: build
+	install -D -m 755 target/release/gentle $(DESTDIR)$(PREFIX)/bin/gentle
+	target/release/gentle man $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	target/release/gentle completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gentle
+	target/release/gentle completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_gentle
+	target/release/gentle completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/gentle.fish
+
+.PHONY: clean
+clean:
+	cargo clean
+	rm -rf demo

@@ -1,0 +1,23 @@
+//! `gentle sim`.
+
+use super::runs::{self, Job};
+use crate::args::SimArgs;
+use gentle_sim::Direction;
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
+    let mut scenario = runs::read_scenario(&args.file)?;
+    runs::change(&mut scenario, &args.scenario)?;
+    let scheme = args
+        .scheme
+        .clone()
+        .unwrap_or_else(|| scenario.link(Direction::Down).qdisc.clone());
+    runs::run(&Job {
+        scenario,
+        schemes: vec![scheme],
+        seeds: args.seeds,
+        first_seed: args.scenario.first_seed,
+        output: &args.output,
+        table: gentle_report::single,
+    })
+}

@@ -1,0 +1,199 @@
+//! A TCP connection: two end points, and the application that drives them.
+
+use crate::scenario::Direction;
+use crate::workload::{Arrival, Initiator, Span};
+use gentle_tcp::{Endpoint, Profile, Segment, Seq};
+use gentle_units::Nanos;
+use std::sync::Arc;
+
+/// What a receiver that connects sends to ask for the data: a request of one small segment.
+pub(crate) const REQUEST_BYTES: u64 = 300;
+
+/// A connection and what has to be remembered of it.
+pub(crate) struct Connection {
+    pub(crate) serial: u32,
+    pub(crate) started: Nanos,
+    pub(crate) span: Span,
+    /// Which way the initiator's packets go.
+    pub(crate) initiator_direction: Direction,
+    pub(crate) initiator_sends: bool,
+    /// Delay on top of each link's own, either way.
+    pub(crate) extra_delay: Nanos,
+    pub(crate) initiator: Endpoint,
+    /// Exists once a SYN has arrived.
+    pub(crate) responder: Option<Endpoint>,
+    /// The earliest timer event planned for the initiator and for the responder.
+    pub(crate) planned: [Nanos; 2],
+    pub(crate) completed_at: Option<Nanos>,
+    initiator_closed: bool,
+    responder_closed: bool,
+    /// A long-lived connection whose time is over.
+    pub(crate) stopped: bool,
+    /// Payload received by the data's receiver when measuring began.
+    pub(crate) received_before: u64,
+}
+
+impl Connection {
+    /// Opens a connection; the SYN goes to `out`.
+    pub(crate) fn open(
+        arrival: &Arrival,
+        serial: u32,
+        profile: &Arc<Profile>,
+        out: &mut Vec<Segment>,
+    ) -> Connection {
+        let now = arrival.at;
+        let initiator_sends = arrival.initiator == Initiator::Sender;
+        let mut initiator = Endpoint::connect(Arc::clone(profile), isn(serial, 0), now, out);
+        let mut initiator_closed = false;
+        if !initiator_sends {
+            initiator.write(now, REQUEST_BYTES, out);
+        } else {
+            initiator_closed = speak(&mut initiator, arrival.span, now, out);
+        }
+        Connection {
+            serial,
+            started: now,
+            span: arrival.span,
+            initiator_direction: if initiator_sends {
+                arrival.direction
+            } else {
+                arrival.direction.reverse()
+            },
+            initiator_sends,
+            extra_delay: Nanos(arrival.extra_rtt.0 / 2),
+            initiator,
+            responder: None,
+            planned: [Nanos::MAX; 2],
+            completed_at: None,
+            initiator_closed,
+            responder_closed: false,
+            stopped: false,
+            received_before: 0,
+        }
+    }
+
+    /// The end point on that side, once it exists.
+    pub(crate) fn end(&mut self, responder: bool) -> Option<&mut Endpoint> {
+        if responder {
+            self.responder.as_mut()
+        } else {
+            Some(&mut self.initiator)
+        }
+    }
+
+    /// Hands a segment to one side; what it answers goes to `out`.
+    pub(crate) fn deliver(
+        &mut self,
+        now: Nanos,
+        to_responder: bool,
+        segment: &Segment,
+        congestion_experienced: bool,
+        profile: &Arc<Profile>,
+        out: &mut Vec<Segment>,
+    ) {
+        use gentle_tcp::Flags;
+        match self.end(to_responder) {
+            Some(end) => end.on_segment(now, segment, congestion_experienced, out),
+            // A listening host; only a SYN makes it do something.
+            None if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK) => {
+                let isn = isn(self.serial, 1);
+                let profile = Arc::clone(profile);
+                let end =
+                    Endpoint::accept(profile, isn, now, segment, congestion_experienced, out);
+                self.responder = Some(end);
+            }
+            None => {}
+        }
+        self.act(now, to_responder, out);
+    }
+
+    /// The application on one side: answers a request, closes when the peer has closed, stops when its time is over.
+    pub(crate) fn act(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
+        if responder {
+            let Some(end) = &mut self.responder else {
+                return;
+            };
+            if self.responder_closed {
+                return;
+            }
+            if self.initiator_sends {
+                if end.peer_closed() {
+                    end.close(now, out);
+                    self.responder_closed = true;
+                }
+            } else if end.received() >= REQUEST_BYTES {
+                self.responder_closed = speak(end, self.span, now, out);
+            }
+        } else {
+            if !self.initiator_closed && !self.initiator_sends && self.initiator.peer_closed() {
+                self.initiator.close(now, out);
+                self.initiator_closed = true;
+            }
+            if self.completed_at.is_none() && self.is_complete() {
+                self.completed_at = Some(now);
+            }
+        }
+    }
+
+    /// Closes a connection that would go on forever.
+    pub(crate) fn stop(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        self.stopped = true;
+        if self.initiator_sends {
+            self.initiator.close(now, out);
+            self.initiator_closed = true;
+        } else if let Some(end) = &mut self.responder {
+            end.close(now, out);
+            self.responder_closed = true;
+        }
+    }
+
+    /// Whether the initiator knows that everything, FIN included, has arrived.
+    fn is_complete(&self) -> bool {
+        if self.initiator_sends {
+            self.initiator.all_acked()
+        } else {
+            self.initiator.peer_closed()
+        }
+    }
+
+    /// Whether TCP has given up on it.
+    pub(crate) fn is_failed(&self) -> bool {
+        self.initiator.is_failed() || self.responder.as_ref().is_some_and(Endpoint::is_failed)
+    }
+
+    /// Whether nothing more will happen.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_failed()
+            || (self.initiator.is_closed()
+                && self.responder.as_ref().is_some_and(Endpoint::is_closed))
+    }
+
+    /// Payload received by the data's receiver.
+    pub(crate) fn received(&self) -> u64 {
+        if self.initiator_sends {
+            self.responder.as_ref().map_or(0, Endpoint::received)
+        } else {
+            self.initiator.received()
+        }
+    }
+}
+
+/// Gives an end point what it has to say; returns whether it closed after it.
+fn speak(end: &mut Endpoint, span: Span, now: Nanos, out: &mut Vec<Segment>) -> bool {
+    match span {
+        Span::Bytes(bytes) => {
+            end.write(now, bytes, out);
+            end.close(now, out);
+            true
+        }
+        Span::Until(_) => {
+            end.write_forever(now, out);
+            false
+        }
+    }
+}
+
+/// Initial sequence numbers differ between connections, so that some wrap around.
+fn isn(serial: u32, side: u32) -> Seq {
+    Seq(serial.wrapping_mul(2).wrapping_add(side).wrapping_mul(0x9e37_79b1))
+}

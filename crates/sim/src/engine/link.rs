@@ -1,0 +1,74 @@
+//! One direction of the bottleneck: a queue, a transmitter with a rate, and the chance of loss behind it.
+
+use super::packet::Packet;
+use crate::scenario::LinkConfig;
+use gentle_aqm::{Drops, Packet as _, Qdisc, Spec, registry};
+use gentle_units::{Nanos, Rate};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The transmitter takes a packet out of the queue when it begins to send it, as a device without a ring of its own
+/// would; the packet then travels `delay`.
+pub(crate) struct Link {
+    pub(crate) qdisc: Box<dyn Qdisc<Packet>>,
+    rate: Rate,
+    pub(crate) delay: Nanos,
+    pub(crate) overhead: u32,
+    /// Later changes of the rate, the next one last.
+    changes: Vec<(Nanos, Rate)>,
+    sending: Option<Packet>,
+    /// When the packet being sent has left; [`Nanos::MAX`]: idle.
+    pub(crate) done_at: Nanos,
+    loss: f64,
+    rng: Xoshiro256PlusPlus,
+    pub(crate) drops: Drops<Packet>,
+}
+
+impl Link {
+    pub(crate) fn new(config: &LinkConfig, spec: &Spec, seed: u64) -> Link {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut changes = config.changes.clone();
+        changes.reverse();
+        Link {
+            qdisc: registry::build(spec, rng.random()),
+            rate: config.rate,
+            delay: config.delay,
+            overhead: config.overhead,
+            changes,
+            sending: None,
+            done_at: Nanos::MAX,
+            loss: config.loss,
+            rng,
+            drops: Drops::new(),
+        }
+    }
+
+    /// Begins to send the next packet, if the link is idle and there is one. What the queue dropped is in `drops`.
+    pub(crate) fn send(&mut self, now: Nanos) -> Option<&Packet> {
+        if self.sending.is_some() {
+            return None;
+        }
+        let packet = self.qdisc.dequeue(now, &mut self.drops)?;
+        while let Some((at, rate)) = self.changes.last() {
+            if *at > now {
+                break;
+            }
+            self.rate = *rate;
+            self.changes.pop();
+        }
+        self.done_at = now + self.rate.time_to_send(u64::from(packet.bytes()));
+        self.sending = Some(packet);
+        self.sending.as_ref()
+    }
+
+    /// Takes the packet that has just been sent; the link is idle then.
+    pub(crate) fn sent(&mut self) -> Option<Packet> {
+        self.done_at = Nanos::MAX;
+        self.sending.take()
+    }
+
+    /// Whether the packet just sent gets lost.
+    pub(crate) fn loses(&mut self) -> bool {
+        self.loss > 0.0 && self.rng.random::<f64>() < self.loss
+    }
+}

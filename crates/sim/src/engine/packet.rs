@@ -1,0 +1,142 @@
+//! A packet on its way.
+
+use crate::scenario::Direction;
+use gentle_aqm::{Ecn, Handshake};
+use gentle_tcp::{Flags, Segment};
+use gentle_units::Nanos;
+
+/// IPv4 header without options.
+pub(crate) const IP_HEADER: u32 = 20;
+
+/// UDP datagrams are told from TCP segments by it; no connection gets this place.
+pub(crate) const NO_CONNECTION: u32 = u32::MAX;
+
+/// What a packet is to the statistics of loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    Syn,
+    SynAck,
+    /// With payload, with or without FIN.
+    Data,
+    /// Pure ACKs and FINs, RSTs.
+    Other,
+}
+
+impl Class {
+    pub(crate) const COUNT: usize = 4;
+}
+
+/// A TCP segment or a UDP datagram with what the simulator has to know of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packet {
+    pub(crate) segment: Segment,
+    arrived: Nanos,
+    /// Place of the connection in the table.
+    pub(crate) place: u32,
+    /// Number of the connection, which no other has; guards against packets that outlive it.
+    pub(crate) serial: u32,
+    bytes: u32,
+    pub(crate) direction: Direction,
+    ecn: Ecn,
+    pub(crate) class: Class,
+}
+
+impl Packet {
+    /// A TCP segment. `overhead` is what the link layer adds to an IP packet.
+    pub(crate) fn tcp(
+        segment: &Segment,
+        place: u32,
+        serial: u32,
+        direction: Direction,
+        overhead: u32,
+    ) -> Packet {
+        let flags = segment.flags;
+        let class = if flags.contains(Flags::SYN) {
+            if flags.contains(Flags::ACK) {
+                Class::SynAck
+            } else {
+                Class::Syn
+            }
+        } else if segment.len > 0 {
+            Class::Data
+        } else {
+            Class::Other
+        };
+        Packet {
+            segment: *segment,
+            arrived: Nanos::ZERO,
+            place,
+            serial,
+            bytes: overhead + IP_HEADER + segment.header_bytes() + segment.len,
+            direction,
+            ecn: if segment.ect { Ecn::Ect0 } else { Ecn::NotEct },
+            class,
+        }
+    }
+
+    /// A UDP datagram of `bytes` on the link, the `number`th of its flow.
+    pub(crate) fn udp(flow: u32, number: u32, direction: Direction, bytes: u32) -> Packet {
+        let mut segment = Segment::new(gentle_tcp::Seq(number), Flags::NONE);
+        segment.len = bytes;
+        Packet {
+            segment,
+            arrived: Nanos::ZERO,
+            place: NO_CONNECTION,
+            serial: flow,
+            bytes,
+            direction,
+            ecn: Ecn::NotEct,
+            class: Class::Data,
+        }
+    }
+
+    pub(crate) fn is_udp(&self) -> bool {
+        self.place == NO_CONNECTION
+    }
+
+    /// Whether a queue marked it.
+    pub(crate) fn congestion_experienced(&self) -> bool {
+        self.ecn == Ecn::Ce
+    }
+}
+
+impl gentle_aqm::Packet for Packet {
+    #[inline]
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    #[inline]
+    fn flow(&self) -> u64 {
+        // UDP flows are numbered apart from connections.
+        u64::from(self.is_udp()) << 33 | u64::from(self.serial) << 1 | self.direction as u64
+    }
+
+    #[inline]
+    fn handshake(&self) -> Handshake {
+        Handshake {
+            syn: self.segment.flags.contains(Flags::SYN),
+            fin: self.segment.flags.contains(Flags::FIN),
+        }
+    }
+
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    #[inline]
+    fn set_ce(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+
+    #[inline]
+    fn arrived(&self) -> Nanos {
+        self.arrived
+    }
+
+    #[inline]
+    fn set_arrived(&mut self, now: Nanos) {
+        self.arrived = now;
+    }
+}

@@ -1,0 +1,422 @@
+//! The loop: what happens next, and what follows from it.
+
+use super::access::Access;
+use super::connection::Connection;
+use super::events::{Event, Events};
+use super::link::Link;
+use super::packet::Packet;
+use super::slab::Slab;
+use super::tap::{LOSS, Tap};
+use super::udp::Udp;
+use crate::metrics::record::{Ending, RunRecord};
+use crate::scenario::{Direction, Scenario};
+use crate::workload::{Arrival, Arrivals, Span};
+use gentle_aqm::{Drops, Packet as _, Spec};
+use gentle_tcp::{Profile, Segment};
+use gentle_units::Nanos;
+use std::sync::Arc;
+
+/// The run was stopped from outside before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stopped;
+
+/// Events between two looks at the outside.
+const BETWEEN_LOOKS: u32 = 16_384;
+
+/// A simulation under way.
+pub(crate) struct World<'a, T> {
+    tap: &'a mut T,
+    profile: Arc<Profile>,
+    now: Nanos,
+    /// The next points in time that are no event: the end of the warm-up and the end of arrivals.
+    marks: Vec<Nanos>,
+    limit: Nanos,
+    duration: Nanos,
+    events: Events,
+    links: [Link; 2],
+    access: Option<Access>,
+    arrivals: Vec<Arrivals>,
+    /// The next connection of each workload.
+    upcoming: Vec<Option<Arrival>>,
+    next_arrival: Nanos,
+    udp: Vec<Udp>,
+    /// Packets between a link and a host.
+    parked: Slab<Packet>,
+    connections: Slab<Connection>,
+    next_serial: u32,
+    segments: Vec<Segment>,
+    record: RunRecord,
+}
+
+impl<'a, T: Tap> World<'a, T> {
+    /// A world before its first event. `spec` is the queue under test, on the down link.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        spec: &Spec,
+        seed: u64,
+        bins: &[u64],
+        tap: &'a mut T,
+    ) -> World<'a, T> {
+        let [down, up] = &scenario.links;
+        let mut arrivals: Vec<Arrivals> = (0..scenario.workloads.len())
+            .map(|index| Arrivals::new(scenario, index, seed))
+            .collect();
+        let upcoming: Vec<Option<Arrival>> = arrivals.iter_mut().map(Arrivals::next).collect();
+        let mut events = Events::default();
+        let udp = Udp::all(scenario);
+        for (flow, udp) in udp.iter().enumerate() {
+            if let Some(at) = udp.next_at() {
+                events.plan(at, Event::Udp(flow as u32));
+            }
+        }
+        let mut world = World {
+            tap,
+            profile: Arc::clone(&scenario.profile),
+            now: Nanos::ZERO,
+            marks: vec![scenario.duration, scenario.warmup],
+            limit: scenario.duration + scenario.drain,
+            duration: scenario.duration,
+            events,
+            // The queues' random decisions have streams of their own, apart from the workloads'.
+            links: [
+                Link::new(down, spec, seed.wrapping_mul(2)),
+                Link::new(up, &up.qdisc, seed.wrapping_mul(2) + 1),
+            ],
+            access: scenario.access.as_ref().map(Access::new),
+            arrivals,
+            upcoming,
+            next_arrival: Nanos::MAX,
+            udp,
+            parked: Slab::default(),
+            connections: Slab::default(),
+            next_serial: 0,
+            segments: Vec::new(),
+            record: RunRecord::new(seed, scenario.warmup, scenario.duration, bins),
+        };
+        world.find_next_arrival();
+        world
+    }
+
+    /// Runs to the end. `look` is called now and then with the time reached; it says whether to go on.
+    pub(crate) fn run(
+        mut self,
+        mut look: impl FnMut(Nanos) -> bool,
+    ) -> Result<RunRecord, Stopped> {
+        let mut until_look = 1;
+        loop {
+            until_look -= 1;
+            if until_look == 0 {
+                until_look = BETWEEN_LOOKS;
+                if !look(self.now) {
+                    return Err(Stopped);
+                }
+            }
+            if !self.step() {
+                break;
+            }
+        }
+        for place in self.connections.places().collect::<Vec<_>>() {
+            self.conclude(place);
+        }
+        for direction in Direction::BOTH {
+            let index = direction.index();
+            self.record.links[index].marked = self.links[index].qdisc.marked();
+        }
+        Ok(self.record)
+    }
+
+    /// Does what is due next. False: nothing is left to do.
+    fn step(&mut self) -> bool {
+        let mark = self.marks.last().copied().unwrap_or(Nanos::MAX);
+        let down = self.links[0].done_at;
+        let up = self.links[1].done_at;
+        let event = self.events.next_at();
+        let next = mark.min(down).min(up).min(event).min(self.next_arrival);
+        if next > self.limit || (self.marks.is_empty() && self.connections.len() == 0) {
+            return false;
+        }
+        debug_assert!(next >= self.now, "time ran back");
+        self.now = next;
+        if next == mark {
+            self.marks.pop();
+            self.pass_mark();
+        } else if next == down {
+            self.departure(Direction::Down);
+        } else if next == up {
+            self.departure(Direction::Up);
+        } else if next == event {
+            let (_, event) = self.events.pop().expect("an event is due");
+            self.happen(event);
+        } else {
+            self.start_connection();
+        }
+        true
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Deliver(parked) => {
+                if let Some(packet) = self.parked.remove(parked) {
+                    self.deliver(&packet);
+                }
+            }
+            Event::Enter(parked) => {
+                if let Some(packet) = self.parked.remove(parked) {
+                    self.enter(packet);
+                }
+            }
+            Event::Timer(place, responder) => self.timer(place, responder),
+            Event::Udp(flow) => self.datagram(flow),
+            Event::Stop(place) => {
+                // Another connection may have taken the place of one that failed.
+                let connection = self.connections.get_mut(place);
+                if connection.is_some_and(|c| c.span == Span::Until(self.now)) {
+                    self.stop_long(place);
+                }
+            }
+        }
+    }
+
+    /// The warm-up or the arrivals end: long-lived flows are measured between the two, and stop at the latter.
+    fn pass_mark(&mut self) {
+        let arrivals_end = self.marks.is_empty();
+        for place in self.connections.places().collect::<Vec<_>>() {
+            let connection = self.connections.get_mut(place).expect("it is there");
+            if !matches!(connection.span, Span::Until(_)) {
+                continue;
+            }
+            if arrivals_end {
+                self.stop_long(place);
+            } else {
+                connection.received_before = connection.received();
+            }
+        }
+    }
+
+    fn find_next_arrival(&mut self) {
+        let times = self.upcoming.iter().flatten().map(|arrival| arrival.at);
+        self.next_arrival = times.min().unwrap_or(Nanos::MAX);
+    }
+
+    fn start_connection(&mut self) {
+        let index = self
+            .upcoming
+            .iter()
+            .position(|arrival| arrival.is_some_and(|arrival| arrival.at == self.next_arrival))
+            .expect("an arrival is due");
+        let arrival = self.upcoming[index].take().expect("it is due");
+        self.upcoming[index] = self.arrivals[index].next();
+        self.find_next_arrival();
+        let serial = self.next_serial;
+        self.next_serial = self.next_serial.wrapping_add(1);
+        let mut out = std::mem::take(&mut self.segments);
+        let connection = Connection::open(&arrival, serial, &self.profile, &mut out);
+        let place = self.connections.insert(connection);
+        self.segments = out;
+        self.follow(place, false);
+        if let Span::Until(stop) = arrival.span
+            && stop < self.duration
+        {
+            self.events.plan(stop, Event::Stop(place));
+        }
+    }
+
+    /// Sends what an end point of a connection put into `segments`, and sees to its timer.
+    fn follow(&mut self, place: u32, responder: bool) {
+        let Some(connection) = self.connections.get_mut(place) else {
+            return;
+        };
+        let serial = connection.serial;
+        let direction = if responder {
+            connection.initiator_direction.reverse()
+        } else {
+            connection.initiator_direction
+        };
+        let planned = connection.planned[usize::from(responder)];
+        if let Some(at) = connection
+            .end(responder)
+            .and_then(|end| end.next_timer())
+            .filter(|at| *at < planned)
+        {
+            // Timers mostly move back, so the event already planned is left to find out (see `timer`).
+            connection.planned[usize::from(responder)] = at;
+            self.events.plan(at.max(self.now), Event::Timer(place, responder));
+        }
+        let over = connection.is_over();
+        let mut segments = std::mem::take(&mut self.segments);
+        for segment in segments.drain(..) {
+            let overhead = self.links[direction.index()].overhead;
+            let packet = Packet::tcp(&segment, place, serial, direction, overhead);
+            self.send(packet);
+        }
+        self.segments = segments;
+        if over {
+            self.conclude(place);
+        }
+    }
+
+    fn timer(&mut self, place: u32, responder: bool) {
+        let now = self.now;
+        let Some(connection) = self.connections.get_mut(place) else {
+            return;
+        };
+        let side = usize::from(responder);
+        if connection.planned[side] > now {
+            // Planned for an earlier connection in this place, or overtaken by an earlier one.
+            return;
+        }
+        connection.planned[side] = Nanos::MAX;
+        let mut out = std::mem::take(&mut self.segments);
+        if let Some(end) = connection.end(responder) {
+            end.on_timer(now, &mut out);
+        }
+        self.segments = out;
+        self.follow(place, responder);
+    }
+
+    fn deliver(&mut self, packet: &Packet) {
+        if packet.is_udp() {
+            return;
+        }
+        let Some(connection) = self.connections.get_mut(packet.place) else {
+            return;
+        };
+        if connection.serial != packet.serial {
+            return;
+        }
+        let to_responder = packet.direction == connection.initiator_direction;
+        connection.deliver(
+            self.now,
+            to_responder,
+            &packet.segment,
+            packet.congestion_experienced(),
+            &self.profile,
+            &mut self.segments,
+        );
+        self.follow(packet.place, to_responder);
+    }
+
+    fn stop_long(&mut self, place: u32) {
+        let now = self.now;
+        let Some(connection) = self.connections.get_mut(place) else {
+            return;
+        };
+        if connection.stopped {
+            return;
+        }
+        let started = connection.started.max(self.record.window.0);
+        let bytes = connection.received() - connection.received_before;
+        let seconds = now.saturating_sub(started).as_secs_f64();
+        if seconds > 0.0 {
+            self.record.long_goodput.push(bytes as f64 / seconds);
+        }
+        let responder = !connection.initiator_sends;
+        connection.stop(now, &mut self.segments);
+        self.follow(place, responder);
+    }
+
+    fn datagram(&mut self, flow: u32) {
+        let udp = &mut self.udp[flow as usize];
+        let packet = Packet::udp(flow, udp.sent, udp.direction, udp.bytes);
+        udp.sent += 1;
+        if let Some(at) = udp.next_at() {
+            self.events.plan(at, Event::Udp(flow));
+        }
+        self.send(packet);
+    }
+
+    /// A host sends a packet: over its access link, or straight into the bottleneck's queue.
+    fn send(&mut self, packet: Packet) {
+        match &mut self.access {
+            Some(access) => {
+                let at = access.cross(self.now, packet.direction, packet.serial, packet.bytes());
+                let parked = self.parked.insert(packet);
+                self.events.plan(at, Event::Enter(parked));
+            }
+            None => self.enter(packet),
+        }
+    }
+
+    fn enter(&mut self, packet: Packet) {
+        let direction = packet.direction;
+        self.record.offered(self.now, &packet);
+        self.tap.entered(self.now, direction, &packet);
+        let link = &mut self.links[direction.index()];
+        link.qdisc.enqueue(self.now, packet, &mut link.drops);
+        self.transmit(direction);
+    }
+
+    /// Begins the next transmission if the link is idle, and accounts for what the queue dropped.
+    fn transmit(&mut self, direction: Direction) {
+        let now = self.now;
+        let link = &mut self.links[direction.index()];
+        let left = link.send(now).map(|packet| packet.arrived());
+        if let Some(arrived) = left {
+            let delay = now.saturating_sub(arrived);
+            self.record.left_queue(now, direction, delay, link.done_at);
+        }
+        if !link.drops.is_empty() {
+            let mut drops: Drops<Packet> = std::mem::take(&mut link.drops);
+            for (packet, reason) in drops.drain() {
+                self.record.dropped(now, &packet, Some(reason));
+                self.tap.dropped(now, direction, &packet, reason.name());
+            }
+            self.links[direction.index()].drops = drops;
+        }
+    }
+
+    /// A packet has been sent: it travels on, and the next one begins.
+    fn departure(&mut self, direction: Direction) {
+        let now = self.now;
+        let link = &mut self.links[direction.index()];
+        let packet = link.sent().expect("a packet was being sent");
+        let delay = link.delay;
+        if link.loses() {
+            self.record.dropped(now, &packet, None);
+            self.tap.dropped(now, direction, &packet, LOSS);
+        } else {
+            self.record.sent(now, direction);
+            self.tap.left(now, direction, &packet);
+            let extra = if packet.is_udp() {
+                Nanos::ZERO
+            } else {
+                let connection = self.connections.get_mut(packet.place);
+                connection.map_or(Nanos::ZERO, |connection| connection.extra_delay)
+            };
+            let parked = self.parked.insert(packet);
+            self.events.plan(now + delay + extra, Event::Deliver(parked));
+        }
+        self.transmit(direction);
+    }
+
+    /// Takes a connection out of the table and into the record.
+    fn conclude(&mut self, place: u32) {
+        let Some(connection) = self.connections.remove(place) else {
+            return;
+        };
+        if connection.started < self.record.window.0 && matches!(connection.span, Span::Bytes(_)) {
+            return;
+        }
+        let initiator = connection.initiator.stats();
+        let responder = connection.responder.as_ref().map(|end| end.stats());
+        self.record.endpoint(initiator);
+        if let Some(stats) = responder {
+            self.record.endpoint(stats);
+        }
+        let Span::Bytes(bytes) = connection.span else {
+            return;
+        };
+        let ending = match connection.completed_at {
+            Some(at) => Ending::Completed(at - connection.started),
+            None if connection.is_failed() => Ending::Failed,
+            None => Ending::Unfinished,
+        };
+        let handshake = connection
+            .initiator
+            .established_at()
+            .map(|at| at - connection.started);
+        let segments = bytes.div_ceil(u64::from(self.profile.mss)).max(1);
+        let ends: Vec<_> = std::iter::once(initiator).chain(responder).collect();
+        self.record.connection(segments, ending, handshake, &ends);
+    }
+}

@@ -1,0 +1,7 @@
+//! What is counted during a run ([`record`]) and what becomes of it over the seeds ([`aggregate`]).
+
+pub(crate) mod aggregate;
+pub(crate) mod bins;
+pub(crate) mod record;
+mod spread;
+pub(crate) mod timeline;

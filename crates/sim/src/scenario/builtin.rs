@@ -1,0 +1,86 @@
+//! The scenarios that come with the program: the set-ups of papers.md Table III.
+
+use super::{Scenario, ScenarioError, file};
+use crate::workload::{Initiator, Traffic, Workload, flows};
+use gentle_units::Nanos;
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "real",
+        include_str!("../../../../papers/spa-2018/real.toml"),
+    ),
+    (
+        "real-reverse",
+        include_str!("../../../../papers/spa-2018/real-reverse.toml"),
+    ),
+    (
+        "short",
+        include_str!("../../../../papers/spa-2018/short.toml"),
+    ),
+    ("10m", include_str!("../../../../papers/spa-2018/10m.toml")),
+];
+
+/// Names of the built-in scenarios: the types of `spa-2018`, Table III.
+pub const BUILTIN: [&str; 4] = ["real", "real-reverse", "short", "10m"];
+
+pub(super) fn find(name: &str) -> Option<Scenario> {
+    let (name, text) = FILES.iter().find(|(known, _)| *known == name)?;
+    let file = format!("papers/spa-2018/{name}.toml");
+    let scenario = file::parse(&file, text, &|_| {
+        Err(std::io::Error::from(std::io::ErrorKind::NotFound))
+    });
+    Some(scenario.unwrap_or_else(|error| panic!("built-in scenario: {error}")))
+}
+
+/// The links of `real`, without their delays: a list of flows brings its own round-trip times.
+pub(super) fn replay(path: &str, text: &str) -> Result<Scenario, ScenarioError> {
+    let mut scenario = find("real").expect("real is built in");
+    let rtt = scenario.link_rtt();
+    for link in &mut scenario.links {
+        link.delay = Nanos::ZERO;
+    }
+    let flows = flows::parse(path, text, Nanos::ZERO)?;
+    let last = flows.last().map_or(Nanos::ZERO, |flow| flow.at);
+    scenario.name = file::stem(path);
+    scenario.title = format!("{} connections replayed from {path}", flows.len());
+    scenario.source = path.to_owned();
+    scenario.duration = last + Nanos::from_secs(1);
+    scenario.warmup = Nanos::ZERO;
+    scenario.choices = vec![format!(
+        "Flows without a round-trip time of their own get {rtt}, that of papers.md Table III."
+    )];
+    scenario.workloads = vec![Workload {
+        traffic: Traffic::Replay {
+            flows: flows.into(),
+        },
+        direction: super::Direction::Down,
+        initiator: Initiator::Sender,
+        rtt: Some((rtt, rtt)),
+    }];
+    Ok(scenario)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_scenario_reads() {
+        assert_eq!(FILES.map_names(), BUILTIN);
+        for name in BUILTIN {
+            let scenario = find(name).unwrap();
+            assert_eq!(scenario.name, name);
+            assert_eq!(scenario.schemes.len(), 14, "{name}");
+        }
+    }
+
+    trait Names {
+        fn map_names(&self) -> Vec<&'static str>;
+    }
+
+    impl Names for &[(&'static str, &'static str)] {
+        fn map_names(&self) -> Vec<&'static str> {
+            self.iter().map(|(name, _)| *name).collect()
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! From a TOML file to a [`Scenario`]: every key known, every value in its range, every unit right.
+
+use super::section::{Item, Section, Source};
+use super::{Access, Direction, LinkConfig, Scenario, ScenarioError};
+use crate::workload::{Initiator, Traffic, Workload, flows, sizes::Sizes};
+use gentle_aqm::Spec;
+use gentle_tcp::Profile;
+use gentle_units::{Nanos, Rate};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const DAY: Nanos = Nanos::from_secs(86_400);
+
+/// Ethernet's header, which Linux counts into a packet's length (`skb->len` at the qdisc).
+const ETHERNET_HEADER: u64 = 14;
+
+/// `Profile::default()` by name.
+const DEFAULT_PROFILE: &str = "linux-7.2";
+
+/// The end hosts' TCP.
+struct Hosts {
+    profile: Profile,
+    name: String,
+    knobs: BTreeMap<String, String>,
+}
+
+pub(super) fn parse(
+    file: &str,
+    text: &str,
+    read: &dyn Fn(&str) -> std::io::Result<String>,
+) -> Result<Scenario, ScenarioError> {
+    let mut root = Source { file, text }.root()?;
+    let name = stem(file);
+    let title = match root.take("title") {
+        Some(item) => item.text()?.to_owned(),
+        None => name.clone(),
+    };
+    let source = match root.take("source") {
+        Some(item) => item.text()?.to_owned(),
+        None => file.to_owned(),
+    };
+    let duration_item = root.require("duration", "\"100s\"")?;
+    let duration = duration_item.time()?;
+    if duration == Nanos::ZERO || duration > DAY {
+        return Err(duration_item.error("expected more than 0s and at most 86400s"));
+    }
+    let warmup = time_below(root.take("warmup"), Nanos::ZERO, duration, "the duration")?;
+    let drain = time_below(
+        root.take("drain"),
+        Nanos::from_secs(300),
+        DAY + Nanos(1),
+        "a day",
+    )?;
+    let hosts = hosts(root.section("hosts")?)?;
+    let mut links = root
+        .section("link")?
+        .ok_or_else(|| root.error("missing [link.down] and [link.up]"))?;
+    let down = link(&mut links, Direction::Down)?;
+    let up = link(&mut links, Direction::Up)?;
+    links.finish()?;
+    let access = access(root.section("access")?)?;
+    let link_rtt = down.delay + up.delay;
+    let items = root
+        .require("workload", "one or more [[workload]] tables")?
+        .list();
+    let workloads = items
+        .into_iter()
+        .map(|item| workload(item.section()?, link_rtt, duration, read))
+        .collect::<Result<Vec<_>, _>>()?;
+    let schemes = strings(root.take("schemes"))?
+        .into_iter()
+        .map(|item| spec(&item))
+        .collect::<Result<Vec<_>, _>>()?;
+    let choices = strings(root.take("choices"))?
+        .into_iter()
+        .map(|item| item.text().map(str::to_owned))
+        .collect::<Result<Vec<_>, _>>()?;
+    root.finish()?;
+    Ok(Scenario {
+        name,
+        title,
+        source,
+        duration,
+        warmup,
+        drain,
+        profile: Arc::new(hosts.profile),
+        profile_name: hosts.name,
+        knobs: hosts.knobs,
+        links: [down, up],
+        access,
+        workloads,
+        schemes,
+        choices,
+    })
+}
+
+/// A file's name without its folders and its ending.
+pub(super) fn stem(file: &str) -> String {
+    std::path::Path::new(file)
+        .file_stem()
+        .map_or_else(|| file.to_owned(), |s| s.to_string_lossy().into_owned())
+}
+
+fn time_below(
+    item: Option<Item<'_>>,
+    default: Nanos,
+    limit: Nanos,
+    what: &str,
+) -> Result<Nanos, ScenarioError> {
+    let Some(item) = item else {
+        return Ok(default);
+    };
+    let time = item.time()?;
+    if time >= limit {
+        return Err(item.error(format!("{time} is too long; expected less than {what}")));
+    }
+    Ok(time)
+}
+
+fn strings<'a>(item: Option<Item<'a>>) -> Result<Vec<Item<'a>>, ScenarioError> {
+    let items = item.map(Item::list).unwrap_or_default();
+    for item in &items {
+        item.text()?;
+    }
+    Ok(items)
+}
+
+fn spec(item: &Item<'_>) -> Result<Spec, ScenarioError> {
+    item.text()?.parse().map_err(|error| item.error(error))
+}
+
+fn hosts(section: Option<Section<'_>>) -> Result<Hosts, ScenarioError> {
+    let mut hosts = Hosts {
+        profile: Profile::default(),
+        name: DEFAULT_PROFILE.to_owned(),
+        knobs: BTreeMap::new(),
+    };
+    let Some(mut section) = section else {
+        return Ok(hosts);
+    };
+    if let Some(item) = section.take("profile") {
+        let name = item.text()?;
+        hosts.profile = Profile::by_name(name).map_err(|error| item.error(error))?;
+        hosts.name = name.to_owned();
+    }
+    for (knob, item) in section.rest() {
+        let text = item.scalar()?;
+        let set = hosts.profile.set(&knob, &text);
+        set.map_err(|error| item.error(error))?;
+        hosts.knobs.insert(knob, text);
+    }
+    Ok(hosts)
+}
+
+fn link(links: &mut Section<'_>, direction: Direction) -> Result<LinkConfig, ScenarioError> {
+    let name = direction.name();
+    let mut section = links
+        .section(name)?
+        .ok_or_else(|| links.error(format!("missing [link.{name}]")))?;
+    let rate = section.require("rate", "\"10mbit\"")?.rate()?;
+    let delay = match section.take("delay") {
+        Some(item) => {
+            let delay = item.time()?;
+            if delay > Nanos::from_secs(60) {
+                return Err(item.error("expected at most 60s"));
+            }
+            delay
+        }
+        None => Nanos::ZERO,
+    };
+    let qdisc = match section.take("qdisc") {
+        Some(item) => spec(&item)?,
+        None => "pfifo limit=50".parse().expect("a valid spec"),
+    };
+    let loss = match section.take("loss") {
+        Some(item) => item.real(0.0..=1.0)?,
+        None => 0.0,
+    };
+    let overhead = match section.take("overhead") {
+        Some(item) => item.size(0..=256)?,
+        None => ETHERNET_HEADER,
+    };
+    let changes = changes(section.take("changes"))?;
+    section.finish()?;
+    Ok(LinkConfig {
+        rate,
+        delay,
+        qdisc,
+        loss,
+        overhead: overhead as u32,
+        changes,
+    })
+}
+
+fn changes(item: Option<Item<'_>>) -> Result<Vec<(Nanos, Rate)>, ScenarioError> {
+    let mut list: Vec<(Nanos, Rate)> = Vec::new();
+    for item in item.map(Item::list).unwrap_or_default() {
+        let mut section = item.section()?;
+        let at_item = section.require("at", "\"30s\"")?;
+        let at = at_item.time()?;
+        if list.last().is_some_and(|(last, _)| *last >= at) {
+            return Err(at_item.error("expected a later time than that of the change before"));
+        }
+        let rate = section.require("rate", "\"10mbit\"")?.rate()?;
+        section.finish()?;
+        list.push((at, rate));
+    }
+    Ok(list)
+}
+
+fn access(section: Option<Section<'_>>) -> Result<Option<Access>, ScenarioError> {
+    let Some(mut section) = section else {
+        return Ok(None);
+    };
+    let rate = section.require("rate", "\"100mbit\"")?.rate()?;
+    let hosts = match section.take("hosts") {
+        Some(item) => item.count(1..=65_536)? as u32,
+        None => 1,
+    };
+    section.finish()?;
+    Ok(Some(Access { rate, hosts }))
+}
+
+fn workload(
+    mut section: Section<'_>,
+    link_rtt: Nanos,
+    duration: Nanos,
+    read: &dyn Fn(&str) -> std::io::Result<String>,
+) -> Result<Workload, ScenarioError> {
+    #[derive(Clone, Copy)]
+    enum Name {
+        Poisson,
+        Web,
+        Long,
+        Udp,
+        Replay,
+    }
+    let kind = section.require("kind", "\"poisson\"")?.choice(&[
+        ("poisson", Name::Poisson),
+        ("web", Name::Web),
+        ("long", Name::Long),
+        ("udp", Name::Udp),
+        ("replay", Name::Replay),
+    ])?;
+    let direction = match section.take("direction") {
+        Some(item) => item.choice(&[("down", Direction::Down), ("up", Direction::Up)])?,
+        None => Direction::Down,
+    };
+    let initiator = match section.take("initiator") {
+        Some(item) => item.choice(&[
+            ("sender", Initiator::Sender),
+            ("receiver", Initiator::Receiver),
+        ])?,
+        None => Initiator::Sender,
+    };
+    let rtt = match section.take("rtt") {
+        None => None,
+        Some(item) => {
+            let too_short = item.error(format!(
+                "expected at least {link_rtt}, the two links' delays together"
+            ));
+            let (from, to) = item.time_range()?;
+            if from < link_rtt {
+                return Err(too_short);
+            }
+            Some((from, to))
+        }
+    };
+    let traffic = match kind {
+        Name::Poisson => Traffic::Poisson {
+            gap: positive(section.require("gap", "\"120ms\"")?)?,
+            sizes: sizes(section.require("size", "{ zipf = 1.7, max = 6000 }")?)?,
+        },
+        Name::Web => Traffic::Web {
+            sessions: section.require("sessions", "135")?.count(1..=1_000_000)? as u32,
+            session_gap: positive(section.require("session_gap", "\"500ms\"")?)?,
+            pages: section.require("pages", "240")?.real(1.0..=1e6)?,
+            page_gap: positive(section.require("page_gap", "\"5s\"")?)?,
+            objects: section.require("objects", "3")?.real(1.0..=1e6)?,
+            object_gap: positive(section.require("object_gap", "\"100ms\"")?)?,
+            sizes: sizes(section.require("size", "{ pareto = 1.2, mean = 12 }")?)?,
+        },
+        Name::Long => {
+            let flows = match section.take("flows") {
+                Some(item) => item.count(1..=100_000)? as u32,
+                None => 1,
+            };
+            let start = match section.take("start") {
+                Some(item) => item.time_range()?,
+                None => (Nanos::ZERO, Nanos::ZERO),
+            };
+            let stop = stop(&mut section, start.1, duration)?;
+            Traffic::Long { flows, start, stop }
+        }
+        Name::Udp => {
+            let rate = section.require("rate", "\"1mbit\"")?.rate()?;
+            let bytes = match section.take("packet") {
+                Some(item) => item.size(28..=65_535)? as u32,
+                None => 1500,
+            };
+            let start = match section.take("start") {
+                Some(item) => item.time()?,
+                None => Nanos::ZERO,
+            };
+            let stop = stop(&mut section, start, duration)?;
+            Traffic::Udp {
+                rate,
+                bytes,
+                start,
+                stop,
+            }
+        }
+        Name::Replay => {
+            let item = section.require("file", "\"flows.csv\"")?;
+            let path = item.text()?;
+            let text = read(path).map_err(|error| item.error(format!("{path}: {error}")))?;
+            Traffic::Replay {
+                flows: flows::parse(path, &text, link_rtt)?.into(),
+            }
+        }
+    };
+    section.finish()?;
+    Ok(Workload {
+        traffic,
+        direction,
+        initiator,
+        rtt,
+    })
+}
+
+fn stop(
+    section: &mut Section<'_>,
+    start: Nanos,
+    duration: Nanos,
+) -> Result<Nanos, ScenarioError> {
+    let Some(item) = section.take("stop") else {
+        return Ok(duration);
+    };
+    let stop = item.time()?;
+    if stop <= start {
+        return Err(item.error(format!("expected a time after the start, {start}")));
+    }
+    Ok(stop)
+}
+
+fn positive(item: Item<'_>) -> Result<Nanos, ScenarioError> {
+    let time = item.time()?;
+    if time == Nanos::ZERO {
+        return Err(item.error("expected more than 0s"));
+    }
+    Ok(time)
+}
+
+fn sizes(item: Item<'_>) -> Result<Sizes, ScenarioError> {
+    let mut section = item.section()?;
+    let sizes = if let Some(fixed) = section.take("segments") {
+        Sizes::Fixed(fixed.count(1..=1_000_000_000)?)
+    } else if let Some(exponent) = section.take("zipf") {
+        Sizes::zipf(
+            exponent.real(0.01..=20.0)?,
+            section.require("max", "6000")?.count(1..=1_000_000_000)?,
+        )
+    } else if let Some(shape) = section.take("pareto") {
+        let shape = shape.real(1.01..=20.0)?;
+        let mean = section.require("mean", "12")?.real(1.0..=1e6)?;
+        Sizes::pareto(shape, mean)
+    } else {
+        return Err(section.error(
+            "expected { zipf = 1.7, max = 6000 }, { pareto = 1.2, mean = 12 } or { segments = 10 }",
+        ));
+    };
+    section.finish()?;
+    Ok(sizes)
+}

@@ -1,0 +1,171 @@
+//! Scenarios: links, hosts and workloads, as a TOML file describes them (`docs/scenarios.md`), checked before a run.
+
+mod builtin;
+mod error;
+mod file;
+mod section;
+
+pub use builtin::BUILTIN;
+pub use error::ScenarioError;
+
+use crate::workload::Workload;
+use gentle_aqm::Spec;
+use gentle_tcp::{KnobError, Profile, UnknownProfile};
+use gentle_units::{Nanos, Rate};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Which way a packet goes: the bottleneck is a pair of links, each with a queue of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// Through the link under test.
+    Down,
+    /// The way back.
+    Up,
+}
+
+impl Direction {
+    /// Both, `Down` first.
+    pub const BOTH: [Direction; 2] = [Direction::Down, Direction::Up];
+
+    /// The other one.
+    pub const fn reverse(self) -> Direction {
+        match self {
+            Direction::Down => Direction::Up,
+            Direction::Up => Direction::Down,
+        }
+    }
+
+    /// As written in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Direction::Down => "down",
+            Direction::Up => "up",
+        }
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// One direction of the bottleneck.
+#[derive(Debug, Clone)]
+pub struct LinkConfig {
+    /// Rate at the start.
+    pub rate: Rate,
+    /// Propagation delay, behind the queue.
+    pub delay: Nanos,
+    /// The queue. For [`Direction::Down`] a comparison puts each scheme in its place.
+    pub qdisc: Spec,
+    /// Probability that a packet is lost on the link, behind the queue.
+    pub loss: f64,
+    /// Bytes that the link layer adds to an IP packet; the queue sees them, as Linux's do.
+    pub overhead: u32,
+    /// Rates from given times on, in order of time.
+    pub changes: Vec<(Nanos, Rate)>,
+}
+
+/// Access links: each host's own link to the router.
+#[derive(Debug, Clone, Copy)]
+pub struct Access {
+    /// Rate of each.
+    pub rate: Rate,
+    /// Hosts on either side; connections take them in turn.
+    pub hosts: u32,
+}
+
+/// A checked scenario.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// Short name: `real`, or the file's name without its ending.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// Where it comes from.
+    pub source: String,
+    /// Connections start within this time.
+    pub duration: Nanos,
+    /// Part of it at the start that is left out of every number.
+    pub warmup: Nanos,
+    /// How long connections may go on after `duration`.
+    pub drain: Nanos,
+    /// The end hosts' TCP.
+    pub profile: Arc<Profile>,
+    /// Name of the profile.
+    pub profile_name: String,
+    /// Knobs of it that were overridden, as written.
+    pub knobs: BTreeMap<String, String>,
+    /// Down, then up.
+    pub links: [LinkConfig; 2],
+    /// Access links; `None`: infinitely fast.
+    pub access: Option<Access>,
+    /// What starts connections.
+    pub workloads: Vec<Workload>,
+    /// The schemes that the file suggests to compare.
+    pub schemes: Vec<Spec>,
+    /// Choices made where the source is silent.
+    pub choices: Vec<String>,
+}
+
+impl Scenario {
+    /// One of the scenarios that come with the program: see [`BUILTIN`].
+    pub fn builtin(name: &str) -> Option<Scenario> {
+        builtin::find(name)
+    }
+
+    /// Reads a scenario from the text of a TOML file. `file` is how the user calls it; relative paths in it were
+    /// resolved by `read`, which gives the text of a file that the scenario names.
+    pub fn from_toml(
+        file: &str,
+        text: &str,
+        read: &dyn Fn(&str) -> std::io::Result<String>,
+    ) -> Result<Scenario, ScenarioError> {
+        file::parse(file, text, read)
+    }
+
+    /// A scenario that replays the list of flows in a CSV file (`docs/scenarios.md`, "Flow lists") over the links of
+    /// `real`; the flows' round-trip times are their own.
+    pub fn from_flows(file: &str, text: &str) -> Result<Scenario, ScenarioError> {
+        builtin::replay(file, text)
+    }
+
+    /// Puts other end hosts in: the profile `name` with all its knobs.
+    pub fn set_profile(&mut self, name: &str) -> Result<(), UnknownProfile> {
+        self.profile = Arc::new(Profile::by_name(name)?);
+        self.profile_name = name.to_owned();
+        self.knobs.clear();
+        Ok(())
+    }
+
+    /// Overrides one knob of the end hosts' TCP.
+    pub fn set_knob(&mut self, knob: &str, value: &str) -> Result<(), KnobError> {
+        Arc::make_mut(&mut self.profile).set(knob, value)?;
+        self.knobs.insert(knob.to_owned(), value.to_owned());
+        Ok(())
+    }
+
+    /// Makes the arrivals last `duration`; a warm-up shrinks in proportion.
+    pub fn set_duration(&mut self, duration: Nanos) {
+        let part = self.warmup.as_secs_f64() / self.duration.as_secs_f64().max(1e-9);
+        self.warmup = Nanos::from_secs_f64(duration.as_secs_f64() * part);
+        self.duration = duration;
+    }
+
+    /// Gives a link another rate from the start, without changes.
+    pub fn set_rate(&mut self, direction: Direction, rate: Rate) {
+        let link = &mut self.links[direction.index()];
+        link.rate = rate;
+        link.changes.clear();
+    }
+
+    /// The link of `direction`.
+    pub fn link(&self, direction: Direction) -> &LinkConfig {
+        &self.links[direction.index()]
+    }
+
+    /// Round-trip time of a packet that meets no queue and no extra delay, transmission times aside.
+    pub(crate) fn link_rtt(&self) -> Nanos {
+        self.links[0].delay + self.links[1].delay
+    }
+}

@@ -1,0 +1,303 @@
+//! A table of a TOML file, read key by key: every value is checked where it stands, and keys nobody asked for are
+//! refused with those that are accepted.
+
+use super::error::ScenarioError;
+use gentle_units::{Nanos, Rate, parse_size};
+use std::ops::{Range, RangeInclusive};
+use toml::de::{DeTable, DeValue};
+
+/// The file being read, for error messages.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) text: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// The file's top-level table.
+    pub(crate) fn root(self) -> Result<Section<'a>, ScenarioError> {
+        let table = DeTable::parse(self.text).map_err(|error| {
+            let problem = format!("not TOML: {}", error.message());
+            match error.span() {
+                Some(span) => self.error(span, problem),
+                None => ScenarioError::whole(self.file, problem),
+            }
+        })?;
+        let span = table.span();
+        Ok(Section {
+            source: self,
+            name: String::new(),
+            span,
+            table: table.into_inner(),
+            asked: Vec::new(),
+        })
+    }
+
+    fn error(self, span: Range<usize>, problem: impl Into<String>) -> ScenarioError {
+        ScenarioError::at(self.file, self.text, span, problem)
+    }
+}
+
+/// One table. Take what is known out of it, then call [`Section::finish`].
+pub(crate) struct Section<'a> {
+    source: Source<'a>,
+    name: String,
+    span: Range<usize>,
+    table: DeTable<'a>,
+    asked: Vec<&'static str>,
+}
+
+/// A value with the place where it stands.
+pub(crate) struct Item<'a> {
+    source: Source<'a>,
+    name: String,
+    span: Range<usize>,
+    value: DeValue<'a>,
+}
+
+impl<'a> Section<'a> {
+    /// The value of `key`, if it is there.
+    pub(crate) fn take(&mut self, key: &'static str) -> Option<Item<'a>> {
+        self.asked.push(key);
+        let value = self.table.remove(key)?;
+        Some(Item {
+            source: self.source,
+            name: self.path(key),
+            span: value.span(),
+            value: value.into_inner(),
+        })
+    }
+
+    /// The value of `key`, or an error that says what belongs there.
+    pub(crate) fn require(
+        &mut self,
+        key: &'static str,
+        example: &str,
+    ) -> Result<Item<'a>, ScenarioError> {
+        self.take(key)
+            .ok_or_else(|| self.error(format!("missing '{key}', for example {key} = {example}")))
+    }
+
+    /// The sub-table `key`, if it is there.
+    pub(crate) fn section(
+        &mut self,
+        key: &'static str,
+    ) -> Result<Option<Section<'a>>, ScenarioError> {
+        self.take(key).map(Item::section).transpose()
+    }
+
+    /// The keys that are left, for a table whose keys are not known here. Sorted by name.
+    pub(crate) fn rest(&mut self) -> Vec<(String, Item<'a>)> {
+        let prefix = self.name.clone();
+        let source = self.source;
+        std::mem::take(&mut self.table)
+            .into_iter()
+            .map(|(key, value)| {
+                let name = key.into_inner().into_owned();
+                let item = Item {
+                    source,
+                    name: join(&prefix, &name),
+                    span: value.span(),
+                    value: value.into_inner(),
+                };
+                (name, item)
+            })
+            .collect()
+    }
+
+    /// Refuses the first key that was never asked for.
+    pub(crate) fn finish(self) -> Result<(), ScenarioError> {
+        let Some(key) = self.table.keys().min_by_key(|key| key.span().start) else {
+            return Ok(());
+        };
+        Err(self.source.error(
+            key.span(),
+            format!(
+                "unknown key '{}'{}; expected one of {}",
+                key.get_ref(),
+                if self.name.is_empty() {
+                    String::new()
+                } else {
+                    format!(" in {}", self.name)
+                },
+                self.asked.join(", ")
+            ),
+        ))
+    }
+
+    /// An error about the table as a whole.
+    pub(crate) fn error(&self, problem: impl std::fmt::Display) -> ScenarioError {
+        let problem = if self.name.is_empty() {
+            problem.to_string()
+        } else {
+            format!("{}: {problem}", self.name)
+        };
+        self.source.error(self.span.clone(), problem)
+    }
+
+    fn path(&self, key: &str) -> String {
+        join(&self.name, key)
+    }
+}
+
+fn join(prefix: &str, key: &str) -> String {
+    if prefix.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{prefix}.{key}")
+    }
+}
+
+impl<'a> Item<'a> {
+    /// An error about this value.
+    pub(crate) fn error(&self, problem: impl std::fmt::Display) -> ScenarioError {
+        self.source
+            .error(self.span.clone(), format!("{}: {problem}", self.name))
+    }
+
+    fn wrong(&self, expected: impl std::fmt::Display) -> ScenarioError {
+        let found = match &self.value {
+            DeValue::String(text) => format!("\"{text}\""),
+            DeValue::Integer(n) => n.to_string(),
+            DeValue::Float(x) => x.to_string(),
+            DeValue::Boolean(b) => b.to_string(),
+            DeValue::Datetime(t) => t.to_string(),
+            DeValue::Array(_) => "an array".to_owned(),
+            DeValue::Table(_) => "a table".to_owned(),
+        };
+        self.error(format!("{found} does not do; expected {expected}"))
+    }
+
+    /// A string.
+    pub(crate) fn text(&self) -> Result<&str, ScenarioError> {
+        match &self.value {
+            DeValue::String(text) => Ok(text),
+            _ => Err(self.wrong("a string in quotes")),
+        }
+    }
+
+    /// A string, a number or a boolean, as it would be written in text.
+    pub(crate) fn scalar(&self) -> Result<String, ScenarioError> {
+        match &self.value {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Integer(n) => Ok(n.to_string()),
+            DeValue::Float(x) => Ok(x.to_string()),
+            DeValue::Boolean(b) => Ok(b.to_string()),
+            _ => Err(self.wrong("a string, a number or true/false")),
+        }
+    }
+
+    /// A time in quotes.
+    pub(crate) fn time(&self) -> Result<Nanos, ScenarioError> {
+        match &self.value {
+            DeValue::String(text) => text.parse().map_err(|e| self.error(e)),
+            _ => Err(self.wrong("a time in quotes, such as \"42ms\"")),
+        }
+    }
+
+    /// A rate in quotes.
+    pub(crate) fn rate(&self) -> Result<Rate, ScenarioError> {
+        match &self.value {
+            DeValue::String(text) => text.parse().map_err(|e| self.error(e)),
+            _ => Err(self.wrong("a rate in quotes, such as \"2.4mbit\"")),
+        }
+    }
+
+    /// A size in bytes: a number, or a string with a unit.
+    pub(crate) fn size(&self, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
+        match &self.value {
+            DeValue::String(text) => {
+                let bytes = parse_size(text).map_err(|e| self.error(e))?;
+                if range.contains(&bytes) {
+                    Ok(bytes)
+                } else {
+                    Err(self.wrong(format!("{} to {} bytes", range.start(), range.end())))
+                }
+            }
+            _ => self.count(range),
+        }
+    }
+
+    /// A whole number in `range`.
+    pub(crate) fn count(&self, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
+        let expected = || format!("a whole number, {} to {}", range.start(), range.end());
+        match &self.value {
+            DeValue::Integer(n) => u64::from_str_radix(n.as_str(), n.radix())
+                .ok()
+                .filter(|n| range.contains(n))
+                .ok_or_else(|| self.wrong(expected())),
+            _ => Err(self.wrong(expected())),
+        }
+    }
+
+    /// A number in `range`.
+    pub(crate) fn real(&self, range: RangeInclusive<f64>) -> Result<f64, ScenarioError> {
+        let value = match &self.value {
+            DeValue::Integer(n) => n.to_string().parse().ok(),
+            DeValue::Float(x) => x.as_str().parse().ok(),
+            _ => None,
+        };
+        value
+            .filter(|x| range.contains(x))
+            .ok_or_else(|| self.wrong(format!("a number, {} to {}", range.start(), range.end())))
+    }
+
+    /// One of several words; gives its value.
+    pub(crate) fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, ScenarioError> {
+        let names: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+        match &self.value {
+            DeValue::String(text) => words
+                .iter()
+                .find(|(word, _)| word == text)
+                .map(|(_, value)| *value)
+                .ok_or_else(|| self.wrong(names.join(", "))),
+            _ => Err(self.wrong(names.join(", "))),
+        }
+    }
+
+    /// A table.
+    pub(crate) fn section(self) -> Result<Section<'a>, ScenarioError> {
+        match self.value {
+            DeValue::Table(table) => Ok(Section {
+                source: self.source,
+                name: self.name,
+                span: self.span,
+                table,
+                asked: Vec::new(),
+            }),
+            _ => Err(self.wrong("a table")),
+        }
+    }
+
+    /// An array, or a single value as an array of one.
+    pub(crate) fn list(self) -> Vec<Item<'a>> {
+        match self.value {
+            DeValue::Array(array) => array
+                .into_iter()
+                .enumerate()
+                .map(|(index, value)| Item {
+                    source: self.source,
+                    name: format!("{}[{index}]", self.name),
+                    span: value.span(),
+                    value: value.into_inner(),
+                })
+                .collect(),
+            value => vec![Item { value, ..self }],
+        }
+    }
+
+    /// A time, or an array of two of them that says from where to where.
+    pub(crate) fn time_range(self) -> Result<(Nanos, Nanos), ScenarioError> {
+        let whole = self.error("expected one time, or [from, to] with from not above to");
+        let items = self.list();
+        let times = items
+            .iter()
+            .map(Item::time)
+            .collect::<Result<Vec<_>, _>>()?;
+        match times[..] {
+            [one] => Ok((one, one)),
+            [from, to] if from <= to => Ok((from, to)),
+            _ => Err(whole),
+        }
+    }
+}

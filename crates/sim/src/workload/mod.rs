@@ -1,0 +1,146 @@
+//! What starts connections. Every workload draws from a random stream of its own that depends on the seed and on its
+//! place in the scenario, never on the queue: all schemes see exactly the same connections.
+
+mod arrivals;
+pub(crate) mod flows;
+pub(crate) mod sizes;
+mod web;
+
+pub(crate) use arrivals::{Arrival, Arrivals, Span};
+
+use crate::scenario::Direction;
+use flows::Flow;
+use gentle_units::{Nanos, Rate};
+use sizes::Sizes;
+use std::fmt;
+use std::sync::Arc;
+
+/// Which end opens the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Initiator {
+    /// The end that sends the data (papers.md 1.4: SYN, data and FIN take the same way).
+    Sender,
+    /// The end that receives the data, as a browser does: its SYN takes the way back.
+    Receiver,
+}
+
+impl Initiator {
+    /// As written in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Initiator::Sender => "sender",
+            Initiator::Receiver => "receiver",
+        }
+    }
+}
+
+/// Traffic and the way it takes.
+#[derive(Debug, Clone)]
+pub struct Workload {
+    /// What it consists of.
+    pub traffic: Traffic,
+    /// The link that carries the data.
+    pub direction: Direction,
+    /// Which end opens the connections.
+    pub initiator: Initiator,
+    /// Round-trip time of a connection without queueing, drawn (or, for long flows, spread) evenly between the two;
+    /// `None`: that of the links.
+    pub rtt: Option<(Nanos, Nanos)>,
+}
+
+/// What a workload consists of.
+#[derive(Debug, Clone)]
+pub enum Traffic {
+    /// Connections at the times of a Poisson process.
+    Poisson {
+        /// Mean gap between starts.
+        gap: Nanos,
+        /// Sizes in segments.
+        sizes: Sizes,
+    },
+    /// Web sessions (Feldmann et al. 1999, as `redfavor-2012` uses them; papers.md 2.2): each object is a connection.
+    Web {
+        /// How many sessions start in all.
+        sessions: u32,
+        /// Mean gap between the starts of sessions, exponential.
+        session_gap: Nanos,
+        /// Mean pages of a session, exponential, at least 1.
+        pages: f64,
+        /// Mean gap between the starts of pages, exponential.
+        page_gap: Nanos,
+        /// Mean objects of a page, exponential, at least 1.
+        objects: f64,
+        /// Mean gap between the starts of objects, exponential.
+        object_gap: Nanos,
+        /// Sizes of objects in segments.
+        sizes: Sizes,
+    },
+    /// Connections that always have data to send.
+    Long {
+        /// How many.
+        flows: u32,
+        /// They start at random times between the two.
+        start: (Nanos, Nanos),
+        /// When they close.
+        stop: Nanos,
+    },
+    /// Packets at a constant rate, without congestion control.
+    Udp {
+        /// Rate in bits of IP packets per second.
+        rate: Rate,
+        /// Length of an IP packet, bytes.
+        bytes: u32,
+        /// Time of the first packet.
+        start: Nanos,
+        /// No packet at or after it.
+        stop: Nanos,
+    },
+    /// A list of connections.
+    Replay {
+        /// In order of start.
+        flows: Arc<[Flow]>,
+    },
+}
+
+/// One line for people.
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.traffic {
+            Traffic::Poisson { gap, sizes } => {
+                write!(f, "Poisson arrivals, mean gap {gap}, {sizes}")?;
+            }
+            Traffic::Web {
+                sessions,
+                pages,
+                objects,
+                sizes,
+                ..
+            } => write!(
+                f,
+                "{sessions} web sessions, mean {pages} pages of {objects} objects, {sizes}"
+            )?,
+            Traffic::Long { flows, start, stop } => {
+                write!(f, "{flows} long-lived, from {} to {stop}", start.0)?;
+            }
+            Traffic::Udp {
+                rate,
+                bytes,
+                start,
+                stop,
+            } => write!(
+                f,
+                "UDP at {rate}, {bytes}-byte packets, from {start} to {stop}"
+            )?,
+            Traffic::Replay { flows } => write!(f, "{} listed connections", flows.len())?,
+        }
+        write!(f, "; data goes {}", self.direction.name())?;
+        if !matches!(self.traffic, Traffic::Udp { .. }) {
+            write!(f, ", the {} connects", self.initiator.name())?;
+        }
+        match self.rtt {
+            Some((from, to)) if from == to => write!(f, ", RTT {from}"),
+            Some((from, to)) => write!(f, ", RTT {from} to {to}"),
+            None => Ok(()),
+        }
+    }
+}

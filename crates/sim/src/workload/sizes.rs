@@ -1,0 +1,125 @@
+//! Sizes of connections, in segments.
+
+use rand::Rng;
+use rand_distr::{Distribution, Pareto, Zipf};
+use std::fmt;
+
+/// A distribution of sizes in segments, at least 1.
+#[derive(Debug, Clone, Copy)]
+pub enum Sizes {
+    /// Always the same.
+    Fixed(u64),
+    /// Zipf: P(k) ∝ k^−exponent for k from 1 to `max` (papers.md 1.4).
+    Zipf {
+        /// μ of the paper.
+        exponent: f64,
+        /// Truncation.
+        max: u64,
+        /// The sampler (rejection-inversion, so that a large `max` costs nothing).
+        sampler: Zipf<f64>,
+    },
+    /// Pareto, rounded to the nearest segment (papers.md 2.2).
+    Pareto {
+        /// Shape, above 1.
+        shape: f64,
+        /// Mean, in segments, of the continuous distribution.
+        mean: f64,
+        /// The sampler.
+        sampler: Pareto<f64>,
+    },
+}
+
+/// A draw beyond it is cut: no transfer of the models is meant to be longer than 10^9 segments.
+const LONGEST: f64 = 1e9;
+
+impl Sizes {
+    /// Zipf; `exponent` above 0, `max` at least 1.
+    pub(crate) fn zipf(exponent: f64, max: u64) -> Sizes {
+        let sampler = Zipf::new(max as f64, exponent).expect("checked when the scenario was read");
+        Sizes::Zipf {
+            exponent,
+            max,
+            sampler,
+        }
+    }
+
+    /// Pareto; `shape` above 1, the minimum following from `mean`.
+    pub(crate) fn pareto(shape: f64, mean: f64) -> Sizes {
+        let minimum = mean * (shape - 1.0) / shape;
+        let sampler = Pareto::new(minimum, shape).expect("checked when the scenario was read");
+        Sizes::Pareto {
+            shape,
+            mean,
+            sampler,
+        }
+    }
+
+    /// Draws one.
+    pub(crate) fn sample<R: Rng>(&self, rng: &mut R) -> u64 {
+        match self {
+            Sizes::Fixed(segments) => *segments,
+            Sizes::Zipf { sampler, .. } => sampler.sample(rng) as u64,
+            Sizes::Pareto { sampler, .. } => {
+                sampler.sample(rng).round().clamp(1.0, LONGEST) as u64
+            }
+        }
+    }
+}
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sizes::Fixed(1) => f.write_str("1 segment each"),
+            Sizes::Fixed(segments) => write!(f, "{segments} segments each"),
+            Sizes::Zipf { exponent, max, .. } => {
+                write!(f, "Zipf sizes (μ = {exponent}, 1 to {max} segments)")
+            }
+            Sizes::Pareto { shape, mean, .. } => {
+                write!(f, "Pareto sizes (shape {shape}, mean {mean} segments)")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    fn sorted(sizes: Sizes, n: usize) -> Vec<u64> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut list: Vec<u64> = (0..n).map(|_| sizes.sample(&mut rng)).collect();
+        list.sort_unstable();
+        list
+    }
+
+    fn mean(list: &[u64]) -> f64 {
+        list.iter().sum::<u64>() as f64 / list.len() as f64
+    }
+
+    /// papers.md 1.4: the facts that fix the truncation of each type of Table III.
+    #[test]
+    fn zipf_has_the_published_means_and_quantiles() {
+        let n = 1_000_000;
+        let real = sorted(Sizes::zipf(1.7, 6000), n);
+        assert!((mean(&real) - 21.0).abs() < 1.0, "{}", mean(&real));
+        assert_eq!(real[n / 2], 2);
+        assert!(real[n * 8 / 10] <= 6);
+        let ten = sorted(Sizes::zipf(1.7, 12_000), n);
+        assert!((mean(&ten) - 26.0).abs() < 2.0, "{}", mean(&ten));
+        assert!(ten[n * 8 / 10] <= 7);
+        let short = sorted(Sizes::zipf(2.0, 100), n);
+        assert!((mean(&short) - 3.0).abs() < 0.3, "{}", mean(&short));
+        assert_eq!(short[n / 2], 1);
+        assert_eq!(*short.last().unwrap(), 100);
+    }
+
+    #[test]
+    fn pareto_has_the_mean_asked_for() {
+        // Shape 3 so that the sample mean converges; shape 1.2 has no variance.
+        let list = sorted(Sizes::pareto(3.0, 12.0), 1_000_000);
+        assert!((mean(&list) - 12.0).abs() < 0.1, "{}", mean(&list));
+        assert_eq!(list[0], 8);
+    }
+}

@@ -1,0 +1,153 @@
+//! Web sessions: sessions of pages of objects (papers.md 2.2), generated as time goes on.
+
+use super::sizes::Sizes;
+use gentle_units::Nanos;
+use rand_distr::{Distribution, Exp};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Means of the model; gaps and counts are exponential.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Model {
+    pub(super) sessions: u32,
+    pub(super) session_gap: Nanos,
+    pub(super) pages: f64,
+    pub(super) page_gap: Nanos,
+    pub(super) objects: f64,
+    pub(super) object_gap: Nanos,
+    pub(super) sizes: Sizes,
+}
+
+/// A page under way: its next object is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
+    at: Nanos,
+    /// Makes the order total.
+    session: u32,
+    objects_left: u32,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// A session starts a page; so many are left after it.
+    Page { pages_left: u32 },
+    /// An object of a page.
+    Object,
+}
+
+/// The objects of all sessions in order of time. Memory: one entry a session and one a page under way.
+#[derive(Debug)]
+pub(super) struct Web {
+    model: Model,
+    started: u32,
+    next_session: Nanos,
+    due: BinaryHeap<Reverse<Due>>,
+}
+
+impl Web {
+    pub(super) fn new(model: Model, rng: &mut Xoshiro256PlusPlus) -> Web {
+        Web {
+            model,
+            started: 0,
+            next_session: exponential(model.session_gap, rng),
+            due: BinaryHeap::new(),
+        }
+    }
+
+    /// The start and the size in segments of the next object.
+    pub(super) fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> Option<(Nanos, u64)> {
+        loop {
+            let next_due = self.due.peek().map(|Reverse(due)| due.at);
+            if self.started < self.model.sessions && next_due.is_none_or(|at| self.next_session <= at)
+            {
+                self.due.push(Reverse(Due {
+                    at: self.next_session,
+                    session: self.started,
+                    objects_left: 0,
+                    kind: Kind::Page {
+                        pages_left: count(self.model.pages, rng) - 1,
+                    },
+                }));
+                self.started += 1;
+                self.next_session += exponential(self.model.session_gap, rng);
+                continue;
+            }
+            let Reverse(due) = self.due.pop()?;
+            match due.kind {
+                Kind::Page { pages_left } => {
+                    self.due.push(Reverse(Due {
+                        objects_left: count(self.model.objects, rng) - 1,
+                        kind: Kind::Object,
+                        ..due
+                    }));
+                    if pages_left > 0 {
+                        self.due.push(Reverse(Due {
+                            at: due.at + exponential(self.model.page_gap, rng),
+                            kind: Kind::Page {
+                                pages_left: pages_left - 1,
+                            },
+                            ..due
+                        }));
+                    }
+                }
+                Kind::Object => {
+                    if due.objects_left > 0 {
+                        self.due.push(Reverse(Due {
+                            at: due.at + exponential(self.model.object_gap, rng),
+                            objects_left: due.objects_left - 1,
+                            ..due
+                        }));
+                    }
+                    return Some((due.at, self.model.sizes.sample(rng)));
+                }
+            }
+        }
+    }
+}
+
+/// A span with the given mean.
+pub(super) fn exponential(mean: Nanos, rng: &mut Xoshiro256PlusPlus) -> Nanos {
+    let rate = 1.0 / mean.as_secs_f64();
+    let exp = Exp::new(rate).expect("means are above zero");
+    Nanos::from_secs_f64(exp.sample(rng))
+}
+
+/// An exponential number with the given mean, rounded up: at least 1.
+fn count(mean: f64, rng: &mut Xoshiro256PlusPlus) -> u32 {
+    let exp = Exp::new(1.0 / mean).expect("means are above zero");
+    exp.sample(rng).ceil().clamp(1.0, 1e9) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    #[test]
+    fn objects_come_in_order_and_in_the_expected_number() {
+        let model = Model {
+            sessions: 400,
+            session_gap: Nanos::from_millis(500),
+            pages: 20.0,
+            page_gap: Nanos::from_secs(5),
+            objects: 3.0,
+            object_gap: Nanos::from_millis(100),
+            sizes: Sizes::pareto(1.2, 12.0),
+        };
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+        let mut web = Web::new(model, &mut rng);
+        let mut last = Nanos::ZERO;
+        let mut n = 0_u32;
+        while let Some((at, segments)) = web.next(&mut rng) {
+            assert!(at >= last);
+            assert!(segments >= 1);
+            last = at;
+            n += 1;
+        }
+        // A ceiling of an exponential of mean m has mean 1 / (1 - exp(-1/m)): 20.5 and 3.53.
+        let expected = 400.0 * 20.504 * 3.528;
+        assert!((f64::from(n) - expected).abs() < 0.1 * expected, "{n}");
+    }
+}

@@ -1,0 +1,171 @@
+//! Bad scenario files get a sentence: the file, the place in it, what was expected.
+
+use gentle_sim::Scenario;
+
+/// A file that reads, for each test to break in one place.
+const GOOD: &str = r#"
+title = "A test"
+duration = "10s"
+
+[hosts]
+profile = "linux-7.2"
+
+[link.down]
+rate = "2.4mbit"
+delay = "42ms"
+qdisc = "codel target=5ms"
+
+[link.up]
+rate = "400kbit"
+delay = "52ms"
+
+[[workload]]
+kind = "poisson"
+gap = "120ms"
+size = { zipf = 1.7, max = 6000 }
+"#;
+
+fn read(text: &str) -> Result<Scenario, String> {
+    let none = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+    Scenario::from_toml("x.toml", text, &none).map_err(|error| error.to_string())
+}
+
+#[track_caller]
+fn refused(from: &str, to: &str, parts: &[&str]) {
+    assert!(GOOD.contains(from), "the test replaces nothing: {from}");
+    let error = read(&GOOD.replace(from, to)).expect_err(to);
+    for part in parts {
+        assert!(error.contains(part), "{to}: {error}");
+    }
+}
+
+#[test]
+fn the_good_file_reads() {
+    let scenario = read(GOOD).unwrap();
+    assert_eq!(scenario.name, "x");
+    assert_eq!(scenario.workloads.len(), 1);
+}
+
+#[test]
+fn unknown_keys_are_refused_with_the_known_ones() {
+    refused(
+        "title =",
+        "titel =",
+        &["x.toml:2:1", "unknown key 'titel'", "title, "],
+    );
+    refused(
+        "delay = \"42ms\"",
+        "dealy = \"42ms\"",
+        &["x.toml:10:1", "unknown key 'dealy' in link.down", "delay"],
+    );
+    refused(
+        "gap = \"120ms\"",
+        "gap = \"120ms\"\nflows = 3",
+        &["x.toml:20:1", "unknown key 'flows'", "gap, size"],
+    );
+    refused(
+        "profile = \"linux-7.2\"",
+        "initial_cwnd = 4",
+        &["x.toml:6:", "hosts.initial_cwnd", "initial_cwnd"],
+    );
+}
+
+#[test]
+fn wrong_units_and_types_are_refused_with_what_was_expected() {
+    refused(
+        "rate = \"2.4mbit\"",
+        "rate = \"2.4ms\"",
+        &["x.toml:9:8", "link.down.rate", "unknown unit 'ms'", "10mbit"],
+    );
+    refused(
+        "rate = \"2.4mbit\"",
+        "rate = 2.4",
+        &["x.toml:9:8", "a rate in quotes"],
+    );
+    refused(
+        "delay = \"42ms\"",
+        "delay = \"42\"",
+        &["x.toml:10:9", "no unit", "5ms"],
+    );
+    refused(
+        "kind = \"poisson\"",
+        "kind = \"fractal\"",
+        &["x.toml:18:8", "\"fractal\"", "\"poisson\", \"web\""],
+    );
+    refused(
+        "qdisc = \"codel target=5ms\"",
+        "qdisc = \"codel targt=5ms\"",
+        &["x.toml:11:9", "codel has no option 'targt'", "target"],
+    );
+    refused(
+        "profile = \"linux-7.2\"",
+        "profile = \"beos\"",
+        &["x.toml:6:11", "beos", "freebsd-9.3"],
+    );
+}
+
+#[test]
+fn impossible_values_are_refused() {
+    refused("\"10s\"", "\"0s\"", &["x.toml:3:12", "more than 0s"]);
+    refused("gap = \"120ms\"", "gap = \"0\"", &["more than 0s"]);
+    refused("max = 6000", "max = 0", &["workload", "1 to"]);
+    refused("zipf = 1.7", "zipf = -1", &["x.toml:20:", "0.01 to 20"]);
+    refused(
+        "gap = \"120ms\"",
+        "gap = \"120ms\"\nrtt = \"50ms\"",
+        &["rtt", "at least 94ms"],
+    );
+    refused(
+        "title = \"A test\"",
+        "warmup = \"10s\"",
+        &["x.toml:2:10", "less than the duration"],
+    );
+    refused(
+        "delay = \"52ms\"",
+        "loss = 1.5",
+        &["link.up.loss", "0 to 1"],
+    );
+    refused(
+        "delay = \"52ms\"",
+        "changes = [{ at = \"5s\", rate = \"1mbit\" }, { at = \"5s\", rate = \"2mbit\" }]",
+        &["link.up.changes[1].at", "later time"],
+    );
+}
+
+#[test]
+fn missing_parts_are_named() {
+    refused("duration = \"10s\"", "", &["missing 'duration'", "\"100s\""]);
+    refused("[link.up]", "[link.sideways]", &["missing [link.up]"]);
+    refused("kind = \"poisson\"", "", &["missing 'kind'"]);
+    let error = read("duration = \"1s\"").unwrap_err();
+    assert!(error.contains("missing [link.down]"), "{error}");
+}
+
+#[test]
+fn broken_toml_is_located() {
+    let error = read("duration = \"1s\"\n[link").unwrap_err();
+    assert!(error.starts_with("x.toml:2:"), "{error}");
+    assert!(error.contains("not TOML"), "{error}");
+}
+
+#[test]
+fn a_replayed_list_that_is_not_there_is_named() {
+    refused(
+        "kind = \"poisson\"\ngap = \"120ms\"\nsize = { zipf = 1.7, max = 6000 }",
+        "kind = \"replay\"\nfile = \"flows.csv\"",
+        &["x.toml:19:8", "flows.csv"],
+    );
+}
+
+proptest::proptest! {
+    /// Whatever is done to a file, it is read or refused, never a panic.
+    #[test]
+    fn damage_anywhere_is_survived(at in 0_usize..400, with in "\\PC{0,3}") {
+        let mut text = GOOD.to_owned();
+        let at = at.min(text.len());
+        if text.is_char_boundary(at) {
+            text.insert_str(at, &with);
+        }
+        let _ = read(&text);
+    }
+}
