@@ -143,7 +143,13 @@ impl AckState {
 
     /// Whether an acknowledgement is due, with `unacknowledged` sequence numbers received and not acknowledged.
     #[inline]
-    pub(crate) fn due(&self, profile: &Profile, now: Nanos, unacknowledged: u64, srtt: Option<Nanos>) -> Due {
+    pub(crate) fn due(
+        &self,
+        profile: &Profile,
+        now: Nanos,
+        unacknowledged: u64,
+        srtt: Option<Nanos>,
+    ) -> Due {
         if !self.scheduled {
             return Due::Nothing;
         }
@@ -160,7 +166,8 @@ impl AckState {
             }
             AckPolicy::Linux => {
                 let enough = u64::from(self.full) * u64::from(profile.delack_segments - 1);
-                if unacknowledged > enough || (!self.interactive && (self.quick > 0 || self.pushed)) {
+                if unacknowledged > enough || (!self.interactive && (self.quick > 0 || self.pushed))
+                {
                     return Due::Now;
                 }
                 // tcp_send_delayed_ack: not beyond half a second, nor an RTT of this direction unless interactive.

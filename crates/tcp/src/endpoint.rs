@@ -54,7 +54,7 @@ impl Endpoint {
             ecn: false,
             mss: u32::from(profile.mss),
             handshake: Handshake::new(now),
-            tx: Sender::new(&profile, isn),
+            tx: Sender::new(&profile, isn, now),
             rx: Receiver::new(),
             rtt: Rtt::new(&profile),
             delack_at: Nanos::MAX,
@@ -82,7 +82,7 @@ impl Endpoint {
             match self.state {
                 State::SynSent => self.on_syn_timer(now, out),
                 State::SynReceived => self.on_synack_timer(now, out),
-                State::Established => self.on_retransmit_timer(now, out),
+                State::Established => self.on_sender_timer(now, out),
                 State::Failed => {}
             }
         }
@@ -122,7 +122,13 @@ impl Endpoint {
     }
 
     /// A segment in a synchronised state.
-    pub(crate) fn process(&mut self, now: Nanos, segment: &Segment, ce: bool, out: &mut Vec<Segment>) {
+    pub(crate) fn process(
+        &mut self,
+        now: Nanos,
+        segment: &Segment,
+        ce: bool,
+        out: &mut Vec<Segment>,
+    ) {
         let Some(start) = self.rx.unwrap.position(segment.seq, self.rx.nxt) else {
             return;
         };
@@ -180,7 +186,9 @@ impl Endpoint {
             Fit::InOrder { filled } => {
                 if segment.len > 0 {
                     let push = segment.flags.contains(Flags::PSH);
-                    self.rx.ack.data(&self.profile, now, segment.len, push, self.rtt.rto());
+                    self.rx
+                        .ack
+                        .data(&self.profile, now, segment.len, push, self.rtt.rto());
                 }
                 if self.rx.closed() && !was_closed {
                     self.rx.ack.peer_closed(&self.profile);
@@ -202,7 +210,11 @@ impl Endpoint {
     #[inline]
     fn acknowledge(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         let unacknowledged = self.rx.nxt - self.rx.acknowledged;
-        match self.rx.ack.due(&self.profile, now, unacknowledged, self.rtt.srtt()) {
+        match self
+            .rx
+            .ack
+            .due(&self.profile, now, unacknowledged, self.rtt.srtt())
+        {
             Due::Nothing => {}
             Due::Now => self.send_ack(now, out),
             Due::At(at) => self.delack_at = self.delack_at.min(at),
@@ -302,13 +314,13 @@ impl Endpoint {
     /// Congestion window in segments.
     #[inline]
     pub fn cwnd(&self) -> u32 {
-        self.tx.cwnd
+        self.tx.window.cwnd
     }
 
     /// Slow start threshold in segments; `u32::MAX` before the first reduction.
     #[inline]
     pub fn ssthresh(&self) -> u32 {
-        self.tx.ssthresh
+        self.tx.window.ssthresh
     }
 
     /// Smoothed round-trip time, once measured.

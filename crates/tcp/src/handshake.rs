@@ -34,7 +34,12 @@ impl Handshake {
 
 impl Endpoint {
     /// Opens a connection: sends the SYN.
-    pub fn connect(profile: Arc<Profile>, isn: Seq, now: Nanos, out: &mut Vec<Segment>) -> Endpoint {
+    pub fn connect(
+        profile: Arc<Profile>,
+        isn: Seq,
+        now: Nanos,
+        out: &mut Vec<Segment>,
+    ) -> Endpoint {
         let mut endpoint = Endpoint::new(profile, State::SynSent, isn, now);
         endpoint.send_syn(now, out);
         endpoint.arm_syn_timer(now);
@@ -120,10 +125,17 @@ impl Endpoint {
 
     /// The SYN's timer: the first timeouts are equal (`tcp_syn_linear_timeouts`, `tcp_syn_backoff`), then they double.
     fn arm_syn_timer(&mut self, now: Nanos) {
-        let doublings = self.handshake.timeouts.saturating_sub(self.profile.syn_linear_timeouts);
+        let doublings = self
+            .handshake
+            .timeouts
+            .saturating_sub(self.profile.syn_linear_timeouts);
         let at = now.saturating_add(self.backed_off(doublings));
         self.tx.timer_at = if self.profile.connect_timeout > Nanos::ZERO {
-            at.min(self.handshake.started.saturating_add(self.profile.connect_timeout))
+            at.min(
+                self.handshake
+                    .started
+                    .saturating_add(self.profile.connect_timeout),
+            )
         } else {
             at
         };
@@ -135,7 +147,8 @@ impl Endpoint {
 
     fn backed_off(&self, doublings: u32) -> Nanos {
         let factor = 1u64.checked_shl(doublings).unwrap_or(u64::MAX);
-        Nanos(self.profile.initial_rto.0.saturating_mul(factor)).min(self.profile.max_rto.max(self.profile.initial_rto))
+        Nanos(self.profile.initial_rto.0.saturating_mul(factor))
+            .min(self.profile.max_rto.max(self.profile.initial_rto))
     }
 
     pub(crate) fn on_syn_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
@@ -161,8 +174,14 @@ impl Endpoint {
         self.arm_synack_timer(now);
     }
 
-    pub(crate) fn on_segment_in_syn_sent(&mut self, now: Nanos, segment: &Segment, out: &mut Vec<Segment>) {
-        let acknowledges = segment.flags.contains(Flags::ACK) && self.tx.unwrap.position(segment.ack, 0) == Some(1);
+    pub(crate) fn on_segment_in_syn_sent(
+        &mut self,
+        now: Nanos,
+        segment: &Segment,
+        out: &mut Vec<Segment>,
+    ) {
+        let acknowledges = segment.flags.contains(Flags::ACK)
+            && self.tx.unwrap.position(segment.ack, 0) == Some(1);
         if segment.flags.contains(Flags::RST) {
             if acknowledges {
                 self.fail();
@@ -204,7 +223,8 @@ impl Endpoint {
             }
             return;
         }
-        if !segment.flags.contains(Flags::ACK) || self.tx.unwrap.position(segment.ack, 1) != Some(1) {
+        if !segment.flags.contains(Flags::ACK) || self.tx.unwrap.position(segment.ack, 1) != Some(1)
+        {
             return;
         }
         // The ACK of the SYN/ACK, or, if that was lost, the data behind it.
@@ -216,11 +236,7 @@ impl Endpoint {
     fn establish(&mut self, now: Nanos, segment: &Segment) {
         self.state = State::Established;
         self.handshake.established_at = now;
-        self.tx.una = 1;
-        self.tx.nxt = 1;
-        self.tx.open();
-        self.tx.timer_at = Nanos::MAX;
-        self.tx.window_end = 1 + u64::from(segment.window);
+        self.open_sender(now, segment.window, self.handshake.retransmissions);
         let sample = if self.handshake.retransmissions == 0 {
             // Karn's algorithm: only what was sent once.
             Some(now.saturating_sub(self.handshake.sent))
@@ -234,9 +250,6 @@ impl Endpoint {
         match sample {
             Some(sample) => self.take_rtt_sample(sample),
             None => self.rtt.fall_back(&self.profile),
-        }
-        if self.handshake.retransmissions > self.profile.iw_syn_losses {
-            self.tx.cwnd = 1;
         }
     }
 }

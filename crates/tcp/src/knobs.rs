@@ -1,6 +1,6 @@
 //! Knobs by name: how a scenario file overrides a profile.
 
-use crate::profile::{AckPolicy, CongestionControl, Ecn, LossMarking, Profile, RtoEstimator};
+use crate::profile::{AckPolicy, CongestionControl, Ecn, LossMarking, Profile, RtoEstimator, Undo};
 use gentle_units::{Nanos, format_size, parse_size};
 use std::ops::RangeInclusive;
 use thiserror::Error;
@@ -161,7 +161,14 @@ macro_rules! choice {
         }
     )*};
 }
-choice!(RtoEstimator, CongestionControl, Ecn, LossMarking, AckPolicy);
+choice!(
+    RtoEstimator,
+    CongestionControl,
+    Ecn,
+    LossMarking,
+    Undo,
+    AckPolicy
+);
 
 macro_rules! knobs {
     ($($field:ident: $type:ident in $range:expr, $help:literal;)*) => {
@@ -221,7 +228,7 @@ static KNOBS: &[Knob] = knobs! {
     idle_restart: bool in ANY, "decay the window over idle time";
     idle_reset: bool in ANY, "with idle_restart: fall to the initial window at once";
     max_burst: u32 in 0..=u64::MAX, "new segments one ACK may release; 0 for no limit";
-    cwnd_moderation: bool in ANY, "no burst when recovery ends: the window follows what is in flight";
+    cwnd_moderation: u32 in 0..=1000, "when recovery ends, segments the window may exceed what is in flight; 0 for no limit";
     sack: bool in ANY, "selective acknowledgements";
     dsack: bool in ANY, "report duplicates to the sender";
     timestamps: bool in ANY, "timestamps";
@@ -236,7 +243,8 @@ static KNOBS: &[Knob] = knobs! {
     prr: bool in ANY, "proportional rate reduction";
     recovery_burst: u32 in 0..=u64::MAX, "with prr off: segments one ACK may release in recovery; 0 for no limit";
     frto: bool in ANY, "detect spurious timeouts";
-    undo: bool in ANY, "undo reductions that prove unnecessary";
+    undo: Undo in ANY, "what proves a reduction of the window unnecessary";
+    rto_forgets_sack: bool in ANY, "a timeout forgets what was SACKed";
     ack_policy: AckPolicy in ANY, "when acknowledgements are delayed";
     delack: Nanos in 0..=10_000 * MS, "delay of an acknowledgement; the shortest with policy linux";
     delack_max: Nanos in 0..=10_000 * MS, "longest delay of an acknowledgement, policy linux";
@@ -278,6 +286,11 @@ mod tests {
         assert_eq!(profile, Profile::default());
         profile.set("initial_rto", "3s").unwrap();
         assert_eq!(profile.get("initial_rto").unwrap(), "3s");
-        assert!(Profile::by_name("windows").unwrap_err().to_string().contains("freebsd-9.3"));
+        assert!(
+            Profile::by_name("windows")
+                .unwrap_err()
+                .to_string()
+                .contains("freebsd-9.3")
+        );
     }
 }

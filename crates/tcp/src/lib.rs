@@ -1,24 +1,29 @@
 //! TCP end points as pure state machines.
 #![doc = include_str!("../README.md")]
 
+mod ack;
 mod ack_policy;
 mod congestion;
 mod endpoint;
 mod handshake;
 mod knobs;
 mod profile;
+mod rack;
 mod receiver;
+mod recovery;
 mod rto;
 mod scoreboard;
 mod segment;
 mod sender;
 mod seq;
 mod stats;
+mod timer;
+mod undo;
 
 pub use endpoint::Endpoint;
 pub use knobs::{Knob, KnobError};
 pub use profile::{
-    AckPolicy, CongestionControl, Ecn, LossMarking, Profile, RtoEstimator, UnknownProfile,
+    AckPolicy, CongestionControl, Ecn, LossMarking, Profile, RtoEstimator, Undo, UnknownProfile,
 };
 pub use segment::{Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use seq::Seq;

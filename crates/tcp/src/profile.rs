@@ -43,6 +43,17 @@ pub enum LossMarking {
     Holes,
 }
 
+/// What proves a reduction of the window unnecessary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undo {
+    /// Nothing; reductions stay.
+    Off,
+    /// Timestamps (Eifel: RFC 3522, RFC 4015) and DSACKs that cover every retransmission, as Linux does.
+    EifelDsack,
+    /// A first timeout that is answered within half a round trip (`t_badrxtwin` of FreeBSD).
+    BadRetransmit,
+}
+
 /// When a receiver delays its acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AckPolicy {
@@ -112,8 +123,8 @@ pub struct Profile {
     pub idle_reset: bool,
     /// Cap on segments sent per ACK; 0 for none.
     pub max_burst: u32,
-    /// When leaving Disorder or undoing, limit the window to what is in flight and a small burst.
-    pub cwnd_moderation: bool,
+    /// When recovery ends, limit the window to what is in flight and so many segments; 0 for no limit.
+    pub cwnd_moderation: u32,
 
     /// Selective acknowledgements (RFC 2018).
     pub sack: bool,
@@ -144,8 +155,10 @@ pub struct Profile {
     pub recovery_burst: u32,
     /// Detect spurious timeouts (RFC 5682).
     pub frto: bool,
-    /// Undo reductions that timestamps (RFC 3522, RFC 4015) or DSACKs prove unnecessary.
-    pub undo: bool,
+    /// Undo reductions that prove unnecessary.
+    pub undo: Undo,
+    /// A timeout forgets what was SACKed and goes back to the oldest segment.
+    pub rto_forgets_sack: bool,
 
     /// The acknowledgement policy.
     pub ack_policy: AckPolicy,
@@ -222,7 +235,7 @@ impl Profile {
             idle_restart: true,
             idle_reset: false, // tcp_cwnd_restart
             max_burst: 0,
-            cwnd_moderation: false, // removed in 4.5
+            cwnd_moderation: 0, // tcp_moderate_cwnd went in 4.5
             sack: true,
             dsack: true,
             timestamps: true,
@@ -237,13 +250,14 @@ impl Profile {
             prr: true,
             recovery_burst: 0,
             frto: true,
-            undo: true,
+            undo: Undo::EifelDsack,
+            rto_forgets_sack: false,
             ack_policy: AckPolicy::Linux,
-            delack: Nanos::from_millis(40),      // TCP_DELACK_MIN, TCP_ATO_MIN
+            delack: Nanos::from_millis(40), // TCP_DELACK_MIN, TCP_ATO_MIN
             delack_max: Nanos::from_millis(200), // TCP_DELACK_MAX
             delack_segments: 2,
             quickack_segments: 16, // TCP_MAX_QUICKACKS
-            fin_on_data: true,     // __tcp_push_pending_frames: the FIN joins the tail of the write queue
+            fin_on_data: true, // __tcp_push_pending_frames: the FIN joins the tail of the write queue
             fin_sack: true,
         }
     }
@@ -256,7 +270,7 @@ impl Profile {
             max_reordering: 127,             // TCP_MAX_REORDERING
             rack: false,
             early_retransmit: true, // sysctl_tcp_early_retrans = 3: delayed ER and TLP
-            cwnd_moderation: true,  // tcp_moderate_cwnd
+            cwnd_moderation: 3,     // tcp_moderate_cwnd
             ..Profile::linux_7_2()
         }
     }
@@ -280,7 +294,7 @@ impl Profile {
             synack_timer_restart: true, // syncache_add: sc_rxmits = 0
             retries: 12,    // TCP_MAXRXTSHIFT
             congestion_control: CongestionControl::Reno, // cc_newreno
-            iw: 4, // papers.md 1.4; net.inet.tcp.rfc3390 gives min(4, max(2, 4380/mss))
+            iw: 4,          // papers.md 1.4; net.inet.tcp.rfc3390 gives min(4, max(2, 4380/mss))
             iw_syn_losses: 0, // cc_conn_init: snd_cwnd == 1
             initial_ssthresh: u32::MAX,
             hystart: false,
@@ -288,7 +302,7 @@ impl Profile {
             idle_restart: true,
             idle_reset: true, // cc_after_idle
             max_burst: 0,
-            cwnd_moderation: false,
+            cwnd_moderation: 1, // newreno_post_recovery
             sack: true,
             dsack: false,
             timestamps: true, // net.inet.tcp.rfc1323
@@ -303,7 +317,8 @@ impl Profile {
             prr: false,
             recovery_burst: 1, // each duplicate ACK opens the window by one segment
             frto: false,
-            undo: true, // t_badrxtwin: a timeout answered within half an RTT is undone
+            undo: Undo::BadRetransmit,
+            rto_forgets_sack: true, // tcp_timer_rexmt: tcp_free_sackholes
             ack_policy: AckPolicy::Fixed,
             delack: Nanos::from_millis(100), // TCPTV_DELACK
             delack_max: Nanos::from_millis(100),
@@ -333,7 +348,7 @@ impl Profile {
             synack_timer_restart: false,
             retries: 1000, // ns-2 never gives up
             congestion_control: CongestionControl::Reno,
-            iw: 2, // windowInit_
+            iw: 2,            // windowInit_
             iw_syn_losses: 0, // syn loss: wnd_init_option_
             initial_ssthresh: u32::MAX,
             hystart: false,
@@ -341,7 +356,7 @@ impl Profile {
             idle_restart: false,
             idle_reset: false,
             max_burst: 0, // maxburst_
-            cwnd_moderation: false,
+            cwnd_moderation: 0,
             sack: true,
             dsack: false, // generate_dsacks_
             timestamps: true,
@@ -356,7 +371,8 @@ impl Profile {
             prr: false,
             recovery_burst: 0,
             frto: false,
-            undo: false,
+            undo: Undo::Off,
+            rto_forgets_sack: true, // SackFullTcpAgent::timeout_action
             ack_policy: AckPolicy::Fixed,
             delack: Nanos::from_millis(100), // interval_
             delack_max: Nanos::from_millis(100),
@@ -395,4 +411,9 @@ texts!(RtoEstimator { Linux = "linux", Rfc6298 = "rfc6298" });
 texts!(CongestionControl { Reno = "reno" | "newreno", Cubic = "cubic" });
 texts!(Ecn { Off = "off" | "false", Accept = "accept", Request = "request" | "on" | "true" });
 texts!(LossMarking { Rfc6675 = "rfc6675", Fack = "fack", Holes = "holes" });
+texts!(Undo {
+    Off = "off" | "false",
+    EifelDsack = "eifel-dsack" | "on" | "true",
+    BadRetransmit = "bad-retransmit"
+});
 texts!(AckPolicy { Linux = "linux", Fixed = "fixed" });

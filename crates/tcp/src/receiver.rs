@@ -145,7 +145,9 @@ impl Receiver {
     /// Whether data waits beyond a gap.
     #[inline]
     pub(crate) fn has_gap(&self) -> bool {
-        self.beyond.as_ref().is_some_and(|beyond| !beyond.ranges.is_empty())
+        self.beyond
+            .as_ref()
+            .is_some_and(|beyond| !beyond.ranges.is_empty())
     }
 
     /// Takes in `len` bytes at `start`, then a FIN if `fin`. With `fin_sack` off an out-of-order FIN is remembered
@@ -227,25 +229,40 @@ mod tests {
     fn blocks(receiver: &mut Receiver) -> Vec<(u32, u32)> {
         let mut blocks = [(Seq(0), Seq(0)); 3];
         let n = receiver.sack_blocks(&mut blocks, true);
-        blocks[..usize::from(n)].iter().map(|b| (b.0.0, b.1.0)).collect()
+        blocks[..usize::from(n)]
+            .iter()
+            .map(|b| (b.0.0, b.1.0))
+            .collect()
     }
 
     /// RFC 2018, section 7, case 2 and 3: every other of eight segments of 500 bytes is lost.
     #[test]
     fn reports_the_most_recent_block_first() {
         let mut receiver = receiver();
-        assert_eq!(receiver.take(1, 500, false, true), Fit::InOrder { filled: false });
+        assert_eq!(
+            receiver.take(1, 500, false, true),
+            Fit::InOrder { filled: false }
+        );
         assert_eq!(receiver.take(1001, 500, false, true), Fit::OutOfOrder);
         assert_eq!(blocks(&mut receiver), [(1001, 1501)]);
         receiver.take(2001, 500, false, true);
         receiver.take(3001, 500, false, true);
         receiver.take(4001, 500, false, true);
-        assert_eq!(blocks(&mut receiver), [(4001, 4501), (3001, 3501), (2001, 2501)]);
+        assert_eq!(
+            blocks(&mut receiver),
+            [(4001, 4501), (3001, 3501), (2001, 2501)]
+        );
         // The fourth segment arrives and joins two blocks; the joined block comes first.
         receiver.take(2501, 500, false, true);
-        assert_eq!(blocks(&mut receiver), [(2001, 3501), (4001, 4501), (1001, 1501)]);
+        assert_eq!(
+            blocks(&mut receiver),
+            [(2001, 3501), (4001, 4501), (1001, 1501)]
+        );
         // The second fills the first gap.
-        assert_eq!(receiver.take(501, 500, false, true), Fit::InOrder { filled: true });
+        assert_eq!(
+            receiver.take(501, 500, false, true),
+            Fit::InOrder { filled: true }
+        );
         assert_eq!(receiver.nxt, 1501);
         assert_eq!(blocks(&mut receiver), [(2001, 3501), (4001, 4501)]);
     }

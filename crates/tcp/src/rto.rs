@@ -53,6 +53,12 @@ impl Rtt {
         self.rto
     }
 
+    /// A round trip as short as this is possible.
+    #[inline]
+    pub(crate) fn note_min(&mut self, sample: Nanos) {
+        self.min = self.min.min(sample);
+    }
+
     /// Doubles the timeout (RFC 6298, rule 5.5).
     pub(crate) fn back_off(&mut self, profile: &Profile) {
         self.rto = Nanos(self.rto.0.saturating_mul(2)).min(profile.max_rto);
@@ -75,7 +81,7 @@ impl Rtt {
 
     /// A round trip took `sample`. `una` and `nxt` delimit the data in flight: the deviation decays once a round trip.
     pub(crate) fn sample(&mut self, profile: &Profile, sample: Nanos, una: u64, nxt: u64) {
-        self.min = self.min.min(sample);
+        self.note_min(sample);
         match profile.rto_estimator {
             RtoEstimator::Linux => self.sample_linux(profile, sample, una, nxt),
             RtoEstimator::Rfc6298 => self.sample_rfc(profile, sample),
@@ -195,7 +201,11 @@ mod tests {
         assert_eq!(rtt.min(), Some(ms(50)));
         // A spike raises the deviation at once, a fall hardly: 1/8 of what goes beyond the deviation.
         rtt.sample(&profile, ms(450), una, una + 10);
-        assert!(rtt.rto() >= ms(500) && rtt.rto() <= ms(501), "{}", rtt.rto());
+        assert!(
+            rtt.rto() >= ms(500) && rtt.rto() <= ms(501),
+            "{}",
+            rtt.rto()
+        );
     }
 
     #[test]

@@ -173,9 +173,7 @@ impl Segment {
     /// What the segment occupies in sequence space: payload, and one each for SYN and FIN.
     #[inline]
     pub const fn seq_len(&self) -> u32 {
-        self.len
-            + self.flags.contains(Flags::SYN) as u32
-            + self.flags.contains(Flags::FIN) as u32
+        self.len + self.flags.contains(Flags::SYN) as u32 + self.flags.contains(Flags::FIN) as u32
     }
 
     /// The valid SACK blocks.
@@ -190,13 +188,21 @@ impl Segment {
     /// stack sends them, without timestamps 12; else 12 for timestamps with padding (RFC 7323, appendix A), and for n
     /// SACK blocks 4 + 8·n (RFC 2018, section 3).
     pub fn header_bytes(&self) -> u32 {
-        let timestamps = if self.options.contains(Options::TIMESTAMPS) { 12 } else { 0 };
+        let timestamps = if self.options.contains(Options::TIMESTAMPS) {
+            12
+        } else {
+            0
+        };
         let options = if self.flags.contains(Flags::SYN) {
             // MSS 4, window scale 3 + 1; SACK permitted takes the place of the timestamps' padding.
             if timestamps > 0 {
                 20
             } else {
-                8 + if self.options.contains(Options::SACK_PERMITTED) { 4 } else { 0 }
+                8 + if self.options.contains(Options::SACK_PERMITTED) {
+                    4
+                } else {
+                    0
+                }
             }
         } else if self.sack_count > 0 {
             timestamps + 4 + 8 * u32::from(self.sack_count)

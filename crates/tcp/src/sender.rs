@@ -1,10 +1,15 @@
-//! The sending half: what may be sent now, and what an acknowledgement changes.
+//! The sending half: its state, and what may be sent now.
 
-use crate::endpoint::Endpoint;
+use crate::congestion::{Congestion, Window};
+use crate::endpoint::{Endpoint, State, timestamp};
 use crate::profile::Profile;
-use crate::scoreboard::{EVER_RETRANS, FIN, PUSH, Scoreboard};
+use crate::rack::Rack;
+use crate::recovery::{CaState, Reduction};
+use crate::scoreboard::{FIN, LOST, PUSH, RETRANS, SACKED, Scoreboard};
 use crate::segment::{Flags, Segment};
 use crate::seq::{Seq, Unwrap};
+use crate::timer::Timer;
+use crate::undo::Undoing;
 use gentle_units::Nanos;
 
 /// What "more than anyone will send" is: far below the end of `u64`, so that sums do not overflow.
@@ -24,18 +29,50 @@ pub(crate) struct Sender {
     /// Right edge of the peer's receive window.
     pub(crate) window_end: u64,
     pub(crate) board: Scoreboard,
-    /// Congestion window, in segments.
-    pub(crate) cwnd: u32,
-    /// Slow start threshold, in segments.
-    pub(crate) ssthresh: u32,
-    /// When the sender's timer expires; `Nanos::MAX` for never.
+    /// The right end of the highest SACKed segment, and at least `una`: forward acknowledgement.
+    pub(crate) fack: u64,
+    /// The blocks of the last acknowledgement, which need not be looked at again.
+    pub(crate) seen_blocks: [(u64, u64); 3],
+    /// No segment below this position waits for its retransmission.
+    pub(crate) retransmit_from: u64,
+
+    pub(crate) window: Window,
+    pub(crate) congestion: Congestion,
+    /// The window, not the application, limited what was sent in the last round trip.
+    cwnd_limited: bool,
+    /// Most segments outstanding in the current round trip, and where it ends.
+    most_out: u32,
+    usage_end: u64,
+    last_data: Nanos,
+
+    pub(crate) ca: CaState,
+    /// What was next to send when the current state was entered: the state ends when it is acknowledged.
+    pub(crate) high: u64,
+    pub(crate) reduction: Reduction,
+    pub(crate) undoing: Undoing,
+    pub(crate) rack: Rack,
+    /// Duplicate acknowledgements in a row.
+    pub(crate) dupacks: u32,
+    /// Segments out of order that prove a loss: `dupthresh`, raised by observed reordering.
+    pub(crate) reordering: u32,
+    pub(crate) reordering_seen: bool,
+    /// F-RTO is watching a timeout (RFC 5682).
+    pub(crate) frto: bool,
+    /// What was next to send when a tail loss probe went out; 0 for none, and whether it was a retransmission.
+    pub(crate) probe_high: u64,
+    pub(crate) probe_retransmitted: bool,
+    /// The next new segment tells the peer that the window was reduced (RFC 3168, section 6.1.2).
+    pub(crate) say_reduced: bool,
+
+    pub(crate) timer: Timer,
+    /// When the timer expires; `Nanos::MAX` for never.
     pub(crate) timer_at: Nanos,
-    /// Timeouts in a row.
-    timeouts: u32,
+    /// Timeouts in a row without progress.
+    pub(crate) timeouts: u32,
 }
 
 impl Sender {
-    pub(crate) fn new(profile: &Profile, isn: Seq) -> Sender {
+    pub(crate) fn new(profile: &Profile, isn: Seq, now: Nanos) -> Sender {
         Sender {
             unwrap: Unwrap::new(isn),
             una: 0,
@@ -44,14 +81,36 @@ impl Sender {
             closing: false,
             window_end: 0,
             board: Scoreboard::new(),
-            cwnd: profile.iw,
-            ssthresh: profile.initial_ssthresh,
+            fack: 1,
+            seen_blocks: [(0, 0); 3],
+            retransmit_from: 0,
+            window: Window {
+                cwnd: profile.iw,
+                credit: 0,
+                ssthresh: profile.initial_ssthresh,
+            },
+            congestion: Congestion::new(profile, now),
+            cwnd_limited: false,
+            most_out: 0,
+            usage_end: 0,
+            last_data: now,
+            ca: CaState::Open,
+            high: 0,
+            reduction: Reduction::default(),
+            undoing: Undoing::default(),
+            rack: Rack::default(),
+            dupacks: 0,
+            reordering: profile.dupthresh,
+            reordering_seen: false,
+            frto: false,
+            probe_high: 0,
+            probe_retransmitted: false,
+            say_reduced: false,
+            timer: Timer::Rto,
             timer_at: Nanos::MAX,
             timeouts: 0,
         }
     }
-
-    pub(crate) fn open(&mut self) {}
 
     pub(crate) fn write(&mut self, bytes: u64) {
         if !self.closing {
@@ -74,58 +133,230 @@ impl Sender {
         }
     }
 
+    #[inline]
     pub(crate) fn fin_acked(&self) -> bool {
         self.closing && self.una > self.limit
     }
 
+    #[inline]
     pub(crate) fn bytes_acked(&self) -> u64 {
         self.una.min(self.limit).saturating_sub(1)
+    }
+
+    /// Data or a FIN waits to be sent for the first time.
+    #[inline]
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.nxt < self.limit || (self.closing && self.nxt == self.limit)
     }
 
     /// Frees what only a live connection needs.
     pub(crate) fn release(&mut self) {
         self.board = Scoreboard::new();
     }
+
+    /// Whether the window may grow: it was in full use (`tcp_is_cwnd_limited`, RFC 7661's concern).
+    #[inline]
+    pub(crate) fn may_grow(&self) -> bool {
+        self.cwnd_limited
+            || (self.window.in_slow_start() && self.window.cwnd < self.most_out.saturating_mul(2))
+    }
+
+    /// Notes how far the window is in use after sending (`tcp_cwnd_validate`).
+    #[inline]
+    fn note_usage(&mut self, limited: bool) {
+        let out = self.board.len();
+        if self.una >= self.usage_end || limited || (!self.cwnd_limited && out > self.most_out) {
+            self.cwnd_limited = limited;
+            self.most_out = out;
+            self.usage_end = self.nxt;
+        }
+    }
 }
 
 impl Endpoint {
-    pub(crate) fn take_rtt_sample(&mut self, sample: Nanos) {
-        self.stats.rtt_samples += 1;
-        self.stats.rtt_sum += sample;
-        self.rtt.sample(&self.profile, sample, self.tx.una, self.tx.nxt);
+    /// Sending resumes: the window may have gone stale (RFC 2861; RFC 5681, section 4.1).
+    pub(crate) fn restart_after_idle(&mut self, now: Nanos) {
+        let tx = &mut self.tx;
+        if !self.profile.idle_restart || !tx.board.is_empty() || tx.last_data == Nanos::ZERO {
+            return;
+        }
+        let idle = now.saturating_sub(tx.last_data);
+        let rto = self.rtt.rto();
+        if idle <= rto {
+            return;
+        }
+        tx.congestion.on_restart(idle);
+        let restart = self.profile.iw.min(tx.window.cwnd);
+        if self.profile.idle_reset {
+            tx.window.cwnd = restart;
+            return;
+        }
+        // tcp_cwnd_restart: halve once for every timeout that passed, and remember three quarters of the old window.
+        tx.window.ssthresh = tx.window.ssthresh.max(tx.window.cwnd / 4 * 3);
+        let mut left = idle.0;
+        while left > rto.0 && tx.window.cwnd > restart {
+            tx.window.cwnd /= 2;
+            left -= rto.0;
+        }
+        tx.window.cwnd = tx.window.cwnd.max(restart);
+        tx.window.credit = 0;
     }
 
-    pub(crate) fn restart_after_idle(&mut self, _now: Nanos) {}
-
     /// Sends new segments as far as the windows allow.
+    #[inline]
     pub(crate) fn transmit(&mut self, now: Nanos, out: &mut Vec<Segment>) {
-        while self.tx.board.in_flight() < self.tx.cwnd {
-            let left = self.tx.limit.saturating_sub(self.tx.nxt);
-            let len = left.min(u64::from(self.mss)).min(self.tx.window_end.saturating_sub(self.tx.nxt));
-            let fin = self.tx.closing && self.tx.nxt + len == self.tx.limit && (len == 0 || self.profile.fin_on_data);
-            if len == 0 && !fin {
-                return;
-            }
-            let mut flags = 0;
-            if fin {
-                flags |= FIN;
-            }
-            if self.tx.nxt + len == self.tx.limit {
-                flags |= PUSH;
-            }
-            let start = self.tx.nxt;
-            self.tx.nxt += len + u64::from(fin);
-            self.tx.board.push(start, (len + u64::from(fin)) as u16, flags, now);
-            self.emit(now, start, (len + u64::from(fin)) as u32, flags, false, out);
-            if self.tx.timer_at == Nanos::MAX {
-                self.tx.timer_at = now + self.rtt.rto();
-            }
+        if self.tx.has_unsent() {
+            let burst = if self.profile.max_burst > 0 {
+                self.profile.max_burst
+            } else {
+                u32::MAX
+            };
+            self.send_new(now, burst, false, out);
         }
     }
 
-    fn emit(&mut self, now: Nanos, start: u64, len: u32, flags: u8, again: bool, out: &mut Vec<Segment>) {
+    /// Sends at most `burst` new segments; `probe` ignores the congestion window. Returns how many it sent.
+    pub(crate) fn send_new(
+        &mut self,
+        now: Nanos,
+        burst: u32,
+        probe: bool,
+        out: &mut Vec<Segment>,
+    ) -> u32 {
+        let mut sent = 0;
+        let mut limited = false;
+        while sent < burst && self.tx.has_unsent() {
+            // Without limited transmit, duplicate ACKs before recovery release nothing.
+            let used = if self.tx.ca == CaState::Disorder && !self.profile.limited_transmit {
+                self.tx.board.len()
+            } else {
+                self.tx.board.in_flight()
+            };
+            if used >= self.tx.window.cwnd && !probe {
+                limited = true;
+                break;
+            }
+            if !self.send_one_new(now, out) {
+                break;
+            }
+            sent += 1;
+        }
+        // What recovery sends counts against its budget; the tail is probed if this was all.
+        if self.tx.ca.reduces() {
+            self.tx.reduction.sent += sent;
+        }
+        if sent > 0 || limited {
+            limited |= self.tx.board.in_flight() >= self.tx.window.cwnd;
+            self.tx.note_usage(limited);
+        }
+        if sent > 0 && !probe {
+            self.schedule_probe(now, false);
+        }
+        sent
+    }
+
+    /// Sends the next new segment, if the peer's window has room for it.
+    #[inline]
+    fn send_one_new(&mut self, now: Nanos, out: &mut Vec<Segment>) -> bool {
+        let tx = &mut self.tx;
+        let start = tx.nxt;
+        let mut len = (tx.limit - start).min(u64::from(self.mss));
+        let room = tx.window_end.saturating_sub(start);
+        if room < len {
+            // Sender's silly window avoidance: a short segment only when nothing else is coming back.
+            if !tx.board.is_empty() || room == 0 {
+                if tx.board.is_empty() && tx.timer_at == Nanos::MAX {
+                    tx.timer = Timer::Persist;
+                    tx.timer_at = now.saturating_add(self.rtt.rto());
+                }
+                return false;
+            }
+            len = room;
+        }
+        let last = start + len == tx.limit;
+        let fin = last && tx.closing && (len == 0 || self.profile.fin_on_data);
+        if len == 0 && !fin {
+            return false;
+        }
+        let was_empty = tx.board.is_empty();
+        let flags = (if fin { FIN } else { 0 }) | (if last { PUSH } else { 0 });
+        let occupied = len + u64::from(fin);
+        tx.nxt += occupied;
+        tx.board.push(start, occupied as u16, flags, now);
+        tx.last_data = now;
+        let reduced = std::mem::take(&mut tx.say_reduced);
+        self.rx.ack.data_sent(now);
+        self.emit(now, start, occupied as u32, flags, false, out);
+        if self.ecn
+            && len > 0
+            && let Some(segment) = out.last_mut()
+        {
+            segment.ect = true;
+            if reduced {
+                segment.flags |= Flags::CWR;
+            }
+        }
+        if was_empty || self.tx.timer == Timer::Probe {
+            self.rearm_rto(now);
+        }
+        true
+    }
+
+    /// Retransmits what is marked lost, oldest first, as far as the window allows (`tcp_xmit_retransmit_queue`).
+    pub(crate) fn retransmit_lost(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        if self.tx.board.lost <= self.tx.board.retrans {
+            return;
+        }
+        let mut index = self.tx.board.find(self.tx.retransmit_from);
+        while let Some(&sent) = self.tx.board.get(index) {
+            if self.tx.board.in_flight() >= self.tx.window.cwnd {
+                break;
+            }
+            if sent.flags & (LOST | SACKED | RETRANS) == LOST {
+                self.retransmit(now, index, out);
+                if index == 0 && self.tx.timer != Timer::Reorder {
+                    self.arm_rto(now);
+                }
+                if self.tx.board.lost <= self.tx.board.retrans {
+                    index += 1;
+                    break;
+                }
+            }
+            index += 1;
+        }
+        self.tx.retransmit_from = self
+            .tx
+            .board
+            .get(index)
+            .map_or(self.tx.nxt, |sent| sent.start);
+    }
+
+    /// Retransmits the segment at `index`.
+    pub(crate) fn retransmit(&mut self, now: Nanos, index: usize, out: &mut Vec<Segment>) {
+        let Some(&sent) = self.tx.board.get(index) else {
+            return;
+        };
+        let previous = self.tx.board.mark_retransmitted(index, now);
+        self.stats.retransmission_delay += now.saturating_sub(previous);
+        self.tx.undoing.retransmitted(timestamp(now));
+        if self.tx.ca.reduces() {
+            self.tx.reduction.sent += 1;
+        }
+        self.tx.last_data = now;
+        self.emit(now, sent.start, u32::from(sent.len), sent.flags, true, out);
+    }
+
+    fn emit(
+        &mut self,
+        now: Nanos,
+        start: u64,
+        occupied: u32,
+        flags: u8,
+        again: bool,
+        out: &mut Vec<Segment>,
+    ) {
         let fin = flags & FIN != 0;
-        let payload = len - u32::from(fin);
+        let payload = occupied - u32::from(fin);
         let mut wire = Flags::ACK;
         if fin {
             wire |= Flags::FIN;
@@ -136,63 +367,30 @@ impl Endpoint {
         let mut segment = self.segment(now, start, wire);
         segment.len = payload;
         segment.retransmitted = again;
-        self.stats.segments_sent += 1;
-        self.stats.data_sent += u32::from(payload > 0);
-        self.stats.fin_sent += u32::from(fin);
+        let stats = &mut self.stats;
+        stats.segments_sent += 1;
+        stats.data_sent += u32::from(payload > 0);
+        stats.fin_sent += u32::from(fin);
         if again {
-            self.stats.segments_retransmitted += 1;
-            self.stats.data_retransmitted += u32::from(payload > 0);
-            self.stats.fin_retransmitted += u32::from(fin);
+            stats.segments_retransmitted += 1;
+            stats.data_retransmitted += u32::from(payload > 0);
+            stats.fin_retransmitted += u32::from(fin);
         }
         out.push(segment);
     }
 
-    /// Takes in an acknowledgement; `false` if it is not acceptable.
-    pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment, _out: &mut Vec<Segment>) -> bool {
-        let Some(ack) = self.tx.unwrap.position(segment.ack, self.tx.una) else {
-            return false;
-        };
-        if ack > self.tx.nxt {
-            return false;
+    /// The handshake is over: the sender starts with the window that the handshake allows.
+    pub(crate) fn open_sender(&mut self, now: Nanos, window: u32, losses: u32) {
+        debug_assert_eq!(self.state, State::Established);
+        let tx = &mut self.tx;
+        tx.una = 1;
+        tx.nxt = 1;
+        tx.high = 1;
+        tx.timer_at = Nanos::MAX;
+        tx.window_end = 1 + u64::from(window);
+        tx.last_data = now;
+        if losses > self.profile.iw_syn_losses {
+            tx.window.cwnd = 1;
         }
-        self.tx.window_end = self.tx.window_end.max(ack + u64::from(segment.window));
-        if ack <= self.tx.una {
-            return true;
-        }
-        self.tx.una = ack;
-        self.tx.timeouts = 0;
-        let mut sample = None;
-        while self.tx.board.front().is_some_and(|sent| sent.end() <= ack) {
-            if let Some(sent) = self.tx.board.pop() {
-                if !sent.is(EVER_RETRANS) {
-                    sample = Some(now.saturating_sub(sent.sent));
-                }
-                self.tx.cwnd += 1;
-            }
-        }
-        if let Some(sample) = sample {
-            self.take_rtt_sample(sample);
-        }
-        self.tx.timer_at = if self.tx.board.is_empty() { Nanos::MAX } else { now + self.rtt.rto() };
-        true
-    }
-
-    pub(crate) fn on_retransmit_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
-        let Some(&front) = self.tx.board.front() else {
-            self.tx.timer_at = Nanos::MAX;
-            return;
-        };
-        self.tx.timeouts += 1;
-        if self.tx.timeouts > self.profile.retries {
-            self.fail();
-            return;
-        }
-        self.stats.rto_timeouts += 1;
-        self.tx.cwnd = 1;
-        self.rtt.back_off(&self.profile);
-        let previous = self.tx.board.mark_retransmitted(0, now);
-        self.stats.retransmission_delay += now.saturating_sub(previous);
-        self.emit(now, front.start, u32::from(front.len), front.flags, true, out);
-        self.tx.timer_at = now + self.rtt.rto();
     }
 }

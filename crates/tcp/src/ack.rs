@@ -1,0 +1,408 @@
+//! What an acknowledgement changes (`tcp_ack`): the scoreboard, the round-trip time, the state of recovery, the window.
+
+use crate::congestion::Progress;
+use crate::endpoint::Endpoint;
+use crate::recovery::{CaState, Resend};
+use crate::scoreboard::{EVER_RETRANS, SACKED};
+use crate::segment::{Flags, Options, Segment};
+use crate::seq::Seq;
+use gentle_units::Nanos;
+
+/// What one acknowledgement has shown.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AckEvent {
+    /// The cumulative acknowledgement before it.
+    pub(crate) prior_una: u64,
+    /// It moved on.
+    pub(crate) advanced: bool,
+    /// Segments delivered, by cumulative acknowledgement, SACK or DSACK.
+    delivered: u32,
+    /// A SACK block named something new.
+    pub(crate) newly_sacked: bool,
+    /// Something arrived that was sent once and lies below `high`: F-RTO's evidence.
+    pub(crate) original_delivered: bool,
+    /// A retransmitted segment was acknowledged cumulatively.
+    retransmitted_acked: bool,
+    /// One if it is a duplicate (RFC 5681, section 2).
+    pub(crate) dupacks: u32,
+    /// It reports a duplicate; `probe`: that of the tail loss probe.
+    dsack: bool,
+    dsack_of_probe: bool,
+    /// It echoes congestion.
+    pub(crate) ece: bool,
+    /// The timestamp it echoes; 0 for none.
+    pub(crate) echo: u32,
+    /// A retransmission was marked lost.
+    pub(crate) lost_retransmission: bool,
+    /// The sender's timer must be set anew.
+    pub(crate) set_timer: bool,
+    /// When the first and last segment that it SACKed, sent once, were sent.
+    sacked_sent: Option<(Nanos, Nanos)>,
+}
+
+impl Endpoint {
+    /// Takes in an acknowledgement; `false` if it acknowledges what was never sent.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment, out: &mut Vec<Segment>) -> bool {
+        let Some(ack) = self.tx.unwrap.position(segment.ack, self.tx.una) else {
+            return false;
+        };
+        if ack > self.tx.nxt {
+            self.send_ack(now, out);
+            return false;
+        }
+        let mut event = AckEvent {
+            prior_una: self.tx.una,
+            advanced: ack > self.tx.una,
+            echo: if segment.options.contains(Options::TIMESTAMPS) {
+                segment.ts_ecr
+            } else {
+                0
+            },
+            ece: self.ecn && segment.flags.contains(Flags::ECE),
+            ..AckEvent::default()
+        };
+        let prior_fack = if self.tx.board.sacked > 0 && self.sack {
+            self.tx.fack
+        } else {
+            self.tx.una
+        };
+        let prior_sacked = self.tx.board.sacked;
+        let prior_lost = self.tx.reduction.lost;
+        let window_end = ack + u64::from(segment.window);
+        let window_moved = window_end > self.tx.window_end;
+        self.tx.window_end = self.tx.window_end.max(window_end);
+        if self.tx.timer == crate::timer::Timer::Persist && window_moved {
+            self.tx.timer_at = Nanos::MAX;
+            self.rtt.reset_backoff(&self.profile);
+        }
+        if self.sack && segment.sack_count > 0 {
+            self.take_sacks(now, segment, ack, prior_fack, &mut event);
+        }
+        if ack < self.tx.una || self.tx.board.is_empty() {
+            // An old acknowledgement, or nothing is outstanding: only what it reports as duplicate matters.
+            if event.dsack || event.newly_sacked {
+                let resend = self.alert(now, &mut event);
+                self.resend(now, resend, out);
+            }
+            if self.tx.probe_high > 0 {
+                self.on_probe_ack(ack, event.dsack_of_probe, false);
+            }
+            return true;
+        }
+        if event.advanced {
+            self.tx.timeouts = 0;
+            self.tx.dupacks = 0;
+            self.advance(now, ack, prior_fack, &mut event);
+            self.try_undo_bad_retransmit(now);
+        }
+        self.measure(now, prior_sacked, &mut event);
+        if self.profile.rack {
+            self.tx.rack.adapt(self.tx.una, self.tx.nxt);
+        }
+        let moved = event.advanced || segment.seq_len() > 0 || window_moved;
+        if self.tx.probe_high > 0 {
+            self.on_probe_ack(ack, event.dsack_of_probe, !moved && !event.newly_sacked);
+        }
+        let mut resend = Resend::Nothing;
+        if !moved || event.newly_sacked || event.dsack || event.ece || self.tx.ca != CaState::Open {
+            if !moved && !event.dsack {
+                event.dupacks = 1;
+                self.tx.dupacks += 1;
+            }
+            resend = self.alert(now, &mut event);
+        }
+        if event.set_timer {
+            self.reset_timer(now);
+        }
+        self.adapt_window(now, prior_lost, &event);
+        self.resend(now, resend, out);
+        true
+    }
+
+    /// Sends what recovery asks for.
+    fn resend(&mut self, now: Nanos, resend: Resend, out: &mut Vec<Segment>) {
+        match resend {
+            Resend::Nothing => {}
+            Resend::Lost => self.retransmit_lost(now, out),
+            Resend::New => {
+                self.transmit(now, out);
+                if self.tx.nxt <= self.tx.high {
+                    self.tx.frto = false;
+                    self.retransmit_lost(now, out);
+                }
+            }
+        }
+    }
+
+    /// Grows the window, or shrinks it further while a reduction is in progress (`tcp_cong_control`).
+    #[inline]
+    fn adapt_window(&mut self, now: Nanos, prior_lost: u32, event: &AckEvent) {
+        let tx = &mut self.tx;
+        if tx.ca.reduces() {
+            if event.delivered > 0 || !self.profile.prr {
+                let lost = tx.reduction.lost.wrapping_sub(prior_lost);
+                self.reduce(event.delivered, lost, event.advanced);
+            }
+            return;
+        }
+        // With much reordering, deliveries count whatever their order.
+        let reordered = tx.reordering > self.profile.dupthresh && event.newly_sacked;
+        if (event.advanced || reordered) && tx.may_grow() {
+            let progress = Progress {
+                now,
+                delivered: event.delivered,
+                una: tx.una,
+                nxt: tx.nxt,
+            };
+            // RFC 3465, section 2.3: L = 1 while a timeout is being repaired.
+            let limit = if tx.ca == CaState::Loss {
+                self.profile.abc_limit.min(1)
+            } else {
+                self.profile.abc_limit
+            };
+            tx.congestion.grow(&mut tx.window, &progress, limit);
+        }
+    }
+
+    /// Takes cumulatively acknowledged segments off the scoreboard (`tcp_clean_rtx_queue`).
+    #[inline]
+    fn advance(&mut self, now: Nanos, ack: u64, prior_fack: u64, event: &mut AckEvent) {
+        let min_rtt = self.rtt.min().unwrap_or(Nanos::ZERO);
+        let mut first_sent = None;
+        let mut last_sent = Nanos::ZERO;
+        let mut lowest_original = u64::MAX;
+        let mut acked = 0;
+        self.tx.una = ack;
+        while let Some(&sent) = self.tx.board.front() {
+            if sent.end() > ack {
+                if sent.start < ack {
+                    self.tx.board.trim_front((ack - sent.start) as u16);
+                }
+                break;
+            }
+            self.tx.board.pop();
+            acked += 1;
+            if sent.is(EVER_RETRANS) {
+                event.retransmitted_acked = true;
+            } else if !sent.is(SACKED) {
+                first_sent = first_sent.or(Some(sent.sent));
+                last_sent = sent.sent;
+                lowest_original = lowest_original.min(sent.start);
+                event.original_delivered |= sent.end() <= self.tx.high;
+            }
+            if !sent.is(SACKED) {
+                event.delivered += 1;
+                if self.sack && !self.answers_before(event.echo, &sent) {
+                    self.tx.rack.delivered(now, &sent, min_rtt);
+                }
+            }
+        }
+        self.tx.fack = self.tx.fack.max(ack);
+        event.set_timer |= acked > 0;
+        if !self.sack {
+            self.remove_reno_sacks(acked);
+            if event.retransmitted_acked {
+                // Without SACK nobody can tell which of the two arrived.
+                event.original_delivered = false;
+            }
+        } else if lowest_original < prior_fack {
+            // A hole was filled by its first transmission.
+            self.note_reordering(lowest_original, false);
+        }
+        if let Some(first) = first_sent
+            && !event.retransmitted_acked
+        {
+            self.take_rtt(now, first, last_sent);
+            event.sacked_sent = None;
+        } else if event.sacked_sent.is_none() && self.timestamps && event.echo != 0 && acked > 0 {
+            self.take_echo(now, event.echo);
+        }
+    }
+
+    /// A retransmission cannot have caused an acknowledgement that echoes an older timestamp.
+    #[inline]
+    fn answers_before(&self, echo: u32, sent: &crate::scoreboard::Sent) -> bool {
+        sent.is(EVER_RETRANS)
+            && self.timestamps
+            && echo != 0
+            && (echo.wrapping_sub(crate::endpoint::timestamp(sent.sent)) as i32) < 0
+    }
+
+    /// Round-trip time from SACKed segments, where the cumulative acknowledgement gave none.
+    #[inline]
+    fn measure(&mut self, now: Nanos, prior_sacked: u32, event: &mut AckEvent) {
+        if let Some((first, last)) = event.sacked_sent.take() {
+            self.take_rtt(now, first, last);
+            // The timer is not put off by data that was sent before the oldest segment's last transmission.
+            if !event.advanced && prior_sacked < self.tx.board.sacked {
+                event.set_timer |= self
+                    .tx
+                    .board
+                    .front()
+                    .is_some_and(|front| first < front.sent);
+            }
+        }
+    }
+
+    /// Segments sent at `first` and `last` were acknowledged now: the first gives the timeout its sample, the last,
+    /// which waited least for its acknowledgement, the congestion control.
+    #[inline]
+    fn take_rtt(&mut self, now: Nanos, first: Nanos, last: Nanos) {
+        self.take_rtt_sample(now.saturating_sub(first));
+        let progress = Progress {
+            now,
+            delivered: 0,
+            una: self.tx.una,
+            nxt: self.tx.nxt,
+        };
+        let latest = now.saturating_sub(last);
+        self.rtt.note_min(latest);
+        let ack_delay = self.burst_delay();
+        let tx = &mut self.tx;
+        tx.congestion
+            .on_rtt(&mut tx.window, &progress, latest, ack_delay);
+    }
+
+    /// A millisecond sample from the echoed timestamp, where Karn's algorithm forbids any other.
+    fn take_echo(&mut self, now: Nanos, echo: u32) {
+        let elapsed = crate::endpoint::timestamp(now).wrapping_sub(echo);
+        self.take_rtt_sample(Nanos::from_millis(u64::from(elapsed.max(1))));
+    }
+
+    pub(crate) fn take_rtt_sample(&mut self, sample: Nanos) {
+        self.stats.rtt_samples += 1;
+        self.stats.rtt_sum += sample;
+        self.rtt
+            .sample(&self.profile, sample, self.tx.una, self.tx.nxt);
+    }
+
+    /// How long a burst of the largest size holds acknowledgements together: `hystart_ack_delay`, four times 64 KiB at
+    /// the rate of two windows a round trip, at most a millisecond.
+    #[inline]
+    fn burst_delay(&self) -> Nanos {
+        const BURST: u64 = 4 * 65_536;
+        let Some(srtt) = self.rtt.srtt() else {
+            return Nanos::ZERO;
+        };
+        let two_windows = 2 * u64::from(self.tx.window.cwnd) * u64::from(self.mss);
+        Nanos(srtt.0.saturating_mul(BURST) / two_windows.max(1)).min(Nanos::from_millis(1))
+    }
+
+    /// Marks what the SACK blocks name (`tcp_sacktag_write_queue`).
+    fn take_sacks(
+        &mut self,
+        now: Nanos,
+        segment: &Segment,
+        ack: u64,
+        prior_fack: u64,
+        event: &mut AckEvent,
+    ) {
+        let blocks = segment.sack_blocks();
+        let mut seen = [(0, 0); 3];
+        let mut lowest = u64::MAX;
+        for (n, &block) in blocks.iter().enumerate() {
+            let Some((start, end)) = self.block(block) else {
+                continue;
+            };
+            if n == 0 && (start < ack || self.lies_within(start, end, blocks.get(1))) {
+                self.on_dsack(start, end, event);
+                continue;
+            }
+            if end > self.tx.nxt || end <= self.tx.una {
+                continue;
+            }
+            seen[n] = (start, end);
+            // Only what the previous acknowledgement did not say already.
+            let known = self
+                .tx
+                .seen_blocks
+                .iter()
+                .find(|seen| seen.0 < end && start < seen.1);
+            match known.copied() {
+                Some((left, right)) => {
+                    if start < left {
+                        self.mark_sacked(now, start, left, prior_fack, &mut lowest, event);
+                    }
+                    if right < end {
+                        self.mark_sacked(now, right, end, prior_fack, &mut lowest, event);
+                    }
+                }
+                None => self.mark_sacked(now, start, end, prior_fack, &mut lowest, event),
+            }
+        }
+        self.tx.seen_blocks = seen;
+        if lowest < prior_fack && (self.tx.ca != CaState::Loss || self.tx.undoing.marker > 0) {
+            self.note_reordering(lowest, false);
+        }
+    }
+
+    fn block(&self, block: (Seq, Seq)) -> Option<(u64, u64)> {
+        let start = self.tx.unwrap.position(block.0, self.tx.una)?;
+        let end = self.tx.unwrap.position(block.1, self.tx.una)?;
+        (start < end && end <= self.tx.nxt).then_some((start, end))
+    }
+
+    fn lies_within(&self, start: u64, end: u64, outer: Option<&(Seq, Seq)>) -> bool {
+        outer
+            .and_then(|&outer| self.block(outer))
+            .is_some_and(|(left, right)| left <= start && end <= right)
+    }
+
+    /// A duplicate was reported (`tcp_dsack_seen`).
+    fn on_dsack(&mut self, start: u64, end: u64, event: &mut AckEvent) {
+        self.stats.dsacks_received += 1;
+        // More duplicates than retransmissions: the network made them.
+        if self.stats.dsacks_received
+            > self.stats.segments_retransmitted - self.stats.syn_retransmitted
+        {
+            return;
+        }
+        let duplicates = (end - start).div_ceil(u64::from(self.mss)) as u32;
+        event.dsack = true;
+        event.delivered += duplicates;
+        event.dsack_of_probe = self.tx.probe_high > 0 && self.tx.probe_high == end;
+        if self.tx.reordering_seen && !event.dsack_of_probe {
+            self.tx.rack.duplicate_seen = true;
+        }
+        if end > self.tx.undoing.marker {
+            self.tx.undoing.duplicates(duplicates);
+        }
+    }
+
+    /// Marks the segments within `[start, end)`, of which none is known to have arrived.
+    fn mark_sacked(
+        &mut self,
+        now: Nanos,
+        start: u64,
+        end: u64,
+        prior_fack: u64,
+        lowest: &mut u64,
+        event: &mut AckEvent,
+    ) {
+        let min_rtt = self.rtt.min().unwrap_or(Nanos::ZERO);
+        let mut index = self.tx.board.find(start.max(self.tx.una));
+        while let Some(&sent) = self.tx.board.get(index) {
+            if sent.end() > end {
+                break;
+            }
+            // A segment that begins before the block is not covered by it.
+            if sent.start >= start && !sent.is(SACKED) {
+                self.tx.rack.delivered(now, &sent, min_rtt);
+                if !sent.is(EVER_RETRANS) {
+                    if sent.start < prior_fack {
+                        *lowest = (*lowest).min(sent.start);
+                    }
+                    event.original_delivered |= sent.end() <= self.tx.high;
+                    let first = event.sacked_sent.map_or(sent.sent, |times| times.0);
+                    event.sacked_sent = Some((first, sent.sent));
+                }
+                self.tx.board.mark_sacked(index);
+                event.newly_sacked = true;
+                event.delivered += 1;
+                self.tx.fack = self.tx.fack.max(sent.end());
+            }
+            index += 1;
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! RACK-TLP (RFC 8985): a segment is lost when one sent later has arrived and enough time has passed; a probe turns a
+//! lost tail into something that can be detected so.
+
+use crate::endpoint::Endpoint;
+use crate::recovery::CaState;
+use crate::scoreboard::{RETRANS, Sent};
+use crate::segment::Segment;
+use crate::timer::Timer;
+use gentle_units::Nanos;
+
+/// Recoveries over which an enlarged reordering window is kept (RFC 8985, section 6.2, step 4).
+const PERSIST: u8 = 16;
+/// Slack of the kernel's timers (`TCP_TIMEOUT_MIN_US`).
+const TIMER_SLACK: Nanos = Nanos::from_millis(2);
+
+/// RACK's state.
+#[derive(Debug, Clone)]
+pub(crate) struct Rack {
+    /// When the most recently sent of all delivered segments was sent, and its end.
+    sent: Nanos,
+    end: u64,
+    /// The round-trip time of the latest delivery.
+    pub(crate) rtt: Nanos,
+    /// Something changed since losses were last looked for.
+    pub(crate) advanced: bool,
+    /// A DSACK came that reordering may have caused.
+    pub(crate) duplicate_seen: bool,
+    /// The reordering window, in quarters of the shortest round trip.
+    steps: u8,
+    /// Recoveries left before `steps` falls back to 1.
+    persist: u8,
+    /// Where the round trip ends in which the window was last enlarged.
+    round_end: u64,
+}
+
+impl Default for Rack {
+    fn default() -> Rack {
+        Rack {
+            sent: Nanos::ZERO,
+            end: 0,
+            rtt: Nanos::ZERO,
+            advanced: false,
+            duplicate_seen: false,
+            steps: 1,
+            persist: 0,
+            round_end: 0,
+        }
+    }
+}
+
+impl Rack {
+    /// A segment was delivered (RFC 8985, section 6.2, step 2).
+    #[inline]
+    pub(crate) fn delivered(&mut self, now: Nanos, sent: &Sent, min_rtt: Nanos) {
+        let rtt = now.saturating_sub(sent.sent);
+        // Sooner than the path allows: the original arrived, not the retransmission.
+        if sent.is(crate::scoreboard::EVER_RETRANS) && rtt < min_rtt {
+            return;
+        }
+        self.advanced = true;
+        self.rtt = rtt;
+        if (sent.sent, sent.end()) > (self.sent, self.end) {
+            self.sent = sent.sent;
+            self.end = sent.end();
+        }
+    }
+
+    /// Adapts the reordering window, at most once a round trip (`tcp_rack_update_reo_wnd`).
+    #[inline]
+    pub(crate) fn adapt(&mut self, una: u64, nxt: u64) {
+        if self.duplicate_seen {
+            self.duplicate_seen = false;
+            if una >= self.round_end {
+                self.steps = self.steps.saturating_add(1);
+                self.round_end = nxt;
+                self.persist = PERSIST;
+            }
+        } else if self.persist == 0 {
+            self.steps = 1;
+        }
+    }
+
+    pub(crate) fn recovery_over(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
+    pub(crate) fn recovery_undone(&mut self) {
+        self.persist = (self.persist + 1).min(PERSIST);
+    }
+}
+
+impl Endpoint {
+    /// RFC 8985, section 6.2, step 4.
+    fn reordering_window(&self) -> Nanos {
+        if !self.tx.reordering_seen
+            && (self.tx.ca >= CaState::Recovery || self.tx.board.sacked >= self.tx.reordering)
+        {
+            return Nanos::ZERO;
+        }
+        let min_rtt = self.rtt.min().unwrap_or(Nanos::ZERO);
+        let srtt = self.rtt.srtt().unwrap_or(Nanos::ZERO);
+        Nanos(min_rtt.0 / 4 * u64::from(self.tx.rack.steps)).min(srtt)
+    }
+
+    /// RFC 8985, section 6.2, step 5: marks what is lost; returns how long the rest must be waited for.
+    fn rack_detect(&mut self, now: Nanos) -> Option<Nanos> {
+        let allowance = self.tx.rack.rtt + self.reordering_window();
+        let mut wait = None;
+        let mut next = self.tx.board.oldest();
+        while let Some(index) = next {
+            let Some(&sent) = self.tx.board.get(index) else {
+                break;
+            };
+            if (self.tx.rack.sent, self.tx.rack.end) <= (sent.sent, sent.end()) {
+                break;
+            }
+            next = self.tx.board.after(index);
+            let due = sent.sent + allowance;
+            if due <= now {
+                self.mark_lost(index);
+            } else {
+                wait = wait.max(Some(due - now));
+            }
+        }
+        wait
+    }
+
+    /// Looks for losses after an acknowledgement; returns whether the reordering timer runs.
+    pub(crate) fn rack_mark_lost(&mut self, now: Nanos) -> bool {
+        if !std::mem::take(&mut self.tx.rack.advanced) {
+            return false;
+        }
+        let Some(wait) = self.rack_detect(now) else {
+            return false;
+        };
+        self.tx.timer = Timer::Reorder;
+        self.tx.timer_at = now + (wait + TIMER_SLACK).min(self.rtt.rto());
+        true
+    }
+
+    /// Before RACK, Linux deemed a retransmission lost once something sent after it had arrived
+    /// (`tcp_mark_lost_retrans`).
+    pub(crate) fn mark_lost_retransmissions(&mut self) {
+        let mut next = self.tx.board.oldest();
+        while let Some(index) = next {
+            let Some(&sent) = self.tx.board.get(index) else {
+                break;
+            };
+            if self.tx.rack.sent <= sent.sent {
+                break;
+            }
+            next = self.tx.board.after(index);
+            if sent.flags & RETRANS != 0 {
+                self.mark_lost(index);
+            }
+        }
+    }
+
+    pub(crate) fn on_reorder_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        let in_flight = self.tx.board.in_flight();
+        let lost = self.tx.reduction.lost;
+        if let Some(wait) = self.rack_detect(now) {
+            self.tx.timer_at = now + (wait + TIMER_SLACK).min(self.rtt.rto());
+        } else {
+            self.rearm_rto(now);
+        }
+        if in_flight != self.tx.board.in_flight() {
+            if self.tx.ca != CaState::Recovery {
+                self.enter_recovery(now, false);
+                let marked = self.tx.reduction.lost.wrapping_sub(lost);
+                self.reduce(1, marked, false);
+            }
+            self.retransmit_lost(now, out);
+        }
+    }
+
+    /// RFC 8985, section 7.2: the probe timeout is two round trips, and longer when a lone segment's acknowledgement
+    /// may be delayed; never later than the retransmission timeout. Returns whether the timer was set.
+    #[inline]
+    pub(crate) fn schedule_probe(&mut self, now: Nanos, advancing: bool) -> bool {
+        if !self.profile.tlp || !self.sack || !matches!(self.tx.ca, CaState::Open | CaState::Cwr) {
+            return false;
+        }
+        let Some(front) = self.tx.board.front() else {
+            return false;
+        };
+        let timeout = match self.rtt.srtt() {
+            Some(srtt) => {
+                let slack = if self.tx.board.len() == 1 {
+                    self.profile.min_rto
+                } else {
+                    TIMER_SLACK
+                };
+                srtt * 2 + slack
+            }
+            None => self.profile.initial_rto,
+        };
+        let tick = self.profile.timer_granularity.0;
+        let timeout = Nanos(timeout.0.div_ceil(tick) * tick);
+        let mut at = now + timeout;
+        let rto_at = (if advancing { now } else { front.sent }).saturating_add(self.rtt.rto());
+        if rto_at > now {
+            at = at.min(rto_at);
+        }
+        self.tx.timer = Timer::Probe;
+        self.tx.timer_at = at;
+        true
+    }
+
+    /// RFC 8985, section 7.3: sends new data if there is any, else the last segment again.
+    pub(crate) fn send_probe(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        if self.tx.probe_high == 0 {
+            let sent_new = self.send_new(now, 1, true, out) > 0;
+            let last = self.tx.board.len() as usize - 1;
+            // Data that waits for the peer's window is no reason to repeat what was sent.
+            let repeat = !sent_new && !self.tx.has_unsent();
+            if repeat {
+                self.retransmit(now, last, out);
+            }
+            if sent_new || repeat {
+                self.tx.probe_retransmitted = repeat;
+                self.tx.probe_high = self.tx.nxt;
+                self.stats.tlp_probes += 1;
+                self.arm_rto(now);
+                return;
+            }
+        }
+        self.rearm_rto(now);
+    }
+
+    /// RFC 8985, section 7.4: an acknowledgement that covers the probe tells whether it repaired a loss.
+    pub(crate) fn on_probe_ack(&mut self, ack: u64, duplicate: bool, plain_dupack: bool) {
+        if ack < self.tx.probe_high {
+            return;
+        }
+        if !self.tx.probe_retransmitted || duplicate {
+            // New data was acknowledged, or original and probe have both arrived.
+            self.tx.probe_high = 0;
+        } else if ack > self.tx.probe_high {
+            // No report of a duplicate: the probe repaired a loss, which calls for a reduction.
+            self.start_reduction();
+            self.tx.ca = CaState::Cwr;
+            self.end_reduction();
+            self.keep_open();
+        } else if plain_dupack {
+            self.tx.probe_high = 0;
+        }
+    }
+}

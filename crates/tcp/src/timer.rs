@@ -1,0 +1,127 @@
+//! The sender's one timer: which of its purposes it serves, and what happens when it expires.
+
+use crate::endpoint::Endpoint;
+use crate::profile::Undo;
+use crate::recovery::CaState;
+use crate::segment::{Flags, Segment};
+use gentle_units::Nanos;
+
+/// What the sender's timer stands for. There is one at a time (`icsk_pending` of Linux).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Timer {
+    /// Retransmission timeout (RFC 6298).
+    Rto,
+    /// Tail loss probe (RFC 8985, section 7).
+    Probe,
+    /// The reordering window closes (RFC 8985, section 6.3).
+    Reorder,
+    /// Delayed early retransmit.
+    EarlyRetransmit,
+    /// The peer's window is closed (RFC 9293, section 3.8.6.1).
+    Persist,
+}
+
+impl Endpoint {
+    /// Starts the retransmission timer from now.
+    #[inline]
+    pub(crate) fn arm_rto(&mut self, now: Nanos) {
+        self.tx.timer = Timer::Rto;
+        self.tx.timer_at = now.saturating_add(self.rtt.rto());
+    }
+
+    /// Restarts the retransmission timer, or stops it when nothing is outstanding. Where a probe or the reordering
+    /// timer ran instead, the time since the oldest segment was sent counts (`tcp_rearm_rto`).
+    #[inline]
+    pub(crate) fn rearm_rto(&mut self, now: Nanos) {
+        let Some(front) = self.tx.board.front() else {
+            self.tx.timer_at = Nanos::MAX;
+            return;
+        };
+        let borrowed = self.tx.timer_at != Nanos::MAX
+            && matches!(
+                self.tx.timer,
+                Timer::Probe | Timer::Reorder | Timer::EarlyRetransmit
+            );
+        let from = if borrowed { front.sent } else { now };
+        self.tx.timer = Timer::Rto;
+        let soonest = now + self.profile.timer_granularity;
+        self.tx.timer_at = from.saturating_add(self.rtt.rto()).max(soonest);
+    }
+
+    /// After progress: a tail loss probe if the profile has it, else the retransmission timer.
+    #[inline]
+    pub(crate) fn reset_timer(&mut self, now: Nanos) {
+        if !self.schedule_probe(now, true) {
+            self.rearm_rto(now);
+        }
+    }
+
+    pub(crate) fn on_sender_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        if self.tx.timer == Timer::Persist {
+            self.probe_window(now, out);
+        } else if self.tx.board.is_empty() {
+            self.tx.timer_at = Nanos::MAX;
+        } else {
+            match self.tx.timer {
+                Timer::Probe => self.send_probe(now, out),
+                Timer::Reorder => self.on_reorder_timer(now, out),
+                Timer::EarlyRetransmit => self.on_early_retransmit_timer(now, out),
+                Timer::Rto | Timer::Persist => self.on_rto(now, out),
+            }
+        }
+    }
+
+    /// RFC 6298, section 5.
+    fn on_rto(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        if self.tx.timeouts >= self.profile.retries {
+            self.fail();
+            return;
+        }
+        self.stats.rto_timeouts += 1;
+        self.enter_loss(now);
+        self.tx.timeouts += 1;
+        if self.profile.undo == Undo::BadRetransmit {
+            let half = self
+                .rtt
+                .srtt()
+                .map_or(Nanos::ZERO, |srtt| Nanos(srtt.0 / 2));
+            self.tx.undoing.bad_retransmit_until = if self.tx.timeouts == 1 {
+                now + half
+            } else {
+                Nanos::ZERO
+            };
+        }
+        self.retransmit(now, 0, out);
+        self.rtt.back_off(&self.profile);
+        self.arm_rto(now);
+    }
+
+    /// The peer's window is closed: ask whether it still is, with a segment that lies outside of it.
+    fn probe_window(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        self.tx.timer_at = Nanos::MAX;
+        if !self.tx.board.is_empty() || !self.tx.has_unsent() {
+            return;
+        }
+        if self.tx.timeouts >= self.profile.retries {
+            self.fail();
+            return;
+        }
+        self.tx.timeouts += 1;
+        self.stats.acks_sent += 1;
+        let probe = self.segment(now, self.tx.nxt - 1, Flags::ACK);
+        out.push(probe);
+        self.rtt.back_off(&self.profile);
+        self.tx.timer_at = now.saturating_add(self.rtt.rto());
+    }
+
+    /// Early retransmit was held back for a quarter RTT and nothing came: the segment is lost (RFC 5827).
+    fn on_early_retransmit_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        self.rearm_rto(now);
+        if self.tx.ca == CaState::Disorder && self.tx.board.sacked > 0 {
+            self.mark_head_lost();
+            self.enter_recovery(now, false);
+            self.reduce(0, 0, false);
+            self.retransmit_lost(now, out);
+        }
+    }
+}
