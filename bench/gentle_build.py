@@ -1,0 +1,22 @@
+"""Builds gentle as users run it, and says where it is."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SCENARIO = ROOT / "bench" / "sim" / "dumbbell.toml"
+
+
+def release_binary() -> Path:
+    """Builds the release profile and returns the path of `gentle`; ends the program when the build fails."""
+    if subprocess.run(["cargo", "build", "--release", "-p", "gentle"], cwd=ROOT).returncode != 0:
+        sys.exit("gentle does not build; see cargo's messages above")
+    metadata = subprocess.run(
+        ["cargo", "metadata", "--no-deps", "--format-version", "1"],
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.PIPE,
+    )
+    return Path(json.loads(metadata.stdout)["target_directory"]) / "release" / "gentle"
