@@ -200,8 +200,14 @@ mod tests {
             queue.enqueue(Nanos(number), Packet::data(1, 1000), &mut drops);
         }
         // All one flow: above min every arrival matches, so the queue cannot grow beyond it for long.
-        let pushed = drops.iter().filter(|(_, r)| *r == DropReason::PushOut).count();
-        let early = drops.iter().filter(|(_, r)| *r == DropReason::Early).count();
+        let pushed = drops
+            .iter()
+            .filter(|(_, r)| *r == DropReason::PushOut)
+            .count();
+        let early = drops
+            .iter()
+            .filter(|(_, r)| *r == DropReason::Early)
+            .count();
         assert_eq!(pushed, early);
         assert!(pushed > 400 && queue.len() < 12, "{pushed} {}", queue.len());
     }

@@ -212,7 +212,9 @@ impl<P: Packet + Send> Qdisc<P> for Gsp<P> {
             let interval = self
                 .adaptation
                 .as_ref()
-                .map_or(self.interval, |adaptation| adaptation.shortened(self.interval));
+                .map_or(self.interval, |adaptation| {
+                    adaptation.shortened(self.interval)
+                });
             self.expiry = now.saturating_add(interval);
             drops.push(packet, DropReason::Early);
         } else if full {
@@ -313,10 +315,16 @@ mod tests {
         assert_eq!(adaptation.cumul, ms(700));
         adaptation.observe(ms(300), false, true);
         adaptation.observe(ms(400), false, false);
-        assert_eq!((adaptation.cumul, adaptation.after), (ms(700), Overflow::Drained));
+        assert_eq!(
+            (adaptation.cumul, adaptation.after),
+            (ms(700), Overflow::Drained)
+        );
         adaptation.observe(ms(410), true, false);
         adaptation.observe(ms(430), false, false);
-        assert_eq!((adaptation.cumul, adaptation.after), (ms(700), Overflow::None));
+        assert_eq!(
+            (adaptation.cumul, adaptation.after),
+            (ms(700), Overflow::None)
+        );
     }
 
     #[test]
@@ -327,7 +335,10 @@ mod tests {
         queue.enqueue(ms(50), Packet::data(1, 1000), &mut drops);
         assert!(drops.is_empty());
         queue.enqueue(ms(50), Packet::data(1, 1000), &mut drops);
-        assert_eq!(drops.drain().next().map(|(_, why)| why), Some(DropReason::Early));
+        assert_eq!(
+            drops.drain().next().map(|(_, why)| why),
+            Some(DropReason::Early)
+        );
         // The next head has waited 5 ms.
         queue.dequeue(ms(55), &mut drops);
         for _ in 0..3 {
@@ -349,7 +360,11 @@ mod tests {
 
     #[test]
     fn a_threshold_beyond_the_buffer_is_refused() {
-        for text in ["gsp threshold=50p limit=50", "gsp threshold=20kb limit_bytes=10kb", "gsp threshold=10"] {
+        for text in [
+            "gsp threshold=50p limit=50",
+            "gsp threshold=20kb limit_bytes=10kb",
+            "gsp threshold=10",
+        ] {
             assert!(text.parse::<Spec>().is_err(), "{text}");
         }
     }

@@ -61,7 +61,8 @@ pub struct Red<P> {
 
 impl<P: Packet> Red<P> {
     pub(crate) fn new(options: &Options, adaptive: bool, seed: u64) -> Self {
-        let params = RedParams::in_bytes(options, adaptive).expect("checked with the specification");
+        let params =
+            RedParams::in_bytes(options, adaptive).expect("checked with the specification");
         Red {
             store: Store::default(),
             limit: options.size("limit"),
@@ -125,7 +126,10 @@ mod tests {
         for _ in 0..2000 {
             queue.enqueue(Nanos::ZERO, packet, &mut drops);
         }
-        let early = drops.iter().filter(|(_, r)| *r == DropReason::Early).count();
+        let early = drops
+            .iter()
+            .filter(|(_, r)| *r == DropReason::Early)
+            .count();
         (queue.len(), early, drops.len() - early, queue.marked())
     }
 

@@ -260,7 +260,11 @@ impl RedLaw {
             0 => {
                 let fall = self.average.saturating_mul(micros) >> self.scell_log;
                 let half = self.average >> 1;
-                if fall < half { self.average - fall } else { half }
+                if fall < half {
+                    self.average - fall
+                } else {
+                    half
+                }
             }
             shift => self.average >> shift,
         }

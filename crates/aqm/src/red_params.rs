@@ -10,7 +10,11 @@ const TICKS_PER_MICROSECOND: f64 = 15.625;
 pub(crate) const STAB_SIZE: usize = 256;
 
 /// Above it the span of the idle table would not fit the kernel's 32 bits of microseconds.
-const MAX_SCELL_LOG: u32 = 23;
+const MAX_SCELL_LOG: u32 = 24;
+
+/// An average over more packets than 2^16 does not move; `tc` warns from 10 on, and finds larger values only where its
+/// equation has no solution but by rounding.
+const MAX_WEIGHT_LOG: i32 = 16;
 
 const MIN_RATE: Rate = Rate::from_bits_per_second(1_000).expect("not zero");
 const MAX_RATE: Rate = Rate::from_bits_per_second(1_000_000_000_000).expect("not zero");
@@ -154,7 +158,9 @@ impl RedParams {
             .map_or(limit / 4, |max| max as u32);
         let min = options.given_count("min").map_or(max / 3, |min| min as u32);
         if max > limit {
-            return Err(format!("max {max} is above limit {limit}; expected at most the limit"));
+            return Err(format!(
+                "max {max} is above limit {limit}; expected at most the limit"
+            ));
         }
         let shape = Shape {
             min,
@@ -215,13 +221,13 @@ fn weight(min_bytes: u64, burst: u32, avpkt: u64) -> Result<u32, String> {
             1 + min_bytes / avpkt
         ));
     }
-    (1..=30)
+    (1..=MAX_WEIGHT_LOG)
         .find(|&wlog| {
             let w = 0.5f64.powi(wlog);
             room <= (1.0 - (1.0 - w).powf(f64::from(burst))) / w
         })
         .map(|wlog| wlog as u32)
-        .ok_or_else(|| format!("burst {burst} is too large for min; expected a smaller one"))
+        .ok_or_else(|| format!("a burst of {burst} packets is too large for min; expected a smaller burst or a larger min"))
 }
 
 /// Decay of the average while the queue is idle (iproute2, `tc_red_eval_idle_damping`).
@@ -237,7 +243,7 @@ fn idle_table(wlog: u32, avpkt: u64, bandwidth: Rate) -> Result<(u32, [u8; STAB_
     let scell_log = (0..=MAX_SCELL_LOG)
         .find(|&log| span / f64::from(1u32 << log) < 512.0)
         .ok_or_else(|| {
-            format!("bandwidth {bandwidth} is too low for packets of {avpkt} bytes; expected a higher one")
+            format!("bandwidth {bandwidth} is too low for packets of {avpkt} bytes averaged with weight 2^-{wlog}; expected a higher one or a smaller burst")
         })?;
     let mut stab = [0; STAB_SIZE];
     for (cell, shift) in stab.iter_mut().enumerate().take(STAB_SIZE - 1) {
@@ -290,6 +296,7 @@ mod tests {
             ("red limit=1gb avpkt=1 ewma=10", "do not fit 32 bits"),
             ("red bandwidth=1kbit avpkt=65536 ewma=9", "too low"),
             ("choke limit=3", "not below max"),
+            ("choke limit=20", "a larger min"),
             ("choke limit=10 max=20", "above limit"),
         ] {
             let error = text.parse::<Spec>().unwrap_err().to_string();

@@ -185,7 +185,11 @@ mod tests {
             queue.enqueue(Nanos::ZERO, Packet::syn(2), &mut drops);
         }
         // The average stays above max at first: each SYN replaces one packet.
-        assert!(drops.iter().all(|(p, why)| p.flow == 1 && *why == DropReason::PushOut));
+        assert!(
+            drops
+                .iter()
+                .all(|(p, why)| p.flow == 1 && *why == DropReason::PushOut)
+        );
         assert!(!drops.is_empty());
     }
 }

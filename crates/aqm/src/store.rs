@@ -44,7 +44,8 @@ impl<P: Packet> Store<P> {
 
     /// How long the packet at the head has waited; zero where there is none.
     pub(crate) fn head_wait(&self, now: Nanos) -> Nanos {
-        self.front().map_or(Nanos::ZERO, |head| now.saturating_sub(head.arrived()))
+        self.front()
+            .map_or(Nanos::ZERO, |head| now.saturating_sub(head.arrived()))
     }
 
     pub(crate) fn len(&self) -> usize {
