@@ -67,7 +67,6 @@ impl Endpoint {
         } else {
             self.tx.una
         };
-        let prior_sacked = self.tx.board.sacked;
         let prior_lost = self.tx.reduction.lost;
         let window_end = ack + u64::from(segment.window);
         let window_moved = window_end > self.tx.window_end;
@@ -96,7 +95,7 @@ impl Endpoint {
             self.advance(now, ack, prior_fack, &mut event);
             self.try_undo_bad_retransmit(now);
         }
-        self.measure(now, prior_sacked, &mut event);
+        self.measure(now, &mut event);
         if self.profile.rack {
             self.tx.rack.adapt(self.tx.una, self.tx.nxt);
         }
@@ -231,11 +230,11 @@ impl Endpoint {
 
     /// Round-trip time from SACKed segments, where the cumulative acknowledgement gave none.
     #[inline]
-    fn measure(&mut self, now: Nanos, prior_sacked: u32, event: &mut AckEvent) {
+    fn measure(&mut self, now: Nanos, event: &mut AckEvent) {
         if let Some((first, last)) = event.sacked_sent.take() {
             self.take_rtt(now, first, last);
             // The timer is not put off by data that was sent before the oldest segment's last transmission.
-            if !event.advanced && prior_sacked < self.tx.board.sacked {
+            if !event.advanced {
                 event.set_timer |= self
                     .tx
                     .board

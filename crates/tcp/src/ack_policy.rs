@@ -59,12 +59,6 @@ impl AckState {
         self.now = true;
     }
 
-    /// An acknowledgement is owed.
-    #[inline]
-    pub(crate) fn schedule(&mut self) {
-        self.scheduled = true;
-    }
-
     /// In-order data arrived (`tcp_event_data_recv`). `rto` bounds the delay, as a longer one would time the peer out.
     #[inline]
     pub(crate) fn data(&mut self, profile: &Profile, now: Nanos, len: u32, push: bool, rto: Nanos) {

@@ -96,11 +96,6 @@ impl Scoreboard {
         self.ring.front()
     }
 
-    #[inline]
-    pub(crate) fn back(&self) -> Option<&Sent> {
-        self.ring.back()
-    }
-
     /// Segments believed to be in the network: `tcp_packets_in_flight`, the `pipe` of RFC 6675 in segments.
     #[inline]
     pub(crate) fn in_flight(&self) -> u32 {

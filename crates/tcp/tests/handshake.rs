@@ -1,0 +1,261 @@
+//! Losses in the handshake, and the times at which each stack repeats what was lost.
+
+mod wire;
+
+use gentle_tcp::{Flags, Profile};
+use gentle_units::Nanos;
+use wire::{Fate, Sent, Way, Wire, dropping, ms, profile};
+
+const DELAY: Nanos = Nanos::from_millis(10);
+const HOUR: Nanos = Nanos::from_secs(3600);
+
+fn connect(name: &str, script: impl FnMut(&Sent, usize) -> Fate + 'static) -> Wire {
+    let mut wire = Wire::new(profile(name, &[]), profile(name, &[]), DELAY, script);
+    wire.write_and_close(100);
+    wire.run(HOUR);
+    wire
+}
+
+fn seconds(times: Vec<u64>) -> Vec<u64> {
+    times.into_iter().map(|ms| ms / 1000).collect()
+}
+
+fn syns(wire: &Wire) -> Vec<u64> {
+    wire.times(Way::Out, Flags::SYN)
+}
+
+fn synacks(wire: &Wire) -> Vec<u64> {
+    wire.times(Way::Back, Flags::SYN)
+}
+
+#[test]
+fn nothing_lost() {
+    for name in Profile::NAMES {
+        let wire = connect(name, |_, _| Fate::Pass);
+        assert_eq!(syns(&wire), [0], "{name}");
+        assert_eq!(synacks(&wire), [10], "{name}");
+        assert_eq!(wire.initiator.established_at(), Some(ms(20)), "{name}");
+        assert_eq!(
+            wire.responder.as_ref().unwrap().established_at(),
+            Some(ms(30)),
+            "{name}"
+        );
+        assert!(
+            wire.initiator.is_closed() && !wire.initiator.is_failed(),
+            "{name}"
+        );
+        assert_eq!(wire.received(), 100, "{name}");
+    }
+}
+
+/// Every SYN is lost: `tcp_syn_retries` = 6, in 7.2 after 4 linear ones; FreeBSD's connect timer ends it after 75 s.
+#[test]
+fn all_syns_lost() {
+    for (name, expected, failed_at) in [
+        ("linux-7.2", vec![0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67], 131),
+        ("linux-3.16", vec![0, 1, 3, 7, 15, 31, 63], 127),
+        ("freebsd-9.3", vec![0, 3, 6, 9, 12, 15, 21, 33, 57], 75),
+        (
+            "ns-2",
+            vec![0, 3, 9, 21, 45, 93, 153, 213, 273, 333, 393, 453, 513],
+            573,
+        ),
+    ] {
+        let wire = connect(name, |_, _| Fate::Drop);
+        assert_eq!(seconds(syns(&wire)), expected, "{name}");
+        assert!(wire.initiator.is_failed(), "{name}");
+        assert_eq!(wire.now, Nanos::from_secs(failed_at), "{name}");
+        let stats = wire.initiator.stats();
+        assert_eq!(stats.syn_sent as usize, expected.len(), "{name}");
+        assert_eq!(
+            stats.syn_retransmitted as usize,
+            expected.len() - 1,
+            "{name}"
+        );
+        assert_eq!(
+            stats.syn_retransmission_delay,
+            Nanos::from_secs(*expected.last().unwrap()),
+            "{name}"
+        );
+    }
+}
+
+/// The initiator vanishes after its SYN: SYN/ACKs alone.
+#[test]
+fn all_synacks_lost_and_the_initiator_silent() {
+    for (name, expected, failed_at) in [
+        ("linux-7.2", vec![0, 1, 3, 7, 15, 31], 63),
+        ("linux-3.16", vec![0, 1, 3, 7, 15, 31], 63),
+        ("freebsd-9.3", vec![0, 3, 9, 21], 45),
+    ] {
+        let mut out = Vec::new();
+        let initiator = gentle_tcp::Endpoint::connect(
+            profile(name, &[]).into(),
+            gentle_tcp::Seq(0),
+            ms(0),
+            &mut out,
+        );
+        let syn = out[0];
+        drop(initiator);
+        out.clear();
+        let mut responder = gentle_tcp::Endpoint::accept(
+            profile(name, &[]).into(),
+            gentle_tcp::Seq(0),
+            ms(0),
+            &syn,
+            false,
+            &mut out,
+        );
+        let mut times = vec![0];
+        let mut now = ms(0);
+        out.clear();
+        while let Some(next) = responder.next_timer() {
+            now = next;
+            responder.on_timer(now, &mut out);
+            times.extend(out.drain(..).map(|_| now.as_millis() / 1000));
+        }
+        assert_eq!(times, expected, "{name}");
+        assert_eq!(now, Nanos::from_secs(failed_at), "{name}");
+        assert!(responder.is_failed());
+    }
+}
+
+/// handshake-2009, "without syn_optimizer": 3.00, 3.00, 6.5 and 21.02 s until the request leaves, for an initial
+/// timeout of 3 s that doubles. (Its 6.5 s for one of each includes a SYN retransmission that is not at 9 s: the
+/// responder's own timer sent the second SYN/ACK again.)
+#[test]
+fn the_published_times_of_three_second_stacks() {
+    let with = |out: &'static [usize], back: &'static [usize]| {
+        let wire = connect("ns-2", move |sent, number| {
+            let lost = if sent.way == Way::Out { out } else { back };
+            if sent.segment.flags.contains(Flags::SYN) && lost.contains(&number) {
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
+        });
+        wire.initiator.established_at().unwrap()
+    };
+    assert_eq!(with(&[0], &[]), ms(3020));
+    // The responder's timer, set one delay after the SYN's, fires after the SYN's; the duplicate SYN is answered.
+    assert_eq!(with(&[], &[0]), ms(3020));
+    assert_eq!(with(&[0], &[0]), ms(6020));
+    assert_eq!(with(&[0, 1, 2], &[]), ms(21_020));
+}
+
+#[test]
+fn one_syn_lost() {
+    for (name, established) in [
+        ("linux-7.2", 1020),
+        ("linux-3.16", 1020),
+        ("freebsd-9.3", 3020),
+        ("ns-2", 3020),
+    ] {
+        let wire = connect(name, dropping(Way::Out, &[0]));
+        assert_eq!(
+            wire.initiator.established_at(),
+            Some(ms(established)),
+            "{name}"
+        );
+        assert_eq!(wire.received(), 100, "{name}");
+        let stats = wire.initiator.stats();
+        assert_eq!((stats.syn_sent, stats.syn_retransmitted), (2, 1), "{name}");
+        assert_eq!(stats.retransmission_delay, ms(established - 20), "{name}");
+    }
+}
+
+/// The duplicate SYN draws a SYN/ACK at once, and pushes the responder's own timer back.
+#[test]
+fn one_synack_lost() {
+    for (name, again) in [
+        ("linux-7.2", 1000),
+        ("linux-3.16", 1000),
+        ("freebsd-9.3", 3000),
+        ("ns-2", 3000),
+    ] {
+        let wire = connect(name, dropping(Way::Back, &[0]));
+        assert_eq!(syns(&wire), [0, again], "{name}");
+        assert_eq!(synacks(&wire), [10, again + 10], "{name}");
+        assert_eq!(
+            wire.initiator.established_at(),
+            Some(ms(again + 20)),
+            "{name}"
+        );
+        let stats = wire.responder.as_ref().unwrap().stats();
+        assert_eq!((stats.syn_sent, stats.syn_retransmitted), (2, 1), "{name}");
+    }
+}
+
+/// The ACK is lost and nothing follows: the SYN/ACK comes again and is acknowledged again.
+#[test]
+fn the_final_ack_lost() {
+    for (name, again) in [
+        ("linux-7.2", 1010),
+        ("linux-3.16", 1010),
+        ("freebsd-9.3", 3010),
+        ("ns-2", 3010),
+    ] {
+        let mut wire = Wire::new(
+            profile(name, &[]),
+            profile(name, &[]),
+            DELAY,
+            dropping(Way::Out, &[1]),
+        );
+        wire.run(Nanos::from_secs(60));
+        assert_eq!(synacks(&wire), [10, again], "{name}");
+        assert!(wire.responder.as_ref().unwrap().is_established(), "{name}");
+        assert_eq!(
+            wire.responder.as_ref().unwrap().established_at(),
+            Some(ms(again + 20)),
+            "{name}"
+        );
+    }
+}
+
+/// With data behind it, the lost ACK costs nothing.
+#[test]
+fn data_completes_the_handshake() {
+    for name in Profile::NAMES {
+        let wire = connect(name, dropping(Way::Out, &[1]));
+        assert_eq!(synacks(&wire), [10], "{name}");
+        assert_eq!(
+            wire.responder.as_ref().unwrap().established_at(),
+            Some(ms(30)),
+            "{name}"
+        );
+    }
+}
+
+/// tcp_init_transfer: one loss in the handshake costs nothing, two reduce the initial window; FreeBSD reduces at once.
+#[test]
+fn the_initial_window_after_losses() {
+    for (name, lost, expected) in [
+        ("linux-7.2", &[][..], 10),
+        ("linux-7.2", &[0][..], 10),
+        ("linux-7.2", &[0, 1][..], 1),
+        ("freebsd-9.3", &[][..], 4),
+        ("freebsd-9.3", &[0][..], 1),
+    ] {
+        let mut wire = Wire::new(
+            profile(name, &[]),
+            profile(name, &[]),
+            DELAY,
+            dropping(Way::Out, lost),
+        );
+        wire.run(Nanos::from_secs(10));
+        assert_eq!(wire.initiator.cwnd(), expected, "{name} {lost:?}");
+    }
+}
+
+/// RFC 6298, rule 5.7: no sample from a handshake with retransmissions; a timestamp gives one all the same.
+#[test]
+fn the_timeout_after_a_lost_syn() {
+    let after = |knobs: &[(&str, &str)]| {
+        let p = profile("linux-7.2", knobs);
+        let mut wire = Wire::new(p.clone(), p, DELAY, dropping(Way::Out, &[0]));
+        wire.run(Nanos::from_secs(10));
+        wire.initiator.rto()
+    };
+    assert_eq!(after(&[("timestamps", "false")]), Nanos::from_secs(3));
+    assert_eq!(after(&[]), ms(220));
+}

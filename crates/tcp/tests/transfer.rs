@@ -1,0 +1,185 @@
+//! Properties that hold whatever the network does: a transfer completes, nothing is invented, nothing spins.
+
+mod wire;
+
+use gentle_tcp::{Profile, Seq};
+use gentle_units::Nanos;
+use proptest::prelude::*;
+use wire::{Fate, Way, Wire, ms, profile};
+
+/// A small generator for the wire's dice; its state comes from the test case.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, n: u64) -> u64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+}
+
+fn knobs() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
+    let flag = |name: &'static str| prop_oneof![Just((name, "true")), Just((name, "false"))];
+    proptest::sample::subsequence(
+        vec![
+            0usize, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+        ],
+        0..4,
+    )
+    .prop_flat_map(move |which| {
+        which
+            .into_iter()
+            .map(|i| match i {
+                0 => flag("sack").boxed(),
+                1 => flag("timestamps").boxed(),
+                2 => flag("rack").boxed(),
+                3 => flag("tlp").boxed(),
+                4 => flag("prr").boxed(),
+                5 => flag("frto").boxed(),
+                6 => flag("undo").boxed(),
+                7 => flag("ecn").boxed(),
+                8 => flag("early_retransmit").boxed(),
+                9 => flag("limited_transmit").boxed(),
+                10 => flag("fin_on_data").boxed(),
+                11 => flag("rto_forgets_sack").boxed(),
+                12 => flag("dsack").boxed(),
+                13 => prop_oneof![
+                    Just(("loss_marking", "holes")),
+                    Just(("loss_marking", "fack"))
+                ]
+                .boxed(),
+                14 => prop_oneof![
+                    Just(("receive_window", "1000")),
+                    Just(("receive_window", "5000"))
+                ]
+                .boxed(),
+                15 => prop_oneof![
+                    Just(("congestion_control", "reno")),
+                    Just(("congestion_control", "cubic"))
+                ]
+                .boxed(),
+                _ => prop_oneof![Just(("max_burst", "1")), Just(("recovery_burst", "1"))].boxed(),
+            })
+            .collect::<Vec<_>>()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_transfer_completes(
+        initiator in 0usize..4,
+        responder in 0usize..4,
+        knobs in knobs(),
+        bytes in prop_oneof![0u64..5000, 0u64..300_000],
+        seed: u64,
+        // In 1/1000: loss up to 15 %, the rest as much as one likes.
+        loss in 0u64..150,
+        late in 0u64..300,
+        twice in 0u64..100,
+        mark in 0u64..100,
+        isn in prop_oneof![any::<u32>(), (u32::MAX - 100_000)..=u32::MAX],
+        responder_isn: u32,
+    ) {
+        let mut dice = Dice(seed);
+        let script = move |_: &wire::Sent, _: usize| {
+            let roll = dice.roll(1000);
+            if roll < loss {
+                Fate::Drop
+            } else if roll < loss + late {
+                Fate::Late(Nanos(dice.roll(80_000_000)))
+            } else if roll < loss + late + twice {
+                Fate::Twice(Nanos(dice.roll(80_000_000)))
+            } else if roll < loss + late + twice + mark {
+                Fate::Mark
+            } else {
+                Fate::Pass
+            }
+        };
+        let a = profile(Profile::NAMES[initiator], &knobs);
+        let b = profile(Profile::NAMES[responder], &knobs);
+        let mut wire = Wire::with_isns(a, b, ms(20), Seq(isn), Seq(responder_isn), script);
+        wire.write_and_close(bytes);
+        let mut steps = 0u64;
+        while wire.step(Nanos::from_secs(7200)) {
+            steps += 1;
+            prop_assert!(steps < 200_000, "no end in sight at {}", wire.now);
+            // A closed initiator that the responder gave up on would retransmit for minutes more.
+            if wire.initiator.is_failed() || wire.responder.as_ref().is_some_and(|r| r.is_failed()) {
+                break;
+            }
+        }
+        let responder = wire.responder.as_ref();
+        let failed = wire.initiator.is_failed() || responder.is_some_and(|r| r.is_failed());
+        for sent in &wire.log {
+            // Nothing beyond what was written, and the SYN and FIN around it.
+            let own = if sent.way == Way::Out { (isn, bytes) } else { (responder_isn, 0) };
+            let offset = sent.segment.seq.0.wrapping_sub(own.0);
+            prop_assert!(u64::from(offset) + u64::from(sent.segment.seq_len()) <= own.1 + 2);
+            prop_assert!(sent.segment.header_bytes() <= 60);
+        }
+        if !failed {
+            let responder = responder.expect("a responder");
+            prop_assert_eq!(responder.received(), bytes);
+            prop_assert!(wire.initiator.all_acked() && responder.all_acked(), "{:?}", wire.now);
+            prop_assert!(wire.initiator.is_closed() && responder.is_closed());
+            prop_assert_eq!(wire.initiator.bytes_acked(), bytes);
+            prop_assert_eq!(wire.initiator.in_flight(), 0);
+            prop_assert_eq!(wire.initiator.next_timer(), None);
+        } else {
+            // Giving up takes a run of losses that only a lossy wire has.
+            prop_assert!(loss >= 20, "failed with {loss}/1000 lost, at {}", wire.now);
+        }
+        let stats = wire.initiator.stats();
+        prop_assert!(stats.segments_retransmitted <= stats.segments_sent);
+        prop_assert!(stats.syn_retransmission_delay <= stats.retransmission_delay);
+        prop_assert_eq!(
+            stats.segments_sent as usize,
+            wire.sent(Way::Out).filter(|sent| sent.segment.seq_len() > 0).count()
+        );
+        prop_assert_eq!(
+            stats.segments_retransmitted as usize,
+            wire.sent(Way::Out).filter(|sent| sent.segment.retransmitted).count()
+        );
+    }
+
+    /// Any segment whatever, well-formed or not, is survived.
+    #[test]
+    fn arbitrary_segments_are_survived(
+        name in 0usize..4,
+        segments in proptest::collection::vec(
+            (any::<u32>(), any::<u32>(), 0u32..5000, any::<u8>(), any::<[(u32, u32); 3]>(), 0u8..=5, any::<u32>(), any::<bool>()),
+            1..60,
+        ),
+    ) {
+        let mut wire = Wire::new(profile(Profile::NAMES[name], &[]), Profile::default(), ms(1), |_, _| Fate::Pass);
+        wire.write(100_000);
+        wire.run(ms(4));
+        let mut out = Vec::new();
+        for (seq, ack, len, flags, sack, sack_count, echo, near) in segments {
+            // Half of them near what the connection expects, so that they get through the first checks.
+            let (seq, ack) = if near { (50_001 + seq % 3000, 1001 + ack % 60_000) } else { (seq, ack) };
+            let mut segment = gentle_tcp::Segment::new(Seq(seq), gentle_tcp::Flags::from_bits(flags));
+            segment.ack = Seq(ack);
+            segment.len = len;
+            segment.window = ack % 100_000;
+            segment.ts_ecr = echo;
+            segment.sack_count = sack_count;
+            for (to, from) in segment.sack.iter_mut().zip(sack) {
+                *to = (Seq(1001 + from.0 % 60_000), Seq(1001 + from.1 % 60_000));
+            }
+            wire.now += ms(1);
+            wire.initiator.on_segment(wire.now, &segment, near, &mut out);
+            wire.initiator.on_timer(wire.now, &mut out);
+        }
+        let end = wire.now + Nanos::from_secs(4000);
+        while let Some(next) = wire.initiator.next_timer().filter(|next| *next < end) {
+            wire.initiator.on_timer(next, &mut out);
+            prop_assert!(wire.initiator.next_timer().is_none_or(|after| after > next));
+        }
+    }
+}
