@@ -15,17 +15,48 @@
 //! # Ok::<(), gentle_aqm::SpecError>(())
 //! ```
 
+mod arena;
+mod codel_law;
+mod drr;
+mod flow_hash;
+mod linux;
 mod options;
 mod packet;
+mod periodic;
+mod pie_law;
 mod qdisc;
+mod red_law;
+mod red_params;
 pub mod registry;
+mod sfq_depths;
 mod spec;
 mod store;
+#[cfg(test)]
+mod testing;
 
+pub mod ared;
+pub mod bfifo;
+pub mod choke;
+pub mod codel;
+pub mod fq_codel;
+pub mod fq_pie;
+pub mod gsp;
+pub mod handshake;
 pub mod pfifo;
+pub mod pie;
+pub mod red;
+pub mod redfavor;
+pub mod sfq;
+pub mod spa;
+pub mod syn_fin_prio;
+pub mod syn_prio;
 
 pub use options::{Kind, OptionSpec, Options, Threshold, Value};
 pub use packet::{Ecn, Handshake, Packet};
 pub use qdisc::{DropReason, Drops, Qdisc};
 pub use registry::Scheme;
 pub use spec::{Spec, SpecError};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -55,7 +55,20 @@ macro_rules! schemes {
 
 schemes! {
     pfifo,
-
+    bfifo,
+    red,
+    ared,
+    choke,
+    redfavor,
+    codel,
+    fq_codel,
+    pie,
+    fq_pie,
+    sfq,
+    syn_prio,
+    syn_fin_prio,
+    spa,
+    gsp,
 }
 
 /// The scheme of that name.
