@@ -31,7 +31,7 @@ pub(crate) const CE_THRESHOLD: OptionSpec = OptionSpec {
     name: "ce_threshold",
     kind: TIMES,
     default: None,
-    help: "mark every ECN-capable packet that waited longer; not done unless given",
+    help: "mark every ECN-capable packet that waited longer; off unless given",
 };
 
 /// How CoDel is set.

@@ -63,7 +63,10 @@ mod tests {
             .flat_map(|a| (0..a).map(move |b| (a, b)))
             .filter(|&(a, b)| collide(first, a, b))
             .collect();
-        let again = pairs.iter().filter(|&&(a, b)| collide(second, a, b)).count();
+        let again = pairs
+            .iter()
+            .filter(|&&(a, b)| collide(second, a, b))
+            .count();
         let share = again as f64 / pairs.len() as f64;
         assert!((0.04..0.09).contains(&share), "{share}, expected 1/16");
     }

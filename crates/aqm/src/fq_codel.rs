@@ -211,8 +211,7 @@ impl<P: Packet + Send> Qdisc<P> for FqCodel<P> {
         let index = self.hash.queue(packet.flow(), self.config.flows);
         let bytes = packet.bytes();
         packet.set_arrived(now);
-        self.arena
-            .push_back(&mut self.flows[index].chain, packet);
+        self.arena.push_back(&mut self.flows[index].chain, packet);
         self.backlogs[index] += u64::from(bytes);
         self.total.add(bytes);
         self.drr.arrived(index);
@@ -254,5 +253,66 @@ impl<P: Packet + Send> Qdisc<P> for FqCodel<P> {
 
     fn marked(&self) -> u64 {
         self.marked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Packet, build};
+
+    #[test]
+    fn a_sparse_flow_overtakes_the_bulk() {
+        let mut queue = build("fq_codel");
+        let mut drops = Drops::new();
+        for number in 0..100 {
+            queue.enqueue(
+                Nanos::ZERO,
+                Packet::data(1, 1514).numbered(number),
+                &mut drops,
+            );
+        }
+        let now = Nanos::from_millis(2);
+        for _ in 0..2 {
+            let sent = queue.dequeue(now, &mut drops);
+            assert_eq!(sent.map(|p| p.flow), Some(1));
+        }
+        queue.enqueue(now, Packet::data(2, 74), &mut drops);
+        let order: Vec<u64> = (0..3)
+            .filter_map(|_| queue.dequeue(now, &mut drops))
+            .map(|p| p.flow)
+            .collect();
+        assert_eq!(order, [2, 1, 1]);
+    }
+
+    #[test]
+    fn the_fattest_loses_a_batch_or_half_of_it() {
+        let mut queue = build("fq_codel limit=100");
+        let mut drops = Drops::new();
+        for number in 0..90 {
+            queue.enqueue(
+                Nanos::ZERO,
+                Packet::data(1, 1000).numbered(number),
+                &mut drops,
+            );
+        }
+        for _ in 0..11 {
+            queue.enqueue(Nanos::ZERO, Packet::data(2, 100), &mut drops);
+        }
+        let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.number, why)).collect();
+        let expected: Vec<_> = (0..45).map(|n| (n, DropReason::Overlimit)).collect();
+        assert_eq!(dropped, expected);
+        assert_eq!((queue.len(), queue.backlog()), (56, 46_100));
+    }
+
+    #[test]
+    fn small_packets_fill_the_memory_before_the_limit() {
+        let mut queue = build("fq_codel memory_limit=7680");
+        let mut drops = Drops::new();
+        for _ in 0..11 {
+            queue.enqueue(Nanos::ZERO, Packet::data(1, 66), &mut drops);
+        }
+        // Ten of 768 bytes each fit; the eleventh costs half of the queue, which the sixth drop reaches.
+        assert_eq!(drops.len(), 6);
     }
 }

@@ -242,3 +242,53 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
         self.marked
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Packet, build};
+
+    #[test]
+    fn only_the_flow_that_builds_a_queue_is_dropped_from() {
+        let mut queue = build("fq_pie");
+        let mut drops = Drops::new();
+        // A link of 1000 packets a second, for ten seconds; flow 1 offers 1200 and flow 2 offers 100.
+        for ms in 0..10_000u64 {
+            let now = Nanos::from_millis(ms);
+            let bursts = [
+                (1, 1 + u64::from(ms % 5 == 0)),
+                (2, u64::from(ms % 10 == 0)),
+            ];
+            for (flow, packets) in bursts {
+                for _ in 0..packets {
+                    queue.enqueue(now, Packet::data(flow, 1514), &mut drops);
+                }
+            }
+            queue.dequeue(now, &mut drops);
+        }
+        let reasons: Vec<_> = drops.drain().map(|(p, why)| (p.flow, why)).collect();
+        assert!(reasons.len() > 1000, "{}", reasons.len());
+        assert!(reasons.iter().all(|drop| *drop == (1, DropReason::Early)));
+    }
+
+    #[test]
+    fn packets_over_the_memory_limit_are_counted_and_kept() {
+        let spec: Spec = "fq_pie".parse().unwrap();
+        let config = Config {
+            limit: 100,
+            flows: 4,
+            quantum: 1514,
+            memory_limit: 5000,
+            ecn_prob: 10,
+            pie: PieConfig::from_options(spec.options()),
+        };
+        let mut queue = FqPie::new(config, 1);
+        let mut drops = Drops::new();
+        for _ in 0..6 {
+            queue.enqueue(Nanos::ZERO, Packet::data(1, 1514), &mut drops);
+        }
+        // The fifth and the sixth find more than 5000 + 2304 bytes of memory in use.
+        assert_eq!((queue.len(), queue.over_memory()), (6, 2));
+        assert!(drops.is_empty());
+    }
+}

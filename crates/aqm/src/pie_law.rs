@@ -341,7 +341,8 @@ impl Pie {
         }
         let mut delta = alpha
             .wrapping_mul(qdelay.wrapping_sub(params.target))
-            .wrapping_add(beta.wrapping_mul(qdelay.wrapping_sub(qdelay_old))) as i64;
+            .wrapping_add(beta.wrapping_mul(qdelay.wrapping_sub(qdelay_old)))
+            as i64;
         if delta > (MAX_PROB / 50) as i64 && self.prob >= MAX_PROB / 10 {
             delta = ((MAX_PROB / 100) * 2) as i64;
         }

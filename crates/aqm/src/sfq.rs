@@ -87,7 +87,9 @@ fn check(options: &Options) -> Result<(), String> {
         ));
     }
     if config.limit < 2 {
-        return Err("flows and depth leave room for one packet only; expected a limit of 2 or more".into());
+        return Err(
+            "flows and depth leave room for one packet only; expected a limit of 2 or more".into(),
+        );
     }
     Ok(())
 }
@@ -290,11 +292,9 @@ impl<P: Packet> Sfq<P> {
     fn perturb(&mut self, times: u64, drops: &mut Drops<P>) {
         for _ in 0..times {
             self.hash = FlowHash::draw(&mut self.rng);
-            if self.tail == NONE {
-                // Nothing was sorted by the keys in between; one is as good as another.
-                break;
+            if self.tail != NONE {
+                self.rehash(drops);
             }
-            self.rehash(drops);
         }
     }
 
@@ -392,5 +392,88 @@ impl<P: Packet + Send> Qdisc<P> for Sfq<P> {
 
     fn backlog(&self) -> u64 {
         self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet as _;
+    use crate::testing::{Packet, build};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn flows_get_equal_bytes_whatever_they_offer() {
+        let mut queue = build("sfq limit=1000");
+        let mut drops = Drops::new();
+        let mut sent = BTreeMap::<u64, u32>::new();
+        for round in 0..6000u32 {
+            // Flow 1 offers ten times what flow 2 does, in larger packets; 2 still offers more than its half.
+            for _ in 0..10 {
+                queue.enqueue(Nanos::ZERO, Packet::data(1, 1500), &mut drops);
+            }
+            for _ in 0..3 {
+                queue.enqueue(Nanos::ZERO, Packet::data(2, 500), &mut drops);
+            }
+            for _ in 0..1 + round % 2 {
+                if let Some(packet) = queue.dequeue(Nanos::ZERO, &mut drops) {
+                    *sent.entry(packet.flow).or_default() += packet.bytes();
+                }
+            }
+            drops.drain().for_each(drop);
+        }
+        let (one, two) = (f64::from(sent[&1]), f64::from(sent[&2]));
+        assert!((one / two - 1.0).abs() < 0.01, "{one} and {two} bytes");
+    }
+
+    #[test]
+    fn a_full_queue_drops_from_the_longest_slot() {
+        for (spec, dropped) in [("sfq limit=10", 9), ("sfq limit=10 headdrop", 0)] {
+            let mut queue = build(spec);
+            let mut drops = Drops::new();
+            for number in 0..10 {
+                queue.enqueue(
+                    Nanos::ZERO,
+                    Packet::data(1, 100).numbered(number),
+                    &mut drops,
+                );
+            }
+            queue.enqueue(Nanos::ZERO, Packet::data(2, 100).numbered(10), &mut drops);
+            let got: Vec<_> = drops.drain().map(|(p, why)| (p.number, why)).collect();
+            assert_eq!(got, [(dropped, DropReason::Overlimit)], "{spec}");
+        }
+    }
+
+    #[test]
+    fn perturbation_separates_flows_that_shared_a_slot() {
+        let mut drops = Drops::new();
+        // Whether the packet of flow 2 waits for all of flow 1 tells whether they share a slot.
+        let mut behind = |now: Nanos| {
+            let mut queue = build("sfq perturb=1 divisor=2");
+            for _ in 0..10 {
+                queue.enqueue(Nanos::ZERO, Packet::data(1, 1514), &mut drops);
+            }
+            queue.enqueue(Nanos::ZERO, Packet::data(2, 1514), &mut drops);
+            std::iter::from_fn(|| queue.dequeue(now, &mut drops))
+                .position(|packet| packet.flow == 2)
+        };
+        let shared = (0..40).filter(|second| behind(Nanos::from_secs(*second)) == Some(10));
+        // One key in two puts both flows into the same of two places.
+        let count = shared.count();
+        assert!((8..32).contains(&count), "{count} of 40 keys");
+        assert!(drops.is_empty());
+    }
+
+    #[test]
+    fn options_bound_each_other_as_in_the_kernel() {
+        let of = |text: &str| Config::from_options(text.parse::<Spec>().unwrap().options());
+        assert_eq!((of("sfq").flows, of("sfq").limit), (128, 127));
+        assert_eq!(of("sfq limit=127").flows, 127);
+        assert_eq!(of("sfq divisor=16").flows, 16);
+        assert_eq!(of("sfq limit=1000 flows=4 depth=10").limit, 40);
+        for text in ["sfq divisor=3", "sfq limit=5 flows=1 depth=1"] {
+            let error = text.parse::<Spec>().unwrap_err().to_string();
+            assert!(error.contains("expected"), "{error}");
+        }
     }
 }
