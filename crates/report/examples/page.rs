@@ -1,0 +1,8 @@
+//! Writes the page for the tests' sample comparison to stdout, to look at it while working on `assets/`.
+
+#[path = "../tests/fixture/mod.rs"]
+mod fixture;
+
+fn main() {
+    print!("{}", gentle_report::html(&fixture::comparison()));
+}

@@ -1,0 +1,234 @@
+//! How numbers look: units, digits, separators. One place, so that the table, the page and the sentences agree.
+
+/// Stands for "no observation".
+pub(crate) const NONE: &str = "–";
+
+/// What a number measures; decides its unit and digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    /// Seconds.
+    Time,
+    /// A fraction, 0 to 1, shown in percent.
+    Share,
+    /// An index, 0 to 1, shown as it is.
+    Index,
+    /// A whole number.
+    Count,
+}
+
+/// Unit and digits that a column of numbers has in common, so that its decimal points line up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Scale {
+    /// Unit for the column's head; empty for counts.
+    pub(crate) unit: &'static str,
+    factor: f64,
+    decimals: usize,
+}
+
+impl Scale {
+    /// The scale that shows the largest of `values` well.
+    pub(crate) fn of(quantity: Quantity, values: impl Iterator<Item = f64>) -> Self {
+        let largest = values
+            .filter(|v| v.is_finite())
+            .fold(0.0, |a: f64, b| a.max(b.abs()));
+        let (unit, factor) = match quantity {
+            Quantity::Count => {
+                return Self {
+                    unit: "",
+                    factor: 1.0,
+                    decimals: 0,
+                };
+            }
+            Quantity::Index => {
+                return Self {
+                    unit: "",
+                    factor: 1.0,
+                    decimals: 3,
+                };
+            }
+            Quantity::Share => {
+                let decimals = if largest < 0.2 { 2 } else { 1 };
+                return Self {
+                    unit: "%",
+                    factor: 100.0,
+                    decimals,
+                };
+            }
+            Quantity::Time if largest >= 1.0 || largest == 0.0 => ("s", 1.0),
+            Quantity::Time if largest >= 1e-3 => ("ms", 1e3),
+            Quantity::Time => ("µs", 1e6),
+        };
+        let decimals = match largest * factor {
+            shown if shown >= 100.0 => 1,
+            shown if shown >= 10.0 => 2,
+            _ => 3,
+        };
+        Self {
+            unit,
+            factor,
+            decimals,
+        }
+    }
+
+    /// The number without its unit.
+    pub(crate) fn show(&self, value: Option<f64>) -> String {
+        match value {
+            Some(value) if value.is_finite() => {
+                grouped(&format!("{:.*}", self.decimals, value * self.factor))
+            }
+            _ => NONE.to_owned(),
+        }
+    }
+
+    /// The number with the half-width of its confidence interval, where it has one.
+    pub(crate) fn show_ci(&self, value: Option<f64>, ci95: Option<f64>) -> String {
+        match (value, ci95) {
+            (Some(_), Some(_)) => format!("{} ±{}", self.show(value), self.show(ci95)),
+            _ => self.show(value),
+        }
+    }
+}
+
+/// A time by itself, `412 ms`: three significant digits and the unit that suits it.
+pub(crate) fn time(seconds: f64) -> String {
+    let (value, unit) = match seconds.abs() {
+        s if s >= 1.0 || s == 0.0 => (seconds, "s"),
+        s if s >= 1e-3 => (seconds * 1e3, "ms"),
+        _ => (seconds * 1e6, "µs"),
+    };
+    format!("{} {unit}", significant(value, 3))
+}
+
+/// A fraction by itself, `9.3 %`: two significant digits.
+pub(crate) fn percent(fraction: f64) -> String {
+    format!("{} %", significant(fraction * 100.0, 2))
+}
+
+/// How many times one number goes into another, `5.2`: two significant digits.
+pub(crate) fn times(ratio: f64) -> String {
+    significant(ratio, 2)
+}
+
+/// A whole number, `41,630`.
+pub(crate) fn count(n: u64) -> String {
+    grouped(&n.to_string())
+}
+
+/// A bit rate, `2.4 Mb/s`.
+pub(crate) fn rate(bits_per_second: u64) -> String {
+    let (divisor, unit) = match bits_per_second {
+        1_000_000_000.. => (1_000_000_000, "Gb/s"),
+        1_000_000.. => (1_000_000, "Mb/s"),
+        1_000.. => (1_000, "kb/s"),
+        _ => (1, "b/s"),
+    };
+    format!("{} {unit}", bits_per_second as f64 / f64::from(divisor))
+}
+
+/// Range of connection sizes, `1–3`, `>100`, `1`.
+pub(crate) fn sizes(min_segments: u64, max_segments: Option<u64>) -> String {
+    match max_segments {
+        None => format!(">{}", count(min_segments.saturating_sub(1))),
+        Some(max) if max == min_segments => count(max),
+        Some(max) => format!("{}–{}", count(min_segments), count(max)),
+    }
+}
+
+/// `noun` in the number that `n` asks for.
+pub(crate) fn plural(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+/// A list in a sentence, `a, b and c`.
+pub(crate) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+/// User text for a terminal: control characters, which could move the cursor or change colours, become spaces.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+fn significant(value: f64, digits: i32) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    let decimals = (digits - 1 - magnitude).max(0) as usize;
+    grouped(&format!("{value:.decimals$}"))
+}
+
+/// Thousands separators for the digits before the decimal point.
+fn grouped(number: &str) -> String {
+    let (sign, rest) = number
+        .strip_prefix('-')
+        .map_or(("", number), |rest| ("-", rest));
+    let whole = rest.find('.').unwrap_or(rest.len());
+    let mut out = String::from(sign);
+    for (i, c) in rest.char_indices() {
+        if i > 0 && i < whole && (whole - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn single_numbers_have_sensible_digits() {
+        assert_eq!(time(2.1), "2.10 s");
+        assert_eq!(time(0.4124), "412 ms");
+        assert_eq!(time(0.000_35), "350 µs");
+        assert_eq!(time(0.0), "0 s");
+        assert_eq!(time(1234.6), "1,235 s");
+        assert_eq!(percent(0.093), "9.3 %");
+        assert_eq!(percent(0.0), "0 %");
+        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(count(41_630), "41,630");
+        assert_eq!(count(999), "999");
+        assert_eq!(rate(2_400_000), "2.4 Mb/s");
+        assert_eq!(rate(10_000_000_000), "10 Gb/s");
+    }
+
+    #[test]
+    fn a_column_shares_unit_and_digits() {
+        let scale = Scale::of(Quantity::Time, [0.0941, 0.3402].into_iter());
+        assert_eq!(scale.unit, "ms");
+        assert_eq!(scale.show(Some(0.0941)), "94.1");
+        assert_eq!(scale.show_ci(Some(0.3402), Some(0.0021)), "340.2 ±2.1");
+        assert_eq!(scale.show_ci(Some(0.3402), None), "340.2");
+        assert_eq!(scale.show(None), NONE);
+        assert_eq!(scale.show(Some(f64::NAN)), NONE);
+        assert_eq!(
+            Scale::of(Quantity::Share, [0.05].into_iter()).show(Some(0.0312)),
+            "3.12"
+        );
+        assert_eq!(
+            Scale::of(Quantity::Count, [].into_iter()).show(Some(-1234567.0)),
+            "-1,234,567"
+        );
+    }
+
+    #[test]
+    fn sizes_read_as_ranges() {
+        assert_eq!(sizes(1, Some(3)), "1–3");
+        assert_eq!(sizes(101, None), ">100");
+        assert_eq!(sizes(1, None), ">0");
+        assert_eq!(sizes(7, Some(7)), "7");
+    }
+
+    #[test]
+    fn user_text_cannot_control_the_terminal() {
+        assert_eq!(plain("a\u{1b}[31mb\nc"), "a [31mb c");
+    }
+}

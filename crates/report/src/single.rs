@@ -1,0 +1,226 @@
+//! One scheme in detail, top to bottom, for a run of a single scenario.
+
+use crate::format::{NONE, Quantity, Scale, count, percent, plain, plural, rate, sizes, time};
+use crate::table::paragraph;
+use crate::words::words;
+use gentle_sim::results::{Comparison, Distribution, LinkResult, LinkSummary, SchemeResult};
+use std::collections::BTreeMap;
+
+/// Every number of every scheme in `comparison`, one below the other; made for a comparison of one.
+///
+/// Only the sentences at the end wrap to `width`. With `color` the headings stand out.
+pub fn single(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
+    let mut text = String::new();
+    for result in &comparison.results {
+        text += &scheme(comparison, result, color);
+        text.push('\n');
+    }
+    let words = words(comparison);
+    text += &paragraph("", &words.verdict.join(" "), width);
+    for note in &words.notes {
+        text += &paragraph("Note:", note, width);
+    }
+    text
+}
+
+fn scheme(comparison: &Comparison, r: &SchemeResult, color: bool) -> String {
+    let mut page = Page {
+        text: String::new(),
+        color,
+    };
+    let scenario = &comparison.scenario;
+
+    page.heading(&r.label);
+    page.line(
+        "scenario",
+        &format!("{} ({})", scenario.title, scenario.source),
+    );
+    page.line("options", &pairs(&r.options));
+    page.line("seeds", &count(r.seeds.into()));
+    page.line("connections", &connections(r));
+
+    page.heading("Response time");
+    page.distribution("all sizes", &r.response_time_s);
+    for bin in &r.response_time_by_size {
+        let n = plural(bin.n, "connection", "connections");
+        let mean = mean(bin.mean_s, bin.ci95_s);
+        page.line(
+            &format!("{} segments", sizes(bin.min_segments, bin.max_segments)),
+            &format!("{mean}   {n}"),
+        );
+    }
+    page.distribution("handshake", &r.handshake_s);
+    page.line("round-trip time", &mean(r.rtt_s.mean, r.rtt_s.ci95));
+
+    page.heading("Retransmission");
+    let (rtx, ci) = (&r.retransmission, &r.retransmission_ci95);
+    page.line(
+        "packets",
+        &share(rtx.packet_probability, ci.packet_probability),
+    );
+    page.line(
+        "SYN, SYN/ACK",
+        &share(rtx.syn_probability, ci.syn_probability),
+    );
+    page.line("share of SYN, SYN/ACK", &share(rtx.syn_share, ci.syn_share));
+    page.line(
+        "connections with one",
+        &share(rtx.connections_with_syn_loss, ci.connections_with_syn_loss),
+    );
+    page.line("delay", &mean(rtx.delay_mean_s, ci.delay_mean_s));
+    page.line(
+        "  of it SYN, SYN/ACK",
+        &mean(rtx.delay_mean_syn_part_s, ci.delay_mean_syn_part_s),
+    );
+    page.line(
+        "  with SYN loss",
+        &mean(
+            rtx.delay_mean_with_syn_loss_s,
+            ci.delay_mean_with_syn_loss_s,
+        ),
+    );
+    page.line(
+        "  without",
+        &mean(
+            rtx.delay_mean_without_syn_loss_s,
+            ci.delay_mean_without_syn_loss_s,
+        ),
+    );
+
+    page.heading("Loss in both queues");
+    page.line("all packets", &share(r.loss.all, r.loss_ci95.all));
+    page.line("data", &share(r.loss.data, r.loss_ci95.data));
+    page.line("SYN", &share(r.loss.syn, r.loss_ci95.syn));
+    page.line("SYN/ACK", &share(r.loss.synack, r.loss_ci95.synack));
+
+    page.link("Link under test", &scenario.down, &r.label, &r.links.down);
+    page.line("ECN marks", &count(r.marks));
+    if let Some(jain) = r.jain_index {
+        page.line(
+            "Jain's index",
+            &Scale::of(Quantity::Index, std::iter::empty()).show(Some(jain)),
+        );
+    }
+    page.link("Way back", &scenario.up, &scenario.up.qdisc, &r.links.up);
+    page.text
+}
+
+/// Headings and, below them, names with values in one column.
+struct Page {
+    text: String,
+    color: bool,
+}
+
+impl Page {
+    /// Width of the column of names.
+    const NAMES: usize = 24;
+
+    fn heading(&mut self, text: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        let text = plain(text);
+        self.text += &if self.color {
+            format!("\x1b[1m{text}\x1b[0m\n")
+        } else {
+            text + "\n"
+        };
+    }
+
+    fn line(&mut self, name: &str, value: &str) {
+        self.text += &format!("  {name:<0$}{1}\n", Self::NAMES, plain(value));
+    }
+
+    fn distribution(&mut self, name: &str, d: &Distribution) {
+        let percentile = |p: Option<f64>| p.map_or(NONE.to_owned(), time);
+        self.line(
+            name,
+            &format!(
+                "{}   p50 {}, p95 {}, p99 {}",
+                mean(d.mean, d.ci95),
+                percentile(d.p50),
+                percentile(d.p95),
+                percentile(d.p99)
+            ),
+        );
+    }
+
+    fn link(&mut self, name: &str, link: &LinkSummary, qdisc: &str, r: &LinkResult) {
+        self.heading(name);
+        self.line(
+            "link",
+            &format!(
+                "{}, {} one way, {qdisc}",
+                rate(link.rate_bps),
+                time(link.delay_s)
+            ),
+        );
+        self.line("used", &share(r.utilization, None));
+        self.distribution("queue delay", &r.queue_delay_s);
+        self.line(
+            "packets",
+            &format!("{} offered, {} sent", count(r.offered), count(r.sent)),
+        );
+        self.line("drops", &drops(&r.drops));
+        let loss = [
+            ("all", r.loss.all),
+            ("data", r.loss.data),
+            ("SYN", r.loss.syn),
+            ("SYN/ACK", r.loss.synack),
+        ];
+        let loss: Vec<String> = loss
+            .iter()
+            .map(|(kind, l)| format!("{kind} {}", share(*l, None)))
+            .collect();
+        self.line("loss", &loss.join(", "));
+    }
+}
+
+fn connections(r: &SchemeResult) -> String {
+    format!(
+        "{} started, {} completed, {} unfinished, {} given up",
+        count(r.connections),
+        count(r.completed),
+        count(r.unfinished),
+        count(r.failed)
+    )
+}
+
+fn mean(value: Option<f64>, ci95: Option<f64>) -> String {
+    interval(value, ci95, time)
+}
+
+fn share(value: Option<f64>, ci95: Option<f64>) -> String {
+    interval(value, ci95, percent)
+}
+
+fn interval(value: Option<f64>, ci95: Option<f64>, show: fn(f64) -> String) -> String {
+    match (value, ci95) {
+        (None, _) => NONE.to_owned(),
+        (Some(value), None) => show(value),
+        (Some(value), Some(ci)) => format!("{} ± {}", show(value), show(ci)),
+    }
+}
+
+fn pairs(map: &BTreeMap<String, String>) -> String {
+    if map.is_empty() {
+        return "none".to_owned();
+    }
+    map.iter()
+        .map(|(k, v)| format!("{k}={v}"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn drops(drops: &BTreeMap<&'static str, u64>) -> String {
+    let counts: Vec<String> = drops
+        .iter()
+        .filter(|(_, n)| **n > 0)
+        .map(|(reason, n)| format!("{} {reason}", count(*n)))
+        .collect();
+    if counts.is_empty() {
+        "none".to_owned()
+    } else {
+        counts.join(", ")
+    }
+}

@@ -1,0 +1,154 @@
+//! The terminal table.
+
+use crate::format::{Scale, plain};
+use crate::metric::{Measured, Metric, metrics};
+use crate::words::words;
+use comfy_table::{
+    Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle,
+};
+use gentle_sim::results::Comparison;
+
+/// Draws the comparison as a table, one row a scheme, and says below it in sentences what it shows.
+///
+/// `width` is the terminal's, in columns: columns leave, the least important first, until the table fits; `None` keeps
+/// all. With `color` the best value of each column stands out.
+pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
+    let mut text = String::new();
+    if !comparison.results.is_empty() {
+        text += &rows(comparison, width, color);
+        text.push('\n');
+    }
+    let words = words(comparison);
+    text += &paragraph("", &words.verdict.join(" "), width);
+    for note in &words.notes {
+        text += &paragraph("Note:", note, width);
+    }
+    text
+}
+
+/// A column with the values it shows.
+struct Column {
+    metric: Metric,
+    values: Vec<Measured>,
+    best: Vec<bool>,
+    scale: Scale,
+}
+
+fn rows(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
+    let mut columns: Vec<Column> = metrics(comparison)
+        .into_iter()
+        .map(|metric| {
+            let values = metric.measure(&comparison.results);
+            let (best, scale) = (metric.best(&values), metric.scale(&values));
+            Column {
+                metric,
+                values,
+                best,
+                scale,
+            }
+        })
+        .filter(|column| column.metric.rank == 0 || column.values.iter().any(|m| m.value.is_some()))
+        .collect();
+    // Better a number without its interval than no number.
+    let mut intervals = Intervals::All;
+    loop {
+        let drawn = draw(comparison, &columns, intervals, color);
+        let widths = drawn.column_max_content_widths();
+        let needed = widths.iter().map(|&w| usize::from(w + GAP)).sum::<usize>() - usize::from(GAP);
+        let least = (0..columns.len())
+            .max_by_key(|&i| columns[i].metric.rank)
+            .unwrap_or(0);
+        let rank = columns[least].metric.rank;
+        if rank == 0 || width.is_none_or(|width| needed <= width) {
+            return drawn.trim_fmt() + "\n";
+        }
+        if rank <= WANTED && intervals == Intervals::All {
+            intervals = Intervals::First;
+        } else {
+            columns.remove(least);
+        }
+    }
+}
+
+/// Which columns show confidence intervals.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Intervals {
+    All,
+    /// Only the one that always stays.
+    First,
+}
+
+/// Columns up to this rank are worth more than the confidence intervals.
+const WANTED: u8 = 6;
+
+/// Blanks between columns.
+const GAP: u16 = 2;
+
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
+
+fn draw(comparison: &Comparison, columns: &[Column], intervals: Intervals, color: bool) -> Table {
+    let mut table = bare(STYLE, color);
+    let head = columns.iter().map(|c| {
+        let detail = match c.scale.unit {
+            "" => c.metric.detail.to_owned(),
+            unit => format!("{} {unit}", c.metric.detail),
+        };
+        Cell::new(format!("{}\n{detail}", c.metric.subject))
+    });
+    table.set_header(std::iter::once(Cell::new("scheme")).chain(head));
+    for (i, result) in comparison.results.iter().enumerate() {
+        let cells = columns.iter().map(|c| {
+            let ci95 = match intervals {
+                Intervals::First if c.metric.rank > 0 => None,
+                _ => c.values[i].ci95,
+            };
+            let text = c.scale.show_ci(c.values[i].value, ci95);
+            let cell = Cell::new(text);
+            if c.best[i] {
+                cell.fg(Color::Green).add_attribute(Attribute::Bold)
+            } else {
+                cell
+            }
+        });
+        table.add_row(std::iter::once(Cell::new(plain(&result.label))).chain(cells));
+    }
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((if i == 0 { 0 } else { GAP }, 0));
+        column.set_cell_alignment(if i == 0 {
+            CellAlignment::Left
+        } else {
+            CellAlignment::Right
+        });
+    }
+    table
+}
+
+/// A table without lines of its own that colours exactly when asked to, whatever stdout is.
+fn bare(style: TableStyle, color: bool) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(style)
+        .set_content_arrangement(ContentArrangement::Disabled);
+    if color {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    table
+}
+
+/// `text`, wrapped to `width`; lines after the first are indented below the end of `lead`.
+pub(crate) fn paragraph(lead: &str, text: &str, width: Option<usize>) -> String {
+    let mut table = bare(TableStyle::new(), false);
+    if let Some(width) = width {
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(u16::try_from(width.saturating_add(1)).unwrap_or(u16::MAX));
+    }
+    let lead = (!lead.is_empty()).then(|| Cell::new(lead));
+    table.add_row(lead.into_iter().chain([Cell::new(plain(text))]));
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+    }
+    table.trim_fmt() + "\n"
+}

@@ -1,0 +1,141 @@
+//! The terminal table, the detailed view and the CSV, as a reader sees them.
+
+mod fixture;
+
+use fixture::comparison;
+use gentle_report::{csv, single, table};
+
+fn widest(text: &str) -> usize {
+    text.lines()
+        .map(|line| line.chars().count())
+        .max()
+        .unwrap_or(0)
+}
+
+#[test]
+fn table_fits_every_usual_width() {
+    for width in [200, 120, 80, 60] {
+        let text = table(&comparison(), Some(width), false);
+        assert!(widest(&text) <= width, "wider than {width}:\n{text}");
+        insta::assert_snapshot!(format!("table_{width}"), text);
+    }
+}
+
+#[test]
+fn table_without_a_width_keeps_every_column_and_wraps_nothing() {
+    insta::assert_snapshot!(table(&comparison(), None, false));
+}
+
+#[test]
+fn table_in_a_hopeless_width_keeps_scheme_and_response_time() {
+    let text = table(&comparison(), Some(10), false);
+    let row = text
+        .lines()
+        .find(|line| line.starts_with("fq_codel target=20ms"))
+        .unwrap();
+    assert!(row.ends_with("1.910 ±0.057"), "{row}");
+}
+
+#[test]
+fn colour_is_the_caller_s_choice_and_marks_the_best() {
+    assert!(!table(&comparison(), Some(80), false).contains('\u{1b}'));
+    let text = table(&comparison(), Some(80), true);
+    let coloured: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains('\u{1b}'))
+        .collect();
+    // redfavor for its SYN loss, which spa shares.
+    assert_eq!(coloured.len(), 3, "{text}");
+    assert!(
+        coloured
+            .iter()
+            .any(|line| line.starts_with("spa fin=priority"))
+    );
+}
+
+#[test]
+fn a_scheme_without_observations_shows_dashes() {
+    let mut comparison = comparison();
+    comparison.results.truncate(2);
+    let empty = &mut comparison.results[1];
+    empty.response_time_s = Default::default();
+    empty.loss = Default::default();
+    empty.loss_ci95 = Default::default();
+    empty
+        .response_time_by_size
+        .iter_mut()
+        .for_each(|bin| bin.mean_s = None);
+    let text = table(&comparison, Some(80), false);
+    let row = text.lines().find(|line| line.starts_with("bfifo")).unwrap();
+    assert_eq!(row.matches('–').count(), 5, "{text}");
+}
+
+#[test]
+fn one_seed_and_an_early_stop_are_said() {
+    let mut comparison = comparison();
+    comparison.interrupted = true;
+    comparison.results.truncate(3);
+    comparison.results[0].seeds = 1;
+    comparison.results[0].response_time_s.ci95 = None;
+    insta::assert_snapshot!(table(&comparison, Some(100), false));
+}
+
+#[test]
+fn nothing_finished_is_a_sentence() {
+    let mut comparison = comparison();
+    comparison.results.clear();
+    assert_eq!(
+        table(&comparison, Some(80), true),
+        "No run had finished, so there is nothing to show.\n"
+    );
+    assert_eq!(
+        single(&comparison, Some(80), true),
+        "No run had finished, so there is nothing to show.\n"
+    );
+}
+
+#[test]
+fn labels_cannot_control_the_terminal() {
+    let mut comparison = comparison();
+    comparison.results[0].label = "\u{1b}[2Jpfifo\r\n".to_owned();
+    comparison.scenario.title = "\u{1b}]0;title\u{7}".to_owned();
+    for text in [
+        table(&comparison, Some(120), false),
+        single(&comparison, Some(120), false),
+    ] {
+        assert!(
+            !text.chars().any(|c| c.is_control() && c != '\n'),
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
+fn single_shows_every_number_of_a_scheme() {
+    let mut comparison = comparison();
+    comparison.results.truncate(1);
+    insta::assert_snapshot!(single(&comparison, Some(100), false));
+}
+
+#[test]
+fn csv_has_a_row_a_seed_and_one_over_all() {
+    let mut comparison = comparison();
+    comparison.results.truncate(2);
+    let mut bytes = Vec::new();
+    csv(&comparison, &mut bytes).unwrap();
+    insta::assert_snapshot!(String::from_utf8(bytes).unwrap());
+}
+
+#[test]
+fn csv_reports_a_full_disk() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    assert!(csv(&comparison(), Full).is_err());
+}
