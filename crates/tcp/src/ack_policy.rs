@@ -37,7 +37,7 @@ pub(crate) struct AckState {
 }
 
 impl AckState {
-    pub(crate) fn new() -> AckState {
+    pub(crate) fn new(profile: &Profile) -> AckState {
         AckState {
             scheduled: false,
             now: false,
@@ -45,8 +45,8 @@ impl AckState {
             quick: 0,
             interactive: false,
             pushed: false,
-            // TCP_MSS_DEFAULT
-            full: 536,
+            // tcp_initialize_rcv_mss
+            full: u32::from(profile.mss.min(536)),
             ato: Nanos::ZERO,
             last_data: Nanos::ZERO,
         }

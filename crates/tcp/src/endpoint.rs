@@ -55,7 +55,7 @@ impl Endpoint {
             mss: u32::from(profile.mss),
             handshake: Handshake::new(now),
             tx: Sender::new(&profile, isn, now),
-            rx: Receiver::new(),
+            rx: Receiver::new(&profile),
             rtt: Rtt::new(&profile),
             delack_at: Nanos::MAX,
             stats: Stats::default(),

@@ -3,7 +3,7 @@
 
 use crate::endpoint::Endpoint;
 use crate::recovery::CaState;
-use crate::scoreboard::{RETRANS, Sent};
+use crate::scoreboard::{EVER_RETRANS, LOST, RETRANS, Sent};
 use crate::segment::Segment;
 use crate::timer::Timer;
 use gentle_units::Nanos;
@@ -54,7 +54,7 @@ impl Rack {
     pub(crate) fn delivered(&mut self, now: Nanos, sent: &Sent, min_rtt: Nanos) {
         let rtt = now.saturating_sub(sent.sent);
         // Sooner than the path allows: the original arrived, not the retransmission.
-        if sent.is(crate::scoreboard::EVER_RETRANS) && rtt < min_rtt {
+        if sent.is(EVER_RETRANS) && rtt < min_rtt {
             return;
         }
         self.advanced = true;
@@ -115,9 +115,16 @@ impl Endpoint {
                 break;
             }
             next = self.tx.board.after(index);
+            // Lost already, by timeout, and not yet sent again.
+            if sent.flags & (LOST | RETRANS) == LOST {
+                continue;
+            }
             let due = sent.sent + allowance;
             if due <= now {
                 self.mark_lost(index);
+                // As in Linux it is not looked at again before it is retransmitted, not even when an undo takes the
+                // mark back: then only a probe or the timeout finds it.
+                self.tx.board.unlist(index);
             } else {
                 wait = wait.max(Some(due - now));
             }

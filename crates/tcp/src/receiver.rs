@@ -1,6 +1,7 @@
 //! The receiving half: reassembly, the SACK blocks it reports (RFC 2018), duplicates (RFC 2883), the peer's FIN.
 
 use crate::ack_policy::AckState;
+use crate::profile::Profile;
 use crate::seq::{Seq, Unwrap};
 
 /// Data beyond a gap.
@@ -110,7 +111,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn new() -> Receiver {
+    pub(crate) fn new(profile: &Profile) -> Receiver {
         Receiver {
             unwrap: Unwrap::new(Seq(0)),
             nxt: 0,
@@ -120,7 +121,7 @@ impl Receiver {
             dsack: (0, 0),
             ts_recent: 0,
             echo_congestion: false,
-            ack: AckState::new(),
+            ack: AckState::new(profile),
         }
     }
 
@@ -221,7 +222,7 @@ mod tests {
     use super::*;
 
     fn receiver() -> Receiver {
-        let mut receiver = Receiver::new();
+        let mut receiver = Receiver::new(&Profile::default());
         receiver.synchronize(Seq(0));
         receiver
     }

@@ -158,7 +158,8 @@ impl Scoreboard {
         self.unlink(self.front.wrapping_add(index as u32));
     }
 
-    /// Marks a segment as lost, and its retransmission with it; returns whether that is news.
+    /// Marks a segment as lost, and its retransmission with it; returns whether that is news. It keeps its place in
+    /// the order of transmission.
     pub(crate) fn mark_lost(&mut self, index: usize) -> bool {
         let sent = &mut self.ring[index];
         if sent.is(SACKED) || sent.flags & (LOST | RETRANS) == LOST {
@@ -168,32 +169,26 @@ impl Scoreboard {
         sent.flags = (flags & !RETRANS) | LOST;
         self.lost += u32::from(flags & LOST == 0);
         self.retrans -= u32::from(flags & RETRANS != 0);
-        self.unlink(self.front.wrapping_add(index as u32));
         true
+    }
+
+    /// Takes a segment out of the order of transmission until it is transmitted again.
+    pub(crate) fn unlist(&mut self, index: usize) {
+        self.unlink(self.front.wrapping_add(index as u32));
     }
 
     /// Takes back every mark of loss (`tcp_undo_cwnd_reduction` with `unmark_loss`).
     pub(crate) fn unmark_lost(&mut self) {
-        for index in 0..self.ring.len() {
-            let sent = &mut self.ring[index];
-            if sent.is(LOST) {
-                sent.flags &= !LOST;
-                let listed = sent.is(RETRANS);
-                if !listed {
-                    self.link_newest(self.front.wrapping_add(index as u32));
-                }
-            }
+        for sent in &mut self.ring {
+            sent.flags &= !LOST;
         }
         self.lost = 0;
     }
 
     /// Forgets every SACK: the peer may have thrown the data away (RFC 2018, section 8).
     pub(crate) fn forget_sacks(&mut self) {
-        for index in 0..self.ring.len() {
-            if self.ring[index].is(SACKED) {
-                self.ring[index].flags &= !SACKED;
-                self.link_newest(self.front.wrapping_add(index as u32));
-            }
+        for sent in &mut self.ring {
+            sent.flags &= !SACKED;
         }
         self.sacked = 0;
     }
@@ -212,7 +207,7 @@ impl Scoreboard {
         previous
     }
 
-    /// The least recently transmitted segment that is neither SACKed nor lost, and each next one after it.
+    /// The least recently transmitted of the listed segments: those that are not SACKed, nor taken out as lost.
     pub(crate) fn oldest(&self) -> Option<usize> {
         self.index(self.oldest)
     }
@@ -312,6 +307,8 @@ mod tests {
         let mut board = board(4);
         assert_eq!(by_time(&board), [1, 11, 21, 31]);
         board.mark_lost(1);
+        assert_eq!(by_time(&board), [1, 11, 21, 31]);
+        board.unlist(1);
         assert_eq!(by_time(&board), [1, 21, 31]);
         board.mark_retransmitted(1, Nanos(7));
         assert_eq!(by_time(&board), [1, 21, 31, 11]);

@@ -257,7 +257,7 @@ impl Wire {
             .collect()
     }
 
-    pub(crate) fn sent(&self, way: Way) -> impl Iterator<Item = &Sent> {
+    pub(crate) fn sent(&self, way: Way) -> impl DoubleEndedIterator<Item = &Sent> {
         self.log.iter().filter(move |sent| sent.way == way)
     }
 

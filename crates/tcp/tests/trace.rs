@@ -1,0 +1,31 @@
+//! Two small transfers, segment by segment, to be read like a capture.
+
+mod wire;
+
+use gentle_units::Nanos;
+use wire::{Way, Wire, dropping, ms, profile};
+
+fn trace(name: &str, out: &'static [usize]) -> String {
+    let mut wire = Wire::new(
+        profile(name, &[]),
+        profile(name, &[]),
+        ms(50),
+        dropping(Way::Out, out),
+    );
+    wire.write_and_close(8 * 1448);
+    wire.run(Nanos::from_secs(60));
+    wire.trace()
+}
+
+/// The third data segment and the last, with the FIN, are lost. RACK finds both: the second when the retransmission of
+/// the first, sent later, has arrived.
+#[test]
+fn linux() {
+    insta::assert_snapshot!(trace("linux-7.2", &[4, 9]));
+}
+
+/// The SYN and the third data segment are lost.
+#[test]
+fn freebsd() {
+    insta::assert_snapshot!(trace("freebsd-9.3", &[0, 4]));
+}
