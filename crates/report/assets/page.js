@@ -342,7 +342,8 @@
       const color = (rows) => schemes[data[rows[0]].index].color;
       return Plot.plot({
         width,
-        height: some.length * 82 + 62,
+        // Few schemes share about the height of the two charts beside them.
+        height: some.length * Math.max(82, Math.min(width * 0.45, 680 / some.length)) + 62,
         marginLeft: 58,
         marginRight: 16,
         marginTop: 20,
@@ -350,7 +351,7 @@
         style,
         x: { domain: times },
         y: { domain: [0, high], label: null },
-        fy: { domain: some.map((s) => s.index), label: null, axis: null, padding: 0.36 },
+        fy: { domain: some.map((s) => s.index), label: null, axis: null, padding: Math.min(0.36, 0.09 * some.length) },
         marks: [
           Plot.gridY([0, high / 2, high], { stroke: "var(--rule)", strokeOpacity: 1 }),
           Plot.axisX({ ticks: width / 90, tickSize: 0, color: "var(--muted)", label: "seconds", ...centred }),
