@@ -254,14 +254,15 @@ main(int argc, char** argv)
     // The queue discipline counts IP packets; the link carries the PPP header on top.
     const auto packets = end.sent - atWarmup.sent;
     const double bits = 8.0 * (end.sentBytes - atWarmup.sentBytes + kPppHeader * packets);
+    const auto dropped = end.dropped - atWarmup.dropped;
     const auto received = std::max<uint64_t>(end.received - atWarmup.received, 1);
     std::cout << std::fixed << std::setprecision(5) << "{\"utilization\":" << bits / (s.rate * span)
-              << ",\"loss\":" << double(end.dropped - atWarmup.dropped) / received;
+              << ",\"loss\":" << double(dropped) / received;
     if (s.monitor)
     {
         std::cout << ",\"mean_queue_packets\":" << integral.Value() / span;
     }
-    std::cout << ",\"drops_in_all\":" << end.dropped << ",\"packets_in_all\":" << end.sent << "}" << std::endl;
+    std::cout << ",\"drops\":" << dropped << ",\"packets\":" << packets << "}" << std::endl;
     Simulator::Destroy();
     return 0;
 }

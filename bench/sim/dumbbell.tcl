@@ -192,7 +192,8 @@ proc finish {} {
             [expr {($bytes - $bytes0) * 8.0 / ($opt(rate) * $span)}] \
             [expr {($drops - $drops0) / double($arrivals - $arrivals0)}] \
             [expr {($integral - $integral0) / $span}]]
-        append measured [format {"drops_in_all":%.0f,"packets_in_all":%.0f,} $drops $departures]
+        append measured [format {"drops":%.0f,"packets":%.0f,} \
+            [expr {$drops - $drops0}] [expr {$departures - $departures0}]]
     }
     puts [format {{%s"packets_acknowledged":%.0f}} $measured $acknowledged]
     exit 0
