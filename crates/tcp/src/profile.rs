@@ -367,16 +367,16 @@ impl Profile {
             rack: false,
             tlp: false,
             early_retransmit: false,
-            limited_transmit: false, // singledup_
+            limited_transmit: true, // singledup_
             prr: false,
             recovery_burst: 0,
             frto: false,
             undo: Undo::Off,
-            rto_forgets_sack: true, // SackFullTcpAgent::timeout_action
+            rto_forgets_sack: true, // SackFullTcpAgent::timeout_action: clear_on_timeout_
             ack_policy: AckPolicy::Fixed,
             delack: Nanos::from_millis(100), // interval_
             delack_max: Nanos::from_millis(100),
-            delack_segments: 2, // segsperack_
+            delack_segments: 1, // segsperack_: no delay at all by default
             quickack_segments: 0,
             fin_on_data: true,
             fin_sack: false,
