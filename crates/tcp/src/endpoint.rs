@@ -45,6 +45,9 @@ pub struct Endpoint {
     pub(crate) stats: Stats,
 }
 
+// A simulation holds as many as there are connections alive.
+const _: () = assert!(size_of::<Endpoint>() <= 768);
+
 impl Endpoint {
     pub(crate) fn new(profile: Arc<Profile>, state: State, isn: Seq, now: Nanos) -> Endpoint {
         Endpoint {

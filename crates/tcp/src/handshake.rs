@@ -232,11 +232,22 @@ impl Endpoint {
         self.process(now, segment, ce, out);
     }
 
+    /// How many handshake retransmissions count as losses, now that `segment` completes the handshake.
+    fn handshake_losses(&self, segment: &Segment) -> u32 {
+        let original = self.timestamps && segment.ts_ecr == timestamp(self.handshake.started);
+        if self.profile.syn_undo && (self.handshake.timeouts == 0 || original) {
+            0
+        } else {
+            self.handshake.retransmissions
+        }
+    }
+
     /// The peer has acknowledged our SYN or SYN/ACK.
     fn establish(&mut self, now: Nanos, segment: &Segment) {
         self.state = State::Established;
         self.handshake.established_at = now;
-        self.open_sender(now, segment.window, self.handshake.retransmissions);
+        let losses = self.handshake_losses(segment);
+        self.open_sender(now, segment.window, losses);
         let sample = if self.handshake.retransmissions == 0 {
             // Karn's algorithm: only what was sent once.
             Some(now.saturating_sub(self.handshake.sent))

@@ -222,6 +222,7 @@ static KNOBS: &[Knob] = knobs! {
     congestion_control: CongestionControl in ANY, "algorithm of the congestion window";
     iw: u32 in 1..=10_000, "initial window in segments";
     iw_syn_losses: u32 in 0..=u64::MAX, "after more handshake retransmissions than this the initial window is 1";
+    syn_undo: bool in ANY, "handshake retransmissions that prove spurious do not count for iw_syn_losses";
     initial_ssthresh: u32 in 2..=u64::MAX, "initial slow start threshold in segments, or infinite";
     hystart: bool in ANY, "leave slow start on growing delay (CUBIC)";
     abc_limit: u32 in 0..=1000, "segments by which one ACK may raise the window in slow start; 0 for no limit";

@@ -110,6 +110,9 @@ pub struct Profile {
     pub iw: u32,
     /// After more handshake retransmissions than this, the initial window is one segment.
     pub iw_syn_losses: u32,
+    /// Handshake retransmissions that a timestamp proves spurious, or that no timeout caused, do not count for
+    /// `iw_syn_losses`.
+    pub syn_undo: bool,
     /// Initial slow start threshold in segments.
     pub initial_ssthresh: u32,
     /// HyStart: leave slow start before it overflows the queue (Ha and Rhee 2011; CUBIC only).
@@ -229,6 +232,7 @@ impl Profile {
             congestion_control: CongestionControl::Cubic,
             iw: 10,           // TCP_INIT_CWND
             iw_syn_losses: 1, // tcp_init_transfer: total_retrans > 1
+            syn_undo: true,   // tcp_try_undo_spurious_syn
             initial_ssthresh: u32::MAX,
             hystart: true, // tcp_cubic.c
             abc_limit: 0,  // tcp_slow_start
@@ -266,6 +270,7 @@ impl Profile {
     pub fn linux_3_16() -> Profile {
         Profile {
             syn_linear_timeouts: 0,
+            syn_undo: false,                 // since 5.2
             loss_marking: LossMarking::Fack, // sysctl_tcp_fack = 1
             max_reordering: 127,             // TCP_MAX_REORDERING
             rack: false,
@@ -296,6 +301,7 @@ impl Profile {
             congestion_control: CongestionControl::Reno, // cc_newreno
             iw: 4,          // papers.md 1.4; net.inet.tcp.rfc3390 gives min(4, max(2, 4380/mss))
             iw_syn_losses: 0, // cc_conn_init: snd_cwnd == 1
+            syn_undo: false,
             initial_ssthresh: u32::MAX,
             hystart: false,
             abc_limit: 2, // net.inet.tcp.abc_l_var
@@ -350,6 +356,7 @@ impl Profile {
             congestion_control: CongestionControl::Reno,
             iw: 2,            // windowInit_
             iw_syn_losses: 0, // syn loss: wnd_init_option_
+            syn_undo: false,
             initial_ssthresh: u32::MAX,
             hystart: false,
             abc_limit: 1, // slowstart: one segment an ACK

@@ -247,6 +247,18 @@ fn the_initial_window_after_losses() {
     }
 }
 
+/// A round trip of 2.4 s: two SYNs were repeated for nothing, as the echoed timestamp shows.
+#[test]
+fn a_long_path_is_no_loss() {
+    for (name, expected) in [("linux-7.2", 10), ("linux-3.16", 1)] {
+        let p = profile(name, &[("syn_linear_timeouts", "4")]);
+        let mut wire = Wire::new(p.clone(), p, ms(1200), |_, _| Fate::Pass);
+        wire.run(ms(2400));
+        assert_eq!(wire.initiator.stats().syn_retransmitted, 2, "{name}");
+        assert_eq!(wire.initiator.cwnd(), expected, "{name}");
+    }
+}
+
 /// RFC 6298, rule 5.7: no sample from a handshake with retransmissions; a timestamp gives one all the same.
 #[test]
 fn the_timeout_after_a_lost_syn() {
