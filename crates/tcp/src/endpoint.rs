@@ -46,7 +46,7 @@ pub struct Endpoint {
 }
 
 // A simulation holds as many as there are connections alive.
-const _: () = assert!(size_of::<Endpoint>() <= 768);
+const _: () = assert!(size_of::<Endpoint>() <= 800);
 
 impl Endpoint {
     pub(crate) fn new(profile: Arc<Profile>, state: State, isn: Seq, now: Nanos) -> Endpoint {

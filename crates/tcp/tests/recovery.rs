@@ -299,6 +299,28 @@ fn a_fin_that_overtakes_its_data() {
     );
 }
 
+/// A lone FIN: a probe after 2·RTT + 200 ms or the timeout, whichever is sooner, then timeouts that double. Linux 6.18
+/// over a veth pair: probe, and then gaps that double from the timeout on.
+#[test]
+fn a_fin_that_nobody_answers() {
+    let mut wire = start(
+        profile("linux-7.2", &[("fin_on_data", "false")]),
+        1,
+        |sent, _| {
+            if sent.way == Way::Out && sent.segment.flags.contains(Flags::FIN) {
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
+        },
+    );
+    wire.run(Nanos::from_secs(12));
+    assert_eq!(
+        wire.times(Way::Out, Flags::FIN),
+        [100, 500, 800, 1400, 2600, 5000, 9800]
+    );
+}
+
 /// The FIN is lost alone: it is repeated until it is acknowledged.
 #[test]
 fn a_lost_fin_is_repeated() {
@@ -482,8 +504,7 @@ fn congestion_experienced_reduces_once_a_round_trip() {
     assert_eq!(reduced.len(), 1, "one segment says so");
     let last_echo = wire
         .sent(Way::Back)
-        .filter(|sent| sent.segment.flags.contains(Flags::ECE))
-        .next_back()
+        .rfind(|sent| sent.segment.flags.contains(Flags::ECE))
         .unwrap()
         .at;
     assert!(

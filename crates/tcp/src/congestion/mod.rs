@@ -57,12 +57,11 @@ impl Window {
     }
 }
 
-/// The algorithm with its state. CUBIC's is on the heap: a short connection never leaves its initial window, and end
-/// points that wait should be small.
+/// The algorithm with its state.
 #[derive(Debug, Clone)]
 pub(crate) enum Congestion {
     Reno,
-    Cubic(Box<Cubic>),
+    Cubic(Cubic),
 }
 
 /// What an algorithm may know about an acknowledgement.
@@ -80,9 +79,7 @@ impl Congestion {
     pub(crate) fn new(profile: &Profile, now: Nanos) -> Congestion {
         match profile.congestion_control {
             CongestionControl::Reno => Congestion::Reno,
-            CongestionControl::Cubic => {
-                Congestion::Cubic(Box::new(Cubic::new(profile.hystart, now)))
-            }
+            CongestionControl::Cubic => Congestion::Cubic(Cubic::new(profile.hystart, now)),
         }
     }
 
