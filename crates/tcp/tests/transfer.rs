@@ -110,6 +110,7 @@ proptest! {
         responder in 0usize..4,
         knobs in knobs(),
         bytes in prop_oneof![0u64..5000, 0u64..300_000],
+        answer in prop_oneof![Just(0u64), 0u64..300_000],
         seed: u64,
         // In 1/1000: loss up to 15 %, the rest as much as one likes.
         loss in 0u64..150,
@@ -137,6 +138,7 @@ proptest! {
         let a = profile(Profile::NAMES[initiator], &knobs);
         let b = profile(Profile::NAMES[responder], &knobs);
         let mut wire = Wire::with_isns(a, b, ms(20), Seq(isn), Seq(responder_isn), script);
+        wire.responder_writes = answer;
         wire.write_and_close(bytes);
         let mut steps = 0u64;
         while wire.step(Nanos::from_secs(7200)) {
@@ -151,7 +153,7 @@ proptest! {
         let failed = wire.initiator.is_failed() || responder.is_some_and(|r| r.is_failed());
         for sent in &wire.log {
             // Nothing beyond what was written, and the SYN and FIN around it.
-            let own = if sent.way == Way::Out { (isn, bytes) } else { (responder_isn, 0) };
+            let own = if sent.way == Way::Out { (isn, bytes) } else { (responder_isn, answer) };
             let offset = sent.segment.seq.0.wrapping_sub(own.0);
             prop_assert!(u64::from(offset) + u64::from(sent.segment.seq_len()) <= own.1 + 2);
             prop_assert!(sent.segment.header_bytes() <= 60);
@@ -159,6 +161,7 @@ proptest! {
         if !failed {
             let responder = responder.expect("a responder");
             prop_assert_eq!(responder.received(), bytes);
+            prop_assert_eq!(wire.initiator.received(), answer);
             prop_assert!(wire.initiator.all_acked() && responder.all_acked(), "{:?}", wire.now);
             prop_assert!(wire.initiator.is_closed() && responder.is_closed());
             prop_assert_eq!(wire.initiator.bytes_acked(), bytes);

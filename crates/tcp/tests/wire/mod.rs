@@ -60,6 +60,8 @@ pub(crate) struct Wire {
     responder_profile: Arc<Profile>,
     responder_isn: Seq,
     responder_closes: bool,
+    /// What the responder's application writes at once.
+    pub(crate) responder_writes: u64,
     delay: Nanos,
     /// Segments on their way, by arrival and order of sending.
     flying: BTreeMap<(Nanos, u64), (Way, Segment, bool)>,
@@ -97,6 +99,7 @@ impl Wire {
             responder_profile: Arc::new(responder),
             responder_isn,
             responder_closes: true,
+            responder_writes: 0,
             delay,
             flying: BTreeMap::new(),
             count: 0,
@@ -225,14 +228,16 @@ impl Wire {
             }
             _ => {
                 if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK) {
-                    self.responder = Some(Endpoint::accept(
+                    let mut endpoint = Endpoint::accept(
                         self.responder_profile.clone(),
                         self.responder_isn,
                         self.now,
                         &segment,
                         ce,
                         &mut out,
-                    ));
+                    );
+                    endpoint.write(self.now, self.responder_writes, &mut out);
+                    self.responder = Some(endpoint);
                 }
             }
         }
