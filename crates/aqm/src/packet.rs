@@ -61,3 +61,28 @@ pub trait Packet {
         }
     }
 }
+
+/// A packet that stays where it is while queues pass it on.
+impl<P: Packet> Packet for Box<P> {
+    fn bytes(&self) -> u32 {
+        (**self).bytes()
+    }
+    fn flow(&self) -> u64 {
+        (**self).flow()
+    }
+    fn handshake(&self) -> Handshake {
+        (**self).handshake()
+    }
+    fn ecn(&self) -> Ecn {
+        (**self).ecn()
+    }
+    fn set_ce(&mut self) {
+        (**self).set_ce();
+    }
+    fn arrived(&self) -> Nanos {
+        (**self).arrived()
+    }
+    fn set_arrived(&mut self, now: Nanos) {
+        (**self).set_arrived(now);
+    }
+}

@@ -101,7 +101,7 @@ impl Spec {
             .options
             .iter()
             .map(|(name, value)| {
-                let text = value.map_or_else(|| "derived".to_owned(), |v| v.to_string());
+                let text = value.map_or_else(|| "unset".to_owned(), |v| v.to_string());
                 (name.to_owned(), text)
             })
             .collect();

@@ -1,6 +1,7 @@
 //! `syn_fin_prio`: strict priority for SYN and FIN (Braud, Heusse, Duda 2018, section V: "SYN/FIN Prio").
 
 use crate::handshake::{self, FIN, FinRule, HELD, MAXLEN};
+use crate::options::OptionSpec;
 use crate::packet::Packet;
 use crate::qdisc::Qdisc;
 use crate::registry::{Scheme, any_options};
@@ -9,9 +10,17 @@ use crate::spec::Spec;
 /// SYN/FIN Prio: packet FIFOs unless `child=` says otherwise.
 pub static SCHEME: Scheme = Scheme {
     name: "syn_fin_prio",
-    summary: "SYN and SYN/ACK are served first; FIN is served first or protected in its place",
-    source: "Braud, Heusse and Duda 2018 (fin=priority as published)",
-    options: &[FIN, MAXLEN, HELD],
+    summary: "SYN, SYN/ACK and FIN are served first",
+    source: "Braud, Heusse and Duda 2018 (maxlen=0 as published)",
+    options: &[
+        // The name promises it; `spa` has the default that current stacks get along with.
+        OptionSpec {
+            default: Some("priority"),
+            ..FIN
+        },
+        MAXLEN,
+        HELD,
+    ],
     child: Some("pfifo"),
     check: any_options,
 };

@@ -25,7 +25,9 @@ impl Progress {
         };
         let bars = MultiProgress::with_draw_target(target);
         let all = bars.add(ProgressBar::new((labels.len() * seeds) as u64 * STEPS));
-        all.set_style(style("{bar:40} {percent:>3} %  {elapsed} so far, {eta} to go"));
+        all.set_style(style(
+            "{bar:40} {percent:>3} %  {elapsed} so far, {eta} to go",
+        ));
         Progress {
             labels,
             bars,
@@ -41,7 +43,10 @@ impl Progress {
     }
 
     fn with_bar(&self, run: Run, f: impl FnOnce(&ProgressBar)) {
-        let under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let under_way = self
+            .under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(bar) = under_way.get(&(run.scheme, run.seed)) {
             f(bar);
         }
@@ -61,7 +66,10 @@ impl Observer for Progress {
             self.labels[run.scheme],
             run.seed + 1
         ));
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut under_way = self
+            .under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         under_way.insert((run.scheme, run.seed), bar);
     }
 
@@ -78,7 +86,10 @@ impl Observer for Progress {
             self.all.inc(STEPS.saturating_sub(bar.position()));
             bar.finish_and_clear();
         });
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut under_way = self
+            .under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(bar) = under_way.remove(&(run.scheme, run.seed)) {
             self.bars.remove(&bar);
         }

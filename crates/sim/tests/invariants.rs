@@ -20,7 +20,13 @@ fn settings(seeds: u64) -> Settings {
 fn run(traffic: &str, seconds: u64, schemes: &[Spec], seeds: u64) -> Comparison {
     let mut scenario = Scenario::builtin(traffic).unwrap();
     scenario.set_duration(Nanos::from_secs(seconds));
-    compare(&scenario, schemes, &settings(seeds), &(), &AtomicBool::new(false))
+    compare(
+        &scenario,
+        schemes,
+        &settings(seeds),
+        &(),
+        &AtomicBool::new(false),
+    )
 }
 
 /// Packets offered = packets sent + packets dropped: the run drains, so none is left in a queue.
@@ -111,8 +117,7 @@ fn an_interrupted_comparison_keeps_what_it_has() {
         .num_threads(1)
         .build()
         .unwrap();
-    let comparison =
-        pool.install(|| compare(&scenario, &schemes, &settings(3), &observer, &stop));
+    let comparison = pool.install(|| compare(&scenario, &schemes, &settings(3), &observer, &stop));
     assert!(comparison.interrupted);
     let runs: u32 = comparison.results.iter().map(|r| r.seeds).sum();
     assert_eq!(runs, 4);
@@ -138,7 +143,13 @@ size = { segments = 3 }
     let none = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     let scenario = Scenario::from_toml("dead.toml", text, &none).unwrap();
     let schemes = ["pfifo".parse().unwrap()];
-    let c = compare(&scenario, &schemes, &settings(1), &(), &AtomicBool::new(false));
+    let c = compare(
+        &scenario,
+        &schemes,
+        &settings(1),
+        &(),
+        &AtomicBool::new(false),
+    );
     let result = &c.results[0];
     assert!(result.connections > 5);
     assert_eq!(result.completed, 0);

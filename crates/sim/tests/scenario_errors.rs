@@ -75,7 +75,12 @@ fn wrong_units_and_types_are_refused_with_what_was_expected() {
     refused(
         "rate = \"2.4mbit\"",
         "rate = \"2.4ms\"",
-        &["x.toml:9:8", "link.down.rate", "unknown unit 'ms'", "10mbit"],
+        &[
+            "x.toml:9:8",
+            "link.down.rate",
+            "unknown unit 'ms'",
+            "10mbit",
+        ],
     );
     refused(
         "rate = \"2.4mbit\"",
@@ -134,7 +139,11 @@ fn impossible_values_are_refused() {
 
 #[test]
 fn missing_parts_are_named() {
-    refused("duration = \"10s\"", "", &["missing 'duration'", "\"100s\""]);
+    refused(
+        "duration = \"10s\"",
+        "",
+        &["missing 'duration'", "\"100s\""],
+    );
     refused("[link.up]", "[link.sideways]", &["missing [link.up]"]);
     refused("kind = \"poisson\"", "", &["missing 'kind'"]);
     let error = read("duration = \"1s\"").unwrap_err();

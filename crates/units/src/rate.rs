@@ -104,7 +104,10 @@ mod tests {
         assert_eq!(rate.time_to_send(1500), Nanos::from_millis(5));
         assert_eq!(rate.bytes_in(Nanos::from_millis(5)), 1500);
         // Beyond 64 bits of product: ten gigabytes.
-        assert_eq!(Rate(8).time_to_send(10_000_000_000), Nanos::from_secs(10_000_000_000));
+        assert_eq!(
+            Rate(8).time_to_send(10_000_000_000),
+            Nanos::from_secs(10_000_000_000)
+        );
     }
 
     proptest! {

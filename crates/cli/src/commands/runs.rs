@@ -98,7 +98,7 @@ pub(crate) fn run(job: &Job<'_>) -> anyhow::Result<ExitCode> {
         }
     }
     if output.json {
-        let mut json = serde_json::to_string_pretty(&comparison)?;
+        let mut json = serde_json::to_string(&comparison)?;
         json.push('\n');
         print(&json)?;
     } else {

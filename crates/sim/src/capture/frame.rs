@@ -3,8 +3,7 @@
 use crate::engine::packet::{IP_HEADER, Packet};
 use crate::scenario::Direction;
 use etherparse::{
-    EtherType, Ethernet2Header, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement,
-    UdpHeader,
+    EtherType, Ethernet2Header, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader,
 };
 use gentle_tcp::{Flags, Options, Segment};
 
@@ -33,7 +32,11 @@ pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
         Direction::Up => (right, left, DISCARD, left_port),
     };
     let payload_len = (ip_bytes - IP_HEADER).min(u32::from(u16::MAX) - IP_HEADER) as u16;
-    let protocol = if packet.is_udp() { IpNumber::UDP } else { IpNumber::TCP };
+    let protocol = if packet.is_udp() {
+        IpNumber::UDP
+    } else {
+        IpNumber::TCP
+    };
     let mut ip = Ipv4Header::new(payload_len, TTL, protocol, source, destination)
         .expect("the length was cut to what fits");
     ip.ecn = if packet.congestion_experienced() {

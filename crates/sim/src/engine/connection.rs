@@ -25,8 +25,10 @@ pub(crate) struct Connection {
     /// The earliest timer event planned for the initiator and for the responder.
     pub(crate) planned: [Nanos; 2],
     pub(crate) completed_at: Option<Nanos>,
-    initiator_closed: bool,
-    responder_closed: bool,
+    /// Whether the initiator's and the responder's application have written what they have to say.
+    spoken: [bool; 2],
+    /// Whether they have closed.
+    closed: [bool; 2],
     /// A long-lived connection whose time is over.
     pub(crate) stopped: bool,
     /// Payload received by the data's receiver when measuring began.
@@ -43,13 +45,6 @@ impl Connection {
     ) -> Connection {
         let now = arrival.at;
         let initiator_sends = arrival.initiator == Initiator::Sender;
-        let mut initiator = Endpoint::connect(Arc::clone(profile), isn(serial, 0), now, out);
-        let mut initiator_closed = false;
-        if !initiator_sends {
-            initiator.write(now, REQUEST_BYTES, out);
-        } else {
-            initiator_closed = speak(&mut initiator, arrival.span, now, out);
-        }
         Connection {
             serial,
             started: now,
@@ -61,12 +56,12 @@ impl Connection {
             },
             initiator_sends,
             extra_delay: Nanos(arrival.extra_rtt.0 / 2),
-            initiator,
+            initiator: Endpoint::connect(Arc::clone(profile), isn(serial, 0), now, out),
             responder: None,
             planned: [Nanos::MAX; 2],
             completed_at: None,
-            initiator_closed,
-            responder_closed: false,
+            spoken: [false; 2],
+            closed: [false; 2],
             stopped: false,
             received_before: 0,
         }
@@ -98,8 +93,7 @@ impl Connection {
             None if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK) => {
                 let isn = isn(self.serial, 1);
                 let profile = Arc::clone(profile);
-                let end =
-                    Endpoint::accept(profile, isn, now, segment, congestion_experienced, out);
+                let end = Endpoint::accept(profile, isn, now, segment, congestion_experienced, out);
                 self.responder = Some(end);
             }
             None => {}
@@ -107,44 +101,59 @@ impl Connection {
         self.act(now, to_responder, out);
     }
 
-    /// The application on one side: answers a request, closes when the peer has closed, stops when its time is over.
-    pub(crate) fn act(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
-        if responder {
-            let Some(end) = &mut self.responder else {
-                return;
-            };
-            if self.responder_closed {
-                return;
-            }
-            if self.initiator_sends {
-                if end.peer_closed() {
-                    end.close(now, out);
-                    self.responder_closed = true;
-                }
-            } else if end.received() >= REQUEST_BYTES {
-                self.responder_closed = speak(end, self.span, now, out);
-            }
+    /// The application on one side. It writes when its turn has come (a sender that connects: once established, as a
+    /// program does whose `connect` has returned; a responder: once the request is there), closes at once after what it
+    /// wrote, and otherwise when its peer has closed.
+    ///
+    /// Writing and closing are two calls, so the FIN of what fits into the window travels on its own, and else on the
+    /// last segment: as under Linux and BSD.
+    fn act(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
+        let side = usize::from(responder);
+        let sends = self.initiator_sends != responder;
+        let span = self.span;
+        let Some(end) = self.end(responder) else {
+            return;
+        };
+        let may_speak = if responder && sends {
+            end.received() >= REQUEST_BYTES
         } else {
-            if !self.initiator_closed && !self.initiator_sends && self.initiator.peer_closed() {
-                self.initiator.close(now, out);
-                self.initiator_closed = true;
+            end.is_established()
+        };
+        let peer_closed = end.peer_closed();
+        if may_speak && !self.spoken[side] {
+            self.spoken[side] = true;
+            self.closed[side] = sends && matches!(span, Span::Bytes(_));
+            let closes = self.closed[side];
+            let end = self.end(responder).expect("it was there");
+            match (sends, span) {
+                (true, Span::Bytes(bytes)) => end.write(now, bytes, out),
+                (true, Span::Until(_)) => end.write_forever(now, out),
+                (false, _) if responder => {}
+                (false, _) => end.write(now, REQUEST_BYTES, out),
             }
-            if self.completed_at.is_none() && self.is_complete() {
-                self.completed_at = Some(now);
+            if closes {
+                end.close(now, out);
             }
+        }
+        if peer_closed && !self.closed[side] {
+            self.close(now, responder, out);
+        }
+        if !responder && self.completed_at.is_none() && self.is_complete() {
+            self.completed_at = Some(now);
+        }
+    }
+
+    fn close(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
+        self.closed[usize::from(responder)] = true;
+        if let Some(end) = self.end(responder) {
+            end.close(now, out);
         }
     }
 
     /// Closes a connection that would go on forever.
     pub(crate) fn stop(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         self.stopped = true;
-        if self.initiator_sends {
-            self.initiator.close(now, out);
-            self.initiator_closed = true;
-        } else if let Some(end) = &mut self.responder {
-            end.close(now, out);
-            self.responder_closed = true;
-        }
+        self.close(now, !self.initiator_sends, out);
     }
 
     /// Whether the initiator knows that everything, FIN included, has arrived.
@@ -178,22 +187,10 @@ impl Connection {
     }
 }
 
-/// Gives an end point what it has to say; returns whether it closed after it.
-fn speak(end: &mut Endpoint, span: Span, now: Nanos, out: &mut Vec<Segment>) -> bool {
-    match span {
-        Span::Bytes(bytes) => {
-            end.write(now, bytes, out);
-            end.close(now, out);
-            true
-        }
-        Span::Until(_) => {
-            end.write_forever(now, out);
-            false
-        }
-    }
-}
-
 /// Initial sequence numbers differ between connections, so that some wrap around.
 fn isn(serial: u32, side: u32) -> Seq {
-    Seq(serial.wrapping_mul(2).wrapping_add(side).wrapping_mul(0x9e37_79b1))
+    Seq(serial
+        .wrapping_mul(2)
+        .wrapping_add(side)
+        .wrapping_mul(0x9e37_79b1))
 }

@@ -10,18 +10,18 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// The transmitter takes a packet out of the queue when it begins to send it, as a device without a ring of its own
 /// would; the packet then travels `delay`.
 pub(crate) struct Link {
-    pub(crate) qdisc: Box<dyn Qdisc<Packet>>,
+    pub(crate) qdisc: Box<dyn Qdisc<Box<Packet>>>,
     rate: Rate,
     pub(crate) delay: Nanos,
     pub(crate) overhead: u32,
     /// Later changes of the rate, the next one last.
     changes: Vec<(Nanos, Rate)>,
-    sending: Option<Packet>,
+    sending: Option<Box<Packet>>,
     /// When the packet being sent has left; [`Nanos::MAX`]: idle.
     pub(crate) done_at: Nanos,
     loss: f64,
     rng: Xoshiro256PlusPlus,
-    pub(crate) drops: Drops<Packet>,
+    pub(crate) drops: Drops<Box<Packet>>,
 }
 
 impl Link {
@@ -58,11 +58,11 @@ impl Link {
         }
         self.done_at = now + self.rate.time_to_send(u64::from(packet.bytes()));
         self.sending = Some(packet);
-        self.sending.as_ref()
+        self.sending.as_deref()
     }
 
     /// Takes the packet that has just been sent; the link is idle then.
-    pub(crate) fn sent(&mut self) -> Option<Packet> {
+    pub(crate) fn sent(&mut self) -> Option<Box<Packet>> {
         self.done_at = Nanos::MAX;
         self.sending.take()
     }

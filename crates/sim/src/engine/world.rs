@@ -41,7 +41,10 @@ pub(crate) struct World<'a, T> {
     next_arrival: Nanos,
     udp: Vec<Udp>,
     /// Packets between a link and a host.
-    parked: Slab<Packet>,
+    parked: Slab<Box<Packet>>,
+    /// Packets that have arrived or were dropped, to be used again: a packet is moved often, so what moves is a pointer.
+    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
+    spare: Vec<Box<Packet>>,
     connections: Slab<Connection>,
     next_serial: u32,
     segments: Vec<Segment>,
@@ -62,7 +65,7 @@ impl<'a, T: Tap> World<'a, T> {
             .map(|index| Arrivals::new(scenario, index, seed))
             .collect();
         let upcoming: Vec<Option<Arrival>> = arrivals.iter_mut().map(Arrivals::next).collect();
-        let mut events = Events::default();
+        let mut events = Events::new(spacing(scenario));
         let udp = Udp::all(scenario);
         for (flow, udp) in udp.iter().enumerate() {
             if let Some(at) = udp.next_at() {
@@ -88,6 +91,7 @@ impl<'a, T: Tap> World<'a, T> {
             next_arrival: Nanos::MAX,
             udp,
             parked: Slab::default(),
+            spare: Vec::new(),
             connections: Slab::default(),
             next_serial: 0,
             segments: Vec::new(),
@@ -98,10 +102,7 @@ impl<'a, T: Tap> World<'a, T> {
     }
 
     /// Runs to the end. `look` is called now and then with the time reached; it says whether to go on.
-    pub(crate) fn run(
-        mut self,
-        mut look: impl FnMut(Nanos) -> bool,
-    ) -> Result<RunRecord, Stopped> {
+    pub(crate) fn run(mut self, mut look: impl FnMut(Nanos) -> bool) -> Result<RunRecord, Stopped> {
         let mut until_look = 1;
         loop {
             until_look -= 1;
@@ -158,6 +159,7 @@ impl<'a, T: Tap> World<'a, T> {
             Event::Deliver(parked) => {
                 if let Some(packet) = self.parked.remove(parked) {
                     self.deliver(&packet);
+                    self.spare.push(packet);
                 }
             }
             Event::Enter(parked) => {
@@ -240,7 +242,8 @@ impl<'a, T: Tap> World<'a, T> {
         {
             // Timers mostly move back, so the event already planned is left to find out (see `timer`).
             connection.planned[usize::from(responder)] = at;
-            self.events.plan(at.max(self.now), Event::Timer(place, responder));
+            self.events
+                .plan(at.max(self.now), Event::Timer(place, responder));
         }
         let over = connection.is_over();
         let mut segments = std::mem::take(&mut self.segments);
@@ -327,6 +330,13 @@ impl<'a, T: Tap> World<'a, T> {
 
     /// A host sends a packet: over its access link, or straight into the bottleneck's queue.
     fn send(&mut self, packet: Packet) {
+        let packet = match self.spare.pop() {
+            Some(mut spare) => {
+                *spare = packet;
+                spare
+            }
+            None => Box::new(packet),
+        };
         match &mut self.access {
             Some(access) => {
                 let at = access.cross(self.now, packet.direction, packet.serial, packet.bytes());
@@ -337,7 +347,7 @@ impl<'a, T: Tap> World<'a, T> {
         }
     }
 
-    fn enter(&mut self, packet: Packet) {
+    fn enter(&mut self, packet: Box<Packet>) {
         let direction = packet.direction;
         self.record.offered(self.now, &packet);
         self.tap.entered(self.now, direction, &packet);
@@ -356,10 +366,11 @@ impl<'a, T: Tap> World<'a, T> {
             self.record.left_queue(now, direction, delay, link.done_at);
         }
         if !link.drops.is_empty() {
-            let mut drops: Drops<Packet> = std::mem::take(&mut link.drops);
+            let mut drops: Drops<Box<Packet>> = std::mem::take(&mut link.drops);
             for (packet, reason) in drops.drain() {
                 self.record.dropped(now, &packet, Some(reason));
                 self.tap.dropped(now, direction, &packet, reason.name());
+                self.spare.push(packet);
             }
             self.links[direction.index()].drops = drops;
         }
@@ -374,6 +385,7 @@ impl<'a, T: Tap> World<'a, T> {
         if link.loses() {
             self.record.dropped(now, &packet, None);
             self.tap.dropped(now, direction, &packet, LOSS);
+            self.spare.push(packet);
         } else {
             self.record.sent(now, direction);
             self.tap.left(now, direction, &packet);
@@ -384,7 +396,8 @@ impl<'a, T: Tap> World<'a, T> {
                 connection.map_or(Nanos::ZERO, |connection| connection.extra_delay)
             };
             let parked = self.parked.insert(packet);
-            self.events.plan(now + delay + extra, Event::Deliver(parked));
+            self.events
+                .plan(now + delay + extra, Event::Deliver(parked));
         }
         self.transmit(direction);
     }
@@ -419,4 +432,15 @@ impl<'a, T: Tap> World<'a, T> {
         let ends: Vec<_> = std::iter::once(initiator).chain(responder).collect();
         self.record.connection(segments, ending, handshake, &ends);
     }
+}
+
+/// About how far apart events are: several belong to each packet on the faster link.
+fn spacing(scenario: &Scenario) -> Nanos {
+    const FULL_PACKET: u64 = 1500;
+    const EVENTS_PER_PACKET: u64 = 4;
+    let times = scenario
+        .links
+        .iter()
+        .map(|link| link.rate.time_to_send(FULL_PACKET));
+    Nanos(times.min().unwrap_or_default().0 / EVENTS_PER_PACKET)
 }

@@ -28,9 +28,15 @@ const READINGS: &[(&str, Reading)] = &[
     ("handshake_s.mean", |r| r.handshake.mean_s()),
     ("rtt_s.mean", |r| r.rtt.mean()),
     ("queue_delay_s.mean", |r| down(r).queue_delay.mean_s()),
-    ("queue_delay_s.p50", |r| down(r).queue_delay.quantile_s(0.50)),
-    ("queue_delay_s.p95", |r| down(r).queue_delay.quantile_s(0.95)),
-    ("queue_delay_s.p99", |r| down(r).queue_delay.quantile_s(0.99)),
+    ("queue_delay_s.p50", |r| {
+        down(r).queue_delay.quantile_s(0.50)
+    }),
+    ("queue_delay_s.p95", |r| {
+        down(r).queue_delay.quantile_s(0.95)
+    }),
+    ("queue_delay_s.p99", |r| {
+        down(r).queue_delay.quantile_s(0.99)
+    }),
     ("loss.all", |r| loss(r).all),
     ("loss.data", |r| loss(r).data),
     ("loss.syn", |r| loss(r).syn),
@@ -148,10 +154,7 @@ fn pooled(runs: &[RunRecord], spread: impl Fn(&RunRecord) -> &Spread) -> Spread 
     all
 }
 
-fn distribution(
-    runs: &[RunRecord],
-    spread: impl Fn(&RunRecord) -> &Spread + Copy,
-) -> Distribution {
+fn distribution(runs: &[RunRecord], spread: impl Fn(&RunRecord) -> &Spread + Copy) -> Distribution {
     let Mean { mean, ci95 } = over(runs, |run| spread(run).mean_s());
     let all = pooled(runs, spread);
     Distribution {
@@ -192,9 +195,11 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 fn loss_of(links: &[&LinkRecord]) -> Loss {
     let of = |classes: &[Class]| {
         let sum = |counts: fn(&LinkRecord) -> &[u64; Class::COUNT]| -> u64 {
-            let cells = links
-                .iter()
-                .flat_map(|link| classes.iter().map(move |class| counts(link)[*class as usize]));
+            let cells = links.iter().flat_map(|link| {
+                classes
+                    .iter()
+                    .map(move |class| counts(link)[*class as usize])
+            });
             cells.sum()
         };
         ratio(sum(|link| &link.dropped), sum(|link| &link.offered))

@@ -45,7 +45,7 @@ impl Spread {
         }
         let upper = self.histogram.value_at_quantile(quantile) as f64 / 1e6;
         // A bucket is named by its upper end, which can lie above the largest value.
-        Some(upper.min(self.max.as_secs_f64()))
+        Some(upper.min(self.max.as_micros() as f64 / 1e6))
     }
 
     /// Adds another set.

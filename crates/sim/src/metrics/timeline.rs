@@ -42,8 +42,10 @@ impl Timeline {
         slices
             .map(|(index, slice)| QueuePoint {
                 t_s: (self.slice * index as u64).as_secs_f64(),
-                mean_s: (slice.n > 0).then(|| slice.sum_s / f64::from(slice.n)),
-                max_s: (slice.n > 0).then(|| slice.max.as_secs_f64()),
+                // To the microsecond: it is for the eye, and there are many.
+                mean_s: (slice.n > 0)
+                    .then(|| (slice.sum_s / f64::from(slice.n) * 1e6).round() / 1e6),
+                max_s: (slice.n > 0).then(|| slice.max.as_micros() as f64 / 1e6),
             })
             .collect()
     }

@@ -328,11 +328,7 @@ fn workload(
     })
 }
 
-fn stop(
-    section: &mut Section<'_>,
-    start: Nanos,
-    duration: Nanos,
-) -> Result<Nanos, ScenarioError> {
+fn stop(section: &mut Section<'_>, start: Nanos, duration: Nanos) -> Result<Nanos, ScenarioError> {
     let Some(item) = section.take("stop") else {
         return Ok(duration);
     };

@@ -244,7 +244,10 @@ impl<'a> Item<'a> {
 
     /// One of several words; gives its value.
     pub(crate) fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, ScenarioError> {
-        let names: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+        let names: Vec<String> = words
+            .iter()
+            .map(|(word, _)| format!("\"{word}\""))
+            .collect();
         match &self.value {
             DeValue::String(text) => words
                 .iter()

@@ -187,10 +187,7 @@ mod tests {
             ("start_s,bytes\n0,1\n-1,1\n", "f.csv:3:1: start_s: '-1'"),
             ("start_s,bytes\n0,0\n", "at least 1"),
             ("start_s,bytes\n0,1,2\n", "f.csv:2:1"),
-            (
-                "start_s,bytes,direction\n0,1,left\n",
-                "expected down or up",
-            ),
+            ("start_s,bytes,direction\n0,1,left\n", "expected down or up"),
             ("start_s,bytes,rtt_s\n0,1,0.01\n", "at least 0.02 s"),
             ("start_s,bytes,rtt_s\n0,1,nan\n", "rtt_s: 'nan'"),
         ] {

@@ -59,9 +59,7 @@ impl Sizes {
         match self {
             Sizes::Fixed(segments) => *segments,
             Sizes::Zipf { sampler, .. } => sampler.sample(rng) as u64,
-            Sizes::Pareto { sampler, .. } => {
-                sampler.sample(rng).round().clamp(1.0, LONGEST) as u64
-            }
+            Sizes::Pareto { sampler, .. } => sampler.sample(rng).round().clamp(1.0, LONGEST) as u64,
         }
     }
 }

@@ -60,7 +60,8 @@ impl Web {
     pub(super) fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> Option<(Nanos, u64)> {
         loop {
             let next_due = self.due.peek().map(|Reverse(due)| due.at);
-            if self.started < self.model.sessions && next_due.is_none_or(|at| self.next_session <= at)
+            if self.started < self.model.sessions
+                && next_due.is_none_or(|at| self.next_session <= at)
             {
                 self.due.push(Reverse(Due {
                     at: self.next_session,
