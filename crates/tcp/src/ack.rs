@@ -2,6 +2,7 @@
 
 use crate::congestion::Progress;
 use crate::endpoint::Endpoint;
+use crate::profile::Growth;
 use crate::recovery::{CaState, Resend};
 use crate::scoreboard::{EVER_RETRANS, SACKED};
 use crate::segment::{Flags, Options, Segment};
@@ -150,7 +151,10 @@ impl Endpoint {
         if (event.advanced || reordered) && tx.may_grow() {
             let progress = Progress {
                 now,
-                delivered: event.delivered,
+                delivered: match self.profile.growth {
+                    Growth::Acked => event.delivered,
+                    Growth::Acks => 1,
+                },
                 una: tx.una,
                 nxt: tx.nxt,
             };

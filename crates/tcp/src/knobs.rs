@@ -1,6 +1,8 @@
 //! Knobs by name: how a scenario file overrides a profile.
 
-use crate::profile::{AckPolicy, CongestionControl, Ecn, LossMarking, Profile, RtoEstimator, Undo};
+use crate::profile::{
+    AckPolicy, CongestionControl, Ecn, Growth, LossMarking, Profile, RtoEstimator, Undo,
+};
 use gentle_units::{Nanos, format_size, parse_size};
 use std::ops::RangeInclusive;
 use thiserror::Error;
@@ -164,6 +166,7 @@ macro_rules! choice {
 choice!(
     RtoEstimator,
     CongestionControl,
+    Growth,
     Ecn,
     LossMarking,
     Undo,
@@ -225,6 +228,7 @@ static KNOBS: &[Knob] = knobs! {
     syn_undo: bool in ANY, "handshake retransmissions that prove spurious do not count for iw_syn_losses";
     initial_ssthresh: u32 in 2..=u64::MAX, "initial slow start threshold in segments, or infinite";
     hystart: bool in ANY, "leave slow start on growing delay (CUBIC)";
+    growth: Growth in ANY, "what of an ACK makes the window grow: the segments it acknowledges, or that it came";
     abc_limit: u32 in 0..=1000, "segments by which one ACK may raise the window in slow start; 0 for no limit";
     idle_restart: bool in ANY, "decay the window over idle time";
     idle_reset: bool in ANY, "with idle_restart: fall to the initial window at once";

@@ -23,7 +23,8 @@ mod undo;
 pub use endpoint::Endpoint;
 pub use knobs::{Knob, KnobError};
 pub use profile::{
-    AckPolicy, CongestionControl, Ecn, LossMarking, Profile, RtoEstimator, Undo, UnknownProfile,
+    AckPolicy, CongestionControl, Ecn, Growth, LossMarking, Profile, RtoEstimator, Undo,
+    UnknownProfile,
 };
 pub use segment::{Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use seq::Seq;

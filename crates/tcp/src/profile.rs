@@ -21,6 +21,17 @@ pub enum CongestionControl {
     Cubic,
 }
 
+/// What of an acknowledgement makes the congestion window grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Growth {
+    /// The segments that it acknowledges: appropriate byte counting (RFC 3465; RFC 5681, section 3.1, recommends it).
+    /// Delayed acknowledgements then do not slow the growth down.
+    Acked,
+    /// That it came: one segment per acknowledgement in slow start, 1/cwnd in congestion avoidance (the older practice,
+    /// equation 3 of RFC 5681). An acknowledgement for two segments counts once.
+    Acks,
+}
+
 /// Whether ECN is negotiated (RFC 3168, section 6.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ecn {
@@ -117,6 +128,8 @@ pub struct Profile {
     pub initial_ssthresh: u32,
     /// HyStart: leave slow start before it overflows the queue (Ha and Rhee 2011; CUBIC only).
     pub hystart: bool,
+    /// What of an acknowledgement makes the window grow.
+    pub growth: Growth,
     /// Segments by which one ACK may raise the window in slow start (RFC 3465, `L`); 0 for as many as it acknowledges.
     pub abc_limit: u32,
     /// Decay the window over idle time, one halving per timeout (RFC 2861), or restart from `iw` (FreeBSD), see
@@ -234,8 +247,9 @@ impl Profile {
             iw_syn_losses: 1, // tcp_init_transfer: total_retrans > 1
             syn_undo: true,   // tcp_try_undo_spurious_syn
             initial_ssthresh: u32::MAX,
-            hystart: true, // tcp_cubic.c
-            abc_limit: 0,  // tcp_slow_start
+            hystart: true,         // tcp_cubic.c
+            growth: Growth::Acked, // tcp_slow_start, tcp_cong_avoid_ai
+            abc_limit: 0,
             idle_restart: true,
             idle_reset: false, // tcp_cwnd_restart
             max_burst: 0,
@@ -304,7 +318,8 @@ impl Profile {
             syn_undo: false,
             initial_ssthresh: u32::MAX,
             hystart: false,
-            abc_limit: 2, // net.inet.tcp.abc_l_var
+            growth: Growth::Acked, // net.inet.tcp.rfc3465=1
+            abc_limit: 2,          // net.inet.tcp.abc_l_var
             idle_restart: true,
             idle_reset: true, // cc_after_idle
             max_burst: 0,
@@ -338,7 +353,7 @@ impl Profile {
     /// ns-2's two-way TCP with SACK, `Agent/TCP/FullTcp/Sack` (`tcl/lib/ns-default.tcl`, `tcp/tcp-full.cc`).
     pub fn ns_2() -> Profile {
         Profile {
-            mss: 1448,
+            mss: 1460, // no options: packets of 1500 bytes, which the agent leaves to the script (segsize_)
             receive_window: 4 << 20,
             initial_rto: Nanos::from_secs(3), // rtxcur_init_
             rto_fallback: Nanos::from_secs(3),
@@ -359,14 +374,15 @@ impl Profile {
             syn_undo: false,
             initial_ssthresh: u32::MAX,
             hystart: false,
-            abc_limit: 1, // slowstart: one segment an ACK
+            growth: Growth::Acks, // opencwnd
+            abc_limit: 1,
             idle_restart: false,
             idle_reset: false,
             max_burst: 0, // maxburst_
             cwnd_moderation: 0,
             sack: true,
-            dsack: false, // generate_dsacks_
-            timestamps: true,
+            dsack: false,      // generate_dsacks_
+            timestamps: false, // timestamps_
             ecn: Ecn::Off,
             dupthresh: 3, // tcprexmtthresh_
             max_reordering: 3,
@@ -416,6 +432,7 @@ macro_rules! texts {
 
 texts!(RtoEstimator { Linux = "linux", Rfc6298 = "rfc6298" });
 texts!(CongestionControl { Reno = "reno" | "newreno", Cubic = "cubic" });
+texts!(Growth { Acked = "acked", Acks = "acks" });
 texts!(Ecn { Off = "off" | "false", Accept = "accept", Request = "request" | "on" | "true" });
 texts!(LossMarking { Rfc6675 = "rfc6675", Fack = "fack", Holes = "holes" });
 texts!(Undo {

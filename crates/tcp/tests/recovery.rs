@@ -602,3 +602,23 @@ fn closing_an_endless_flow() {
         assert_eq!(wire.received(), wire.initiator.bytes_acked(), "{name}");
     }
 }
+
+/// RFC 5681, equation 3, against RFC 3465: delayed ACKs halve the growth only where ACKs are counted.
+#[test]
+fn counting_acks_halves_the_growth_under_delayed_acks() {
+    let window = |knobs: &[(&str, &str)]| {
+        let fixed = [("iw", "20"), ("initial_ssthresh", "20")];
+        let mut wire = start(
+            profile("ns-2", &[&fixed[..], knobs].concat()),
+            100_000,
+            |_, _| Fate::Pass,
+        );
+        // Ten round trips after the handshake.
+        wire.run(ms(1150));
+        wire.initiator.cwnd()
+    };
+    assert_eq!(window(&[]), 30);
+    // The last segment of an odd window waits for the timer.
+    assert!((24..=25).contains(&window(&[("delack_segments", "2")])));
+    assert_eq!(window(&[("delack_segments", "2"), ("growth", "acked")]), 30);
+}
