@@ -1,11 +1,12 @@
 //! Access links: each host's packets cross a link of its own, in order, before they reach the bottleneck.
 
+use super::transmitter::Transmitter;
 use crate::scenario::{self, Direction};
-use gentle_units::{Nanos, Rate};
+use gentle_units::Nanos;
 
 /// When each host's link is free again, for hosts on either side.
 pub(crate) struct Access {
-    rate: Rate,
+    transmitter: Transmitter,
     free_at: [Vec<Nanos>; 2],
 }
 
@@ -13,7 +14,7 @@ impl Access {
     pub(crate) fn new(config: &scenario::Access) -> Access {
         let idle = vec![Nanos::ZERO; config.hosts as usize];
         Access {
-            rate: config.rate,
+            transmitter: Transmitter::new(config.rate),
             free_at: [idle.clone(), idle],
         }
     }
@@ -27,9 +28,9 @@ impl Access {
         bytes: u32,
     ) -> Nanos {
         let hosts = &mut self.free_at[direction.index()];
-        let host = serial as usize % hosts.len();
-        let free = &mut hosts[host];
-        *free = now.max(*free) + self.rate.time_to_send(u64::from(bytes));
+        let host = serial % hosts.len() as u32;
+        let free = &mut hosts[host as usize];
+        *free = now.max(*free) + self.transmitter.time_to_send(bytes);
         *free
     }
 }

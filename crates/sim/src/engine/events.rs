@@ -1,16 +1,15 @@
 //! The future: events in order of time, and among equals in order of planning.
 
+use super::packet::Packet;
 use gentle_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// What is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Event {
-    /// The packet parked at this place reaches its end host.
-    Deliver(u32),
-    /// The packet parked at this place reaches the bottleneck, having crossed its access link.
-    Enter(u32),
+    /// The packet reaches its end host.
+    Deliver(Box<Packet>),
     /// A timer of the connection at this place, of its initiator (`false`) or its responder (`true`).
     Timer(u32, bool),
     /// The next datagram of this UDP flow.
@@ -19,62 +18,18 @@ pub(crate) enum Event {
     Stop(u32),
 }
 
-/// 16 bytes an entry: the time, then planning number and event packed, so that two integers order entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    at: u64,
-    tail: u64,
-}
+/// A place in the future: the time, then the number of the planning.
+type Key = (Nanos, u64);
 
-const KIND_BITS: u32 = 3;
-const PLACE_BITS: u32 = 27;
-const NUMBER_BITS: u32 = 64 - KIND_BITS - PLACE_BITS;
-
-/// Places that fit into an entry: connections alive, or packets under way, at one time.
-pub(crate) const MAX_PLACES: usize = 1 << PLACE_BITS;
-
-impl Entry {
-    /// Later than every event.
-    const NEVER: Entry = Entry {
-        at: u64::MAX,
-        tail: u64::MAX,
-    };
-
-    /// `number` is taken modulo 2^34; it only orders events of the same nanosecond.
-    fn new(at: Nanos, number: u64, event: Event) -> Entry {
-        let (kind, place) = match event {
-            Event::Deliver(place) => (0, place),
-            Event::Enter(place) => (1, place),
-            Event::Timer(place, responder) => (2 + u64::from(responder), place),
-            Event::Udp(place) => (4, place),
-            Event::Stop(place) => (5, place),
-        };
-        debug_assert!((place as usize) < MAX_PLACES);
-        Entry {
-            at: at.0,
-            tail: (number << (64 - NUMBER_BITS)) | (kind << PLACE_BITS) | u64::from(place),
-        }
-    }
-
-    fn event(self) -> Event {
-        let place = (self.tail & (MAX_PLACES as u64 - 1)) as u32;
-        match (self.tail >> PLACE_BITS) & ((1 << KIND_BITS) - 1) {
-            0 => Event::Deliver(place),
-            1 => Event::Enter(place),
-            2 => Event::Timer(place, false),
-            3 => Event::Timer(place, true),
-            4 => Event::Udp(place),
-            _ => Event::Stop(place),
-        }
-    }
-}
+/// Later than every event.
+const NEVER: Key = (Nanos::MAX, u64::MAX);
 
 /// A calendar of the near future with a heap for what lies beyond it.
 ///
 /// Almost every event is a packet that arrives after a link's delay, so the near future is a ring of buckets, each one
 /// tick wide: planning is an index and a link, and finding the next event a look at a bit map. A heap took a third of
-/// the whole run on the benchmark of `bench/sim`; this takes a tenth. What is planned beyond the ring (timers, mostly)
-/// waits in the heap and is compared with the ring's next event, never moved.
+/// the whole run on the benchmark of `bench/sim`. What is planned beyond the ring (timers, mostly) waits in a heap and
+/// is compared with the ring's next event, never moved.
 #[derive(Debug)]
 pub(crate) struct Events {
     /// A tick is 2^shift nanoseconds.
@@ -82,7 +37,7 @@ pub(crate) struct Events {
     /// The tick that time has reached; buckets hold later ones.
     tick: u64,
     /// Events of the current tick, the next one last.
-    current: Vec<Entry>,
+    current: Vec<(Key, u32)>,
     /// First node of each bucket.
     heads: Box<[u32; BUCKETS]>,
     /// Which buckets are not empty.
@@ -90,9 +45,9 @@ pub(crate) struct Events {
     nodes: Vec<Node>,
     free: u32,
     /// Events beyond the ring.
-    far: BinaryHeap<Reverse<Entry>>,
-    /// The next event; [`Entry::NEVER`]: none.
-    next: Entry,
+    far: BinaryHeap<Reverse<(Key, u32)>>,
+    /// The next event; [`NEVER`]: none.
+    next: Key,
     planned: u64,
 }
 
@@ -102,9 +57,11 @@ const BUCKETS: usize = 4096;
 
 const NONE: u32 = u32::MAX;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Node {
-    entry: Entry,
+    key: Key,
+    event: Option<Event>,
+    /// In the same bucket, or among the free ones.
     next: u32,
 }
 
@@ -120,101 +77,115 @@ impl Events {
             nodes: Vec::new(),
             free: NONE,
             far: BinaryHeap::new(),
-            next: Entry::NEVER,
+            next: NEVER,
             planned: 0,
         }
     }
 
-    /// When the next event is due.
+    /// When the next event is due; [`Nanos::MAX`]: there is none.
     #[inline]
     pub(crate) fn next_at(&self) -> Nanos {
-        Nanos(self.next.at)
+        self.next.0
     }
 
     /// Plans an event; `at` is not before the last event taken out.
     #[inline]
     pub(crate) fn plan(&mut self, at: Nanos, event: Event) {
-        let entry = Entry::new(at, self.planned, event);
+        let key = (at, self.planned);
         self.planned += 1;
-        self.next = self.next.min(entry);
+        self.next = self.next.min(key);
         let tick = at.0 >> self.shift;
+        let mut node = Node {
+            key,
+            event: Some(event),
+            next: NONE,
+        };
         if tick <= self.tick {
-            let place = self.current.partition_point(|other| *other > entry);
-            self.current.insert(place, entry);
+            let place = self.current.partition_point(|(other, _)| *other > key);
+            let node = self.store(node);
+            self.current.insert(place, (key, node));
         } else if tick - self.tick < BUCKETS as u64 {
             let bucket = tick as usize % BUCKETS;
-            let node = Node {
-                entry,
-                next: self.heads[bucket],
-            };
+            node.next = self.heads[bucket];
             self.heads[bucket] = self.store(node);
             self.occupied[bucket / 64] |= 1 << (bucket % 64);
         } else {
-            self.far.push(Reverse(entry));
+            let node = self.store(node);
+            self.far.push(Reverse((key, node)));
         }
     }
 
+    #[inline]
     fn store(&mut self, node: Node) -> u32 {
         if self.free == NONE {
             self.nodes.push(node);
             return (self.nodes.len() - 1) as u32;
         }
         let place = self.free;
-        self.free = self.nodes[place as usize].next;
-        self.nodes[place as usize] = node;
+        let slot = &mut self.nodes[place as usize];
+        self.free = slot.next;
+        *slot = node;
         place
     }
 
     /// Takes the next event out.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(Nanos, Event)> {
-        let entry = self.next;
-        if entry == Entry::NEVER {
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        let key = self.next;
+        if key == NEVER {
             return None;
         }
-        if self.far.peek().is_some_and(|Reverse(far)| *far == entry) {
-            self.far.pop();
+        let is_far = self.far.peek().is_some_and(|Reverse((far, _))| *far == key);
+        let place = if is_far {
+            self.far.pop().map(|Reverse((_, place))| place)
+        } else if self.current.is_empty() {
+            self.turn_to(key.0.0 >> self.shift)
         } else {
-            if self.current.is_empty() {
-                self.turn_to(entry.at >> self.shift);
-            }
-            self.current.pop();
-        }
+            self.current.pop().map(|(_, place)| place)
+        };
+        let place = place.expect("the next event is in one of the three");
+        let node = &mut self.nodes[place as usize];
+        let event = node.event.take();
+        node.next = self.free;
+        self.free = place;
         self.next = self.find_next();
-        Some((Nanos(entry.at), entry.event()))
+        event
     }
 
-    /// Makes `tick` the current one: its bucket becomes the sorted list.
-    fn turn_to(&mut self, tick: u64) {
+    /// Makes `tick` the current one, and takes its first event.
+    #[inline]
+    fn turn_to(&mut self, tick: u64) -> Option<u32> {
         self.tick = tick;
         let bucket = tick as usize % BUCKETS;
-        let mut place = std::mem::replace(&mut self.heads[bucket], NONE);
         self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        let mut place = std::mem::replace(&mut self.heads[bucket], NONE);
+        // Mostly it is the only one.
+        if self.nodes[place as usize].next == NONE {
+            return Some(place);
+        }
         while place != NONE {
-            let node = self.nodes[place as usize];
-            self.current.push(node.entry);
-            self.nodes[place as usize].next = self.free;
-            self.free = place;
+            let node = &self.nodes[place as usize];
+            self.current.push((node.key, place));
             place = node.next;
         }
-        if self.current.len() > 1 {
-            self.current.sort_unstable_by(|a, b| b.cmp(a));
-        }
+        self.current.sort_unstable_by(|a, b| b.cmp(a));
+        self.current.pop().map(|(_, place)| place)
     }
 
-    fn find_next(&self) -> Entry {
+    #[inline]
+    fn find_next(&self) -> Key {
         let near = match self.current.last() {
-            Some(entry) => *entry,
+            Some((key, _)) => *key,
             None => self.first_bucket(),
         };
         match self.far.peek() {
-            Some(Reverse(far)) => near.min(*far),
+            Some(Reverse((far, _))) => near.min(*far),
             None => near,
         }
     }
 
-    /// The least entry of the first bucket that is not empty.
-    fn first_bucket(&self) -> Entry {
+    /// The least key of the first bucket that is not empty.
+    fn first_bucket(&self) -> Key {
         const WORDS: usize = BUCKETS / 64;
         let start = (self.tick as usize + 1) % BUCKETS;
         let (word, bit) = (start / 64, start % 64);
@@ -229,11 +200,11 @@ impl Events {
                 (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
             })
         };
-        let mut least = Entry::NEVER;
+        let mut least = NEVER;
         let mut place = found.map_or(NONE, |bucket| self.heads[bucket]);
         while place != NONE {
             let node = &self.nodes[place as usize];
-            least = least.min(node.entry);
+            least = least.min(node.key);
             place = node.next;
         }
         least
@@ -263,32 +234,17 @@ mod tests {
                     expected.sort_unstable();
                     let (at, number) = expected.remove(0);
                     prop_assert_eq!(events.next_at(), Nanos(at));
-                    prop_assert_eq!(events.pop(), Some((Nanos(at), Event::Udp(number))));
+                    prop_assert!(matches!(events.pop(), Some(Event::Udp(n)) if n == number));
                     now = at;
                 }
             }
             expected.sort_unstable();
             for (at, number) in expected {
-                prop_assert_eq!(events.pop(), Some((Nanos(at), Event::Udp(number))));
+                prop_assert_eq!(events.next_at(), Nanos(at));
+                prop_assert!(matches!(events.pop(), Some(Event::Udp(n)) if n == number));
             }
-            prop_assert_eq!(events.pop(), None);
+            prop_assert!(events.pop().is_none());
             prop_assert_eq!(events.next_at(), Nanos::MAX);
-        }
-
-        #[test]
-        fn every_event_survives_packing(place in 0_u32..1 << 27, number in any::<u64>(), at in any::<u64>()) {
-            for event in [
-                Event::Deliver(place),
-                Event::Enter(place),
-                Event::Timer(place, false),
-                Event::Timer(place, true),
-                Event::Udp(place),
-                Event::Stop(place),
-            ] {
-                let entry = Entry::new(Nanos(at), number, event);
-                prop_assert_eq!(entry.event(), event);
-                prop_assert_eq!(entry.at, at);
-            }
         }
     }
 }

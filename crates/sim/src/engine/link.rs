@@ -1,6 +1,8 @@
 //! One direction of the bottleneck: a queue, a transmitter with a rate, and the chance of loss behind it.
 
+use super::lane::Lane;
 use super::packet::Packet;
+use super::transmitter::Transmitter;
 use crate::scenario::LinkConfig;
 use gentle_aqm::{Drops, Packet as _, Qdisc, Spec, registry};
 use gentle_units::{Nanos, Rate};
@@ -11,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// would; the packet then travels `delay`.
 pub(crate) struct Link {
     pub(crate) qdisc: Box<dyn Qdisc<Box<Packet>>>,
-    rate: Rate,
+    transmitter: Transmitter,
     pub(crate) delay: Nanos,
     pub(crate) overhead: u32,
     /// Later changes of the rate, the next one last.
@@ -19,6 +21,8 @@ pub(crate) struct Link {
     sending: Option<Box<Packet>>,
     /// When the packet being sent has left; [`Nanos::MAX`]: idle.
     pub(crate) done_at: Nanos,
+    /// Packets under way that have no delay but the link's.
+    pub(crate) wire: Lane,
     loss: f64,
     rng: Xoshiro256PlusPlus,
     pub(crate) drops: Drops<Box<Packet>>,
@@ -31,16 +35,23 @@ impl Link {
         changes.reverse();
         Link {
             qdisc: registry::build(spec, rng.random()),
-            rate: config.rate,
+            transmitter: Transmitter::new(config.rate),
             delay: config.delay,
             overhead: config.overhead,
             changes,
             sending: None,
             done_at: Nanos::MAX,
+            wire: Lane::default(),
             loss: config.loss,
             rng,
             drops: Drops::new(),
         }
+    }
+
+    /// When something happens to it: it has sent a packet, or one has arrived.
+    #[inline]
+    pub(crate) fn next_at(&self) -> Nanos {
+        self.done_at.min(self.wire.next_at())
     }
 
     /// Begins to send the next packet, if the link is idle and there is one. What the queue dropped is in `drops`.
@@ -53,10 +64,10 @@ impl Link {
             if *at > now {
                 break;
             }
-            self.rate = *rate;
+            self.transmitter = Transmitter::new(*rate);
             self.changes.pop();
         }
-        self.done_at = now + self.rate.time_to_send(u64::from(packet.bytes()));
+        self.done_at = now + self.transmitter.time_to_send(packet.bytes());
         self.sending = Some(packet);
         self.sending.as_deref()
     }

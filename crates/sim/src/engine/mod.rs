@@ -5,16 +5,18 @@
 //!  hosts ◄── loss ── delay ── [rate | queue] ◄── access ──  hosts      Direction::Up
 //! ```
 //!
-//! Time is integer nanoseconds and jumps from event to event. A link's next departure, the next connection and the end
-//! of the warm-up are kept beside the heap: there is one of each, and they are the most frequent.
+//! Time is integer nanoseconds and jumps from event to event. What comes in order by itself is kept beside the calendar
+//! of events: a link's next departure, the packets on its wire, the next connection, the end of the warm-up.
 
 mod access;
 mod connection;
 mod events;
+mod lane;
 mod link;
 pub(crate) mod packet;
 mod slab;
 pub(crate) mod tap;
+mod transmitter;
 mod udp;
 mod world;
 

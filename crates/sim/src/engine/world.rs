@@ -3,6 +3,7 @@
 use super::access::Access;
 use super::connection::Connection;
 use super::events::{Event, Events};
+use super::lane::Lane;
 use super::link::Link;
 use super::packet::Packet;
 use super::slab::Slab;
@@ -40,8 +41,8 @@ pub(crate) struct World<'a, T> {
     upcoming: Vec<Option<Arrival>>,
     next_arrival: Nanos,
     udp: Vec<Udp>,
-    /// Packets between a link and a host.
-    parked: Slab<Box<Packet>>,
+    /// Packets between the hosts and either queue.
+    entering: [Lane; 2],
     /// Packets that have arrived or were dropped, to be used again: a packet is moved often, so what moves is a pointer.
     #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     spare: Vec<Box<Packet>>,
@@ -90,7 +91,7 @@ impl<'a, T: Tap> World<'a, T> {
             upcoming,
             next_arrival: Nanos::MAX,
             udp,
-            parked: Slab::default(),
+            entering: [Lane::default(), Lane::default()],
             spare: Vec::new(),
             connections: Slab::default(),
             next_serial: 0,
@@ -128,45 +129,63 @@ impl<'a, T: Tap> World<'a, T> {
 
     /// Does what is due next. False: nothing is left to do.
     fn step(&mut self) -> bool {
-        let mark = self.marks.last().copied().unwrap_or(Nanos::MAX);
-        let down = self.links[0].done_at;
-        let up = self.links[1].done_at;
-        let event = self.events.next_at();
-        let next = mark.min(down).min(up).min(event).min(self.next_arrival);
+        let [down, up] = &self.links;
+        let [entering_down, entering_up] = &self.entering;
+        let links = down.next_at().min(up.next_at());
+        let entries = entering_down.next_at().min(entering_up.next_at());
+        let next = links
+            .min(entries)
+            .min(self.events.next_at())
+            .min(self.next_arrival)
+            .min(self.next_mark());
         if next > self.limit || (self.marks.is_empty() && self.connections.len() == 0) {
             return false;
         }
         debug_assert!(next >= self.now, "time ran back");
         self.now = next;
-        if next == mark {
+        // What is due at the same time happens in this order, so that it is the same in every run.
+        if next == links {
+            self.link_event();
+        } else if next == entries {
+            let direction = Direction::BOTH[usize::from(entering_down.next_at() != next)];
+            if let Some(packet) = self.entering[direction.index()].pop() {
+                self.enter(packet);
+            }
+        } else if next == self.events.next_at() {
+            let event = self.events.pop().expect("an event is due");
+            self.happen(event);
+        } else if next == self.next_arrival {
+            self.start_connection();
+        } else {
             self.marks.pop();
             self.pass_mark();
-        } else if next == down {
-            self.departure(Direction::Down);
-        } else if next == up {
-            self.departure(Direction::Up);
-        } else if next == event {
-            let (_, event) = self.events.pop().expect("an event is due");
-            self.happen(event);
-        } else {
-            self.start_connection();
         }
         true
     }
 
+    fn next_mark(&self) -> Nanos {
+        self.marks.last().copied().unwrap_or(Nanos::MAX)
+    }
+
+    /// One of the two links has sent a packet, or one reaches the end of its wire.
+    fn link_event(&mut self) {
+        for direction in Direction::BOTH {
+            let link = &mut self.links[direction.index()];
+            if link.done_at == self.now {
+                return self.departure(direction);
+            }
+            if link.wire.next_at() == self.now {
+                if let Some(packet) = link.wire.pop() {
+                    self.deliver(packet);
+                }
+                return;
+            }
+        }
+    }
+
     fn happen(&mut self, event: Event) {
         match event {
-            Event::Deliver(parked) => {
-                if let Some(packet) = self.parked.remove(parked) {
-                    self.deliver(&packet);
-                    self.spare.push(packet);
-                }
-            }
-            Event::Enter(parked) => {
-                if let Some(packet) = self.parked.remove(parked) {
-                    self.enter(packet);
-                }
-            }
+            Event::Deliver(packet) => self.deliver(packet),
             Event::Timer(place, responder) => self.timer(place, responder),
             Event::Udp(flow) => self.datagram(flow),
             Event::Stop(place) => {
@@ -277,26 +296,26 @@ impl<'a, T: Tap> World<'a, T> {
         self.follow(place, responder);
     }
 
-    fn deliver(&mut self, packet: &Packet) {
-        if packet.is_udp() {
-            return;
+    /// A packet reaches its end host.
+    fn deliver(&mut self, packet: Box<Packet>) {
+        let place = packet.place;
+        let connection = self.connections.get_mut(place);
+        // A datagram has no connection; a late packet must not reach the one that came after its own.
+        if let Some(connection) = connection.filter(|c| c.serial == packet.serial) {
+            let to_responder = packet.direction == connection.initiator_direction;
+            connection.deliver(
+                self.now,
+                to_responder,
+                &packet.segment,
+                packet.congestion_experienced(),
+                &self.profile,
+                &mut self.segments,
+            );
+            self.spare.push(packet);
+            self.follow(place, to_responder);
+        } else {
+            self.spare.push(packet);
         }
-        let Some(connection) = self.connections.get_mut(packet.place) else {
-            return;
-        };
-        if connection.serial != packet.serial {
-            return;
-        }
-        let to_responder = packet.direction == connection.initiator_direction;
-        connection.deliver(
-            self.now,
-            to_responder,
-            &packet.segment,
-            packet.congestion_experienced(),
-            &self.profile,
-            &mut self.segments,
-        );
-        self.follow(packet.place, to_responder);
     }
 
     fn stop_long(&mut self, place: u32) {
@@ -340,8 +359,7 @@ impl<'a, T: Tap> World<'a, T> {
         match &mut self.access {
             Some(access) => {
                 let at = access.cross(self.now, packet.direction, packet.serial, packet.bytes());
-                let parked = self.parked.insert(packet);
-                self.events.plan(at, Event::Enter(parked));
+                self.entering[packet.direction.index()].push(at, packet);
             }
             None => self.enter(packet),
         }
@@ -389,15 +407,14 @@ impl<'a, T: Tap> World<'a, T> {
         } else {
             self.record.sent(now, direction);
             self.tap.left(now, direction, &packet);
-            let extra = if packet.is_udp() {
-                Nanos::ZERO
+            let connection = self.connections.get_mut(packet.place);
+            let extra = connection.map_or(Nanos::ZERO, |connection| connection.extra_delay);
+            if extra == Nanos::ZERO {
+                link.wire.push(now + delay, packet);
             } else {
-                let connection = self.connections.get_mut(packet.place);
-                connection.map_or(Nanos::ZERO, |connection| connection.extra_delay)
-            };
-            let parked = self.parked.insert(packet);
-            self.events
-                .plan(now + delay + extra, Event::Deliver(parked));
+                self.events
+                    .plan(now + delay + extra, Event::Deliver(packet));
+            }
         }
         self.transmit(direction);
     }

@@ -10,7 +10,7 @@ const LONGEST_US: u64 = 36_000_000_000;
 #[derive(Debug, Clone)]
 pub(crate) struct Spread {
     histogram: Histogram<u32>,
-    sum_s: f64,
+    sum_ns: u128,
     max: Nanos,
 }
 
@@ -19,7 +19,7 @@ impl Default for Spread {
         Spread {
             // Resolution: a microsecond, then three significant digits.
             histogram: Histogram::new_with_bounds(1, LONGEST_US, 3).expect("valid bounds"),
-            sum_s: 0.0,
+            sum_ns: 0,
             max: Nanos::ZERO,
         }
     }
@@ -29,13 +29,13 @@ impl Spread {
     #[inline]
     pub(crate) fn record(&mut self, time: Nanos) {
         self.histogram.saturating_record(time.as_micros());
-        self.sum_s += time.as_secs_f64();
+        self.sum_ns += u128::from(time.0);
         self.max = self.max.max(time);
     }
 
     pub(crate) fn mean_s(&self) -> Option<f64> {
         let n = self.histogram.len();
-        (n > 0).then(|| self.sum_s / n as f64)
+        (n > 0).then(|| self.sum_ns as f64 / 1e9 / n as f64)
     }
 
     /// The value, in seconds, below or at which the fraction `quantile` lies.
@@ -53,7 +53,7 @@ impl Spread {
         self.histogram
             .add(&other.histogram)
             .expect("all have the same bounds");
-        self.sum_s += other.sum_s;
+        self.sum_ns += other.sum_ns;
         self.max = self.max.max(other.max);
     }
 

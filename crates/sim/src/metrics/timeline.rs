@@ -10,29 +10,39 @@ const SLICES: u64 = 400;
 pub(crate) struct Timeline {
     slice: Nanos,
     slices: Vec<Slice>,
+    /// The slice of the last packet, and where it ends.
+    current: usize,
+    end: Nanos,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Slice {
     n: u32,
-    sum_s: f64,
+    sum: Nanos,
     max: Nanos,
 }
 
 impl Timeline {
     pub(crate) fn new(duration: Nanos) -> Timeline {
+        let slice = Nanos(duration.0.div_ceil(SLICES).max(1));
         Timeline {
-            slice: Nanos(duration.0.div_ceil(SLICES).max(1)),
+            slice,
             slices: vec![Slice::default(); SLICES as usize],
+            current: 0,
+            end: slice,
         }
     }
 
-    /// A packet left the queue at `now` after `delay`; ignored after the end.
+    /// A packet left the queue at `now`, which does not run back, after `delay`; ignored after the end.
     #[inline]
     pub(crate) fn record(&mut self, now: Nanos, delay: Nanos) {
-        if let Some(slice) = self.slices.get_mut((now.0 / self.slice.0) as usize) {
+        while now >= self.end {
+            self.end += self.slice;
+            self.current += 1;
+        }
+        if let Some(slice) = self.slices.get_mut(self.current) {
             slice.n += 1;
-            slice.sum_s += delay.as_secs_f64();
+            slice.sum += delay;
             slice.max = slice.max.max(delay);
         }
     }
@@ -44,7 +54,7 @@ impl Timeline {
                 t_s: (self.slice * index as u64).as_secs_f64(),
                 // To the microsecond: it is for the eye, and there are many.
                 mean_s: (slice.n > 0)
-                    .then(|| (slice.sum_s / f64::from(slice.n) * 1e6).round() / 1e6),
+                    .then(|| (slice.sum.0 as f64 / f64::from(slice.n) / 1e3).round() / 1e6),
                 max_s: (slice.n > 0).then(|| slice.max.as_micros() as f64 / 1e6),
             })
             .collect()

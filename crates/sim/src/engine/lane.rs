@@ -1,0 +1,49 @@
+//! Packets on a wire: they arrive in the order in which they set out, or nearly so.
+
+use super::packet::Packet;
+use gentle_units::Nanos;
+use std::collections::VecDeque;
+
+/// Packets in order of their arrival, which for equal times is the order in which they were put in.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    packets: VecDeque<(Nanos, Box<Packet>)>,
+    next_at: Nanos,
+}
+
+impl Default for Lane {
+    fn default() -> Self {
+        Lane {
+            packets: VecDeque::new(),
+            next_at: Nanos::MAX,
+        }
+    }
+}
+
+impl Lane {
+    /// When the next packet arrives; [`Nanos::MAX`]: there is none.
+    #[inline]
+    pub(crate) fn next_at(&self) -> Nanos {
+        self.next_at
+    }
+
+    /// A packet sets out and will arrive at `at`. Cheap where few packets arrive later than that.
+    #[inline]
+    pub(crate) fn push(&mut self, at: Nanos, packet: Box<Packet>) {
+        self.next_at = self.next_at.min(at);
+        if self.packets.back().is_none_or(|(last, _)| *last <= at) {
+            self.packets.push_back((at, packet));
+        } else {
+            let place = self.packets.partition_point(|(other, _)| *other <= at);
+            self.packets.insert(place, (at, packet));
+        }
+    }
+
+    /// Takes the next packet out.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Box<Packet>> {
+        let (_, packet) = self.packets.pop_front()?;
+        self.next_at = self.packets.front().map_or(Nanos::MAX, |(at, _)| *at);
+        Some(packet)
+    }
+}
