@@ -619,6 +619,8 @@ fn counting_acks_halves_the_growth_under_delayed_acks() {
     };
     assert_eq!(window(&[]), 30);
     // The last segment of an odd window waits for the timer.
-    assert!((24..=25).contains(&window(&[("delack_segments", "2")])));
-    assert_eq!(window(&[("delack_segments", "2"), ("growth", "acked")]), 30);
+    let acks = window(&[("delack_segments", "2")]);
+    assert!((24..=25).contains(&acks), "{acks}");
+    let acked = window(&[("delack_segments", "2"), ("growth", "acked")]);
+    assert!((29..=30).contains(&acked), "{acked}");
 }
