@@ -79,7 +79,7 @@ fn wrong_units_and_types_are_refused_with_what_was_expected() {
             "x.toml:9:8",
             "link.down.rate",
             "unknown unit 'ms'",
-            "10mbit",
+            "2.4mbit, 400kbit",
         ],
     );
     refused(

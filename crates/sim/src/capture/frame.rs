@@ -20,7 +20,14 @@ const TTL: u8 = 64;
 const PORTS: u32 = 60_000;
 const FIRST_PORT: u32 = 1_024;
 
-/// Replaces `out` by the Ethernet, IP and TCP or UDP headers of `packet`, whose IP packet is `ip_bytes` long.
+/// The longest IPv4 packet. A scenario may ask for longer segments; what is shown of them is this long.
+pub(super) const LONGEST_IP_PACKET: u32 = u16::MAX as u32;
+
+/// What every payload consists of.
+static ZEROS: [u8; LONGEST_IP_PACKET as usize] = [0; LONGEST_IP_PACKET as usize];
+
+/// Replaces `out` by the Ethernet, IP and TCP or UDP headers of `packet`, whose IP packet is `ip_bytes`
+/// long, at most [`LONGEST_IP_PACKET`].
 pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
     out.clear();
     let host = packet.serial / PORTS;
@@ -31,7 +38,7 @@ pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
         Direction::Down => (left, right, left_port, DISCARD),
         Direction::Up => (right, left, DISCARD, left_port),
     };
-    let payload_len = (ip_bytes - IP_HEADER).min(u32::from(u16::MAX) - IP_HEADER) as u16;
+    let payload_len = (ip_bytes - IP_HEADER) as u16;
     let protocol = if packet.is_udp() {
         IpNumber::UDP
     } else {
@@ -65,10 +72,10 @@ pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
         out.extend_from_slice(&udp.to_bytes());
     } else {
         let mut tcp = tcp_header(&packet.segment, source_port, destination_port);
-        let zeros = vec![0; packet.segment.len as usize];
+        let payload = usize::from(payload_len) - tcp.header_len();
         tcp.checksum = tcp
-            .calc_checksum_ipv4(&ip, &zeros)
-            .expect("a segment is shorter than an IP packet can be");
+            .calc_checksum_ipv4(&ip, &ZEROS[..payload])
+            .expect("the length was cut to what fits");
         out.extend_from_slice(&tcp.to_bytes());
     }
 }

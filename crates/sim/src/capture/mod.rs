@@ -21,7 +21,6 @@ use pcap_file::pcapng::blocks::interface_description::{
 };
 use pcap_file::pcapng::blocks::opt_common::CommonOption;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use thiserror::Error;
 
@@ -41,17 +40,19 @@ type WriteError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Runs `scenario` under `spec` with `seed` and writes what passes the bottleneck to `writer`.
 ///
-/// It is the run that `compare` makes of the same three. Memory does not grow with the file.
+/// It is the run that `compare` makes of the same three. `look` is told now and then how far it has come, 0 to 1, and
+/// says whether to go on. Memory does not grow with the file.
 pub fn capture<W: Write>(
     scenario: &Scenario,
     spec: &Spec,
     seed: u64,
     writer: W,
-    stop: &AtomicBool,
+    mut look: impl FnMut(f64) -> bool,
 ) -> Result<(), CaptureError> {
     let mut recorder = Recorder::new(scenario, writer).map_err(CaptureError::Write)?;
+    let end = (scenario.duration + scenario.drain).as_secs_f64();
     World::new(scenario, spec, seed, &[], &mut recorder)
-        .run(|_| !stop.load(Ordering::Relaxed))
+        .run(|now| look(now.as_secs_f64() / end))
         .map_err(|Stopped| CaptureError::Stopped)?;
     match recorder.failed {
         Some(error) => Err(CaptureError::Write(error)),
@@ -119,6 +120,7 @@ impl<W: Write> Recorder<W> {
             return;
         }
         let ip_bytes = packet.bytes() - self.overhead[direction.index()];
+        let ip_bytes = ip_bytes.min(frame::LONGEST_IP_PACKET);
         frame::write(packet, ip_bytes, &mut self.frame);
         let block = EnhancedPacketBlock {
             interface_id: (direction.index() * PLACES.len() + place as usize) as u32,

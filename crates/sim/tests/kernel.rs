@@ -1,0 +1,181 @@
+//! The simulator against a real kernel: the same connections under the same schemes, measured on Linux 7.2
+//! (`tests/kernel/README.md` says how).
+
+use gentle_aqm::Spec;
+use gentle_sim::results::SchemeResult;
+use gentle_sim::{DEFAULT_BINS, Direction, Scenario, Settings, compare};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// A run on the kernel.
+struct Measured {
+    scheme: String,
+    mean_s: f64,
+    /// Mean by size, where there are connections of that size.
+    by_size_s: Vec<Option<f64>>,
+    handshake_s: f64,
+}
+
+fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn measured(traffic: &str) -> Vec<Measured> {
+    let text = file("measured.csv");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let rows = reader.records().map(Result::unwrap);
+    rows.filter(|row| &row[0] == traffic)
+        .map(|row| {
+            let ms = |column: usize| row[column].parse::<f64>().ok().map(|ms| ms / 1e3);
+            Measured {
+                scheme: row[1].to_owned(),
+                mean_s: ms(4).unwrap(),
+                by_size_s: (6..10).map(ms).collect(),
+                handshake_s: ms(10).unwrap(),
+            }
+        })
+        .collect()
+}
+
+/// The same connections in the simulator, over queues with three different seeds.
+fn simulated(traffic: &str, schemes: &[Spec]) -> Vec<SchemeResult> {
+    let name = format!("{traffic}.csv");
+    let mut scenario = Scenario::from_flows(&name, &file(&name)).unwrap();
+    scenario.set_profile("linux-7.2").unwrap();
+    if traffic == "10m" {
+        scenario.set_rate(Direction::Down, "10mbit".parse().unwrap());
+        scenario.set_rate(Direction::Up, "2mbit".parse().unwrap());
+    }
+    let settings = Settings {
+        seeds: vec![1, 2, 3],
+        bins: DEFAULT_BINS.to_vec(),
+    };
+    compare(&scenario, schemes, &settings, &(), &AtomicBool::new(false)).results
+}
+
+/// Kernel and simulator, scheme by scheme.
+fn pairs(traffic: &str) -> Vec<(Measured, SchemeResult)> {
+    let measured = measured(traffic);
+    assert_eq!(measured.len(), 16, "{traffic}");
+    let schemes: Vec<Spec> = measured.iter().map(|m| m.scheme.parse().unwrap()).collect();
+    measured.into_iter().zip(simulated(traffic, &schemes)).collect()
+}
+
+fn ratio(simulated: Option<f64>, measured: f64) -> f64 {
+    simulated.expect("connections completed") / measured
+}
+
+/// Prints what is off and fails once, so that one run shows everything.
+fn all_within(tolerance: f64, ratios: &[(String, f64)]) {
+    let off: Vec<_> = ratios
+        .iter()
+        .filter(|(_, ratio)| (ratio - 1.0).abs() > tolerance)
+        .collect();
+    assert!(off.is_empty(), "simulated/measured is off by more than {tolerance}: {off:#?}");
+}
+
+/// Mean response times of all connections and of the short ones, and handshake times.
+fn means_agree(traffic: &str, over_all: f64, short: f64) {
+    let mut all = Vec::new();
+    let mut shortest = Vec::new();
+    for (kernel, result) in pairs(traffic) {
+        let label = |what: &str| format!("{}: {what}", kernel.scheme);
+        let mean = ratio(result.response_time_s.mean, kernel.mean_s);
+        all.push((label("mean"), mean));
+        let bin = &result.response_time_by_size[0];
+        let of_short = ratio(bin.mean_s, kernel.by_size_s[0].unwrap());
+        shortest.push((label("1-3 segments"), of_short));
+        let handshake = ratio(result.handshake_s.mean, kernel.handshake_s);
+        shortest.push((label("handshake"), handshake));
+    }
+    all_within(over_all, &all);
+    all_within(short, &shortest);
+}
+
+/// On the kernel itself the means move by up to 2 %, and those of short connections by 4 %, when every start is moved
+/// by up to a millisecond.
+#[test]
+fn real_traffic_has_the_kernels_response_times() {
+    means_agree("real", 0.10, 0.15);
+}
+
+#[test]
+fn ten_megabit_traffic_has_the_kernels_response_times() {
+    // The kernel ran it once; PIE, whose drops are random, is the furthest off.
+    means_agree("10m", 0.13, 0.15);
+}
+
+/// Schemes that clearly differ on the kernel stand in the same order here.
+#[test]
+fn the_order_of_the_schemes_is_the_kernels() {
+    for traffic in ["real", "10m"] {
+        let pairs = pairs(traffic);
+        let short = |pair: &(Measured, SchemeResult)| {
+            let simulated = pair.1.response_time_by_size[0].mean_s.unwrap();
+            (pair.0.by_size_s[0].unwrap(), simulated)
+        };
+        for a in &pairs {
+            for b in &pairs {
+                let ((kernel_a, sim_a), (kernel_b, sim_b)) = (short(a), short(b));
+                if kernel_a < 0.75 * kernel_b {
+                    assert!(
+                        sim_a < sim_b,
+                        "{traffic}: {} is faster than {} on the kernel ({kernel_a:.3} s, {kernel_b:.3} s) but not here ({sim_a:.3} s, {sim_b:.3} s)",
+                        a.0.scheme,
+                        b.0.scheme
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// papers.md 1.5: under `short`, with current Linux hosts, SPA as published collapses; a length check does not cure it;
+/// priority for SYN alone does, and so does keeping FINs in order.
+#[test]
+fn short_traffic_shows_the_collapse_of_fin_priority() {
+    let kernel: BTreeMap<String, f64> = measured("short")
+        .into_iter()
+        .map(|m| (m.scheme, m.mean_s))
+        .collect();
+    let specs = [
+        "codel",
+        "spa fin=priority maxlen=0",
+        "spa fin=priority maxlen=114",
+        "spa fin=none",
+        "spa fin=inorder",
+    ];
+    let schemes = specs.map(|spec| spec.parse().unwrap());
+    let results = simulated("short", &schemes);
+    let mean = |i: usize| results[i].response_time_s.mean.unwrap();
+    let drops = |i: usize| results[i].drops.values().sum::<u64>() as f64;
+    for collapsed in [1, 2] {
+        // Mean response times of seconds and twice CoDel's drops, as on the kernel.
+        assert!(kernel[specs[collapsed]] > 2.5 * kernel["codel"]);
+        assert!(mean(collapsed) > 2.5 * mean(0), "{}: {}", specs[collapsed], mean(collapsed));
+        assert!(drops(collapsed) > 1.7 * drops(0), "{}", specs[collapsed]);
+    }
+    for cured in [3, 4] {
+        assert!(mean(cured) < 1.4 * mean(0), "{}: {}", specs[cured], mean(cured));
+        assert_eq!(results[cured].loss.syn, Some(0.0), "{}", specs[cured]);
+    }
+}
+
+/// The same with SACK off at the hosts: FIN's priority then does no extra harm (kernel: 2.79 s against CoDel's 2.33 s,
+/// where with SACK it is 4.6 to 7.6 s against 1.7 s).
+#[test]
+fn without_sack_the_priority_of_fin_does_little_harm() {
+    let mut scenario = Scenario::from_flows("short.csv", &file("short.csv")).unwrap();
+    scenario.set_profile("linux-7.2").unwrap();
+    scenario.set_knob("sack", "off").unwrap();
+    let schemes = ["codel", "spa fin=priority maxlen=0"].map(|spec| spec.parse().unwrap());
+    let settings = Settings {
+        seeds: vec![1, 2, 3],
+        bins: DEFAULT_BINS.to_vec(),
+    };
+    let results = compare(&scenario, &schemes, &settings, &(), &AtomicBool::new(false)).results;
+    let mean = |i: usize| results[i].response_time_s.mean.unwrap();
+    assert!(mean(1) < 1.6 * mean(0), "spa {}, codel {}", mean(1), mean(0));
+}
