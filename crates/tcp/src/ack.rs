@@ -2,11 +2,12 @@
 
 use crate::congestion::Progress;
 use crate::endpoint::Endpoint;
-use crate::profile::Growth;
+use crate::profile::{Growth, LossMarking};
 use crate::recovery::{CaState, Resend};
 use crate::scoreboard::{EVER_RETRANS, SACKED};
 use crate::segment::{Flags, Options, Segment};
 use crate::seq::Seq;
+use crate::timer::Timer;
 use gentle_units::Nanos;
 
 /// What one acknowledgement has shown.
@@ -52,6 +53,23 @@ impl Endpoint {
             self.send_ack(now, out);
             return false;
         }
+        let window_end = ack + u64::from(segment.window);
+        let window_moved = window_end > self.tx.window_end;
+        if window_moved {
+            self.tx.window_end = window_end;
+            if self.tx.timer == Timer::Persist {
+                self.tx.timer_at = Nanos::MAX;
+                self.rtt.reset_backoff(&self.profile);
+            }
+        }
+        let sacks = self.sack && segment.sack_count > 0;
+        if self.tx.board.is_empty() && !sacks {
+            // This side has nothing outstanding, as always when it only receives.
+            if self.tx.probe_high > 0 {
+                self.on_probe_ack(ack, false, false);
+            }
+            return true;
+        }
         let mut event = AckEvent {
             prior_una: self.tx.una,
             advanced: ack > self.tx.una,
@@ -69,14 +87,7 @@ impl Endpoint {
             self.tx.una
         };
         let prior_lost = self.tx.reduction.lost;
-        let window_end = ack + u64::from(segment.window);
-        let window_moved = window_end > self.tx.window_end;
-        self.tx.window_end = self.tx.window_end.max(window_end);
-        if self.tx.timer == crate::timer::Timer::Persist && window_moved {
-            self.tx.timer_at = Nanos::MAX;
-            self.rtt.reset_backoff(&self.profile);
-        }
-        if self.sack && segment.sack_count > 0 {
+        if sacks {
             self.take_sacks(now, segment, ack, prior_fack, &mut event);
         }
         if ack < self.tx.una || self.tx.board.is_empty() {
@@ -172,6 +183,7 @@ impl Endpoint {
     #[inline]
     fn advance(&mut self, now: Nanos, ack: u64, prior_fack: u64, event: &mut AckEvent) {
         let min_rtt = self.rtt.min().unwrap_or(Nanos::ZERO);
+        let tracks_delivery = self.tracks_delivery();
         let mut first_sent = None;
         let mut last_sent = Nanos::ZERO;
         let mut lowest_original = u64::MAX;
@@ -196,7 +208,7 @@ impl Endpoint {
             }
             if !sent.is(SACKED) {
                 event.delivered += 1;
-                if self.sack && !self.answers_before(event.echo, &sent) {
+                if tracks_delivery && !self.answers_before(event.echo, &sent) {
                     self.tx.rack.delivered(now, &sent, min_rtt);
                 }
             }
@@ -221,6 +233,12 @@ impl Endpoint {
         } else if event.sacked_sent.is_none() && self.timestamps && event.echo != 0 && acked > 0 {
             self.take_echo(now, event.echo);
         }
+    }
+
+    /// Whether anything asks when what was delivered had been sent: RACK, and the detection of lost retransmissions.
+    #[inline]
+    fn tracks_delivery(&self) -> bool {
+        self.sack && (self.profile.rack || self.profile.loss_marking == LossMarking::Fack)
     }
 
     /// A retransmission cannot have caused an acknowledgement that echoes an older timestamp.
@@ -261,10 +279,13 @@ impl Endpoint {
         };
         let latest = now.saturating_sub(last);
         self.rtt.note_min(latest);
-        let ack_delay = self.burst_delay();
+        let srtt = self.rtt.srtt();
+        let mss = self.mss;
         let tx = &mut self.tx;
-        tx.congestion
-            .on_rtt(&mut tx.window, &progress, latest, ack_delay);
+        let cwnd = tx.window.cwnd;
+        tx.congestion.on_rtt(&mut tx.window, &progress, latest, || {
+            burst_delay(srtt, cwnd, mss)
+        });
     }
 
     /// A millisecond sample from the echoed timestamp, where Karn's algorithm forbids any other.
@@ -278,18 +299,6 @@ impl Endpoint {
         self.stats.rtt_sum += sample;
         self.rtt
             .sample(&self.profile, sample, self.tx.una, self.tx.nxt);
-    }
-
-    /// How long a burst of the largest size holds acknowledgements together: `hystart_ack_delay`, four times 64 KiB at
-    /// the rate of two windows a round trip, at most a millisecond.
-    #[inline]
-    fn burst_delay(&self) -> Nanos {
-        const BURST: u64 = 4 * 65_536;
-        let Some(srtt) = self.rtt.srtt() else {
-            return Nanos::ZERO;
-        };
-        let two_windows = 2 * u64::from(self.tx.window.cwnd) * u64::from(self.mss);
-        Nanos(srtt.0.saturating_mul(BURST) / two_windows.max(1)).min(Nanos::from_millis(1))
     }
 
     /// Marks what the SACK blocks name (`tcp_sacktag_write_queue`).
@@ -408,4 +417,15 @@ impl Endpoint {
             index += 1;
         }
     }
+}
+
+/// How long a burst of the largest size holds acknowledgements together: `hystart_ack_delay`, four times 64 KiB at the
+/// rate of two windows a round trip, at most a millisecond.
+fn burst_delay(srtt: Option<Nanos>, cwnd: u32, mss: u32) -> Nanos {
+    const BURST: u64 = 4 * 65_536;
+    let Some(srtt) = srtt else {
+        return Nanos::ZERO;
+    };
+    let two_windows = 2 * u64::from(cwnd) * u64::from(mss);
+    Nanos(srtt.0.saturating_mul(BURST) / two_windows.max(1)).min(Nanos::from_millis(1))
 }

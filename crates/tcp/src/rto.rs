@@ -20,6 +20,9 @@ pub(crate) struct Rtt {
     /// Where the round trip ends over which `mdev_max` is taken.
     round_end: u64,
     rto: Nanos,
+    /// The last sample and the last timeout in whole ticks: most often the next ones are the same, and need no division.
+    sample_ticks: u64,
+    rto_ticks: u64,
     /// The shortest round trip seen; `Nanos::MAX` until the first sample.
     min: Nanos,
 }
@@ -33,6 +36,8 @@ impl Rtt {
             rttvar4: 0,
             round_end: 0,
             rto: profile.initial_rto,
+            sample_ticks: 0,
+            rto_ticks: 0,
             min: Nanos::MAX,
         }
     }
@@ -130,7 +135,8 @@ impl Rtt {
     fn sample_rfc(&mut self, profile: &Profile, sample: Nanos) {
         let tick = profile.timer_granularity.0;
         // A round trip shorter than a tick still counts as one (`tcp_xmit_timer`, FreeBSD; `t_rtt_` of ns-2).
-        let m = sample.0.div_ceil(tick).max(1) * tick;
+        round_up(&mut self.sample_ticks, sample.0.max(1), tick);
+        let m = self.sample_ticks;
         if self.srtt8 == 0 {
             self.srtt8 = m << 3;
             self.mdev4 = m << 1;
@@ -142,12 +148,23 @@ impl Rtt {
         self.rttvar4 = self.mdev4;
     }
 
-    fn estimate(&self, profile: &Profile) -> Nanos {
+    #[inline]
+    fn estimate(&mut self, profile: &Profile) -> Nanos {
         let tick = profile.timer_granularity.0;
         let raw = (self.srtt8 >> 3) + self.rttvar4 + profile.rto_slop.0;
-        let ticks = Nanos(raw.div_ceil(tick) * tick);
+        round_up(&mut self.rto_ticks, raw, tick);
         // Linux has the floor inside RTTVAR already; the clamp is then without effect.
-        ticks.max(profile.min_rto).min(profile.max_rto)
+        Nanos(self.rto_ticks)
+            .max(profile.min_rto)
+            .min(profile.max_rto)
+    }
+}
+
+/// Sets `ticks` to `raw` rounded up to a multiple of `tick`, which it is already if it lies less than a tick above.
+#[inline]
+fn round_up(ticks: &mut u64, raw: u64, tick: u64) {
+    if ticks.wrapping_sub(raw) >= tick {
+        *ticks = raw.div_ceil(tick) * tick;
     }
 }
 

@@ -3,9 +3,11 @@
 //! Segments lie in the order of sequence numbers in a ring buffer, so a position is found by binary search; a linked
 //! list through the same entries keeps them in the order of their last transmission, which is what RACK walks
 //! (RFC 8985, section 5.2; `tsorted_sent_queue` in Linux). Counters give what is in flight without a scan.
+//!
+//! The ring is not a `VecDeque` because the list needs names of entries that stay when the front moves: an identity,
+//! counting up, is at once the name and, modulo the ring's size, the slot.
 
 use gentle_units::Nanos;
-use std::collections::VecDeque;
 
 /// No entry.
 const NIL: u32 = u32::MAX;
@@ -24,7 +26,7 @@ pub(crate) const FIN: u8 = 16;
 pub(crate) const PUSH: u8 = 32;
 
 /// A segment in the scoreboard.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sent {
     /// Position of its first byte.
     pub(crate) start: u64,
@@ -52,9 +54,11 @@ impl Sent {
 /// The scoreboard. `sacked`, `lost` and `retrans` count segments as Linux's `sacked_out`, `lost_out`, `retrans_out`.
 #[derive(Debug, Clone)]
 pub(crate) struct Scoreboard {
-    ring: VecDeque<Sent>,
-    /// Identity of the ring's front; identities count up as segments are appended.
+    /// A power of two of them, or none; the entry with identity `i` lies in slot `i` modulo their number.
+    slots: Vec<Sent>,
+    /// Identity of the first entry, and how many there are.
     front: u32,
+    len: u32,
     /// Least and most recently transmitted of the listed entries.
     oldest: u32,
     newest: u32,
@@ -66,8 +70,9 @@ pub(crate) struct Scoreboard {
 impl Scoreboard {
     pub(crate) fn new() -> Scoreboard {
         Scoreboard {
-            ring: VecDeque::new(),
+            slots: Vec::new(),
             front: 0,
+            len: 0,
             oldest: NIL,
             newest: NIL,
             sacked: 0,
@@ -78,58 +83,105 @@ impl Scoreboard {
 
     #[inline]
     pub(crate) fn len(&self) -> u32 {
-        self.ring.len() as u32
+        self.len
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.ring.is_empty()
+        self.len == 0
     }
 
     #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<&Sent> {
-        self.ring.get(index)
+        (index < self.len as usize).then(|| &self.slots[self.slot(index)])
     }
 
     #[inline]
     pub(crate) fn front(&self) -> Option<&Sent> {
-        self.ring.front()
+        self.get(0)
+    }
+
+    /// Where the entry at `index` lies.
+    #[inline]
+    fn slot(&self, index: usize) -> usize {
+        self.slot_of(self.id(index))
+    }
+
+    #[inline]
+    fn id(&self, index: usize) -> u32 {
+        self.front.wrapping_add(index as u32)
+    }
+
+    #[inline]
+    fn slot_of(&self, id: u32) -> usize {
+        id as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    /// Doubles the ring.
+    #[cold]
+    fn grow(&mut self) {
+        let room = (self.slots.len() * 2).max(4);
+        let mut slots = vec![Sent::default(); room];
+        for index in 0..self.len as usize {
+            slots[self.id(index) as usize & (room - 1)] = self.slots[self.slot(index)];
+        }
+        self.slots = slots;
     }
 
     /// Segments believed to be in the network: `tcp_packets_in_flight`, the `pipe` of RFC 6675 in segments.
     #[inline]
     pub(crate) fn in_flight(&self) -> u32 {
-        (self.len() + self.retrans).saturating_sub(self.sacked + self.lost)
+        (self.len + self.retrans).saturating_sub(self.sacked + self.lost)
     }
 
     /// Index of the segment that holds `position`, or of the first one behind it.
     #[inline]
     pub(crate) fn find(&self, position: u64) -> usize {
-        self.ring.partition_point(|sent| sent.end() <= position)
+        let (mut from, mut to) = (0, self.len as usize);
+        // Most often it is the front, or lies behind everything.
+        if self.front().is_none_or(|front| position < front.end()) {
+            return 0;
+        }
+        if self.slots[self.slot(to - 1)].end() <= position {
+            return to;
+        }
+        while from < to {
+            let middle = (from + to) / 2;
+            if self.slots[self.slot(middle)].end() <= position {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        from
     }
 
     /// Appends a segment transmitted at `now`.
     #[inline]
     pub(crate) fn push(&mut self, start: u64, len: u16, flags: u8, now: Nanos) {
-        let id = self.front.wrapping_add(self.len());
-        self.ring.push_back(Sent {
+        if self.len as usize == self.slots.len() {
+            self.grow();
+        }
+        let id = self.id(self.len as usize);
+        *self.entry(id) = Sent {
             start,
             sent: now,
-            earlier: NIL,
+            earlier: self.newest,
             later: NIL,
             len,
             flags,
-        });
-        self.link_newest(id);
+        };
+        self.len += 1;
+        self.append_to_list(id);
     }
 
     /// Takes the front segment off.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Sent> {
-        let sent = *self.ring.front()?;
-        self.unlink(self.front);
-        self.ring.pop_front();
+        let sent = *self.front()?;
+        self.bypass(self.front, &sent);
         self.front = self.front.wrapping_add(1);
+        self.len -= 1;
         if sent.flags & (SACKED | LOST | RETRANS) != 0 {
             self.sacked -= u32::from(sent.is(SACKED));
             self.lost -= u32::from(sent.is(LOST));
@@ -140,7 +192,8 @@ impl Scoreboard {
 
     /// Cuts `bytes` off the front segment, which an acknowledgement covered in part.
     pub(crate) fn trim_front(&mut self, bytes: u16) {
-        if let Some(sent) = self.ring.front_mut() {
+        if self.len > 0 {
+            let sent = self.entry(self.front);
             sent.start += u64::from(bytes);
             sent.len -= bytes;
         }
@@ -148,20 +201,20 @@ impl Scoreboard {
 
     /// Marks a segment as held by the peer; it is neither lost nor in flight any more.
     pub(crate) fn mark_sacked(&mut self, index: usize) {
-        let sent = &mut self.ring[index];
+        let sent = self.entry(self.id(index));
         debug_assert!(!sent.is(SACKED));
         let flags = sent.flags;
         sent.flags = (flags & !(LOST | RETRANS)) | SACKED;
         self.sacked += 1;
         self.lost -= u32::from(flags & LOST != 0);
         self.retrans -= u32::from(flags & RETRANS != 0);
-        self.unlink(self.front.wrapping_add(index as u32));
+        self.unlink(self.id(index));
     }
 
     /// Marks a segment as lost, and its retransmission with it; returns whether that is news. It keeps its place in
     /// the order of transmission.
     pub(crate) fn mark_lost(&mut self, index: usize) -> bool {
-        let sent = &mut self.ring[index];
+        let sent = self.entry(self.id(index));
         if sent.is(SACKED) || sent.flags & (LOST | RETRANS) == LOST {
             return false;
         }
@@ -174,12 +227,12 @@ impl Scoreboard {
 
     /// Takes a segment out of the order of transmission until it is transmitted again.
     pub(crate) fn unlist(&mut self, index: usize) {
-        self.unlink(self.front.wrapping_add(index as u32));
+        self.unlink(self.id(index));
     }
 
     /// Takes back every mark of loss (`tcp_undo_cwnd_reduction` with `unmark_loss`).
     pub(crate) fn unmark_lost(&mut self) {
-        for sent in &mut self.ring {
+        for sent in &mut self.slots {
             sent.flags &= !LOST;
         }
         self.lost = 0;
@@ -187,7 +240,7 @@ impl Scoreboard {
 
     /// Forgets every SACK: the peer may have thrown the data away (RFC 2018, section 8).
     pub(crate) fn forget_sacks(&mut self) {
-        for sent in &mut self.ring {
+        for sent in &mut self.slots {
             sent.flags &= !SACKED;
         }
         self.sacked = 0;
@@ -195,15 +248,17 @@ impl Scoreboard {
 
     /// Notes a retransmission at `now`; returns when the segment was sent before.
     pub(crate) fn mark_retransmitted(&mut self, index: usize, now: Nanos) -> Nanos {
-        let sent = &mut self.ring[index];
+        let id = self.id(index);
+        let sent = self.entry(id);
         let flags = sent.flags;
         let previous = sent.sent;
         sent.flags |= RETRANS | EVER_RETRANS;
         sent.sent = now;
         self.retrans += u32::from(flags & RETRANS == 0);
-        let id = self.front.wrapping_add(index as u32);
         self.unlink(id);
-        self.link_newest(id);
+        let newest = self.newest;
+        self.entry(id).earlier = newest;
+        self.append_to_list(id);
         previous
     }
 
@@ -214,7 +269,7 @@ impl Scoreboard {
 
     /// The segment transmitted next after the one at `index`.
     pub(crate) fn after(&self, index: usize) -> Option<usize> {
-        self.index(self.ring[index].later)
+        self.index(self.slots[self.slot(index)].later)
     }
 
     #[inline]
@@ -224,42 +279,44 @@ impl Scoreboard {
 
     #[inline]
     fn entry(&mut self, id: u32) -> &mut Sent {
-        let index = id.wrapping_sub(self.front) as usize;
-        &mut self.ring[index]
+        let slot = self.slot_of(id);
+        &mut self.slots[slot]
     }
 
+    /// Puts an entry whose `earlier` is set already behind the newest.
     #[inline]
-    fn link_newest(&mut self, id: u32) {
-        let newest = self.newest;
-        let entry = self.entry(id);
-        entry.earlier = newest;
-        entry.later = NIL;
-        if newest == NIL {
+    fn append_to_list(&mut self, id: u32) {
+        if self.newest == NIL {
             self.oldest = id;
         } else {
-            self.entry(newest).later = id;
+            self.entry(self.newest).later = id;
         }
         self.newest = id;
     }
 
     /// Takes an entry off the list, if it is on it.
-    #[inline]
     fn unlink(&mut self, id: u32) {
         let entry = self.entry(id);
-        let (earlier, later) = (entry.earlier, entry.later);
+        let sent = *entry;
         entry.earlier = NIL;
         entry.later = NIL;
-        if earlier != NIL {
-            self.entry(earlier).later = later;
-        } else if self.oldest == id {
-            self.oldest = later;
+        self.bypass(id, &sent);
+    }
+
+    /// Joins the neighbours of an entry, if it is on the list.
+    #[inline]
+    fn bypass(&mut self, id: u32, sent: &Sent) {
+        if self.oldest == id {
+            self.oldest = sent.later;
+        } else if sent.earlier != NIL {
+            self.entry(sent.earlier).later = sent.later;
         } else {
             return;
         }
-        if later != NIL {
-            self.entry(later).earlier = earlier;
+        if sent.later != NIL {
+            self.entry(sent.later).earlier = sent.earlier;
         } else {
-            self.newest = earlier;
+            self.newest = sent.earlier;
         }
     }
 }
@@ -318,6 +375,36 @@ mod tests {
         assert_eq!(by_time(&board), [21, 11]);
         board.push(41, 10, 0, Nanos(8));
         assert_eq!(by_time(&board), [21, 11, 41]);
+    }
+
+    /// The ring wraps, and grows while wrapped.
+    #[test]
+    fn the_ring_moves_on() {
+        let mut board = Scoreboard::new();
+        let mut next = 0;
+        for round in 1..40u64 {
+            for _ in 0..round {
+                board.push(1 + next * 10, 10, 0, Nanos(next));
+                next += 1;
+            }
+            for _ in 0..round - 1 {
+                board.pop();
+            }
+            let first = 1 + (next - u64::from(board.len())) * 10;
+            let held: Vec<u64> = (0..board.len() as usize)
+                .map(|index| board.get(index).unwrap().start)
+                .collect();
+            let expected: Vec<u64> = (0..u64::from(board.len()))
+                .map(|i| first + i * 10)
+                .collect();
+            assert_eq!(held, expected);
+            assert_eq!(by_time(&board), expected);
+            for (index, start) in expected.iter().enumerate() {
+                assert_eq!(board.find(*start), index);
+                assert_eq!(board.find(start + 9), index);
+            }
+            assert_eq!(board.find(next * 10 + 1), expected.len());
+        }
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl Cubic {
         window: &mut Window,
         progress: &Progress,
         rtt: Nanos,
-        ack_delay: Nanos,
+        ack_delay: impl FnOnce() -> Nanos,
     ) {
         // Delays right after a reduction still belong to the queue that caused it.
         if let Some(epoch) = self.epoch

@@ -46,7 +46,7 @@ impl HyStart {
         progress: &Progress,
         rtt: Nanos,
         min_rtt: Nanos,
-        ack_delay: Nanos,
+        ack_delay: impl FnOnce() -> Nanos,
     ) -> bool {
         if self.found {
             return false;
@@ -63,7 +63,7 @@ impl HyStart {
         }
         if now.saturating_sub(self.last_ack) <= ACK_SPACING {
             self.last_ack = now;
-            let threshold = Nanos((min_rtt + ack_delay).0 / 2);
+            let threshold = Nanos((min_rtt + ack_delay()).0 / 2);
             self.found = now.saturating_sub(self.round_start) > threshold;
         }
         self.round_rtt = self.round_rtt.min(rtt);
@@ -104,7 +104,7 @@ mod tests {
                 &progress(ms(100 + i * 5), 10),
                 ms(115),
                 ms(100),
-                Nanos::ZERO,
+                || Nanos::ZERO,
             );
             found += u32::from(ended);
         }
@@ -116,7 +116,7 @@ mod tests {
                 &progress(ms(100 + i * 5), 10),
                 ms(110),
                 ms(100),
-                Nanos::ZERO
+                || Nanos::ZERO
             ));
         }
     }
@@ -126,13 +126,9 @@ mod tests {
         let mut hystart = HyStart::new(ms(0));
         let ended: Vec<u64> = (0..60)
             .filter(|i| {
-                hystart.ends_slow_start(
-                    40,
-                    &progress(ms(100 + i), 10),
-                    ms(100),
-                    ms(100),
-                    Nanos::ZERO,
-                )
+                hystart.ends_slow_start(40, &progress(ms(100 + i), 10), ms(100), ms(100), || {
+                    Nanos::ZERO
+                })
             })
             .collect();
         assert_eq!(ended.first(), Some(&51), "half of 100 ms");
@@ -147,7 +143,7 @@ mod tests {
                 &progress(ms(100 + i), 10),
                 ms(300),
                 ms(100),
-                Nanos::ZERO
+                || Nanos::ZERO
             ));
         }
     }

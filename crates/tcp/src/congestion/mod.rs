@@ -91,7 +91,7 @@ impl Congestion {
         window: &mut Window,
         progress: &Progress,
         rtt: Nanos,
-        ack_delay: Nanos,
+        ack_delay: impl FnOnce() -> Nanos,
     ) {
         if let Congestion::Cubic(cubic) = self {
             cubic.on_rtt(window, progress, rtt, ack_delay);
