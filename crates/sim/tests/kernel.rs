@@ -18,7 +18,9 @@ struct Measured {
 }
 
 fn file(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/kernel")
+        .join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -60,7 +62,10 @@ fn pairs(traffic: &str) -> Vec<(Measured, SchemeResult)> {
     let measured = measured(traffic);
     assert_eq!(measured.len(), 16, "{traffic}");
     let schemes: Vec<Spec> = measured.iter().map(|m| m.scheme.parse().unwrap()).collect();
-    measured.into_iter().zip(simulated(traffic, &schemes)).collect()
+    measured
+        .into_iter()
+        .zip(simulated(traffic, &schemes))
+        .collect()
 }
 
 fn ratio(simulated: Option<f64>, measured: f64) -> f64 {
@@ -73,7 +78,10 @@ fn all_within(tolerance: f64, ratios: &[(String, f64)]) {
         .iter()
         .filter(|(_, ratio)| (ratio - 1.0).abs() > tolerance)
         .collect();
-    assert!(off.is_empty(), "simulated/measured is off by more than {tolerance}: {off:#?}");
+    assert!(
+        off.is_empty(),
+        "simulated/measured is off by more than {tolerance}: {off:#?}"
+    );
 }
 
 /// Mean response times of all connections and of the short ones, and handshake times.
@@ -154,11 +162,21 @@ fn short_traffic_shows_the_collapse_of_fin_priority() {
     for collapsed in [1, 2] {
         // Mean response times of seconds and twice CoDel's drops, as on the kernel.
         assert!(kernel[specs[collapsed]] > 2.5 * kernel["codel"]);
-        assert!(mean(collapsed) > 2.5 * mean(0), "{}: {}", specs[collapsed], mean(collapsed));
+        assert!(
+            mean(collapsed) > 2.5 * mean(0),
+            "{}: {}",
+            specs[collapsed],
+            mean(collapsed)
+        );
         assert!(drops(collapsed) > 1.7 * drops(0), "{}", specs[collapsed]);
     }
     for cured in [3, 4] {
-        assert!(mean(cured) < 1.4 * mean(0), "{}: {}", specs[cured], mean(cured));
+        assert!(
+            mean(cured) < 1.4 * mean(0),
+            "{}: {}",
+            specs[cured],
+            mean(cured)
+        );
         assert_eq!(results[cured].loss.syn, Some(0.0), "{}", specs[cured]);
     }
 }
@@ -177,5 +195,10 @@ fn without_sack_the_priority_of_fin_does_little_harm() {
     };
     let results = compare(&scenario, &schemes, &settings, &(), &AtomicBool::new(false)).results;
     let mean = |i: usize| results[i].response_time_s.mean.unwrap();
-    assert!(mean(1) < 1.6 * mean(0), "spa {}, codel {}", mean(1), mean(0));
+    assert!(
+        mean(1) < 1.6 * mean(0),
+        "spa {}, codel {}",
+        mean(1),
+        mean(0)
+    );
 }

@@ -52,7 +52,10 @@ fn retransmission_delay(label: &str) -> f64 {
 fn the_traffic_is_that_of_the_paper() {
     for result in REAL.iter() {
         let per_run = result.connections as f64 / 5.0;
-        assert!((per_run - 8326.0).abs() < 0.03 * 8326.0, "{per_run} connections");
+        assert!(
+            (per_run - 8326.0).abs() < 0.03 * 8326.0,
+            "{per_run} connections"
+        );
         assert_eq!(result.failed, 0, "{}", result.label);
     }
 }
@@ -79,7 +82,11 @@ fn spa_loses_no_syn_and_has_the_shortest_retransmission_delay() {
 
 #[test]
 fn handshake_protection_leaves_no_syn_loss() {
-    for scheme in [REDFAVOR, "syn_prio limit=50", "syn_fin_prio maxlen=0 limit=50"] {
+    for scheme in [
+        REDFAVOR,
+        "syn_prio limit=50",
+        "syn_fin_prio maxlen=0 limit=50",
+    ] {
         assert_eq!(result(scheme).loss.syn, Some(0.0), "{scheme}");
     }
     for scheme in [RED, ARED, "codel", "pie"] {
@@ -100,7 +107,12 @@ fn fq_codel_sfq_redfavor_and_spa_stand_out_for_short_connections() {
 #[test]
 fn the_byte_fifo_beats_the_packet_fifo_and_the_aqms() {
     for other in [PFIFO, RED, ARED, "codel", "pie"] {
-        assert!(mean(BFIFO) < mean(other), "{other}: {} {}", mean(BFIFO), mean(other));
+        assert!(
+            mean(BFIFO) < mean(other),
+            "{other}: {} {}",
+            mean(BFIFO),
+            mean(other)
+        );
     }
     assert!(short(BFIFO) < 0.85 * short(PFIFO));
 }

@@ -48,6 +48,12 @@ impl<T> Slab<T> {
         self.values.len() - self.free.len()
     }
 
+    /// How many places there are, in use or not.
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.values.len()
+    }
+
     /// Places of all values, in order.
     pub(crate) fn places(&self) -> impl Iterator<Item = u32> + '_ {
         self.values

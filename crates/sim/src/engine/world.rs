@@ -461,3 +461,34 @@ fn spacing(scenario: &Scenario) -> Nanos {
         .map(|link| link.rate.time_to_send(FULL_PACKET));
     Nanos(times.min().unwrap_or_default().0 / EVENTS_PER_PACKET)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::tap::Silence;
+
+    /// Runs `short` for so long; the most connections alive, places for them, packets in boxes, connections started.
+    fn sizes(seconds: u64) -> (usize, usize, usize, u32) {
+        let mut scenario = Scenario::builtin("short").unwrap();
+        scenario.set_duration(Nanos::from_secs(seconds));
+        let spec = "spa".parse().unwrap();
+        let mut tap = Silence;
+        let mut world = World::new(&scenario, &spec, 1, &[], &mut tap);
+        let mut alive = 0;
+        while world.step() {
+            alive = alive.max(world.connections.len());
+        }
+        assert_eq!(world.connections.len(), 0);
+        let places = world.connections.capacity();
+        (alive, places, world.spare.len(), world.next_serial)
+    }
+
+    #[test]
+    fn memory_follows_the_connections_alive() {
+        let (alive, places, packets, started) = sizes(400);
+        assert!(started > 20_000);
+        assert_eq!(places, alive);
+        assert!(alive < 1_000, "{alive} alive at once");
+        assert!(packets < 5_000, "{packets} packets at once");
+    }
+}
