@@ -62,14 +62,25 @@ impl Endpoint {
                 self.rtt.reset_backoff(&self.profile);
             }
         }
-        let sacks = self.sack && segment.sack_count > 0;
-        if self.tx.board.is_empty() && !sacks {
-            // This side has nothing outstanding, as always when it only receives.
-            if self.tx.probe_high > 0 {
-                self.on_probe_ack(ack, false, false);
-            }
-            return true;
+        if !self.tx.board.is_empty() || (self.sack && segment.sack_count > 0) {
+            self.take_ack(now, segment, ack, window_moved, out);
+        } else if self.tx.probe_high > 0 {
+            self.on_probe_ack(ack, false, false);
         }
+        true
+    }
+
+    /// The acknowledgement of everything before `ack`, which may say something about what is outstanding.
+    // Out of line, because an end point that only receives never gets here.
+    #[inline(never)]
+    fn take_ack(
+        &mut self,
+        now: Nanos,
+        segment: &Segment,
+        ack: u64,
+        window_moved: bool,
+        out: &mut Vec<Segment>,
+    ) {
         let mut event = AckEvent {
             prior_una: self.tx.una,
             advanced: ack > self.tx.una,
@@ -87,7 +98,7 @@ impl Endpoint {
             self.tx.una
         };
         let prior_lost = self.tx.reduction.lost;
-        if sacks {
+        if self.sack && segment.sack_count > 0 {
             self.take_sacks(now, segment, ack, prior_fack, &mut event);
         }
         if ack < self.tx.una || self.tx.board.is_empty() {
@@ -99,7 +110,7 @@ impl Endpoint {
             if self.tx.probe_high > 0 {
                 self.on_probe_ack(ack, event.dsack_of_probe, false);
             }
-            return true;
+            return;
         }
         if event.advanced {
             self.tx.timeouts = 0;
@@ -127,11 +138,13 @@ impl Endpoint {
             self.reset_timer(now);
         }
         self.adapt_window(now, prior_lost, &event);
-        self.resend(now, resend, out);
-        true
+        if resend != Resend::Nothing {
+            self.resend(now, resend, out);
+        }
     }
 
     /// Sends what recovery asks for.
+    #[inline(never)]
     fn resend(&mut self, now: Nanos, resend: Resend, out: &mut Vec<Segment>) {
         match resend {
             Resend::Nothing => {}
@@ -302,6 +315,7 @@ impl Endpoint {
     }
 
     /// Marks what the SACK blocks name (`tcp_sacktag_write_queue`).
+    #[inline(never)]
     fn take_sacks(
         &mut self,
         now: Nanos,

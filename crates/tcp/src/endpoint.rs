@@ -139,12 +139,7 @@ impl Endpoint {
         let acceptable = end >= self.rx.acknowledged.min(self.rx.nxt)
             && start <= self.rx.nxt + u64::from(self.profile.receive_window);
         if segment.flags.intersects(Flags::SYN | Flags::RST) {
-            if !segment.flags.contains(Flags::RST) {
-                // A SYN/ACK again: our ACK of it was lost. Any other SYN: a challenge ACK (RFC 5961, section 4.2).
-                self.send_ack(now, out);
-            } else if acceptable {
-                self.fail();
-            }
+            self.on_control(now, segment.flags, acceptable, out);
             return;
         }
         if !segment.flags.contains(Flags::ACK) {
@@ -170,7 +165,19 @@ impl Endpoint {
         self.acknowledge(now, out);
     }
 
+    /// A SYN or a reset in a synchronised state.
+    #[cold]
+    fn on_control(&mut self, now: Nanos, flags: Flags, acceptable: bool, out: &mut Vec<Segment>) {
+        if !flags.contains(Flags::RST) {
+            // A SYN/ACK again: our ACK of it was lost. Any other SYN: a challenge ACK (RFC 5961, section 4.2).
+            self.send_ack(now, out);
+        } else if acceptable {
+            self.fail();
+        }
+    }
+
     /// Sequence space arrived: payload, FIN or both.
+    #[inline]
     fn on_data(&mut self, now: Nanos, start: u64, segment: &Segment, ce: bool) {
         if self.ecn {
             if segment.flags.contains(Flags::CWR) {
@@ -232,7 +239,8 @@ impl Endpoint {
     }
 
     /// A segment at `position` with everything that acknowledges: number, window, timestamps, SACK blocks, ECN echo.
-    #[inline]
+    // Inlined, so that it is built where it goes.
+    #[inline(always)]
     pub(crate) fn segment(&mut self, now: Nanos, position: u64, flags: Flags) -> Segment {
         let mut segment = Segment::new(self.tx.unwrap.wire(position), flags);
         segment.ack = self.rx.unwrap.wire(self.rx.nxt);
@@ -243,7 +251,7 @@ impl Endpoint {
             segment.ts_ecr = self.rx.ts_recent;
         }
         if self.sack && self.rx.has_sack() {
-            segment.sack_count = self.rx.sack_blocks(&mut segment.sack, self.profile.dsack);
+            self.rx.sack_blocks(&mut segment, self.profile.dsack);
         }
         if self.rx.echo_congestion {
             segment.flags |= Flags::ECE;

@@ -236,6 +236,7 @@ impl Endpoint {
     }
 
     /// RFC 8985, section 7.4: an acknowledgement that covers the probe tells whether it repaired a loss.
+    #[inline(never)]
     pub(crate) fn on_probe_ack(&mut self, ack: u64, duplicate: bool, plain_dupack: bool) {
         if ack < self.tx.probe_high {
             return;

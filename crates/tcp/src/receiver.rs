@@ -2,6 +2,7 @@
 
 use crate::ack_policy::AckState;
 use crate::profile::Profile;
+use crate::segment::Segment;
 use crate::seq::{Seq, Unwrap};
 
 /// Data beyond a gap.
@@ -155,6 +156,16 @@ impl Receiver {
     /// but not reported.
     #[inline]
     pub(crate) fn take(&mut self, start: u64, len: u32, fin: bool, fin_sack: bool) -> Fit {
+        if start == self.nxt && !fin && self.beyond.is_none() && self.fin == u64::MAX {
+            self.nxt += u64::from(len);
+            return Fit::InOrder { filled: false };
+        }
+        self.take_any(start, len, fin, fin_sack)
+    }
+
+    /// [`take`](Receiver::take) in full: whatever arrives.
+    #[inline(never)]
+    fn take_any(&mut self, start: u64, len: u32, fin: bool, fin_sack: bool) -> Fit {
         let data_end = start + u64::from(len);
         if fin {
             self.fin = data_end;
@@ -172,6 +183,9 @@ impl Receiver {
             let filled = self.has_gap();
             if filled && let Some(beyond) = &mut self.beyond {
                 self.nxt = beyond.advance(self.nxt);
+                if beyond.ranges.is_empty() {
+                    self.beyond = None;
+                }
             }
             // A FIN that came ahead of its data and was only remembered.
             if self.nxt == self.fin {
@@ -187,10 +201,12 @@ impl Receiver {
         Fit::OutOfOrder
     }
 
-    /// Writes the SACK blocks of the next acknowledgement, at most `room`; with `dsack`, a duplicate first.
-    pub(crate) fn sack_blocks(&mut self, blocks: &mut [(Seq, Seq)], dsack: bool) -> u8 {
+    /// Writes the SACK blocks that `segment` has to carry, as many as fit; with `dsack`, a duplicate first.
+    #[inline(never)]
+    pub(crate) fn sack_blocks(&mut self, segment: &mut Segment, dsack: bool) {
+        let blocks = &mut segment.sack;
         let mut n = 0;
-        if dsack && self.dsack.0 < self.dsack.1 && !blocks.is_empty() {
+        if dsack && self.dsack.0 < self.dsack.1 {
             blocks[0] = self.wire(self.dsack);
             n = 1;
         }
@@ -203,7 +219,7 @@ impl Receiver {
                 }
             }
         }
-        n as u8
+        segment.sack_count = n as u8;
     }
 
     /// Whether the next acknowledgement has anything to say beyond its number.
@@ -220,6 +236,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment::Flags;
 
     fn receiver() -> Receiver {
         let mut receiver = Receiver::new(&Profile::default());
@@ -228,9 +245,10 @@ mod tests {
     }
 
     fn blocks(receiver: &mut Receiver) -> Vec<(u32, u32)> {
-        let mut blocks = [(Seq(0), Seq(0)); 3];
-        let n = receiver.sack_blocks(&mut blocks, true);
-        blocks[..usize::from(n)]
+        let mut segment = Segment::new(Seq(0), Flags::ACK);
+        receiver.sack_blocks(&mut segment, true);
+        segment
+            .sack_blocks()
             .iter()
             .map(|b| (b.0.0, b.1.0))
             .collect()

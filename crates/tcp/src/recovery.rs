@@ -58,6 +58,7 @@ pub(crate) enum Resend {
 
 impl Endpoint {
     /// An acknowledgement that is not plain progress, or any in a state other than Open (`tcp_fastretrans_alert`).
+    #[inline(never)]
     pub(crate) fn alert(&mut self, now: Nanos, event: &mut AckEvent) -> Resend {
         if event.ece {
             // The reduction is required, whatever retransmissions turn out to be.

@@ -332,6 +332,7 @@ impl Endpoint {
     }
 
     /// Retransmits the segment at `index`.
+    #[inline(never)]
     pub(crate) fn retransmit(&mut self, now: Nanos, index: usize, out: &mut Vec<Segment>) {
         let Some(&sent) = self.tx.board.get(index) else {
             return;
@@ -346,6 +347,7 @@ impl Endpoint {
         self.emit(now, sent.start, u32::from(sent.len), sent.flags, true, out);
     }
 
+    #[inline]
     fn emit(
         &mut self,
         now: Nanos,
