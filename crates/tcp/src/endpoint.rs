@@ -26,7 +26,9 @@ pub(crate) enum State {
 ///
 /// It does nothing by itself: every call takes the time, and the segments to send are appended to `out`. After every
 /// call the owner asks [`next_timer`](Endpoint::next_timer).
+// In the order of use, as in `Sender`: what arriving data touches, what acknowledgements touch, the rest.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Endpoint {
     pub(crate) profile: Arc<Profile>,
     pub(crate) state: State,
@@ -36,13 +38,13 @@ pub struct Endpoint {
     pub(crate) ecn: bool,
     /// Payload of a full segment.
     pub(crate) mss: u32,
-    pub(crate) handshake: Handshake,
-    pub(crate) tx: Sender,
-    pub(crate) rx: Receiver,
-    pub(crate) rtt: Rtt,
     /// When the delayed acknowledgement is due; `Nanos::MAX` for never.
     pub(crate) delack_at: Nanos,
+    pub(crate) rx: Receiver,
+    pub(crate) tx: Sender,
+    pub(crate) rtt: Rtt,
     pub(crate) stats: Stats,
+    pub(crate) handshake: Handshake,
 }
 
 // A simulation holds as many as there are connections alive.

@@ -16,8 +16,19 @@ use gentle_units::Nanos;
 const FOREVER: u64 = 1 << 62;
 
 /// The sending half of an end point. Positions as in [`Unwrap`]: 0 is the SYN, 1 the first byte.
+///
+/// What every acknowledgement and every new segment touches comes first, in few cache lines; what only loss recovery
+/// needs comes last. `repr(C)` keeps it so.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct Sender {
+    /// When the timer expires; `Nanos::MAX` for never.
+    pub(crate) timer_at: Nanos,
+    pub(crate) timer: Timer,
+    pub(crate) ca: CaState,
+    closing: bool,
+    /// The window, not the application, limited what was sent in the last round trip.
+    cwnd_limited: bool,
     pub(crate) unwrap: Unwrap,
     /// Oldest position not acknowledged.
     pub(crate) una: u64,
@@ -25,32 +36,22 @@ pub(crate) struct Sender {
     pub(crate) nxt: u64,
     /// One past the last byte written; the FIN's position, once the application has closed.
     pub(crate) limit: u64,
-    closing: bool,
     /// Right edge of the peer's receive window.
     pub(crate) window_end: u64,
+    /// What was next to send when a tail loss probe went out; 0 for none.
+    pub(crate) probe_high: u64,
     pub(crate) board: Scoreboard,
-    /// The right end of the highest SACKed segment, and at least `una`: forward acknowledgement.
-    pub(crate) fack: u64,
-    /// The blocks of the last acknowledgement, which need not be looked at again.
-    pub(crate) seen_blocks: [(u64, u64); 3],
-    /// No segment below this position waits for its retransmission.
-    pub(crate) retransmit_from: u64,
-
     pub(crate) window: Window,
-    pub(crate) congestion: Congestion,
-    /// The window, not the application, limited what was sent in the last round trip.
-    cwnd_limited: bool,
     /// Most segments outstanding in the current round trip, and where it ends.
     most_out: u32,
     usage_end: u64,
     last_data: Nanos,
-
-    pub(crate) ca: CaState,
     /// What was next to send when the current state was entered: the state ends when it is acknowledged.
     pub(crate) high: u64,
-    pub(crate) reduction: Reduction,
-    pub(crate) undoing: Undoing,
-    pub(crate) rack: Rack,
+    /// The right end of the highest SACKed segment, and at least `una`: forward acknowledgement.
+    pub(crate) fack: u64,
+    /// Timeouts in a row without progress.
+    pub(crate) timeouts: u32,
     /// Duplicate acknowledgements in a row.
     pub(crate) dupacks: u32,
     /// Segments out of order that prove a loss: `dupthresh`, raised by observed reordering.
@@ -58,17 +59,18 @@ pub(crate) struct Sender {
     pub(crate) reordering_seen: bool,
     /// F-RTO is watching a timeout (RFC 5682).
     pub(crate) frto: bool,
-    /// What was next to send when a tail loss probe went out; 0 for none, and whether it was a retransmission.
-    pub(crate) probe_high: u64,
+    /// Whether the tail loss probe was a retransmission.
     pub(crate) probe_retransmitted: bool,
     /// The next new segment tells the peer that the window was reduced (RFC 3168, section 6.1.2).
     pub(crate) say_reduced: bool,
-
-    pub(crate) timer: Timer,
-    /// When the timer expires; `Nanos::MAX` for never.
-    pub(crate) timer_at: Nanos,
-    /// Timeouts in a row without progress.
-    pub(crate) timeouts: u32,
+    pub(crate) rack: Rack,
+    pub(crate) congestion: Congestion,
+    pub(crate) undoing: Undoing,
+    pub(crate) reduction: Reduction,
+    /// No segment below this position waits for its retransmission.
+    pub(crate) retransmit_from: u64,
+    /// The blocks of the last acknowledgement, which need not be looked at again.
+    pub(crate) seen_blocks: [(u64, u64); 3],
 }
 
 impl Sender {
@@ -347,7 +349,7 @@ impl Endpoint {
         self.emit(now, sent.start, u32::from(sent.len), sent.flags, true, out);
     }
 
-    #[inline]
+    #[inline(always)]
     fn emit(
         &mut self,
         now: Nanos,
