@@ -18,6 +18,7 @@
 mod arena;
 mod codel_law;
 mod drr;
+mod error;
 mod flow_hash;
 mod linux;
 mod options;
@@ -51,11 +52,12 @@ pub mod spa;
 pub mod syn_fin_prio;
 pub mod syn_prio;
 
+pub use error::SpecError;
 pub use options::{Kind, OptionSpec, Options, Threshold, Value};
 pub use packet::{Ecn, Handshake, Packet};
 pub use qdisc::{DropReason, Drops, Qdisc};
 pub use registry::Scheme;
-pub use spec::{Spec, SpecError};
+pub use spec::Spec;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,6 +1,6 @@
 //! Options of a scheme: declared once, parsed from `name=value`, refused with the accepted ones listed.
 
-use crate::spec::SpecError;
+use crate::error::SpecError;
 use gentle_units::{Nanos, Rate, format_size, parse_size};
 use std::fmt;
 

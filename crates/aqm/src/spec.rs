@@ -1,63 +1,10 @@
 //! A scheme with its options, read from text such as `codel target=20ms ecn`.
 
+use crate::error::SpecError;
 use crate::options::{Kind, Options};
 use crate::registry::{self, Scheme};
 use std::fmt;
 use std::str::FromStr;
-use thiserror::Error;
-
-/// Why a text does not describe a queue discipline.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SpecError {
-    /// Nothing was written.
-    #[error("no scheme given; the schemes are: {schemes}")]
-    Empty {
-        /// The names there are.
-        schemes: String,
-    },
-    /// There is no such scheme.
-    #[error("unknown scheme '{name}'; the schemes are: {schemes}")]
-    Scheme {
-        /// What was written.
-        name: String,
-        /// The names there are.
-        schemes: String,
-    },
-    /// The scheme has no such option.
-    #[error("{scheme} has no option '{option}'; it accepts {accepted}")]
-    Option {
-        /// The scheme.
-        scheme: String,
-        /// What was written.
-        option: String,
-        /// What it has.
-        accepted: String,
-    },
-    /// The option was given without a value.
-    #[error("option '{option}' needs a value, as in {option}={example}")]
-    NoValue {
-        /// The option.
-        option: String,
-        /// A value it could have.
-        example: String,
-    },
-    /// The value does not do.
-    #[error("option '{option}': {problem}")]
-    Value {
-        /// The option.
-        option: String,
-        /// What is wrong with it and what was expected.
-        problem: String,
-    },
-    /// Options that are each fine do not go together.
-    #[error("{scheme}: {problem}")]
-    Combination {
-        /// The scheme.
-        scheme: String,
-        /// What is wrong and what was expected.
-        problem: String,
-    },
-}
 
 /// A scheme and its options, checked: it can be built.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,11 +1,12 @@
 //! Many runs: every scheme under every seed, on all cores, and the same result on any number of them.
 
+use crate::direction::Direction;
 use crate::engine::tap::Silence;
 use crate::engine::{Stopped, World};
 use crate::metrics::aggregate;
 use crate::metrics::record::RunRecord;
 use crate::results::{Comparison, LinkSummary, SCHEMA, ScenarioSummary};
-use crate::scenario::{Direction, LinkConfig, Scenario};
+use crate::scenario::{LinkConfig, Scenario};
 use gentle_aqm::Spec;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};

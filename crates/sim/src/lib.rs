@@ -21,7 +21,9 @@
 
 mod capture;
 mod compare;
+mod direction;
 mod engine;
+mod error;
 mod metrics;
 pub mod results;
 mod scenario;
@@ -29,6 +31,8 @@ mod workload;
 
 pub use capture::{CaptureError, capture};
 pub use compare::{Observer, Run, Settings, compare};
+pub use direction::Direction;
+pub use error::ScenarioError;
 pub use metrics::bins::DEFAULT_BINS;
-pub use scenario::{Access, BUILTIN, Direction, LinkConfig, Scenario, ScenarioError};
+pub use scenario::{Access, BUILTIN, LinkConfig, Scenario};
 pub use workload::{Initiator, Traffic, Workload, flows::Flow, sizes::Sizes};

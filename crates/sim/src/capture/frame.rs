@@ -1,7 +1,7 @@
 //! The bytes of a simulated packet's headers.
 
+use crate::direction::Direction;
 use crate::engine::packet::{IP_HEADER, Packet};
-use crate::scenario::Direction;
 use etherparse::{
     EtherType, Ethernet2Header, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader,
 };

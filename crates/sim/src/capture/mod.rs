@@ -7,10 +7,11 @@
 
 mod frame;
 
+use crate::direction::Direction;
 use crate::engine::packet::Packet;
 use crate::engine::tap::{Reason, Tap};
 use crate::engine::{Stopped, World};
-use crate::scenario::{Direction, Scenario};
+use crate::scenario::Scenario;
 use gentle_aqm::{Packet as _, Spec};
 use gentle_units::Nanos;
 use pcap_file::DataLink;

@@ -1,7 +1,8 @@
 //! Access links: each host's packets cross a link of its own, in order, before they reach the bottleneck.
 
 use super::transmitter::Transmitter;
-use crate::scenario::{self, Direction};
+use crate::direction::Direction;
+use crate::scenario;
 use gentle_units::Nanos;
 
 /// When each host's link is free again, for hosts on either side.

@@ -1,6 +1,6 @@
 //! A TCP connection: two end points, and the application that drives them.
 
-use crate::scenario::Direction;
+use crate::direction::Direction;
 use crate::workload::{Arrival, Initiator, Span};
 use gentle_tcp::{Endpoint, Profile, Segment, Seq};
 use gentle_units::Nanos;

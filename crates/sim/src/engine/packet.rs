@@ -1,6 +1,6 @@
 //! A packet on its way.
 
-use crate::scenario::Direction;
+use crate::direction::Direction;
 use gentle_aqm::{Ecn, Handshake};
 use gentle_tcp::{Flags, Segment};
 use gentle_units::Nanos;

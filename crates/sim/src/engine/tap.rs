@@ -1,7 +1,7 @@
 //! Where one can listen: the entry and the exit of either queue.
 
 use super::packet::Packet;
-use crate::scenario::Direction;
+use crate::direction::Direction;
 use gentle_units::Nanos;
 
 /// Why a packet did not come out: the queue's reason, or loss on the link.

@@ -1,6 +1,7 @@
 //! Datagrams at a constant rate.
 
-use crate::scenario::{Direction, Scenario};
+use crate::direction::Direction;
+use crate::scenario::Scenario;
 use crate::workload::Traffic;
 use gentle_units::{Nanos, Rate};
 

@@ -9,9 +9,10 @@ use super::packet::Packet;
 use super::slab::Slab;
 use super::tap::{LOSS, Tap};
 use super::udp::Udp;
+use crate::direction::Direction;
 use crate::metrics::record::{Ending, RunRecord};
-use crate::scenario::{Direction, Scenario};
-use crate::workload::{Arrival, Arrivals, Span};
+use crate::scenario::Scenario;
+use crate::workload::{Arrival, Arrivals, Setting, Span};
 use gentle_aqm::{Drops, Packet as _, Spec};
 use gentle_tcp::{Profile, Segment};
 use gentle_units::Nanos;
@@ -62,8 +63,16 @@ impl<'a, T: Tap> World<'a, T> {
         tap: &'a mut T,
     ) -> World<'a, T> {
         let [down, up] = &scenario.links;
-        let mut arrivals: Vec<Arrivals> = (0..scenario.workloads.len())
-            .map(|index| Arrivals::new(scenario, index, seed))
+        let setting = Setting {
+            end: scenario.duration,
+            mss: u64::from(scenario.profile.mss),
+            link_rtt: scenario.link_rtt(),
+        };
+        let mut arrivals: Vec<Arrivals> = scenario
+            .workloads
+            .iter()
+            .enumerate()
+            .map(|(index, workload)| Arrivals::new(workload, index, seed, &setting))
             .collect();
         let upcoming: Vec<Option<Arrival>> = arrivals.iter_mut().map(Arrivals::next).collect();
         let mut events = Events::new(spacing(scenario));

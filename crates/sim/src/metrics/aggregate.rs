@@ -2,12 +2,12 @@
 
 use super::record::{BySize, LinkRecord, REASONS, RunRecord, Sum};
 use super::spread::Spread;
+use crate::direction::Direction;
 use crate::engine::packet::Class;
 use crate::results::{
     Curves, Distribution, LinkResult, Links, Loss, Mean, Retransmission, SchemeResult, SeedResult,
     SizeBin,
 };
-use crate::scenario::Direction;
 use gentle_aqm::Spec;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::collections::BTreeMap;

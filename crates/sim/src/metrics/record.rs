@@ -3,9 +3,9 @@
 use super::bins::Bins;
 use super::spread::Spread;
 use super::timeline::Timeline;
+use crate::direction::Direction;
 use crate::engine::packet::{Class, Packet};
 use crate::engine::tap::{LOSS, Reason};
-use crate::scenario::Direction;
 use gentle_aqm::DropReason;
 use gentle_tcp::Stats;
 use gentle_units::Nanos;

@@ -1,6 +1,8 @@
 //! The scenarios that come with the program: the set-ups of papers.md Table III.
 
-use super::{Scenario, ScenarioError, file};
+use super::{Scenario, file};
+use crate::direction::Direction;
+use crate::error::ScenarioError;
 use crate::workload::{Initiator, Traffic, Workload, flows};
 use gentle_units::Nanos;
 
@@ -53,7 +55,7 @@ pub(super) fn replay(path: &str, text: &str) -> Result<Scenario, ScenarioError> 
         traffic: Traffic::Replay {
             flows: flows.into(),
         },
-        direction: super::Direction::Down,
+        direction: Direction::Down,
         initiator: Initiator::Sender,
         rtt: Some((rtt, rtt)),
     }];

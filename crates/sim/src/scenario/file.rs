@@ -1,7 +1,9 @@
 //! From a TOML file to a [`Scenario`]: every key known, every value in its range, every unit right.
 
 use super::section::{Item, Section, Source};
-use super::{Access, Direction, LinkConfig, Scenario, ScenarioError};
+use super::{Access, LinkConfig, Scenario};
+use crate::direction::Direction;
+use crate::error::ScenarioError;
 use crate::workload::{Initiator, Traffic, Workload, flows, sizes::Sizes};
 use gentle_aqm::Spec;
 use gentle_tcp::Profile;

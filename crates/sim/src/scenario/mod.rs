@@ -1,53 +1,19 @@
 //! Scenarios: links, hosts and workloads, as a TOML file describes them (`docs/scenarios.md`), checked before a run.
 
 mod builtin;
-mod error;
 mod file;
 mod section;
 
 pub use builtin::BUILTIN;
-pub use error::ScenarioError;
 
+use crate::direction::Direction;
+use crate::error::ScenarioError;
 use crate::workload::Workload;
 use gentle_aqm::Spec;
 use gentle_tcp::{KnobError, Profile, UnknownProfile};
 use gentle_units::{Nanos, Rate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Which way a packet goes: the bottleneck is a pair of links, each with a queue of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Direction {
-    /// Through the link under test.
-    Down,
-    /// The way back.
-    Up,
-}
-
-impl Direction {
-    /// Both, `Down` first.
-    pub const BOTH: [Direction; 2] = [Direction::Down, Direction::Up];
-
-    /// The other one.
-    pub const fn reverse(self) -> Direction {
-        match self {
-            Direction::Down => Direction::Up,
-            Direction::Up => Direction::Down,
-        }
-    }
-
-    /// As written in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Direction::Down => "down",
-            Direction::Up => "up",
-        }
-    }
-
-    pub(crate) const fn index(self) -> usize {
-        self as usize
-    }
-}
 
 /// One direction of the bottleneck.
 #[derive(Debug, Clone)]

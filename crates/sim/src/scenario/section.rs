@@ -1,7 +1,7 @@
 //! A table of a TOML file, read key by key: every value is checked where it stands, and keys nobody asked for are
 //! refused with those that are accepted.
 
-use super::error::ScenarioError;
+use crate::error::ScenarioError;
 use gentle_units::{Nanos, Rate, parse_size};
 use std::ops::{Range, RangeInclusive};
 use toml::de::{DeTable, DeValue};

@@ -2,7 +2,7 @@
 
 use super::web::{Model, Web, exponential};
 use super::{Initiator, Traffic, Workload, flows::Flow, sizes::Sizes};
-use crate::scenario::{Direction, Scenario};
+use crate::direction::Direction;
 use gentle_units::Nanos;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -27,6 +27,17 @@ pub(crate) struct Arrival {
     pub(crate) initiator: Initiator,
     /// Round-trip time on top of the links' own.
     pub(crate) extra_rtt: Nanos,
+}
+
+/// What a workload has to know of its scenario.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setting {
+    /// No connection starts at or after it.
+    pub(crate) end: Nanos,
+    /// Payload of a full segment, bytes.
+    pub(crate) mss: u64,
+    /// Round-trip time of the links alone.
+    pub(crate) link_rtt: Nanos,
 }
 
 /// The connections of one workload.
@@ -63,14 +74,13 @@ enum Source {
 }
 
 impl Arrivals {
-    /// The connections of workload number `index` of `scenario` under `seed`.
-    pub(crate) fn new(scenario: &Scenario, index: usize, seed: u64) -> Arrivals {
-        let workload: &Workload = &scenario.workloads[index];
+    /// The connections of `workload`, the scenario's number `index`, under `seed`.
+    pub(crate) fn new(workload: &Workload, index: usize, seed: u64, setting: &Setting) -> Arrivals {
+        let Setting { end, mss, link_rtt } = *setting;
         // Xoshiro's seeding (SplitMix64) makes unrelated streams of neighbouring seeds.
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(
             seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (index as u64 + 1),
         );
-        let link_rtt = scenario.link_rtt();
         let rtt = workload.rtt.unwrap_or((link_rtt, link_rtt));
         let source = match &workload.traffic {
             Traffic::Poisson { gap, sizes } => Source::Poisson {
@@ -120,8 +130,8 @@ impl Arrivals {
         Arrivals {
             source,
             rng,
-            end: scenario.duration,
-            mss: u64::from(scenario.profile.mss),
+            end,
+            mss,
             direction: workload.direction,
             initiator: workload.initiator,
             rtt,

@@ -1,7 +1,8 @@
 //! A list of flows in CSV: `start_s,bytes` and, as wanted, `rtt_s`, `direction` and `initiator`.
 
 use super::Initiator;
-use crate::scenario::{Direction, ScenarioError};
+use crate::direction::Direction;
+use crate::error::ScenarioError;
 use gentle_units::Nanos;
 
 /// One listed connection.

@@ -6,9 +6,9 @@ pub(crate) mod flows;
 pub(crate) mod sizes;
 mod web;
 
-pub(crate) use arrivals::{Arrival, Arrivals, Span};
+pub(crate) use arrivals::{Arrival, Arrivals, Setting, Span};
 
-use crate::scenario::Direction;
+use crate::direction::Direction;
 use flows::Flow;
 use gentle_units::{Nanos, Rate};
 use sizes::Sizes;

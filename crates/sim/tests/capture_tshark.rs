@@ -1,0 +1,337 @@
+//! Captures read by Wireshark, which knows nothing of the simulator.
+//!
+//! A machine without tshark skips these tests and says so.
+
+use gentle_aqm::Spec;
+use gentle_sim::results::LinkResult;
+use gentle_sim::results::SchemeResult;
+use gentle_sim::{Scenario, Settings, capture, compare};
+use gentle_units::Nanos;
+use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use tempfile::TempDir;
+
+/// A run and the capture of it.
+struct Captured {
+    result: SchemeResult,
+    bytes: Vec<u8>,
+    folder: TempDir,
+}
+
+impl Captured {
+    fn new(scenario: &Scenario, spec: &str) -> Captured {
+        let spec: Spec = spec.parse().unwrap();
+        let seed = 1;
+        let mut bytes = Vec::new();
+        capture(scenario, &spec, seed, &mut bytes, |_| true).unwrap();
+        let settings = Settings {
+            seeds: vec![seed],
+            bins: Vec::new(),
+        };
+        let comparison = compare(scenario, &[spec], &settings, &(), &AtomicBool::new(false));
+        Captured {
+            result: comparison.results.into_iter().next().unwrap(),
+            bytes,
+            folder: TempDir::new().unwrap(),
+        }
+    }
+
+    /// The capture as it is.
+    fn file(&self) -> PathBuf {
+        let path = self.folder.path().join("whole.pcapng");
+        std::fs::write(&path, &self.bytes).unwrap();
+        path
+    }
+
+    /// Only what the hosts sent, with the zeros put back that the capture leaves out: checksums can be checked, and
+    /// every packet is there once, as on the wire before a router.
+    fn entries(&self) -> PathBuf {
+        let path = self.folder.path().join("entries.pcapng");
+        let mut writer = PcapNgWriter::new(std::fs::File::create(&path).unwrap()).unwrap();
+        for block in PcapNgReader::new(&self.bytes[..]).unwrap() {
+            match block.unwrap() {
+                Block::EnhancedPacket(mut packet) => {
+                    // Interfaces 0 and 3: the entries.
+                    if packet.interface_id % 3 == 0 {
+                        packet.data.to_mut().resize(packet.original_len as usize, 0);
+                        writer.write_pcapng_block(packet).unwrap();
+                    }
+                }
+                block => {
+                    writer.write_block(&block).unwrap();
+                }
+            }
+        }
+        path
+    }
+}
+
+const FIELDS: [&str; 15] = [
+    "frame.interface_name",
+    "frame.comment",
+    "frame.time_epoch",
+    "_ws.malformed",
+    "ip.checksum.status",
+    "tcp.checksum.status",
+    "tcp.stream",
+    "tcp.seq_raw",
+    "tcp.seq",
+    "tcp.len",
+    "tcp.flags",
+    "tcp.analysis.retransmission",
+    "tcp.analysis.out_of_order",
+    "ip.dsfield.ecn",
+    "udp.length",
+];
+
+/// A frame's fields by name.
+struct Frame(BTreeMap<&'static str, String>);
+
+impl Frame {
+    fn text(&self, field: &str) -> &str {
+        &self.0[field]
+    }
+
+    fn has(&self, field: &str) -> bool {
+        !self.text(field).is_empty()
+    }
+
+    fn number(&self, field: &str) -> u64 {
+        let text = self.text(field);
+        let number = match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => text.parse(),
+        };
+        number.unwrap_or_else(|_| panic!("{field} is '{text}'"))
+    }
+}
+
+/// What tshark makes of a file; `None` where there is no tshark.
+fn tshark(file: &Path) -> Option<Vec<Frame>> {
+    let mut command = Command::new("tshark");
+    command.args(["-n", "-T", "fields", "-E", "separator=/t"]);
+    for preference in ["ip.check_checksum:TRUE", "tcp.check_checksum:TRUE"] {
+        command.args(["-o", preference]);
+    }
+    for field in FIELDS {
+        command.args(["-e", field]);
+    }
+    let output = match command.arg("-r").arg(file).output() {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("skipped: tshark: {error}");
+            return None;
+        }
+    };
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{complaint}");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let frames = text.lines().map(|line| {
+        let mut values = line.split('\t').map(str::to_owned);
+        Frame(
+            FIELDS
+                .iter()
+                .map(|field| (*field, values.next().unwrap_or_default()))
+                .collect(),
+        )
+    });
+    Some(frames.collect())
+}
+
+/// Wireshark's `PROTO_CHECKSUM_E_GOOD`.
+const GOOD: &str = "1";
+
+const SYN_OR_FIN: u64 = 0b11;
+
+/// Nothing is malformed, time does not run back, and each interface has as many frames as the results count.
+fn check_interfaces(frames: &[Frame], result: &SchemeResult) {
+    let mut count: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut before = 0.0;
+    for frame in frames {
+        assert!(!frame.has("_ws.malformed"));
+        let now: f64 = frame.text("frame.time_epoch").parse().unwrap();
+        assert!(now >= before, "{now} after {before}");
+        before = now;
+        *count.entry(frame.text("frame.interface_name")).or_default() += 1;
+    }
+    let links = [("down", &result.links.down), ("up", &result.links.up)];
+    for (
+        name,
+        LinkResult {
+            offered,
+            sent,
+            drops,
+            ..
+        },
+    ) in links
+    {
+        let frames = |place: &str| {
+            let interface = format!("{name} {place}");
+            count.get(interface.as_str()).copied().unwrap_or(0)
+        };
+        assert_eq!(frames("entry"), *offered, "{name}");
+        assert_eq!(frames("exit"), *sent, "{name}");
+        assert_eq!(frames("drop"), drops.values().sum::<u64>(), "{name}");
+    }
+    assert!(count.len() <= 6, "{:?}", count.keys());
+}
+
+/// Every dropped packet says why, the others say nothing; the reasons are those of the results.
+fn check_comments(frames: &[Frame], result: &SchemeResult) {
+    for (interface, link) in [
+        ("down drop", &result.links.down),
+        ("up drop", &result.links.up),
+    ] {
+        let mut reasons: BTreeMap<&str, u64> =
+            link.drops.keys().map(|reason| (*reason, 0)).collect();
+        for frame in frames {
+            let comment = frame.text("frame.comment");
+            if frame.text("frame.interface_name") != interface {
+                assert!(frame.text("frame.interface_name").ends_with("drop") || comment.is_empty());
+                continue;
+            }
+            let told = comment
+                .strip_prefix("dropped: ")
+                .unwrap_or_else(|| panic!("'{comment}'"));
+            let reason = told.split(',').next().unwrap();
+            *reasons
+                .get_mut(reason)
+                .unwrap_or_else(|| panic!("'{comment}'")) += 1;
+        }
+        let expected: BTreeMap<&str, u64> =
+            link.drops.iter().map(|(reason, n)| (*reason, *n)).collect();
+        assert_eq!(reasons, expected);
+    }
+}
+
+fn check_checksums(entries: &[Frame]) {
+    for frame in entries {
+        assert_eq!(frame.text("ip.checksum.status"), GOOD);
+        assert!(frame.has("udp.length") || frame.text("tcp.checksum.status") == GOOD);
+    }
+}
+
+/// Retransmissions that Wireshark finds in what the hosts sent, of all segments with SYN, FIN or data. It calls a
+/// repeated segment out of order instead when it follows the last one closely.
+fn retransmission_share(entries: &[Frame]) -> f64 {
+    let (mut sent, mut again) = (0, 0);
+    for frame in entries.iter().filter(|frame| frame.has("tcp.len")) {
+        if frame.number("tcp.len") > 0 || frame.number("tcp.flags") & SYN_OR_FIN != 0 {
+            sent += 1;
+            again += u64::from(
+                frame.has("tcp.analysis.retransmission") || frame.has("tcp.analysis.out_of_order"),
+            );
+        }
+    }
+    assert!(sent > 1000, "{sent}");
+    again as f64 / f64::from(sent as u32)
+}
+
+#[test]
+fn a_lossy_run_is_to_wireshark_what_it_is_to_us() {
+    let mut scenario = Scenario::builtin("short").unwrap();
+    scenario.set_profile("linux-7.2").unwrap();
+    scenario.set_duration(Nanos::from_secs(5));
+    let captured = Captured::new(&scenario, "pfifo limit=10");
+    let result = &captured.result;
+    assert!(result.drops["tail"] > 100, "{:?}", result.drops);
+
+    let Some(frames) = tshark(&captured.file()) else {
+        return;
+    };
+    check_interfaces(&frames, result);
+    check_comments(&frames, result);
+
+    let entries = tshark(&captured.entries()).expect("it was there before");
+    check_checksums(&entries);
+    let theirs = retransmission_share(&entries);
+    let ours = result.retransmission.packet_probability.unwrap();
+    println!("retransmissions: {ours} of all segments, {theirs} by Wireshark's analysis");
+    assert!((theirs / ours - 1.0).abs() < 0.01, "{ours} {theirs}");
+}
+
+/// The connection whose initial sequence number is the closest below 2^32 of the first two thousand.
+const WRAPS: usize = 1292;
+
+#[test]
+fn marks_datagrams_random_loss_and_wrapped_sequence_numbers_are_shown() {
+    let mut flows = "start_s,bytes\n".to_owned();
+    for number in 0..=WRAPS {
+        let bytes = if number == WRAPS { 1_500_000 } else { 1 };
+        let _ = writeln!(flows, "{},{bytes}", number as f64 * 1e-3);
+    }
+    let text = r#"
+duration = "4s"
+[hosts]
+ecn = "request"
+[link.down]
+rate = "10mbit"
+delay = "10ms"
+loss = 0.002
+[link.up]
+rate = "10mbit"
+delay = "10ms"
+[[workload]]
+kind = "replay"
+file = "flows.csv"
+[[workload]]
+kind = "udp"
+rate = "2mbit"
+packet = 1000
+"#;
+    let scenario = Scenario::from_toml("test.toml", text, &|_| Ok(flows.clone())).unwrap();
+    let captured = Captured::new(&scenario, "codel ecn");
+    let result = &captured.result;
+    assert!(result.marks > 0 && result.links.down.drops["loss"] > 0);
+
+    let Some(frames) = tshark(&captured.file()) else {
+        return;
+    };
+    check_interfaces(&frames, result);
+    check_comments(&frames, result);
+
+    // Random loss comes behind the queue, so a marked packet may be lost before its exit.
+    let at = |place: &str| {
+        let interface = format!("down {place}");
+        frames
+            .iter()
+            .filter(move |frame| frame.text("frame.interface_name") == interface)
+    };
+    let congested = |frame: &&Frame| frame.text("ip.dsfield.ecn") == "3";
+    assert_eq!(at("entry").filter(congested).count(), 0);
+    let marked = at("exit").filter(congested).count() + at("drop").filter(congested).count();
+    assert_eq!(marked as u64, result.marks);
+
+    // 2 Mb/s of packets of 1,000 bytes are 250 a second; 20 bytes are the IP header.
+    let datagrams: Vec<&Frame> = at("entry")
+        .filter(|frame| frame.has("udp.length"))
+        .collect();
+    assert_eq!(datagrams.len(), 1000);
+    assert!(
+        datagrams
+            .iter()
+            .all(|frame| frame.number("udp.length") == 980)
+    );
+
+    // Relative numbers are Wireshark's own: they go on where the raw ones wrap.
+    let entries = tshark(&captured.entries()).expect("it was there before");
+    check_checksums(&entries);
+    let data = entries.iter().filter(|frame| {
+        frame.text("frame.interface_name") == "down entry"
+            && frame.has("tcp.len")
+            && frame.number("tcp.len") > 0
+            && frame.text("tcp.stream") == WRAPS.to_string()
+    });
+    let (mut wrapped, mut end) = (0, 0);
+    for frame in data {
+        let seq = frame.number("tcp.seq");
+        wrapped += u64::from(frame.number("tcp.seq_raw") < seq);
+        end = end.max(seq + frame.number("tcp.len"));
+    }
+    assert!(wrapped > 100, "{wrapped}");
+    assert_eq!(end, 1 + 1_500_000);
+}
