@@ -10,8 +10,8 @@ pub(crate) enum Due {
     Nothing,
     /// Now.
     Now,
-    /// Not later than this.
-    At(Nanos),
+    /// Not later than after this.
+    After(Nanos),
 }
 
 /// State of the delayed-acknowledgement machinery of one end point.
@@ -137,13 +137,7 @@ impl AckState {
 
     /// Whether an acknowledgement is due, with `unacknowledged` sequence numbers received and not acknowledged.
     #[inline]
-    pub(crate) fn due(
-        &self,
-        profile: &Profile,
-        now: Nanos,
-        unacknowledged: u64,
-        srtt: Option<Nanos>,
-    ) -> Due {
+    pub(crate) fn due(&self, profile: &Profile, unacknowledged: u64, srtt: Option<Nanos>) -> Due {
         if !self.scheduled {
             return Due::Nothing;
         }
@@ -155,7 +149,7 @@ impl AckState {
                 if self.segments >= profile.delack_segments {
                     Due::Now
                 } else {
-                    Due::At(now + profile.delack)
+                    Due::After(profile.delack)
                 }
             }
             AckPolicy::Linux => {
@@ -176,7 +170,7 @@ impl AckState {
                     }
                     delay = delay.min(longest);
                 }
-                Due::At(now + delay.min(profile.delack_max))
+                Due::After(delay.min(profile.delack_max))
             }
         }
     }

@@ -225,11 +225,11 @@ impl Endpoint {
         match self
             .rx
             .ack
-            .due(&self.profile, now, unacknowledged, self.rtt.srtt())
+            .due(&self.profile, unacknowledged, self.rtt.srtt())
         {
             Due::Nothing => {}
             Due::Now => self.send_ack(now, out),
-            Due::At(at) => self.delack_at = self.delack_at.min(at),
+            Due::After(delay) => self.delack_at = self.delack_at.min(self.expiry(now, delay)),
         }
     }
 

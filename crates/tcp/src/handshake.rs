@@ -129,7 +129,7 @@ impl Endpoint {
             .handshake
             .timeouts
             .saturating_sub(self.profile.syn_linear_timeouts);
-        let at = now.saturating_add(self.backed_off(doublings));
+        let at = self.expiry(now, self.backed_off(doublings));
         self.tx.timer_at = if self.profile.connect_timeout > Nanos::ZERO {
             at.min(
                 self.handshake
@@ -142,7 +142,7 @@ impl Endpoint {
     }
 
     fn arm_synack_timer(&mut self, now: Nanos) {
-        self.tx.timer_at = now.saturating_add(self.backed_off(self.handshake.timeouts));
+        self.tx.timer_at = self.expiry(now, self.backed_off(self.handshake.timeouts));
     }
 
     fn backed_off(&self, doublings: u32) -> Nanos {
@@ -214,7 +214,9 @@ impl Endpoint {
         if segment.flags.contains(Flags::SYN) {
             // The SYN again: the SYN/ACK was lost or is late (tcp_check_req, syncache_add).
             if !segment.flags.contains(Flags::ACK) && segment.seq == self.rx.unwrap.wire(0) {
-                self.rx.ts_recent = segment.ts_val;
+                if !self.profile.synack_echoes_first_syn {
+                    self.rx.ts_recent = segment.ts_val;
+                }
                 self.send_synack(now, out);
                 if self.profile.synack_timer_restart {
                     self.handshake.timeouts = 0;

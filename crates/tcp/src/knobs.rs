@@ -216,11 +216,13 @@ static KNOBS: &[Knob] = knobs! {
     rto_slop: Nanos in 0..=DAY, "added to every estimated timeout";
     rto_estimator: RtoEstimator in ANY, "how the timeout follows from round-trip times";
     timer_granularity: Nanos in 1_000..=10_000 * MS, "tick of the timers";
+    timer_wheel: bool in ANY, "timers are late by up to an eighth, as Linux's timer wheel rounds them";
     syn_retries: u32 in 0..=1000, "SYN retransmissions before the attempt fails, syn_linear_timeouts not counted";
     syn_linear_timeouts: u32 in 0..=127, "repetitions of the SYN's timeout before it doubles";
     connect_timeout: Nanos in 0..=DAY, "time after which the attempt fails whatever the retries; 0 for none";
     synack_retries: u32 in 0..=1000, "SYN/ACK retransmissions before the half-open connection is dropped";
     synack_timer_restart: bool in ANY, "a duplicate SYN restarts the SYN/ACK's backoff";
+    synack_echoes_first_syn: bool in ANY, "a repeated SYN/ACK echoes the timestamp of the first SYN";
     retries: u32 in 1..=100_000, "retransmissions of one segment before the connection fails";
     congestion_control: CongestionControl in ANY, "algorithm of the congestion window";
     iw: u32 in 1..=10_000, "initial window in segments";

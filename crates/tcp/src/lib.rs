@@ -19,6 +19,7 @@ mod seq;
 mod stats;
 mod timer;
 mod undo;
+mod wheel;
 
 pub use endpoint::Endpoint;
 pub use knobs::{Knob, KnobError};

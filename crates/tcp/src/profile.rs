@@ -99,8 +99,12 @@ pub struct Profile {
     pub rto_slop: Nanos,
     /// The estimator.
     pub rto_estimator: RtoEstimator,
-    /// Timers expire at multiples of this after they are set.
+    /// Timers are set for multiples of this.
     pub timer_granularity: Nanos,
+    /// Timers expire as Linux's timer wheel lets them since 4.8: never early, and late by up to an eighth of their
+    /// length, because longer ones wait in buckets of 8, 64, 512, … ticks (`kernel/time/timer.c`). A timer of one
+    /// second takes 1.001 to 1.064 s at 1000 ticks a second, depending on the phase of the clock.
+    pub timer_wheel: bool,
 
     /// SYN retransmissions before the connection attempt fails, not counting those of `syn_linear_timeouts`.
     pub syn_retries: u32,
@@ -112,6 +116,10 @@ pub struct Profile {
     pub synack_retries: u32,
     /// A SYN that arrives again restarts the SYN/ACK's timer from its first value (`syncache_add` of FreeBSD).
     pub synack_timer_restart: bool,
+    /// A repeated SYN/ACK echoes the timestamp of the first SYN that arrived, not of the latest (`req->ts_recent` of
+    /// Linux, which `tcp_check_req` leaves alone). The initiator then sees that its repeated SYNs were unnecessary, and
+    /// takes the whole time since the first for a round trip.
+    pub synack_echoes_first_syn: bool,
     /// Retransmissions of the same segment before the connection fails.
     pub retries: u32,
 
@@ -236,11 +244,13 @@ impl Profile {
             rto_slop: Nanos::ZERO,
             rto_estimator: RtoEstimator::Linux,
             timer_granularity: Nanos::from_millis(1), // CONFIG_HZ=1000
-            syn_retries: 6,                           // TCP_SYN_RETRIES
-            syn_linear_timeouts: 4,                   // sysctl_tcp_syn_linear_timeouts
+            timer_wheel: true,
+            syn_retries: 6,         // TCP_SYN_RETRIES
+            syn_linear_timeouts: 4, // sysctl_tcp_syn_linear_timeouts
             connect_timeout: Nanos::ZERO,
             synack_retries: 5, // TCP_SYNACK_RETRIES
             synack_timer_restart: false,
+            synack_echoes_first_syn: true,
             retries: 15, // TCP_RETR2
             congestion_control: CongestionControl::Cubic,
             iw: 10,           // TCP_INIT_CWND
@@ -283,6 +293,7 @@ impl Profile {
     /// Linux 3.16: no RACK, no linear SYN timeouts; forward acknowledgement, early retransmit, window moderation.
     pub fn linux_3_16() -> Profile {
         Profile {
+            timer_wheel: false, // since 4.8
             syn_linear_timeouts: 0,
             syn_undo: false,                 // since 5.2
             loss_marking: LossMarking::Fack, // sysctl_tcp_fack = 1
@@ -306,11 +317,13 @@ impl Profile {
             rto_slop: Nanos::from_millis(200), // TCPTV_CPU_VAR, tcp_rexmit_slop
             rto_estimator: RtoEstimator::Rfc6298,
             timer_granularity: Nanos::from_millis(1), // kern.hz=1000
+            timer_wheel: false,
             syn_retries: 8, // TCP_MAXRXTSHIFT is 12; the connect timer ends it earlier
             syn_linear_timeouts: 4, // tcp_syn_backoff: 1, 1, 1, 1, 1, 2, 4, 8, …
             connect_timeout: Nanos::from_secs(75), // TCPTV_KEEP_INIT
             synack_retries: 3, // SYNCACHE_MAXREXMTS
             synack_timer_restart: true, // syncache_add: sc_rxmits = 0
+            synack_echoes_first_syn: false, // syncache_add: sc_tsreflect
             retries: 12,    // TCP_MAXRXTSHIFT
             congestion_control: CongestionControl::Reno, // cc_newreno
             iw: 4,          // papers.md 1.4; net.inet.tcp.rfc3390 gives min(4, max(2, 4380/mss))
@@ -362,11 +375,13 @@ impl Profile {
             rto_slop: Nanos::ZERO,
             rto_estimator: RtoEstimator::Rfc6298,
             timer_granularity: Nanos::from_millis(10), // tcpTick_
+            timer_wheel: false,
             syn_retries: 12,
             syn_linear_timeouts: 0,
             connect_timeout: Nanos::ZERO,
             synack_retries: 12,
             synack_timer_restart: false,
+            synack_echoes_first_syn: false,
             retries: 1000, // ns-2 never gives up
             congestion_control: CongestionControl::Reno,
             iw: 2,            // windowInit_

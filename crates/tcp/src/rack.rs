@@ -6,6 +6,7 @@ use crate::recovery::CaState;
 use crate::scoreboard::{EVER_RETRANS, LOST, RETRANS, Sent};
 use crate::segment::Segment;
 use crate::timer::Timer;
+use crate::wheel;
 use gentle_units::Nanos;
 
 /// Recoveries over which an enlarged reordering window is kept (RFC 8985, section 6.2, step 4).
@@ -141,7 +142,7 @@ impl Endpoint {
             return false;
         };
         self.tx.timer = Timer::Reorder;
-        self.tx.timer_at = now + (wait + TIMER_SLACK).min(self.rtt.rto());
+        self.tx.timer_at = self.expiry(now, (wait + TIMER_SLACK).min(self.rtt.rto()));
         true
     }
 
@@ -167,7 +168,7 @@ impl Endpoint {
         let in_flight = self.tx.board.in_flight();
         let lost = self.tx.reduction.lost;
         if let Some(wait) = self.rack_detect(now) {
-            self.tx.timer_at = now + (wait + TIMER_SLACK).min(self.rtt.rto());
+            self.tx.timer_at = self.expiry(now, (wait + TIMER_SLACK).min(self.rtt.rto()));
         } else {
             self.rearm_rto(now);
         }
@@ -202,15 +203,14 @@ impl Endpoint {
             }
             None => self.profile.initial_rto,
         };
-        let tick = self.profile.timer_granularity.0;
-        let timeout = Nanos(timeout.0.div_ceil(tick) * tick);
-        let mut at = now + timeout;
+        let tick = self.profile.timer_granularity;
+        let mut delay = Nanos(wheel::ticks(timeout, tick) * tick.0);
         let rto_at = (if advancing { now } else { front.sent }).saturating_add(self.rtt.rto());
         if rto_at > now {
-            at = at.min(rto_at);
+            delay = delay.min(rto_at - now);
         }
         self.tx.timer = Timer::Probe;
-        self.tx.timer_at = at;
+        self.tx.timer_at = self.expiry(now, delay);
         true
     }
 

@@ -329,7 +329,7 @@ impl Endpoint {
             return;
         }
         self.tx.timer = Timer::EarlyRetransmit;
-        self.tx.timer_at = now + pause;
+        self.tx.timer_at = self.expiry(now, pause);
         event.set_timer = false;
     }
 

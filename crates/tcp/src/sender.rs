@@ -269,7 +269,7 @@ impl Endpoint {
             if !tx.board.is_empty() || room == 0 {
                 if tx.board.is_empty() && tx.timer_at == Nanos::MAX {
                     tx.timer = Timer::Persist;
-                    tx.timer_at = now.saturating_add(self.rtt.rto());
+                    self.tx.timer_at = self.expiry(now, self.rtt.rto());
                 }
                 return false;
             }

@@ -4,6 +4,7 @@ use crate::endpoint::Endpoint;
 use crate::profile::Undo;
 use crate::recovery::CaState;
 use crate::segment::{Flags, Segment};
+use crate::wheel;
 use gentle_units::Nanos;
 
 /// What the sender's timer stands for. There is one at a time (`icsk_pending` of Linux).
@@ -22,11 +23,21 @@ pub(crate) enum Timer {
 }
 
 impl Endpoint {
+    /// When a timer expires that is set at `now` to `delay`.
+    #[inline]
+    pub(crate) fn expiry(&self, now: Nanos, delay: Nanos) -> Nanos {
+        if self.profile.timer_wheel {
+            wheel::expiry(now, delay, self.profile.timer_granularity)
+        } else {
+            now.saturating_add(delay)
+        }
+    }
+
     /// Starts the retransmission timer from now.
     #[inline]
     pub(crate) fn arm_rto(&mut self, now: Nanos) {
         self.tx.timer = Timer::Rto;
-        self.tx.timer_at = now.saturating_add(self.rtt.rto());
+        self.tx.timer_at = self.expiry(now, self.rtt.rto());
     }
 
     /// Restarts the retransmission timer, or stops it when nothing is outstanding. Where a probe or the reordering
@@ -44,8 +55,8 @@ impl Endpoint {
             );
         let from = if borrowed { front.sent } else { now };
         self.tx.timer = Timer::Rto;
-        let soonest = now + self.profile.timer_granularity;
-        self.tx.timer_at = from.saturating_add(self.rtt.rto()).max(soonest);
+        let delay = from.saturating_add(self.rtt.rto()).saturating_sub(now);
+        self.tx.timer_at = self.expiry(now, delay.max(self.profile.timer_granularity));
     }
 
     /// After progress: a tail loss probe if the profile has it, else the retransmission timer.
@@ -111,7 +122,7 @@ impl Endpoint {
         let probe = self.segment(now, self.tx.nxt - 1, Flags::ACK);
         out.push(probe);
         self.rtt.back_off(&self.profile);
-        self.tx.timer_at = now.saturating_add(self.rtt.rto());
+        self.tx.timer_at = self.expiry(now, self.rtt.rto());
     }
 
     /// Early retransmit was held back for a quarter RTT and nothing came: the segment is lost (RFC 5827).

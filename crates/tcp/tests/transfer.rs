@@ -25,7 +25,7 @@ fn knobs() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     let flag = |name: &'static str| prop_oneof![Just((name, "true")), Just((name, "false"))];
     proptest::sample::subsequence(
         vec![
-            0usize, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+            0usize, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
         ],
         0..4,
     )
@@ -46,6 +46,7 @@ fn knobs() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
                 10 => flag("fin_on_data").boxed(),
                 11 => flag("rto_forgets_sack").boxed(),
                 12 => flag("dsack").boxed(),
+                17 => flag("timer_wheel").boxed(),
                 13 => prop_oneof![
                     Just(("loss_marking", "holes")),
                     Just(("loss_marking", "fack"))

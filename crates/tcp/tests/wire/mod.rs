@@ -12,8 +12,10 @@ pub(crate) fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
 }
 
+/// A profile with the timers that the RFCs and the sources have in mind, without the timer wheel's rounding.
 pub(crate) fn profile(name: &str, knobs: &[(&str, &str)]) -> Profile {
     let mut profile = Profile::by_name(name).unwrap();
+    profile.timer_wheel = false;
     for (knob, value) in knobs {
         profile.set(knob, value).unwrap();
     }
@@ -51,6 +53,34 @@ pub(crate) struct Sent {
     pub(crate) fate: Fate,
 }
 
+/// What a segment passes on its way: a transmitter, then a distance.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Link {
+    pub(crate) delay: Nanos,
+    /// How long a byte takes, in picoseconds; 0 for no time.
+    pub(crate) picos_per_byte: u64,
+    /// When the transmitter is free again.
+    free_at: Nanos,
+}
+
+impl Link {
+    pub(crate) fn new(delay: Nanos, picos_per_byte: u64) -> Link {
+        Link {
+            delay,
+            picos_per_byte,
+            free_at: Nanos::ZERO,
+        }
+    }
+
+    /// When a segment sent at `now` arrives, in an Ethernet frame.
+    fn arrival(&mut self, now: Nanos, segment: &Segment) -> Nanos {
+        let bytes = 14 + 20 + segment.header_bytes() + segment.len;
+        let time = Nanos(u64::from(bytes) * self.picos_per_byte / 1000);
+        self.free_at = self.free_at.max(now) + time;
+        self.free_at + self.delay
+    }
+}
+
 type Script = Box<dyn FnMut(&Sent, usize) -> Fate>;
 
 pub(crate) struct Wire {
@@ -62,7 +92,7 @@ pub(crate) struct Wire {
     responder_closes: bool,
     /// What the responder's application writes at once.
     pub(crate) responder_writes: u64,
-    delay: Nanos,
+    links: [Link; 2],
     /// Segments on their way, by arrival and order of sending.
     flying: BTreeMap<(Nanos, u64), (Way, Segment, bool)>,
     count: u64,
@@ -90,17 +120,37 @@ impl Wire {
         responder_isn: Seq,
         script: impl FnMut(&Sent, usize) -> Fate + 'static,
     ) -> Wire {
+        let links = [Link::new(delay, 0); 2];
+        Wire::over(
+            initiator,
+            responder,
+            links,
+            Nanos::ZERO,
+            (isn, responder_isn),
+            script,
+        )
+    }
+
+    /// The initiator sends its SYN at `start`; `links` lead out and back.
+    pub(crate) fn over(
+        initiator: Profile,
+        responder: Profile,
+        links: [Link; 2],
+        start: Nanos,
+        (isn, responder_isn): (Seq, Seq),
+        script: impl FnMut(&Sent, usize) -> Fate + 'static,
+    ) -> Wire {
         let mut out = Vec::new();
-        let initiator = Endpoint::connect(Arc::new(initiator), isn, Nanos::ZERO, &mut out);
+        let initiator = Endpoint::connect(Arc::new(initiator), isn, start, &mut out);
         let mut wire = Wire {
-            now: Nanos::ZERO,
+            now: start,
             initiator,
             responder: None,
             responder_profile: Arc::new(responder),
             responder_isn,
             responder_closes: true,
             responder_writes: 0,
-            delay,
+            links,
             flying: BTreeMap::new(),
             count: 0,
             sent_each_way: [0, 0],
@@ -129,7 +179,10 @@ impl Wire {
             };
             sent.fate = (self.script)(&sent, number);
             self.log.push(sent);
-            let arrival = self.now + self.delay;
+            if sent.fate == Fate::Drop {
+                continue;
+            }
+            let arrival = self.links[way as usize].arrival(self.now, &segment);
             match sent.fate {
                 Fate::Pass => self.fly(arrival, way, segment, false),
                 Fate::Mark => self.fly(arrival, way, segment, segment.ect),

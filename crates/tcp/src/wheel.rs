@@ -1,0 +1,92 @@
+//! The timer wheel of Linux (`kernel/time/timer.c`, `calc_wheel_index`): when a timer really expires.
+
+use gentle_units::Nanos;
+
+/// Buckets a level has, less the one that rounding up may need.
+const USABLE: u64 = 63;
+/// Each level's buckets are 2³ times as wide as those of the level below.
+const LEVEL_SHIFT: u32 = 3;
+/// The levels there are at 1000 ticks a second.
+const LEVELS: u32 = 9;
+
+const MILLISECOND: Nanos = Nanos::from_millis(1);
+
+/// Whole ticks that cover `time`.
+#[inline]
+pub(crate) fn ticks(time: Nanos, tick: Nanos) -> u64 {
+    // Dividing by a constant is several times as fast, and this happens at every acknowledgement.
+    if tick == MILLISECOND {
+        time.0.div_ceil(MILLISECOND.0)
+    } else {
+        time.0.div_ceil(tick.0)
+    }
+}
+
+/// When a timer expires that is set at `now` to `delay`, on a clock of `tick` that began at 0.
+#[inline]
+pub(crate) fn expiry(now: Nanos, delay: Nanos, tick: Nanos) -> Nanos {
+    let clock = if tick == MILLISECOND {
+        now.0 / MILLISECOND.0
+    } else {
+        now.0 / tick.0
+    };
+    let delta = ticks(delay, tick);
+    let mut level = 0;
+    while level + 1 < LEVELS && delta >= USABLE << (level * LEVEL_SHIFT) {
+        level += 1;
+    }
+    let width = level * LEVEL_SHIFT;
+    // The next bucket, so that the timer is never early.
+    let bucket = (clock.saturating_add(delta) >> width) + 1;
+    Nanos((bucket << width).saturating_mul(tick.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Nanos {
+        Nanos::from_millis(n)
+    }
+
+    #[test]
+    fn longer_timers_are_rounded_more_coarsely() {
+        for (delay, expected) in [
+            (0, 1),
+            (1, 2),
+            (62, 63),
+            (63, 64),
+            (64, 72),
+            (200, 208),
+            (503, 504),
+            (504, 512),
+            (1000, 1024),
+            (4000, 4032),
+            (4031, 4032),
+            (4032, 4096),
+            (8000, 8192),
+        ] {
+            assert_eq!(
+                expiry(Nanos::ZERO, ms(delay), ms(1)),
+                ms(expected),
+                "{delay}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_phase_of_the_clock_matters() {
+        for start in 0..200 {
+            let at = expiry(ms(start), ms(1000), ms(1));
+            assert_eq!(at.as_millis() % 64, 0);
+            assert!((1001..=1064).contains(&(at.as_millis() - start)));
+        }
+        // A tick of 4 ms: 250 ticks a second, and buckets of eight ticks.
+        assert_eq!(expiry(ms(3), ms(1000), ms(4)), ms(1024));
+        assert_eq!(
+            expiry(ms(1), Nanos::MAX, ms(1)),
+            Nanos::MAX,
+            "never, not wrapped"
+        );
+    }
+}
