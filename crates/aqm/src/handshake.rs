@@ -303,6 +303,7 @@ impl<P: Packet> SideQueue<P> {
 
 #[cfg(test)]
 mod tests {
+    use crate::fifo::{Fifo, Limit};
     use crate::testing::{Packet, build};
     use crate::{DropReason, Drops, Qdisc};
     use gentle_units::Nanos;
@@ -377,7 +378,7 @@ mod tests {
 
     #[test]
     fn a_fin_refused_by_a_full_queue_leaves_after_what_was_queued() {
-        let mut queue = build("syn_fin_prio limit=2");
+        let mut queue = build("syn_fin_prio fin=inorder limit=2");
         let dropped = offer(
             &mut *queue,
             &[
@@ -401,14 +402,14 @@ mod tests {
 
     #[test]
     fn no_more_fins_are_held_than_allowed() {
-        let mut queue = build("syn_fin_prio limit=1 held=2");
+        let mut queue = build("syn_fin_prio fin=inorder limit=1 held=2");
         let dropped = offer(&mut *queue, &[Packet::fin(1); 5]);
         assert_eq!((queue.len(), dropped.len()), (3, 2));
         assert_eq!(dropped[0].1, DropReason::Tail);
     }
 
     /// A child that drops every FIN at dequeue, as CoDel may.
-    struct DropsFins(crate::pfifo::Pfifo<Packet>);
+    struct DropsFins(crate::fifo::Fifo<Packet>);
 
     impl Qdisc<Packet> for DropsFins {
         fn enqueue(&mut self, now: Nanos, packet: Packet, drops: &mut Drops<Packet>) {
@@ -433,7 +434,7 @@ mod tests {
 
     #[test]
     fn the_packet_next_to_a_fin_pays_for_it() {
-        let child = || DropsFins(crate::pfifo::Pfifo::new(100, Nanos::MAX));
+        let child = || DropsFins(Fifo::new(Limit::Packets(100), Nanos::MAX));
         let mut queue =
             super::HandshakePriority::new(child(), child(), super::FinRule::InOrder, 142, 100);
         offer(

@@ -19,6 +19,7 @@ mod arena;
 mod codel_law;
 mod drr;
 mod error;
+pub mod fifo;
 mod flow_hash;
 mod linux;
 mod options;
