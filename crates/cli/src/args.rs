@@ -1,20 +1,49 @@
 //! The flags, defined once: help, man pages and completions come from here.
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
-use gentle_aqm::Spec;
+use clap::builder::PossibleValuesParser;
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint, value_parser};
+use gentle_aqm::{Spec, registry};
 use gentle_sim::{BUILTIN, DEFAULT_BINS};
 use gentle_tcp::Profile;
 use gentle_units::{Nanos, Rate};
-use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+const EXIT_CODES: &str = "\
+Start with: gentle compare --html report.html
+
+Results go to standard output, progress and errors to standard error.
+
+Exit codes:
+  0    success
+  1    failure: a file that cannot be read, is wrong in itself, or cannot be written
+  2    wrong usage: an unknown option or name, a value out of range
+  130  stopped by Ctrl-C; what had finished by then is printed and written";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  gentle compare --html report.html
+  gentle compare --traffic short --scheme 'pfifo limit=50' --scheme 'codel target=20ms' --scheme spa
+  gentle compare --traffic flows.csv --rate 20mbit --up-rate 2mbit --json | jq '.results[].loss.syn'
+  gentle compare --duration 20s --seeds 1 --scheme codel --pcap codel.pcapng";
+
+/// More seeds than this would be a mistake: every run is kept until all have ended.
+const MOST_SEEDS: i64 = 10_000;
+const MOST_THREADS: i64 = 1_024;
 
 /// Handshake loss in queues: what it costs, and what each queue scheme would do about it.
 ///
 /// When a router's queue drops a TCP SYN or SYN/ACK, the connection waits one to three seconds for its initial timeout.
 /// gentle shows what that does to short connections on a congested link, scheme by scheme.
 #[derive(Debug, Parser)]
-#[command(name = "gentle", version, propagate_version = true)]
-#[command(after_help = "Start with: gentle compare --html report.html")]
+#[command(
+    name = "gentle",
+    version,
+    propagate_version = true,
+    args_override_self = true
+)]
+#[command(after_help = "Start with: gentle compare --html report.html", after_long_help = EXIT_CODES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -37,21 +66,24 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_long_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArgs {
     /// The connections: one of the paper's types, a scenario file (.toml) or a list of flows (.csv)
     ///
     /// real, real-reverse, short and 10m are the types of Table III of spa-2018 with their links. They run between
     /// today's hosts unless --profile says otherwise; a scenario file keeps the hosts it names.
-    #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0])]
-    pub(crate) traffic: String,
+    #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
+    pub(crate) traffic: Traffic,
 
     /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those of Table III]
+    ///
+    /// gentle schemes lists them. A scenario file may bring a list of its own, which is then the default.
     #[arg(long = "scheme", value_name = "SPEC")]
     pub(crate) schemes: Vec<Spec>,
 
     /// How many seeds to run each scheme with
-    #[arg(long, value_name = "N", default_value = "5")]
-    pub(crate) seeds: NonZeroU32,
+    #[arg(long, value_name = "N", default_value = "5", value_parser = value_parser!(u32).range(1..=MOST_SEEDS))]
+    pub(crate) seeds: u32,
 
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
@@ -62,8 +94,8 @@ pub(crate) struct CompareArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SimArgs {
-    /// The scenario
-    #[arg(value_name = "FILE.toml")]
+    /// The scenario (format: docs/scenarios.md)
+    #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
 
     /// The queue under test, in place of the one that the file names
@@ -71,8 +103,8 @@ pub(crate) struct SimArgs {
     pub(crate) scheme: Option<Spec>,
 
     /// How many seeds to run it with
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) seeds: NonZeroU32,
+    #[arg(long, value_name = "N", default_value = "1", value_parser = value_parser!(u32).range(1..=MOST_SEEDS))]
+    pub(crate) seeds: u32,
 
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
@@ -90,7 +122,7 @@ pub(crate) struct ScenarioArgs {
     pub(crate) duration: Option<Nanos>,
 
     /// TCP of the end hosts [default: linux-7.2, or that of a scenario file]
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Profile::NAMES.iter().copied()))]
+    #[arg(long, value_name = "NAME", value_parser = profiles())]
     pub(crate) profile: Option<String>,
 
     /// Override a knob of the TCP profile, as in initial_rto=3s (see gentle profiles); repeat for more
@@ -119,24 +151,27 @@ pub(crate) struct OutputArgs {
     pub(crate) json: bool,
 
     /// Write a row for each scheme and seed
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) csv: Option<PathBuf>,
 
     /// Write a page with plots that opens without a network
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
 
     /// Write the packets of the first seed as pcapng; of several schemes, one file each (NAME-SCHEME.pcapng)
-    #[arg(long, value_name = "FILE")]
+    ///
+    /// Each direction has three interfaces: entry (offered to the queue), exit (sent) and drop (with a comment that says
+    /// why). The first seed is simulated once more for it, with the same outcome.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) pcap: Option<PathBuf>,
 
     /// Upper ends of the ranges of connection sizes, in segments
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = DEFAULT_BINS)]
-    pub(crate) bins: Vec<u64>,
+    #[arg(long, value_name = "N[,N...]", default_value_t = Bins(DEFAULT_BINS.to_vec()))]
+    pub(crate) bins: Bins,
 
     /// How many threads to use [default: one for each core]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<NonZeroU32>,
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=MOST_THREADS))]
+    pub(crate) threads: Option<u16>,
 
     /// No progress bars
     #[arg(long, short)]
@@ -145,7 +180,8 @@ pub(crate) struct OutputArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SchemesArgs {
-    /// Show this one with its options
+    /// Show only this one
+    #[arg(value_parser = PossibleValuesParser::new(registry::SCHEMES.iter().map(|scheme| scheme.name)))]
     pub(crate) name: Option<String>,
 
     /// Print JSON
@@ -155,8 +191,13 @@ pub(crate) struct SchemesArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ProfilesArgs {
-    /// Show this one with its knobs
+    /// Show only this one
+    #[arg(value_parser = profiles())]
     pub(crate) name: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -167,8 +208,70 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ManArgs {
-    /// The folder to write gentle.1, gentle-compare.1, … into
+    /// The folder to write gentle.1, gentle-compare.1 and so on into
+    #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) directory: PathBuf,
+}
+
+/// What `--traffic` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Traffic {
+    /// One of the scenarios that come with the program.
+    Builtin(&'static str),
+    /// A scenario file.
+    Scenario(PathBuf),
+    /// A list of flows.
+    Flows(PathBuf),
+}
+
+impl FromStr for Traffic {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Traffic, String> {
+        if let Some(name) = BUILTIN.iter().find(|name| **name == text) {
+            return Ok(Traffic::Builtin(name));
+        }
+        match Path::new(text)
+            .extension()
+            .and_then(|ending| ending.to_str())
+        {
+            Some("toml") => Ok(Traffic::Scenario(text.into())),
+            Some("csv") => Ok(Traffic::Flows(text.into())),
+            _ => Err(format!(
+                "expected {}, a scenario file ending in .toml or a list of flows ending in .csv",
+                BUILTIN.join(", ")
+            )),
+        }
+    }
+}
+
+/// Upper ends of ranges of sizes, ascending, from 1 on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bins(pub(crate) Vec<u64>);
+
+impl FromStr for Bins {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Bins, String> {
+        let bins: Result<Vec<u64>, _> = text.split(',').map(|bin| bin.trim().parse()).collect();
+        bins.ok()
+            .filter(|bins| bins.first() != Some(&0) && bins.is_sorted_by(|a, b| a < b))
+            .map(Bins)
+            .ok_or_else(|| {
+                "expected sizes in ascending order, from 1 on, such as 3,10,100".to_owned()
+            })
+    }
+}
+
+impl fmt::Display for Bins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bins: Vec<String> = self.0.iter().map(u64::to_string).collect();
+        f.write_str(&bins.join(","))
+    }
+}
+
+fn profiles() -> PossibleValuesParser {
+    PossibleValuesParser::new(Profile::NAMES)
 }
 
 fn duration(text: &str) -> Result<Nanos, String> {

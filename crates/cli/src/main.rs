@@ -8,10 +8,13 @@ mod commands;
 mod interrupt;
 mod output;
 mod progress;
+mod usage;
 
 use args::{Args, Command};
 use clap::Parser;
+use output::complain;
 use std::process::ExitCode;
+use usage::Usage;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -26,8 +29,12 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("gentle: {error:#}");
-            ExitCode::FAILURE
+            complain(&format!("{error:#}"));
+            if error.is::<Usage>() {
+                ExitCode::from(Usage::EXIT_CODE)
+            } else {
+                ExitCode::FAILURE
+            }
         }
     }
 }

@@ -2,22 +2,31 @@
 
 use anyhow::Context;
 use atomic_write_file::AtomicWriteFile;
+use comfy_table::{ContentArrangement, Table, TableStyle};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 /// A file that appears under its name when it is committed, and never in part.
+///
+/// Devices and pipes (`/dev/null`, `>(wireshark -k -i -)`) cannot be replaced by a file and are written to as it comes.
 pub(crate) struct OutputFile {
     path: PathBuf,
-    writer: BufWriter<AtomicWriteFile>,
+    writer: BufWriter<Target>,
+}
+
+enum Target {
+    Whole(AtomicWriteFile),
+    Stream(File),
 }
 
 impl OutputFile {
     pub(crate) fn create(path: &Path) -> anyhow::Result<OutputFile> {
-        let file = AtomicWriteFile::open(path)
-            .with_context(|| format!("{}: cannot be written", path.display()))?;
+        let target =
+            open(path).with_context(|| format!("{}: cannot be written", path.display()))?;
         Ok(OutputFile {
             path: path.to_owned(),
-            writer: BufWriter::new(file),
+            writer: BufWriter::new(target),
         })
     }
 
@@ -37,13 +46,42 @@ impl OutputFile {
 
     /// Puts the file in its place.
     pub(crate) fn commit(self) -> anyhow::Result<()> {
-        let name = self.path.display().to_string();
-        let file = self
-            .writer
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)
-            .with_context(|| name.clone())?;
-        file.commit().with_context(|| name)
+        let name = self.name();
+        let outcome = match self.writer.into_inner() {
+            Ok(Target::Whole(file)) => file.commit(),
+            Ok(Target::Stream(_)) => Ok(()),
+            Err(error) => Err(error.into_error()),
+        };
+        outcome.with_context(|| name)
+    }
+}
+
+fn open(path: &Path) -> io::Result<Target> {
+    match std::fs::metadata(path) {
+        Ok(existing) if existing.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(existing) if !existing.is_file() => OpenOptions::new()
+            .write(true)
+            .open(path)
+            .map(Target::Stream),
+        // The file that a link points to is replaced, not the link.
+        Ok(_) => AtomicWriteFile::open(std::fs::canonicalize(path)?).map(Target::Whole),
+        Err(_) => AtomicWriteFile::open(path).map(Target::Whole),
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Target::Whole(file) => file.write(bytes),
+            Target::Stream(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Target::Whole(file) => file.flush(),
+            Target::Stream(file) => file.flush(),
+        }
     }
 }
 
@@ -69,6 +107,12 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Writes a line to standard error, in the form that clap gives its own.
+pub(crate) fn complain(text: &str) {
+    // Nobody is left to tell if that fails.
+    let _ = writeln!(io::stderr().lock(), "error: {text}");
+}
+
 /// What standard output can show.
 pub(crate) struct Terminal {
     /// In columns; `None`: not a terminal, as wide as needed.
@@ -81,10 +125,33 @@ impl Terminal {
         let stdout = io::stdout();
         let terminal = stdout.is_terminal();
         // https://no-color.org
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Terminal {
             width: terminal_size::terminal_size_of(&stdout).map(|(width, _)| width.0.into()),
             color: terminal && !no_color,
         }
     }
+}
+
+/// Names, values and what they mean, one below the other; the meaning is wrapped to `width`.
+pub(crate) fn definitions(rows: Vec<[String; 3]>, width: Option<usize>) -> String {
+    let mut table = Table::new();
+    table.load_style(TableStyle::new()).force_no_tty();
+    match width.and_then(|width| u16::try_from(width).ok()) {
+        Some(width) => table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width),
+        None => table.set_content_arrangement(ContentArrangement::Disabled),
+    };
+    for row in rows {
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((2, 0));
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    table.trim_fmt() + "\n"
 }

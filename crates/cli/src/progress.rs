@@ -3,52 +3,74 @@
 use gentle_sim::{Observer, Run};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Steps that a bar has for each run.
 const STEPS: u64 = 1000;
 
 /// One bar for all runs, one below it for each run under way.
 pub(crate) struct Progress {
-    labels: Vec<String>,
     bars: MultiProgress,
     all: ProgressBar,
-    under_way: Mutex<BTreeMap<(usize, usize), ProgressBar>>,
 }
 
 impl Progress {
-    pub(crate) fn new(labels: Vec<String>, seeds: usize, quiet: bool) -> Progress {
+    pub(crate) fn new(runs: usize, quiet: bool) -> Progress {
         let target = if quiet {
             ProgressDrawTarget::hidden()
         } else {
             ProgressDrawTarget::stderr()
         };
         let bars = MultiProgress::with_draw_target(target);
-        let all = bars.add(ProgressBar::new((labels.len() * seeds) as u64 * STEPS));
+        let all = bars.add(ProgressBar::new(runs as u64 * STEPS));
         all.set_style(style(
-            "{bar:40} {percent:>3} %  {elapsed} so far, {eta} to go",
+            "{bar:30} {percent:>3} %  {elapsed} so far, {eta} to go",
         ));
-        Progress {
-            labels,
-            bars,
-            all,
-            under_way: Mutex::default(),
+        Progress { bars, all }
+    }
+
+    /// A run begins.
+    pub(crate) fn begin(&self, label: String) -> ProgressBar {
+        let bar = self.bars.add(ProgressBar::new(STEPS));
+        bar.set_style(style("{bar:30.dim} {percent:>3} %  {msg}"));
+        bar.set_message(label);
+        bar
+    }
+
+    /// A run has come so far, 0 to 1.
+    pub(crate) fn reached(&self, bar: &ProgressBar, fraction: f64) {
+        let position = (fraction * STEPS as f64) as u64;
+        let before = bar.position();
+        // Asked far more often than there are steps.
+        if position > before {
+            bar.set_position(position);
+            self.all.inc(position - before);
         }
+    }
+
+    /// A run has ended.
+    pub(crate) fn end(&self, bar: &ProgressBar) {
+        self.all.inc(STEPS.saturating_sub(bar.position()));
+        bar.finish_and_clear();
+        self.bars.remove(bar);
     }
 
     /// Takes the bars off the screen.
     pub(crate) fn clear(&self) {
-        // Only the screen is at stake.
-        let _ = self.bars.clear();
+        self.all.finish_and_clear();
     }
 
-    fn with_bar(&self, run: Run, f: impl FnOnce(&ProgressBar)) {
-        let under_way = self
-            .under_way
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(bar) = under_way.get(&(run.scheme, run.seed)) {
-            f(bar);
+    /// Does something else with the screen for a moment.
+    pub(crate) fn suspend(&self, f: impl FnOnce()) {
+        self.bars.suspend(f);
+    }
+
+    /// What a comparison of schemes with these labels reports to.
+    pub(crate) fn observer(&self, labels: Vec<String>) -> Runs<'_> {
+        Runs {
+            progress: self,
+            labels,
+            under_way: Mutex::default(),
         }
     }
 }
@@ -57,41 +79,37 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("a valid template")
 }
 
-impl Observer for Progress {
-    fn started(&self, run: Run) {
-        let bar = self.bars.add(ProgressBar::new(STEPS));
-        bar.set_style(style("{bar:40.dim} {percent:>3} %  {msg}"));
-        bar.set_message(format!(
-            "{}, seed {}",
-            self.labels[run.scheme],
-            run.seed + 1
-        ));
-        let mut under_way = self
-            .under_way
+/// The runs of a comparison.
+pub(crate) struct Runs<'a> {
+    progress: &'a Progress,
+    labels: Vec<String>,
+    under_way: Mutex<BTreeMap<(usize, usize), ProgressBar>>,
+}
+
+impl Runs<'_> {
+    fn under_way(&self) -> MutexGuard<'_, BTreeMap<(usize, usize), ProgressBar>> {
+        self.under_way
             .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        under_way.insert((run.scheme, run.seed), bar);
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Runs<'_> {
+    fn started(&self, run: Run) {
+        let label = format!("{}, run {}", self.labels[run.scheme], run.seed + 1);
+        let bar = self.progress.begin(label);
+        self.under_way().insert((run.scheme, run.seed), bar);
     }
 
     fn reached(&self, run: Run, fraction: f64) {
-        self.with_bar(run, |bar| {
-            let position = (fraction * STEPS as f64) as u64;
-            self.all.inc(position.saturating_sub(bar.position()));
-            bar.set_position(position);
-        });
+        if let Some(bar) = self.under_way().get(&(run.scheme, run.seed)) {
+            self.progress.reached(bar, fraction);
+        }
     }
 
     fn finished(&self, run: Run) {
-        self.with_bar(run, |bar| {
-            self.all.inc(STEPS.saturating_sub(bar.position()));
-            bar.finish_and_clear();
-        });
-        let mut under_way = self
-            .under_way
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(bar) = under_way.remove(&(run.scheme, run.seed)) {
-            self.bars.remove(&bar);
+        if let Some(bar) = self.under_way().remove(&(run.scheme, run.seed)) {
+            self.progress.end(&bar);
         }
     }
 }

@@ -1,8 +1,7 @@
 //! `gentle compare`.
 
 use super::runs::{self, Job};
-use crate::args::{CompareArgs, ScenarioArgs};
-use anyhow::{Context, bail};
+use crate::args::{CompareArgs, Traffic};
 use gentle_sim::{BUILTIN, Scenario};
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,21 +10,21 @@ use std::process::ExitCode;
 const TODAYS_HOSTS: &str = "linux-7.2";
 
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
-    let mut scenario = traffic(&args.traffic, &args.scenario)?;
+    let mut scenario = scenario(&args.traffic)?;
     runs::change(&mut scenario, &args.scenario)?;
-    let schemes = if args.schemes.is_empty() {
+    let schemes = if !args.schemes.is_empty() {
+        args.schemes.clone()
+    } else if !scenario.schemes.is_empty() {
         scenario.schemes.clone()
     } else {
-        args.schemes.clone()
+        builtin(BUILTIN[0]).schemes
     };
-    if schemes.is_empty() {
-        bail!(
-            "{}: lists no schemes to compare; add schemes = [\"pfifo limit=50\", …] to it, or name them with --scheme",
-            args.traffic
-        );
-    }
     runs::run(&Job {
         scenario,
+        input: match &args.traffic {
+            Traffic::Builtin(_) => None,
+            Traffic::Scenario(path) | Traffic::Flows(path) => Some(path),
+        },
         schemes,
         seeds: args.seeds,
         first_seed: args.scenario.first_seed,
@@ -34,28 +33,24 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// The scenario that `--traffic` names.
-fn traffic(name: &str, args: &ScenarioArgs) -> anyhow::Result<Scenario> {
-    if let Some(mut scenario) = Scenario::builtin(name) {
-        if args.profile.is_none() {
-            scenario.set_profile(TODAYS_HOSTS)?;
-        }
-        return Ok(scenario);
+fn scenario(traffic: &Traffic) -> anyhow::Result<Scenario> {
+    match traffic {
+        Traffic::Builtin(name) => between_todays_hosts(builtin(name)),
+        Traffic::Scenario(path) => runs::read_scenario(path),
+        Traffic::Flows(path) => between_todays_hosts(read_flows(path)?),
     }
-    let path = Path::new(name);
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("toml") => runs::read_scenario(path),
-        Some("csv") => {
-            let text = std::fs::read_to_string(path).with_context(|| name.to_owned())?;
-            let mut scenario = Scenario::from_flows(name, &text)?;
-            if args.profile.is_none() {
-                scenario.set_profile(TODAYS_HOSTS)?;
-            }
-            Ok(scenario)
-        }
-        _ => bail!(
-            "--traffic {name}: not known; expected {}, a scenario file ending in .toml or a list of flows ending in .csv",
-            BUILTIN.join(", ")
-        ),
-    }
+}
+
+fn builtin(name: &str) -> Scenario {
+    Scenario::builtin(name).expect("its name is in the list of those that are built in")
+}
+
+fn read_flows(path: &Path) -> anyhow::Result<Scenario> {
+    let text = runs::read(path)?;
+    Ok(Scenario::from_flows(&path.display().to_string(), &text)?)
+}
+
+fn between_todays_hosts(mut scenario: Scenario) -> anyhow::Result<Scenario> {
+    scenario.set_profile(TODAYS_HOSTS)?;
+    Ok(scenario)
 }

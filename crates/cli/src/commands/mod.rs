@@ -6,4 +6,5 @@ pub(crate) mod profiles;
 pub(crate) mod schemes;
 pub(crate) mod sim;
 
+mod captures;
 mod runs;

@@ -1,28 +1,57 @@
 //! `gentle profiles`.
 
 use crate::args::ProfilesArgs;
-use crate::output::print;
-use gentle_tcp::Profile;
-use std::fmt::Write as _;
+use crate::output::{Terminal, definitions, print};
+use gentle_tcp::{Knob, KnobError, Profile};
+use serde_json::{Value, json};
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &ProfilesArgs) -> anyhow::Result<ExitCode> {
-    let mut text = String::new();
-    match &args.name {
-        None => {
-            for name in Profile::NAMES {
-                let _ = writeln!(text, "{name}");
-            }
-            text.push_str("\ngentle profiles NAME lists its knobs.\n");
+    let text = match (&args.name, args.json) {
+        (None, false) => format!(
+            "{}\n\ngentle profiles NAME lists the knobs of one.\n",
+            Profile::NAMES.join("\n")
+        ),
+        (Some(name), false) => as_text(&Profile::by_name(name)?)?,
+        (name, true) => {
+            let list = Profile::NAMES
+                .iter()
+                .filter(|known| name.as_ref().is_none_or(|name| name == *known))
+                .map(|name| as_json(name, &Profile::by_name(name)?))
+                .collect::<anyhow::Result<Vec<Value>>>()?;
+            format!("{}\n", serde_json::to_string_pretty(&list)?)
         }
-        Some(name) => {
-            let profile = Profile::by_name(name)?;
-            for knob in Profile::knobs() {
-                let value = profile.get(knob.name)?;
-                let _ = writeln!(text, "{:<22} {value:<14} {}", knob.name, knob.help);
-            }
-        }
-    }
+    };
     print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn as_text(profile: &Profile) -> anyhow::Result<String> {
+    let knobs = Profile::knobs()
+        .iter()
+        .map(|knob| {
+            Ok([
+                knob.name.to_owned(),
+                profile.get(knob.name)?,
+                format!("{} ({})", knob.help, knob.takes),
+            ])
+        })
+        .collect::<Result<Vec<_>, KnobError>>()?;
+    Ok(definitions(knobs, Terminal::of_stdout().width))
+}
+
+fn as_json(name: &str, profile: &Profile) -> anyhow::Result<Value> {
+    let knob = |knob: &Knob| -> anyhow::Result<Value> {
+        Ok(json!({
+            "name": knob.name,
+            "value": profile.get(knob.name)?,
+            "takes": knob.takes,
+            "help": knob.help,
+        }))
+    };
+    let knobs = Profile::knobs()
+        .iter()
+        .map(knob)
+        .collect::<anyhow::Result<Vec<Value>>>()?;
+    Ok(json!({ "name": name, "knobs": knobs }))
 }

@@ -1,35 +1,43 @@
 //! What `compare` and `sim` share: a scenario, runs of it, and results in every form asked for.
 
+use super::captures::Captures;
 use crate::args::{OutputArgs, ScenarioArgs};
 use crate::interrupt;
-use crate::output::{OutputFile, Terminal, print};
+use crate::output::{OutputFile, Terminal, complain, print};
 use crate::progress::Progress;
-use anyhow::{Context, bail};
+use crate::usage::Usage;
+use anyhow::Context;
 use gentle_aqm::Spec;
 use gentle_sim::results::Comparison;
-use gentle_sim::{CaptureError, Direction, Scenario, Settings, capture, compare};
-use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use gentle_sim::{Direction, Scenario, Settings, compare};
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 /// Runs and what to do with their results.
 pub(crate) struct Job<'a> {
     pub(crate) scenario: Scenario,
+    /// The file that the scenario comes from.
+    pub(crate) input: Option<&'a Path>,
     pub(crate) schemes: Vec<Spec>,
-    pub(crate) seeds: NonZeroU32,
+    pub(crate) seeds: u32,
     pub(crate) first_seed: u64,
     pub(crate) output: &'a OutputArgs,
     /// Draws the terminal's view, given its width and whether it shows colours.
     pub(crate) table: fn(&Comparison, Option<usize>, bool) -> String,
 }
 
+/// The text of an input file.
+pub(crate) fn read(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("{}: cannot be read", path.display()))
+}
+
 /// Reads a scenario file; files that it names are looked for beside it.
 pub(crate) fn read_scenario(path: &Path) -> anyhow::Result<Scenario> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let beside = |file: &str| std::fs::read_to_string(folder.join(file));
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
-    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let read = |file: &str| std::fs::read_to_string(folder.join(file));
-    Ok(Scenario::from_toml(&name, &text, &read)?)
+    Ok(Scenario::from_toml(&name, &read(path)?, &beside)?)
 }
 
 /// Applies what the command line changes.
@@ -55,108 +63,88 @@ pub(crate) fn change(scenario: &mut Scenario, args: &ScenarioArgs) -> anyhow::Re
 /// Runs the job to its end or to Ctrl-C.
 pub(crate) fn run(job: &Job<'_>) -> anyhow::Result<ExitCode> {
     let output = job.output;
-    if output.bins.first() == Some(&0) || !output.bins.is_sorted_by(|a, b| a < b) {
-        bail!("--bins: expected sizes in ascending order, from 1 on, such as 3,10,100");
-    }
+    let captures = Captures::of(job);
+    each_file_once(job, &captures)?;
     // Opened first: better to fail before the work than after it.
     let csv = OutputFile::create_if(output.csv.as_deref())?;
     let html = OutputFile::create_if(output.html.as_deref())?;
-    let captures = captures(job)?;
+    let captures = captures.create()?;
 
     let stop = interrupt::flag()?;
-    let threads = job.output.threads.map_or(0, NonZeroU32::get) as usize;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
+    let threads = rayon::ThreadPoolBuilder::new()
+        .num_threads(output.threads.map_or(0, usize::from))
         .build()
         .context("the threads could not be started")?;
     let settings = Settings {
-        seeds: (0..u64::from(job.seeds.get()))
+        seeds: (0..u64::from(job.seeds))
             .map(|n| job.first_seed.wrapping_add(n))
             .collect(),
-        bins: output.bins.clone(),
+        bins: output.bins.0.clone(),
     };
-    let labels: Vec<String> = job.schemes.iter().map(ToString::to_string).collect();
-    let progress = Progress::new(labels, settings.seeds.len(), output.quiet);
+    let runs = job.schemes.len() * settings.seeds.len();
+    let progress = Progress::new(runs, output.quiet);
+    let observer = progress.observer(job.schemes.iter().map(ToString::to_string).collect());
     let comparison =
-        pool.install(|| compare(&job.scenario, &job.schemes, &settings, &progress, &stop));
+        threads.install(|| compare(&job.scenario, &job.schemes, &settings, &observer, &stop));
     progress.clear();
 
-    if let Some(mut file) = csv {
-        gentle_report::csv(&comparison, &mut file).with_context(|| file.name())?;
-        file.commit()?;
+    // Shown at once; no trouble with a file shall lose what was computed.
+    let mut outcome = show(job, &comparison);
+    if comparison.results.is_empty() {
+        complain("stopped before the first run had finished; no files were written");
+        return outcome.map(|()| ExitCode::from(interrupt::EXIT_CODE));
     }
-    if let Some(mut file) = html {
-        file.write(gentle_report::html(&comparison).as_bytes())?;
-        file.commit()?;
-    }
-    for (spec, mut file) in captures {
-        match capture(&job.scenario, spec, job.first_seed, &mut file, &stop) {
-            Ok(()) => file.commit()?,
-            // Half a capture would pass for a whole one, so it is not kept.
-            Err(CaptureError::Stopped) => {}
-            Err(error) => return Err(error).with_context(|| file.name()),
+    outcome = outcome.and(write_csv(csv, &comparison));
+    outcome = outcome.and(write_html(html, &comparison));
+    outcome = outcome.and(threads.install(|| captures.write(job, output.quiet, &stop)));
+    outcome.map(|()| {
+        if stop.load(Ordering::Relaxed) {
+            ExitCode::from(interrupt::EXIT_CODE)
+        } else {
+            ExitCode::SUCCESS
         }
-    }
-    if output.json {
-        let mut json = serde_json::to_string(&comparison)?;
-        json.push('\n');
-        print(&json)?;
-    } else {
-        let terminal = Terminal::of_stdout();
-        print(&(job.table)(&comparison, terminal.width, terminal.color))?;
-    }
-    Ok(if comparison.interrupted {
-        ExitCode::from(interrupt::EXIT_CODE)
-    } else {
-        ExitCode::SUCCESS
     })
 }
 
-/// A file for each scheme's packets.
-fn captures<'a>(job: &'a Job<'_>) -> anyhow::Result<Vec<(&'a Spec, OutputFile)>> {
-    let Some(path) = &job.output.pcap else {
-        return Ok(Vec::new());
+/// No output may take the place of another, or of the input.
+fn each_file_once(job: &Job<'_>, captures: &Captures<'_>) -> Result<(), Usage> {
+    let mut files: Vec<&Path> = job.input.into_iter().collect();
+    let named = [&job.output.csv, &job.output.html];
+    let outputs = named.into_iter().flatten().map(|path| path.as_path());
+    for path in outputs.chain(captures.paths()) {
+        if files.contains(&path) {
+            return Err(Usage(format!(
+                "{} is named twice; every output needs a file of its own, and every scheme a capture of its own",
+                path.display()
+            )));
+        }
+        files.push(path);
+    }
+    Ok(())
+}
+
+fn show(job: &Job<'_>, comparison: &Comparison) -> anyhow::Result<()> {
+    if job.output.json {
+        let mut json = serde_json::to_string(comparison)?;
+        json.push('\n');
+        return print(&json);
+    }
+    let terminal = Terminal::of_stdout();
+    print(&(job.table)(comparison, terminal.width, terminal.color))
+}
+
+fn write_csv(file: Option<OutputFile>, comparison: &Comparison) -> anyhow::Result<()> {
+    let Some(mut file) = file else {
+        return Ok(());
     };
-    job.schemes
-        .iter()
-        .map(|spec| {
-            let path = match &job.schemes[..] {
-                [_] => path.clone(),
-                _ => path_for(path, &spec.to_string()),
-            };
-            Ok((spec, OutputFile::create(&path)?))
-        })
-        .collect()
+    gentle_report::csv(comparison, &mut file).with_context(|| file.name())?;
+    file.commit()
 }
 
-/// `out.pcapng` and `codel target=20ms` make `out-codel-target-20ms.pcapng`.
-fn path_for(path: &Path, label: &str) -> PathBuf {
-    let safe: String = label
-        .chars()
-        .map(|c| match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' => c,
-            _ => '-',
-        })
-        .collect();
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let mut name = format!("{stem}-{safe}");
-    if let Some(ending) = path.extension() {
-        name.push('.');
-        name.push_str(&ending.to_string_lossy());
-    }
-    path.with_file_name(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn captures_of_several_schemes_get_names_of_their_own() {
-        assert_eq!(
-            path_for(Path::new("a/out.pcapng"), "codel target=20ms"),
-            Path::new("a/out-codel-target-20ms.pcapng")
-        );
-        assert_eq!(path_for(Path::new("out"), "spa"), Path::new("out-spa"));
-    }
+fn write_html(file: Option<OutputFile>, comparison: &Comparison) -> anyhow::Result<()> {
+    let Some(mut file) = file else {
+        return Ok(());
+    };
+    file.write(gentle_report::html(comparison).as_bytes())?;
+    file.commit()
 }

@@ -1,62 +1,59 @@
 //! `gentle schemes`.
 
 use crate::args::SchemesArgs;
-use crate::output::print;
-use anyhow::anyhow;
+use crate::output::{Terminal, definitions, print};
 use gentle_aqm::{OptionSpec, Scheme, registry};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &SchemesArgs) -> anyhow::Result<ExitCode> {
-    let schemes: Vec<&Scheme> = match &args.name {
-        None => registry::SCHEMES.to_vec(),
-        Some(name) => {
-            let scheme = registry::find(name).ok_or_else(|| {
-                let names: Vec<&str> = registry::SCHEMES.iter().map(|s| s.name).collect();
-                anyhow!(
-                    "unknown scheme '{name}'; the schemes are: {}",
-                    names.join(", ")
-                )
-            })?;
-            vec![scheme]
-        }
-    };
+    let schemes: Vec<&Scheme> = registry::SCHEMES
+        .iter()
+        .copied()
+        .filter(|scheme| args.name.as_ref().is_none_or(|name| scheme.name == name))
+        .collect();
     if args.json {
         let list: Vec<Value> = schemes.iter().map(|scheme| as_json(scheme)).collect();
         print(&format!("{}\n", serde_json::to_string_pretty(&list)?))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let text: Vec<String> = schemes.iter().map(|scheme| as_text(scheme)).collect();
+    let width = Terminal::of_stdout().width;
+    let text: Vec<String> = schemes.iter().map(|s| as_text(s, width)).collect();
     print(&text.join("\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_text(scheme: &Scheme) -> String {
-    let mut text = format!("{}: {}\n", scheme.name, scheme.summary);
-    let _ = writeln!(text, "    source: {}", scheme.source);
-    for option in scheme.options {
-        let _ = writeln!(
-            text,
-            "    {:<14} {} [{}; {}]",
-            option.name,
-            option.help,
-            default(option),
-            option.kind
-        );
-    }
+fn as_text(scheme: &Scheme, width: Option<usize>) -> String {
+    let mut options: Vec<[String; 3]> = scheme
+        .options
+        .iter()
+        .map(|option| {
+            [
+                option.name.to_owned(),
+                default(option).to_owned(),
+                format!("{} ({})", option.help, option.kind),
+            ]
+        })
+        .collect();
     if let Some(child) = scheme.child {
-        let _ = writeln!(
-            text,
-            "    {:<14} the scheme beneath; its options are accepted too [{child}; any that stores packets]",
-            "child"
-        );
+        options.push([
+            "child".to_owned(),
+            child.to_owned(),
+            "the scheme beneath, any that stores packets itself; its options are accepted too"
+                .to_owned(),
+        ]);
     }
-    text
+    format!(
+        "{}: {}\n  source: {}\n{}",
+        scheme.name,
+        scheme.summary,
+        scheme.source,
+        definitions(options, width)
+    )
 }
 
 fn default(option: &OptionSpec) -> &'static str {
-    option.default.unwrap_or("derived")
+    option.default.unwrap_or("unset")
 }
 
 fn as_json(scheme: &Scheme) -> Value {

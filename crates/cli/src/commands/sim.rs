@@ -14,6 +14,7 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
         .unwrap_or_else(|| scenario.link(Direction::Down).qdisc.clone());
     runs::run(&Job {
         scenario,
+        input: Some(&args.file),
         schemes: vec![scheme],
         seeds: args.seeds,
         first_seed: args.scenario.first_seed,

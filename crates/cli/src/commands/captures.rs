@@ -1,0 +1,106 @@
+//! `--pcap`: the packets of the first seed, a file for each scheme.
+
+use super::runs::Job;
+use crate::output::{OutputFile, complain};
+use crate::progress::Progress;
+use anyhow::Context;
+use gentle_aqm::Spec;
+use gentle_sim::{CaptureError, capture};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Schemes and the files for their packets.
+pub(crate) struct Captures<'a>(Vec<(&'a Spec, PathBuf)>);
+
+/// The same with the files open.
+pub(crate) struct OpenCaptures<'a>(Vec<(&'a Spec, OutputFile)>);
+
+impl<'a> Captures<'a> {
+    /// What the job asks for: nothing without `--pcap`.
+    pub(crate) fn of(job: &'a Job<'_>) -> Captures<'a> {
+        let files = job.output.pcap.iter().flat_map(|path| {
+            job.schemes.iter().map(move |spec| match &job.schemes[..] {
+                [_] => (spec, path.clone()),
+                _ => (spec, path_for(path, &spec.to_string())),
+            })
+        });
+        Captures(files.collect())
+    }
+
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(|(_, path)| path.as_path())
+    }
+
+    pub(crate) fn create(self) -> anyhow::Result<OpenCaptures<'a>> {
+        let create = |(spec, path): (&'a Spec, PathBuf)| Ok((spec, OutputFile::create(&path)?));
+        self.0
+            .into_iter()
+            .map(create)
+            .collect::<anyhow::Result<_>>()
+            .map(OpenCaptures)
+    }
+}
+
+impl OpenCaptures<'_> {
+    /// Runs the first seed of each scheme once more and writes what passes, on all threads of the current pool.
+    pub(crate) fn write(self, job: &Job<'_>, quiet: bool, stop: &AtomicBool) -> anyhow::Result<()> {
+        let progress = Progress::new(self.0.len(), quiet);
+        let outcome = self.0.into_par_iter().try_for_each(|(spec, mut file)| {
+            let bar = progress.begin(format!("packets of {spec}"));
+            let written = capture(&job.scenario, spec, job.first_seed, &mut file, |fraction| {
+                progress.reached(&bar, fraction);
+                !stop.load(Ordering::Relaxed)
+            });
+            progress.end(&bar);
+            match written {
+                Ok(()) => file.commit(),
+                // Half a capture would pass for a whole one, so it is not kept.
+                Err(CaptureError::Stopped) => {
+                    progress.suspend(|| {
+                        complain(&format!(
+                            "{}: not written, the run was stopped",
+                            file.name()
+                        ));
+                    });
+                    Ok(())
+                }
+                Err(error) => Err(error).with_context(|| file.name()),
+            }
+        });
+        progress.clear();
+        outcome
+    }
+}
+
+/// `out.pcapng` and `codel target=20ms` make `out-codel-target-20ms.pcapng`.
+fn path_for(path: &Path, label: &str) -> PathBuf {
+    let safe: String = label
+        .chars()
+        .map(|c| match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' => c,
+            _ => '-',
+        })
+        .collect();
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let mut name = format!("{stem}-{safe}");
+    if let Some(ending) = path.extension() {
+        name.push('.');
+        name.push_str(&ending.to_string_lossy());
+    }
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn captures_of_several_schemes_get_names_of_their_own() {
+        assert_eq!(
+            path_for(Path::new("a/out.pcapng"), "codel target=20ms"),
+            Path::new("a/out-codel-target-20ms.pcapng")
+        );
+        assert_eq!(path_for(Path::new("out"), "spa"), Path::new("out-spa"));
+    }
+}

@@ -1,0 +1,49 @@
+//! Running the command.
+
+use assert_cmd::Command;
+use std::path::Path;
+
+/// `gentle` with no terminal in sight and nothing of the user's environment that could change its output.
+pub(crate) fn gentle(args: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("gentle").expect("cargo builds the command for this test");
+    command.env_clear().env("COLUMNS", "100").args(args);
+    command
+}
+
+/// A few seconds of `short` under two schemes with two seeds.
+pub(crate) const BRIEF: [&str; 10] = [
+    "compare",
+    "--traffic=short",
+    "--duration=3s",
+    "--seeds=2",
+    "--scheme=pfifo limit=20",
+    "--scheme=codel",
+    "--quiet",
+    "--threads=2",
+    "--first-seed=7",
+    "--bins=1,5",
+];
+
+/// [`BRIEF`] and more.
+pub(crate) fn brief(more: &[&str]) -> Command {
+    let mut command = gentle(&BRIEF);
+    command.args(more);
+    command
+}
+
+/// What the command printed, after it succeeded.
+pub(crate) fn stdout(command: &mut Command) -> String {
+    let output = command.assert().success().get_output().clone();
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// What the command complained of, after it failed with `code` and printed nothing.
+pub(crate) fn stderr(command: &mut Command, code: i32) -> String {
+    let output = command.assert().code(code).stdout("").get_output().clone();
+    String::from_utf8(output.stderr).expect("text")
+}
+
+/// The path as an argument.
+pub(crate) fn text(path: &Path) -> &str {
+    path.to_str().expect("a readable name")
+}

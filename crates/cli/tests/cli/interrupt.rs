@@ -1,0 +1,114 @@
+//! Ctrl-C, and readers that go away.
+
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+fn spawn(folder: &TempDir, args: &[&str]) -> Child {
+    Command::new(cargo_bin("gentle"))
+        .args(args)
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts")
+}
+
+fn interrupt(child: Child) -> Output {
+    let status = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .expect("kill is part of every Unix");
+    assert!(status.success());
+    child.wait_with_output().expect("it ends")
+}
+
+/// A run that does not end within a test.
+const LONG: &str = r#"
+duration = "86400s"
+
+[link.down]
+rate = "10mbit"
+[link.up]
+rate = "10mbit"
+
+[[workload]]
+kind = "long"
+flows = 1
+"#;
+
+#[test]
+fn what_had_finished_is_kept() {
+    let folder = TempDir::new().unwrap();
+    // Many short runs on one thread: some are finished after a second, not all.
+    let args = [
+        "compare",
+        "--traffic=short",
+        "--duration=2s",
+        "--seeds=10000",
+        "--scheme=pfifo",
+        "--scheme=codel",
+        "--threads=1",
+        "--json",
+        "--csv=out.csv",
+        "--pcap=out.pcapng",
+    ];
+    let child = spawn(&folder, &args);
+    std::thread::sleep(Duration::from_millis(1500));
+    let started = Instant::now();
+    let output = interrupt(child);
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert_eq!(output.status.code(), Some(130));
+    let json: Value = serde_json::from_slice(&output.stdout).expect("whole JSON");
+    assert_eq!(json["interrupted"], true);
+    for result in json["results"].as_array().unwrap() {
+        let seeds = result["seeds"].as_u64().unwrap();
+        assert!((1..10_000).contains(&seeds), "{seeds}");
+        assert!(result["response_time_s"]["mean"].is_f64());
+    }
+    assert_eq!(json["results"].as_array().unwrap().len(), 2);
+    assert!(folder.path().join("out.csv").exists());
+    // Half a capture would pass for a whole one.
+    assert!(!folder.path().join("out-codel.pcapng").exists());
+}
+
+#[test]
+fn files_stay_as_they_were_when_nothing_had_finished() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("long.toml"), LONG).unwrap();
+    std::fs::write(folder.path().join("out.csv"), "old").unwrap();
+    let child = spawn(&folder, &["sim", "long.toml", "--csv=out.csv", "--json"]);
+    std::thread::sleep(Duration::from_millis(1000));
+    let output = interrupt(child);
+    assert_eq!(output.status.code(), Some(130));
+    let json: Value = serde_json::from_slice(&output.stdout).expect("whole JSON");
+    assert_eq!(json["results"], Value::Array(Vec::new()));
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(complaint.contains("no files were written"), "{complaint}");
+    assert_eq!(
+        std::fs::read_to_string(folder.path().join("out.csv")).unwrap(),
+        "old"
+    );
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().count(),
+        2,
+        "nothing is left behind"
+    );
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let folder = TempDir::new().unwrap();
+    let mut child = spawn(&folder, &["schemes"]);
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert!(line.starts_with("pfifo"));
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+}

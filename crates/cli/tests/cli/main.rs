@@ -1,0 +1,9 @@
+//! The command from outside: what goes in, what comes out, how it ends.
+
+mod command;
+mod files;
+mod generated;
+#[cfg(unix)]
+mod interrupt;
+mod json;
+mod usage;

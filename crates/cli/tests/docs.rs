@@ -1,0 +1,107 @@
+//! The book's tables of options and knobs are those of the program.
+//!
+//! `UPDATE_DOCS=1 cargo test -p gentle --test docs` writes them anew; the prose around them is left alone.
+
+use gentle_aqm::{Scheme, registry::SCHEMES};
+use gentle_tcp::Profile;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A cell may not hold what separates cells.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;")
+}
+
+fn options(scheme: &Scheme) -> String {
+    let mut table = String::from("| option | default | accepts | |\n| --- | --- | --- | --- |\n");
+    for option in scheme.options {
+        let default = option
+            .default
+            .map_or_else(|| "unset".to_owned(), |text| format!("`{text}`"));
+        let accepts = cell(&option.kind.to_string());
+        let _ = writeln!(
+            table,
+            "| `{}` | {default} | {accepts} | {} |",
+            option.name,
+            cell(option.help)
+        );
+    }
+    if let Some(child) = scheme.child {
+        let _ = writeln!(
+            table,
+            "| `child` | `{child}` | any scheme that stores packets | the scheme beneath; its options are accepted too |"
+        );
+    }
+    let _ = write!(table, "\nSource: {}.", scheme.source);
+    table
+}
+
+fn knobs() -> String {
+    let mut table = String::from("| knob |");
+    for name in Profile::NAMES {
+        let _ = write!(table, " `{name}` |");
+    }
+    let _ = writeln!(
+        table,
+        " |\n| ---{} |",
+        " | ---".repeat(Profile::NAMES.len() + 1)
+    );
+    for knob in Profile::knobs() {
+        let _ = write!(table, "| `{}` |", knob.name);
+        for name in Profile::NAMES {
+            let value = Profile::by_name(name).unwrap().get(knob.name).unwrap();
+            let _ = write!(table, " {} |", cell(&value));
+        }
+        let _ = writeln!(table, " {} ({}) |", cell(knob.help), cell(knob.takes));
+    }
+    table.trim_end().to_owned()
+}
+
+/// Compares the part of `file` between the markers for `name` with `expected`, or puts it there.
+fn check(file: &str, name: &str, expected: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs")
+        .join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (begin, end) = (format!("<!-- table: {name} -->\n"), "\n<!-- end -->");
+    let from = text
+        .find(&begin)
+        .unwrap_or_else(|| panic!("{file} has nothing on {name}: expected {begin}"));
+    let from = from + begin.len();
+    let to = from
+        + text[from..]
+            .find(end)
+            .unwrap_or_else(|| panic!("{file}: {name} has no {end}"));
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, [&text[..from], expected, &text[to..]].concat()).unwrap();
+        return;
+    }
+    assert!(
+        text[from..to] == *expected,
+        "docs/{file}: {name} is out of date; UPDATE_DOCS=1 cargo test -p gentle --test docs writes it anew"
+    );
+}
+
+#[test]
+fn every_scheme_is_in_the_book_with_its_options() {
+    for scheme in SCHEMES {
+        check("schemes.md", scheme.name, &options(scheme));
+    }
+}
+
+#[test]
+fn every_profile_is_in_the_book_with_its_knobs() {
+    check("tcp-profiles.md", "knobs", &knobs());
+}
+
+#[test]
+fn the_contents_name_every_page() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let index = std::fs::read_to_string(docs.join("index.md")).unwrap();
+    for entry in std::fs::read_dir(docs).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".md") && name != "index.md" {
+            assert!(index.contains(&format!("({name})")), "{name}");
+        }
+    }
+}
