@@ -100,6 +100,35 @@ fn files_stay_as_they_were_when_nothing_had_finished() {
 }
 
 #[test]
+fn a_capture_that_was_stopped_is_not_kept() {
+    let folder = TempDir::new().unwrap();
+    let args = [
+        "compare",
+        "--traffic=short",
+        "--duration=200s",
+        "--seeds=1",
+        "--scheme=codel",
+        "--json",
+        "--pcap=out.pcapng",
+    ];
+    let mut child = spawn(&folder, &args);
+    // The results come before the packets are written.
+    let mut json = String::new();
+    let stdout = child.stdout.take().unwrap();
+    BufReader::new(stdout).read_line(&mut json).unwrap();
+    let json: Value = serde_json::from_str(&json).expect("whole JSON");
+    assert_eq!(json["interrupted"], false);
+    let output = interrupt(child);
+    assert_eq!(output.status.code(), Some(130));
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        complaint.contains("out.pcapng: not written, the run was stopped"),
+        "{complaint}"
+    );
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let folder = TempDir::new().unwrap();
     let mut child = spawn(&folder, &["schemes"]);

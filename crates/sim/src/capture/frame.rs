@@ -171,4 +171,23 @@ mod tests {
             }
         }
     }
+
+    /// A scenario may set an MSS that leaves no room for options; the frame shows as much as IPv4 can carry.
+    #[test]
+    fn a_segment_too_long_for_ip_is_cut() {
+        let mut segment = Segment::new(Seq(u32::MAX), Flags::ACK);
+        segment.len = 65_495;
+        segment.options |= Options::TIMESTAMPS;
+        segment.sack_count = 3;
+        let packet = Packet::tcp(&segment, 0, 0, Direction::Down, 0);
+        let mut frame = Vec::new();
+        write(&packet, LONGEST_IP_PACKET, &mut frame);
+        let length = frame.len() as u32;
+        assert_eq!(length, ETHERNET_HEADER + IP_HEADER + segment.header_bytes());
+        let total_length = [frame[16], frame[17]];
+        assert_eq!(
+            u32::from(u16::from_be_bytes(total_length)),
+            LONGEST_IP_PACKET
+        );
+    }
 }
