@@ -38,6 +38,8 @@ pub(crate) enum Fate {
     Drop,
     /// It takes so much longer.
     Late(Nanos),
+    /// It arrives at this time, whatever the link.
+    At(Nanos),
     /// It arrives twice, the second time so much later.
     Twice(Nanos),
     /// It arrives marked "congestion experienced".
@@ -182,16 +184,20 @@ impl Wire {
             if sent.fate == Fate::Drop {
                 continue;
             }
-            let arrival = self.links[way as usize].arrival(self.now, &segment);
-            match sent.fate {
-                Fate::Pass => self.fly(arrival, way, segment, false),
-                Fate::Mark => self.fly(arrival, way, segment, segment.ect),
-                Fate::Late(extra) => self.fly(arrival + extra, way, segment, false),
+            let mut arrival = || self.links[way as usize].arrival(self.now, &segment);
+            let (at, again) = match sent.fate {
+                Fate::At(time) => (time, None),
+                Fate::Late(extra) => (arrival() + extra, None),
                 Fate::Twice(extra) => {
-                    self.fly(arrival, way, segment, false);
-                    self.fly(arrival + extra, way, segment, false);
+                    let at = arrival();
+                    (at, Some(at + extra))
                 }
-                Fate::Drop => {}
+                Fate::Pass | Fate::Mark | Fate::Drop => (arrival(), None),
+            };
+            let ce = sent.fate == Fate::Mark && segment.ect;
+            self.fly(at, way, segment, ce);
+            if let Some(at) = again {
+                self.fly(at, way, segment, false);
             }
         }
     }
