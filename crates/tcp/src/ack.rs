@@ -4,7 +4,7 @@ use crate::congestion::Progress;
 use crate::endpoint::Endpoint;
 use crate::profile::{Growth, LossMarking};
 use crate::recovery::{CaState, Resend};
-use crate::scoreboard::{EVER_RETRANS, SACKED};
+use crate::scoreboard::{EVER_RETRANS, FORGOTTEN, SACKED};
 use crate::segment::{Flags, Options, Segment};
 use crate::seq::Seq;
 use crate::timer::Timer;
@@ -213,7 +213,7 @@ impl Endpoint {
             acked += 1;
             if sent.is(EVER_RETRANS) {
                 event.retransmitted_acked = true;
-            } else if !sent.is(SACKED) {
+            } else if !sent.is(SACKED | FORGOTTEN) {
                 first_sent = first_sent.or(Some(sent.sent));
                 last_sent = sent.sent;
                 lowest_original = lowest_original.min(sent.start);
@@ -415,7 +415,7 @@ impl Endpoint {
             // A segment that begins before the block is not covered by it.
             if sent.start >= start && !sent.is(SACKED) {
                 self.tx.rack.delivered(now, &sent, min_rtt);
-                if !sent.is(EVER_RETRANS) {
+                if !sent.is(EVER_RETRANS | FORGOTTEN) {
                     if sent.start < prior_fack {
                         *lowest = (*lowest).min(sent.start);
                     }

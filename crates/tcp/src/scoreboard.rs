@@ -24,6 +24,9 @@ pub(crate) const EVER_RETRANS: u8 = 8;
 pub(crate) const FIN: u8 = 16;
 /// Ends what the application wrote.
 pub(crate) const PUSH: u8 = 32;
+/// Was SACKED once, which was forgotten: it arrived long before the acknowledgement that comes now, which therefore
+/// gives no round-trip sample.
+pub(crate) const FORGOTTEN: u8 = 64;
 
 /// A segment in the scoreboard.
 #[derive(Debug, Clone, Copy, Default)]
@@ -241,7 +244,9 @@ impl Scoreboard {
     /// Forgets every SACK: the peer may have thrown the data away (RFC 2018, section 8).
     pub(crate) fn forget_sacks(&mut self) {
         for sent in &mut self.slots {
-            sent.flags &= !SACKED;
+            if sent.is(SACKED) {
+                sent.flags = (sent.flags & !SACKED) | FORGOTTEN;
+            }
         }
         self.sacked = 0;
     }
@@ -357,6 +362,22 @@ mod tests {
         assert_eq!(board.in_flight(), 3);
         while board.pop().is_some() {}
         assert_eq!((board.sacked, board.lost, board.retrans), (0, 0, 0));
+    }
+
+    /// What was SACKed before a timeout forgot it can be SACKed again, but is known to have arrived long ago.
+    #[test]
+    fn what_was_forgotten_is_known_to_be_old() {
+        let mut board = board(3);
+        board.mark_sacked(1);
+        board.forget_sacks();
+        let flags = |board: &Scoreboard| -> Vec<u8> {
+            (0..3).map(|i| board.get(i).unwrap().flags).collect()
+        };
+        assert_eq!(flags(&board), [0, FORGOTTEN, 0]);
+        assert_eq!(board.in_flight(), 3);
+        board.mark_sacked(1);
+        assert_eq!(flags(&board), [0, FORGOTTEN | SACKED, 0]);
+        assert_eq!(board.in_flight(), 2);
     }
 
     #[test]
