@@ -20,17 +20,21 @@ impl Access {
         }
     }
 
-    /// When a packet of connection `serial`, sent now, reaches the bottleneck.
+    /// How many hosts there are on either side.
+    pub(crate) fn hosts(&self) -> u32 {
+        self.free_at[0].len() as u32
+    }
+
+    /// When a packet of `host`, sent now, reaches the bottleneck.
+    #[inline]
     pub(crate) fn cross(
         &mut self,
         now: Nanos,
         direction: Direction,
-        serial: u32,
+        host: u32,
         bytes: u32,
     ) -> Nanos {
-        let hosts = &mut self.free_at[direction.index()];
-        let host = serial % hosts.len() as u32;
-        let free = &mut hosts[host as usize];
+        let free = &mut self.free_at[direction.index()][host as usize];
         *free = now.max(*free) + self.transmitter.time_to_send(bytes);
         *free
     }

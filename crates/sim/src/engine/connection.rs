@@ -1,5 +1,6 @@
 //! A TCP connection: two end points, and the application that drives them.
 
+use super::packet::Path;
 use crate::direction::Direction;
 use crate::workload::{Arrival, Initiator, Span};
 use gentle_tcp::{Endpoint, Profile, Segment, Seq};
@@ -11,14 +12,12 @@ pub(crate) const REQUEST_BYTES: u64 = 300;
 
 /// A connection and what has to be remembered of it.
 pub(crate) struct Connection {
-    pub(crate) serial: u32,
+    pub(crate) path: Path,
     pub(crate) started: Nanos,
     pub(crate) span: Span,
     /// Which way the initiator's packets go.
     pub(crate) initiator_direction: Direction,
     pub(crate) initiator_sends: bool,
-    /// Delay on top of each link's own, either way.
-    pub(crate) extra_delay: Nanos,
     pub(crate) initiator: Endpoint,
     /// Exists once a SYN has arrived.
     pub(crate) responder: Option<Endpoint>,
@@ -39,14 +38,14 @@ impl Connection {
     /// Opens a connection; the SYN goes to `out`.
     pub(crate) fn open(
         arrival: &Arrival,
-        serial: u32,
+        path: Path,
         profile: &Arc<Profile>,
         out: &mut Vec<Segment>,
     ) -> Connection {
         let now = arrival.at;
         let initiator_sends = arrival.initiator == Initiator::Sender;
         Connection {
-            serial,
+            path,
             started: now,
             span: arrival.span,
             initiator_direction: if initiator_sends {
@@ -55,8 +54,7 @@ impl Connection {
                 arrival.direction.reverse()
             },
             initiator_sends,
-            extra_delay: Nanos(arrival.extra_rtt.0 / 2),
-            initiator: Endpoint::connect(Arc::clone(profile), isn(serial, 0), now, out),
+            initiator: Endpoint::connect(Arc::clone(profile), isn(path.serial, 0), now, out),
             responder: None,
             planned: [Nanos::MAX; 2],
             completed_at: None,
@@ -91,7 +89,7 @@ impl Connection {
             Some(end) => end.on_segment(now, segment, congestion_experienced, out),
             // A listening host; only a SYN makes it do something.
             None if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK) => {
-                let isn = isn(self.serial, 1);
+                let isn = isn(self.path.serial, 1);
                 let profile = Arc::clone(profile);
                 let end = Endpoint::accept(profile, isn, now, segment, congestion_experienced, out);
                 self.responder = Some(end);

@@ -54,22 +54,26 @@ impl Link {
         self.done_at.min(self.wire.next_at())
     }
 
-    /// Begins to send the next packet, if the link is idle and there is one. What the queue dropped is in `drops`.
-    pub(crate) fn send(&mut self, now: Nanos) -> Option<&Packet> {
-        if self.sending.is_some() {
-            return None;
-        }
+    /// Whether it sends nothing.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.sending.is_none()
+    }
+
+    /// An idle link begins to send the next packet, if there is one; returns when that entered the queue. What the
+    /// queue dropped is in `drops`.
+    #[inline]
+    pub(crate) fn send(&mut self, now: Nanos) -> Option<Nanos> {
         let packet = self.qdisc.dequeue(now, &mut self.drops)?;
-        while let Some((at, rate)) = self.changes.last() {
-            if *at > now {
-                break;
+        while self.changes.last().is_some_and(|(at, _)| *at <= now) {
+            if let Some((_, rate)) = self.changes.pop() {
+                self.transmitter = Transmitter::new(rate);
             }
-            self.transmitter = Transmitter::new(*rate);
-            self.changes.pop();
         }
         self.done_at = now + self.transmitter.time_to_send(packet.bytes());
+        let arrived = packet.arrived();
         self.sending = Some(packet);
-        self.sending.as_deref()
+        Some(arrived)
     }
 
     /// Takes the packet that has just been sent; the link is idle then.

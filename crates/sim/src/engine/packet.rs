@@ -26,6 +26,19 @@ impl Class {
     pub(crate) const COUNT: usize = 4;
 }
 
+/// Whose packet it is, and what that means for its way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Path {
+    /// Place of the connection in the table.
+    pub(crate) place: u32,
+    /// Number of the connection.
+    pub(crate) serial: u32,
+    /// Its host, on either side.
+    pub(crate) host: u32,
+    /// Delay on top of each link's own.
+    pub(crate) extra_delay: Nanos,
+}
+
 /// A TCP segment or a UDP datagram with what the simulator has to know of it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet {
@@ -36,6 +49,10 @@ pub(crate) struct Packet {
     /// Number of the connection, which no other has; guards against packets that outlive it.
     pub(crate) serial: u32,
     bytes: u32,
+    /// The host that sends it, on its side of the bottleneck.
+    pub(crate) host: u32,
+    /// Delay on top of the link's.
+    pub(crate) extra_delay: Nanos,
     pub(crate) direction: Direction,
     ecn: Ecn,
     pub(crate) class: Class,
@@ -43,10 +60,10 @@ pub(crate) struct Packet {
 
 impl Packet {
     /// A TCP segment. `overhead` is what the link layer adds to an IP packet.
+    #[inline]
     pub(crate) fn tcp(
         segment: &Segment,
-        place: u32,
-        serial: u32,
+        path: &Path,
         direction: Direction,
         overhead: u32,
     ) -> Packet {
@@ -65,8 +82,10 @@ impl Packet {
         Packet {
             segment: *segment,
             arrived: Nanos::ZERO,
-            place,
-            serial,
+            place: path.place,
+            serial: path.serial,
+            host: path.host,
+            extra_delay: path.extra_delay,
             bytes: overhead + IP_HEADER + segment.header_bytes() + segment.len,
             direction,
             ecn: if segment.ect { Ecn::Ect0 } else { Ecn::NotEct },
@@ -74,8 +93,14 @@ impl Packet {
         }
     }
 
-    /// A UDP datagram of `bytes` on the link, the `number`th of its flow.
-    pub(crate) fn udp(flow: u32, number: u32, direction: Direction, bytes: u32) -> Packet {
+    /// A UDP datagram of `bytes` on the link, the `number`th of its flow, sent by `host`.
+    pub(crate) fn udp(
+        flow: u32,
+        number: u32,
+        host: u32,
+        direction: Direction,
+        bytes: u32,
+    ) -> Packet {
         let mut segment = Segment::new(gentle_tcp::Seq(number), Flags::NONE);
         segment.len = bytes;
         Packet {
@@ -83,6 +108,8 @@ impl Packet {
             arrived: Nanos::ZERO,
             place: NO_CONNECTION,
             serial: flow,
+            host,
+            extra_delay: Nanos::ZERO,
             bytes,
             direction,
             ecn: Ecn::NotEct,

@@ -17,6 +17,12 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
+    /// The place that the next [`Slab::insert`] will use.
+    pub(crate) fn vacant(&self) -> u32 {
+        let last = self.free.last().copied();
+        last.unwrap_or(self.values.len() as u32)
+    }
+
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         match self.free.pop() {
             Some(place) => {

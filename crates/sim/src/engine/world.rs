@@ -5,7 +5,7 @@ use super::connection::Connection;
 use super::events::{Event, Events};
 use super::lane::Lane;
 use super::link::Link;
-use super::packet::Packet;
+use super::packet::{Packet, Path};
 use super::slab::Slab;
 use super::tap::{LOSS, Tap};
 use super::udp::Udp;
@@ -13,7 +13,7 @@ use crate::direction::Direction;
 use crate::metrics::record::{Ending, RunRecord};
 use crate::scenario::Scenario;
 use crate::workload::{Arrival, Arrivals, Setting, Span};
-use gentle_aqm::{Drops, Packet as _, Spec};
+use gentle_aqm::{Packet as _, Spec};
 use gentle_tcp::{Profile, Segment};
 use gentle_units::Nanos;
 use std::sync::Arc;
@@ -240,7 +240,13 @@ impl<'a, T: Tap> World<'a, T> {
         let serial = self.next_serial;
         self.next_serial = self.next_serial.wrapping_add(1);
         let mut out = std::mem::take(&mut self.segments);
-        let connection = Connection::open(&arrival, serial, &self.profile, &mut out);
+        let path = Path {
+            place: self.connections.vacant(),
+            serial,
+            host: self.host_of(serial),
+            extra_delay: Nanos(arrival.extra_rtt.0 / 2),
+        };
+        let connection = Connection::open(&arrival, path, &self.profile, &mut out);
         let place = self.connections.insert(connection);
         self.segments = out;
         self.follow(place, false);
@@ -256,7 +262,7 @@ impl<'a, T: Tap> World<'a, T> {
         let Some(connection) = self.connections.get_mut(place) else {
             return;
         };
-        let serial = connection.serial;
+        let path = connection.path;
         let direction = if responder {
             connection.initiator_direction.reverse()
         } else {
@@ -277,7 +283,7 @@ impl<'a, T: Tap> World<'a, T> {
         let mut segments = std::mem::take(&mut self.segments);
         for segment in segments.drain(..) {
             let overhead = self.links[direction.index()].overhead;
-            let packet = Packet::tcp(&segment, place, serial, direction, overhead);
+            let packet = Packet::tcp(&segment, &path, direction, overhead);
             self.send(packet);
         }
         self.segments = segments;
@@ -310,7 +316,7 @@ impl<'a, T: Tap> World<'a, T> {
         let place = packet.place;
         let connection = self.connections.get_mut(place);
         // A datagram has no connection; a late packet must not reach the one that came after its own.
-        if let Some(connection) = connection.filter(|c| c.serial == packet.serial) {
+        if let Some(connection) = connection.filter(|c| c.path.serial == packet.serial) {
             let to_responder = packet.direction == connection.initiator_direction;
             connection.deliver(
                 self.now,
@@ -346,9 +352,17 @@ impl<'a, T: Tap> World<'a, T> {
         self.follow(place, responder);
     }
 
+    /// Connections and flows take the hosts in turn.
+    fn host_of(&self, number: u32) -> u32 {
+        self.access
+            .as_ref()
+            .map_or(0, |access| number % access.hosts())
+    }
+
     fn datagram(&mut self, flow: u32) {
+        let host = self.host_of(flow);
         let udp = &mut self.udp[flow as usize];
-        let packet = Packet::udp(flow, udp.sent, udp.direction, udp.bytes);
+        let packet = Packet::udp(flow, udp.sent, host, udp.direction, udp.bytes);
         udp.sent += 1;
         if let Some(at) = udp.next_at() {
             self.events.plan(at, Event::Udp(flow));
@@ -367,7 +381,7 @@ impl<'a, T: Tap> World<'a, T> {
         };
         match &mut self.access {
             Some(access) => {
-                let at = access.cross(self.now, packet.direction, packet.serial, packet.bytes());
+                let at = access.cross(self.now, packet.direction, packet.host, packet.bytes());
                 self.entering[packet.direction.index()].push(at, packet);
             }
             None => self.enter(packet),
@@ -380,26 +394,32 @@ impl<'a, T: Tap> World<'a, T> {
         self.tap.entered(self.now, direction, &packet);
         let link = &mut self.links[direction.index()];
         link.qdisc.enqueue(self.now, packet, &mut link.drops);
-        self.transmit(direction);
+        if link.is_idle() {
+            self.transmit(direction);
+        } else {
+            self.account_for_drops(direction);
+        }
     }
 
-    /// Begins the next transmission if the link is idle, and accounts for what the queue dropped.
+    /// Begins the next transmission of an idle link.
     fn transmit(&mut self, direction: Direction) {
         let now = self.now;
         let link = &mut self.links[direction.index()];
-        let left = link.send(now).map(|packet| packet.arrived());
-        if let Some(arrived) = left {
+        if let Some(arrived) = link.send(now) {
             let delay = now.saturating_sub(arrived);
             self.record.left_queue(now, direction, delay, link.done_at);
         }
-        if !link.drops.is_empty() {
-            let mut drops: Drops<Box<Packet>> = std::mem::take(&mut link.drops);
-            for (packet, reason) in drops.drain() {
-                self.record.dropped(now, &packet, Some(reason));
-                self.tap.dropped(now, direction, &packet, reason.name());
-                self.spare.push(packet);
-            }
-            self.links[direction.index()].drops = drops;
+        self.account_for_drops(direction);
+    }
+
+    #[inline]
+    fn account_for_drops(&mut self, direction: Direction) {
+        let link = &mut self.links[direction.index()];
+        for (packet, reason) in link.drops.drain() {
+            self.record.dropped(self.now, &packet, Some(reason));
+            self.tap
+                .dropped(self.now, direction, &packet, reason.name());
+            self.spare.push(packet);
         }
     }
 
@@ -416,8 +436,7 @@ impl<'a, T: Tap> World<'a, T> {
         } else {
             self.record.sent(now, direction);
             self.tap.left(now, direction, &packet);
-            let connection = self.connections.get_mut(packet.place);
-            let extra = connection.map_or(Nanos::ZERO, |connection| connection.extra_delay);
+            let extra = packet.extra_delay;
             if extra == Nanos::ZERO {
                 link.wire.push(now + delay, packet);
             } else {
