@@ -92,8 +92,9 @@ impl Scale {
 /// A time by itself, `412 ms`: three significant digits and the unit that suits it.
 pub(crate) fn time(seconds: f64) -> String {
     let (value, unit) = match seconds.abs() {
-        s if s >= 1.0 || s == 0.0 => (seconds, "s"),
-        s if s >= 1e-3 => (seconds * 1e3, "ms"),
+        // What three digits would show as 1,000 of one unit is 1 of the next.
+        s if s >= 0.9995 || s == 0.0 => (seconds, "s"),
+        s if s >= 0.9995e-3 => (seconds * 1e3, "ms"),
         _ => (seconds * 1e6, "µs"),
     };
     format!("{} {unit}", significant(value, 3))
@@ -155,12 +156,33 @@ pub(crate) fn plain(text: &str) -> String {
         .collect()
 }
 
-fn significant(value: f64, digits: i32) -> String {
+/// A sentence for the page in which no line ends between a number and its unit.
+pub(crate) fn unbroken(sentence: &str) -> String {
+    const UNITS: [&str; 8] = ["s", "ms", "µs", "%", "Gb/s", "Mb/s", "kb/s", "b/s"];
+    let mut out = String::new();
+    for word in sentence.split(' ') {
+        let unit = word.trim_end_matches([',', '.', ';', ':', ')']);
+        if !out.is_empty() {
+            let after_number = out.ends_with(|c: char| c.is_ascii_digit());
+            out.push(if after_number && UNITS.contains(&unit) {
+                '\u{a0}'
+            } else {
+                ' '
+            });
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let magnitude = value.abs().log10().floor() as i32;
-    let decimals = (digits - 1 - magnitude).max(0) as usize;
+    // The exponent after rounding: 9.996 has two digits before the point when three are shown.
+    let rounded = format!("{value:.*e}", digits - 1);
+    let exponent = rounded.rsplit('e').next().and_then(|e| e.parse().ok());
+    let decimals = (digits - 1).saturating_add_signed(-exponent.unwrap_or(0_isize));
     grouped(&format!("{value:.decimals$}"))
 }
 
@@ -188,10 +210,13 @@ mod tests {
     fn single_numbers_have_sensible_digits() {
         assert_eq!(time(2.1), "2.10 s");
         assert_eq!(time(0.4124), "412 ms");
+        assert_eq!(time(0.9996), "1.00 s");
+        assert_eq!(time(0.000_999_6), "1.00 ms");
         assert_eq!(time(0.000_35), "350 µs");
         assert_eq!(time(0.0), "0 s");
         assert_eq!(time(1234.6), "1,235 s");
         assert_eq!(percent(0.093), "9.3 %");
+        assert_eq!(percent(0.0996), "10 %");
         assert_eq!(percent(0.0), "0 %");
         assert_eq!(percent(1.0), "100 %");
         assert_eq!(count(41_630), "41,630");
@@ -225,6 +250,15 @@ mod tests {
         assert_eq!(sizes(101, None), ">100");
         assert_eq!(sizes(1, None), ">0");
         assert_eq!(sizes(7, Some(7)), "7");
+    }
+
+    #[test]
+    fn numbers_and_units_stay_together() {
+        assert_eq!(
+            unbroken("take 2.19 s on average (95 %), at 10 Mb/s, of 3 seeds"),
+            "take 2.19\u{a0}s on average (95\u{a0}%), at 10\u{a0}Mb/s, of 3 seeds"
+        );
+        assert_eq!(unbroken("pfifo  s"), "pfifo  s");
     }
 
     #[test]

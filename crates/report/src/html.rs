@@ -1,6 +1,6 @@
 //! The page: one file with its data, its styles and the library that draws, so that it opens without a network.
 
-use crate::format::{count, plural, rate, time};
+use crate::format::{count, plural, rate, time, unbroken};
 use crate::metric::metrics;
 use crate::words::words;
 use askama::Template;
@@ -76,8 +76,8 @@ pub fn html(comparison: &Comparison) -> String {
     let page = Page {
         title: &comparison.scenario.title,
         population: population(comparison),
-        verdict: words.verdict,
-        notes: words.notes,
+        verdict: words.verdict.iter().map(|s| unbroken(s)).collect(),
+        notes: words.notes.iter().map(|s| unbroken(s)).collect(),
         columns,
         rows,
         facts: facts(comparison),
@@ -115,7 +115,13 @@ fn population(comparison: &Comparison) -> String {
 /// What it takes to trace every number, as names with one or more lines.
 fn facts(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
     let s = &comparison.scenario;
-    let link = |l: &LinkSummary| format!("{}, {} one way", rate(l.rate_bps), time(l.delay_s));
+    let link = |l: &LinkSummary| {
+        unbroken(&format!(
+            "{}, {} one way",
+            rate(l.rate_bps),
+            time(l.delay_s)
+        ))
+    };
     let warmup = match s.warmup_s {
         0.0 => String::new(),
         warmup => format!(", the first {} left out of every number", time(warmup)),
@@ -134,11 +140,11 @@ fn facts(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
         ),
         (
             "Length",
-            vec![format!(
+            vec![unbroken(&format!(
                 "{} of arrivals{warmup}, then up to {} to finish",
                 time(s.duration_s),
                 time(s.drain_s)
-            )],
+            ))],
         ),
         (
             "Seeds",

@@ -1,31 +1,32 @@
 //! One scheme in detail, top to bottom, for a run of a single scenario.
 
-use crate::format::{NONE, Quantity, Scale, count, percent, plain, plural, rate, sizes, time};
-use crate::table::paragraph;
-use crate::words::words;
+use crate::format::{NONE, Quantity, Scale, count, percent, plural, rate, sizes, time};
+use crate::table::{paragraph, sentences};
 use gentle_sim::results::{Comparison, Distribution, LinkResult, LinkSummary, SchemeResult};
 use std::collections::BTreeMap;
 
 /// Every number of every scheme in `comparison`, one below the other; made for a comparison of one.
 ///
-/// Only the sentences at the end wrap to `width`. With `color` the headings stand out.
+/// Lines that are too long wrap to `width`. With `color` the headings stand out.
 pub fn single(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
     let mut text = String::new();
     for result in &comparison.results {
-        text += &scheme(comparison, result, color);
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text += &scheme(comparison, result, width, color);
+    }
+    let sentences = sentences(comparison, width);
+    if !text.is_empty() && !sentences.is_empty() {
         text.push('\n');
     }
-    let words = words(comparison);
-    text += &paragraph("", &words.verdict.join(" "), width);
-    for note in &words.notes {
-        text += &paragraph("Note:", note, width);
-    }
-    text
+    text + &sentences
 }
 
-fn scheme(comparison: &Comparison, r: &SchemeResult, color: bool) -> String {
+fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color: bool) -> String {
     let mut page = Page {
         text: String::new(),
+        width,
         color,
     };
     let scenario = &comparison.scenario;
@@ -108,6 +109,7 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, color: bool) -> String {
 /// Headings and, below them, names with values in one column.
 struct Page {
     text: String,
+    width: Option<usize>,
     color: bool,
 }
 
@@ -119,16 +121,18 @@ impl Page {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
-        let text = plain(text);
+        let text = paragraph("", text, self.width);
         self.text += &if self.color {
-            format!("\x1b[1m{text}\x1b[0m\n")
+            format!("\x1b[1m{}\x1b[0m\n", text.trim_end())
         } else {
-            text + "\n"
+            text
         };
     }
 
     fn line(&mut self, name: &str, value: &str) {
-        self.text += &format!("  {name:<0$}{1}\n", Self::NAMES, plain(value));
+        // The blank between the two is the paragraph's.
+        let lead = format!("  {name:<0$}", Self::NAMES - 1);
+        self.text += &paragraph(&lead, value, self.width);
     }
 
     fn distribution(&mut self, name: &str, d: &Distribution) {

@@ -4,7 +4,8 @@ use crate::format::{Scale, plain};
 use crate::metric::{Measured, Metric, metrics};
 use crate::words::words;
 use comfy_table::{
-    Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle,
+    Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, Table,
+    TableStyle,
 };
 use gentle_sim::results::Comparison;
 
@@ -18,8 +19,16 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
         text += &rows(comparison, width, color);
         text.push('\n');
     }
+    text + &sentences(comparison, width)
+}
+
+/// What the results say, then what to keep in mind; what nobody has anything to say on takes no line.
+pub(crate) fn sentences(comparison: &Comparison, width: Option<usize>) -> String {
     let words = words(comparison);
-    text += &paragraph("", &words.verdict.join(" "), width);
+    let mut text = String::new();
+    if !words.verdict.is_empty() {
+        text += &paragraph("", &words.verdict.join(" "), width);
+    }
     for note in &words.notes {
         text += &paragraph("Note:", note, width);
     }
@@ -52,7 +61,7 @@ fn rows(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
     // Better a number without its interval than no number.
     let mut intervals = Intervals::All;
     loop {
-        let drawn = draw(comparison, &columns, intervals, color);
+        let drawn = draw(comparison, &columns, intervals, width, color);
         let widths = drawn.column_max_content_widths();
         let needed = widths.iter().map(|&w| usize::from(w + GAP)).sum::<usize>() - usize::from(GAP);
         let least = (0..columns.len())
@@ -81,12 +90,21 @@ enum Intervals {
 /// Columns up to this rank are worth more than the confidence intervals.
 const WANTED: u8 = 6;
 
+/// Labels up to this length stay on one line: that of the longest of the schemes compared by default.
+const LABEL: usize = 30;
+
 /// Blanks between columns.
 const GAP: u16 = 2;
 
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
-fn draw(comparison: &Comparison, columns: &[Column], intervals: Intervals, color: bool) -> Table {
+fn draw(
+    comparison: &Comparison,
+    columns: &[Column],
+    intervals: Intervals,
+    width: Option<usize>,
+    color: bool,
+) -> Table {
     let mut table = bare(STYLE, color);
     let head = columns.iter().map(|c| {
         let detail = match c.scale.unit {
@@ -110,7 +128,11 @@ fn draw(comparison: &Comparison, columns: &[Column], intervals: Intervals, color
                 cell
             }
         });
-        table.add_row(std::iter::once(Cell::new(plain(&result.label))).chain(cells));
+        let label = match width {
+            Some(width) => folded(&plain(&result.label), LABEL.max(width / 4)),
+            None => plain(&result.label),
+        };
+        table.add_row(std::iter::once(Cell::new(label)).chain(cells));
     }
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if i == 0 { 0 } else { GAP }, 0));
@@ -121,6 +143,22 @@ fn draw(comparison: &Comparison, columns: &[Column], intervals: Intervals, color
         });
     }
     table
+}
+
+/// Breaks a long label between its options, so that it leaves room for numbers and yet says all that sets it apart.
+fn folded(label: &str, width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in label.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                *line += " ";
+                *line += word;
+            }
+            Some(_) => lines.push(format!("  {word}")),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 /// A table without lines of its own that colours exactly when asked to, whatever stdout is.
@@ -145,10 +183,14 @@ pub(crate) fn paragraph(lead: &str, text: &str, width: Option<usize>) -> String 
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(u16::try_from(width.saturating_add(1)).unwrap_or(u16::MAX));
     }
-    let lead = (!lead.is_empty()).then(|| Cell::new(lead));
+    let has_lead = !lead.is_empty();
+    let lead = has_lead.then(|| Cell::new(lead));
     table.add_row(lead.into_iter().chain([Cell::new(plain(text))]));
-    for column in table.column_iter_mut() {
+    for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
+        if has_lead && i == 0 {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
     }
     table.trim_fmt() + "\n"
 }

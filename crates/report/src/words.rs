@@ -97,11 +97,17 @@ fn shortest_connections(results: &[SchemeResult], baseline: &SchemeResult) -> Op
         plural(baseline.connections, "connection", "connections"),
         segments(bin.min_segments, bin.max_segments),
     );
-    if std::ptr::eq(best, baseline) {
+    if shortest == reference {
+        let level = results.iter().filter_map(of).filter(|b| b.0 == shortest);
+        let among = if level.count() > 1 {
+            "no longer than under any"
+        } else {
+            "the shortest"
+        };
         return Some(format!(
-            "{population} {} on average under {}, the shortest of {} schemes.",
+            "{population} {} on average under {}, {among} of {} schemes.",
             time(shortest),
-            best.label,
+            baseline.label,
             results.len()
         ));
     }
@@ -140,6 +146,12 @@ fn all_connections(results: &[SchemeResult]) -> Option<String> {
     let mean = |r: &SchemeResult| r.response_time_s.mean;
     let (best, shortest) = lowest(results, mean)?;
     let (worst, longest) = highest(results, mean)?;
+    if shortest == longest {
+        return Some(format!(
+            "Over connections of all sizes the mean response time is {} under all of them.",
+            time(shortest)
+        ));
+    }
     Some(format!(
         "Over connections of all sizes the mean response time goes from {} ({}) to {} ({}).",
         time(shortest),

@@ -81,6 +81,58 @@ fn one_seed_and_an_early_stop_are_said() {
 }
 
 #[test]
+fn a_long_label_wraps_in_its_cell() {
+    let mut comparison = comparison();
+    comparison.results.truncate(2);
+    comparison.results[1].label =
+        "red limit=1500000b min=150000b max=450000b avpkt=1500b ewma=9 bandwidth=100mbit"
+            .to_owned();
+    for width in [80, 90, 120] {
+        let text = table(&comparison, Some(width), false);
+        assert!(widest(&text) <= width, "wider than {width}:\n{text}");
+        let text = single(&comparison, Some(width), false);
+        assert!(widest(&text) <= width, "wider than {width}:\n{text}");
+    }
+    insta::assert_snapshot!(table(&comparison, Some(90), false));
+}
+
+#[test]
+fn without_connections_nothing_is_said() {
+    let mut comparison = comparison();
+    comparison.results.truncate(1);
+    let only = &mut comparison.results[0];
+    only.connections = 0;
+    only.response_time_s = Default::default();
+    only.response_time_by_size.clear();
+    only.loss = Default::default();
+    only.retransmission = Default::default();
+    only.unfinished = 0;
+    only.failed = 0;
+    let text = single(&comparison, Some(100), false);
+    assert!(
+        !text.contains("\n\n\n") && !text.ends_with("\n\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn equal_means_are_said_to_be_equal() {
+    let mut comparison = comparison();
+    comparison.results.truncate(2);
+    comparison.results[1] = gentle_sim::results::SchemeResult {
+        label: "red".to_owned(),
+        scheme: "red".to_owned(),
+        ..comparison.results[0].clone()
+    };
+    let text = table(&comparison, None, false);
+    assert!(
+        text.contains("under pfifo, no longer than under any of 2 schemes."),
+        "{text}"
+    );
+    assert!(text.contains("is 4.12 s under all of them."), "{text}");
+}
+
+#[test]
 fn nothing_finished_is_a_sentence() {
     let mut comparison = comparison();
     comparison.results.clear();
