@@ -89,6 +89,7 @@
     const wanted = d3.max(schemes, (s) => s.label.length) * 6.9 + 12;
     const left = Math.min(wanted, width * 0.4);
     const room = Math.floor((left - 12) / 6.9);
+    const ticks = Math.max(2, (width - left - right) / 80);
     const short = (label) => (label.length > room ? `${label.slice(0, room - 1)}…` : label);
     return Plot.plot({
       width,
@@ -101,8 +102,8 @@
       x: { domain: [0, largest > 0 ? largest : 1] },
       y: { type: "band", domain: order.map((s) => s.index), label: null, padding: 0.3 },
       marks: [
-        Plot.gridX({ stroke: "var(--rule)", strokeOpacity: 1, ticks: width / 90 }),
-        Plot.axisX({ ticks: width / 90, tickSize: 0, color: "var(--muted)", label: unit, ...centred }),
+        Plot.gridX({ stroke: "var(--rule)", strokeOpacity: 1, ticks }),
+        Plot.axisX({ ticks, tickSize: 0, color: "var(--muted)", label: unit, ...centred }),
         Plot.axisY({ tickSize: 0, tickFormat: (i) => short(schemes[i].label), color: "var(--ink)" }),
         marks,
       ],
@@ -364,7 +365,7 @@
               Plot.lineY(own, { ...place, y: "mean", stroke: scheme.color, strokeWidth: 1.5, strokeOpacity: opacity(scheme) }),
             ];
           }),
-          Plot.text(some, { fy: "index", text: "label", frameAnchor: "top-left", dy: -16, fill: "var(--ink)" }),
+          Plot.text(some, { fy: "index", text: "label", frameAnchor: "top-left", dy: -16, lineWidth: (width - 74) / 12, textOverflow: "ellipsis", fill: "var(--ink)" }),
           Plot.tip(data, Plot.pointerX({ x: "t", y: "mean", fy: "index", title: "title", ...tipLook })),
         ],
       });

@@ -3,6 +3,9 @@
 /// Stands for "no observation".
 pub(crate) const NONE: &str = "–";
 
+/// A space at which no line ends.
+pub(crate) const NO_BREAK: char = '\u{a0}';
+
 /// What a number measures; decides its unit and digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantity {
@@ -156,7 +159,7 @@ pub(crate) fn plain(text: &str) -> String {
         .collect()
 }
 
-/// A sentence for the page in which no line ends between a number and its unit.
+/// A sentence in which no line ends between a number and its unit.
 pub(crate) fn unbroken(sentence: &str) -> String {
     const UNITS: [&str; 8] = ["s", "ms", "µs", "%", "Gb/s", "Mb/s", "kb/s", "b/s"];
     let mut out = String::new();
@@ -165,7 +168,7 @@ pub(crate) fn unbroken(sentence: &str) -> String {
         if !out.is_empty() {
             let after_number = out.ends_with(|c: char| c.is_ascii_digit());
             out.push(if after_number && UNITS.contains(&unit) {
-                '\u{a0}'
+                NO_BREAK
             } else {
                 ' '
             });

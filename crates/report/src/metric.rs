@@ -193,7 +193,7 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
             ci95: r.retransmission_ci95.delay_mean_syn_part_s,
         })
         .rank(7)
-        .about("the part of it that lost SYNs and SYN/ACKs cause"),
+        .about("the part of it that SYNs and SYN/ACKs cause"),
         metric("link", "used", Share, |r| Measured {
             value: r.utilization,
             ci95: r.utilization_ci95,

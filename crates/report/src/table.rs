@@ -1,6 +1,6 @@
 //! The terminal table.
 
-use crate::format::{Scale, plain};
+use crate::format::{NO_BREAK, Scale, plain, unbroken};
 use crate::metric::{Measured, Metric, metrics};
 use crate::words::words;
 use comfy_table::{
@@ -185,12 +185,12 @@ pub(crate) fn paragraph(lead: &str, text: &str, width: Option<usize>) -> String 
     }
     let has_lead = !lead.is_empty();
     let lead = has_lead.then(|| Cell::new(lead));
-    table.add_row(lead.into_iter().chain([Cell::new(plain(text))]));
+    table.add_row(lead.into_iter().chain([Cell::new(unbroken(&plain(text)))]));
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
         if has_lead && i == 0 {
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }
-    table.trim_fmt() + "\n"
+    table.trim_fmt().replace(NO_BREAK, " ") + "\n"
 }

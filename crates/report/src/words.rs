@@ -183,7 +183,7 @@ fn syn_loss(results: &[SchemeResult], baseline: &SchemeResult) -> Option<String>
         _ => format!("No SYN is lost under {};", named(&spared)),
     };
     sentence += &format!(" the most under {} ({})", worst.label, percent(most));
-    if let Some(reference) = syn(baseline).filter(|_| !std::ptr::eq(worst, baseline)) {
+    if let Some(reference) = syn(baseline).filter(|&r| r > 0.0 && !std::ptr::eq(worst, baseline)) {
         sentence += &format!("; {} loses {}", baseline.label, percent(reference));
     }
     Some(sentence + ".")
@@ -194,7 +194,7 @@ fn retransmission_delay(r: &SchemeResult, subject: &str) -> Option<String> {
     let all = r.retransmission.delay_mean_s.filter(|&all| all > 0.0)?;
     let syn = r.retransmission.delay_mean_syn_part_s?;
     Some(format!(
-        "{subject} cost a connection {} on average, {} of it for lost SYNs and SYN/ACKs.",
+        "{subject} cost a connection {} on average, {} of it for SYNs and SYN/ACKs.",
         time(all),
         percent(syn / all)
     ))
