@@ -225,16 +225,15 @@ impl Endpoint {
         probe: bool,
         out: &mut Vec<Segment>,
     ) -> u32 {
-        let mut sent = 0;
+        let most = if probe {
+            burst
+        } else {
+            burst.min(self.tx.window.cwnd.saturating_sub(self.window_used()))
+        };
+        let mut sent = self.send_full_segments(now, most, out);
         let mut limited = false;
         while sent < burst && self.tx.has_unsent() {
-            // Without limited transmit, duplicate ACKs before recovery release nothing.
-            let used = if self.tx.ca == CaState::Disorder && !self.profile.limited_transmit {
-                self.tx.board.len()
-            } else {
-                self.tx.board.in_flight()
-            };
-            if used >= self.tx.window.cwnd && !probe {
+            if !probe && self.window_used() >= self.tx.window.cwnd {
                 limited = true;
                 break;
             }
@@ -257,8 +256,61 @@ impl Endpoint {
         sent
     }
 
-    /// Sends the next new segment, if the peer's window has room for it.
+    /// How much of the congestion window is taken.
     #[inline]
+    fn window_used(&self) -> u32 {
+        // Without limited transmit, duplicate ACKs before recovery release nothing.
+        if self.tx.ca == CaState::Disorder && !self.profile.limited_transmit {
+            self.tx.board.len()
+        } else {
+            self.tx.board.in_flight()
+        }
+    }
+
+    /// Sends at most `most` of the new segments that are full and not the last, and that differ in nothing but their
+    /// place: almost all that are ever sent. Returns how many there were.
+    #[inline]
+    fn send_full_segments(&mut self, now: Nanos, most: u32, out: &mut Vec<Segment>) -> u32 {
+        let len = self.mss;
+        // The last byte written makes a segment the last.
+        let end = self.tx.window_end.min(self.tx.limit.saturating_sub(1));
+        let mut next = self.tx.nxt + u64::from(len);
+        // The first of several segments alone says that the window was reduced, or reports a duplicate.
+        if most == 0 || next > end || len == 0 || self.tx.say_reduced || self.rx.has_sack() {
+            return 0;
+        }
+        let was_empty = self.tx.board.is_empty();
+        let mut start = self.tx.nxt;
+        self.rx.ack.data_sent(now);
+        let mut segment = self.segment(now, start, Flags::ACK);
+        segment.len = len;
+        segment.ect = self.ecn;
+        let mut sent = 0;
+        loop {
+            self.tx.board.push(start, len as u16, 0, now);
+            out.push(segment);
+            sent += 1;
+            start = next;
+            next += u64::from(len);
+            if sent == most || next > end {
+                break;
+            }
+            segment.seq = segment.seq + len;
+            self.rx.ack.data_sent(now);
+        }
+        self.tx.nxt = start;
+        self.tx.last_data = now;
+        self.stats.segments_sent += sent;
+        self.stats.data_sent += sent;
+        if was_empty || self.tx.timer == Timer::Probe {
+            self.rearm_rto(now);
+        }
+        sent
+    }
+
+    /// Sends the next new segment, if the peer's window has room for it.
+    // Out of line: what is left for it is the end of what was written, and the end of the peer's window.
+    #[inline(never)]
     fn send_one_new(&mut self, now: Nanos, out: &mut Vec<Segment>) -> bool {
         let tx = &mut self.tx;
         let start = tx.nxt;
