@@ -71,7 +71,11 @@ impl Endpoint {
     /// A segment has arrived. `ce`: its packet was marked "congestion experienced" (RFC 3168).
     pub fn on_segment(&mut self, now: Nanos, segment: &Segment, ce: bool, out: &mut Vec<Segment>) {
         match self.state {
-            State::Established => self.process(now, segment, ce, out),
+            State::Established => {
+                if ce || !self.take_expected(now, segment, out) {
+                    self.process(now, segment, ce, out);
+                }
+            }
             State::SynSent => self.on_segment_in_syn_sent(now, segment, out),
             State::SynReceived => self.on_segment_in_syn_received(now, segment, ce, out),
             State::Failed => {}
@@ -126,6 +130,37 @@ impl Endpoint {
         }
     }
 
+    /// Header prediction, as in `tcp_rcv_established`: does what [`process`](Endpoint::process) does, where the segment
+    /// is the next data expected and tells the sender nothing new; else returns `false` and leaves it alone.
+    #[inline]
+    fn take_expected(&mut self, now: Nanos, segment: &Segment, out: &mut Vec<Segment>) -> bool {
+        let (rx, tx) = (&mut self.rx, &self.tx);
+        let unusual = Flags::SYN | Flags::RST | Flags::FIN | Flags::CWR;
+        if segment.len == 0
+            || !segment.flags.contains(Flags::ACK)
+            || segment.flags.intersects(unusual)
+            || segment.seq != rx.unwrap.wire(rx.nxt)
+            || !rx.is_plain()
+            || segment.sack_count > 0
+            || segment.ack != tx.unwrap.wire(tx.una)
+            || tx.una + u64::from(segment.window) > tx.window_end
+            || !tx.board.is_empty()
+            || tx.probe_high > 0
+        {
+            return false;
+        }
+        if segment.options.contains(Options::TIMESTAMPS) && rx.nxt == rx.acknowledged {
+            rx.note_timestamp(segment.ts_val);
+        }
+        rx.nxt += u64::from(segment.len);
+        let push = segment.flags.contains(Flags::PSH);
+        rx.ack
+            .data(&self.profile, now, segment.len, push, self.rtt.rto());
+        self.transmit(now, out);
+        self.acknowledge(now, out);
+        true
+    }
+
     /// A segment in a synchronised state.
     pub(crate) fn process(
         &mut self,
@@ -148,10 +183,7 @@ impl Endpoint {
             return;
         }
         if segment.options.contains(Options::TIMESTAMPS) && start <= self.rx.acknowledged {
-            // RFC 7323, section 4.3: the timestamp to echo is that of the segment that advanced the left edge.
-            if segment.ts_val.wrapping_sub(self.rx.ts_recent) as i32 > 0 {
-                self.rx.ts_recent = segment.ts_val;
-            }
+            self.rx.note_timestamp(segment.ts_val);
         }
         if !self.on_ack(now, segment, out) {
             return;

@@ -152,11 +152,25 @@ impl Receiver {
             .is_some_and(|beyond| !beyond.ranges.is_empty())
     }
 
+    /// Everything so far came in order, and more may come.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.beyond.is_none() && self.fin == u64::MAX
+    }
+
+    /// The timestamp to echo is that of the segment that advanced the left edge (RFC 7323, section 4.3).
+    #[inline]
+    pub(crate) fn note_timestamp(&mut self, value: u32) {
+        if value.wrapping_sub(self.ts_recent) as i32 > 0 {
+            self.ts_recent = value;
+        }
+    }
+
     /// Takes in `len` bytes at `start`, then a FIN if `fin`. With `fin_sack` off an out-of-order FIN is remembered
     /// but not reported.
     #[inline]
     pub(crate) fn take(&mut self, start: u64, len: u32, fin: bool, fin_sack: bool) -> Fit {
-        if start == self.nxt && !fin && self.beyond.is_none() && self.fin == u64::MAX {
+        if start == self.nxt && !fin && self.is_plain() {
             self.nxt += u64::from(len);
             return Fit::InOrder { filled: false };
         }
