@@ -63,9 +63,53 @@ impl Endpoint {
             }
         }
         if !self.tx.board.is_empty() || (self.sack && segment.sack_count > 0) {
-            self.take_ack(now, segment, ack, window_moved, out);
+            if !self.is_plain(segment, ack) || !self.take_plain_ack(now, ack) {
+                self.take_ack(now, segment, ack, window_moved, out);
+            }
         } else if self.tx.probe_high > 0 {
             self.on_probe_ack(ack, false, false);
+        }
+        true
+    }
+
+    /// Whether an acknowledgement moves on in an undisturbed connection and says no more than that.
+    #[inline]
+    fn is_plain(&self, segment: &Segment, ack: u64) -> bool {
+        let tx = &self.tx;
+        ack > tx.una
+            && segment.sack_count == 0
+            && tx.ca == CaState::Open
+            && tx.board.sacked == 0
+            && tx.probe_high == 0
+            && !(self.ecn && segment.flags.contains(Flags::ECE))
+    }
+
+    /// What [`take_ack`](Endpoint::take_ack) comes to for a plain acknowledgement of segments that were sent once; else
+    /// returns `false` and changes nothing.
+    // Out of line like take_ack.
+    #[inline(never)]
+    fn take_plain_ack(&mut self, now: Nanos, ack: u64) -> bool {
+        let Some((acked, first_sent, last)) = self.tx.board.pop_untouched(ack) else {
+            return false;
+        };
+        let tracks_delivery = self.tracks_delivery();
+        let tx = &mut self.tx;
+        tx.una = ack;
+        tx.timeouts = 0;
+        tx.dupacks = 0;
+        tx.fack = tx.fack.max(ack);
+        tx.undoing.bad_retransmit_until = Nanos::ZERO;
+        if tracks_delivery {
+            // The last is also the one sent last, and none came sooner than the path allows.
+            tx.rack.delivered(now, &last, Nanos::ZERO);
+        }
+        self.take_rtt(now, first_sent, last.sent);
+        if self.profile.rack {
+            self.tx.rack.adapt(self.tx.una, self.tx.nxt);
+        }
+        self.reset_timer(now);
+        if self.tx.may_grow() {
+            self.grow_window(now, acked);
         }
         true
     }
@@ -173,23 +217,30 @@ impl Endpoint {
         // With much reordering, deliveries count whatever their order.
         let reordered = tx.reordering > self.profile.dupthresh && event.newly_sacked;
         if (event.advanced || reordered) && tx.may_grow() {
-            let progress = Progress {
-                now,
-                delivered: match self.profile.growth {
-                    Growth::Acked => event.delivered,
-                    Growth::Acks => 1,
-                },
-                una: tx.una,
-                nxt: tx.nxt,
-            };
-            // RFC 3465, section 2.3: L = 1 while a timeout is being repaired.
-            let limit = if tx.ca == CaState::Loss {
-                self.profile.abc_limit.min(1)
-            } else {
-                self.profile.abc_limit
-            };
-            tx.congestion.grow(&mut tx.window, &progress, limit);
+            self.grow_window(now, event.delivered);
         }
+    }
+
+    /// `delivered` segments arrived while the window was in full use.
+    #[inline]
+    fn grow_window(&mut self, now: Nanos, delivered: u32) {
+        let tx = &mut self.tx;
+        let progress = Progress {
+            now,
+            delivered: match self.profile.growth {
+                Growth::Acked => delivered,
+                Growth::Acks => 1,
+            },
+            una: tx.una,
+            nxt: tx.nxt,
+        };
+        // RFC 3465, section 2.3: L = 1 while a timeout is being repaired.
+        let limit = if tx.ca == CaState::Loss {
+            self.profile.abc_limit.min(1)
+        } else {
+            self.profile.abc_limit
+        };
+        tx.congestion.grow(&mut tx.window, &progress, limit);
     }
 
     /// Takes cumulatively acknowledged segments off the scoreboard (`tcp_clean_rtx_queue`).

@@ -193,6 +193,42 @@ impl Scoreboard {
         Some(sent)
     }
 
+    /// Takes off at once everything before `ack`, which must be the border of two segments, if all of it was sent once
+    /// and nothing was ever said of it. Returns how many segments there were, when the first was sent, and the last.
+    #[inline]
+    pub(crate) fn pop_untouched(&mut self, ack: u64) -> Option<(u32, Nanos, Sent)> {
+        let first = self.front()?.sent;
+        let mut last = None;
+        let mut count = 0;
+        let mut oldest = self.oldest;
+        while count < self.len {
+            let id = self.front.wrapping_add(count);
+            let sent = &self.slots[self.slot_of(id)];
+            if sent.end() > ack {
+                if sent.start < ack {
+                    return None;
+                }
+                break;
+            }
+            if sent.flags & !(FIN | PUSH) != 0 || oldest != id {
+                return None;
+            }
+            oldest = sent.later;
+            last = Some(sent);
+            count += 1;
+        }
+        let last = *last?;
+        self.front = self.front.wrapping_add(count);
+        self.len -= count;
+        self.oldest = oldest;
+        if oldest == NIL {
+            self.newest = NIL;
+        } else {
+            self.entry(oldest).earlier = NIL;
+        }
+        Some((count, first, last))
+    }
+
     /// Cuts `bytes` off the front segment, which an acknowledgement covered in part.
     pub(crate) fn trim_front(&mut self, bytes: u16) {
         if self.len > 0 {
@@ -396,6 +432,39 @@ mod tests {
         assert_eq!(by_time(&board), [21, 11]);
         board.push(41, 10, 0, Nanos(8));
         assert_eq!(by_time(&board), [21, 11, 41]);
+    }
+
+    /// What is taken off at once is what would be taken off one by one, or nothing.
+    #[test]
+    fn takes_the_untouched_off_at_once() {
+        let mut quick = board(5);
+        let mut slow = quick.clone();
+        assert!(quick.pop_untouched(1).is_none());
+        assert!(quick.pop_untouched(15).is_none(), "in the middle of one");
+        let (count, first, last) = quick.pop_untouched(21).unwrap();
+        assert_eq!((count, first), (2, slow.pop().unwrap().sent));
+        assert_eq!((last.sent, last.end()), (slow.pop().unwrap().sent, 21));
+        quick.mark_retransmitted(1, Nanos(9));
+        slow.mark_retransmitted(1, Nanos(9));
+        assert!(quick.pop_untouched(41).is_none(), "one was sent twice");
+        assert_eq!(quick.pop_untouched(31).unwrap().0, 1);
+        slow.pop();
+        assert_eq!(by_time(&quick), by_time(&slow));
+        assert_eq!(by_time(&quick), [41, 31]);
+        // Taken for lost by RACK and cleared of it: no longer in the order of transmission.
+        let mut quick = board(3);
+        quick.mark_lost(1);
+        quick.unlist(1);
+        quick.unmark_lost();
+        assert!(quick.pop_untouched(31).is_none());
+        assert_eq!(quick.pop_untouched(11).unwrap().0, 1);
+        assert_eq!(by_time(&quick), [21]);
+        // Everything, and then more.
+        let mut quick = board(3);
+        assert_eq!(quick.pop_untouched(31).unwrap().0, 3);
+        assert!(quick.is_empty() && by_time(&quick).is_empty());
+        quick.push(31, 10, 0, Nanos(9));
+        assert_eq!(by_time(&quick), [31]);
     }
 
     /// The ring wraps, and grows while wrapped.
