@@ -143,7 +143,9 @@ fn options(segment: &Segment) -> Vec<TcpOptionElement> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::packet::Path;
     use gentle_tcp::Seq;
+    use gentle_units::Nanos;
 
     /// What the simulator charges the link for a header is what the header takes.
     #[test]
@@ -179,7 +181,13 @@ mod tests {
         segment.len = 65_495;
         segment.options |= Options::TIMESTAMPS;
         segment.sack_count = 3;
-        let packet = Packet::tcp(&segment, 0, 0, Direction::Down, 0);
+        let path = Path {
+            place: 0,
+            serial: 0,
+            host: 0,
+            extra_delay: Nanos::ZERO,
+        };
+        let packet = Packet::tcp(&segment, &path, Direction::Down, 0);
         let mut frame = Vec::new();
         write(&packet, LONGEST_IP_PACKET, &mut frame);
         let length = frame.len() as u32;
