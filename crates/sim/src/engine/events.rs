@@ -34,9 +34,9 @@ const NEVER: Key = (Nanos::MAX, u64::MAX);
 pub(crate) struct Events {
     /// A tick is 2^shift nanoseconds.
     shift: u32,
-    /// The tick that time has reached; buckets hold later ones.
+    /// The tick of the ring's next event, or an earlier one; buckets hold later ones.
     tick: u64,
-    /// Events of the current tick, the next one last.
+    /// Events of the current tick and before, the next one last. Empty only if the buckets are.
     current: Vec<(Key, u32)>,
     /// First node of each bucket.
     heads: Box<[u32; BUCKETS]>,
@@ -93,25 +93,27 @@ impl Events {
     pub(crate) fn plan(&mut self, at: Nanos, event: Event) {
         let key = (at, self.planned);
         self.planned += 1;
-        self.next = self.next.min(key);
+        // Of two events at the same time the one planned first comes first.
+        if at < self.next.0 {
+            self.next = key;
+        }
         let tick = at.0 >> self.shift;
-        let mut node = Node {
+        let node = Node {
             key,
             event: Some(event),
             next: NONE,
         };
-        if tick <= self.tick {
-            let place = self.current.partition_point(|(other, _)| *other > key);
-            let node = self.store(node);
-            self.current.insert(place, (key, node));
-        } else if tick - self.tick < BUCKETS as u64 {
+        let place = self.store(node);
+        if tick.saturating_sub(self.tick) >= BUCKETS as u64 {
+            self.far.push(Reverse((key, place)));
+        } else if tick > self.tick && !self.current.is_empty() {
             let bucket = tick as usize % BUCKETS;
-            node.next = self.heads[bucket];
-            self.heads[bucket] = self.store(node);
+            self.nodes[place as usize].next = std::mem::replace(&mut self.heads[bucket], place);
             self.occupied[bucket / 64] |= 1 << (bucket % 64);
         } else {
-            let node = self.store(node);
-            self.far.push(Reverse((key, node)));
+            self.tick = self.tick.max(tick);
+            let later = self.current.partition_point(|((other, _), _)| *other > at);
+            self.current.insert(later, (key, place));
         }
     }
 
@@ -131,83 +133,73 @@ impl Events {
     /// Takes the next event out.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Event> {
-        let key = self.next;
-        if key == NEVER {
-            return None;
-        }
-        let is_far = self.far.peek().is_some_and(|Reverse((far, _))| *far == key);
-        let place = if is_far {
-            self.far.pop().map(|Reverse((_, place))| place)
-        } else if self.current.is_empty() {
-            self.turn_to(key.0.0 >> self.shift)
-        } else {
-            self.current.pop().map(|(_, place)| place)
+        let place = match self.current.last() {
+            Some((first, place)) if *first == self.next => {
+                let place = *place;
+                self.current.pop();
+                if self.current.is_empty() {
+                    self.turn();
+                }
+                place
+            }
+            _ => {
+                let Reverse(((at, _), place)) = self.far.pop()?;
+                // The ring stood still while it was empty.
+                self.tick = self.tick.max(at.0 >> self.shift);
+                place
+            }
         };
-        let place = place.expect("the next event is in one of the three");
-        let node = &mut self.nodes[place as usize];
-        let event = node.event.take();
-        node.next = self.free;
-        self.free = place;
         self.next = self.find_next();
-        event
+        let node = &mut self.nodes[place as usize];
+        node.next = std::mem::replace(&mut self.free, place);
+        node.event.take()
     }
 
-    /// Makes `tick` the current one, and takes its first event.
+    /// Makes the tick of the first bucket that is not empty the current one.
     #[inline]
-    fn turn_to(&mut self, tick: u64) -> Option<u32> {
-        self.tick = tick;
-        let bucket = tick as usize % BUCKETS;
+    fn turn(&mut self) {
+        let start = (self.tick as usize + 1) % BUCKETS;
+        let Some(bucket) = self.first_bucket(start) else {
+            return;
+        };
+        self.tick += 1 + (bucket.wrapping_sub(start) % BUCKETS) as u64;
         self.occupied[bucket / 64] &= !(1 << (bucket % 64));
         let mut place = std::mem::replace(&mut self.heads[bucket], NONE);
-        // Mostly it is the only one.
-        if self.nodes[place as usize].next == NONE {
-            return Some(place);
-        }
         while place != NONE {
             let node = &self.nodes[place as usize];
             self.current.push((node.key, place));
             place = node.next;
         }
-        self.current.sort_unstable_by(|a, b| b.cmp(a));
-        self.current.pop().map(|(_, place)| place)
+        // Mostly there is only one.
+        if self.current.len() > 1 {
+            self.current.sort_unstable_by(|a, b| b.cmp(a));
+        }
     }
 
     #[inline]
     fn find_next(&self) -> Key {
-        let near = match self.current.last() {
-            Some((key, _)) => *key,
-            None => self.first_bucket(),
-        };
+        let near = self.current.last().map_or(NEVER, |(key, _)| *key);
         match self.far.peek() {
-            Some(Reverse((far, _))) => near.min(*far),
-            None => near,
+            Some(Reverse((far, _))) if *far < near => *far,
+            _ => near,
         }
     }
 
-    /// The least key of the first bucket that is not empty.
-    fn first_bucket(&self) -> Key {
+    /// The first bucket at or after `start`, around the ring, that is not empty.
+    #[inline]
+    fn first_bucket(&self, start: usize) -> Option<usize> {
         const WORDS: usize = BUCKETS / 64;
-        let start = (self.tick as usize + 1) % BUCKETS;
         let (word, bit) = (start / 64, start % 64);
         let first = self.occupied[word] & (u64::MAX << bit);
-        let found = if first != 0 {
-            Some(word * 64 + first.trailing_zeros() as usize)
-        } else {
-            // Around the ring, ending with the bits of the first word that lie before the start.
-            (1..=WORDS).find_map(|n| {
-                let word = (word + n) % WORDS;
-                let bits = self.occupied[word];
-                (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
-            })
-        };
-        let mut least = NEVER;
-        let mut place = found.map_or(NONE, |bucket| self.heads[bucket]);
-        while place != NONE {
-            let node = &self.nodes[place as usize];
-            least = least.min(node.key);
-            place = node.next;
+        if first != 0 {
+            return Some(word * 64 + first.trailing_zeros() as usize);
         }
-        least
+        // Ends with the bits of the first word that lie before the start.
+        (1..=WORDS).find_map(|n| {
+            let word = (word + n) % WORDS;
+            let bits = self.occupied[word];
+            (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
+        })
     }
 }
 
