@@ -75,6 +75,7 @@ impl Connection {
     }
 
     /// Hands a segment to one side; what it answers goes to `out`.
+    #[inline]
     pub(crate) fn deliver(
         &mut self,
         now: Nanos,
@@ -105,39 +106,45 @@ impl Connection {
     ///
     /// Writing and closing are two calls, so the FIN of what fits into the window travels on its own, and else on the
     /// last segment: as under Linux and BSD.
+    #[inline]
     fn act(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
         let side = usize::from(responder);
+        if !self.spoken[side] && self.may_speak(responder) {
+            self.speak(now, responder, out);
+        }
+        if !self.closed[side] && self.end(responder).is_some_and(|end| end.peer_closed()) {
+            self.close(now, responder, out);
+        }
+        if !responder && self.completed_at.is_none() && self.is_complete() {
+            self.completed_at = Some(now);
+        }
+    }
+
+    fn may_speak(&mut self, responder: bool) -> bool {
+        let awaits_request = responder && !self.initiator_sends;
+        self.end(responder).is_some_and(|end| {
+            if awaits_request {
+                end.received() >= REQUEST_BYTES
+            } else {
+                end.is_established()
+            }
+        })
+    }
+
+    fn speak(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
         let sends = self.initiator_sends != responder;
         let span = self.span;
-        let Some(end) = self.end(responder) else {
-            return;
-        };
-        let may_speak = if responder && sends {
-            end.received() >= REQUEST_BYTES
-        } else {
-            end.is_established()
-        };
-        let peer_closed = end.peer_closed();
-        if may_speak && !self.spoken[side] {
-            self.spoken[side] = true;
-            self.closed[side] = sends && matches!(span, Span::Bytes(_));
-            let closes = self.closed[side];
-            let end = self.end(responder).expect("it was there");
+        self.spoken[usize::from(responder)] = true;
+        if let Some(end) = self.end(responder) {
             match (sends, span) {
                 (true, Span::Bytes(bytes)) => end.write(now, bytes, out),
                 (true, Span::Until(_)) => end.write_forever(now, out),
                 (false, _) if responder => {}
                 (false, _) => end.write(now, REQUEST_BYTES, out),
             }
-            if closes {
-                end.close(now, out);
-            }
         }
-        if peer_closed && !self.closed[side] {
+        if sends && matches!(span, Span::Bytes(_)) {
             self.close(now, responder, out);
-        }
-        if !responder && self.completed_at.is_none() && self.is_complete() {
-            self.completed_at = Some(now);
         }
     }
 

@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 pub(crate) struct Lane {
     packets: VecDeque<(Nanos, Box<Packet>)>,
     next_at: Nanos,
+    /// When the last packet arrives, or arrived.
+    last_at: Nanos,
 }
 
 impl Default for Lane {
@@ -16,6 +18,7 @@ impl Default for Lane {
         Lane {
             packets: VecDeque::new(),
             next_at: Nanos::MAX,
+            last_at: Nanos::ZERO,
         }
     }
 }
@@ -31,7 +34,8 @@ impl Lane {
     #[inline]
     pub(crate) fn push(&mut self, at: Nanos, packet: Box<Packet>) {
         self.next_at = self.next_at.min(at);
-        if self.packets.back().is_none_or(|(last, _)| *last <= at) {
+        if self.last_at <= at {
+            self.last_at = at;
             self.packets.push_back((at, packet));
         } else {
             let place = self.packets.partition_point(|(other, _)| *other <= at);

@@ -33,6 +33,8 @@ pub(crate) struct World<'a, T> {
     /// The next points in time that are no event: the end of the warm-up and the end of arrivals.
     marks: Vec<Nanos>,
     limit: Nanos,
+    /// The next arrival or mark; see [`World::find_next_turn`].
+    next_turn: Nanos,
     duration: Nanos,
     events: Events,
     links: [Link; 2],
@@ -88,6 +90,7 @@ impl<'a, T: Tap> World<'a, T> {
             now: Nanos::ZERO,
             marks: vec![scenario.duration, scenario.warmup],
             limit: scenario.duration + scenario.drain,
+            next_turn: Nanos::ZERO,
             duration: scenario.duration,
             events,
             // The queues' random decisions have streams of their own, apart from the workloads'.
@@ -145,8 +148,7 @@ impl<'a, T: Tap> World<'a, T> {
         let next = links
             .min(entries)
             .min(self.events.next_at())
-            .min(self.next_arrival)
-            .min(self.next_mark());
+            .min(self.next_turn);
         if next > self.limit || (self.marks.is_empty() && self.connections.len() == 0) {
             return false;
         }
@@ -163,17 +165,27 @@ impl<'a, T: Tap> World<'a, T> {
         } else if next == self.events.next_at() {
             let event = self.events.pop().expect("an event is due");
             self.happen(event);
-        } else if next == self.next_arrival {
-            self.start_connection();
         } else {
-            self.marks.pop();
-            self.pass_mark();
+            self.turn();
         }
         true
     }
 
-    fn next_mark(&self) -> Nanos {
-        self.marks.last().copied().unwrap_or(Nanos::MAX)
+    /// A connection arrives, or a mark is passed.
+    fn turn(&mut self) {
+        if self.now == self.next_arrival {
+            self.start_connection();
+        } else {
+            self.marks.pop();
+            self.find_next_turn();
+            self.pass_mark();
+        }
+    }
+
+    /// Both are rare, so that a step compares with the earlier one only.
+    fn find_next_turn(&mut self) {
+        let mark = self.marks.last().copied().unwrap_or(Nanos::MAX);
+        self.next_turn = self.next_arrival.min(mark);
     }
 
     /// One of the two links has sent a packet, or one reaches the end of its wire.
@@ -226,6 +238,7 @@ impl<'a, T: Tap> World<'a, T> {
     fn find_next_arrival(&mut self) {
         let times = self.upcoming.iter().flatten().map(|arrival| arrival.at);
         self.next_arrival = times.min().unwrap_or(Nanos::MAX);
+        self.find_next_turn();
     }
 
     fn start_connection(&mut self) {
@@ -415,6 +428,9 @@ impl<'a, T: Tap> World<'a, T> {
     #[inline]
     fn account_for_drops(&mut self, direction: Direction) {
         let link = &mut self.links[direction.index()];
+        if link.drops.is_empty() {
+            return;
+        }
         for (packet, reason) in link.drops.drain() {
             self.record.dropped(self.now, &packet, Some(reason));
             self.tap
