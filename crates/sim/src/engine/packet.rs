@@ -117,6 +117,13 @@ impl Packet {
         }
     }
 
+    /// A new box for a packet.
+    #[cold]
+    pub(crate) fn blank() -> Box<Packet> {
+        Box::new(Packet::udp(0, 0, 0, Direction::Down, 0))
+    }
+
+    #[inline]
     pub(crate) fn is_udp(&self) -> bool {
         self.place == NO_CONNECTION
     }

@@ -293,13 +293,14 @@ impl<'a, T: Tap> World<'a, T> {
                 .plan(at.max(self.now), Event::Timer(place, responder));
         }
         let over = connection.is_over();
-        let mut segments = std::mem::take(&mut self.segments);
-        for segment in segments.drain(..) {
-            let overhead = self.links[direction.index()].overhead;
-            let packet = Packet::tcp(&segment, &path, direction, overhead);
+        let overhead = self.links[direction.index()].overhead;
+        for index in 0..self.segments.len() {
+            let segment = &self.segments[index];
+            let packet = Packet::tcp(segment, &path, direction, overhead);
+            let packet = boxed(&mut self.spare, packet);
             self.send(packet);
         }
-        self.segments = segments;
+        self.segments.clear();
         if over {
             self.conclude(place);
         }
@@ -376,6 +377,7 @@ impl<'a, T: Tap> World<'a, T> {
         let host = self.host_of(flow);
         let udp = &mut self.udp[flow as usize];
         let packet = Packet::udp(flow, udp.sent, host, udp.direction, udp.bytes);
+        let packet = boxed(&mut self.spare, packet);
         udp.sent += 1;
         if let Some(at) = udp.next_at() {
             self.events.plan(at, Event::Udp(flow));
@@ -384,14 +386,8 @@ impl<'a, T: Tap> World<'a, T> {
     }
 
     /// A host sends a packet: over its access link, or straight into the bottleneck's queue.
-    fn send(&mut self, packet: Packet) {
-        let packet = match self.spare.pop() {
-            Some(mut spare) => {
-                *spare = packet;
-                spare
-            }
-            None => Box::new(packet),
-        };
+    #[inline]
+    fn send(&mut self, packet: Box<Packet>) {
         match &mut self.access {
             Some(access) => {
                 let at = access.cross(self.now, packet.direction, packet.host, packet.bytes());
@@ -493,6 +489,16 @@ impl<'a, T: Tap> World<'a, T> {
         let ends: Vec<_> = std::iter::once(initiator).chain(responder).collect();
         self.record.connection(segments, ending, handshake, &ends);
     }
+}
+
+/// Puts a packet into a box, one that was used before if there is one.
+#[expect(clippy::vec_box, reason = "the boxes are what is kept")]
+#[inline]
+fn boxed(spare: &mut Vec<Box<Packet>>, packet: Packet) -> Box<Packet> {
+    // With one place at which the packet is written, the compiler builds it there and copies nothing.
+    let mut place = spare.pop().unwrap_or_else(Packet::blank);
+    *place = packet;
+    place
 }
 
 /// About how far apart events are: several belong to each packet on the faster link.
