@@ -136,6 +136,7 @@ impl<'a, T: Tap> World<'a, T> {
             let index = direction.index();
             self.record.links[index].marked = self.links[index].qdisc.marked();
         }
+        self.record.settle();
         Ok(self.record)
     }
 

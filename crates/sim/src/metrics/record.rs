@@ -35,7 +35,11 @@ pub(crate) struct LinkRecord {
     pub(crate) sent: u64,
     /// Time spent sending while measuring.
     pub(crate) busy: Nanos,
+    /// Complete once [`RunRecord::settle`] has added those below.
     pub(crate) queue_delay: Spread,
+    /// Packets that did not have to wait while measuring: of many queues the most, and a number is counted faster than
+    /// a time is filed.
+    undelayed: u64,
     pub(crate) marked: u64,
 }
 
@@ -146,6 +150,7 @@ impl RunRecord {
         }
     }
 
+    #[inline]
     pub(crate) fn offered(&mut self, now: Nanos, packet: &Packet) {
         if now >= self.window.0 {
             self.links[packet.direction.index()].offered[packet.class as usize] += 1;
@@ -160,7 +165,16 @@ impl RunRecord {
         }
     }
 
+    /// To be called when the run has ended, before anything is read.
+    pub(crate) fn settle(&mut self) {
+        for link in &mut self.links {
+            let undelayed = std::mem::take(&mut link.undelayed);
+            link.queue_delay.record_zeros(undelayed);
+        }
+    }
+
     /// A packet left the queue of `direction` after `delay`; sending it lasts until `done`.
+    #[inline]
     pub(crate) fn left_queue(
         &mut self,
         now: Nanos,
@@ -173,12 +187,19 @@ impl RunRecord {
         }
         let (from, to) = self.window;
         let link = &mut self.links[direction.index()];
-        link.busy += done.min(to).saturating_sub(now.max(from));
-        if now >= from && now < to {
-            link.queue_delay.record(delay);
+        if now < from {
+            link.busy += done.min(to).saturating_sub(from);
+        } else if now < to {
+            link.busy += done.min(to) - now;
+            if delay == Nanos::ZERO {
+                link.undelayed += 1;
+            } else {
+                link.queue_delay.record(delay);
+            }
         }
     }
 
+    #[inline]
     pub(crate) fn sent(&mut self, now: Nanos, direction: Direction) {
         if now >= self.window.0 {
             self.links[direction.index()].sent += 1;

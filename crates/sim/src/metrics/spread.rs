@@ -33,6 +33,12 @@ impl Spread {
         self.max = self.max.max(time);
     }
 
+    /// Adds the time zero, so many times.
+    pub(crate) fn record_zeros(&mut self, times: u64) {
+        let times = u32::try_from(times).unwrap_or(u32::MAX);
+        self.histogram.saturating_record_n(0, times);
+    }
+
     pub(crate) fn mean_s(&self) -> Option<f64> {
         let n = self.histogram.len();
         (n > 0).then(|| self.sum_ns as f64 / 1e9 / n as f64)
