@@ -79,7 +79,13 @@ pub fn compare(
                 !stop.load(Ordering::Relaxed)
             });
             observer.finished(*run);
-            world
+            world.map(|mut record| {
+                // Only the first seed's is shown, and there may be many seeds.
+                if run.seed > 0 {
+                    record.timeline.clear();
+                }
+                record
+            })
         })
         .collect();
     let interrupted = records.iter().any(Result::is_err);

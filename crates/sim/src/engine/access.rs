@@ -35,7 +35,9 @@ impl Access {
         bytes: u32,
     ) -> Nanos {
         let free = &mut self.free_at[direction.index()][host as usize];
-        *free = now.max(*free) + self.transmitter.time_to_send(bytes);
+        *free = now
+            .max(*free)
+            .saturating_add(self.transmitter.time_to_send(bytes));
         *free
     }
 }

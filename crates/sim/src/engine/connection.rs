@@ -3,7 +3,7 @@
 use super::packet::Path;
 use crate::direction::Direction;
 use crate::workload::{Arrival, Initiator, Span};
-use gentle_tcp::{Endpoint, Profile, Segment, Seq};
+use gentle_tcp::{Endpoint, Profile, Segment, Seq, Stats};
 use gentle_units::Nanos;
 use std::sync::Arc;
 
@@ -30,8 +30,9 @@ pub(crate) struct Connection {
     closed: [bool; 2],
     /// A long-lived connection whose time is over.
     pub(crate) stopped: bool,
-    /// Payload received by the data's receiver when measuring began.
-    pub(crate) received_before: u64,
+    /// Payload received by the data's receiver when measuring began, and both ends' counters then.
+    received_before: u64,
+    stats_before: [Stats; 2],
 }
 
 impl Connection {
@@ -62,6 +63,7 @@ impl Connection {
             closed: [false; 2],
             stopped: false,
             received_before: 0,
+            stats_before: [Stats::default(); 2],
         }
     }
 
@@ -182,8 +184,29 @@ impl Connection {
                 && self.responder.as_ref().is_some_and(Endpoint::is_closed))
     }
 
+    /// Measuring begins: what was before does not count.
+    pub(crate) fn begin_measuring(&mut self) {
+        self.received_before = self.received();
+        self.stats_before[0] = *self.initiator.stats();
+        if let Some(responder) = &self.responder {
+            self.stats_before[1] = *responder.stats();
+        }
+    }
+
+    /// Both ends' counters, now and when measuring began.
+    pub(crate) fn stats(&self) -> impl Iterator<Item = (&Stats, &Stats)> {
+        let ends = std::iter::once(self.initiator.stats());
+        let ends = ends.chain(self.responder.as_ref().map(Endpoint::stats));
+        ends.zip(&self.stats_before)
+    }
+
+    /// Payload received since measuring began.
+    pub(crate) fn goodput_bytes(&self) -> u64 {
+        self.received() - self.received_before
+    }
+
     /// Payload received by the data's receiver.
-    pub(crate) fn received(&self) -> u64 {
+    fn received(&self) -> u64 {
         if self.initiator_sends {
             self.responder.as_ref().map_or(0, Endpoint::received)
         } else {

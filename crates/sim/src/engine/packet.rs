@@ -56,6 +56,8 @@ pub(crate) struct Packet {
     pub(crate) direction: Direction,
     ecn: Ecn,
     pub(crate) class: Class,
+    /// Whether it entered its queue after the warm-up.
+    pub(crate) counts: bool,
 }
 
 impl Packet {
@@ -90,18 +92,19 @@ impl Packet {
             direction,
             ecn: if segment.ect { Ecn::Ect0 } else { Ecn::NotEct },
             class,
+            counts: false,
         }
     }
 
     /// A UDP datagram of `bytes` on the link, the `number`th of its flow, sent by `host`.
     pub(crate) fn udp(
         flow: u32,
-        number: u32,
+        number: u64,
         host: u32,
         direction: Direction,
         bytes: u32,
     ) -> Packet {
-        let mut segment = Segment::new(gentle_tcp::Seq(number), Flags::NONE);
+        let mut segment = Segment::new(gentle_tcp::Seq(number as u32), Flags::NONE);
         segment.len = bytes;
         Packet {
             segment,
@@ -114,6 +117,7 @@ impl Packet {
             direction,
             ecn: Ecn::NotEct,
             class: Class::Data,
+            counts: false,
         }
     }
 

@@ -10,7 +10,7 @@ pub(crate) struct Udp {
     pub(crate) direction: Direction,
     /// Length on the link.
     pub(crate) bytes: u32,
-    pub(crate) sent: u32,
+    pub(crate) sent: u64,
     rate: Rate,
     /// Length of an IP packet, which the rate counts.
     ip_bytes: u32,
@@ -36,7 +36,7 @@ impl Udp {
                     rate,
                     ip_bytes: bytes,
                     start,
-                    stop: stop.min(scenario.duration),
+                    stop: stop.unwrap_or(Nanos::MAX).min(scenario.duration),
                 }),
                 _ => None,
             })
@@ -45,7 +45,7 @@ impl Udp {
 
     /// When the next datagram is due. Reckoned from the start, so that rounding does not add up.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
-        let before = u64::from(self.sent) * u64::from(self.ip_bytes);
+        let before = self.sent * u64::from(self.ip_bytes);
         let at = self.start + self.rate.time_to_send(before);
         (at < self.stop).then_some(at)
     }

@@ -95,8 +95,8 @@ impl<'a, T: Tap> World<'a, T> {
             events,
             // The queues' random decisions have streams of their own, apart from the workloads'.
             links: [
-                Link::new(down, spec, seed.wrapping_mul(2)),
-                Link::new(up, &up.qdisc, seed.wrapping_mul(2) + 1),
+                Link::new(down, spec, !seed.wrapping_mul(2)),
+                Link::new(up, &up.qdisc, !(seed.wrapping_mul(2) + 1)),
             ],
             access: scenario.access.as_ref().map(Access::new),
             arrivals,
@@ -132,9 +132,8 @@ impl<'a, T: Tap> World<'a, T> {
         for place in self.connections.places().collect::<Vec<_>>() {
             self.conclude(place);
         }
-        for direction in Direction::BOTH {
-            let index = direction.index();
-            self.record.links[index].marked = self.links[index].qdisc.marked();
+        for (record, link) in self.record.links.iter_mut().zip(&self.links) {
+            record.marked = link.qdisc.marked() - record.marked;
         }
         self.record.settle();
         Ok(self.record)
@@ -223,6 +222,11 @@ impl<'a, T: Tap> World<'a, T> {
     /// The warm-up or the arrivals end: long-lived flows are measured between the two, and stop at the latter.
     fn pass_mark(&mut self) {
         let arrivals_end = self.marks.is_empty();
+        if !arrivals_end {
+            for (record, link) in self.record.links.iter_mut().zip(&self.links) {
+                record.marked = link.qdisc.marked();
+            }
+        }
         for place in self.connections.places().collect::<Vec<_>>() {
             let connection = self.connections.get_mut(place).expect("it is there");
             if !matches!(connection.span, Span::Until(_)) {
@@ -231,7 +235,7 @@ impl<'a, T: Tap> World<'a, T> {
             if arrivals_end {
                 self.stop_long(place);
             } else {
-                connection.received_before = connection.received();
+                connection.begin_measuring();
             }
         }
     }
@@ -356,12 +360,8 @@ impl<'a, T: Tap> World<'a, T> {
         if connection.stopped {
             return;
         }
-        let started = connection.started.max(self.record.window.0);
-        let bytes = connection.received() - connection.received_before;
-        let seconds = now.saturating_sub(started).as_secs_f64();
-        if seconds > 0.0 {
-            self.record.long_goodput.push(bytes as f64 / seconds);
-        }
+        self.record
+            .goodput(connection.goodput_bytes(), connection.started, now);
         let responder = !connection.initiator_sends;
         connection.stop(now, &mut self.segments);
         self.follow(place, responder);
@@ -398,9 +398,9 @@ impl<'a, T: Tap> World<'a, T> {
         }
     }
 
-    fn enter(&mut self, packet: Box<Packet>) {
+    fn enter(&mut self, mut packet: Box<Packet>) {
         let direction = packet.direction;
-        self.record.offered(self.now, &packet);
+        self.record.offered(self.now, &mut packet);
         self.tap.entered(self.now, direction, &packet);
         let link = &mut self.links[direction.index()];
         link.qdisc.enqueue(self.now, packet, &mut link.drops);
@@ -429,7 +429,7 @@ impl<'a, T: Tap> World<'a, T> {
             return;
         }
         for (packet, reason) in link.drops.drain() {
-            self.record.dropped(self.now, &packet, Some(reason));
+            self.record.dropped(&packet, Some(reason));
             self.tap
                 .dropped(self.now, direction, &packet, reason.name());
             self.spare.push(packet);
@@ -443,11 +443,11 @@ impl<'a, T: Tap> World<'a, T> {
         let packet = link.sent().expect("a packet was being sent");
         let delay = link.delay;
         if link.loses() {
-            self.record.dropped(now, &packet, None);
+            self.record.dropped(&packet, None);
             self.tap.dropped(now, direction, &packet, LOSS);
             self.spare.push(packet);
         } else {
-            self.record.sent(now, direction);
+            self.record.sent(&packet);
             self.tap.left(now, direction, &packet);
             let extra = packet.extra_delay;
             if extra == Nanos::ZERO {
@@ -465,17 +465,24 @@ impl<'a, T: Tap> World<'a, T> {
         let Some(connection) = self.connections.remove(place) else {
             return;
         };
-        if connection.started < self.record.window.0 && matches!(connection.span, Span::Bytes(_)) {
+        let warmup = self.record.window.0;
+        let is_long = matches!(connection.span, Span::Until(_));
+        if self.now < warmup || (connection.started < warmup && !is_long) {
             return;
         }
-        let initiator = connection.initiator.stats();
-        let responder = connection.responder.as_ref().map(|end| end.stats());
-        self.record.endpoint(initiator);
-        if let Some(stats) = responder {
-            self.record.endpoint(stats);
+        for (stats, before) in connection.stats() {
+            self.record.endpoint(stats, before);
         }
-        let Span::Bytes(bytes) = connection.span else {
-            return;
+        let bytes = match connection.span {
+            Span::Bytes(bytes) => bytes,
+            // TCP gave up: until its time is over, such a flow gets nothing.
+            Span::Until(stop) if !connection.stopped => {
+                let until = stop.min(self.duration);
+                let bytes = connection.goodput_bytes();
+                self.record.goodput(bytes, connection.started, until);
+                return;
+            }
+            Span::Until(_) => return,
         };
         let ending = match connection.completed_at {
             Some(at) => Ending::Completed(at - connection.started),
@@ -487,7 +494,7 @@ impl<'a, T: Tap> World<'a, T> {
             .established_at()
             .map(|at| at - connection.started);
         let segments = bytes.div_ceil(u64::from(self.profile.mss)).max(1);
-        let ends: Vec<_> = std::iter::once(initiator).chain(responder).collect();
+        let ends: Vec<_> = connection.stats().map(|(stats, _)| stats).collect();
         self.record.connection(segments, ending, handshake, &ends);
     }
 }

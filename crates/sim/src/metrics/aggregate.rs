@@ -106,7 +106,7 @@ pub(crate) fn scheme_result(spec: &Spec, runs: &[RunRecord]) -> SchemeResult {
         curves: Curves {
             response_time_cdf: pooled(runs, |r| &r.response).cdf(),
             queue_delay_cdf: pooled(runs, |r| &down(r).queue_delay).cdf(),
-            response_time_by_size: by_size(runs, |r| &r.by_size_fine),
+            response_time_by_size: without_empty_end(by_size(runs, |r| &r.by_size_fine)),
             queue_over_time: runs.first().map_or_else(Vec::new, |r| r.timeline.points()),
         },
         by_seed: runs
@@ -147,11 +147,7 @@ fn mean_of(values: impl Iterator<Item = f64>) -> Mean {
 }
 
 fn pooled(runs: &[RunRecord], spread: impl Fn(&RunRecord) -> &Spread) -> Spread {
-    let mut all = Spread::default();
-    for run in runs {
-        all.add(spread(run));
-    }
-    all
+    Spread::pooled(runs.iter().map(spread))
 }
 
 fn distribution(runs: &[RunRecord], spread: impl Fn(&RunRecord) -> &Spread + Copy) -> Distribution {
@@ -166,7 +162,7 @@ fn distribution(runs: &[RunRecord], spread: impl Fn(&RunRecord) -> &Spread + Cop
     }
 }
 
-/// Ranges up to the last one that has a connection in any run.
+/// Every range, also those without a connection.
 fn by_size(runs: &[RunRecord], sizes: impl Fn(&RunRecord) -> &BySize) -> Vec<SizeBin> {
     let Some(bins) = runs.first().map(|run| &sizes(run).bins) else {
         return Vec::new();
@@ -185,6 +181,15 @@ fn by_size(runs: &[RunRecord], sizes: impl Fn(&RunRecord) -> &BySize) -> Vec<Siz
             }
         })
         .collect()
+}
+
+fn without_empty_end(mut bins: Vec<SizeBin>) -> Vec<SizeBin> {
+    let used = bins
+        .iter()
+        .rposition(|bin| bin.n > 0)
+        .map_or(0, |last| last + 1);
+    bins.truncate(used);
+    bins
 }
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {

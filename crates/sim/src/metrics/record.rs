@@ -35,11 +35,8 @@ pub(crate) struct LinkRecord {
     pub(crate) sent: u64,
     /// Time spent sending while measuring.
     pub(crate) busy: Nanos,
-    /// Complete once [`RunRecord::settle`] has added those below.
     pub(crate) queue_delay: Spread,
-    /// Packets that did not have to wait while measuring: of many queues the most, and a number is counted faster than
-    /// a time is filed.
-    undelayed: u64,
+    /// Packets marked with ECN since the end of the warm-up.
     pub(crate) marked: u64,
 }
 
@@ -150,26 +147,21 @@ impl RunRecord {
         }
     }
 
+    /// A packet is offered to its queue. From here on it counts, or not: what entered before the end of the warm-up is
+    /// left out wherever it ends.
     #[inline]
-    pub(crate) fn offered(&mut self, now: Nanos, packet: &Packet) {
-        if now >= self.window.0 {
+    pub(crate) fn offered(&mut self, now: Nanos, packet: &mut Packet) {
+        packet.counts = now >= self.window.0;
+        if packet.counts {
             self.links[packet.direction.index()].offered[packet.class as usize] += 1;
         }
     }
 
-    pub(crate) fn dropped(&mut self, now: Nanos, packet: &Packet, reason: Option<DropReason>) {
-        if now >= self.window.0 {
+    pub(crate) fn dropped(&mut self, packet: &Packet, reason: Option<DropReason>) {
+        if packet.counts {
             let link = &mut self.links[packet.direction.index()];
             link.dropped[packet.class as usize] += 1;
             link.reasons[reason_index(reason)] += 1;
-        }
-    }
-
-    /// To be called when the run has ended, before anything is read.
-    pub(crate) fn settle(&mut self) {
-        for link in &mut self.links {
-            let undelayed = std::mem::take(&mut link.undelayed);
-            link.queue_delay.record_zeros(undelayed);
         }
     }
 
@@ -191,29 +183,43 @@ impl RunRecord {
             link.busy += done.min(to).saturating_sub(from);
         } else if now < to {
             link.busy += done.min(to) - now;
-            if delay == Nanos::ZERO {
-                link.undelayed += 1;
-            } else {
-                link.queue_delay.record(delay);
-            }
+            link.queue_delay.record(delay);
         }
     }
 
     #[inline]
-    pub(crate) fn sent(&mut self, now: Nanos, direction: Direction) {
-        if now >= self.window.0 {
-            self.links[direction.index()].sent += 1;
+    pub(crate) fn sent(&mut self, packet: &Packet) {
+        if packet.counts {
+            self.links[packet.direction.index()].sent += 1;
         }
     }
 
-    /// TCP's counters of one end of a connection.
-    pub(crate) fn endpoint(&mut self, stats: &Stats) {
-        self.segments_sent += u64::from(stats.segments_sent);
-        self.segments_retransmitted += u64::from(stats.segments_retransmitted);
-        self.syn_sent += u64::from(stats.syn_sent);
-        self.syn_retransmitted += u64::from(stats.syn_retransmitted);
-        self.rtt.n += u64::from(stats.rtt_samples);
-        self.rtt.total += stats.rtt_sum.as_secs_f64();
+    /// TCP's counters of one end of a connection; `before`: what they were at the end of the warm-up.
+    pub(crate) fn endpoint(&mut self, stats: &Stats, before: &Stats) {
+        let grown = |counter: fn(&Stats) -> u32| u64::from(counter(stats) - counter(before));
+        self.segments_sent += grown(|s| s.segments_sent);
+        self.segments_retransmitted += grown(|s| s.segments_retransmitted);
+        self.syn_sent += grown(|s| s.syn_sent);
+        self.syn_retransmitted += grown(|s| s.syn_retransmitted);
+        self.rtt.n += grown(|s| s.rtt_samples);
+        self.rtt.total += (stats.rtt_sum - before.rtt_sum).as_secs_f64();
+    }
+
+    /// A long-lived flow that began at `started` was over at `until` and has received so many bytes while measured.
+    pub(crate) fn goodput(&mut self, bytes: u64, started: Nanos, until: Nanos) {
+        let span = until.saturating_sub(started.max(self.window.0));
+        if span > Nanos::ZERO {
+            self.long_goodput.push(bytes as f64 / span.as_secs_f64());
+        }
+    }
+
+    /// To be called when the run is over, before anything is read.
+    pub(crate) fn settle(&mut self) {
+        self.response.settle();
+        self.handshake.settle();
+        for link in &mut self.links {
+            link.queue_delay.settle();
+        }
     }
 
     /// A connection of a known size has ended, or the run has.

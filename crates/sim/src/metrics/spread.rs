@@ -2,14 +2,22 @@
 
 use gentle_units::Nanos;
 use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
 
-/// Longest time that is told apart, in microseconds: ten hours. Longer ones count as that long in percentiles only.
-const LONGEST_US: u64 = 36_000_000_000;
+/// Longest time that is told apart, in nanoseconds: ten hours. Longer ones count as that long in percentiles only.
+const LONGEST_NS: u64 = 36_000_000_000_000;
 
 /// A set of times.
 #[derive(Debug, Clone)]
 pub(crate) struct Spread {
-    histogram: Histogram<u32>,
+    /// While times are recorded: fast, but mostly empty.
+    histogram: Option<Histogram<u32>>,
+    /// Once settled: the buckets in use, by value, with their counts.
+    buckets: Vec<(u64, u64)>,
+    /// How many there are, and how many of them are zero: of many queues the most, and a number is counted faster than a
+    /// time is filed.
+    n: u64,
+    zeros: u64,
     sum_ns: u128,
     max: Nanos,
 }
@@ -17,8 +25,10 @@ pub(crate) struct Spread {
 impl Default for Spread {
     fn default() -> Self {
         Spread {
-            // Resolution: a microsecond, then three significant digits.
-            histogram: Histogram::new_with_bounds(1, LONGEST_US, 3).expect("valid bounds"),
+            histogram: None,
+            buckets: Vec::new(),
+            n: 0,
+            zeros: 0,
             sum_ns: 0,
             max: Nanos::ZERO,
         }
@@ -28,39 +38,62 @@ impl Default for Spread {
 impl Spread {
     #[inline]
     pub(crate) fn record(&mut self, time: Nanos) {
-        self.histogram.saturating_record(time.as_micros());
+        self.n += 1;
+        if time == Nanos::ZERO {
+            self.zeros += 1;
+            return;
+        }
+        let histogram = self.histogram.get_or_insert_with(|| {
+            Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("valid bounds")
+        });
+        histogram.saturating_record(time.0);
         self.sum_ns += u128::from(time.0);
         self.max = self.max.max(time);
     }
 
-    /// Adds the time zero, so many times.
-    pub(crate) fn record_zeros(&mut self, times: u64) {
-        let times = u32::try_from(times).unwrap_or(u32::MAX);
-        self.histogram.saturating_record_n(0, times);
+    /// Nothing more will be recorded: keeps the buckets in use only, so that the results of many runs fit into memory.
+    pub(crate) fn settle(&mut self) {
+        if self.zeros > 0 {
+            self.buckets.push((0, self.zeros));
+        }
+        if let Some(histogram) = self.histogram.take() {
+            let used = histogram.iter_recorded();
+            let used = used.map(|b| (b.value_iterated_to(), b.count_at_value().into()));
+            self.buckets.extend(used);
+        }
     }
 
     pub(crate) fn mean_s(&self) -> Option<f64> {
-        let n = self.histogram.len();
-        (n > 0).then(|| self.sum_ns as f64 / 1e9 / n as f64)
+        (self.n > 0).then(|| self.sum_ns as f64 / 1e9 / self.n as f64)
     }
 
-    /// The value, in seconds, below or at which the fraction `quantile` lies.
+    /// The value, in seconds, below or at which the fraction `quantile` of a settled set lies.
     pub(crate) fn quantile_s(&self, quantile: f64) -> Option<f64> {
-        if self.histogram.is_empty() {
-            return None;
-        }
-        let upper = self.histogram.value_at_quantile(quantile) as f64 / 1e6;
+        debug_assert!(self.histogram.is_none(), "settle it first");
+        let rank = ((quantile * self.n as f64).ceil() as u64).max(1);
+        let mut seen = 0;
+        let bucket = self.buckets.iter().find(|(_, count)| {
+            seen += count;
+            seen >= rank
+        });
         // A bucket is named by its upper end, which can lie above the largest value.
-        Some(upper.min(self.max.as_micros() as f64 / 1e6))
+        bucket.map(|(upper, _)| Nanos(*upper).min(self.max).as_secs_f64())
     }
 
-    /// Adds another set.
-    pub(crate) fn add(&mut self, other: &Spread) {
-        self.histogram
-            .add(&other.histogram)
-            .expect("all have the same bounds");
-        self.sum_ns += other.sum_ns;
-        self.max = self.max.max(other.max);
+    /// Several settled sets together.
+    pub(crate) fn pooled<'a>(sets: impl Iterator<Item = &'a Spread>) -> Spread {
+        let mut all = Spread::default();
+        let mut buckets = BTreeMap::new();
+        for set in sets {
+            for (value, count) in &set.buckets {
+                *buckets.entry(*value).or_insert(0) += count;
+            }
+            all.n += set.n;
+            all.sum_ns += set.sum_ns;
+            all.max = all.max.max(set.max);
+        }
+        all.buckets = buckets.into_iter().collect();
+        all
     }
 
     /// The distribution function at fixed fractions: 0, 1 %, … 99 %, 99.5 %, 99.9 %, 100 %.
@@ -79,6 +112,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn short_times_are_told_apart_and_the_longest_are_kept() {
+        let mut spread = Spread::default();
+        for ns in [0, 40, 50, 60] {
+            spread.record(Nanos(ns));
+        }
+        spread.record(Nanos::from_secs(1_000_000));
+        spread.settle();
+        assert_eq!(spread.quantile_s(0.2), Some(0.0));
+        assert_eq!(spread.quantile_s(0.6), Some(50e-9));
+        assert!(spread.quantile_s(1.0).unwrap() > 35_999.0);
+    }
+
+    #[test]
     fn means_are_exact_and_percentiles_close() {
         let mut spread = Spread::default();
         assert_eq!(spread.mean_s(), None);
@@ -86,11 +132,14 @@ mod tests {
         for ms in 1..=1000 {
             spread.record(Nanos::from_millis(ms));
         }
+        spread.settle();
         assert!((spread.mean_s().unwrap() - 0.5005).abs() < 1e-12);
         let median = spread.quantile_s(0.5).unwrap();
         assert!((median - 0.5).abs() < 0.001, "{median}");
         assert_eq!(spread.quantile_s(1.0), Some(1.0));
-        spread.record(Nanos::from_secs(1_000_000));
         assert_eq!(spread.cdf().len(), 103);
+        let both = Spread::pooled([&spread, &spread].into_iter());
+        assert_eq!(both.cdf(), spread.cdf());
+        assert_eq!(both.mean_s(), spread.mean_s());
     }
 }

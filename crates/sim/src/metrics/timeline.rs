@@ -37,6 +37,9 @@ impl Timeline {
     #[inline]
     pub(crate) fn record(&mut self, now: Nanos, delay: Nanos) {
         while now >= self.end {
+            if self.current >= self.slices.len() {
+                return;
+            }
             self.end += self.slice;
             self.current += 1;
         }
@@ -45,6 +48,11 @@ impl Timeline {
             slice.sum += delay;
             slice.max = slice.max.max(delay);
         }
+    }
+
+    /// Gives the memory back.
+    pub(crate) fn clear(&mut self) {
+        self.slices = Vec::new();
     }
 
     pub(crate) fn points(&self) -> Vec<QueuePoint> {
@@ -58,5 +66,23 @@ impl Timeline {
                 max_s: (slice.n > 0).then(|| slice.max.as_micros() as f64 / 1e6),
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_drain_after_a_short_run_costs_nothing() {
+        let mut timeline = Timeline::new(Nanos(100));
+        timeline.record(Nanos(50), Nanos(7));
+        timeline.record(Nanos::from_secs(86_400), Nanos(9));
+        let with_packets = timeline
+            .points()
+            .iter()
+            .filter(|p| p.max_s.is_some())
+            .count();
+        assert_eq!(with_packets, 1);
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn parse(
         .list();
     let workloads = items
         .into_iter()
-        .map(|item| workload(item.section()?, link_rtt, duration, read))
+        .map(|item| workload(item.section()?, link_rtt, access, read))
         .collect::<Result<Vec<_>, _>>()?;
     let schemes = strings(root.take("schemes"))?
         .into_iter()
@@ -226,7 +226,7 @@ fn access(section: Option<Section<'_>>) -> Result<Option<Access>, ScenarioError>
 fn workload(
     mut section: Section<'_>,
     link_rtt: Nanos,
-    duration: Nanos,
+    access: Option<Access>,
     read: &dyn Fn(&str) -> std::io::Result<String>,
 ) -> Result<Workload, ScenarioError> {
     #[derive(Clone, Copy)]
@@ -291,11 +291,21 @@ fn workload(
                 Some(item) => item.time_range()?,
                 None => (Nanos::ZERO, Nanos::ZERO),
             };
-            let stop = stop(&mut section, start.1, duration)?;
+            let stop = stop(&mut section, start.1)?;
             Traffic::Long { flows, start, stop }
         }
         Name::Udp => {
-            let rate = section.require("rate", "\"1mbit\"")?.rate()?;
+            let item = section.require("rate", "\"1mbit\"")?;
+            let rate = item.rate()?;
+            if let Some(access) = access
+                && rate > access.rate
+            {
+                // Nothing holds it back, so the host's own queue would grow for ever.
+                return Err(item.error(format!(
+                    "expected at most {}, the rate of the access links",
+                    access.rate
+                )));
+            }
             let bytes = match section.take("packet") {
                 Some(item) => item.size(28..=65_535)? as u32,
                 None => 1500,
@@ -304,7 +314,7 @@ fn workload(
                 Some(item) => item.time()?,
                 None => Nanos::ZERO,
             };
-            let stop = stop(&mut section, start, duration)?;
+            let stop = stop(&mut section, start)?;
             Traffic::Udp {
                 rate,
                 bytes,
@@ -330,15 +340,15 @@ fn workload(
     })
 }
 
-fn stop(section: &mut Section<'_>, start: Nanos, duration: Nanos) -> Result<Nanos, ScenarioError> {
+fn stop(section: &mut Section<'_>, start: Nanos) -> Result<Option<Nanos>, ScenarioError> {
     let Some(item) = section.take("stop") else {
-        return Ok(duration);
+        return Ok(None);
     };
     let stop = item.time()?;
     if stop <= start {
         return Err(item.error(format!("expected a time after the start, {start}")));
     }
-    Ok(stop)
+    Ok(Some(stop))
 }
 
 fn positive(item: Item<'_>) -> Result<Nanos, ScenarioError> {

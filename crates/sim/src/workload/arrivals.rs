@@ -118,7 +118,7 @@ impl Arrivals {
                 list.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
                 Source::Long {
                     flows: list,
-                    stop: *stop,
+                    stop: stop.unwrap_or(end),
                 }
             }
             Traffic::Replay { flows } => Source::Replay {

@@ -81,8 +81,8 @@ pub enum Traffic {
         flows: u32,
         /// They start at random times between the two.
         start: (Nanos, Nanos),
-        /// When they close.
-        stop: Nanos,
+        /// When they close; `None`: when arrivals end.
+        stop: Option<Nanos>,
     },
     /// Packets at a constant rate, without congestion control.
     Udp {
@@ -92,8 +92,8 @@ pub enum Traffic {
         bytes: u32,
         /// Time of the first packet.
         start: Nanos,
-        /// No packet at or after it.
-        stop: Nanos,
+        /// No packet at or after it; `None`: until arrivals end.
+        stop: Option<Nanos>,
     },
     /// A list of connections.
     Replay {
@@ -120,7 +120,7 @@ impl fmt::Display for Workload {
                 "{sessions} web sessions, mean {pages} pages of {objects} objects, {sizes}"
             )?,
             Traffic::Long { flows, start, stop } => {
-                write!(f, "{flows} long-lived, from {} to {stop}", start.0)?;
+                write!(f, "{flows} long-lived, from {} to {}", start.0, End(*stop))?;
             }
             Traffic::Udp {
                 rate,
@@ -129,7 +129,8 @@ impl fmt::Display for Workload {
                 stop,
             } => write!(
                 f,
-                "UDP at {rate}, {bytes}-byte packets, from {start} to {stop}"
+                "UDP at {rate}, {bytes}-byte packets, from {start} to {}",
+                End(*stop)
             )?,
             Traffic::Replay { flows } => write!(f, "{} listed connections", flows.len())?,
         }
@@ -141,6 +142,18 @@ impl fmt::Display for Workload {
             Some((from, to)) if from == to => write!(f, ", RTT {from}"),
             Some((from, to)) => write!(f, ", RTT {from} to {to}"),
             None => Ok(()),
+        }
+    }
+}
+
+/// A time, or the end of arrivals.
+struct End(Option<Nanos>);
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(stop) => stop.fmt(f),
+            None => f.write_str("the end"),
         }
     }
 }
