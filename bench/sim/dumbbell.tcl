@@ -28,6 +28,7 @@ proc defaults {} {
         red_wq      0.002
         seed        1
         monitor     0
+        lean        0
     }
 }
 
@@ -54,6 +55,7 @@ proc usage {} {
   red_wq      RED's weight of a new sample
   seed        seed of the random numbers
   monitor     1: measure the bottleneck's queue; 0: run bare, for timing
+  lean        1: only the packet headers needed, and the fastest scheduler; 0: as ns-2 comes
 "
     puts stderr "Defaults: [string trim [regsub -all {\s+} [defaults] { }]]"
     exit 2
@@ -72,11 +74,15 @@ foreach argument $argv {
 set header 40
 
 ns-random $opt(seed)
-# Without the headers this run does not need, ns-2 allocates and clears much less memory for every packet.
-remove-all-packet-headers
-add-packet-header IP TCP Flags
+if {$opt(lean)} {
+    # Without the headers this run does not need, ns-2 allocates and clears much less memory for every packet.
+    remove-all-packet-headers
+    add-packet-header IP TCP Flags
+}
 set ns [new Simulator]
-$ns use-scheduler Calendar
+if {$opt(lean)} {
+    $ns use-scheduler Calendar
+}
 
 # Windows that never limit a flow; the congestion window alone does.
 Agent/TCP set window_ 100000
