@@ -33,13 +33,14 @@ pub enum QuantityError {
     },
 }
 
-/// Reads `<number><unit>` where `units` gives each unit's worth in the base unit.
+/// Reads `<number><unit>` where `units` gives each unit's worth in the base unit; rounds to the nearest base unit.
 ///
-/// Zero needs no unit; any other bare number is refused, because which unit it would have differs between tools.
+/// Zero needs no unit; any other bare number is refused unless `bare` gives its worth, because which unit it would have
+/// differs between tools. The arithmetic is exact: what was written is what comes out.
 pub(crate) fn quantity(
     text: &str,
-    units: &[(&str, f64)],
-    bare: Option<f64>,
+    units: &[(&str, u64)],
+    bare: Option<u64>,
     expected: &'static str,
 ) -> Result<u64, QuantityError> {
     let trimmed = text.trim();
@@ -47,7 +48,7 @@ pub(crate) fn quantity(
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(trimmed.len());
     let (digits, unit) = trimmed.split_at(end);
-    let number: f64 = digits.parse().map_err(|_| QuantityError::Number {
+    let number = Decimal::parse(digits).ok_or_else(|| QuantityError::Number {
         text: text.to_owned(),
         expected,
     })?;
@@ -55,7 +56,7 @@ pub(crate) fn quantity(
     let worth = if unit.is_empty() {
         match bare {
             Some(worth) => worth,
-            None if number == 0.0 => 1.0,
+            None if number.is_zero() => 1,
             None => {
                 return Err(QuantityError::Unit {
                     text: text.to_owned(),
@@ -75,15 +76,54 @@ pub(crate) fn quantity(
                 expected,
             })?
     };
-    let value = (number * worth).round();
-    // 2^53: beyond it a decimal no longer maps to one integer.
-    if value >= 9_007_199_254_740_992.0 {
-        return Err(QuantityError::Range {
-            text: text.to_owned(),
-            expected,
-        });
+    number.times(worth).ok_or_else(|| QuantityError::Range {
+        text: text.to_owned(),
+        expected,
+    })
+}
+
+/// Quantities stay below it, so that programs that read them as floating-point numbers read them exactly.
+const LIMIT: u128 = 1 << 53;
+
+/// A decimal number without a sign: `mantissa` / `scale`.
+struct Decimal {
+    mantissa: u128,
+    scale: u128,
+}
+
+impl Decimal {
+    /// Digits with at most one point among them and at least one digit.
+    fn parse(digits: &str) -> Option<Decimal> {
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        // Beyond the eighteenth, decimals are below anything that is told apart here.
+        let fraction = &fraction[..fraction.len().min(18)];
+        if whole.is_empty() && fraction.is_empty() || digits.matches('.').count() > 1 {
+            return None;
+        }
+        let scale = 10_u128.pow(fraction.len() as u32);
+        let part = |digits: &str| match digits {
+            "" => 0,
+            // What does not fit is too large for anything, as `times` will find.
+            _ => digits.parse().unwrap_or(u128::MAX),
+        };
+        Some(Decimal {
+            mantissa: part(whole)
+                .saturating_mul(scale)
+                .saturating_add(part(fraction)),
+            scale,
+        })
     }
-    Ok(value as u64)
+
+    fn is_zero(&self) -> bool {
+        self.mantissa == 0
+    }
+
+    /// The product, rounded; `None`: beyond the limit.
+    fn times(&self, worth: u64) -> Option<u64> {
+        let product = self.mantissa.checked_mul(u128::from(worth))?;
+        let rounded = product.checked_add(self.scale / 2)? / self.scale;
+        (rounded < LIMIT).then_some(rounded as u64)
+    }
 }
 
 /// Writes `value` in the largest of `units` (descending worth) in which it needs few digits.

@@ -39,17 +39,17 @@ impl Rate {
 const EXPECTED: &str = "a rate such as 2.4mbit, 400kbit or 1gbit";
 
 /// As `tc` has them: decimal prefixes; `bit` is bits per second, `bps` is bytes per second.
-const UNITS: &[(&str, f64)] = &[
-    ("bit", 1.0),
-    ("kbit", 1e3),
-    ("mbit", 1e6),
-    ("gbit", 1e9),
-    ("tbit", 1e12),
-    ("bps", 8.0),
-    ("kbps", 8e3),
-    ("mbps", 8e6),
-    ("gbps", 8e9),
-    ("tbps", 8e12),
+const UNITS: &[(&str, u64)] = &[
+    ("bit", 1),
+    ("kbit", 1_000),
+    ("mbit", 1_000_000),
+    ("gbit", 1_000_000_000),
+    ("tbit", 1_000_000_000_000),
+    ("bps", 8),
+    ("kbps", 8_000),
+    ("mbps", 8_000_000),
+    ("gbps", 8_000_000_000),
+    ("tbps", 8_000_000_000_000),
 ];
 
 impl FromStr for Rate {

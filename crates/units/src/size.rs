@@ -4,22 +4,22 @@ use crate::parse::{self, QuantityError};
 
 const EXPECTED: &str = "a size such as 75000, 75kb or 1mb";
 
-const UNITS: &[(&str, f64)] = &[
-    ("b", 1.0),
-    ("k", 1024.0),
-    ("kb", 1024.0),
-    ("m", 1_048_576.0),
-    ("mb", 1_048_576.0),
-    ("g", 1_073_741_824.0),
-    ("gb", 1_073_741_824.0),
-    ("kbit", 128.0),
-    ("mbit", 131_072.0),
-    ("gbit", 134_217_728.0),
+const UNITS: &[(&str, u64)] = &[
+    ("b", 1),
+    ("k", 1024),
+    ("kb", 1024),
+    ("m", 1_048_576),
+    ("mb", 1_048_576),
+    ("g", 1_073_741_824),
+    ("gb", 1_073_741_824),
+    ("kbit", 128),
+    ("mbit", 131_072),
+    ("gbit", 134_217_728),
 ];
 
 /// Reads a size in bytes; a bare number is bytes, `kb` is 1024 of them (iproute2, `get_size`).
 pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
-    parse::quantity(text, UNITS, Some(1.0), EXPECTED)
+    parse::quantity(text, UNITS, Some(1), EXPECTED)
 }
 
 /// Writes a size so that [`parse_size`] reads it back: `75000b`, `64kb`.

@@ -100,19 +100,19 @@ impl Sum for Nanos {
 
 const EXPECTED: &str = "a time such as 5ms, 1.5s, 200us or 0";
 
-const UNITS: &[(&str, f64)] = &[
-    ("s", 1e9),
-    ("sec", 1e9),
-    ("secs", 1e9),
-    ("ms", 1e6),
-    ("msec", 1e6),
-    ("msecs", 1e6),
-    ("us", 1e3),
-    ("usec", 1e3),
-    ("usecs", 1e3),
-    ("ns", 1.0),
-    ("nsec", 1.0),
-    ("nsecs", 1.0),
+const UNITS: &[(&str, u64)] = &[
+    ("s", 1_000_000_000),
+    ("sec", 1_000_000_000),
+    ("secs", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("msec", 1_000_000),
+    ("msecs", 1_000_000),
+    ("us", 1_000),
+    ("usec", 1_000),
+    ("usecs", 1_000),
+    ("ns", 1),
+    ("nsec", 1),
+    ("nsecs", 1),
 ];
 
 impl FromStr for Nanos {
