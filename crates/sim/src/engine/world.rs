@@ -46,6 +46,9 @@ pub(crate) struct World<'a, T> {
     udp: Vec<Udp>,
     /// Packets between the hosts and either queue.
     entering: [Lane; 2],
+    /// What is being done makes one host send and no other, so that its packets cannot be overtaken by what is still to
+    /// be done now.
+    one_host_sends: bool,
     /// Packets that have arrived or were dropped, to be used again: a packet is moved often, so what moves is a pointer.
     #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     spare: Vec<Box<Packet>>,
@@ -104,6 +107,7 @@ impl<'a, T: Tap> World<'a, T> {
             next_arrival: Nanos::MAX,
             udp,
             entering: [Lane::default(), Lane::default()],
+            one_host_sends: false,
             spare: Vec::new(),
             connections: Slab::default(),
             next_serial: 0,
@@ -145,10 +149,7 @@ impl<'a, T: Tap> World<'a, T> {
         let [entering_down, entering_up] = &self.entering;
         let links = down.next_at().min(up.next_at());
         let entries = entering_down.next_at().min(entering_up.next_at());
-        let next = links
-            .min(entries)
-            .min(self.events.next_at())
-            .min(self.next_turn);
+        let next = self.soonest();
         if next > self.limit || (self.marks.is_empty() && self.connections.len() == 0) {
             return false;
         }
@@ -160,7 +161,7 @@ impl<'a, T: Tap> World<'a, T> {
         } else if next == entries {
             let direction = Direction::BOTH[usize::from(entering_down.next_at() != next)];
             if let Some(packet) = self.entering[direction.index()].pop() {
-                self.enter(packet);
+                self.enter(next, packet);
             }
         } else if next == self.events.next_at() {
             let event = self.events.pop().expect("an event is due");
@@ -169,6 +170,19 @@ impl<'a, T: Tap> World<'a, T> {
             self.turn();
         }
         true
+    }
+
+    /// When the next thing happens.
+    #[inline]
+    fn soonest(&self) -> Nanos {
+        let [down, up] = &self.links;
+        let [entering_down, entering_up] = &self.entering;
+        let links = down.next_at().min(up.next_at());
+        let entries = entering_down.next_at().min(entering_up.next_at());
+        links
+            .min(entries)
+            .min(self.events.next_at())
+            .min(self.next_turn)
     }
 
     /// A connection arrives, or a mark is passed.
@@ -346,7 +360,9 @@ impl<'a, T: Tap> World<'a, T> {
                 &mut self.segments,
             );
             self.spare.push(packet);
+            self.one_host_sends = true;
             self.follow(place, to_responder);
+            self.one_host_sends = false;
         } else {
             self.spare.push(packet);
         }
@@ -392,46 +408,49 @@ impl<'a, T: Tap> World<'a, T> {
         match &mut self.access {
             Some(access) => {
                 let at = access.cross(self.now, packet.direction, packet.host, packet.bytes());
-                self.entering[packet.direction.index()].push(at, packet);
+                if self.one_host_sends && at < self.soonest().min(self.limit) {
+                    // Nothing can happen before it gets there, so it need not wait for its turn.
+                    self.enter(at, packet);
+                } else {
+                    self.entering[packet.direction.index()].push(at, packet);
+                }
             }
-            None => self.enter(packet),
+            None => self.enter(self.now, packet),
         }
     }
 
-    fn enter(&mut self, mut packet: Box<Packet>) {
+    fn enter(&mut self, at: Nanos, mut packet: Box<Packet>) {
         let direction = packet.direction;
-        self.record.offered(self.now, &mut packet);
-        self.tap.entered(self.now, direction, &packet);
+        self.record.offered(at, &mut packet);
+        self.tap.entered(at, direction, &packet);
         let link = &mut self.links[direction.index()];
-        link.qdisc.enqueue(self.now, packet, &mut link.drops);
+        link.qdisc.enqueue(at, packet, &mut link.drops);
         if link.is_idle() {
-            self.transmit(direction);
+            self.transmit(at, direction);
         } else {
-            self.account_for_drops(direction);
+            self.account_for_drops(at, direction);
         }
     }
 
     /// Begins the next transmission of an idle link.
-    fn transmit(&mut self, direction: Direction) {
-        let now = self.now;
+    fn transmit(&mut self, now: Nanos, direction: Direction) {
         let link = &mut self.links[direction.index()];
         if let Some(arrived) = link.send(now) {
             let delay = now.saturating_sub(arrived);
             self.record.left_queue(now, direction, delay, link.done_at);
         }
-        self.account_for_drops(direction);
+        self.account_for_drops(now, direction);
     }
 
     #[inline]
-    fn account_for_drops(&mut self, direction: Direction) {
+    fn account_for_drops(&mut self, now: Nanos, direction: Direction) {
         let link = &mut self.links[direction.index()];
         if link.drops.is_empty() {
             return;
         }
         for (packet, reason) in link.drops.drain() {
             self.record.dropped(&packet, Some(reason));
-            self.tap
-                .dropped(self.now, direction, &packet, reason.name());
+            self.tap.dropped(now, direction, &packet, reason.name());
             self.spare.push(packet);
         }
     }
@@ -457,7 +476,7 @@ impl<'a, T: Tap> World<'a, T> {
                     .plan(now + delay + extra, Event::Deliver(packet));
             }
         }
-        self.transmit(direction);
+        self.transmit(now, direction);
     }
 
     /// Takes a connection out of the table and into the record.
