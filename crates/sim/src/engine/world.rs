@@ -145,10 +145,6 @@ impl<'a, T: Tap> World<'a, T> {
 
     /// Does what is due next. False: nothing is left to do.
     fn step(&mut self) -> bool {
-        let [down, up] = &self.links;
-        let [entering_down, entering_up] = &self.entering;
-        let links = down.next_at().min(up.next_at());
-        let entries = entering_down.next_at().min(entering_up.next_at());
         let next = self.soonest();
         if next > self.limit || (self.marks.is_empty() && self.connections.len() == 0) {
             return false;
@@ -156,10 +152,10 @@ impl<'a, T: Tap> World<'a, T> {
         debug_assert!(next >= self.now, "time ran back");
         self.now = next;
         // What is due at the same time happens in this order, so that it is the same in every run.
-        if next == links {
+        if next == self.next_on_links() {
             self.link_event();
-        } else if next == entries {
-            let direction = Direction::BOTH[usize::from(entering_down.next_at() != next)];
+        } else if next == self.next_entry() {
+            let direction = Direction::BOTH[usize::from(self.entering[0].next_at() != next)];
             if let Some(packet) = self.entering[direction.index()].pop() {
                 self.enter(next, packet);
             }
@@ -175,14 +171,24 @@ impl<'a, T: Tap> World<'a, T> {
     /// When the next thing happens.
     #[inline]
     fn soonest(&self) -> Nanos {
-        let [down, up] = &self.links;
-        let [entering_down, entering_up] = &self.entering;
-        let links = down.next_at().min(up.next_at());
-        let entries = entering_down.next_at().min(entering_up.next_at());
-        links
-            .min(entries)
+        self.next_on_links()
+            .min(self.next_entry())
             .min(self.events.next_at())
             .min(self.next_turn)
+    }
+
+    /// When a link has sent a packet, or one reaches the end of its wire.
+    #[inline]
+    fn next_on_links(&self) -> Nanos {
+        let [down, up] = &self.links;
+        down.next_at().min(up.next_at())
+    }
+
+    /// When a packet that has crossed its access link reaches a queue.
+    #[inline]
+    fn next_entry(&self) -> Nanos {
+        let [down, up] = &self.entering;
+        down.next_at().min(up.next_at())
     }
 
     /// A connection arrives, or a mark is passed.
