@@ -1,0 +1,1 @@
+//! Capture files to connections to handshake-loss statistics.

@@ -1,0 +1,52 @@
+//! IP addresses of either family in one form.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// An IPv4 or IPv6 address in 16 bytes; IPv4 is held as IPv4-mapped IPv6 (RFC 4291, 2.5.5.2), so that both families
+/// compare, hash and order alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Address(pub [u8; 16]);
+
+impl Address {
+    /// From the four bytes of an IPv4 header.
+    #[inline]
+    pub const fn v4(b: [u8; 4]) -> Address {
+        Address([
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, b[0], b[1], b[2], b[3],
+        ])
+    }
+
+    /// Whether it is an IPv4 address.
+    #[inline]
+    pub const fn is_v4(&self) -> bool {
+        matches!(self.0, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ..])
+    }
+}
+
+impl From<Address> for IpAddr {
+    fn from(address: Address) -> IpAddr {
+        Ipv6Addr::from(address.0).to_canonical()
+    }
+}
+
+impl From<IpAddr> for Address {
+    fn from(address: IpAddr) -> Address {
+        match address {
+            IpAddr::V4(v4) => v4.into(),
+            IpAddr::V6(v6) => Address(v6.octets()),
+        }
+    }
+}
+
+impl From<Ipv4Addr> for Address {
+    fn from(address: Ipv4Addr) -> Address {
+        Address::v4(address.octets())
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        IpAddr::from(*self).fmt(f)
+    }
+}
