@@ -1,0 +1,78 @@
+//! Bytes of a capture together with what the snap length took.
+
+use crate::Skip;
+
+/// A run of bytes on the wire of which the first ones were captured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Captured<'a> {
+    /// The captured bytes.
+    pub(crate) bytes: &'a [u8],
+    /// How many more followed them on the wire.
+    pub(crate) missing: u32,
+}
+
+impl<'a> Captured<'a> {
+    /// A frame of which `original_len` bytes were on the wire.
+    #[inline]
+    pub(crate) fn new(frame: &'a [u8], original_len: u32) -> Captured<'a> {
+        Captured {
+            bytes: frame,
+            missing: original_len.saturating_sub(len_u32(frame)),
+        }
+    }
+
+    /// How many bytes were on the wire.
+    #[inline]
+    pub(crate) fn wire_len(self) -> u32 {
+        len_u32(self.bytes).saturating_add(self.missing)
+    }
+
+    /// Why `len` bytes cannot be had: they were cut off, or there never were as many.
+    #[cold]
+    pub(crate) fn shortage(self, len: usize) -> Skip {
+        if len as u64 <= u64::from(self.wire_len()) {
+            Skip::Truncated
+        } else {
+            Skip::Malformed
+        }
+    }
+
+    /// The first `N` bytes and what follows them.
+    #[inline]
+    pub(crate) fn header<const N: usize>(self) -> Result<(&'a [u8; N], Captured<'a>), Skip> {
+        match self.bytes.split_first_chunk() {
+            Some((header, bytes)) => Ok((header, Captured { bytes, ..self })),
+            None => Err(self.shortage(N)),
+        }
+    }
+
+    /// What follows the first `len` bytes.
+    #[inline]
+    pub(crate) fn skip(self, len: usize) -> Result<Captured<'a>, Skip> {
+        match self.bytes.get(len..) {
+            Some(bytes) => Ok(Captured { bytes, ..self }),
+            None => Err(self.shortage(len)),
+        }
+    }
+
+    /// The first `len` bytes. Where a header claims more than there were, they count as missing: the frame may have been
+    /// shortened by a tool that forgot the original length.
+    #[inline]
+    pub(crate) fn with_len(self, len: u32) -> Captured<'a> {
+        let bytes = self.bytes.get(..len as usize).unwrap_or(self.bytes);
+        Captured {
+            bytes,
+            missing: len.saturating_sub(len_u32(bytes)),
+        }
+    }
+}
+
+fn len_u32(bytes: &[u8]) -> u32 {
+    u32::try_from(bytes.len()).unwrap_or(u32::MAX)
+}
+
+/// A big-endian 16-bit number.
+#[inline]
+pub(crate) const fn be16(a: u8, b: u8) -> u16 {
+    u16::from_be_bytes([a, b])
+}

@@ -1,0 +1,69 @@
+//! IPv6 (RFC 8200).
+
+use super::extension;
+use crate::captured::{Captured, be16};
+use crate::{Address, Fragment, Ip, Skip};
+
+#[inline]
+pub(super) fn header(at: Captured<'_>) -> Result<(Ip, Captured<'_>), Skip> {
+    let (h, rest) = at.header::<40>()?;
+    let mut src = [0; 16];
+    let mut dst = [0; 16];
+    src.copy_from_slice(&h[8..24]);
+    dst.copy_from_slice(&h[24..40]);
+    let mut protocol = h[6];
+    let payload_len = match be16(h[4], h[5]) {
+        // A jumbogram, or a segment that the network card will cut (TSO), captured before it did.
+        0 => match extension::jumbo_payload_len(rest) {
+            Some(len) if protocol == extension::HOP_BY_HOP => len,
+            _ => rest.wire_len(),
+        },
+        len => u32::from(len),
+    };
+    let mut payload = rest.with_len(payload_len);
+    let mut id = None;
+    let mut fragment = None;
+    loop {
+        match protocol {
+            extension::HOP_BY_HOP
+            | extension::ROUTING
+            | extension::DESTINATION
+            | extension::MOBILITY
+            | extension::HIP
+            | extension::SHIM6 => (protocol, payload) = extension::in_octuples(payload)?,
+            extension::AUTHENTICATION => (protocol, payload) = extension::authentication(payload)?,
+            extension::FRAGMENT => {
+                let (f, after) = payload.header::<8>()?;
+                (protocol, payload) = (f[0], after);
+                id = Some(be16(f[6], f[7]));
+                let offset = be16(f[2], f[3]) & !7;
+                let more = f[3] & 1 != 0;
+                // A fragment header on a whole packet ("atomic fragment", RFC 6946) makes no fragment of it.
+                if offset != 0 || more {
+                    fragment = Some(Fragment {
+                        id: u32::from_be_bytes([f[4], f[5], f[6], f[7]]),
+                        offset: u32::from(offset),
+                        more,
+                    });
+                }
+                if offset != 0 {
+                    break;
+                }
+            }
+            _ => break,
+        }
+    }
+    Ok((
+        Ip {
+            src: Address(src),
+            dst: Address(dst),
+            ttl: h[7],
+            tos: (h[0] << 4) | (h[1] >> 4),
+            id,
+            fragment,
+            payload_len: payload.wire_len(),
+            protocol,
+        },
+        payload,
+    ))
+}

@@ -1,0 +1,105 @@
+//! Link types of capture files.
+
+use std::fmt;
+
+/// The link type of a capture file's interface, as registered at <https://www.tcpdump.org/linktypes.html>.
+///
+/// Any number may be held; a number without a name here is [`Skip::UnknownLink`](crate::Skip::UnknownLink) to
+/// [`dissect`](crate::dissect).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkType(pub u16);
+
+macro_rules! link_types {
+    ($($(#[$doc:meta])* $constant:ident = $value:literal, $name:literal;)*) => {
+        impl LinkType {
+            $($(#[$doc])* pub const $constant: LinkType = LinkType($value);)*
+
+            /// All link types that are understood here.
+            pub const ALL: &[LinkType] = &[$(LinkType::$constant),*];
+
+            /// Its name in the registry without the prefix `LINKTYPE_`; `None` when it is not understood here.
+            pub const fn name(self) -> Option<&'static str> {
+                match self {
+                    $(LinkType::$constant => Some($name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+link_types! {
+    /// BSD loopback: address family in the byte order of the capturing machine.
+    NULL = 0, "NULL";
+    /// Ethernet.
+    ETHERNET = 1, "ETHERNET";
+    /// PPP, with or without HDLC address and control bytes (RFC 1661, RFC 1662).
+    PPP = 9, "PPP";
+    /// FDDI.
+    FDDI = 10, "FDDI";
+    /// Raw IP as `DLT_RAW` of most systems, found in files of programs that do not map it to [`LinkType::RAW`].
+    DLT_RAW = 12, "RAW (DLT 12)";
+    /// Raw IP as `DLT_RAW` of OpenBSD.
+    DLT_RAW_OPENBSD = 14, "RAW (DLT 14)";
+    /// PPP in HDLC-like framing (RFC 1662), or Cisco HDLC.
+    PPP_HDLC = 50, "PPP_HDLC";
+    /// PPPoE session (RFC 2516) without Ethernet header.
+    PPP_ETHER = 51, "PPP_ETHER";
+    /// LLC/SNAP on ATM (RFC 2684).
+    ATM_RFC1483 = 100, "ATM_RFC1483";
+    /// Raw IP.
+    RAW = 101, "RAW";
+    /// Cisco HDLC.
+    C_HDLC = 104, "C_HDLC";
+    /// IEEE 802.11.
+    IEEE802_11 = 105, "IEEE802_11";
+    /// Frame Relay (RFC 2427).
+    FRELAY = 107, "FRELAY";
+    /// OpenBSD loopback: address family in network byte order.
+    LOOP = 108, "LOOP";
+    /// IPsec traffic of a BSD `enc` interface.
+    ENC = 109, "ENC";
+    /// Linux cooked capture.
+    LINUX_SLL = 113, "LINUX_SLL";
+    /// Log of the BSD packet filter.
+    PFLOG = 117, "PFLOG";
+    /// IEEE 802.11 after a Prism monitor header.
+    IEEE802_11_PRISM = 119, "IEEE802_11_PRISM";
+    /// IEEE 802.11 after a radiotap header.
+    IEEE802_11_RADIOTAP = 127, "IEEE802_11_RADIOTAP";
+    /// IEEE 802.11 after an AVS header.
+    IEEE802_11_AVS = 163, "IEEE802_11_AVS";
+    /// PPP where the HDLC address byte tells the direction, as `pppd` writes it.
+    PPP_PPPD = 166, "PPP_PPPD";
+    /// Per-packet information, in which another link type is named.
+    PPI = 192, "PPI";
+    /// PPP after a byte that tells the direction.
+    PPP_WITH_DIR = 204, "PPP_WITH_DIR";
+    /// Cisco HDLC after a byte that tells the direction.
+    C_HDLC_WITH_DIR = 205, "C_HDLC_WITH_DIR";
+    /// Frame Relay after a byte that tells the direction.
+    FRELAY_WITH_DIR = 206, "FRELAY_WITH_DIR";
+    /// MPLS label stack (RFC 3032).
+    MPLS = 219, "MPLS";
+    /// Raw IPv4.
+    IPV4 = 228, "IPV4";
+    /// Raw IPv6.
+    IPV6 = 229, "IPV6";
+    /// Linux netfilter log.
+    NFLOG = 239, "NFLOG";
+    /// Ethernet after the header of a Hilscher netANALYZER, with frame check sequence.
+    NETANALYZER = 240, "NETANALYZER";
+    /// Darwin `pktap`, in which another link type is named.
+    PKTAP = 258, "PKTAP";
+    /// Linux cooked capture, version 2.
+    LINUX_SLL2 = 276, "LINUX_SLL2";
+}
+
+impl fmt::Display for LinkType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "link type {}", self.0),
+        }
+    }
+}
