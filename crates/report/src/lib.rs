@@ -1,17 +1,10 @@
-//! Draws what a comparison found: a table for the terminal, CSV for notebooks, one self-contained page for a browser.
+//! Draws what was found: tables for the terminal, CSV and Parquet for notebooks, self-contained pages for a browser.
 //!
-//! Everything here starts from [`Comparison`](gentle_sim::results::Comparison) and only selects, formats and draws;
-//! the statistics come ready. Nothing reads a clock, so the same results give the same bytes.
+//! Everything here starts from results that come ready, [`Comparison`](gentle_sim::results::Comparison) and
+//! [`Analysis`](gentle_trace::results::Analysis), and only selects, formats and draws. Nothing reads a clock, so the same
+//! results give the same bytes.
 
-mod csv;
+pub mod compare;
 mod format;
-mod html;
-mod metric;
-mod single;
-mod table;
-mod words;
-
-pub use crate::csv::csv;
-pub use crate::html::html;
-pub use crate::single::single;
-pub use crate::table::table;
+mod page;
+mod terminal;

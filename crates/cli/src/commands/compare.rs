@@ -29,7 +29,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         seeds: args.seeds,
         first_seed: args.scenario.first_seed,
         output: &args.output,
-        table: gentle_report::table,
+        table: gentle_report::compare::table,
     })
 }
 

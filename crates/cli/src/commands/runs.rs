@@ -137,7 +137,7 @@ fn write_csv(file: Option<OutputFile>, comparison: &Comparison) -> anyhow::Resul
     let Some(mut file) = file else {
         return Ok(());
     };
-    gentle_report::csv(comparison, &mut file).with_context(|| file.name())?;
+    gentle_report::compare::csv(comparison, &mut file).with_context(|| file.name())?;
     file.commit()
 }
 
@@ -145,6 +145,6 @@ fn write_html(file: Option<OutputFile>, comparison: &Comparison) -> anyhow::Resu
     let Some(mut file) = file else {
         return Ok(());
     };
-    file.write(gentle_report::html(comparison).as_bytes())?;
+    file.write(gentle_report::compare::html(comparison).as_bytes())?;
     file.commit()
 }

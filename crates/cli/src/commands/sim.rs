@@ -19,6 +19,6 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
         seeds: args.seeds,
         first_seed: args.scenario.first_seed,
         output: &args.output,
-        table: gentle_report::single,
+        table: gentle_report::compare::single,
     })
 }

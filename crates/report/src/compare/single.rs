@@ -1,7 +1,8 @@
 //! One scheme in detail, top to bottom, for a run of a single scenario.
 
+use super::table::sentences;
 use crate::format::{NONE, Quantity, Scale, count, percent, plural, rate, sizes, time};
-use crate::table::{paragraph, sentences};
+use crate::terminal::Sheet;
 use gentle_sim::results::{Comparison, Distribution, LinkResult, LinkSummary, SchemeResult};
 use std::collections::BTreeMap;
 
@@ -24,11 +25,7 @@ pub fn single(comparison: &Comparison, width: Option<usize>, color: bool) -> Str
 }
 
 fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color: bool) -> String {
-    let mut page = Page {
-        text: String::new(),
-        width,
-        color,
-    };
+    let mut page = Sheet::new(width, color);
     let scenario = &comparison.scenario;
 
     page.heading(&r.label);
@@ -41,7 +38,7 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
     page.line("connections", &connections(r));
 
     page.heading("Response time");
-    page.distribution("all sizes", &r.response_time_s);
+    distribution(&mut page, "all sizes", &r.response_time_s);
     for bin in &r.response_time_by_size {
         let n = plural(bin.n, "connection", "connections");
         let mean = mean(bin.mean_s, bin.ci95_s);
@@ -50,7 +47,7 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
             &format!("{mean}   {n}"),
         );
     }
-    page.distribution("handshake", &r.handshake_s);
+    distribution(&mut page, "handshake", &r.handshake_s);
     page.line("round-trip time", &mean(r.rtt_s.mean, r.rtt_s.ci95));
 
     page.heading("Retransmission");
@@ -94,7 +91,13 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
     page.line("SYN", &share(r.loss.syn, r.loss_ci95.syn));
     page.line("SYN/ACK", &share(r.loss.synack, r.loss_ci95.synack));
 
-    page.link("Link under test", &scenario.down, &r.label, &r.links.down);
+    link(
+        &mut page,
+        "Link under test",
+        &scenario.down,
+        &r.label,
+        &r.links.down,
+    );
     page.line("ECN marks", &count(r.marks));
     if let Some(jain) = r.jain_index {
         page.line(
@@ -102,84 +105,59 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
             &Scale::of(Quantity::Index, std::iter::empty()).show(Some(jain)),
         );
     }
-    page.link("Way back", &scenario.up, &scenario.up.qdisc, &r.links.up);
+    link(
+        &mut page,
+        "Way back",
+        &scenario.up,
+        &scenario.up.qdisc,
+        &r.links.up,
+    );
     page.text
 }
 
-/// Headings and, below them, names with values in one column.
-struct Page {
-    text: String,
-    width: Option<usize>,
-    color: bool,
+fn distribution(page: &mut Sheet, name: &str, d: &Distribution) {
+    let percentile = |p: Option<f64>| p.map_or(NONE.to_owned(), time);
+    page.line(
+        name,
+        &format!(
+            "{}   p50 {}, p95 {}, p99 {}",
+            mean(d.mean, d.ci95),
+            percentile(d.p50),
+            percentile(d.p95),
+            percentile(d.p99)
+        ),
+    );
 }
 
-impl Page {
-    /// Width of the column of names.
-    const NAMES: usize = 24;
-
-    fn heading(&mut self, text: &str) {
-        if !self.text.is_empty() {
-            self.text.push('\n');
-        }
-        let text = paragraph("", text, self.width);
-        self.text += &if self.color {
-            format!("\x1b[1m{}\x1b[0m\n", text.trim_end())
-        } else {
-            text
-        };
-    }
-
-    fn line(&mut self, name: &str, value: &str) {
-        // The blank between the two is the paragraph's.
-        let lead = format!("  {name:<0$}", Self::NAMES - 1);
-        self.text += &paragraph(&lead, value, self.width);
-    }
-
-    fn distribution(&mut self, name: &str, d: &Distribution) {
-        let percentile = |p: Option<f64>| p.map_or(NONE.to_owned(), time);
-        self.line(
-            name,
-            &format!(
-                "{}   p50 {}, p95 {}, p99 {}",
-                mean(d.mean, d.ci95),
-                percentile(d.p50),
-                percentile(d.p95),
-                percentile(d.p99)
-            ),
-        );
-    }
-
-    fn link(&mut self, name: &str, link: &LinkSummary, qdisc: &str, r: &LinkResult) {
-        self.heading(name);
-        self.line(
-            "link",
-            &format!(
-                "{}, {} one way, {qdisc}",
-                rate(link.rate_bps),
-                time(link.delay_s)
-            ),
-        );
-        self.line("used", &share(r.utilization, None));
-        self.distribution("queue delay", &r.queue_delay_s);
-        self.line(
-            "packets",
-            &format!("{} offered, {} sent", count(r.offered), count(r.sent)),
-        );
-        self.line("drops", &drops(&r.drops));
-        let loss = [
-            ("all", r.loss.all),
-            ("data", r.loss.data),
-            ("SYN", r.loss.syn),
-            ("SYN/ACK", r.loss.synack),
-        ];
-        let loss: Vec<String> = loss
-            .iter()
-            .map(|(kind, l)| format!("{kind} {}", share(*l, None)))
-            .collect();
-        self.line("loss", &loss.join(", "));
-    }
+fn link(page: &mut Sheet, name: &str, link: &LinkSummary, qdisc: &str, r: &LinkResult) {
+    page.heading(name);
+    page.line(
+        "link",
+        &format!(
+            "{}, {} one way, {qdisc}",
+            rate(link.rate_bps),
+            time(link.delay_s)
+        ),
+    );
+    page.line("used", &share(r.utilization, None));
+    distribution(page, "queue delay", &r.queue_delay_s);
+    page.line(
+        "packets",
+        &format!("{} offered, {} sent", count(r.offered), count(r.sent)),
+    );
+    page.line("drops", &drops(&r.drops));
+    let loss = [
+        ("all", r.loss.all),
+        ("data", r.loss.data),
+        ("SYN", r.loss.syn),
+        ("SYN/ACK", r.loss.synack),
+    ];
+    let loss: Vec<String> = loss
+        .iter()
+        .map(|(kind, l)| format!("{kind} {}", share(*l, None)))
+        .collect();
+    page.line("loss", &loss.join(", "));
 }
-
 fn connections(r: &SchemeResult) -> String {
     format!(
         "{} started, {} completed, {} unfinished, {} given up",

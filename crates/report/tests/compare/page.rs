@@ -1,9 +1,7 @@
 //! The page: complete in itself, and safe with whatever text a user puts into a scenario.
 
-mod fixture;
-
-use fixture::comparison;
-use gentle_report::html;
+use super::fixture::comparison;
+use gentle_report::compare::html;
 use scraper::{Html, Selector};
 
 fn parse(page: &str) -> Html {

@@ -1,8 +1,8 @@
 //! Writes the page for the tests' sample comparison to stdout, to look at it while working on `assets/`.
 
-#[path = "../tests/fixture/mod.rs"]
+#[path = "../tests/compare/fixture.rs"]
 mod fixture;
 
 fn main() {
-    print!("{}", gentle_report::html(&fixture::comparison()));
+    print!("{}", gentle_report::compare::html(&fixture::comparison()));
 }

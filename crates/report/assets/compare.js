@@ -1,8 +1,10 @@
-// Draws the charts of a comparison with Observable Plot, from the JSON in the page. Colours are CSS variables, so the
-// theme changes without drawing again. Text reaches the page as text nodes only, never as markup.
-"use strict";
+// Draws the charts of a comparison, from the JSON in the page.
 (() => {
   const { results } = JSON.parse(document.getElementById("data").textContent);
+  const {
+    known, significant, timeUnit, time, percent, interval, fixed, style, centred, tipLook, draw, nothing, logTicks, sortable, themeButton,
+    onWidth,
+  } = charts;
   const element = (id) => document.getElementById(id);
 
   // ---- Schemes: a colour, a dash and a symbol each, the same in every chart and, for the common ones, on every page.
@@ -37,47 +39,11 @@
   const visible = () => schemes.filter((s) => shown.has(s));
   const opacity = (s) => (highlighted === null || highlighted === s ? 1 : 0.15);
 
-  // ---- Numbers as text.
-
-  const known = (v) => v !== null && v !== undefined;
-  const significant = d3.format(",.3~r");
-  const timeUnit = (largest) =>
-    largest >= 1 ? { factor: 1, name: "s" } : largest >= 1e-3 ? { factor: 1e3, name: "ms" } : { factor: 1e6, name: "µs" };
-  const time = (seconds) => {
-    if (!known(seconds)) return "–";
-    const unit = seconds === 0 ? timeUnit(1) : timeUnit(seconds);
-    return `${significant(seconds * unit.factor)} ${unit.name}`;
-  };
-  const percent = (fraction) => (known(fraction) ? `${d3.format(".3~r")(fraction * 100)} %` : "–");
-  const interval = (value, ci95, show) => (known(value) && known(ci95) ? `${show(value)} ± ${show(ci95)}` : show(value));
   const sizes = (bin) => {
     if (!known(bin.max_segments)) return `more than ${bin.min_segments - 1} segments`;
     if (bin.max_segments === bin.min_segments) return bin.min_segments === 1 ? "1 segment" : `${bin.min_segments} segments`;
     return `${bin.min_segments}–${bin.max_segments} segments`;
   };
-  const fixed = (largest) => d3.format(largest >= 100 ? ",.0f" : largest >= 10 ? ".1f" : ".2f");
-
-  // ---- What all charts share.
-
-  const style = { fontFamily: "inherit", fontSize: "12px", background: "none", overflow: "visible" };
-  const centred = { labelAnchor: "center", labelArrow: "none" };
-  const tipLook = { fill: "var(--surface)", stroke: "var(--rule)", fontSize: 12, lineHeight: 1.3, textPadding: 9 };
-
-  function draw(id, plot) {
-    const place = element(id);
-    place.replaceChildren(plot(Math.max(place.clientWidth, 240)));
-  }
-
-  const nothing = (text) => Object.assign(document.createElement("p"), { className: "hint", textContent: text });
-
-  /** Round numbers within [low, high]: as many to a power of ten as there is room for. */
-  function logTicks([low, high], room) {
-    const powers = d3.range(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)) + 1);
-    const choices = [[1, 2, 5], [1, 3], [1]].map((steps) =>
-      powers.flatMap((power) => steps.map((step) => step * 10 ** power)).filter((t) => t >= low && t <= high),
-    );
-    return choices.find((ticks) => ticks.length <= room) ?? choices.at(-1);
-  }
 
   // ---- One row a scheme.
 
@@ -134,7 +100,7 @@
 
   /** Bars of a mean time; where `part` is given it is drawn solid and the rest faint. */
   function timeBars(id, read) {
-    draw(id, (width) => {
+    draw(element(id), (width) => {
       const all = schemes.map((scheme) => ({ scheme, ...read(scheme.result) }));
       const unit = timeUnit(d3.max(all, (d) => d.mean) ?? 1);
       const data = all.map(({ scheme, mean, ci95, part, tip }) => ({
@@ -169,7 +135,7 @@
   }
 
   function lossDots() {
-    draw("loss", (width) => {
+    draw(element("loss"), (width) => {
       const rows = (read) =>
         schemes.map((scheme) => {
           const { loss, loss_ci95 } = scheme.result;
@@ -235,7 +201,7 @@
   // ---- One line a scheme.
 
   function lineChart(id, { points, x, y, extra }) {
-    draw(id, (width) => {
+    draw(element(id), (width) => {
       const series = visible().map((scheme) => ({ scheme, data: points(scheme) })).filter((s) => s.data.length);
       if (!series.length) return nothing(shown.size ? "No observations." : "Choose a scheme above.");
       const everything = series.flatMap((s) => s.data);
@@ -326,7 +292,7 @@
   }
 
   function queueOverTime() {
-    draw("queue-time", (width) => {
+    draw(element("queue-time"), (width) => {
       const some = visible().filter((s) => s.result.curves.queue_over_time.some((p) => known(p.mean_s)));
       if (!some.length) return nothing(shown.size ? "No observations." : "Choose a scheme above.");
       const data = some.flatMap((scheme) =>
@@ -422,43 +388,6 @@
     return d3[`symbol${name[0].toUpperCase()}${name.slice(1)}`];
   }
 
-  // ---- The table sorts by the column whose head is activated; the schemes' column restores the order asked for.
-
-  function sortable(table) {
-    const body = table.tBodies[0];
-    const asked = [...body.rows];
-    [...table.tHead.rows[0].cells].forEach((head, column) => {
-      const button = Object.assign(document.createElement("button"), { type: "button" });
-      button.append(...head.childNodes);
-      head.append(button);
-      button.addEventListener("click", () => {
-        const falling = head.getAttribute("aria-sort") === "ascending";
-        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", falling ? "descending" : "ascending");
-        const key = (row) => {
-          const text = row.cells[column].dataset.key;
-          return column === 0 ? asked.indexOf(row) : text === "" ? NaN : Number(text);
-        };
-        // d3's orders put NaN, a missing number, last either way.
-        body.append(...d3.sort(asked, (a, b) => (falling ? d3.descending : d3.ascending)(key(a), key(b)) || 0));
-      });
-    });
-  }
-
-  // ---- Theme: the reader's system decides until the button does.
-
-  function themeButton() {
-    const button = element("theme");
-    const names = { "": "automatic", light: "light", dark: "dark" };
-    button.hidden = false;
-    button.addEventListener("click", () => {
-      const themes = Object.keys(names);
-      const theme = themes[(themes.indexOf(document.documentElement.dataset.theme ?? "") + 1) % themes.length];
-      document.documentElement.dataset.theme = theme;
-      button.textContent = `Theme: ${names[theme]}`;
-    });
-  }
-
   themeButton();
   if (!results.length) return;
   for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
@@ -468,11 +397,8 @@
   drawRows();
   element("sort").addEventListener("change", drawRows);
 
-  let drawnWidth = document.body.clientWidth;
-  new ResizeObserver(() => {
-    if (document.body.clientWidth === drawnWidth) return;
-    drawnWidth = document.body.clientWidth;
+  onWidth(() => {
     drawRows();
     drawLines();
-  }).observe(document.body);
+  });
 })();

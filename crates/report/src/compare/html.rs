@@ -1,13 +1,14 @@
 //! The page: one file with its data, its styles and the library that draws, so that it opens without a network.
 
+use super::metric::metrics;
+use super::words::words;
 use crate::format::{count, plural, rate, time, unbroken};
-use crate::metric::metrics;
-use crate::words::words;
+use crate::page::Shell;
 use askama::Template;
 use gentle_sim::results::{Comparison, LinkSummary, SchemeResult};
 
 #[derive(Template)]
-#[template(path = "page.html")]
+#[template(path = "compare.html")]
 struct Page<'a> {
     title: &'a str,
     population: String,
@@ -16,11 +17,7 @@ struct Page<'a> {
     columns: Vec<Column>,
     rows: Vec<Row<'a>>,
     facts: Vec<(&'static str, Vec<String>)>,
-    css: &'static str,
-    d3: &'static str,
-    plot: &'static str,
-    js: &'static str,
-    data: String,
+    shell: Shell,
 }
 
 struct Column {
@@ -81,20 +78,14 @@ pub fn html(comparison: &Comparison) -> String {
         columns,
         rows,
         facts: facts(comparison),
-        css: include_str!("../assets/page.css"),
-        d3: include_str!("../assets/vendor/d3.min.js"),
-        plot: include_str!("../assets/vendor/plot.umd.min.js"),
-        js: include_str!("../assets/page.js"),
-        data: data(comparison),
+        shell: Shell::new(
+            include_str!("../../assets/compare.css"),
+            include_str!("../../assets/compare.js"),
+            comparison,
+        ),
     };
     page.render()
         .expect("a template that compiles renders into a string")
-}
-
-/// The results as JSON that cannot end the script element it stands in.
-fn data(comparison: &Comparison) -> String {
-    let json = serde_json::to_string(comparison).expect("results are plain data with text keys");
-    json.replace('<', "\\u003c")
 }
 
 fn population(comparison: &Comparison) -> String {

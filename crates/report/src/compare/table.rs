@@ -1,12 +1,10 @@
 //! The terminal table.
 
-use crate::format::{NO_BREAK, Scale, plain, unbroken};
-use crate::metric::{Measured, Metric, metrics};
-use crate::words::words;
-use comfy_table::{
-    Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, Table,
-    TableStyle,
-};
+use super::metric::{Measured, Metric, metrics};
+use super::words::words;
+use crate::format::{Scale, plain};
+use crate::terminal::{GAP, STYLE, align, bare, paragraph};
+use comfy_table::{Attribute, Cell, Color, Table};
 use gentle_sim::results::Comparison;
 
 /// Draws the comparison as a table, one row a scheme, and says below it in sentences what it shows.
@@ -93,11 +91,6 @@ const WANTED: u8 = 6;
 /// Labels up to this length stay on one line: that of the longest of the schemes compared by default.
 const LABEL: usize = 30;
 
-/// Blanks between columns.
-const GAP: u16 = 2;
-
-const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
-
 fn draw(
     comparison: &Comparison,
     columns: &[Column],
@@ -134,14 +127,7 @@ fn draw(
         };
         table.add_row(std::iter::once(Cell::new(label)).chain(cells));
     }
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((if i == 0 { 0 } else { GAP }, 0));
-        column.set_cell_alignment(if i == 0 {
-            CellAlignment::Left
-        } else {
-            CellAlignment::Right
-        });
-    }
+    align(&mut table);
     table
 }
 
@@ -159,38 +145,4 @@ fn folded(label: &str, width: usize) -> String {
         }
     }
     lines.join("\n")
-}
-
-/// A table without lines of its own that colours exactly when asked to, whatever stdout is.
-fn bare(style: TableStyle, color: bool) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(style)
-        .set_content_arrangement(ContentArrangement::Disabled);
-    if color {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
-    table
-}
-
-/// `text`, wrapped to `width`; lines after the first are indented below the end of `lead`.
-pub(crate) fn paragraph(lead: &str, text: &str, width: Option<usize>) -> String {
-    let mut table = bare(TableStyle::new(), false);
-    if let Some(width) = width {
-        table
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(u16::try_from(width.saturating_add(1)).unwrap_or(u16::MAX));
-    }
-    let has_lead = !lead.is_empty();
-    let lead = has_lead.then(|| Cell::new(lead));
-    table.add_row(lead.into_iter().chain([Cell::new(unbroken(&plain(text)))]));
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 1));
-        if has_lead && i == 0 {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
-    table.trim_fmt().replace(NO_BREAK, " ") + "\n"
 }

@@ -1,9 +1,7 @@
 //! The terminal table, the detailed view and the CSV, as a reader sees them.
 
-mod fixture;
-
-use fixture::comparison;
-use gentle_report::{csv, single, table};
+use super::fixture::comparison;
+use gentle_report::compare::{csv, single, table};
 
 fn widest(text: &str) -> usize {
     text.lines()

@@ -1,0 +1,13 @@
+//! Draws what a comparison of queue schemes found: a table for the terminal, CSV for notebooks, a page for a browser.
+
+mod csv;
+mod html;
+mod metric;
+mod single;
+mod table;
+mod words;
+
+pub use self::csv::csv;
+pub use self::html::html;
+pub use self::single::single;
+pub use self::table::table;

@@ -1,0 +1,97 @@
+//! Text for a terminal: tables, paragraphs and lists of values that keep to a width and colour only when asked to.
+
+use crate::format::{NO_BREAK, plain, unbroken};
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+};
+
+/// Blanks between columns.
+pub(crate) const GAP: u16 = 2;
+
+/// A rule below the head and no other lines.
+pub(crate) const STYLE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─'));
+
+/// A table without lines of its own that colours exactly when asked to, whatever stdout is.
+pub(crate) fn bare(style: TableStyle, color: bool) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(style)
+        .set_content_arrangement(ContentArrangement::Disabled);
+    if color {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    table
+}
+
+/// Names to the left, numbers to the right, blanks between.
+pub(crate) fn align(table: &mut Table) {
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((if i == 0 { 0 } else { GAP }, 0));
+        column.set_cell_alignment(if i == 0 {
+            CellAlignment::Left
+        } else {
+            CellAlignment::Right
+        });
+    }
+}
+
+/// `text`, wrapped to `width`; lines after the first are indented below the end of `lead`.
+pub(crate) fn paragraph(lead: &str, text: &str, width: Option<usize>) -> String {
+    let mut table = bare(TableStyle::new(), false);
+    if let Some(width) = width {
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(u16::try_from(width.saturating_add(1)).unwrap_or(u16::MAX));
+    }
+    let has_lead = !lead.is_empty();
+    let lead = has_lead.then(|| Cell::new(lead));
+    table.add_row(lead.into_iter().chain([Cell::new(unbroken(&plain(text)))]));
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        if has_lead && i == 0 {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    table.trim_fmt().replace(NO_BREAK, " ") + "\n"
+}
+
+/// Headings and, below them, names with values in one column.
+pub(crate) struct Sheet {
+    pub(crate) text: String,
+    pub(crate) width: Option<usize>,
+    pub(crate) color: bool,
+}
+
+impl Sheet {
+    /// Width of the column of names.
+    const NAMES: usize = 24;
+
+    pub(crate) fn new(width: Option<usize>, color: bool) -> Self {
+        Self {
+            text: String::new(),
+            width,
+            color,
+        }
+    }
+
+    pub(crate) fn heading(&mut self, text: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        let text = paragraph("", text, self.width);
+        self.text += &if self.color {
+            format!("\x1b[1m{}\x1b[0m\n", text.trim_end())
+        } else {
+            text
+        };
+    }
+
+    pub(crate) fn line(&mut self, name: &str, value: &str) {
+        // The blank between the two is the paragraph's.
+        let lead = format!("  {name:<0$}", Self::NAMES - 1);
+        self.text += &paragraph(&lead, value, self.width);
+    }
+}

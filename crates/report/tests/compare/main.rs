@@ -1,0 +1,5 @@
+//! What is drawn of a comparison.
+
+mod fixture;
+mod page;
+mod text;
