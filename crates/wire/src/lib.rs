@@ -7,20 +7,29 @@
 
 mod address;
 mod captured;
+mod dccp;
 mod ip;
 mod link;
 mod packet;
+mod sctp;
 mod tcp;
 mod transport;
+mod tunnel;
+mod udp;
+
+#[cfg(test)]
+#[path = "../tests/wire/frames.rs"]
+mod frames;
 
 pub use address::Address;
 pub use link::LinkType;
 pub use packet::{Dccp, Fragment, Ip, Packet, Sctp, Skip, Tcp, TcpFlags, Transport, Tunnels, Udp};
+pub use sctp::{SctpChunk, SctpChunks};
 
 use captured::Captured;
 use link::Layer;
 
-/// What `frame` is: its captured bytes, `original_len` of which were on the wire, at a link layer of type `link`.
+/// What a frame is: its captured bytes, how many bytes it had on the wire, and the link type of its capture.
 ///
 /// # Errors
 /// Why no packet could be made of it; see [`Skip`].
@@ -29,10 +38,13 @@ pub fn dissect(
     link: LinkType,
     frame: &[u8],
     original_len: u32,
-    _tunnels: Tunnels,
+    tunnels: Tunnels,
 ) -> Result<Packet<'_>, Skip> {
     let at = link::peel(Layer::Link(link), Captured::new(frame, original_len))?;
     let (ip, payload) = ip::header(at)?;
+    if tunnels == Tunnels::Inner {
+        return tunnel::innermost(ip, payload);
+    }
     let transport = transport::header(&ip, payload)?;
     Ok(Packet { ip, transport })
 }

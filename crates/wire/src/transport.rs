@@ -2,7 +2,7 @@
 
 use crate::captured::Captured;
 use crate::ip::protocol;
-use crate::{Ip, Skip, Transport, tcp};
+use crate::{Ip, Skip, Transport, dccp, sctp, tcp, udp};
 
 /// The transport header at the front of `payload`.
 #[inline]
@@ -14,6 +14,9 @@ pub(crate) fn header<'a>(ip: &Ip, payload: Captured<'a>) -> Result<Transport<'a>
     }
     match ip.protocol {
         protocol::TCP => tcp::segment(ip, payload).map(Transport::Tcp),
+        protocol::UDP => udp::datagram(ip, payload).map(Transport::Udp),
+        protocol::SCTP => sctp::packet(payload).map(Transport::Sctp),
+        protocol::DCCP => dccp::header(payload).map(Transport::Dccp),
         _ => Ok(Transport::Other),
     }
 }

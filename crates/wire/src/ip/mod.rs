@@ -9,14 +9,24 @@ use crate::{Ip, Skip};
 
 /// Protocol numbers (IANA, Assigned Internet Protocol Numbers).
 pub(crate) mod protocol {
+    /// IPv4 in IP (RFC 2003, RFC 2473).
+    pub(crate) const IPV4: u8 = 4;
     /// RFC 9293.
     pub(crate) const TCP: u8 = 6;
     /// RFC 768.
     pub(crate) const UDP: u8 = 17;
     /// RFC 4340.
     pub(crate) const DCCP: u8 = 33;
+    /// IPv6 in IP (RFC 2473, RFC 4213; 6to4, RFC 3056).
+    pub(crate) const IPV6: u8 = 41;
+    /// RFC 2784.
+    pub(crate) const GRE: u8 = 47;
+    /// RFC 3378.
+    pub(crate) const ETHERIP: u8 = 97;
     /// RFC 9260.
     pub(crate) const SCTP: u8 = 132;
+    /// MPLS in IP (RFC 4023).
+    pub(crate) const MPLS: u8 = 137;
 }
 
 /// An IP header of either version and the payload behind it and its extension headers.

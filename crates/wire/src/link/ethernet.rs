@@ -1,31 +1,163 @@
-//! Ethernet (IEEE 802.3).
+//! Ethernet (IEEE 802.3) and what is stacked between its addresses and IP.
 
-use super::Layer;
+use super::{Layer, LinkType, Peeled, mpls, nsh, ppp};
 use crate::Skip;
 use crate::captured::{Captured, be16};
 
-/// EtherTypes (IANA, IEEE 802 Numbers).
+/// EtherTypes (IANA, IEEE 802 Numbers, unless said otherwise).
 pub(crate) mod ethertype {
     /// RFC 894.
     pub(crate) const IPV4: u16 = 0x0800;
     /// RFC 2464.
     pub(crate) const IPV6: u16 = 0x86dd;
+    /// Customer VLAN tag (IEEE 802.1Q).
+    pub(crate) const VLAN: u16 = 0x8100;
+    /// Service VLAN tag (IEEE 802.1ad); also the backbone tag of IEEE 802.1ah.
+    pub(crate) const SERVICE_VLAN: u16 = 0x88a8;
+    /// Outer VLAN tags of switches from before IEEE 802.1ad.
+    pub(crate) const QINQ: u16 = 0x9100;
+    pub(crate) const QINQ_ALTERNATIVE: u16 = 0x9200;
+    /// Service instance tag (IEEE 802.1ah).
+    pub(crate) const BACKBONE_INSTANCE: u16 = 0x88e7;
+    /// Port extender tags (IEEE 802.1BR, and VN-Tag of Cisco from before it).
+    pub(crate) const E_TAG: u16 = 0x893f;
+    pub(crate) const VN_TAG: u16 = 0x8926;
+    /// FabricPath of Cisco: an Ethernet frame in an Ethernet frame (Wireshark, packet-cfp.c).
+    pub(crate) const FABRIC_PATH: u16 = 0x8903;
+    /// Security group tag of Cisco (draft-smith-kandula-sxp, "Cisco MetaData").
+    pub(crate) const CISCO_METADATA: u16 = 0x8909;
+    /// TRILL (RFC 6325).
+    pub(crate) const TRILL: u16 = 0x22f3;
+    /// MPLS label stacks (RFC 3032, RFC 5332).
+    pub(crate) const MPLS: u16 = 0x8847;
+    pub(crate) const MPLS_UPSTREAM: u16 = 0x8848;
+    /// PPPoE session (RFC 2516).
+    pub(crate) const PPPOE_SESSION: u16 = 0x8864;
+    /// PPP.
+    pub(crate) const PPP: u16 = 0x880b;
+    /// Ethernet in something else (RFC 1701).
+    pub(crate) const TRANSPARENT_BRIDGING: u16 = 0x6558;
+    /// Frame Relay in something else (RFC 1701).
+    pub(crate) const RAW_FRAME_RELAY: u16 = 0x6559;
+    /// Network service header (RFC 8300).
+    pub(crate) const NSH: u16 = 0x894f;
 }
+
+/// The largest value of the type field that is a length, of an IEEE 802.2 packet (IEEE 802.3, 3.2.6).
+const MAX_LENGTH: u16 = 1500;
 
 /// A frame from its destination address on.
 #[inline]
-pub(super) fn frame(at: Captured<'_>) -> Result<(Layer, Captured<'_>), Skip> {
-    let (header, rest) = at.header::<14>()?;
-    match be16(header[12], header[13]) {
+pub(super) fn frame(at: Captured<'_>) -> Peeled<'_> {
+    let (h, rest) = at.header::<14>()?;
+    match be16(h[12], h[13]) {
         ethertype::IPV4 => Ok((Layer::Ip, rest)),
-        other => Ok((Layer::EtherType(other), rest)),
+        other => Ok((length_or_type(other), rest)),
     }
 }
 
-/// What follows an EtherType.
-pub(super) fn ethertype(ethertype: u16, at: Captured<'_>) -> Result<(Layer, Captured<'_>), Skip> {
+fn length_or_type(field: u16) -> Layer {
+    if field <= MAX_LENGTH {
+        Layer::Llc
+    } else {
+        Layer::EtherType(field)
+    }
+}
+
+/// What an EtherType has announced.
+pub(super) fn payload(ethertype: u16, at: Captured<'_>) -> Peeled<'_> {
+    const ETHERNET: Layer = Layer::Link(LinkType::ETHERNET);
     match ethertype {
         ethertype::IPV4 | ethertype::IPV6 => Ok((Layer::Ip, at)),
+        ethertype::VLAN
+        | ethertype::SERVICE_VLAN
+        | ethertype::QINQ
+        | ethertype::QINQ_ALTERNATIVE => tag::<4>(at),
+        ethertype::VN_TAG => tag::<6>(at),
+        ethertype::E_TAG | ethertype::CISCO_METADATA => tag::<8>(at),
+        ethertype::BACKBONE_INSTANCE => Ok((ETHERNET, at.skip(4)?)),
+        ethertype::FABRIC_PATH => Ok((ETHERNET, at.skip(2)?)),
+        ethertype::TRANSPARENT_BRIDGING => Ok((ETHERNET, at)),
+        ethertype::TRILL => trill(at),
+        ethertype::MPLS | ethertype::MPLS_UPSTREAM => mpls::stack(at),
+        ethertype::PPPOE_SESSION => ppp::pppoe_session(at),
+        ethertype::PPP => Ok((Layer::Link(LinkType::PPP), at)),
+        ethertype::RAW_FRAME_RELAY => Ok((Layer::Link(LinkType::FRELAY), at)),
+        ethertype::NSH => nsh::header(at),
         _ => Err(Skip::NotIp),
+    }
+}
+
+/// The `N` bytes of a tag after the EtherType that announced it; the last two are the next EtherType.
+fn tag<const N: usize>(at: Captured<'_>) -> Peeled<'_> {
+    let (h, rest) = at.header::<N>()?;
+    Ok((length_or_type(be16(h[N - 2], h[N - 1])), rest))
+}
+
+/// A TRILL header (RFC 6325, 3): 6 bytes and options, whose length in units of 4 bytes is in bits 5 to 9.
+fn trill(at: Captured<'_>) -> Peeled<'_> {
+    let (h, rest) = at.header::<6>()?;
+    let options = usize::from((be16(h[0], h[1]) >> 6) & 0x1f) * 4;
+    Ok((Layer::Link(LinkType::ETHERNET), rest.skip(options)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frames::{ETHERNET, SEGMENT, cat};
+
+    fn peel(frame: &[u8]) -> Result<&[u8], Skip> {
+        let whole = Captured::new(frame, frame.len() as u32);
+        super::super::peel(Layer::Link(LinkType::ETHERNET), whole).map(|at| at.bytes)
+    }
+
+    #[test]
+    fn tags_may_be_stacked_in_any_order_and_number() {
+        let tags = [
+            &[0x88, 0xa8, 0, 1][..],
+            &[0x81, 0, 0, 2],
+            &[0x91, 0, 0, 3],
+            &[0x92, 0, 0, 4],
+        ];
+        let stack = [2, 0, 3, 1, 1, 0].map(|i| tags[i]).concat();
+        let frame = cat(&[ETHERNET, &stack.repeat(300), &[8, 0], SEGMENT]);
+        assert_eq!(peel(&frame), Ok(SEGMENT));
+    }
+
+    #[test]
+    fn a_length_in_place_of_a_type_announces_llc() {
+        let snap = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
+        assert_eq!(
+            peel(&cat(&[ETHERNET, &[0x05, 0xdc], &snap, SEGMENT])),
+            Ok(SEGMENT)
+        );
+        let tagged = cat(&[ETHERNET, &[0x81, 0, 0, 7, 0, 48], &snap, SEGMENT]);
+        assert_eq!(peel(&tagged), Ok(SEGMENT));
+        // 1501 to 1535 are neither lengths nor types.
+        assert_eq!(
+            peel(&cat(&[ETHERNET, &[0x05, 0xdd], &snap, SEGMENT])),
+            Err(Skip::NotIp)
+        );
+    }
+
+    #[test]
+    fn what_is_not_ip_says_so() {
+        let arp = cat(&[ETHERNET, &[0x08, 0x06], &[0; 28]]);
+        assert_eq!(peel(&arp), Err(Skip::NotIp));
+        let pppoe_discovery = cat(&[ETHERNET, &[0x88, 0x63, 0x11, 9, 0, 0, 0, 0]]);
+        assert_eq!(peel(&pppoe_discovery), Err(Skip::NotIp));
+    }
+
+    #[test]
+    fn trill_options_are_skipped() {
+        let trill = cat(&[
+            ETHERNET,
+            &[0x22, 0xf3, 0x00, 0x80, 0, 1, 0, 2],
+            &[0xee; 8],
+            ETHERNET,
+            &[8, 0],
+            SEGMENT,
+        ]);
+        assert_eq!(peel(&trill), Ok(SEGMENT));
     }
 }

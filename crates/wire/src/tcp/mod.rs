@@ -1,5 +1,7 @@
 //! TCP (RFC 9293).
 
+mod options;
+
 use crate::captured::{Captured, be16};
 use crate::{Ip, Skip, Tcp, TcpFlags};
 

@@ -1,0 +1,52 @@
+//! Pseudo link layers of the BSDs that name an address family: loopback, `enc` and `pflog`
+//! (<https://www.tcpdump.org/linktypes.html>).
+
+use super::{Layer, Peeled};
+use crate::Skip;
+use crate::captured::Captured;
+
+/// IPv4 everywhere.
+const AF_INET: u32 = 2;
+/// IPv6 on Linux, on NetBSD, OpenBSD and BSD/OS, on FreeBSD and DragonFly, and on Darwin.
+const AF_INET6: [u32; 4] = [10, 24, 28, 30];
+
+/// The family in the byte order of the machine that captured, which nothing but the value tells.
+pub(super) fn null(at: Captured<'_>) -> Peeled<'_> {
+    let (family, rest) = at.header::<4>()?;
+    ip(either_order(*family), rest)
+}
+
+/// The family in network byte order.
+pub(super) fn loopback(at: Captured<'_>) -> Peeled<'_> {
+    let (family, rest) = at.header::<4>()?;
+    ip(u32::from_be_bytes(*family), rest)
+}
+
+/// `enc`: family in the byte order of the machine, security parameter index, flags.
+pub(super) fn enc(at: Captured<'_>) -> Peeled<'_> {
+    let (h, rest) = at.header::<12>()?;
+    ip(either_order([h[0], h[1], h[2], h[3]]), rest)
+}
+
+/// `pflog`: a header that starts with its length, to be rounded up to a multiple of 4, and the family.
+pub(super) fn pflog(at: Captured<'_>) -> Peeled<'_> {
+    let (h, _) = at.header::<2>()?;
+    let len = usize::from(h[0]).next_multiple_of(4);
+    if len < 4 {
+        return Err(Skip::Malformed);
+    }
+    ip(u32::from(h[1]), at.skip(len)?)
+}
+
+/// Families are small numbers: what is large has its bytes the other way round.
+fn either_order(bytes: [u8; 4]) -> u32 {
+    u32::from_be_bytes(bytes).min(u32::from_le_bytes(bytes))
+}
+
+fn ip(family: u32, at: Captured<'_>) -> Peeled<'_> {
+    if family == AF_INET || AF_INET6.contains(&family) {
+        Ok((Layer::Ip, at))
+    } else {
+        Err(Skip::NotIp)
+    }
+}

@@ -1,0 +1,42 @@
+//! Cooked captures of Linux, as on the device `any`
+//! (<https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL.html> and `LINKTYPE_LINUX_SLL2.html`).
+
+use super::{Layer, LinkType, Peeled};
+use crate::Skip;
+use crate::captured::{Captured, be16};
+
+/// Device types for which the protocol field does not tell what follows (Linux, `include/uapi/linux/if_arp.h`).
+const ARPHRD_FRAD: u16 = 770;
+const ARPHRD_IEEE80211: u16 = 801;
+const ARPHRD_IEEE80211_PRISM: u16 = 802;
+const ARPHRD_IEEE80211_RADIOTAP: u16 = 803;
+const ARPHRD_NETLINK: u16 = 824;
+
+/// IEEE 802.2 (Linux, `include/uapi/linux/if_ether.h`).
+const ETH_P_802_2: u16 = 4;
+/// From here on a protocol is an EtherType (the same file, `ETH_P_802_3_MIN`).
+const ETH_P_802_3_MIN: u16 = 0x0600;
+
+pub(super) fn v1(at: Captured<'_>) -> Peeled<'_> {
+    let (h, rest) = at.header::<16>()?;
+    payload(be16(h[2], h[3]), be16(h[14], h[15]), rest)
+}
+
+pub(super) fn v2(at: Captured<'_>) -> Peeled<'_> {
+    let (h, rest) = at.header::<20>()?;
+    payload(be16(h[8], h[9]), be16(h[0], h[1]), rest)
+}
+
+fn payload(device_type: u16, protocol: u16, at: Captured<'_>) -> Peeled<'_> {
+    let layer = match (device_type, protocol) {
+        (ARPHRD_NETLINK, _) => return Err(Skip::NotIp),
+        (ARPHRD_FRAD, _) => Layer::Link(LinkType::FRELAY),
+        (ARPHRD_IEEE80211, _) => Layer::Link(LinkType::IEEE802_11),
+        (ARPHRD_IEEE80211_PRISM, _) => Layer::Link(LinkType::IEEE802_11_PRISM),
+        (ARPHRD_IEEE80211_RADIOTAP, _) => Layer::Link(LinkType::IEEE802_11_RADIOTAP),
+        (_, ETH_P_802_2) => Layer::Llc,
+        (_, 0..ETH_P_802_3_MIN) => return Err(Skip::NotIp),
+        (_, ethertype) => Layer::EtherType(ethertype),
+    };
+    Ok((layer, at))
+}

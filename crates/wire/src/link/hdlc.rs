@@ -1,0 +1,13 @@
+//! HDLC as Cisco uses it: address, control and an EtherType (<https://www.tcpdump.org/linktypes/LINKTYPE_C_HDLC.html>).
+
+use super::{Layer, Peeled};
+use crate::captured::{Captured, be16};
+
+/// Addresses.
+pub(super) const UNICAST: u8 = 0x0f;
+pub(super) const MULTICAST: u8 = 0x8f;
+
+pub(super) fn frame(at: Captured<'_>) -> Peeled<'_> {
+    let (h, rest) = at.header::<4>()?;
+    Ok((Layer::EtherType(be16(h[2], h[3])), rest))
+}

@@ -1,0 +1,70 @@
+//! IEEE 802.11 data frames.
+//!
+//! Of an aggregate (A-MSDU) the first part is taken: one frame, one packet. Frames that monitors in promiscuous mode
+//! cannot decrypt are [`Skip::Encrypted`]. A part of a fragmented frame other than the first has no IP header.
+
+use super::{Layer, Peeled};
+use crate::Skip;
+use crate::captured::Captured;
+
+/// Bytes that some adapters put between the header and the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Padding {
+    None,
+    /// Up to a multiple of 4 bytes of the header.
+    ToWord,
+}
+
+/// Frame control, first byte (IEEE 802.11, 9.2.4.1): version, type and subtype.
+const VERSION: u8 = 0x03;
+const TYPE: u8 = 0x0c;
+const TYPE_DATA: u8 = 0x08;
+/// Bits of the subtype of data frames.
+const NO_DATA: u8 = 0x40;
+const QOS: u8 = 0x80;
+/// Frame control, second byte.
+const TO_AND_FROM_DS: u8 = 0x03;
+const PROTECTED: u8 = 0x40;
+const HT_CONTROL: u8 = 0x80;
+/// QoS control, first byte (9.2.4.5): the body is an A-MSDU.
+const AGGREGATE: u8 = 0x80;
+
+pub(super) fn frame(at: Captured<'_>, padding: Padding) -> Peeled<'_> {
+    let (h, _) = at.header::<2>()?;
+    let [control, flags] = *h;
+    if control & VERSION != 0 || control & TYPE != TYPE_DATA || control & NO_DATA != 0 {
+        return Err(Skip::NotIp);
+    }
+    if flags & PROTECTED != 0 {
+        return Err(Skip::Encrypted);
+    }
+    let (h, mut body) = at.header::<24>()?;
+    let mut header_len = 24_usize;
+    // The low four bits of sequence control count fragments (9.2.4.4).
+    if h[22] & 0x0f != 0 {
+        return Err(Skip::NotIp);
+    }
+    if flags & TO_AND_FROM_DS == TO_AND_FROM_DS {
+        body = body.skip(6)?;
+        header_len += 6;
+    }
+    let mut aggregate = false;
+    if control & QOS != 0 {
+        let (qos, rest) = body.header::<2>()?;
+        aggregate = qos[0] & AGGREGATE != 0;
+        body = rest;
+        header_len += 2;
+        if flags & HT_CONTROL != 0 {
+            body = body.skip(4)?;
+            header_len += 4;
+        }
+    }
+    if padding == Padding::ToWord {
+        body = body.skip(header_len.next_multiple_of(4) - header_len)?;
+    }
+    if aggregate {
+        // Destination, source and length of the first part (9.3.2.2.2).
+        body = body.skip(14)?;
+    }
+    Ok((Layer::Llc, body))
+}

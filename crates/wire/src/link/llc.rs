@@ -1,0 +1,44 @@
+//! Logical link control (IEEE 802.2), with SNAP (RFC 1042) and without.
+
+use super::{Layer, LinkType, Peeled};
+use crate::Skip;
+use crate::captured::{Captured, be16};
+
+/// Service access points (IANA, IEEE 802 Numbers): IP itself, and SNAP.
+const SAP_IP: u8 = 0x06;
+const SAP_SNAP: u8 = 0xaa;
+/// Control byte of unnumbered information (IEEE 802.2, 5.4.1); poll bit clear.
+pub(super) const UNNUMBERED_INFORMATION: u8 = 0x03;
+
+/// Organisations whose protocol number is an EtherType: encapsulated Ethernet (RFC 1042) and bridge tunnel (IEEE 802.1H).
+const OUI_ETHERTYPE: [u8; 3] = [0, 0, 0];
+const OUI_BRIDGE_TUNNEL: [u8; 3] = [0, 0, 0xf8];
+/// IEEE 802.1, with whose numbers 1 and 7 bridged Ethernet is announced (RFC 2684, 5.2; RFC 2427, 4.2).
+const OUI_BRIDGED: [u8; 3] = [0, 0x80, 0xc2];
+
+/// A header from its destination service access point on.
+pub(super) fn header(at: Captured<'_>) -> Peeled<'_> {
+    let (h, rest) = at.header::<3>()?;
+    match *h {
+        [SAP_SNAP, SAP_SNAP, UNNUMBERED_INFORMATION] => match snap(rest)? {
+            // On ATM the Ethernet frame starts after two bytes of padding (RFC 2684, 5.2); no other network carries it so.
+            (Layer::Link(LinkType::ETHERNET), frame) => {
+                Ok((Layer::Link(LinkType::ETHERNET), frame.skip(2)?))
+            }
+            peeled => Ok(peeled),
+        },
+        [SAP_IP, SAP_IP, UNNUMBERED_INFORMATION] => Ok((Layer::Ip, rest)),
+        _ => Err(Skip::NotIp),
+    }
+}
+
+/// A SNAP header: organisation and protocol number.
+pub(super) fn snap(at: Captured<'_>) -> Peeled<'_> {
+    let (h, rest) = at.header::<5>()?;
+    let protocol = be16(h[3], h[4]);
+    match [h[0], h[1], h[2]] {
+        OUI_ETHERTYPE | OUI_BRIDGE_TUNNEL => Ok((Layer::EtherType(protocol), rest)),
+        OUI_BRIDGED if matches!(protocol, 1 | 7) => Ok((Layer::Link(LinkType::ETHERNET), rest)),
+        _ => Err(Skip::NotIp),
+    }
+}

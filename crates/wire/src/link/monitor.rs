@@ -1,0 +1,87 @@
+//! What drivers put before an IEEE 802.11 frame: radiotap (<https://www.radiotap.org>), Prism and AVS headers
+//! (<https://www.tcpdump.org/linktypes.html>).
+
+use super::ieee80211::{self, Padding};
+use super::{Layer, LinkType, Peeled};
+use crate::Skip;
+use crate::captured::Captured;
+
+/// Radiotap: version, padding, length and a bit map of the fields present, little-endian.
+pub(super) fn radiotap(at: Captured<'_>) -> Peeled<'_> {
+    let (h, _) = at.header::<8>()?;
+    let len = usize::from(u16::from_le_bytes([h[2], h[3]]));
+    if h[0] != 0 || len < 8 {
+        return Err(Skip::Malformed);
+    }
+    let frame = at.skip(len)?;
+    let padding = match radiotap_flags(at.bytes.get(..len).unwrap_or_default()) {
+        Some(flags) if flags & DATA_PAD != 0 => Padding::ToWord,
+        _ => Padding::None,
+    };
+    ieee80211::frame(frame, padding)
+}
+
+/// In the radiotap field "flags": padding between IEEE 802.11 header and body.
+const DATA_PAD: u8 = 0x20;
+
+/// The radiotap field "flags", if present.
+fn radiotap_flags(header: &[u8]) -> Option<u8> {
+    const TIMER: u32 = 1 << 0;
+    const FLAGS: u32 = 1 << 1;
+    const ANOTHER_BITMAP: u32 = 1 << 31;
+    let mut bitmaps = header.get(4..)?.chunks_exact(4);
+    let bitmap = || {
+        let bytes = bitmaps.next()?.try_into().ok()?;
+        Some(u32::from_le_bytes(bytes))
+    };
+    let mut fields = 4_usize;
+    let mut first = None;
+    for bitmap in std::iter::from_fn(bitmap) {
+        fields += 4;
+        first = first.or(Some(bitmap));
+        if bitmap & ANOTHER_BITMAP == 0 {
+            break;
+        }
+    }
+    let first = first?;
+    if first & FLAGS == 0 {
+        return None;
+    }
+    // The timer is the only field before the flags; its 8 bytes are aligned to their size.
+    let flags = match first & TIMER {
+        0 => fields,
+        _ => fields.next_multiple_of(8) + 8,
+    };
+    header.get(flags).copied()
+}
+
+/// Prism: message code and length in the byte order of the machine, then fields. Drivers announce an AVS header by the
+/// same device type.
+pub(super) fn prism(at: Captured<'_>) -> Peeled<'_> {
+    let (h, _) = at.header::<8>()?;
+    if is_avs(h) {
+        return avs(at);
+    }
+    let len = [h[4], h[5], h[6], h[7]];
+    // Lengths are small: what is large has its bytes the other way round.
+    let len = u32::from_le_bytes(len).min(u32::from_be_bytes(len)) as usize;
+    if len < 8 {
+        return Err(Skip::Malformed);
+    }
+    Ok((Layer::Link(LinkType::IEEE802_11), at.skip(len)?))
+}
+
+/// AVS: magic number with version, and length, big-endian.
+pub(super) fn avs(at: Captured<'_>) -> Peeled<'_> {
+    let (h, _) = at.header::<8>()?;
+    let len = u32::from_be_bytes([h[4], h[5], h[6], h[7]]) as usize;
+    if !is_avs(h) || len < 8 {
+        return Err(Skip::Malformed);
+    }
+    Ok((Layer::Link(LinkType::IEEE802_11), at.skip(len)?))
+}
+
+fn is_avs(header: &[u8; 8]) -> bool {
+    const MAGIC: [u8; 3] = [0x80, 0x21, 0x10];
+    header.starts_with(&MAGIC)
+}

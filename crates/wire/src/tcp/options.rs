@@ -1,0 +1,171 @@
+//! Options of a TCP header.
+
+use crate::Tcp;
+
+/// Kinds (IANA, TCP Option Kind Numbers): RFC 9293, RFC 7323, RFC 2018.
+const END: u8 = 0;
+const NO_OPERATION: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+
+impl<'a> Tcp<'a> {
+    /// Timestamp value and timestamp echo reply (RFC 7323, 3.2).
+    #[inline]
+    pub fn timestamps(&self) -> Option<(u32, u32)> {
+        // The layout that RFC 7323, appendix A, recommends and nearly all segments have.
+        if let Some(
+            &[
+                NO_OPERATION,
+                NO_OPERATION,
+                TIMESTAMPS,
+                10,
+                a,
+                b,
+                c,
+                d,
+                e,
+                f,
+                g,
+                h,
+            ],
+        ) = self.options.first_chunk()
+        {
+            return Some((
+                u32::from_be_bytes([a, b, c, d]),
+                u32::from_be_bytes([e, f, g, h]),
+            ));
+        }
+        match *self.option(TIMESTAMPS)? {
+            [a, b, c, d, e, f, g, h] => Some((
+                u32::from_be_bytes([a, b, c, d]),
+                u32::from_be_bytes([e, f, g, h]),
+            )),
+            _ => None,
+        }
+    }
+
+    /// Left and right edges of the selective acknowledgement blocks (RFC 2018, 3), in their order: the first one is a
+    /// duplicate's (DSACK) when it lies below the acknowledgement number or within the second one (RFC 2883, 4).
+    #[inline]
+    pub fn sack_blocks(&self) -> impl Iterator<Item = (u32, u32)> + 'a {
+        let (blocks, _) = self.option(SACK).unwrap_or_default().as_chunks();
+        blocks.iter().map(|&[a, b, c, d, e, f, g, h]| {
+            (
+                u32::from_be_bytes([a, b, c, d]),
+                u32::from_be_bytes([e, f, g, h]),
+            )
+        })
+    }
+
+    /// Maximum segment size that the sender accepts, bytes (RFC 9293, 3.7.1).
+    pub fn mss(&self) -> Option<u16> {
+        match *self.option(MSS)? {
+            [a, b] => Some(u16::from_be_bytes([a, b])),
+            _ => None,
+        }
+    }
+
+    /// Shift count of the sender's window as in the header, not limited to 14 (RFC 7323, 2.2).
+    pub fn window_scale(&self) -> Option<u8> {
+        match *self.option(WINDOW_SCALE)? {
+            [shift] => Some(shift),
+            _ => None,
+        }
+    }
+
+    /// The value of the first option of a kind. One that was cut is none, and so is what follows an impossible length.
+    fn option(&self, wanted: u8) -> Option<&'a [u8]> {
+        let mut rest = self.options;
+        loop {
+            match *rest {
+                [] | [END, ..] => return None,
+                [NO_OPERATION, ref after @ ..] => rest = after,
+                [kind, len, ref after @ ..] => {
+                    let (value, after) =
+                        after.split_at_checked(usize::from(len).checked_sub(2)?)?;
+                    if kind == wanted {
+                        return Some(value);
+                    }
+                    rest = after;
+                }
+                [_] => return None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TcpFlags;
+
+    fn with_options(options: &[u8]) -> Tcp<'_> {
+        Tcp {
+            src_port: 1,
+            dst_port: 2,
+            seq: 3,
+            ack: 4,
+            flags: TcpFlags::ACK,
+            window: 5,
+            payload_len: 0,
+            options,
+            payload: &[],
+        }
+    }
+
+    const SYN_OF_LINUX: &[u8] = &[
+        2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 1, 2, 0, 0, 0, 0, 1, 3, 3, 7,
+    ];
+
+    #[test]
+    fn options_of_a_syn() {
+        let tcp = with_options(SYN_OF_LINUX);
+        assert_eq!(tcp.mss(), Some(1460));
+        assert_eq!(tcp.timestamps(), Some((0x102, 0)));
+        assert_eq!(tcp.window_scale(), Some(7));
+        assert_eq!(tcp.sack_blocks().count(), 0);
+    }
+
+    #[test]
+    fn timestamps_in_the_common_layout_and_in_any_other() {
+        let value = [8, 10, 0, 0, 0, 7, 0, 0, 0, 9];
+        for before in [&[1, 1][..], &[], &[1], &[1, 1, 1], &[4, 2]] {
+            let options = [before, &value].concat();
+            assert_eq!(
+                with_options(&options).timestamps(),
+                Some((7, 9)),
+                "{before:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn sack_blocks_come_in_their_order() {
+        let options = [
+            1, 1, 5, 18, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 0, 0, 0, 0xff, 0, 0, 1,
+        ];
+        let blocks: Vec<_> = with_options(&options).sack_blocks().collect();
+        assert_eq!(blocks, [(1, 2), (0xff00_0000, 0xff00_0001)]);
+    }
+
+    #[test]
+    fn every_cut_of_the_options_yields_nothing_or_the_same() {
+        for len in 0..SYN_OF_LINUX.len() {
+            let tcp = with_options(&SYN_OF_LINUX[..len]);
+            assert_eq!(tcp.mss(), (len >= 4).then_some(1460));
+            assert_eq!(tcp.timestamps(), (len >= 16).then_some((0x102, 0)));
+            assert_eq!(tcp.window_scale(), None);
+        }
+    }
+
+    #[test]
+    fn what_follows_the_end_or_an_impossible_length_does_not_count() {
+        assert_eq!(with_options(&[0, 2, 4, 5, 0xb4]).mss(), None);
+        assert_eq!(with_options(&[8, 1, 2, 4, 5, 0xb4]).mss(), None);
+        assert_eq!(with_options(&[8, 0, 2, 4, 5, 0xb4]).mss(), None);
+        assert_eq!(with_options(&[2, 3, 5]).mss(), None);
+        assert_eq!(with_options(&[8, 4, 1, 2]).timestamps(), None);
+    }
+}

@@ -1,0 +1,14 @@
+//! Ethernet in IP (RFC 3378).
+
+use crate::Skip;
+use crate::captured::Captured;
+use crate::link::{Layer, LinkType, Peeled};
+
+pub(super) fn payload(at: Captured<'_>) -> Peeled<'_> {
+    const VERSION: u8 = 3;
+    let (h, rest) = at.header::<2>()?;
+    if h[0] >> 4 != VERSION {
+        return Err(Skip::Malformed);
+    }
+    Ok((Layer::Link(LinkType::ETHERNET), rest))
+}

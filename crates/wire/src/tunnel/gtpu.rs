@@ -1,0 +1,41 @@
+//! User plane of the GPRS tunnelling protocol (3GPP TS 29.281, 5).
+
+use crate::Skip;
+use crate::captured::Captured;
+use crate::link::{Layer, Peeled};
+
+pub(super) fn payload(at: Captured<'_>) -> Peeled<'_> {
+    /// Version 1 and protocol type GTP.
+    const VERSION_AND_TYPE: u8 = 0xf0;
+    const GTP_VERSION_1: u8 = 0x30;
+    /// Extension header, sequence number, N-PDU number: with any of them all three fields are there.
+    const OPTIONAL: u8 = 0x07;
+    const EXTENSION: u8 = 0x04;
+    /// Message type of user data.
+    const G_PDU: u8 = 255;
+
+    let (h, mut at) = at.header::<8>()?;
+    if h[0] & VERSION_AND_TYPE != GTP_VERSION_1 || h[1] != G_PDU {
+        return Err(Skip::NotIp);
+    }
+    if h[0] & OPTIONAL != 0 {
+        let (optional, rest) = at.header::<4>()?;
+        at = rest;
+        if h[0] & EXTENSION != 0 {
+            at = skip_extensions(optional[3], at)?;
+        }
+    }
+    Ok((Layer::Ip, at))
+}
+
+/// Extension headers: their length in units of 4 bytes, the content, and the type of the next, 0 for none (5.2.1).
+fn skip_extensions(mut kind: u8, mut at: Captured<'_>) -> Result<Captured<'_>, Skip> {
+    while kind != 0 {
+        let (h, _) = at.header::<1>()?;
+        let len = usize::from(h[0]) * 4;
+        let next = len.checked_sub(1).ok_or(Skip::Malformed)?;
+        let (last, rest) = at.skip(next)?.header::<1>()?;
+        (kind, at) = (last[0], rest);
+    }
+    Ok(at)
+}

@@ -1,0 +1,22 @@
+//! Virtual extensible LAN (RFC 7348) and its generic protocol extension (draft-ietf-nvo3-vxlan-gpe).
+
+use crate::Skip;
+use crate::captured::Captured;
+use crate::link::{Layer, LinkType, Peeled, next_protocol};
+
+pub(super) fn payload(at: Captured<'_>) -> Peeled<'_> {
+    /// The network identifier is valid: set in every packet.
+    const IDENTIFIER: u8 = 0x08;
+    /// The extension: the last of the reserved bytes tells the protocol.
+    const NEXT_PROTOCOL: u8 = 0x04;
+    let (h, rest) = at.header::<8>()?;
+    if h[0] & IDENTIFIER == 0 {
+        return Err(Skip::NotIp);
+    }
+    let layer = if h[0] & NEXT_PROTOCOL != 0 {
+        next_protocol(h[3])?
+    } else {
+        Layer::Link(LinkType::ETHERNET)
+    };
+    Ok((layer, rest))
+}
