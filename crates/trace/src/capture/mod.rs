@@ -1,0 +1,107 @@
+//! Reading captures: a file, or standard input, to packets.
+//!
+//! [`CaptureReader`] reads pcap and pcapng, in either byte order and at any resolution of time, bare or compressed with
+//! gzip, zstd, xz or lz4; what a file is follows from its first bytes, never from its name. [`Merge`] makes one trace in
+//! time order of several.
+//!
+//! A damaged file gives every packet up to the damage and then ends with a [`Warning`] that says where; made
+//! [strict](CaptureReader::strict), the reader returns an error instead. A file that is no capture at all is an error
+//! that says what it looks like.
+//!
+//! ```no_run
+//! use gentle_trace::capture::CaptureReader;
+//!
+//! let mut capture = CaptureReader::open("access.pcapng.zst".as_ref())?;
+//! let mut bytes = 0;
+//! while let Some(packet) = capture.next()? {
+//!     bytes += u64::from(packet.original_len);
+//! }
+//! for warning in capture.warnings() {
+//!     eprintln!("{warning}");
+//! }
+//! # Ok::<(), gentle_trace::capture::CaptureError>(())
+//! ```
+//!
+//! # Layers
+//! `input` turns a file or a stream into a window of contiguous bytes, `compression` puts a decompressing thread before
+//! it, `identify` says what the first bytes are, `pcap` and `pcapng` find the next packet in the window, and `reader`
+//! connects them.
+//!
+//! The framing is our own, some hundred lines a format. Two libraries were considered. `pcap-file` 3.0.0-rc.3 works on
+//! slices, as is needed here, but decodes every interface description completely and stops for good at the first one
+//! with an option it dislikes (a description that is not UTF-8 is enough), wants a whole block in memory before it says
+//! what the block is, so that a skipped one costs its size, and reports damage without its place. `pcap-parser` 0.17
+//! owns the reading, in a circular buffer that the caller has to enlarge, parses the options of every packet block into
+//! a vector, and gives no offsets either. Neither knows the lengths swapped in pcap files before version 2.4.
+
+mod clock;
+mod compression;
+mod error;
+mod identify;
+mod input;
+mod merge;
+mod pcap;
+mod pcapng;
+mod reader;
+
+pub use compression::Compression;
+pub use error::{CaptureError, Warning, WarningKind};
+pub use merge::Merge;
+pub use reader::CaptureReader;
+
+use gentle_units::Nanos;
+use gentle_wire::LinkType;
+
+/// One packet of a capture, borrowed from the reader's buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RawPacket<'a> {
+    /// When it was captured, since the Unix epoch; what lies before the epoch is at zero. A pcapng simple packet has no
+    /// time of its own and gets that of the packet before it, which [`WarningKind::NoTime`] says.
+    pub time: Nanos,
+    /// Index into [`CaptureReader::interfaces`].
+    pub interface: u32,
+    /// What the bytes begin with.
+    pub link: LinkType,
+    /// Bytes the packet had on the wire.
+    pub original_len: u32,
+    /// The bytes captured: all, or the first ones, as many as the snap length let through.
+    pub data: &'a [u8],
+}
+
+/// What packets were captured on, as the capture tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interface {
+    /// What its packets begin with.
+    pub link: LinkType,
+    /// Most bytes of a packet that were kept; `None` where the capture sets no limit.
+    pub snap_length: Option<u32>,
+    /// Bytes of frame check sequence at the end of each packet, where the capture says.
+    pub fcs_length: Option<u8>,
+    /// Name such as `eth0`, where the capture has one; at most 255 bytes of it.
+    pub name: Option<String>,
+    /// Description, where the capture has one; at most 255 bytes of it.
+    pub description: Option<String>,
+}
+
+/// How a capture is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Format {
+    /// Which file format.
+    pub kind: FormatKind,
+    /// Whether numbers are written most significant byte first. A pcapng file may change this from section to section;
+    /// this is its first section.
+    pub big_endian: bool,
+    /// What the file is compressed with.
+    pub compression: Compression,
+}
+
+/// The file formats that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FormatKind {
+    /// pcap with microseconds (magic number `0xa1b2c3d4`).
+    PcapMicros,
+    /// pcap with nanoseconds (magic number `0xa1b23c4d`, and what AIX writes).
+    PcapNanos,
+    /// pcapng (draft-ietf-opsawg-pcapng).
+    PcapNg,
+}

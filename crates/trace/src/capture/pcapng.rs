@@ -1,0 +1,483 @@
+//! pcapng: blocks of a type, a length, a body and the length again (draft-ietf-opsawg-pcapng).
+//!
+//! Four types of blocks carry packets or what is needed to read them; the others are passed over without being kept,
+//! whatever their size. Options are read of interface descriptions only. Damage within a packet block whose length is
+//! sound costs that block; a length that is not sound ends the file, since the next block cannot be found.
+
+use super::clock::Clock;
+use super::error::{Fault, Trouble};
+use super::input::Input;
+use super::reader::Record;
+use super::{Interface, WarningKind};
+use gentle_units::Nanos;
+use gentle_wire::LinkType;
+use std::io;
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+/// Obsolete, and still in old files: as the enhanced packet, with 16 bits of interface and 16 bits of drops.
+const PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const ENHANCED_PACKET: u32 = 6;
+
+/// Type, length, and the length at the end.
+const EMPTY_BLOCK: usize = 12;
+/// Where the data of an enhanced packet begin.
+const PACKET_HEADER: usize = 28;
+/// Where the data of a simple packet begin.
+const SIMPLE_HEADER: usize = 12;
+/// Bytes of an interface description before its options.
+const INTERFACE_HEADER: usize = 16;
+const TRAILER: usize = 4;
+
+/// Largest block that is kept in memory, and so the largest packet: libpcap's limit.
+const MAX_BLOCK: usize = 16 * 1024 * 1024;
+
+/// Most interfaces a capture may describe. Real ones have a few in each section; without a limit, a file made of
+/// descriptions would fill the memory.
+const MAX_INTERFACES: usize = 65_536;
+
+/// Bytes of an interface's name or description that are kept.
+const MAX_TEXT: usize = 255;
+
+/// The framing of a pcapng file.
+#[derive(Debug)]
+pub(super) struct PcapNg {
+    big_endian: bool,
+    /// Of all sections.
+    interfaces: Vec<Interface>,
+    /// What reading a packet needs of each interface of the section.
+    ports: Vec<Port>,
+    /// Index of the section's first interface.
+    first: u32,
+    /// Time of the packet before.
+    last: Nanos,
+    /// Whether it was said that simple packets have no time.
+    told_no_time: bool,
+}
+
+#[derive(Debug)]
+struct Port {
+    clock: Clock,
+    link: LinkType,
+    /// Largest captured length, as far as there is a limit.
+    snap_length: u32,
+}
+
+type Found = Result<Option<Record>, Box<Fault>>;
+
+impl PcapNg {
+    /// Looks at the first section header, which remains to be read. The error says why the file cannot be.
+    pub(super) fn new(input: &mut Input) -> Result<Result<PcapNg, String>, io::Error> {
+        input.want(16)?;
+        let head = input.window();
+        let big_endian = head.get(8) == Some(&0x1a);
+        let pcapng = PcapNg {
+            big_endian,
+            interfaces: Vec::new(),
+            ports: Vec::new(),
+            first: 0,
+            last: Nanos::ZERO,
+            told_no_time: false,
+        };
+        if let Some(&[a, b, c, d]) = head.get(12..16) {
+            let version = (pcapng.u16([a, b]), pcapng.u16([c, d]));
+            if !known(version) {
+                let (major, minor) = version;
+                return Ok(Err(format!(
+                    "it is pcapng of version {major}.{minor}, which this program does not know"
+                )));
+            }
+        }
+        Ok(Ok(pcapng))
+    }
+
+    pub(super) fn big_endian(&self) -> bool {
+        self.big_endian
+    }
+
+    pub(super) fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self, input: &mut Input) -> Found {
+        loop {
+            if !input.want(EMPTY_BLOCK)? {
+                return self.end(input);
+            }
+            let (kind, total) = self.block(input);
+            if matches!(kind, ENHANCED_PACKET | PACKET) {
+                return self.packet(input, kind, total);
+            }
+            if let Some(record) = self.other(input, kind, total)? {
+                return Ok(Some(record));
+            }
+        }
+    }
+
+    /// Type and length of the block that begins the window.
+    #[inline]
+    fn block(&self, input: &Input) -> (u32, usize) {
+        match *input.window() {
+            [a, b, c, d, e, f, g, h, ..] => {
+                (self.u32([a, b, c, d]), self.u32([e, f, g, h]) as usize)
+            }
+            _ => (0, 0),
+        }
+    }
+
+    /// An enhanced packet or an obsolete packet.
+    #[inline]
+    fn packet(&mut self, input: &mut Input, kind: u32, total: usize) -> Found {
+        self.check_size(input, total, PACKET_HEADER + TRAILER)?;
+        if !input.want(total)? {
+            return self.end(input);
+        }
+        self.check_trailer(input, total)?;
+        let block = input.window();
+        let Some(header) = block.first_chunk::<PACKET_HEADER>() else {
+            return self.end(input);
+        };
+        let at = |i: usize| self.u32([header[i], header[i + 1], header[i + 2], header[i + 3]]);
+        let interface = if kind == ENHANCED_PACKET {
+            at(8)
+        } else {
+            u32::from(self.u16([header[8], header[9]]))
+        };
+        let ticks = u64::from(at(12)) << 32 | u64::from(at(16));
+        let (len, original_len) = (at(20), at(24));
+        let Some(port) = self.ports.get(interface as usize) else {
+            return self.unknown_interface(input, total, interface);
+        };
+        if len as usize > total - PACKET_HEADER - TRAILER {
+            return self.bad_block(input, total, PACKET_HEADER, len);
+        }
+        self.last = port.clock.time(ticks);
+        Ok(Some(Record {
+            time: self.last,
+            interface: self.first + interface,
+            link: port.link,
+            original_len,
+            at: input.take(total) + PACKET_HEADER,
+            len: len as usize,
+        }))
+    }
+
+    /// Any other block; a packet if it was one.
+    #[inline(never)]
+    fn other(&mut self, input: &mut Input, kind: u32, total: usize) -> Found {
+        match kind {
+            SECTION_HEADER => self.section(input).map(|()| None),
+            INTERFACE_DESCRIPTION => self.interface(input, total).map(|()| None),
+            SIMPLE_PACKET => self.simple_packet(input, total),
+            _ => self.pass(input, total, EMPTY_BLOCK).map(|()| None),
+        }
+    }
+
+    fn section(&mut self, input: &mut Input) -> Result<(), Box<Fault>> {
+        let offset = input.offset();
+        input.want(16)?;
+        let &[_, _, _, _, a, b, c, d, ref order @ .., e, f, g, h] =
+            input.window().first_chunk::<16>().ok_or_else(|| {
+                Trouble::cut_short(offset, "a section header".into(), input.window().len())
+            })?;
+        self.big_endian = match order {
+            [0x1a, 0x2b, 0x3c, 0x4d] => true,
+            [0x4d, 0x3c, 0x2b, 0x1a] => false,
+            other => {
+                return Err(corrupt(
+                    offset,
+                    "a section header with the byte-order magic 1a 2b 3c 4d, in either order",
+                    other
+                        .iter()
+                        .map(|byte| format!("{byte:02x} "))
+                        .collect::<String>()
+                        .trim_end(),
+                ));
+            }
+        };
+        let version = (self.u16([e, f]), self.u16([g, h]));
+        if !known(version) {
+            let found = format!("version {}.{}", version.0, version.1);
+            return Err(corrupt(offset, "a section of pcapng 1.0", &found));
+        }
+        self.ports.clear();
+        // At most MAX_INTERFACES.
+        self.first = self.interfaces.len() as u32;
+        self.pass(input, self.u32([a, b, c, d]) as usize, 28)
+    }
+
+    fn interface(&mut self, input: &mut Input, total: usize) -> Result<(), Box<Fault>> {
+        let offset = input.offset();
+        self.check_size(input, total, INTERFACE_HEADER + TRAILER)?;
+        if !input.want(total)? {
+            return self.end(input).map(|_| ());
+        }
+        self.check_trailer(input, total)?;
+        if self.interfaces.len() == MAX_INTERFACES {
+            let expected = format!("at most {MAX_INTERFACES} interfaces");
+            return Err(corrupt(offset, &expected, "one more"));
+        }
+        let at = input.take(total);
+        let block = input.bytes(at, total - TRAILER);
+        let link = LinkType(self.u16([block[8], block[9]]));
+        let snap_length = match self.u32([block[12], block[13], block[14], block[15]]) {
+            0 => None,
+            length => Some(length),
+        };
+        let mut interface = Interface {
+            link,
+            snap_length,
+            fcs_length: None,
+            name: None,
+            description: None,
+        };
+        let outcome = self.options(&mut interface, &block[INTERFACE_HEADER..]);
+        self.ports.push(Port {
+            clock: outcome.clock,
+            link,
+            snap_length: snap_length.unwrap_or(u32::MAX),
+        });
+        self.interfaces.push(interface);
+        match outcome.malformed {
+            None => Ok(()),
+            Some(found) => Err(Box::new(Fault::Damage(Trouble {
+                kind: WarningKind::BadOptions,
+                offset,
+                expected: "well-formed options of an interface".into(),
+                found,
+            }))),
+        }
+    }
+
+    /// Reads the options of an interface as far as they are sound.
+    fn options(&self, interface: &mut Interface, mut options: &[u8]) -> Options {
+        let (mut resolution, mut offset) = (6, 0);
+        let mut malformed = None;
+        while let [a, b, c, d, rest @ ..] = options {
+            let (code, len) = (self.u16([*a, *b]), usize::from(self.u16([*c, *d])));
+            if code == 0 {
+                break;
+            }
+            let Some(value) = rest.get(..len) else {
+                malformed = Some(format!(
+                    "option {code} of {len} bytes where {} are left",
+                    rest.len()
+                ));
+                break;
+            };
+            match (code, value) {
+                (2, name) => interface.name = Some(text(name)),
+                (3, description) => interface.description = Some(text(description)),
+                (9, &[value]) => resolution = value,
+                (13, &[value]) => interface.fcs_length = Some(value),
+                (14, value) if let Ok(&bytes) = <&[u8; 8]>::try_from(value) => {
+                    offset = if self.big_endian {
+                        i64::from_be_bytes(bytes)
+                    } else {
+                        i64::from_le_bytes(bytes)
+                    };
+                }
+                (9 | 13 | 14, _) => malformed = Some(format!("option {code} of {len} bytes")),
+                _ => {}
+            }
+            options = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
+        }
+        Options {
+            clock: Clock::new(resolution, offset),
+            malformed,
+        }
+    }
+
+    fn simple_packet(&mut self, input: &mut Input, total: usize) -> Found {
+        self.check_size(input, total, SIMPLE_HEADER + TRAILER)?;
+        if !input.want(total)? {
+            return self.end(input);
+        }
+        self.check_trailer(input, total)?;
+        if !self.told_no_time {
+            // The block is still there the next time.
+            self.told_no_time = true;
+            return Err(Box::new(Fault::Damage(Trouble {
+                kind: WarningKind::NoTime,
+                offset: input.offset(),
+                expected: "packets with a time".into(),
+                found: "simple packets, which have none and are given that of the packet before"
+                    .into(),
+            })));
+        }
+        let Some(port) = self.ports.first() else {
+            return self.unknown_interface(input, total, 0);
+        };
+        let block = input.window();
+        let original_len = self.u32([block[8], block[9], block[10], block[11]]);
+        let len = original_len.min(port.snap_length);
+        if len as usize > total - SIMPLE_HEADER - TRAILER {
+            return self.bad_block(input, total, SIMPLE_HEADER, len);
+        }
+        Ok(Some(Record {
+            time: self.last,
+            interface: self.first,
+            link: port.link,
+            original_len,
+            at: input.take(total) + SIMPLE_HEADER,
+            len: len as usize,
+        }))
+    }
+
+    /// Passes over a block without keeping it.
+    fn pass(&mut self, input: &mut Input, total: usize, least: usize) -> Result<(), Box<Fault>> {
+        let offset = input.offset();
+        check_length(offset, total, least, u32::MAX as usize)?;
+        let body = (total - TRAILER) as u64;
+        let skipped = input.skip(body)?;
+        if skipped < body || !input.want(TRAILER)? {
+            let left = skipped as usize + input.window().len();
+            return Err(cut_block(offset, total, left));
+        }
+        if let Some(&trailer) = input.window().first_chunk() {
+            match_trailer(offset, total, self.u32(trailer))?;
+        }
+        input.take(TRAILER);
+        Ok(())
+    }
+
+    #[inline]
+    fn check_size(&self, input: &Input, total: usize, least: usize) -> Result<(), Box<Fault>> {
+        if total < least || total > MAX_BLOCK || !total.is_multiple_of(4) {
+            return check_length(input.offset(), total, least, MAX_BLOCK);
+        }
+        Ok(())
+    }
+
+    /// Checks the length at the end of a block that is whole in the window.
+    #[inline]
+    fn check_trailer(&self, input: &Input, total: usize) -> Result<(), Box<Fault>> {
+        match input.window().get(total - TRAILER..total) {
+            Some(&[a, b, c, d]) if self.u32([a, b, c, d]) as usize == total => Ok(()),
+            Some(&[a, b, c, d]) => match_trailer(input.offset(), total, self.u32([a, b, c, d])),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn unknown_interface(&self, input: &mut Input, total: usize, interface: u32) -> Found {
+        let offset = input.offset();
+        input.take(total);
+        let expected = match self.ports.len() {
+            0 => "a packet of an interface described before it, of which there is none".into(),
+            n => format!("a packet of an interface from 0 to {}", n - 1),
+        };
+        Err(Box::new(Fault::Damage(Trouble {
+            kind: WarningKind::UnknownInterface,
+            offset,
+            expected,
+            found: format!("one of interface {interface}"),
+        })))
+    }
+
+    #[cold]
+    fn bad_block(&self, input: &mut Input, total: usize, header: usize, len: u32) -> Found {
+        let offset = input.offset();
+        input.take(total);
+        Err(Box::new(Fault::Damage(Trouble {
+            kind: WarningKind::BadBlock,
+            offset,
+            expected: format!("a packet of at most {} bytes", total - header - TRAILER),
+            found: format!("one of {len} bytes"),
+        })))
+    }
+
+    /// What is left is no whole block: nothing, or the rest of one.
+    #[cold]
+    fn end(&self, input: &Input) -> Found {
+        let left = input.window();
+        if left.is_empty() {
+            return Ok(None);
+        }
+        let (offset, left) = (input.offset(), left.len());
+        if left < EMPTY_BLOCK {
+            return Err(Trouble::cut_short(
+                offset,
+                "a block of at least 12 bytes".into(),
+                left,
+            ));
+        }
+        Err(cut_block(offset, self.block(input).1, left))
+    }
+
+    #[inline]
+    fn u16(&self, bytes: [u8; 2]) -> u16 {
+        if self.big_endian {
+            u16::from_be_bytes(bytes)
+        } else {
+            u16::from_le_bytes(bytes)
+        }
+    }
+
+    #[inline]
+    fn u32(&self, bytes: [u8; 4]) -> u32 {
+        if self.big_endian {
+            u32::from_be_bytes(bytes)
+        } else {
+            u32::from_le_bytes(bytes)
+        }
+    }
+}
+
+/// What the options of an interface say of its clock, and what was wrong with them.
+struct Options {
+    clock: Clock,
+    malformed: Option<String>,
+}
+
+/// Some programs wrote 1.2 and meant 1.0; libpcap and Wireshark read it too.
+fn known(version: (u16, u16)) -> bool {
+    matches!(version, (1, 0 | 2))
+}
+
+fn text(bytes: &[u8]) -> String {
+    let end = bytes
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end.min(MAX_TEXT)]).into_owned()
+}
+
+#[cold]
+fn corrupt(offset: u64, expected: &str, found: &str) -> Box<Fault> {
+    Box::new(Fault::Damage(Trouble {
+        kind: WarningKind::Corrupt,
+        offset,
+        expected: expected.into(),
+        found: found.into(),
+    }))
+}
+
+#[cold]
+fn cut_block(offset: u64, total: usize, left: usize) -> Box<Fault> {
+    Trouble::cut_short(offset, format!("a block of {total} bytes"), left)
+}
+
+#[cold]
+fn check_length(offset: u64, total: usize, least: usize, most: usize) -> Result<(), Box<Fault>> {
+    if total >= least && total <= most && total.is_multiple_of(4) {
+        return Ok(());
+    }
+    let expected = format!("a block of {least} to {most} bytes, a multiple of 4");
+    Err(corrupt(offset, &expected, &format!("a length of {total}")))
+}
+
+#[cold]
+fn match_trailer(offset: u64, total: usize, trailer: u32) -> Result<(), Box<Fault>> {
+    if trailer as usize == total {
+        return Ok(());
+    }
+    let expected = format!("a block that ends with its length of {total} bytes");
+    Err(corrupt(
+        offset,
+        &expected,
+        &format!("a length of {trailer} there"),
+    ))
+}

@@ -1,0 +1,301 @@
+//! One capture as a sequence of packets.
+
+use super::compression::{self, Progress};
+use super::error::{Fault, Trouble};
+use super::identify::{self, Identity};
+use super::input::Input;
+use super::pcap::Pcap;
+use super::pcapng::PcapNg;
+use super::{
+    CaptureError, Compression, Format, FormatKind, Interface, RawPacket, Warning, WarningKind,
+};
+use gentle_units::Nanos;
+use gentle_wire::LinkType;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Reads the packets of one capture, in the order in which they were written.
+///
+/// Memory is bounded whatever the file contains: a window of 256 KiB, which a single large record can make grow to
+/// 16 MiB, and for a compressed file as much again and what the decompressor needs (128 MiB at most).
+pub struct CaptureReader {
+    name: String,
+    input: Input,
+    framing: Framing,
+    format: Format,
+    progress: Option<Progress>,
+    size: Option<u64>,
+    warnings: Vec<Warning>,
+    strict: bool,
+    ended: bool,
+    /// The packet that [`CaptureReader::advance`] found.
+    record: Record,
+}
+
+enum Framing {
+    Pcap(Pcap),
+    PcapNg(PcapNg),
+}
+
+/// A packet found in the window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Record {
+    pub(super) time: Nanos,
+    pub(super) interface: u32,
+    pub(super) link: LinkType,
+    pub(super) original_len: u32,
+    /// Where its bytes are, for [`Input::bytes`].
+    pub(super) at: usize,
+    pub(super) len: usize,
+}
+
+impl Record {
+    const NONE: Record = Record {
+        time: Nanos::ZERO,
+        interface: 0,
+        link: LinkType(0),
+        original_len: 0,
+        at: 0,
+        len: 0,
+    };
+
+    #[inline]
+    fn packet<'a>(&self, input: &'a Input) -> RawPacket<'a> {
+        RawPacket {
+            time: self.time,
+            interface: self.interface,
+            link: self.link,
+            original_len: self.original_len,
+            data: input.bytes(self.at, self.len),
+        }
+    }
+}
+
+impl CaptureReader {
+    /// Opens a capture; `-` is standard input, as a stream.
+    pub fn open(path: &Path) -> Result<CaptureReader, CaptureError> {
+        let name = path.display().to_string();
+        if path.as_os_str() == "-" {
+            return CaptureReader::from_reader(name, Box::new(io::stdin()));
+        }
+        let io_error = |source| CaptureError::Io {
+            file: path.display().to_string(),
+            source,
+        };
+        let file = File::open(path).map_err(io_error)?;
+        let metadata = file.metadata().map_err(io_error)?;
+        if metadata.is_dir() {
+            return Err(io_error(io::ErrorKind::IsADirectory.into()));
+        }
+        let mut reader = CaptureReader::from_reader(name, Box::new(file))?;
+        reader.size = metadata.is_file().then_some(metadata.len());
+        Ok(reader)
+    }
+
+    /// Reads a capture from any stream of bytes, which `name` stands for in messages.
+    pub fn from_reader(
+        name: String,
+        from: Box<dyn Read + Send>,
+    ) -> Result<CaptureReader, CaptureError> {
+        let io_error = |source| CaptureError::Io {
+            file: name.clone(),
+            source,
+        };
+        let opened = compression::open(from).map_err(io_error)?;
+        let mut input = opened.input;
+        let framing = Framing::find(&mut input).map_err(io_error)?;
+        let framing = framing.map_err(|found| CaptureError::NotACapture {
+            file: name.clone(),
+            found: match opened.compression {
+                Compression::None => found,
+                compression => format!("it is compressed with {compression}, and inside {found}"),
+            },
+        })?;
+        let (kind, big_endian) = match &framing {
+            Framing::Pcap(pcap) => (pcap.kind(), pcap.big_endian()),
+            Framing::PcapNg(pcapng) => (FormatKind::PcapNg, pcapng.big_endian()),
+        };
+        Ok(CaptureReader {
+            name,
+            input,
+            framing,
+            format: Format {
+                kind,
+                big_endian,
+                compression: opened.compression,
+            },
+            progress: opened.progress,
+            size: None,
+            warnings: Vec::new(),
+            strict: false,
+            ended: false,
+            record: Record::NONE,
+        })
+    }
+
+    /// Whether damage is an error ([`CaptureError::Damaged`]) instead of a warning. It is not unless this says so.
+    pub fn strict(mut self, strict: bool) -> CaptureReader {
+        self.strict = strict;
+        self
+    }
+
+    /// The next packet, or `None` at the end of the file or of what can be read of it. After an error there is none.
+    #[inline]
+    #[allow(clippy::should_implement_trait)] // A packet borrows from the reader, which an iterator's items cannot.
+    pub fn next(&mut self) -> Result<Option<RawPacket<'_>>, CaptureError> {
+        Ok(match self.find()? {
+            Some(record) => Some(record.packet(&self.input)),
+            None => None,
+        })
+    }
+
+    /// Finds the next packet and keeps it for [`CaptureReader::current`]; its time, or `None` at the end.
+    #[inline]
+    pub(super) fn advance(&mut self) -> Result<Option<Nanos>, CaptureError> {
+        Ok(self.find()?.map(|record| {
+            self.record = record;
+            record.time
+        }))
+    }
+
+    /// The packet that [`CaptureReader::advance`] has found.
+    #[inline]
+    pub(super) fn current(&self) -> RawPacket<'_> {
+        self.record.packet(&self.input)
+    }
+
+    #[inline]
+    fn find(&mut self) -> Result<Option<Record>, CaptureError> {
+        loop {
+            if self.ended {
+                return Ok(None);
+            }
+            let found = match &mut self.framing {
+                Framing::Pcap(pcap) => pcap.next(&mut self.input),
+                Framing::PcapNg(pcapng) => pcapng.next(&mut self.input),
+            };
+            match found {
+                Ok(Some(record)) => return Ok(Some(record)),
+                Ok(None) => self.end()?,
+                Err(fault) => self.suffer(*fault)?,
+            }
+        }
+    }
+
+    /// The file ends between two packets; its compression may say that it should not.
+    #[cold]
+    fn end(&mut self) -> Result<(), CaptureError> {
+        self.ended = true;
+        match self.input.broken() {
+            None => Ok(()),
+            Some(how) => {
+                let trouble = Trouble {
+                    kind: WarningKind::Compression,
+                    offset: self.input.offset(),
+                    expected: "more packets, or an end".into(),
+                    found: how.to_owned(),
+                };
+                self.warn(trouble)
+            }
+        }
+    }
+
+    #[cold]
+    fn suffer(&mut self, fault: Fault) -> Result<(), CaptureError> {
+        let mut trouble = match fault {
+            Fault::Io(source) => {
+                self.ended = true;
+                return Err(CaptureError::Io {
+                    file: self.name.clone(),
+                    source,
+                });
+            }
+            Fault::Damage(trouble) => trouble,
+        };
+        if trouble.kind == WarningKind::CutShort
+            && let Some(how) = self.input.broken()
+        {
+            trouble.kind = WarningKind::Compression;
+            trouble.found = how.to_owned();
+        }
+        self.ended |= trouble.kind.ends_the_file();
+        self.warn(trouble)
+    }
+
+    fn warn(&mut self, trouble: Trouble) -> Result<(), CaptureError> {
+        if let Some(before) = self.warnings.iter_mut().find(|w| w.kind == trouble.kind) {
+            before.count += 1;
+            return Ok(());
+        }
+        let warning = Warning {
+            file: self.name.clone(),
+            kind: trouble.kind,
+            offset: trouble.offset,
+            compression: self.format.compression,
+            expected: trouble.expected,
+            found: trouble.found,
+            count: 1,
+        };
+        if self.strict && warning.kind.is_damage() {
+            self.ended = true;
+            return Err(CaptureError::Damaged(warning));
+        }
+        self.warnings.push(warning);
+        Ok(())
+    }
+
+    /// The file's name as it was given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The interfaces seen so far. A pcap file has one; pcapng describes each before its first packet, so that
+    /// [`RawPacket::interface`] is always among them, and every section adds its own.
+    pub fn interfaces(&self) -> &[Interface] {
+        match &self.framing {
+            Framing::Pcap(pcap) => pcap.interfaces(),
+            Framing::PcapNg(pcapng) => pcapng.interfaces(),
+        }
+    }
+
+    /// How the file is written.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Bytes of the capture, decompressed if it is compressed, before the next packet.
+    pub fn offset(&self) -> u64 {
+        self.input.offset()
+    }
+
+    /// Bytes of the file on disk that have been read, for a display of progress: to be set against
+    /// [`CaptureReader::size`]. A compressed file is read some chunks ahead.
+    pub fn consumed(&self) -> u64 {
+        match &self.progress {
+            Some(progress) => progress.bytes(),
+            None => self.input.offset(),
+        }
+    }
+
+    /// Bytes of the file on disk, when it was opened; `None` for a stream.
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// What was amiss up to here, at most one of each [`WarningKind`].
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+}
+
+impl Framing {
+    /// Finds out what the stream is; the inner error says what it is instead of a capture.
+    fn find(input: &mut Input) -> Result<Result<Framing, String>, io::Error> {
+        Ok(match identify::identify(input)? {
+            Identity::Pcap(variant) => Pcap::new(variant, input)?.map(Framing::Pcap),
+            Identity::PcapNg => PcapNg::new(input)?.map(Framing::PcapNg),
+            Identity::Other(found) => Err(found),
+        })
+    }
+}
