@@ -46,7 +46,31 @@ pub fn dissect(
         return tunnel::innermost(ip, payload);
     }
     let transport = transport::header(&ip, payload)?;
-    Ok(Packet { ip, transport })
+    Ok(Packet {
+        ip,
+        payload: payload.bytes,
+        transport,
+    })
+}
+
+/// The packet whose fragments have come together: `ip` is the header of its first fragment, `head` the first captured
+/// bytes of what follows the header, `payload_len` how many bytes that were on the wire.
+///
+/// # Errors
+/// Why no packet could be made of it; see [`Skip`].
+pub fn reassembled<'a>(ip: &Ip, head: &'a [u8], payload_len: u32) -> Result<Packet<'a>, Skip> {
+    let ip = Ip {
+        fragment: None,
+        payload_len,
+        ..*ip
+    };
+    let payload = Captured::new(head, payload_len);
+    let transport = transport::header(&ip, payload)?;
+    Ok(Packet {
+        ip,
+        payload: head,
+        transport,
+    })
 }
 
 /// Whether a packet belongs to the opening of a TCP connection: a SYN or a SYN/ACK.

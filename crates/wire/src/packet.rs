@@ -18,6 +18,8 @@ pub enum Tunnels {
 pub struct Packet<'a> {
     /// Its IP header.
     pub ip: Ip,
+    /// The captured bytes behind the IP header and its extension headers.
+    pub payload: &'a [u8],
     /// What it carries.
     pub transport: Transport<'a>,
 }

@@ -38,7 +38,11 @@ pub(crate) fn innermost<'a>(mut ip: Ip, mut payload: Captured<'a>) -> Result<Pac
 
 fn packet<'a>(ip: Ip, payload: Captured<'a>) -> Result<Packet<'a>, Skip> {
     let transport = transport::header(&ip, payload)?;
-    Ok(Packet { ip, transport })
+    Ok(Packet {
+        ip,
+        payload: payload.bytes,
+        transport,
+    })
 }
 
 /// What a packet carries if it is one of a tunnel.
