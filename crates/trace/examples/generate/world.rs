@@ -1,0 +1,365 @@
+//! Connections come and go, in order of time.
+
+use crate::connection::{Answer, CLIENT, Connection, Plan, SERVER, Side};
+use crate::file::Capture;
+use crate::frame;
+use crate::options::Options;
+use crate::path::Paths;
+use crate::sizes::Sizes;
+use crate::truth::Truth;
+use crate::vantage::Seen;
+use anyhow::{Context, Result};
+use etherparse::VlanId;
+use gentle_tcp::{Flags, Profile, Segment, Seq};
+use gentle_units::Nanos;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Exp1};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// Stacks of the hosts and their shares in percent.
+const STACKS: [(&str, u32); 3] = [("linux-7.2", 80), ("linux-3.16", 12), ("freebsd-9.3", 8)];
+
+/// Rates of the connections' slowest links, bits per second; drawn evenly in the logarithm.
+const RATES: std::ops::Range<f64> = 5e6..1e9;
+
+/// Ethernet and IPv4 headers: what a link carries beside the TCP segment.
+const FRAMING: u64 = 34;
+
+/// A packet on its way.
+#[derive(Debug)]
+struct Packet {
+    place: usize,
+    from: usize,
+    ip_id: u16,
+    /// Captured, but lost behind the vantage point.
+    lost_later: bool,
+    /// Captured before.
+    copy: bool,
+    segment: Segment,
+}
+
+#[derive(Debug)]
+enum Event {
+    /// A packet passes the vantage point.
+    Pass(Box<Packet>),
+    /// A packet arrives.
+    Arrive(Box<Packet>),
+    /// A timer of this side of the connection in this place.
+    Timer(usize, usize),
+}
+
+/// An event in the heap: among equals in time, the one planned first comes first.
+struct Due {
+    at: Nanos,
+    order: u64,
+    event: Event,
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Due) -> std::cmp::Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Due) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Due) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Due {}
+
+/// The generator. Memory follows the connections alive.
+pub(crate) struct World<'a> {
+    options: &'a Options,
+    file: &'a mut Capture,
+    vlan: Option<VlanId>,
+    stacks: Vec<(Arc<Profile>, u32)>,
+    paths: Paths,
+    sizes: Sizes,
+    rng: Xoshiro256PlusPlus,
+    now: Nanos,
+    events: BinaryHeap<Reverse<Due>>,
+    planned: u64,
+    connections: Vec<Option<Box<Connection>>>,
+    free: Vec<usize>,
+    /// What an end point has just sent.
+    out: Vec<Segment>,
+    frame: Vec<u8>,
+    truth: Truth,
+}
+
+impl<'a> World<'a> {
+    pub(crate) fn new(options: &'a Options, file: &'a mut Capture) -> Result<World<'a>> {
+        let stack = |(name, share)| Ok((Arc::new(Profile::by_name(name)?), share));
+        Ok(World {
+            options,
+            file,
+            vlan: options.vlan.map(VlanId::try_new).transpose()?,
+            stacks: STACKS.into_iter().map(stack).collect::<Result<_>>()?,
+            paths: Paths::new(options),
+            sizes: Sizes::new(options.seed, options.connections, options.packets)?,
+            rng: Xoshiro256PlusPlus::seed_from_u64(options.seed),
+            now: Nanos::ZERO,
+            events: BinaryHeap::new(),
+            planned: 0,
+            connections: Vec::new(),
+            free: Vec::new(),
+            out: Vec::new(),
+            frame: Vec::new(),
+            truth: Truth::default(),
+        })
+    }
+
+    /// Runs until all connections are over.
+    pub(crate) fn run(mut self) -> Result<Truth> {
+        let gap = self.options.span.as_secs_f64() / self.options.connections as f64;
+        let mut arrival = Nanos::ZERO;
+        loop {
+            let next = self.events.peek().map_or(Nanos::MAX, |Reverse(due)| due.at);
+            if self.truth.connections < self.options.connections && arrival <= next {
+                self.now = arrival;
+                self.open();
+                let pause: f64 = Exp1.sample(&mut self.rng);
+                arrival += Nanos::from_secs_f64(gap * pause);
+            } else if let Some(Reverse(due)) = self.events.pop() {
+                self.now = due.at;
+                self.happen(due.event)
+                    .with_context(|| "the capture could not be written")?;
+            } else {
+                break;
+            }
+        }
+        // One end may wait forever for the other, which has given up.
+        for connection in self.connections.iter().flatten() {
+            connection.seen.conclude(&mut self.truth);
+        }
+        Ok(self.truth)
+    }
+
+    fn plan(&mut self, at: Nanos, event: Event) {
+        let order = self.planned;
+        self.planned += 1;
+        self.events.push(Reverse(Due { at, order, event }));
+    }
+
+    fn chance(&mut self, probability: f64) -> bool {
+        probability > 0.0 && self.rng.random_bool(probability)
+    }
+
+    fn open(&mut self) {
+        let hosts = self.paths.draw(self.truth.connections, &mut self.rng);
+        self.truth.connections += 1;
+        let sides = hosts.map(|host| {
+            let profile = self.draw_stack();
+            let (isn, ip_id) = (Seq(self.rng.random()), self.rng.random());
+            Side::new(host, profile, isn, ip_id)
+        });
+        let answer = if self.chance(self.options.unanswered) {
+            Answer::None
+        } else if self.chance(self.options.refused) {
+            Answer::Refuse
+        } else {
+            Answer::Accept
+        };
+        let plan = Plan {
+            answer,
+            upload: self.chance(self.options.uploads),
+            abort: self.chance(self.options.aborted),
+            bytes: self.sizes.next(),
+        };
+        let rate = self
+            .rng
+            .random_range(RATES.start.ln()..RATES.end.ln())
+            .exp();
+        let mut connection = Connection {
+            sides,
+            plan,
+            picos_per_byte: (8e12 / rate) as u64,
+            in_flight: 0,
+            seen: Seen::default(),
+        };
+        connection.open(self.now, &mut self.out);
+        let place = self.free.pop().unwrap_or(self.connections.len());
+        if place == self.connections.len() {
+            self.connections.push(None);
+        }
+        self.connections[place] = Some(Box::new(connection));
+        self.follow(place, CLIENT);
+    }
+
+    fn draw_stack(&mut self) -> Arc<Profile> {
+        let mut number = self.rng.random_range(0..100);
+        for (profile, share) in &self.stacks {
+            if number < *share {
+                return Arc::clone(profile);
+            }
+            number -= share;
+        }
+        unreachable!("the shares make 100 percent")
+    }
+
+    fn happen(&mut self, event: Event) -> Result<()> {
+        match event {
+            Event::Pass(packet) => self.pass(packet),
+            Event::Arrive(packet) => {
+                let (place, to) = (packet.place, 1 - packet.from);
+                if let Some(connection) = &mut self.connections[place] {
+                    connection.in_flight -= 1;
+                    connection.deliver(self.now, to, &packet.segment, &mut self.out);
+                    self.follow(place, to);
+                }
+                Ok(())
+            }
+            Event::Timer(place, who) => {
+                self.timer(place, who);
+                Ok(())
+            }
+        }
+    }
+
+    fn timer(&mut self, place: usize, who: usize) {
+        let Some(connection) = &mut self.connections[place] else {
+            return;
+        };
+        let side = &mut connection.sides[who];
+        if side.planned > self.now {
+            // Planned for an earlier connection in this place, or overtaken by an earlier one.
+            return;
+        }
+        side.planned = Nanos::MAX;
+        if let Some(end) = &mut side.end {
+            end.on_timer(self.now, &mut self.out);
+        }
+        self.follow(place, who);
+    }
+
+    /// A packet is captured.
+    fn pass(&mut self, packet: Box<Packet>) -> Result<()> {
+        let place = packet.place;
+        let copied = !packet.copy && self.chance(self.options.capture_duplicates);
+        let Some(connection) = &mut self.connections[place] else {
+            return Ok(());
+        };
+        let hosts = [CLIENT, SERVER].map(|side| connection.sides[side].host);
+        let isn = connection.sides[packet.from].isn;
+        let segment = &packet.segment;
+        let from_server = packet.from == SERVER;
+        let whole = frame::write(
+            segment,
+            packet.ip_id,
+            &hosts,
+            from_server,
+            self.vlan,
+            self.file.snaplen,
+            &mut self.frame,
+        );
+        self.file.write(self.now, whole, &self.frame)?;
+        let seen = &mut connection.seen;
+        seen.pass(segment, from_server, isn, packet.copy, &mut self.truth);
+        if copied {
+            connection.in_flight += 1;
+            let at = self.now + Nanos(self.rng.random_range(1_000..50_000));
+            let copy = Packet {
+                copy: true,
+                ..*packet
+            };
+            self.plan(at, Event::Pass(Box::new(copy)));
+        }
+        if packet.copy || packet.lost_later {
+            if let Some(connection) = &mut self.connections[place] {
+                connection.in_flight -= 1;
+            }
+            self.conclude(place);
+        } else {
+            let at = self.now + hosts[1 - packet.from].delay;
+            self.plan(at, Event::Arrive(packet));
+        }
+        Ok(())
+    }
+
+    /// Sends what one side has put into `out`, and sees to its timer.
+    fn follow(&mut self, place: usize, who: usize) {
+        let mut out = std::mem::take(&mut self.out);
+        for segment in out.drain(..) {
+            self.send(place, who, segment);
+        }
+        self.out = out;
+        let now = self.now;
+        if let Some(connection) = &mut self.connections[place] {
+            let side = &mut connection.sides[who];
+            let due = side.end.as_ref().and_then(|end| end.next_timer());
+            if let Some(at) = due.filter(|at| *at < side.planned) {
+                // Timers mostly move back, so an event already planned is left to find out.
+                side.planned = at.max(now);
+                self.plan(at.max(now), Event::Timer(place, who));
+            }
+        }
+        self.conclude(place);
+    }
+
+    fn send(&mut self, place: usize, from: usize, segment: Segment) {
+        let lost = self.chance(self.loss(&segment));
+        let lost_before = lost && self.rng.random();
+        let is_late = segment.len > 0 && self.chance(self.options.reorder);
+        let late = if is_late {
+            Nanos(self.rng.random_range(1_000_000..5_000_000))
+        } else {
+            Nanos::ZERO
+        };
+        let Some(connection) = &mut self.connections[place] else {
+            return;
+        };
+        let side = &mut connection.sides[from];
+        let is_synack = segment.flags.contains(Flags::SYN | Flags::ACK);
+        // Linux sends SYN/ACKs, which belong to no socket yet, with 0 (`ip_build_and_send_pkt`).
+        let ip_id = if is_synack { 0 } else { side.ip_id };
+        side.ip_id = side.ip_id.wrapping_add(u16::from(!is_synack));
+        let bytes = u64::from(segment.header_bytes() + segment.len) + FRAMING;
+        side.free_at = side.free_at.max(self.now) + Nanos(bytes * connection.picos_per_byte / 1000);
+        if lost_before {
+            return;
+        }
+        connection.in_flight += 1;
+        let at = side.free_at + side.host.delay + late;
+        let packet = Packet {
+            place,
+            from,
+            ip_id,
+            lost_later: lost,
+            copy: false,
+            segment,
+        };
+        self.plan(at, Event::Pass(Box::new(packet)));
+    }
+
+    fn loss(&self, segment: &Segment) -> f64 {
+        if segment.flags.contains(Flags::SYN | Flags::ACK) {
+            self.options.synack_loss
+        } else if segment.flags.contains(Flags::SYN) {
+            self.options.syn_loss
+        } else if segment.seq_len() > 0 {
+            self.options.data_loss
+        } else {
+            self.options.ack_loss
+        }
+    }
+
+    /// Forgets a connection that is over.
+    fn conclude(&mut self, place: usize) {
+        let slot = &mut self.connections[place];
+        if let Some(connection) = slot.take_if(|connection| connection.is_over()) {
+            connection.seen.conclude(&mut self.truth);
+            self.free.push(place);
+        }
+    }
+}
