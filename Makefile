@@ -28,8 +28,15 @@ test:
 # The same scenario in ns-2, ns-3 and gentle, side by side.
 .PHONY: bench-sim
 bench-sim:
-	scripts/bootstrap bench
+	scripts/bootstrap bench-sim
 	bench/run-sim
+
+# capinfos, tcptrace, tshark and gentle analyze on the same capture, side by side; then a SYN flood.
+.PHONY: bench-trace
+bench-trace:
+	scripts/bootstrap bench-trace
+	bench/run-trace
+	bench/run-trace --flood
 
 PREFIX ?= /usr/local
 

@@ -11,12 +11,21 @@ SCENARIO = ROOT / "bench" / "sim" / "dumbbell.toml"
 
 def release_binary() -> Path:
     """Builds the release profile and returns the path of `gentle`; ends the program when the build fails."""
-    if subprocess.run(["cargo", "build", "--release", "-p", "gentle"], cwd=ROOT).returncode != 0:
-        sys.exit("gentle does not build; see cargo's messages above")
+    return build(["-p", "gentle"]) / "gentle"
+
+
+def release_example(package: str, name: str) -> Path:
+    """The same of an example of a package of the workspace."""
+    return build(["-p", package, "--example", name]) / "examples" / name
+
+
+def build(selection: list[str]) -> Path:
+    if subprocess.run(["cargo", "build", "--release", *selection], cwd=ROOT).returncode != 0:
+        sys.exit(f"cargo build {' '.join(selection)} failed; see its messages above")
     metadata = subprocess.run(
         ["cargo", "metadata", "--no-deps", "--format-version", "1"],
         cwd=ROOT,
         check=True,
         stdout=subprocess.PIPE,
     )
-    return Path(json.loads(metadata.stdout)["target_directory"]) / "release" / "gentle"
+    return Path(json.loads(metadata.stdout)["target_directory"]) / "release"
