@@ -1,5 +1,7 @@
 //! How numbers look: units, digits, separators. One place, so that the table, the page and the sentences agree.
 
+use gentle_units::Nanos;
+
 /// Stands for "no observation".
 pub(crate) const NONE: &str = "–";
 
@@ -101,6 +103,13 @@ pub(crate) fn time(seconds: f64) -> String {
         _ => (seconds * 1e6, "µs"),
     };
     format!("{} {unit}", significant(value, 3))
+}
+
+/// Seconds as an exact decimal for programs, `1.25`.
+pub(crate) fn seconds(time: Nanos) -> String {
+    const A_SECOND: u64 = Nanos::from_secs(1).0;
+    let text = format!("{}.{:09}", time.0 / A_SECOND, time.0 % A_SECOND);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A fraction by itself, `9.3 %`: two significant digits.
@@ -245,6 +254,18 @@ mod tests {
             Scale::of(Quantity::Count, [].into_iter()).show(Some(-1234567.0)),
             "-1,234,567"
         );
+    }
+
+    #[test]
+    fn seconds_for_programs_are_exact() {
+        assert_eq!(seconds(Nanos::ZERO), "0");
+        assert_eq!(seconds(Nanos::from_secs(120)), "120");
+        assert_eq!(seconds(Nanos(1_250_000_000)), "1.25");
+        assert_eq!(
+            seconds(Nanos(1_700_000_000_000_000_001)),
+            "1700000000.000000001"
+        );
+        assert_eq!(seconds(Nanos::MAX), "18446744073.709551615");
     }
 
     #[test]

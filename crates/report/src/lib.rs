@@ -5,6 +5,9 @@
 //! results give the same bytes.
 
 pub mod compare;
+pub mod connections;
+mod failure;
+pub mod flows;
 mod format;
 mod page;
 mod terminal;

@@ -1,0 +1,43 @@
+//! CSV.
+
+use super::columns::{COLUMNS, Read};
+use crate::failure::of_csv;
+use crate::format::seconds;
+use gentle_trace::row::Row;
+use std::io::{self, Write};
+
+/// Writes connections as CSV: a head with the names of [`COLUMNS`], then a line a row.
+pub struct CsvWriter<W: Write> {
+    out: csv::Writer<W>,
+}
+
+impl<W: Write> CsvWriter<W> {
+    /// Writes the head to `to`.
+    pub fn new(to: W) -> io::Result<Self> {
+        let mut out = csv::Writer::from_writer(to);
+        out.write_record(COLUMNS.iter().map(|column| column.name))
+            .map_err(of_csv)?;
+        Ok(Self { out })
+    }
+
+    /// Writes one connection.
+    pub fn write(&mut self, row: &Row) -> io::Result<()> {
+        for column in COLUMNS {
+            let field = match column.read {
+                Read::Text(of) => of(row),
+                Read::Flag(of) => of(row).to_string(),
+                Read::Port(of) => of(row).to_string(),
+                Read::Count(of) => of(row).to_string(),
+                Read::Time(of) => seconds(of(row)),
+                Read::Span(of) => of(row).map(seconds).unwrap_or_default(),
+            };
+            self.out.write_field(field).map_err(of_csv)?;
+        }
+        self.out.write_record(None::<&[u8]>).map_err(of_csv)
+    }
+
+    /// Writes what is still buffered. Dropping the writer does so too, but cannot say whether it worked.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,48 @@
+//! Lists of flows: what `gentle compare --traffic FILE.csv` replays.
+
+use crate::failure::of_csv;
+use crate::format::seconds;
+use gentle_sim::{Direction, Flow, Initiator};
+use std::io::{self, Write};
+
+/// Writes flows in the format that [`Scenario::from_flows`](gentle_sim::Scenario::from_flows) reads (`docs/scenarios.md`):
+/// `start_s,bytes,rtt_s,direction,initiator`, the last three empty where a flow leaves them to the scenario.
+pub struct Writer<W: Write> {
+    out: csv::Writer<W>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes the head to `to`.
+    pub fn new(to: W) -> io::Result<Self> {
+        let mut out = csv::Writer::from_writer(to);
+        out.write_record(["start_s", "bytes", "rtt_s", "direction", "initiator"])
+            .map_err(of_csv)?;
+        Ok(Self { out })
+    }
+
+    /// Writes one flow; they may come in any order.
+    ///
+    /// A flow without payload is an error ([`io::ErrorKind::InvalidInput`]): nothing could replay it.
+    pub fn write(&mut self, flow: &Flow) -> io::Result<()> {
+        if flow.bytes == 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "a flow without payload cannot be replayed",
+            ));
+        }
+        self.out
+            .write_record([
+                seconds(flow.at).as_str(),
+                &flow.bytes.to_string(),
+                &flow.rtt.map(seconds).unwrap_or_default(),
+                flow.direction.map_or("", Direction::name),
+                flow.initiator.map_or("", Initiator::name),
+            ])
+            .map_err(of_csv)
+    }
+
+    /// Writes what is still buffered. Dropping the writer does so too, but cannot say whether it worked.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
