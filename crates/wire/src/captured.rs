@@ -9,6 +9,9 @@ pub(crate) struct Captured<'a> {
     pub(crate) bytes: &'a [u8],
     /// How many more followed them on the wire.
     pub(crate) missing: u32,
+    /// A header has told how many bytes there are, so that a header within them that claims more is wrong. Without one
+    /// it is the frame's length, which tools that shorten frames do not always keep.
+    firm: bool,
 }
 
 impl<'a> Captured<'a> {
@@ -18,6 +21,7 @@ impl<'a> Captured<'a> {
         Captured {
             bytes: frame,
             missing: original_len.saturating_sub(len_u32(frame)),
+            firm: false,
         }
     }
 
@@ -55,14 +59,27 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// The first `len` bytes. Where a header claims more than there were, they count as missing: the frame may have been
-    /// shortened by a tool that forgot the original length.
+    /// The first `len` bytes, as a header says. Where it claims more than there are, they count as missing, if that can
+    /// be.
     #[inline]
     pub(crate) fn with_len(self, len: u32) -> Captured<'a> {
+        let len = match self.firm {
+            true => len.min(self.wire_len()),
+            false => len,
+        };
         let bytes = self.bytes.get(..len as usize).unwrap_or(self.bytes);
         Captured {
             bytes,
             missing: len.saturating_sub(len_u32(bytes)),
+            firm: self.firm,
+        }
+    }
+
+    /// The first `len` bytes, as a header says that leaves no doubt.
+    pub(crate) fn with_firm_len(self, len: u32) -> Captured<'a> {
+        Captured {
+            firm: true,
+            ..self.with_len(len)
         }
     }
 }

@@ -122,7 +122,7 @@ pub struct Tcp<'a> {
     pub flags: TcpFlags,
     /// Window as in the header, unscaled.
     pub window: u16,
-    /// Payload bytes, from the lengths in the headers.
+    /// Payload bytes, from the lengths in the headers; of the first fragment of a packet those in it.
     pub payload_len: u32,
     /// The captured bytes of the options.
     pub options: &'a [u8],
@@ -137,7 +137,7 @@ pub struct Udp<'a> {
     pub src_port: u16,
     /// Destination port.
     pub dst_port: u16,
-    /// Payload bytes, from the lengths in the headers.
+    /// Payload bytes, from the lengths in the headers; of the first fragment of a datagram those of the whole.
     pub payload_len: u32,
     /// The captured bytes of the payload.
     pub payload: &'a [u8],

@@ -13,10 +13,9 @@ pub(crate) fn datagram<'a>(ip: &Ip, at: Captured<'a>) -> Result<Udp<'a>, Skip> {
         0 => wire_len,
         len if len < 8 => return Err(Skip::Malformed),
         len => match u32::from(len) {
-            len if len <= wire_len => len,
-            // Of a fragmented datagram this is the first part.
-            _ if ip.fragment.is_some() => wire_len,
-            _ => return Err(Skip::Malformed),
+            // The first fragment of a datagram has less than the whole.
+            len if len > wire_len && ip.fragment.is_none() => return Err(Skip::Malformed),
+            len => len,
         },
     };
     let payload = at.with_len(len).skip(8)?;

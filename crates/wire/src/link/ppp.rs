@@ -55,8 +55,40 @@ pub(super) fn pppoe_session(at: Captured<'_>) -> Peeled<'_> {
     const SESSION_DATA: u8 = 0x00;
     let (h, rest) = at.header::<6>()?;
     match (h[0], h[1]) {
-        (VERSION_AND_TYPE, SESSION_DATA) => Ok((Layer::Link(LinkType::PPP), rest)),
+        (VERSION_AND_TYPE, SESSION_DATA) => {
+            // Some access concentrators count the padding of a short Ethernet frame into the length of the IP packet;
+            // this length is right.
+            let frame = rest.with_firm_len(u32::from(be16(h[4], h[5])));
+            Ok((Layer::Link(LinkType::PPP), frame))
+        }
         (VERSION_AND_TYPE, _) => Err(Skip::NotIp),
         _ => Err(Skip::Malformed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frames::{SEGMENT, cat};
+    use crate::{Transport, Tunnels, dissect};
+
+    #[test]
+    fn the_length_of_a_pppoe_session_bounds_the_packet_in_it() {
+        let session = [0x11, 0, 0, 1, 0, 2 + 52, 0, 0x21];
+        let frame = cat(&[&session, SEGMENT]);
+        let packet = dissect(LinkType::PPP_ETHER, &frame, 64, Tunnels::Outer).unwrap();
+        assert_eq!(packet.ip.payload_len, 32);
+        let Transport::Tcp(tcp) = packet.transport else {
+            panic!("{packet:?}");
+        };
+        assert_eq!((tcp.payload_len, tcp.payload), (0, &[][..]));
+    }
+
+    #[test]
+    fn other_protocols_are_not_ip() {
+        for lcp in [&[0xc0, 0x21, 1, 1][..], &[0xff, 3, 0xc0, 0x21, 1, 1]] {
+            let skip = dissect(LinkType::PPP, lcp, lcp.len() as u32, Tunnels::Outer).unwrap_err();
+            assert_eq!(skip, Skip::NotIp);
+        }
     }
 }

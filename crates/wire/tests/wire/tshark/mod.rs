@@ -1,0 +1,139 @@
+//! Comparison with tshark, over real captures and over the samples.
+
+mod capture;
+mod reading;
+
+use crate::samples;
+use capture::Frame;
+use gentle_wire::Tunnels;
+use reading::{Row, ours, tshark};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Captures, how many of their frames tshark 4.0 reads differently, and why ours is the better reading.
+const CAPTURES_READ_DIFFERENTLY: &[(&str, usize, &str)] = &[
+    (
+        "zeek/cisco-fabric-path.pcap",
+        48,
+        "tshark takes the last 4 bytes for a frame check sequence, which this capture has not",
+    ),
+    (
+        "zeek/quic/383379789-decrypt-crash.pcap",
+        2,
+        "UDP lengths beyond the IP payload, which every receiver drops (Linux, net/ipv4/udp.c)",
+    ),
+    (
+        "zeek/tcp/reassembly.pcap",
+        5,
+        "frames shorter than their IP packet: by the next sequence number, the length in the IP header is right",
+    ),
+];
+
+/// Samples that tshark 4.0 reads differently, and why.
+const SAMPLES_READ_DIFFERENTLY: &[(&str, &str)] = &[
+    ("pseudowire with control word", "guessed to be without"),
+    ("FabricPath", "a frame check sequence is expected"),
+    ("pppd", "unknown link type"),
+    ("Cisco HDLC with direction", "unknown link type"),
+    ("Frame Relay with direction", "unknown link type"),
+    ("MPLS alone", "unknown link type"),
+    ("IPv6 in MPLS", "unknown link type"),
+    ("VXLAN of Linux", "not the registered port"),
+    (
+        "IPv6 mobility",
+        "nothing may follow a mobility header so far (RFC 6275, 6.1.1)",
+    ),
+    (
+        "IPv6 HIP",
+        "nothing may follow a HIP header so far (RFC 7401, 5.1)",
+    ),
+];
+
+/// The frames that are read differently: their origin, and both readings.
+fn differences(frames: &[Frame], rows: &[Row]) -> Vec<(String, String)> {
+    let mut differences = Vec::new();
+    for (frame, row) in frames.iter().zip(rows) {
+        for tunnels in [Tunnels::Outer, Tunnels::Inner] {
+            let theirs = row.reading(tunnels);
+            let ours = ours(frame, tunnels);
+            if ours.as_ref().ok() != theirs.as_ref() {
+                let protocols = row.protocols.join(":");
+                let readings = format!("{tunnels:?}, {protocols}\n  {theirs:?}\n  {ours:?}");
+                differences.push((frame.origin.clone(), readings));
+                break;
+            }
+        }
+    }
+    differences
+}
+
+#[test]
+fn captures_read_as_tshark_reads_them() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
+    if !folder.is_dir() {
+        eprintln!("skipped: there is no folder {}", folder.display());
+        return;
+    }
+    let mut frames = Vec::new();
+    for path in captures_under(&folder) {
+        let name = path.strip_prefix(&folder).unwrap().to_str().unwrap();
+        frames.extend(capture::read(&path, name));
+    }
+    assert!(frames.len() > 20_000, "{}", frames.len());
+    let Some(rows) = tshark(&frames) else {
+        eprintln!("skipped: there is no tshark");
+        return;
+    };
+    let mut counts = BTreeMap::new();
+    for (capture, readings) in differences(&frames, &rows) {
+        println!("{capture}: {readings}");
+        *counts.entry(capture).or_insert(0) += 1;
+    }
+    for (capture, count) in counts {
+        let known = CAPTURES_READ_DIFFERENTLY
+            .iter()
+            .find(|(name, ..)| *name == capture);
+        let explained = known.map_or(0, |(_, frames, _)| *frames);
+        assert!(
+            count <= explained,
+            "{capture}: {count} frames read differently, {explained} of them explained"
+        );
+    }
+}
+
+fn captures_under(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(captures_under(&path));
+        } else if path.extension().is_some_and(|e| e != "md") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn samples_read_as_tshark_reads_them() {
+    let frames: Vec<Frame> = samples::all()
+        .into_iter()
+        .map(|sample| Frame {
+            origin: sample.name.to_owned(),
+            link: sample.link,
+            original_len: sample.frame.len() as u32,
+            bytes: sample.frame,
+        })
+        .collect();
+    let Some(rows) = tshark(&frames) else {
+        eprintln!("skipped: there is no tshark");
+        return;
+    };
+    for (name, readings) in differences(&frames, &rows) {
+        let known = SAMPLES_READ_DIFFERENTLY
+            .iter()
+            .any(|(sample, _)| *sample == name);
+        assert!(known, "{name}: {readings}");
+    }
+}
