@@ -51,6 +51,7 @@ pub use reader::CaptureReader;
 
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
+use std::fmt;
 
 /// One packet of a capture, borrowed from the reader's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,4 +105,18 @@ pub enum FormatKind {
     PcapNanos,
     /// pcapng (draft-ietf-opsawg-pcapng).
     PcapNg,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            FormatKind::PcapMicros => "pcap",
+            FormatKind::PcapNanos => "pcap (ns)",
+            FormatKind::PcapNg => "pcapng",
+        })?;
+        if self.compression != Compression::None {
+            write!(f, ", {}", self.compression)?;
+        }
+        Ok(())
+    }
 }

@@ -116,21 +116,26 @@ impl PcapNg {
         }
     }
 
-    /// Type and length of the block that begins the window.
+    /// Type and size of the block that begins the window.
     #[inline]
     fn block(&self, input: &Input) -> (u32, usize) {
         match *input.window() {
-            [a, b, c, d, e, f, g, h, ..] => {
-                (self.u32([a, b, c, d]), self.u32([e, f, g, h]) as usize)
-            }
+            [a, b, c, d, e, f, g, h, ..] => (self.u32([a, b, c, d]), self.size([e, f, g, h])),
             _ => (0, 0),
         }
+    }
+
+    /// A block's size by its length field. Lengths are to be multiples of 4; some writers pad to that without counting
+    /// the padding, so they are rounded up, as Wireshark does.
+    #[inline]
+    fn size(&self, length: [u8; 4]) -> usize {
+        (self.u32(length).wrapping_add(3) & !3) as usize
     }
 
     /// An enhanced packet or an obsolete packet.
     #[inline]
     fn packet(&mut self, input: &mut Input, kind: u32, total: usize) -> Found {
-        self.check_size(input, total, PACKET_HEADER + TRAILER)?;
+        check_length(input.offset(), total, PACKET_HEADER + TRAILER, MAX_BLOCK)?;
         if !input.want(total)? {
             return self.end(input);
         }
@@ -205,12 +210,12 @@ impl PcapNg {
         self.ports.clear();
         // At most MAX_INTERFACES.
         self.first = self.interfaces.len() as u32;
-        self.pass(input, self.u32([a, b, c, d]) as usize, 28)
+        self.pass(input, self.size([a, b, c, d]), 28)
     }
 
     fn interface(&mut self, input: &mut Input, total: usize) -> Result<(), Box<Fault>> {
         let offset = input.offset();
-        self.check_size(input, total, INTERFACE_HEADER + TRAILER)?;
+        check_length(input.offset(), total, INTERFACE_HEADER + TRAILER, MAX_BLOCK)?;
         if !input.want(total)? {
             return self.end(input).map(|_| ());
         }
@@ -291,7 +296,7 @@ impl PcapNg {
     }
 
     fn simple_packet(&mut self, input: &mut Input, total: usize) -> Found {
-        self.check_size(input, total, SIMPLE_HEADER + TRAILER)?;
+        check_length(input.offset(), total, SIMPLE_HEADER + TRAILER, MAX_BLOCK)?;
         if !input.want(total)? {
             return self.end(input);
         }
@@ -337,17 +342,9 @@ impl PcapNg {
             return Err(cut_block(offset, total, left));
         }
         if let Some(&trailer) = input.window().first_chunk() {
-            match_trailer(offset, total, self.u32(trailer))?;
+            match_trailer(offset, total, self.size(trailer))?;
         }
         input.take(TRAILER);
-        Ok(())
-    }
-
-    #[inline]
-    fn check_size(&self, input: &Input, total: usize, least: usize) -> Result<(), Box<Fault>> {
-        if total < least || total > MAX_BLOCK || !total.is_multiple_of(4) {
-            return check_length(input.offset(), total, least, MAX_BLOCK);
-        }
         Ok(())
     }
 
@@ -355,8 +352,7 @@ impl PcapNg {
     #[inline]
     fn check_trailer(&self, input: &Input, total: usize) -> Result<(), Box<Fault>> {
         match input.window().get(total - TRAILER..total) {
-            Some(&[a, b, c, d]) if self.u32([a, b, c, d]) as usize == total => Ok(()),
-            Some(&[a, b, c, d]) => match_trailer(input.offset(), total, self.u32([a, b, c, d])),
+            Some(&[a, b, c, d]) => match_trailer(input.offset(), total, self.size([a, b, c, d])),
             _ => Ok(()),
         }
     }
@@ -460,18 +456,18 @@ fn cut_block(offset: u64, total: usize, left: usize) -> Box<Fault> {
     Trouble::cut_short(offset, format!("a block of {total} bytes"), left)
 }
 
-#[cold]
+#[inline]
 fn check_length(offset: u64, total: usize, least: usize, most: usize) -> Result<(), Box<Fault>> {
-    if total >= least && total <= most && total.is_multiple_of(4) {
+    if total >= least && total <= most {
         return Ok(());
     }
-    let expected = format!("a block of {least} to {most} bytes, a multiple of 4");
+    let expected = format!("a block of {least} to {most} bytes");
     Err(corrupt(offset, &expected, &format!("a length of {total}")))
 }
 
-#[cold]
-fn match_trailer(offset: u64, total: usize, trailer: u32) -> Result<(), Box<Fault>> {
-    if trailer as usize == total {
+#[inline]
+fn match_trailer(offset: u64, total: usize, trailer: usize) -> Result<(), Box<Fault>> {
+    if trailer == total {
         return Ok(());
     }
     let expected = format!("a block that ends with its length of {total} bytes");
