@@ -12,9 +12,8 @@ impl Address {
     /// From the four bytes of an IPv4 header.
     #[inline]
     pub const fn v4(b: [u8; 4]) -> Address {
-        Address([
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, b[0], b[1], b[2], b[3],
-        ])
+        const PREFIX: u128 = 0xffff << 32;
+        Address((PREFIX | u32::from_be_bytes(b) as u128).to_be_bytes())
     }
 
     /// Whether it is an IPv4 address.

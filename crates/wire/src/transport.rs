@@ -2,23 +2,48 @@
 
 use crate::captured::Captured;
 use crate::ip::protocol;
-use crate::{Ip, Skip, Transport, dccp, sctp, tcp, udp};
+use crate::{Fragment, Ip, Packet, Skip, Transport, dccp, sctp, tcp, udp};
 
-/// The transport header at the front of `payload`.
-#[inline]
-pub(crate) fn header<'a>(ip: &Ip, payload: Captured<'a>) -> Result<Transport<'a>, Skip> {
-    if let Some(fragment) = ip.fragment
-        && (fragment.offset != 0 || ip.payload_len < shortest(ip.protocol))
+/// The packet whose IP header `ip` gives, from what of that header the transport header depends on.
+///
+/// The IP header comes as a function and is asked for last in every arm, so that a packet is written once and where it is
+/// to be: moving one about takes longer than all of its dissection (measured: 20 of 30 ns).
+#[inline(always)]
+pub(crate) fn packet<'a>(
+    protocol: u8,
+    fragment: Option<Fragment>,
+    payload: Captured<'a>,
+    ip: impl FnOnce() -> Ip,
+) -> Result<Packet<'a>, Skip> {
+    let fragmented = fragment.is_some();
+    if let Some(fragment) = fragment
+        && (fragment.offset != 0 || payload.wire_len() < shortest(protocol))
     {
-        return Ok(Transport::Fragment(payload.bytes));
+        return Ok(Packet {
+            ip: ip(),
+            payload: payload.bytes,
+            transport: Transport::Fragment(payload.bytes),
+        });
     }
-    match ip.protocol {
-        protocol::TCP => tcp::segment(ip, payload).map(Transport::Tcp),
-        protocol::UDP => udp::datagram(ip, payload).map(Transport::Udp),
-        protocol::SCTP => sctp::packet(payload).map(Transport::Sctp),
-        protocol::DCCP => dccp::header(payload).map(Transport::Dccp),
-        _ => Ok(Transport::Other),
+    if protocol == protocol::TCP {
+        let tcp = tcp::segment(payload, fragmented)?;
+        return Ok(Packet {
+            ip: ip(),
+            payload: payload.bytes,
+            transport: Transport::Tcp(tcp),
+        });
     }
+    let transport = match protocol {
+        protocol::UDP => Transport::Udp(udp::datagram(payload, fragmented)?),
+        protocol::SCTP => Transport::Sctp(sctp::packet(payload)?),
+        protocol::DCCP => Transport::Dccp(dccp::header(payload)?),
+        _ => Transport::Other,
+    };
+    Ok(Packet {
+        ip: ip(),
+        payload: payload.bytes,
+        transport,
+    })
 }
 
 /// The bytes of a transport header below which nothing is made of it.

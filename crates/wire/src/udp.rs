@@ -1,11 +1,11 @@
 //! UDP (RFC 768).
 
 use crate::captured::{Captured, be16};
-use crate::{Ip, Skip, Udp};
+use crate::{Skip, Udp};
 
-/// The datagram at the front of an IP payload.
+/// The datagram at the front of an IP payload, which is that of a whole packet or of the first of its fragments.
 #[inline]
-pub(crate) fn datagram<'a>(ip: &Ip, at: Captured<'a>) -> Result<Udp<'a>, Skip> {
+pub(crate) fn datagram(at: Captured<'_>, fragmented: bool) -> Result<Udp<'_>, Skip> {
     let (h, _) = at.header::<8>()?;
     let wire_len = at.wire_len();
     let len = match be16(h[4], h[5]) {
@@ -14,7 +14,7 @@ pub(crate) fn datagram<'a>(ip: &Ip, at: Captured<'a>) -> Result<Udp<'a>, Skip> {
         len if len < 8 => return Err(Skip::Malformed),
         len => match u32::from(len) {
             // The first fragment of a datagram has less than the whole.
-            len if len > wire_len && ip.fragment.is_none() => return Err(Skip::Malformed),
+            len if len > wire_len && !fragmented => return Err(Skip::Malformed),
             len => len,
         },
     };

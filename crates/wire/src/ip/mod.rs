@@ -5,7 +5,7 @@ mod v4;
 mod v6;
 
 use crate::captured::Captured;
-use crate::{Ip, Skip};
+use crate::{Packet, Skip};
 
 /// Protocol numbers (IANA, Assigned Internet Protocol Numbers).
 pub(crate) mod protocol {
@@ -29,12 +29,12 @@ pub(crate) mod protocol {
     pub(crate) const MPLS: u8 = 137;
 }
 
-/// An IP header of either version and the payload behind it and its extension headers.
+/// An IP packet of either version.
 #[inline]
-pub(crate) fn header(at: Captured<'_>) -> Result<(Ip, Captured<'_>), Skip> {
+pub(crate) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {
     match at.bytes.first().map(|first| first >> 4) {
-        Some(4) => v4::header(at),
-        Some(6) => v6::header(at),
+        Some(4) => v4::packet(at),
+        Some(6) => v6::packet(at),
         Some(_) => Err(Skip::Malformed),
         None => Err(at.shortage(1)),
     }

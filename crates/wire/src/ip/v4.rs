@@ -2,14 +2,14 @@
 
 use super::extension;
 use crate::captured::{Captured, be16};
-use crate::{Address, Fragment, Ip, Skip};
+use crate::{Address, Fragment, Ip, Packet, Skip, transport};
 
 /// Flag "more fragments" and the offset in units of 8 bytes (RFC 791, 3.1).
 const MORE_FRAGMENTS: u16 = 0x2000;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 
 #[inline]
-pub(super) fn header(at: Captured<'_>) -> Result<(Ip, Captured<'_>), Skip> {
+pub(super) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {
     let (h, _) = at.header::<20>()?;
     let header_len = usize::from(h[0] & 0x0f) * 4;
     let total_len = match be16(h[2], h[3]) {
@@ -34,17 +34,14 @@ pub(super) fn header(at: Captured<'_>) -> Result<(Ip, Captured<'_>), Skip> {
     if protocol == extension::AUTHENTICATION && fragment.is_none_or(|f| f.offset == 0) {
         (protocol, payload) = extension::authentication(payload)?;
     }
-    Ok((
-        Ip {
-            src: Address::v4([h[12], h[13], h[14], h[15]]),
-            dst: Address::v4([h[16], h[17], h[18], h[19]]),
-            ttl: h[8],
-            tos: h[1],
-            id: Some(id),
-            fragment,
-            payload_len: payload.wire_len(),
-            protocol,
-        },
-        payload,
-    ))
+    transport::packet(protocol, fragment, payload, || Ip {
+        src: Address::v4([h[12], h[13], h[14], h[15]]),
+        dst: Address::v4([h[16], h[17], h[18], h[19]]),
+        ttl: h[8],
+        tos: h[1],
+        id: Some(id),
+        fragment,
+        payload_len: payload.wire_len(),
+        protocol,
+    })
 }

@@ -2,10 +2,10 @@
 
 use super::extension;
 use crate::captured::{Captured, be16};
-use crate::{Address, Fragment, Ip, Skip};
+use crate::{Address, Fragment, Ip, Packet, Skip, transport};
 
 #[inline]
-pub(super) fn header(at: Captured<'_>) -> Result<(Ip, Captured<'_>), Skip> {
+pub(super) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {
     let (h, rest) = at.header::<40>()?;
     let mut src = [0; 16];
     let mut dst = [0; 16];
@@ -53,17 +53,14 @@ pub(super) fn header(at: Captured<'_>) -> Result<(Ip, Captured<'_>), Skip> {
             _ => break,
         }
     }
-    Ok((
-        Ip {
-            src: Address(src),
-            dst: Address(dst),
-            ttl: h[7],
-            tos: (h[0] << 4) | (h[1] >> 4),
-            id,
-            fragment,
-            payload_len: payload.wire_len(),
-            protocol,
-        },
-        payload,
-    ))
+    transport::packet(protocol, fragment, payload, || Ip {
+        src: Address(src),
+        dst: Address(dst),
+        ttl: h[7],
+        tos: (h[0] << 4) | (h[1] >> 4),
+        id,
+        fragment,
+        payload_len: payload.wire_len(),
+        protocol,
+    })
 }

@@ -46,14 +46,20 @@ pub(crate) mod ethertype {
 /// The largest value of the type field that is a length, of an IEEE 802.2 packet (IEEE 802.3, 3.2.6).
 const MAX_LENGTH: u16 = 1500;
 
-/// A frame from its destination address on.
+/// The IP packet in a frame where it follows the header at once.
 #[inline]
+pub(crate) fn untagged_ip(at: Captured<'_>) -> Option<Captured<'_>> {
+    let (h, rest) = at.header::<14>().ok()?;
+    match be16(h[12], h[13]) {
+        ethertype::IPV4 | ethertype::IPV6 => Some(rest),
+        _ => None,
+    }
+}
+
+/// A frame from its destination address on.
 pub(super) fn frame(at: Captured<'_>) -> Peeled<'_> {
     let (h, rest) = at.header::<14>()?;
-    match be16(h[12], h[13]) {
-        ethertype::IPV4 => Ok((Layer::Ip, rest)),
-        other => Ok((length_or_type(other), rest)),
-    }
+    Ok((length_or_type(be16(h[12], h[13])), rest))
 }
 
 fn length_or_type(field: u16) -> Layer {

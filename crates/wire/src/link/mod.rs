@@ -16,7 +16,7 @@ mod nflog;
 mod nsh;
 mod ppp;
 
-pub(crate) use ethernet::ethertype;
+pub(crate) use ethernet::{ethertype, untagged_ip};
 pub use link_type::LinkType;
 pub(crate) use nsh::next_protocol;
 
@@ -41,20 +41,14 @@ pub(crate) type Peeled<'a> = Result<(Layer, Captured<'a>), Skip>;
 
 /// Peels layers until an IP header is at the front. Every layer takes bytes away or leads to one that does, so it ends
 /// for every frame; it is a loop because a frame may nest deeper than a stack.
-#[inline]
 pub(crate) fn peel(mut layer: Layer, mut at: Captured<'_>) -> Result<Captured<'_>, Skip> {
-    loop {
-        (layer, at) = match layer {
-            Layer::Ip => return Ok(at),
-            Layer::Link(LinkType::ETHERNET) => ethernet::frame(at)?,
-            _ => other(layer, at)?,
-        };
+    while layer != Layer::Ip {
+        (layer, at) = peel_one(layer, at)?;
     }
+    Ok(at)
 }
 
-/// All that is rarer than untagged Ethernet, kept out of the path that nearly all frames take.
-#[inline(never)]
-fn other(layer: Layer, at: Captured<'_>) -> Peeled<'_> {
+fn peel_one(layer: Layer, at: Captured<'_>) -> Peeled<'_> {
     match layer {
         Layer::Ip => Ok((Layer::Ip, at)),
         Layer::EtherType(ethertype) => ethernet::payload(ethertype, at),

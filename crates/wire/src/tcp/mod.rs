@@ -3,16 +3,16 @@
 mod options;
 
 use crate::captured::{Captured, be16};
-use crate::{Ip, Skip, Tcp, TcpFlags};
+use crate::{Skip, Tcp, TcpFlags};
 
 /// Up to the flags, without which nothing can be said of a segment.
 const UP_TO_FLAGS: usize = 14;
 /// A header without options.
 const MIN_HEADER: usize = 20;
 
-/// The segment at the front of an IP payload.
-#[inline]
-pub(crate) fn segment<'a>(ip: &Ip, at: Captured<'a>) -> Result<Tcp<'a>, Skip> {
+/// The segment at the front of an IP payload, which is that of a whole packet or of the first of its fragments.
+#[inline(always)]
+pub(crate) fn segment(at: Captured<'_>, fragmented: bool) -> Result<Tcp<'_>, Skip> {
     let (h, window) = match at.bytes.first_chunk::<MIN_HEADER>() {
         Some(h) => (h.first_chunk::<UP_TO_FLAGS>(), be16(h[14], h[15])),
         None => (at.bytes.first_chunk(), cut_window(at.bytes)),
@@ -23,7 +23,7 @@ pub(crate) fn segment<'a>(ip: &Ip, at: Captured<'a>) -> Result<Tcp<'a>, Skip> {
     let header_len = usize::from(h[12] >> 4) * 4;
     let wire_len = at.wire_len();
     // Only the first fragment of a packet may end within the header.
-    if header_len < MIN_HEADER || (header_len as u32 > wire_len && ip.fragment.is_none()) {
+    if header_len < MIN_HEADER || (header_len as u32 > wire_len && !fragmented) {
         return Err(Skip::Malformed);
     }
     let options_end = header_len.min(at.bytes.len());

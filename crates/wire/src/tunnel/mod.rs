@@ -11,51 +11,36 @@ mod vxlan;
 use crate::captured::Captured;
 use crate::ip::{self, protocol};
 use crate::link::{self, Layer, LinkType, Peeled};
-use crate::{Ip, Packet, Skip, transport, udp};
+use crate::{Packet, Skip, Transport, Udp};
 
 /// How many tunnels in each other are followed; no network nests as many, but a frame may claim to.
 const MAX_DEPTH: usize = 16;
 
-/// The innermost packet that can be reached from an IP header and its payload. A tunnel whose inside is not IP, or cut or
+/// The innermost packet that can be reached from the IP packet at the front. A tunnel whose inside is not IP, or cut or
 /// broken before its transport header, is a packet like any other.
-pub(crate) fn innermost<'a>(mut ip: Ip, mut payload: Captured<'a>) -> Result<Packet<'a>, Skip> {
-    let mut packet = packet(ip, payload)?;
+pub(crate) fn innermost(mut at: Captured<'_>) -> Result<Packet<'_>, Skip> {
+    // Looks twice at every packet rather than keep the last one: that would be slower, packets being large.
     for _ in 0..MAX_DEPTH {
-        let Ok(inner) = inside(&ip, payload)
-            .and_then(|(layer, at)| link::peel(layer, at))
-            .and_then(ip::header)
-        else {
-            break;
-        };
-        (ip, payload) = inner;
-        packet = match self::packet(ip, payload) {
-            Ok(packet) => packet,
-            Err(_) => break,
-        };
+        match inside(&ip::packet(at)?).and_then(|(layer, at)| link::peel(layer, at)) {
+            Ok(inner) if ip::packet(inner).is_ok() => at = inner,
+            _ => break,
+        }
     }
-    Ok(packet)
-}
-
-fn packet<'a>(ip: Ip, payload: Captured<'a>) -> Result<Packet<'a>, Skip> {
-    let transport = transport::header(&ip, payload)?;
-    Ok(Packet {
-        ip,
-        payload: payload.bytes,
-        transport,
-    })
+    ip::packet(at)
 }
 
 /// What a packet carries if it is one of a tunnel.
-fn inside<'a>(ip: &Ip, payload: Captured<'a>) -> Peeled<'a> {
-    if ip.fragment.is_some_and(|fragment| fragment.offset != 0) {
-        return Err(Skip::NotIp);
-    }
-    match ip.protocol {
-        protocol::IPV4 | protocol::IPV6 => Ok((Layer::Ip, payload)),
-        protocol::GRE => gre::payload(payload),
-        protocol::ETHERIP => etherip::payload(payload),
-        protocol::MPLS => Ok((Layer::Link(LinkType::MPLS), payload)),
-        protocol::UDP => inside_udp(ip, payload),
+fn inside<'a>(packet: &Packet<'a>) -> Peeled<'a> {
+    let payload = Captured::new(packet.payload, packet.ip.payload_len);
+    match packet.transport {
+        Transport::Udp(udp) => inside_udp(&udp),
+        Transport::Other => match packet.ip.protocol {
+            protocol::IPV4 | protocol::IPV6 => Ok((Layer::Ip, payload)),
+            protocol::GRE => gre::payload(payload),
+            protocol::ETHERIP => etherip::payload(payload),
+            protocol::MPLS => Ok((Layer::Link(LinkType::MPLS), payload)),
+            _ => Err(Skip::NotIp),
+        },
         _ => Err(Skip::NotIp),
     }
 }
@@ -77,8 +62,7 @@ mod port {
     pub(super) const TEREDO: u16 = 3544;
 }
 
-fn inside_udp<'a>(ip: &Ip, payload: Captured<'a>) -> Peeled<'a> {
-    let udp = udp::datagram(ip, payload)?;
+fn inside_udp<'a>(udp: &Udp<'a>) -> Peeled<'a> {
     let at = Captured::new(udp.payload, udp.payload_len);
     // Source ports of tunnels are hashes of what is inside: only Teredo's servers and relays answer from theirs.
     match udp.dst_port {
