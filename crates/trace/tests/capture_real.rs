@@ -70,6 +70,9 @@ fn ours(path: &Path) -> (Vec<(Nanos, u32, usize)>, Vec<WarningKind>) {
 #[test]
 fn as_many_packets_as_capinfos_counts() {
     let captures = captures();
+    if captures.is_empty() {
+        return;
+    }
     let files: Vec<&Path> = captures.iter().map(PathBuf::as_path).collect();
     let Some(table) = wireshark("capinfos", &["-T", "-r", "-M", "-c"], &files) else {
         return;

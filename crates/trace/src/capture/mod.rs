@@ -27,12 +27,12 @@
 //! it, `identify` says what the first bytes are, `pcap` and `pcapng` find the next packet in the window, and `reader`
 //! connects them.
 //!
-//! The framing is our own, some hundred lines a format. Two libraries were considered. `pcap-file` 3.0.0-rc.3 works on
-//! slices, as is needed here, but decodes every interface description completely and stops for good at the first one
-//! with an option it dislikes (a description that is not UTF-8 is enough), wants a whole block in memory before it says
-//! what the block is, so that a skipped one costs its size, and reports damage without its place. `pcap-parser` 0.17
-//! owns the reading, in a circular buffer that the caller has to enlarge, parses the options of every packet block into
-//! a vector, and gives no offsets either. Neither knows the lengths swapped in pcap files before version 2.4.
+//! The framing is our own, some hundred lines a format. Two libraries were considered. `pcap-file` 3.0.0-rc.3 decodes
+//! every interface description completely and stops for good at the first with an option it dislikes (a description that
+//! is not UTF-8 is enough); `pcap-parser` 0.17 collects the options of every packet block into a vector, whether they
+//! are wanted or not. Both want a whole block in memory before they say what it is, so that a block to be passed over
+//! costs its size; the errors of both carry no place in the file; neither knows the swapped lengths of pcap before
+//! version 2.4.
 
 mod clock;
 mod compression;

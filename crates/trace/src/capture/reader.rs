@@ -17,8 +17,9 @@ use std::path::Path;
 
 /// Reads the packets of one capture, in the order in which they were written.
 ///
-/// Memory is bounded whatever the file contains: a window of 256 KiB, which a single large record can make grow to
-/// 16 MiB, and for a compressed file as much again and what the decompressor needs (128 MiB at most).
+/// Memory is bounded whatever the file contains: a window of 256 KiB, which a single large record makes grow, to 16 MiB
+/// at most; the interfaces, 65,536 at most; and for a compressed file 1.5 MiB of chunks and what its decompressor needs,
+/// for zstd and xz as much as the file was compressed with, 128 MiB at most.
 pub struct CaptureReader {
     name: String,
     input: Input,
