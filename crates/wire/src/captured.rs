@@ -41,20 +41,35 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// The first `N` bytes and what follows them.
+    /// The first `N` bytes.
     #[inline]
-    pub(crate) fn header<const N: usize>(self) -> Result<(&'a [u8; N], Captured<'a>), Skip> {
-        match self.bytes.split_first_chunk() {
-            Some((header, bytes)) => Ok((header, Captured { bytes, ..self })),
+    pub(crate) fn peek<const N: usize>(&self) -> Result<&'a [u8; N], Skip> {
+        match self.bytes.first_chunk() {
+            Some(chunk) => Ok(chunk),
             None => Err(self.shortage(N)),
         }
     }
 
-    /// What follows the first `len` bytes.
+    /// Takes the first `N` bytes off.
     #[inline]
-    pub(crate) fn skip(self, len: usize) -> Result<Captured<'a>, Skip> {
+    pub(crate) fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], Skip> {
+        match self.bytes.split_first_chunk() {
+            Some((chunk, rest)) => {
+                self.bytes = rest;
+                Ok(chunk)
+            }
+            None => Err(self.shortage(N)),
+        }
+    }
+
+    /// Takes the first `len` bytes off.
+    #[inline]
+    pub(crate) fn skip(&mut self, len: usize) -> Result<(), Skip> {
         match self.bytes.get(len..) {
-            Some(bytes) => Ok(Captured { bytes, ..self }),
+            Some(rest) => {
+                self.bytes = rest;
+                Ok(())
+            }
             None => Err(self.shortage(len)),
         }
     }

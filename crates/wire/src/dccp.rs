@@ -6,9 +6,9 @@ use crate::{Dccp, Skip};
 /// The header at the front of an IP payload, with a sequence number of 48 or 24 bits (RFC 4340, 5.1).
 pub(crate) fn header(at: Captured<'_>) -> Result<Dccp, Skip> {
     const EXTENDED: u8 = 0x01;
-    let (h, _) = at.header::<12>()?;
+    let h = at.peek::<12>()?;
     let seq = if h[8] & EXTENDED != 0 {
-        let (h, _) = at.header::<16>()?;
+        let h = at.peek::<16>()?;
         u64::from_be_bytes([0, 0, h[10], h[11], h[12], h[13], h[14], h[15]])
     } else {
         u64::from(u32::from_be_bytes([0, h[9], h[10], h[11]]))

@@ -53,8 +53,8 @@ pub fn dissect(
 }
 
 #[inline(never)]
-fn dissect_any(link: LinkType, at: Captured<'_>, tunnels: Tunnels) -> Result<Packet<'_>, Skip> {
-    let at = link::peel(Layer::Link(link), at)?;
+fn dissect_any(link: LinkType, mut at: Captured<'_>, tunnels: Tunnels) -> Result<Packet<'_>, Skip> {
+    link::peel(Layer::Link(link), &mut at)?;
     match tunnels {
         Tunnels::Outer => ip::packet(at),
         Tunnels::Inner => tunnel::innermost(at),

@@ -4,13 +4,13 @@ use crate::captured::{Captured, be16};
 use crate::{Sctp, Skip};
 
 /// The packet at the front of an IP payload.
-pub(crate) fn packet(at: Captured<'_>) -> Result<Sctp<'_>, Skip> {
-    let (h, rest) = at.header::<12>()?;
+pub(crate) fn packet(mut at: Captured<'_>) -> Result<Sctp<'_>, Skip> {
+    let h = at.take::<12>()?;
     Ok(Sctp {
         src_port: be16(h[0], h[1]),
         dst_port: be16(h[2], h[3]),
         tag: u32::from_be_bytes([h[4], h[5], h[6], h[7]]),
-        chunks: rest.bytes,
+        chunks: at.bytes,
     })
 }
 

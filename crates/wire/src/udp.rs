@@ -6,7 +6,7 @@ use crate::{Skip, Udp};
 /// The datagram at the front of an IP payload, which is that of a whole packet or of the first of its fragments.
 #[inline]
 pub(crate) fn datagram(at: Captured<'_>, fragmented: bool) -> Result<Udp<'_>, Skip> {
-    let (h, _) = at.header::<8>()?;
+    let h = at.peek::<8>()?;
     let wire_len = at.wire_len();
     let len = match be16(h[4], h[5]) {
         // A jumbogram (RFC 2675, 4), or cut by the network card later: as long as the IP payload.
@@ -18,7 +18,8 @@ pub(crate) fn datagram(at: Captured<'_>, fragmented: bool) -> Result<Udp<'_>, Sk
             len => len,
         },
     };
-    let payload = at.with_len(len).skip(8)?;
+    let mut payload = at.with_len(len);
+    payload.skip(8)?;
     Ok(Udp {
         src_port: be16(h[0], h[1]),
         dst_port: be16(h[2], h[3]),

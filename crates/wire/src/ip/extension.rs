@@ -20,16 +20,20 @@ pub(super) const HIP: u8 = 139;
 /// Shim6 (RFC 5533).
 pub(super) const SHIM6: u8 = 140;
 
-/// An extension header with its length in units of 8 bytes, the first 8 not counted: its next header, and what follows.
-pub(super) fn in_octuples(at: Captured<'_>) -> Result<(u8, Captured<'_>), Skip> {
-    let (h, _) = at.header::<2>()?;
-    Ok((h[0], at.skip((usize::from(h[1]) + 1) * 8)?))
+/// An extension header with its length in units of 8 bytes, the first 8 not counted: it is taken off, its next
+/// header returned.
+pub(super) fn in_octuples(at: &mut Captured<'_>) -> Result<u8, Skip> {
+    let h = at.peek::<2>()?;
+    at.skip((usize::from(h[1]) + 1) * 8)?;
+    Ok(h[0])
 }
 
-/// An authentication header, whose length is in units of 4 bytes, the first 8 not counted (RFC 4302, 2.2).
-pub(super) fn authentication(at: Captured<'_>) -> Result<(u8, Captured<'_>), Skip> {
-    let (h, _) = at.header::<2>()?;
-    Ok((h[0], at.skip((usize::from(h[1]) + 2) * 4)?))
+/// An authentication header, whose length is in units of 4 bytes, the first 8 not counted (RFC 4302, 2.2):
+/// likewise.
+pub(super) fn authentication(at: &mut Captured<'_>) -> Result<u8, Skip> {
+    let h = at.peek::<2>()?;
+    at.skip((usize::from(h[1]) + 2) * 4)?;
+    Ok(h[0])
 }
 
 /// The value of a jumbo payload option (RFC 2675, 2) among the hop-by-hop options at the front.

@@ -10,7 +10,7 @@ const FRAGMENT_OFFSET: u16 = 0x1fff;
 
 #[inline]
 pub(super) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {
-    let (h, _) = at.header::<20>()?;
+    let h = at.peek::<20>()?;
     let header_len = usize::from(h[0] & 0x0f) * 4;
     let total_len = match be16(h[2], h[3]) {
         // A segment that the network card will cut (TSO), captured before it did: Linux leaves the length at 0 where
@@ -21,7 +21,8 @@ pub(super) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {
     if header_len < 20 || total_len < header_len as u32 {
         return Err(Skip::Malformed);
     }
-    let mut payload = at.with_len(total_len).skip(header_len)?;
+    let mut payload = at.with_len(total_len);
+    payload.skip(header_len)?;
 
     let id = be16(h[4], h[5]);
     let fragmentation = be16(h[6], h[7]);
@@ -32,7 +33,7 @@ pub(super) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {
     });
     let mut protocol = h[9];
     if protocol == extension::AUTHENTICATION && fragment.is_none_or(|f| f.offset == 0) {
-        (protocol, payload) = extension::authentication(payload)?;
+        protocol = extension::authentication(&mut payload)?;
     }
     transport::packet(protocol, fragment, payload, || Ip {
         src: Address::v4([h[12], h[13], h[14], h[15]]),

@@ -5,8 +5,8 @@ use crate::captured::{Captured, be16};
 use crate::{Address, Fragment, Ip, Packet, Skip, transport};
 
 #[inline]
-pub(super) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {
-    let (h, rest) = at.header::<40>()?;
+pub(super) fn packet(mut at: Captured<'_>) -> Result<Packet<'_>, Skip> {
+    let h = at.take::<40>()?;
     let mut src = [0; 16];
     let mut dst = [0; 16];
     src.copy_from_slice(&h[8..24]);
@@ -14,13 +14,13 @@ pub(super) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {
     let mut protocol = h[6];
     let payload_len = match be16(h[4], h[5]) {
         // A jumbogram, or a segment that the network card will cut (TSO), captured before it did.
-        0 => match extension::jumbo_payload_len(rest) {
+        0 => match extension::jumbo_payload_len(at) {
             Some(len) if protocol == extension::HOP_BY_HOP => len,
-            _ => rest.wire_len(),
+            _ => at.wire_len(),
         },
         len => u32::from(len),
     };
-    let mut payload = rest.with_len(payload_len);
+    let mut payload = at.with_len(payload_len);
     let mut id = None;
     let mut fragment = None;
     loop {
@@ -30,11 +30,11 @@ pub(super) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {
             | extension::DESTINATION
             | extension::MOBILITY
             | extension::HIP
-            | extension::SHIM6 => (protocol, payload) = extension::in_octuples(payload)?,
-            extension::AUTHENTICATION => (protocol, payload) = extension::authentication(payload)?,
+            | extension::SHIM6 => protocol = extension::in_octuples(&mut payload)?,
+            extension::AUTHENTICATION => protocol = extension::authentication(&mut payload)?,
             extension::FRAGMENT => {
-                let (f, after) = payload.header::<8>()?;
-                (protocol, payload) = (f[0], after);
+                let f = payload.take::<8>()?;
+                protocol = f[0];
                 id = Some(be16(f[6], f[7]));
                 let offset = be16(f[2], f[3]) & !7;
                 let more = f[3] & 1 != 0;

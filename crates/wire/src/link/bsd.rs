@@ -11,31 +11,32 @@ const AF_INET: u32 = 2;
 const AF_INET6: [u32; 4] = [10, 24, 28, 30];
 
 /// The family in the byte order of the machine that captured, which nothing but the value tells.
-pub(super) fn null(at: Captured<'_>) -> Peeled<'_> {
-    let (family, rest) = at.header::<4>()?;
-    ip(either_order(*family), rest)
+pub(super) fn null(at: &mut Captured<'_>) -> Peeled {
+    let family = at.take::<4>()?;
+    ip(either_order(*family))
 }
 
 /// The family in network byte order.
-pub(super) fn loopback(at: Captured<'_>) -> Peeled<'_> {
-    let (family, rest) = at.header::<4>()?;
-    ip(u32::from_be_bytes(*family), rest)
+pub(super) fn loopback(at: &mut Captured<'_>) -> Peeled {
+    let family = at.take::<4>()?;
+    ip(u32::from_be_bytes(*family))
 }
 
 /// `enc`: family in the byte order of the machine, security parameter index, flags.
-pub(super) fn enc(at: Captured<'_>) -> Peeled<'_> {
-    let (h, rest) = at.header::<12>()?;
-    ip(either_order([h[0], h[1], h[2], h[3]]), rest)
+pub(super) fn enc(at: &mut Captured<'_>) -> Peeled {
+    let h = at.take::<12>()?;
+    ip(either_order([h[0], h[1], h[2], h[3]]))
 }
 
 /// `pflog`: a header that starts with its length, to be rounded up to a multiple of 4, and the family.
-pub(super) fn pflog(at: Captured<'_>) -> Peeled<'_> {
-    let (h, _) = at.header::<2>()?;
+pub(super) fn pflog(at: &mut Captured<'_>) -> Peeled {
+    let h = at.peek::<2>()?;
     let len = usize::from(h[0]).next_multiple_of(4);
     if len < 4 {
         return Err(Skip::Malformed);
     }
-    ip(u32::from(h[1]), at.skip(len)?)
+    at.skip(len)?;
+    ip(u32::from(h[1]))
 }
 
 /// Families are small numbers: what is large has its bytes the other way round.
@@ -43,9 +44,9 @@ fn either_order(bytes: [u8; 4]) -> u32 {
     u32::from_be_bytes(bytes).min(u32::from_le_bytes(bytes))
 }
 
-fn ip(family: u32, at: Captured<'_>) -> Peeled<'_> {
+fn ip(family: u32) -> Peeled {
     if family == AF_INET || AF_INET6.contains(&family) {
-        Ok((Layer::Ip, at))
+        Ok(Layer::Ip)
     } else {
         Err(Skip::NotIp)
     }

@@ -17,26 +17,25 @@ const ETH_P_802_2: u16 = 4;
 /// From here on a protocol is an EtherType (the same file, `ETH_P_802_3_MIN`).
 const ETH_P_802_3_MIN: u16 = 0x0600;
 
-pub(super) fn v1(at: Captured<'_>) -> Peeled<'_> {
-    let (h, rest) = at.header::<16>()?;
-    payload(be16(h[2], h[3]), be16(h[14], h[15]), rest)
+pub(super) fn v1(at: &mut Captured<'_>) -> Peeled {
+    let h = at.take::<16>()?;
+    payload(be16(h[2], h[3]), be16(h[14], h[15]))
 }
 
-pub(super) fn v2(at: Captured<'_>) -> Peeled<'_> {
-    let (h, rest) = at.header::<20>()?;
-    payload(be16(h[8], h[9]), be16(h[0], h[1]), rest)
+pub(super) fn v2(at: &mut Captured<'_>) -> Peeled {
+    let h = at.take::<20>()?;
+    payload(be16(h[8], h[9]), be16(h[0], h[1]))
 }
 
-fn payload(device_type: u16, protocol: u16, at: Captured<'_>) -> Peeled<'_> {
-    let layer = match (device_type, protocol) {
-        (ARPHRD_NETLINK, _) => return Err(Skip::NotIp),
-        (ARPHRD_FRAD, _) => Layer::Link(LinkType::FRELAY),
-        (ARPHRD_IEEE80211, _) => Layer::Link(LinkType::IEEE802_11),
-        (ARPHRD_IEEE80211_PRISM, _) => Layer::Link(LinkType::IEEE802_11_PRISM),
-        (ARPHRD_IEEE80211_RADIOTAP, _) => Layer::Link(LinkType::IEEE802_11_RADIOTAP),
-        (_, ETH_P_802_2) => Layer::Llc,
-        (_, 0..ETH_P_802_3_MIN) => return Err(Skip::NotIp),
-        (_, ethertype) => Layer::EtherType(ethertype),
-    };
-    Ok((layer, at))
+fn payload(device_type: u16, protocol: u16) -> Peeled {
+    match (device_type, protocol) {
+        (ARPHRD_NETLINK, _) => Err(Skip::NotIp),
+        (ARPHRD_FRAD, _) => Ok(Layer::Link(LinkType::FRELAY)),
+        (ARPHRD_IEEE80211, _) => Ok(Layer::Link(LinkType::IEEE802_11)),
+        (ARPHRD_IEEE80211_PRISM, _) => Ok(Layer::Link(LinkType::IEEE802_11_PRISM)),
+        (ARPHRD_IEEE80211_RADIOTAP, _) => Ok(Layer::Link(LinkType::IEEE802_11_RADIOTAP)),
+        (_, ETH_P_802_2) => Ok(Layer::Llc),
+        (_, 0..ETH_P_802_3_MIN) => Err(Skip::NotIp),
+        (_, ethertype) => Ok(Layer::EtherType(ethertype)),
+    }
 }

@@ -43,23 +43,25 @@ pub(crate) mod ethertype {
     pub(crate) const NSH: u16 = 0x894f;
 }
 
+const ETHERNET_LAYER: Layer = Layer::Link(LinkType::ETHERNET);
+
 /// The largest value of the type field that is a length, of an IEEE 802.2 packet (IEEE 802.3, 3.2.6).
 const MAX_LENGTH: u16 = 1500;
 
 /// The IP packet in a frame where it follows the header at once.
 #[inline]
-pub(crate) fn untagged_ip(at: Captured<'_>) -> Option<Captured<'_>> {
-    let (h, rest) = at.header::<14>().ok()?;
+pub(crate) fn untagged_ip(mut at: Captured<'_>) -> Option<Captured<'_>> {
+    let h = at.take::<14>().ok()?;
     match be16(h[12], h[13]) {
-        ethertype::IPV4 | ethertype::IPV6 => Some(rest),
+        ethertype::IPV4 | ethertype::IPV6 => Some(at),
         _ => None,
     }
 }
 
 /// A frame from its destination address on.
-pub(super) fn frame(at: Captured<'_>) -> Peeled<'_> {
-    let (h, rest) = at.header::<14>()?;
-    Ok((length_or_type(be16(h[12], h[13])), rest))
+pub(super) fn frame(at: &mut Captured<'_>) -> Peeled {
+    let h = at.take::<14>()?;
+    Ok(length_or_type(be16(h[12], h[13])))
 }
 
 fn length_or_type(field: u16) -> Layer {
@@ -71,40 +73,44 @@ fn length_or_type(field: u16) -> Layer {
 }
 
 /// What an EtherType has announced.
-pub(super) fn payload(ethertype: u16, at: Captured<'_>) -> Peeled<'_> {
-    const ETHERNET: Layer = Layer::Link(LinkType::ETHERNET);
+pub(super) fn payload(ethertype: u16, at: &mut Captured<'_>) -> Peeled {
     match ethertype {
-        ethertype::IPV4 | ethertype::IPV6 => Ok((Layer::Ip, at)),
+        ethertype::IPV4 | ethertype::IPV6 => Ok(Layer::Ip),
         ethertype::VLAN
         | ethertype::SERVICE_VLAN
         | ethertype::QINQ
         | ethertype::QINQ_ALTERNATIVE => tag::<4>(at),
         ethertype::VN_TAG => tag::<6>(at),
         ethertype::E_TAG | ethertype::CISCO_METADATA => tag::<8>(at),
-        ethertype::BACKBONE_INSTANCE => Ok((ETHERNET, at.skip(4)?)),
-        ethertype::FABRIC_PATH => Ok((ETHERNET, at.skip(2)?)),
-        ethertype::TRANSPARENT_BRIDGING => Ok((ETHERNET, at)),
+        ethertype::BACKBONE_INSTANCE => ethernet_after(4, at),
+        ethertype::FABRIC_PATH => ethernet_after(2, at),
+        ethertype::TRANSPARENT_BRIDGING => Ok(ETHERNET_LAYER),
         ethertype::TRILL => trill(at),
         ethertype::MPLS | ethertype::MPLS_UPSTREAM => mpls::stack(at),
         ethertype::PPPOE_SESSION => ppp::pppoe_session(at),
-        ethertype::PPP => Ok((Layer::Link(LinkType::PPP), at)),
-        ethertype::RAW_FRAME_RELAY => Ok((Layer::Link(LinkType::FRELAY), at)),
+        ethertype::PPP => Ok(Layer::Link(LinkType::PPP)),
+        ethertype::RAW_FRAME_RELAY => Ok(Layer::Link(LinkType::FRELAY)),
         ethertype::NSH => nsh::header(at),
         _ => Err(Skip::NotIp),
     }
 }
 
+fn ethernet_after(len: usize, at: &mut Captured<'_>) -> Peeled {
+    at.skip(len)?;
+    Ok(ETHERNET_LAYER)
+}
+
 /// The `N` bytes of a tag after the EtherType that announced it; the last two are the next EtherType.
-fn tag<const N: usize>(at: Captured<'_>) -> Peeled<'_> {
-    let (h, rest) = at.header::<N>()?;
-    Ok((length_or_type(be16(h[N - 2], h[N - 1])), rest))
+fn tag<const N: usize>(at: &mut Captured<'_>) -> Peeled {
+    let h = at.take::<N>()?;
+    Ok(length_or_type(be16(h[N - 2], h[N - 1])))
 }
 
 /// A TRILL header (RFC 6325, 3): 6 bytes and options, whose length in units of 4 bytes is in bits 5 to 9.
-fn trill(at: Captured<'_>) -> Peeled<'_> {
-    let (h, rest) = at.header::<6>()?;
+fn trill(at: &mut Captured<'_>) -> Peeled {
+    let h = at.take::<6>()?;
     let options = usize::from((be16(h[0], h[1]) >> 6) & 0x1f) * 4;
-    Ok((Layer::Link(LinkType::ETHERNET), rest.skip(options)?))
+    ethernet_after(options, at)
 }
 
 #[cfg(test)]
@@ -113,8 +119,9 @@ mod tests {
     use crate::frames::{ETHERNET, SEGMENT, cat};
 
     fn peel(frame: &[u8]) -> Result<&[u8], Skip> {
-        let whole = Captured::new(frame, frame.len() as u32);
-        super::super::peel(Layer::Link(LinkType::ETHERNET), whole).map(|at| at.bytes)
+        let mut at = Captured::new(frame, frame.len() as u32);
+        super::super::peel(ETHERNET_LAYER, &mut at)?;
+        Ok(at.bytes)
     }
 
     #[test]

@@ -14,11 +14,10 @@ const NLPID_IPV6: u8 = 0x8e;
 const NLPID_SNAP: u8 = 0x80;
 const NLPID_PPP: u8 = 0xcf;
 
-pub(super) fn frame(mut at: Captured<'_>) -> Peeled<'_> {
+pub(super) fn frame(at: &mut Captured<'_>) -> Peeled {
     let mut address_len = 0;
     loop {
-        let (byte, rest) = at.header::<1>()?;
-        at = rest;
+        let byte = at.take::<1>()?;
         address_len += 1;
         if byte[0] & LAST != 0 {
             break;
@@ -30,19 +29,19 @@ pub(super) fn frame(mut at: Captured<'_>) -> Peeled<'_> {
     if address_len == 1 {
         return Err(Skip::Malformed);
     }
-    let (h, rest) = at.header::<2>()?;
-    let (nlpid, rest) = match *h {
+    let h = at.take::<2>()?;
+    let nlpid = match *h {
         [llc::UNNUMBERED_INFORMATION, PADDING] => {
-            let (nlpid, rest) = rest.header::<1>()?;
-            (nlpid[0], rest)
+            let nlpid = at.take::<1>()?;
+            nlpid[0]
         }
-        [llc::UNNUMBERED_INFORMATION, nlpid] => (nlpid, rest),
-        [a, b] => return Ok((Layer::EtherType(be16(a, b)), rest)),
+        [llc::UNNUMBERED_INFORMATION, nlpid] => nlpid,
+        [a, b] => return Ok(Layer::EtherType(be16(a, b))),
     };
     match nlpid {
-        NLPID_IPV4 | NLPID_IPV6 => Ok((Layer::Ip, rest)),
-        NLPID_SNAP => llc::snap(rest),
-        NLPID_PPP => Ok((Layer::Link(LinkType::PPP), rest)),
+        NLPID_IPV4 | NLPID_IPV6 => Ok(Layer::Ip),
+        NLPID_SNAP => llc::snap(at),
+        NLPID_PPP => Ok(Layer::Link(LinkType::PPP)),
         _ => Err(Skip::NotIp),
     }
 }

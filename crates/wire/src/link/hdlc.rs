@@ -7,7 +7,7 @@ use crate::captured::{Captured, be16};
 pub(super) const UNICAST: u8 = 0x0f;
 pub(super) const MULTICAST: u8 = 0x8f;
 
-pub(super) fn frame(at: Captured<'_>) -> Peeled<'_> {
-    let (h, rest) = at.header::<4>()?;
-    Ok((Layer::EtherType(be16(h[2], h[3])), rest))
+pub(super) fn frame(at: &mut Captured<'_>) -> Peeled {
+    let h = at.take::<4>()?;
+    Ok(Layer::EtherType(be16(h[2], h[3])))
 }

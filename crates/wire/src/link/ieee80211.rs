@@ -29,8 +29,8 @@ const HT_CONTROL: u8 = 0x80;
 /// QoS control, first byte (9.2.4.5): the body is an A-MSDU.
 const AGGREGATE: u8 = 0x80;
 
-pub(super) fn frame(at: Captured<'_>, padding: Padding) -> Peeled<'_> {
-    let (h, _) = at.header::<2>()?;
+pub(super) fn frame(at: &mut Captured<'_>, padding: Padding) -> Peeled {
+    let h = at.peek::<2>()?;
     let [control, flags] = *h;
     if control & VERSION != 0 || control & TYPE != TYPE_DATA || control & NO_DATA != 0 {
         return Err(Skip::NotIp);
@@ -38,33 +38,32 @@ pub(super) fn frame(at: Captured<'_>, padding: Padding) -> Peeled<'_> {
     if flags & PROTECTED != 0 {
         return Err(Skip::Encrypted);
     }
-    let (h, mut body) = at.header::<24>()?;
+    let h = at.take::<24>()?;
     let mut header_len = 24_usize;
     // The low four bits of sequence control count fragments (9.2.4.4).
     if h[22] & 0x0f != 0 {
         return Err(Skip::NotIp);
     }
     if flags & TO_AND_FROM_DS == TO_AND_FROM_DS {
-        body = body.skip(6)?;
+        at.skip(6)?;
         header_len += 6;
     }
     let mut aggregate = false;
     if control & QOS != 0 {
-        let (qos, rest) = body.header::<2>()?;
+        let qos = at.take::<2>()?;
         aggregate = qos[0] & AGGREGATE != 0;
-        body = rest;
         header_len += 2;
         if flags & HT_CONTROL != 0 {
-            body = body.skip(4)?;
+            at.skip(4)?;
             header_len += 4;
         }
     }
     if padding == Padding::ToWord {
-        body = body.skip(header_len.next_multiple_of(4) - header_len)?;
+        at.skip(header_len.next_multiple_of(4) - header_len)?;
     }
     if aggregate {
         // Destination, source and length of the first part (9.3.2.2.2).
-        body = body.skip(14)?;
+        at.skip(14)?;
     }
-    Ok((Layer::Llc, body))
+    Ok(Layer::Llc)
 }

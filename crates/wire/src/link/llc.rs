@@ -17,28 +17,29 @@ const OUI_BRIDGE_TUNNEL: [u8; 3] = [0, 0, 0xf8];
 const OUI_BRIDGED: [u8; 3] = [0, 0x80, 0xc2];
 
 /// A header from its destination service access point on.
-pub(super) fn header(at: Captured<'_>) -> Peeled<'_> {
-    let (h, rest) = at.header::<3>()?;
+pub(super) fn header(at: &mut Captured<'_>) -> Peeled {
+    let h = at.take::<3>()?;
     match *h {
-        [SAP_SNAP, SAP_SNAP, UNNUMBERED_INFORMATION] => match snap(rest)? {
+        [SAP_SNAP, SAP_SNAP, UNNUMBERED_INFORMATION] => {
+            let layer = snap(at)?;
             // On ATM the Ethernet frame starts after two bytes of padding (RFC 2684, 5.2); no other network carries it so.
-            (Layer::Link(LinkType::ETHERNET), frame) => {
-                Ok((Layer::Link(LinkType::ETHERNET), frame.skip(2)?))
+            if layer == Layer::Link(LinkType::ETHERNET) {
+                at.skip(2)?;
             }
-            peeled => Ok(peeled),
-        },
-        [SAP_IP, SAP_IP, UNNUMBERED_INFORMATION] => Ok((Layer::Ip, rest)),
+            Ok(layer)
+        }
+        [SAP_IP, SAP_IP, UNNUMBERED_INFORMATION] => Ok(Layer::Ip),
         _ => Err(Skip::NotIp),
     }
 }
 
 /// A SNAP header: organisation and protocol number.
-pub(super) fn snap(at: Captured<'_>) -> Peeled<'_> {
-    let (h, rest) = at.header::<5>()?;
+pub(super) fn snap(at: &mut Captured<'_>) -> Peeled {
+    let h = at.take::<5>()?;
     let protocol = be16(h[3], h[4]);
     match [h[0], h[1], h[2]] {
-        OUI_ETHERTYPE | OUI_BRIDGE_TUNNEL => Ok((Layer::EtherType(protocol), rest)),
-        OUI_BRIDGED if matches!(protocol, 1 | 7) => Ok((Layer::Link(LinkType::ETHERNET), rest)),
+        OUI_ETHERTYPE | OUI_BRIDGE_TUNNEL => Ok(Layer::EtherType(protocol)),
+        OUI_BRIDGED if matches!(protocol, 1 | 7) => Ok(Layer::Link(LinkType::ETHERNET)),
         _ => Err(Skip::NotIp),
     }
 }

@@ -36,21 +36,21 @@ pub(crate) enum Layer {
     Ip,
 }
 
-/// What is left of a frame when a layer has been taken off, and what that is.
-pub(crate) type Peeled<'a> = Result<(Layer, Captured<'a>), Skip>;
+/// What is at the front when a layer has been taken off.
+pub(crate) type Peeled = Result<Layer, Skip>;
 
 /// Peels layers until an IP header is at the front. Every layer takes bytes away or leads to one that does, so it ends
 /// for every frame; it is a loop because a frame may nest deeper than a stack.
-pub(crate) fn peel(mut layer: Layer, mut at: Captured<'_>) -> Result<Captured<'_>, Skip> {
+pub(crate) fn peel(mut layer: Layer, at: &mut Captured<'_>) -> Result<(), Skip> {
     while layer != Layer::Ip {
-        (layer, at) = peel_one(layer, at)?;
+        layer = peel_one(layer, at)?;
     }
-    Ok(at)
+    Ok(())
 }
 
-fn peel_one(layer: Layer, at: Captured<'_>) -> Peeled<'_> {
+fn peel_one(layer: Layer, at: &mut Captured<'_>) -> Peeled {
     match layer {
-        Layer::Ip => Ok((Layer::Ip, at)),
+        Layer::Ip => Ok(Layer::Ip),
         Layer::EtherType(ethertype) => ethernet::payload(ethertype, at),
         Layer::Llc => llc::header(at),
         Layer::Link(link) => match link {
@@ -62,31 +62,37 @@ fn peel_one(layer: Layer, at: Captured<'_>) -> Peeled<'_> {
             LinkType::PPP => ppp::frame(at),
             LinkType::PPP_HDLC => ppp::hdlc_frame(at),
             LinkType::PPP_ETHER => ppp::pppoe_session(at),
-            LinkType::PPP_WITH_DIR => Ok((Layer::Link(LinkType::PPP), at.skip(1)?)),
+            LinkType::PPP_WITH_DIR => after(1, LinkType::PPP, at),
             LinkType::PPP_PPPD => ppp::pppd_frame(at),
             LinkType::C_HDLC => hdlc::frame(at),
-            LinkType::C_HDLC_WITH_DIR => Ok((Layer::Link(LinkType::C_HDLC), at.skip(1)?)),
+            LinkType::C_HDLC_WITH_DIR => after(1, LinkType::C_HDLC, at),
             LinkType::FRELAY => frame_relay::frame(at),
-            LinkType::FRELAY_WITH_DIR => Ok((Layer::Link(LinkType::FRELAY), at.skip(1)?)),
+            LinkType::FRELAY_WITH_DIR => after(1, LinkType::FRELAY, at),
             LinkType::MPLS => mpls::stack(at),
             LinkType::FDDI => fddi::frame(at),
-            LinkType::ATM_RFC1483 => Ok((Layer::Llc, at)),
+            LinkType::ATM_RFC1483 => Ok(Layer::Llc),
             LinkType::RAW
             | LinkType::DLT_RAW
             | LinkType::DLT_RAW_OPENBSD
             | LinkType::IPV4
-            | LinkType::IPV6 => Ok((Layer::Ip, at)),
+            | LinkType::IPV6 => Ok(Layer::Ip),
             LinkType::IEEE802_11 => ieee80211::frame(at, ieee80211::Padding::None),
             LinkType::IEEE802_11_RADIOTAP => monitor::radiotap(at),
             LinkType::IEEE802_11_PRISM => monitor::prism(at),
             LinkType::IEEE802_11_AVS => monitor::avs(at),
             LinkType::PPI => named::ppi(at),
             LinkType::PKTAP => named::pktap(at),
-            LinkType::NETANALYZER => Ok((Layer::Link(LinkType::ETHERNET), at.skip(4)?)),
+            LinkType::NETANALYZER => after(4, LinkType::ETHERNET, at),
             LinkType::LINUX_SLL => cooked::v1(at),
             LinkType::LINUX_SLL2 => cooked::v2(at),
             LinkType::NFLOG => nflog::message(at),
             _ => Err(Skip::UnknownLink),
         },
     }
+}
+
+/// A frame of another link type after `len` bytes.
+fn after(len: usize, link: LinkType, at: &mut Captured<'_>) -> Peeled {
+    at.skip(len)?;
+    Ok(Layer::Link(link))
 }

@@ -7,18 +7,18 @@ use crate::Skip;
 use crate::captured::Captured;
 
 /// Radiotap: version, padding, length and a bit map of the fields present, little-endian.
-pub(super) fn radiotap(at: Captured<'_>) -> Peeled<'_> {
-    let (h, _) = at.header::<8>()?;
+pub(super) fn radiotap(at: &mut Captured<'_>) -> Peeled {
+    let h = at.peek::<8>()?;
     let len = usize::from(u16::from_le_bytes([h[2], h[3]]));
     if h[0] != 0 || len < 8 {
         return Err(Skip::Malformed);
     }
-    let frame = at.skip(len)?;
     let padding = match radiotap_flags(at.bytes.get(..len).unwrap_or_default()) {
         Some(flags) if flags & DATA_PAD != 0 => Padding::ToWord,
         _ => Padding::None,
     };
-    ieee80211::frame(frame, padding)
+    at.skip(len)?;
+    ieee80211::frame(at, padding)
 }
 
 /// In the radiotap field "flags": padding between IEEE 802.11 header and body.
@@ -57,8 +57,8 @@ fn radiotap_flags(header: &[u8]) -> Option<u8> {
 
 /// Prism: message code and length in the byte order of the machine, then fields. Drivers announce an AVS header by the
 /// same device type.
-pub(super) fn prism(at: Captured<'_>) -> Peeled<'_> {
-    let (h, _) = at.header::<8>()?;
+pub(super) fn prism(at: &mut Captured<'_>) -> Peeled {
+    let h = at.peek::<8>()?;
     if is_avs(h) {
         return avs(at);
     }
@@ -68,17 +68,19 @@ pub(super) fn prism(at: Captured<'_>) -> Peeled<'_> {
     if len < 8 {
         return Err(Skip::Malformed);
     }
-    Ok((Layer::Link(LinkType::IEEE802_11), at.skip(len)?))
+    at.skip(len)?;
+    Ok(Layer::Link(LinkType::IEEE802_11))
 }
 
 /// AVS: magic number with version, and length, big-endian.
-pub(super) fn avs(at: Captured<'_>) -> Peeled<'_> {
-    let (h, _) = at.header::<8>()?;
+pub(super) fn avs(at: &mut Captured<'_>) -> Peeled {
+    let h = at.peek::<8>()?;
     let len = u32::from_be_bytes([h[4], h[5], h[6], h[7]]) as usize;
     if !is_avs(h) || len < 8 {
         return Err(Skip::Malformed);
     }
-    Ok((Layer::Link(LinkType::IEEE802_11), at.skip(len)?))
+    at.skip(len)?;
+    Ok(Layer::Link(LinkType::IEEE802_11))
 }
 
 fn is_avs(header: &[u8; 8]) -> bool {

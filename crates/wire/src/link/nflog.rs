@@ -11,8 +11,8 @@ const NFULA_PACKET_HDR: u16 = 1;
 const NFULA_PAYLOAD: u16 = 9;
 
 /// Family, version and resource, then attributes, of which one is the packet from its network header on.
-pub(super) fn message(at: Captured<'_>) -> Peeled<'_> {
-    let (h, mut at) = at.header::<4>()?;
+pub(super) fn message(at: &mut Captured<'_>) -> Peeled {
+    let h = at.take::<4>()?;
     if h[1] != 0 {
         return Err(Skip::Malformed);
     }
@@ -21,23 +21,23 @@ pub(super) fn message(at: Captured<'_>) -> Peeled<'_> {
         _ => Some(Layer::Ip),
     };
     loop {
-        let (attribute, value) = at.header::<4>()?;
+        let attribute = at.take::<4>()?;
         let (len, kind) = len_and_type(*attribute);
         if len < 4 {
             return Err(Skip::Malformed);
         }
         match kind {
             NFULA_PAYLOAD => {
-                let packet = value.with_len(u32::from(len) - 4);
-                return Ok((layer.ok_or(Skip::NotIp)?, packet));
+                *at = at.with_len(u32::from(len) - 4);
+                return layer.ok_or(Skip::NotIp);
             }
             NFULA_PACKET_HDR if layer.is_none() => {
-                let (protocol, _) = value.header::<2>()?;
+                let protocol = at.peek::<2>()?;
                 layer = Some(Layer::EtherType(be16(protocol[0], protocol[1])));
             }
             _ => {}
         }
-        at = at.skip(usize::from(len).next_multiple_of(4))?;
+        at.skip(usize::from(len).next_multiple_of(4) - 4)?;
     }
 }
 

@@ -4,14 +4,15 @@ use super::{Layer, LinkType, Peeled};
 use crate::Skip;
 use crate::captured::Captured;
 
-pub(super) fn header(at: Captured<'_>) -> Peeled<'_> {
-    let (h, _) = at.header::<4>()?;
+pub(super) fn header(at: &mut Captured<'_>) -> Peeled {
+    let h = at.peek::<4>()?;
     // Units of 4 bytes, this word included (RFC 8300, 2.2).
     let len = usize::from(h[1] & 0x3f) * 4;
     if len < 8 {
         return Err(Skip::Malformed);
     }
-    Ok((next_protocol(h[3])?, at.skip(len)?))
+    at.skip(len)?;
+    next_protocol(h[3])
 }
 
 /// What a "next protocol" number of NSH and VXLAN-GPE announces (IANA, NSH Next Protocol; VXLAN-GPE uses the same).

@@ -15,25 +15,28 @@ const MPLS_UNICAST: u16 = 0x0281;
 const MPLS_MULTICAST: u16 = 0x0283;
 
 /// A frame with or without address and control, its protocol number compressed or not.
-pub(super) fn frame(at: Captured<'_>) -> Peeled<'_> {
-    let (h, after) = at.header::<2>()?;
-    let at = if *h == [ADDRESS, CONTROL] { after } else { at };
-    let (h, after) = at.header::<2>()?;
+pub(super) fn frame(at: &mut Captured<'_>) -> Peeled {
+    if *at.peek()? == [ADDRESS, CONTROL] {
+        at.skip(2)?;
+    }
+    let h = at.peek::<2>()?;
     // The last byte of a protocol number is odd, the first of an uncompressed one even (RFC 1661, 2 and 6.5).
-    let (protocol, rest) = if h[0] & 1 == 1 {
-        (u16::from(h[0]), at.skip(1)?)
+    let protocol = if h[0] & 1 == 1 {
+        at.skip(1)?;
+        u16::from(h[0])
     } else {
-        (be16(h[0], h[1]), after)
+        at.skip(2)?;
+        be16(h[0], h[1])
     };
     match protocol {
-        IPV4 | IPV6 => Ok((Layer::Ip, rest)),
-        MPLS_UNICAST | MPLS_MULTICAST => Ok((Layer::Link(LinkType::MPLS), rest)),
+        IPV4 | IPV6 => Ok(Layer::Ip),
+        MPLS_UNICAST | MPLS_MULTICAST => Ok(Layer::Link(LinkType::MPLS)),
         _ => Err(Skip::NotIp),
     }
 }
 
 /// A frame of a serial line, which is of Cisco HDLC when its address says so.
-pub(super) fn hdlc_frame(at: Captured<'_>) -> Peeled<'_> {
+pub(super) fn hdlc_frame(at: &mut Captured<'_>) -> Peeled {
     match at.bytes {
         [hdlc::UNICAST | hdlc::MULTICAST, ..] => hdlc::frame(at),
         _ => frame(at),
@@ -41,25 +44,25 @@ pub(super) fn hdlc_frame(at: Captured<'_>) -> Peeled<'_> {
 }
 
 /// A frame as `pppd` records it: the address is 0 for a frame received and 1 for one sent.
-pub(super) fn pppd_frame(at: Captured<'_>) -> Peeled<'_> {
-    let at = at.skip(1)?;
-    match at.bytes {
-        [CONTROL, ..] => frame(at.skip(1)?),
-        _ => frame(at),
+pub(super) fn pppd_frame(at: &mut Captured<'_>) -> Peeled {
+    at.skip(1)?;
+    if let [CONTROL, ..] = at.bytes {
+        at.skip(1)?;
     }
+    frame(at)
 }
 
 /// A PPPoE header (RFC 2516, 4) and the frame in it.
-pub(super) fn pppoe_session(at: Captured<'_>) -> Peeled<'_> {
+pub(super) fn pppoe_session(at: &mut Captured<'_>) -> Peeled {
     const VERSION_AND_TYPE: u8 = 0x11;
     const SESSION_DATA: u8 = 0x00;
-    let (h, rest) = at.header::<6>()?;
+    let h = at.take::<6>()?;
     match (h[0], h[1]) {
         (VERSION_AND_TYPE, SESSION_DATA) => {
             // Some access concentrators count the padding of a short Ethernet frame into the length of the IP packet;
             // this length is right.
-            let frame = rest.with_firm_len(u32::from(be16(h[4], h[5])));
-            Ok((Layer::Link(LinkType::PPP), frame))
+            *at = at.with_firm_len(u32::from(be16(h[4], h[5])));
+            Ok(Layer::Link(LinkType::PPP))
         }
         (VERSION_AND_TYPE, _) => Err(Skip::NotIp),
         _ => Err(Skip::Malformed),

@@ -4,11 +4,11 @@ use crate::Skip;
 use crate::captured::Captured;
 use crate::link::{Layer, LinkType, Peeled};
 
-pub(super) fn payload(at: Captured<'_>) -> Peeled<'_> {
+pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
     const VERSION: u8 = 3;
-    let (h, rest) = at.header::<2>()?;
+    let h = at.take::<2>()?;
     if h[0] >> 4 != VERSION {
         return Err(Skip::Malformed);
     }
-    Ok((Layer::Link(LinkType::ETHERNET), rest))
+    Ok(Layer::Link(LinkType::ETHERNET))
 }

@@ -4,11 +4,12 @@ use crate::Skip;
 use crate::captured::{Captured, be16};
 use crate::link::{Layer, Peeled};
 
-pub(super) fn payload(at: Captured<'_>) -> Peeled<'_> {
-    let (h, rest) = at.header::<8>()?;
+pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
+    let h = at.take::<8>()?;
     if h[0] >> 6 != 0 {
         return Err(Skip::Malformed);
     }
     let options = usize::from(h[0] & 0x3f) * 4;
-    Ok((Layer::EtherType(be16(h[2], h[3])), rest.skip(options)?))
+    at.skip(options)?;
+    Ok(Layer::EtherType(be16(h[2], h[3])))
 }

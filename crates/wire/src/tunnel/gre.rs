@@ -20,65 +20,68 @@ const ERSPAN_III: u16 = 0x22eb;
 const WCCP: u16 = 0x883e;
 
 /// What follows a header of either version.
-pub(super) fn payload(at: Captured<'_>) -> Peeled<'_> {
-    let (h, rest) = at.header::<4>()?;
+pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
+    let h = at.take::<4>()?;
     let flags = be16(h[0], h[1]);
     let protocol = be16(h[2], h[3]);
     match flags & VERSION {
-        0 => version_0(flags, protocol, rest),
-        1 if protocol == ethertype::PPP => pptp(flags, rest),
+        0 => version_0(flags, protocol, at),
+        1 if protocol == ethertype::PPP => pptp(flags, at),
         _ => Err(Skip::Malformed),
     }
 }
 
-fn version_0(flags: u16, protocol: u16, mut at: Captured<'_>) -> Peeled<'_> {
+fn version_0(flags: u16, protocol: u16, at: &mut Captured<'_>) -> Peeled {
     // Checksum and offset are there together if either is wanted (RFC 1701, "Checksum Present").
     for present in [CHECKSUM | ROUTING, KEY, SEQUENCE] {
         if flags & present != 0 {
-            at = at.skip(4)?;
+            at.skip(4)?;
         }
     }
     if flags & ROUTING != 0 {
-        at = skip_routes(at)?;
+        skip_routes(at)?;
     }
     match protocol {
         ERSPAN if flags & SEQUENCE != 0 => erspan::type_2(at),
         // Type I has neither sequence number nor header.
-        ERSPAN => Ok((Layer::Link(LinkType::ETHERNET), at)),
+        ERSPAN => Ok(Layer::Link(LinkType::ETHERNET)),
         ERSPAN_III => erspan::type_3(at),
         WCCP => wccp(at),
-        ethertype => Ok((Layer::EtherType(ethertype), at)),
+        ethertype => Ok(Layer::EtherType(ethertype)),
     }
 }
 
 /// Source routes: family, offset and length each, up to an empty one of family 0 (RFC 1701, "Routing").
-fn skip_routes(mut at: Captured<'_>) -> Result<Captured<'_>, Skip> {
+fn skip_routes(at: &mut Captured<'_>) -> Result<(), Skip> {
     loop {
-        let (h, rest) = at.header::<4>()?;
-        at = rest.skip(usize::from(h[3]))?;
+        let h = at.take::<4>()?;
+        at.skip(usize::from(h[3]))?;
         if *h == [0, 0, h[2], 0] {
-            return Ok(at);
+            return Ok(());
         }
     }
 }
 
-fn pptp(flags: u16, mut at: Captured<'_>) -> Peeled<'_> {
+fn pptp(flags: u16, at: &mut Captured<'_>) -> Peeled {
     // Payload length and call; without sequence number it is an acknowledgement and nothing else (RFC 2637, 4.1).
-    at = at.skip(4)?;
+    at.skip(4)?;
     if flags & SEQUENCE == 0 {
         return Err(Skip::NotIp);
     }
-    at = at.skip(4)?;
+    at.skip(4)?;
     if flags & ACKNOWLEDGMENT != 0 {
-        at = at.skip(4)?;
+        at.skip(4)?;
     }
-    Ok((Layer::Link(LinkType::PPP), at))
+    Ok(Layer::Link(LinkType::PPP))
 }
 
 /// Redirected packets: version 2 puts 4 bytes before the packet that version 1 does not; no packet starts as they do.
-fn wccp(at: Captured<'_>) -> Peeled<'_> {
-    let (first, _) = at.header::<1>()?;
-    Ok((Layer::Ip, if first[0] >> 4 == 4 { at } else { at.skip(4)? }))
+fn wccp(at: &mut Captured<'_>) -> Peeled {
+    let first = at.peek::<1>()?;
+    if first[0] >> 4 != 4 {
+        at.skip(4)?;
+    }
+    Ok(Layer::Ip)
 }
 
 #[cfg(test)]
@@ -88,8 +91,9 @@ mod tests {
 
     fn inside(gre: &[u8]) -> Result<(Layer, usize), Skip> {
         let frame = cat(&[gre, SEGMENT]);
-        payload(Captured::new(&frame, frame.len() as u32))
-            .map(|(layer, at)| (layer, at.bytes.len()))
+        let mut at = Captured::new(&frame, frame.len() as u32);
+        let layer = payload(&mut at)?;
+        Ok((layer, at.bytes.len()))
     }
 
     #[test]

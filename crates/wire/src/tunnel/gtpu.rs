@@ -4,7 +4,7 @@ use crate::Skip;
 use crate::captured::Captured;
 use crate::link::{Layer, Peeled};
 
-pub(super) fn payload(at: Captured<'_>) -> Peeled<'_> {
+pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
     /// Version 1 and protocol type GTP.
     const VERSION_AND_TYPE: u8 = 0xf0;
     const GTP_VERSION_1: u8 = 0x30;
@@ -14,28 +14,27 @@ pub(super) fn payload(at: Captured<'_>) -> Peeled<'_> {
     /// Message type of user data.
     const G_PDU: u8 = 255;
 
-    let (h, mut at) = at.header::<8>()?;
+    let h = at.take::<8>()?;
     if h[0] & VERSION_AND_TYPE != GTP_VERSION_1 || h[1] != G_PDU {
         return Err(Skip::NotIp);
     }
     if h[0] & OPTIONAL != 0 {
-        let (optional, rest) = at.header::<4>()?;
-        at = rest;
+        let optional = at.take::<4>()?;
         if h[0] & EXTENSION != 0 {
-            at = skip_extensions(optional[3], at)?;
+            skip_extensions(optional[3], at)?;
         }
     }
-    Ok((Layer::Ip, at))
+    Ok(Layer::Ip)
 }
 
 /// Extension headers: their length in units of 4 bytes, the content, and the type of the next, 0 for none (5.2.1).
-fn skip_extensions(mut kind: u8, mut at: Captured<'_>) -> Result<Captured<'_>, Skip> {
+fn skip_extensions(mut kind: u8, at: &mut Captured<'_>) -> Result<(), Skip> {
     while kind != 0 {
-        let (h, _) = at.header::<1>()?;
+        let h = at.peek::<1>()?;
         let len = usize::from(h[0]) * 4;
         let next = len.checked_sub(1).ok_or(Skip::Malformed)?;
-        let (last, rest) = at.skip(next)?.header::<1>()?;
-        (kind, at) = (last[0], rest);
+        at.skip(next)?;
+        kind = at.take::<1>()?[0];
     }
-    Ok(at)
+    Ok(())
 }

@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 16;
 pub(crate) fn innermost(mut at: Captured<'_>) -> Result<Packet<'_>, Skip> {
     // Looks twice at every packet rather than keep the last one: that would be slower, packets being large.
     for _ in 0..MAX_DEPTH {
-        match inside(&ip::packet(at)?).and_then(|(layer, at)| link::peel(layer, at)) {
+        match inside(&ip::packet(at)?) {
             Ok(inner) if ip::packet(inner).is_ok() => at = inner,
             _ => break,
         }
@@ -29,20 +29,25 @@ pub(crate) fn innermost(mut at: Captured<'_>) -> Result<Packet<'_>, Skip> {
     ip::packet(at)
 }
 
-/// What a packet carries if it is one of a tunnel.
-fn inside<'a>(packet: &Packet<'a>) -> Peeled<'a> {
-    let payload = Captured::new(packet.payload, packet.ip.payload_len);
-    match packet.transport {
-        Transport::Udp(udp) => inside_udp(&udp),
+/// The IP packet in a packet that is one of a tunnel.
+fn inside<'a>(packet: &Packet<'a>) -> Result<Captured<'a>, Skip> {
+    let mut at = Captured::new(packet.payload, packet.ip.payload_len);
+    let layer = match packet.transport {
         Transport::Other => match packet.ip.protocol {
-            protocol::IPV4 | protocol::IPV6 => Ok((Layer::Ip, payload)),
-            protocol::GRE => gre::payload(payload),
-            protocol::ETHERIP => etherip::payload(payload),
-            protocol::MPLS => Ok((Layer::Link(LinkType::MPLS), payload)),
-            _ => Err(Skip::NotIp),
+            protocol::IPV4 | protocol::IPV6 => Layer::Ip,
+            protocol::GRE => gre::payload(&mut at)?,
+            protocol::ETHERIP => etherip::payload(&mut at)?,
+            protocol::MPLS => Layer::Link(LinkType::MPLS),
+            _ => return Err(Skip::NotIp),
         },
-        _ => Err(Skip::NotIp),
-    }
+        Transport::Udp(udp) => {
+            at = Captured::new(udp.payload, udp.payload_len);
+            inside_udp(&udp, &mut at)?
+        }
+        _ => return Err(Skip::NotIp),
+    };
+    link::peel(layer, &mut at)?;
+    Ok(at)
 }
 
 /// UDP ports (IANA, Service Name and Transport Protocol Port Number Registry).
@@ -62,14 +67,13 @@ mod port {
     pub(super) const TEREDO: u16 = 3544;
 }
 
-fn inside_udp<'a>(udp: &Udp<'a>) -> Peeled<'a> {
-    let at = Captured::new(udp.payload, udp.payload_len);
+fn inside_udp(udp: &Udp<'_>, at: &mut Captured<'_>) -> Peeled {
     // Source ports of tunnels are hashes of what is inside: only Teredo's servers and relays answer from theirs.
     match udp.dst_port {
         port::VXLAN | port::VXLAN_OF_LINUX | port::VXLAN_GPE => vxlan::payload(at),
         port::GENEVE => geneve::payload(at),
         port::GTP_U => gtpu::payload(at),
-        port::MPLS => Ok((Layer::Link(LinkType::MPLS), at)),
+        port::MPLS => Ok(Layer::Link(LinkType::MPLS)),
         port::TEREDO => teredo::payload(at),
         _ if udp.src_port == port::TEREDO => teredo::payload(at),
         _ => Err(Skip::NotIp),

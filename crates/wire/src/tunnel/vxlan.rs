@@ -4,12 +4,12 @@ use crate::Skip;
 use crate::captured::Captured;
 use crate::link::{Layer, LinkType, Peeled, next_protocol};
 
-pub(super) fn payload(at: Captured<'_>) -> Peeled<'_> {
+pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
     /// The network identifier is valid: set in every packet.
     const IDENTIFIER: u8 = 0x08;
     /// The extension: the last of the reserved bytes tells the protocol.
     const NEXT_PROTOCOL: u8 = 0x04;
-    let (h, rest) = at.header::<8>()?;
+    let h = at.take::<8>()?;
     if h[0] & IDENTIFIER == 0 {
         return Err(Skip::NotIp);
     }
@@ -18,5 +18,5 @@ pub(super) fn payload(at: Captured<'_>) -> Peeled<'_> {
     } else {
         Layer::Link(LinkType::ETHERNET)
     };
-    Ok((layer, rest))
+    Ok(layer)
 }
