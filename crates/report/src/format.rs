@@ -138,6 +138,38 @@ pub(crate) fn rate(bits_per_second: u64) -> String {
     format!("{} {unit}", bits_per_second as f64 / f64::from(divisor))
 }
 
+/// A measured bit rate, `2.41 Mb/s`: three significant digits.
+pub(crate) fn throughput(bits_per_second: f64) -> String {
+    let (value, unit) = match bits_per_second {
+        // What three digits would show as 1,000 of one unit is 1 of the next.
+        r if r >= 0.9995e9 => (r / 1e9, "Gb/s"),
+        r if r >= 0.9995e6 => (r / 1e6, "Mb/s"),
+        r if r >= 0.9995e3 => (r / 1e3, "kb/s"),
+        r => (r, "b/s"),
+    };
+    format!("{} {unit}", significant(value, 3))
+}
+
+/// A number of bytes, `1.23 GB`: three significant digits, decimal units.
+pub(crate) fn bytes(n: u64) -> String {
+    let (value, unit) = match n as f64 {
+        n if n >= 0.9995e12 => (n / 1e12, "TB"),
+        n if n >= 0.9995e9 => (n / 1e9, "GB"),
+        n if n >= 0.9995e6 => (n / 1e6, "MB"),
+        n if n >= 0.9995e3 => (n / 1e3, "kB"),
+        _ => return plural(n, "byte", "bytes"),
+    };
+    format!("{} {unit}", significant(value, 3))
+}
+
+/// A nominal time, `1 s`, `0.3 s`, `10 ms`: no more digits than it has.
+pub(crate) fn interval(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.1 => format!("{} ms", (s * 1e6).round() / 1e3),
+        s => format!("{} s", (s * 1e3).round() / 1e3),
+    }
+}
+
 /// Range of connection sizes, `1–3`, `>100`, `1`.
 pub(crate) fn sizes(min_segments: u64, max_segments: Option<u64>) -> String {
     match max_segments {
@@ -161,16 +193,20 @@ pub(crate) fn list(items: &[String]) -> String {
     }
 }
 
-/// User text for a terminal: control characters, which could move the cursor or change colours, become spaces.
+/// User text for a terminal: control characters, which could move the cursor or change colours, and those that turn the
+/// direction of writing, which could make a name look like another, become spaces.
 pub(crate) fn plain(text: &str) -> String {
+    let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| if c.is_control() || turns(c) { ' ' } else { c })
         .collect()
 }
 
 /// A sentence in which no line ends between a number and its unit.
 pub(crate) fn unbroken(sentence: &str) -> String {
-    const UNITS: [&str; 8] = ["s", "ms", "µs", "%", "Gb/s", "Mb/s", "kb/s", "b/s"];
+    const UNITS: [&str; 13] = [
+        "s", "ms", "µs", "%", "Gb/s", "Mb/s", "kb/s", "b/s", "TB", "GB", "MB", "kB", "bytes",
+    ];
     let mut out = String::new();
     for word in sentence.split(' ') {
         let unit = word.trim_end_matches([',', '.', ';', ':', ')']);
@@ -238,6 +274,25 @@ mod tests {
     }
 
     #[test]
+    fn measured_rates_and_sizes_have_three_digits() {
+        assert_eq!(throughput(2_412_345.0), "2.41 Mb/s");
+        assert_eq!(throughput(999_700_000.0), "1.00 Gb/s");
+        assert_eq!(throughput(0.0), "0 b/s");
+        assert_eq!(bytes(1), "1 byte");
+        assert_eq!(bytes(999), "999 bytes");
+        assert_eq!(bytes(999_600), "1.00 MB");
+        assert_eq!(bytes(1_234_567_890), "1.23 GB");
+    }
+
+    #[test]
+    fn nominal_times_have_their_own_digits() {
+        assert_eq!(interval(1.0), "1 s");
+        assert_eq!(interval(0.3), "0.3 s");
+        assert_eq!(interval(0.01), "10 ms");
+        assert_eq!(interval(64.0), "64 s");
+    }
+
+    #[test]
     fn a_column_shares_unit_and_digits() {
         let scale = Scale::of(Quantity::Time, [0.0941, 0.3402].into_iter());
         assert_eq!(scale.unit, "ms");
@@ -288,5 +343,6 @@ mod tests {
     #[test]
     fn user_text_cannot_control_the_terminal() {
         assert_eq!(plain("a\u{1b}[31mb\nc"), "a [31mb c");
+        assert_eq!(plain("\u{202e}gepj.exe"), " gepj.exe");
     }
 }

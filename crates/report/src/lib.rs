@@ -4,6 +4,7 @@
 //! [`Analysis`](gentle_trace::results::Analysis), and only selects, formats and draws. Nothing reads a clock, so the same
 //! results give the same bytes.
 
+pub mod analyze;
 pub mod compare;
 pub mod connections;
 mod failure;

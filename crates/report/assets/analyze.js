@@ -1,0 +1,296 @@
+// Draws the charts of analyses, from the JSON in the page: each article has the places of its charts.
+(() => {
+  const { known, time, percent, interval, fixed, timeUnit, style, centred, tipLook, draw, nothing, logTicks, themeButton, onWidth } = charts;
+  const analyses = JSON.parse(document.getElementById("data").textContent);
+  const count = d3.format(",d");
+  const axis = { tickSize: 0, color: "var(--muted)" };
+  const grid = { stroke: "var(--rule)", strokeOpacity: 1 };
+
+  // ---- Time between duplicates (handshake-2009, Figs. 1 and 2).
+
+  // Families of standard intervals, a row of labels each, so that neighbours such as 3 s and 4 s do not collide.
+  const FAMILIES = [
+    { first: 1, name: "1 s and doubled:" },
+    { first: 3, name: "3 s and doubled:" },
+  ];
+  const family = (s) => FAMILIES.findIndex(({ first }) => Number.isInteger(Math.log2(s / first)) && s >= first);
+  // Shorter intervals share the first bar: only the capture itself makes copies that fast.
+  const SHORTEST_S = 1e-3;
+  // Pixels of the narrowest bar.
+  const BAR = 4;
+
+  /** Adjacent bins put together until none is narrower than a bar can be. */
+  function legible(bins, x) {
+    const bars = [];
+    for (const bin of bins) {
+      const from = Math.max(bin.from_s, SHORTEST_S);
+      const to = Math.max(bin.to_s, from * 1.02);
+      const last = bars.at(-1);
+      if (last && bin.near === last.near && x(from) - x(last.from) < BAR) {
+        last.to = Math.max(last.to, to);
+        last.count += bin.count;
+      } else {
+        bars.push({ from, to, count: bin.count, near: bin.near, shortest: bin.from_s < SHORTEST_S });
+      }
+    }
+    for (const bar of bars) {
+      const missing = BAR - (x(bar.to) - x(bar.from));
+      bar.x1 = x(bar.from) - Math.max(0, missing / 2);
+      bar.x2 = x(bar.to) + Math.max(0, missing / 2);
+    }
+    return bars;
+  }
+
+  function intervals(place, { intervals: all }, segment) {
+    const { bins, standard, total } = all[segment];
+    const near = (s) =>
+      standard.find(({ interval_s: nominal }) => Math.abs(s - nominal) <= Math.max(nominal * all.tolerance, all.tolerance_floor_s));
+    draw(place, (width) => {
+      if (!total) return nothing("No duplicates.");
+      const both = [...all.syn.bins, ...all.synack.bins];
+      // Both histograms on the same axis, wide enough for the intervals that stacks use.
+      const domain = [SHORTEST_S, Math.max(64, d3.max(both, (b) => b.to_s)) * 1.15];
+      const margins = { marginLeft: 52, marginRight: 14, marginTop: 54, marginBottom: 42 };
+      const x = d3.scaleLog(domain, [margins.marginLeft, width - margins.marginRight]);
+      const bars = legible(
+        bins.map((bin) => ({ ...bin, near: near((bin.from_s + bin.to_s) / 2) !== undefined })),
+        x,
+      );
+      const highest = d3.max(bars, (b) => b.count);
+      const height = (n) => Math.sqrt(n / highest) * 145;
+      // Round numbers, from the top down as long as there is room between them.
+      const ticks = [0];
+      for (let power = Math.floor(Math.log10(highest)); power >= 0; power -= 1) {
+        for (const n of [5, 2, 1].map((step) => step * 10 ** power)) {
+          const above = ticks.length > 1 ? height(ticks.at(-1)) : Infinity;
+          if (n <= highest && height(n) > 13 && above - height(n) > 20) ticks.push(n);
+        }
+      }
+      const marks = standard.filter((s) => s.interval_s >= domain[0] && s.interval_s <= domain[1]);
+      const rows = marks.map((s) => ({ ...s, row: Math.max(0, family(s.interval_s)) }));
+      const title = (b) =>
+        `${b.shortest ? `up to ${time(b.to)}` : `${time(b.from)} to ${time(b.to)}`}\n${count(b.count)} of ${count(total)}\n${
+          b.near ? `near ${d3.format(".3~g")(near((b.from + b.to) / 2)?.interval_s ?? b.from)} s` : "near no standard interval"
+        }`;
+      return Plot.plot({
+        width,
+        height: 250,
+        ...margins,
+        style,
+        x: { type: "log", domain },
+        // Square roots: chance moves all bars by the same height, and one interval shows beside a thousand.
+        y: { type: "sqrt", domain: [0, highest * 1.08] },
+        marks: [
+          Plot.gridY(ticks, grid),
+          Plot.axisX(logTicks(domain, width / 62), { ...axis, text: time, label: "time since the previous one", ...centred }),
+          Plot.axisY(ticks, { ...axis, tickFormat: d3.format(",~s"), label: null }),
+          Plot.ruleX(rows, { x: "interval_s", stroke: "var(--near)", strokeOpacity: 0.35, strokeDasharray: "2 3", insetTop: -14 }),
+          FAMILIES.map(({ name }, row) => [
+            Plot.text(rows.filter((s) => s.row === row), {
+              x: "interval_s",
+              text: (s) => d3.format(".3~g")(s.interval_s),
+              frameAnchor: "top",
+              dy: -18 - 15 * (FAMILIES.length - 1 - row),
+              fill: "var(--near)",
+              fontSize: width < 480 ? 10 : 12,
+              fontWeight: 600,
+            }),
+            rows.some((s) => s.row === row)
+              ? Plot.text([name], { frameAnchor: "top-left", dy: -24 - 15 * (FAMILIES.length - 1 - row), fill: "var(--muted)" })
+              : null,
+          ]),
+          Plot.rect(bars, {
+            x1: (b) => x.invert(b.x1),
+            x2: (b) => x.invert(b.x2),
+            y1: 0,
+            y2: "count",
+            fill: (b) => (b.near ? "var(--near)" : "var(--stray)"),
+            insetLeft: 0.5,
+            insetRight: 0.5,
+          }),
+          Plot.ruleY([0], { stroke: "var(--muted)" }),
+          Plot.tip(bars, Plot.pointerX({ x: (b) => x.invert((b.x1 + b.x2) / 2), y: "count", title, maxRadius: 30, ...tipLook })),
+        ],
+      });
+    });
+  }
+
+  // ---- Timeline: four rows over the same time.
+
+  const SPANS = [
+    { factor: 1, name: "seconds", upTo: 300 },
+    { factor: 1 / 60, name: "minutes", upTo: 3 * 3600 },
+    { factor: 1 / 3600, name: "hours", upTo: 3 * 86400 },
+    { factor: 1 / 86400, name: "days", upTo: Infinity },
+  ];
+
+  function timeline(place, { timeline: { bin_s, bins } }) {
+    draw(place, (width) => {
+      const span = d3.max(bins, (b) => b.t_s) + bin_s;
+      const unit = SPANS.find((s) => span <= s.upTo);
+      const from = (b) => b.t_s * unit.factor;
+      const to = (b) => (b.t_s + bin_s) * unit.factor;
+      const per = `per ${time(bin_s)}`;
+      const rows = [
+        { name: `connection attempts ${per}`, of: (b) => b.attempts, show: d3.format(",~s"), color: "var(--calm)" },
+        { name: `SYNs and SYN/ACKs sent again ${per}`, of: (b) => b.handshake_retransmissions, show: d3.format(",~s"), color: "var(--loss)" },
+        { name: `time lost in handshakes ${per}`, of: (b) => b.time_lost_s, show: time, color: "var(--stray)" },
+        { name: "throughput, bits per second", of: (b) => (b.wire_bytes * 8) / bin_s, show: d3.format(",.2~s"), color: "var(--near)" },
+      ];
+      const box = document.createElement("div");
+      rows.forEach((row, i) => {
+        const last = i === rows.length - 1;
+        const high = d3.max(bins, row.of) || 1;
+        const title = (b) =>
+          [
+            `from ${d3.format(",.3~r")(from(b))} ${unit.name} on, ${time(bin_s)}`,
+            `${count(b.attempts)} attempts`,
+            `${count(b.handshake_retransmissions)} SYNs and SYN/ACKs sent again`,
+            `${time(b.time_lost_s)} lost in handshakes`,
+            `${count(b.other_retransmissions)} other segments sent again, of ${count(b.segments)}`,
+            `${d3.format(",.3~s")((b.wire_bytes * 8) / bin_s)}b/s`,
+          ].join("\n");
+        box.append(
+          Plot.plot({
+            width,
+            height: last ? 142 : 112,
+            marginLeft: 58,
+            marginRight: 16,
+            marginTop: 26,
+            marginBottom: last ? 42 : 12,
+            style,
+            x: { domain: [0, span * unit.factor], axis: null },
+            y: { domain: [0, high] },
+            marks: [
+              Plot.gridY([0, high / 2, high], grid),
+              Plot.axisY([0, high], { ...axis, tickFormat: (v) => (v === 0 ? "0" : row.show(v)), label: null }),
+              last ? Plot.axisX({ ...axis, ticks: width / 90, label: `${unit.name} since the first packet`, ...centred }) : null,
+              Plot.rect(bins, { x1: from, x2: to, y1: 0, y2: row.of, fill: row.color }),
+              Plot.text([row.name], { frameAnchor: "top-left", dy: -20, fill: "var(--ink)" }),
+              Plot.tip(bins, Plot.pointerX({ x: (b) => (from(b) + to(b)) / 2, y: row.of, title, ...tipLook })),
+            ],
+          }),
+        );
+      });
+      return box;
+    });
+  }
+
+  // ---- Directions (spa-2018, section III).
+
+  /** Horizontal bars, a group for each direction: rows of { group, name, value, ci95, color, title }. */
+  function bars(place, groups, { unit, show, largest }) {
+    draw(place, (width) => {
+      const left = Math.min(170, Math.max(130, width * 0.3));
+      const right = 58;
+      const ticks = Math.max(2, (width - left - right) / 80);
+      const box = document.createElement("div");
+      groups.forEach(({ name, rows }, i) => {
+        const last = i === groups.length - 1;
+        const measured = rows.filter((r) => known(r.ci95));
+        box.append(
+          Plot.plot({
+            width,
+            height: rows.length * 24 + 26 + (last ? 40 : 8),
+            marginLeft: left,
+            marginRight: right,
+            marginTop: 26,
+            marginBottom: last ? 40 : 8,
+            style,
+            x: { domain: [0, largest || 1], axis: null },
+            y: { type: "band", domain: rows.map((r) => r.name), label: null, padding: 0.3 },
+            marks: [
+              Plot.gridX({ ...grid, ticks }),
+              last ? Plot.axisX({ ...axis, ticks, label: unit, ...centred }) : null,
+              Plot.axisY({ tickSize: 0, color: "var(--ink)" }),
+              Plot.text([name], { frameAnchor: "top-left", dx: -left + 2, dy: -22, fill: "var(--ink)", fontWeight: 600, lineWidth: (width - 10) / 12, textOverflow: "ellipsis" }),
+              Plot.barX(rows, { y: "name", x: "value", fill: "color", rx2: 2 }),
+              Plot.ruleY(measured, { y: "name", x1: "low", x2: "high", stroke: "var(--ink)", strokeWidth: 1.25 }),
+              Plot.tickX(measured, { y: "name", x: "low", inset: 4, stroke: "var(--ink)", strokeWidth: 1.25 }),
+              Plot.tickX(measured, { y: "name", x: "high", inset: 4, stroke: "var(--ink)", strokeWidth: 1.25 }),
+              Plot.text(rows, {
+                y: "name",
+                x: (r) => Math.max(r.value, r.high),
+                text: (r) => (r.missing ? "–" : show(r.value)),
+                textAnchor: "start",
+                dx: 7,
+                fill: "var(--muted)",
+                fontVariant: "tabular-nums",
+              }),
+              Plot.tip(rows, Plot.pointerY({ y: "name", x: "value", title: "title", ...tipLook })),
+            ],
+          }),
+        );
+      });
+      return box;
+    });
+  }
+
+  const row = (name, value, ci95, factor, color, title) => ({
+    name,
+    value: (value ?? 0) * factor,
+    missing: !known(value),
+    ci95,
+    low: Math.max(0, value - ci95) * factor,
+    high: (value + (ci95 ?? 0)) * factor,
+    color,
+    title,
+  });
+
+  const seen = (analysis) => analysis.directions.filter((d) => d.packets > 0);
+
+  function delay(place, analysis) {
+    const kinds = [
+      ["all", "all connections", "var(--calm)"],
+      ["with_handshake_loss", "with handshake loss", "var(--loss)"],
+      ["without_handshake_loss", "without", "var(--near)"],
+    ];
+    const means = seen(analysis).flatMap((d) => kinds.map(([kind]) => d.retransmission_delay_s.detail[kind]));
+    const largest = d3.max(means, (m) => (m.mean ?? 0) + (m.ci95 ?? 0));
+    const unit = timeUnit(largest);
+    const groups = seen(analysis).map((d) => ({
+      name: d.name,
+      rows: kinds.map(([kind, name, color]) => {
+        const { n, mean, ci95 } = d.retransmission_delay_s.detail[kind];
+        return row(name, mean, ci95, unit.factor, color, `${d.name}, ${name}\n${interval(mean, ci95, time)}\n${count(n)} connections`);
+      }),
+    }));
+    bars(place, groups, { unit: unit.name, show: fixed(largest * unit.factor), largest: largest * unit.factor });
+  }
+
+  function probability(place, analysis) {
+    const kinds = [
+      ["packet_retransmission_probability", "all segments", "var(--calm)"],
+      ["syn_retransmission_probability", "SYNs, SYN/ACKs", "var(--loss)"],
+    ];
+    const largest = d3.max(seen(analysis), (d) => d3.max(kinds, ([kind]) => d[kind])) * 100;
+    const groups = seen(analysis).map((d) => ({
+      name: d.name,
+      rows: kinds.map(([kind, name, color]) =>
+        row(name, d[kind], null, 100, color, `${d.name}, ${name}\n${percent(d[kind])} retransmitted\nSYNs and SYN/ACKs are ${percent(d.syn_share_of_retransmissions)} of all retransmissions`),
+      ),
+    }));
+    bars(place, groups, { unit: "%", show: d3.format(".2f"), largest });
+  }
+
+  // ---- Every chart in its place.
+
+  const drawers = {
+    delay,
+    probability,
+    timeline,
+    "syn-intervals": (place, analysis) => intervals(place, analysis, "syn"),
+    "synack-intervals": (place, analysis) => intervals(place, analysis, "synack"),
+  };
+
+  function drawAll() {
+    analyses.forEach((analysis, i) => {
+      for (const place of document.querySelectorAll(`#analysis-${i} [data-chart]`)) drawers[place.dataset.chart](place, analysis);
+    });
+  }
+
+  themeButton();
+  for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
+  drawAll();
+  onWidth(drawAll);
+})();

@@ -1,0 +1,93 @@
+//! The page: one file with its data, its styles and the library that draws, so that it opens without a network.
+
+use super::section::{Block, Cell, Section};
+use super::sections::{begin, notes, sections};
+use super::text::paths;
+use crate::format::{plural, time, unbroken};
+use crate::page::Shell;
+use askama::Template;
+use gentle_trace::results::Analysis;
+
+#[derive(Template)]
+#[template(path = "analyze.html")]
+struct Page {
+    title: String,
+    articles: Vec<Article>,
+    shell: Shell,
+}
+
+/// The page shows before it tells: wide sections with charts come first, then who, then the rest as in the text.
+const ORDER: [&str; 9] = [
+    "intervals",
+    "timeline",
+    "directions",
+    "top",
+    "filters",
+    "vantage",
+    "other-protocols",
+    "capture",
+    "limits",
+];
+
+/// One analysis.
+struct Article {
+    title: String,
+    population: String,
+    verdict: Vec<String>,
+    notes: Vec<String>,
+    /// Sections that stand side by side where there is room.
+    narrow: Vec<Section>,
+    wide: Vec<Section>,
+}
+
+impl Article {
+    fn of(analysis: &Analysis) -> Self {
+        let (narrow, mut wide): (Vec<_>, Vec<_>) =
+            sections(analysis).into_iter().partition(|s| s.narrow);
+        wide.sort_by_key(|section| ORDER.iter().position(|id| *id == section.id));
+        Self {
+            title: paths(&analysis.captures),
+            population: population(analysis),
+            verdict: analysis.verdict.iter().map(|s| unbroken(s)).collect(),
+            notes: notes(analysis).iter().map(|s| unbroken(s)).collect(),
+            narrow,
+            wide,
+        }
+    }
+}
+
+/// Draws the analyses as one HTML file that needs no other file and no network.
+pub fn html(analyses: &[Analysis]) -> String {
+    let page = Page {
+        title: match analyses {
+            [only] => paths(&only.captures),
+            _ => plural(analyses.len() as u64, "capture", "captures"),
+        },
+        articles: analyses.iter().map(Article::of).collect(),
+        shell: Shell::new(
+            include_str!("../../assets/analyze.css"),
+            include_str!("../../assets/analyze.js"),
+            &analyses,
+        ),
+    };
+    page.render()
+        .expect("a template that compiles renders into a string")
+}
+
+fn population(analysis: &Analysis) -> String {
+    let packets = analysis.captures.iter().map(|c| c.packets).sum();
+    let mut parts = vec![plural(packets, "packet", "packets")];
+    if analysis.duration_s > 0.0 {
+        let from = begin(analysis).map(|begin| format!(" from {begin}"));
+        parts.push(time(analysis.duration_s) + &from.unwrap_or_default());
+    }
+    let attempts = analysis.handshakes.attempts;
+    if attempts > 0 {
+        parts.push(plural(
+            attempts,
+            "connection attempt",
+            "connection attempts",
+        ));
+    }
+    unbroken(&parts.join(", "))
+}

@@ -1,0 +1,202 @@
+//! What a report consists of, before it is text or a page.
+
+use crate::format::{NONE, Quantity, Scale, count, time};
+use gentle_trace::results::Quantiles;
+
+/// A heading with what stands below it.
+pub(super) struct Section {
+    /// Its anchor in the page.
+    pub(super) id: &'static str,
+    pub(super) title: String,
+    /// Whether the page can set it beside another one.
+    pub(super) narrow: bool,
+    /// Charts, which only the page has.
+    pub(super) charts: &'static [Chart],
+    pub(super) blocks: Vec<Block>,
+}
+
+impl Section {
+    pub(super) fn new(id: &'static str, title: impl Into<String>) -> Self {
+        Self {
+            id,
+            title: title.into(),
+            narrow: false,
+            charts: &[],
+            blocks: Vec::new(),
+        }
+    }
+
+    pub(super) fn narrow(mut self) -> Self {
+        self.narrow = true;
+        self
+    }
+
+    pub(super) fn charts(mut self, charts: &'static [Chart]) -> Self {
+        self.charts = charts;
+        self
+    }
+
+    pub(super) fn prose(mut self, sentence: impl Into<String>) -> Self {
+        self.blocks.push(Block::Prose(sentence.into()));
+        self
+    }
+
+    /// Adds names with values, if there are any.
+    pub(super) fn facts(mut self, facts: Vec<(String, String)>) -> Self {
+        if !facts.is_empty() {
+            self.blocks.push(Block::Facts(facts));
+        }
+        self
+    }
+
+    /// Adds a table, if it has rows.
+    pub(super) fn table(mut self, table: Table) -> Self {
+        if !table.rows.is_empty() {
+            self.blocks.push(Block::Table(table));
+        }
+        self
+    }
+
+    /// The section, if anything stands below its heading.
+    pub(super) fn unless_empty(self) -> Option<Self> {
+        (!self.blocks.is_empty() || !self.charts.is_empty()).then_some(self)
+    }
+}
+
+/// A chart: what it is called in `assets/analyze.js`, its caption, and how to read it.
+pub(super) struct Chart {
+    pub(super) name: &'static str,
+    pub(super) caption: &'static str,
+    pub(super) hint: &'static str,
+    /// Colours in it, as classes of the style sheet, with what they stand for.
+    pub(super) keys: &'static [(&'static str, &'static str)],
+    pub(super) wide: bool,
+}
+
+pub(super) enum Block {
+    Prose(String),
+    Facts(Vec<(String, String)>),
+    Table(Table),
+}
+
+/// Rows with a name and as many cells as there are heads after the first.
+pub(super) struct Table {
+    pub(super) caption: Option<String>,
+    pub(super) heads: Vec<Head>,
+    pub(super) rows: Vec<Row>,
+}
+
+impl Table {
+    pub(super) fn new(heads: impl IntoIterator<Item = Head>) -> Self {
+        Self {
+            caption: None,
+            heads: heads.into_iter().collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    pub(super) fn caption(mut self, caption: impl Into<String>) -> Self {
+        self.caption = Some(caption.into());
+        self
+    }
+
+    pub(super) fn row(&mut self, row: Row) {
+        self.rows.push(row);
+    }
+}
+
+/// The head of a column.
+pub(super) struct Head {
+    pub(super) subject: String,
+    /// A second line: the unit, or which number of the subject.
+    pub(super) detail: String,
+    pub(super) left: bool,
+}
+
+impl Head {
+    pub(super) fn new(subject: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self {
+            subject: subject.into(),
+            detail: detail.into(),
+            left: false,
+        }
+    }
+
+    /// A column of words: aligned to the left.
+    pub(super) fn words(subject: impl Into<String>) -> Self {
+        Self {
+            left: true,
+            ..Self::new(subject, "")
+        }
+    }
+}
+
+/// A line of a table.
+pub(super) struct Row {
+    pub(super) name: String,
+    /// How far it stands below the line that it is a part of.
+    pub(super) depth: usize,
+    /// What the name means, where that needs saying.
+    pub(super) about: Option<String>,
+    pub(super) cells: Vec<Cell>,
+}
+
+impl Row {
+    pub(super) fn new(name: impl Into<String>, cells: Vec<Cell>) -> Self {
+        Self {
+            name: name.into(),
+            depth: 0,
+            about: None,
+            cells,
+        }
+    }
+
+    pub(super) fn depth(mut self, depth: usize) -> Self {
+        self.depth = depth;
+        self
+    }
+}
+
+pub(super) enum Cell {
+    Text(String),
+    /// A bar as long as this share, 0 to 1, of its column.
+    Bar(f64),
+}
+
+impl Cell {
+    pub(super) fn none() -> Self {
+        Cell::Text(String::new())
+    }
+
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Cell::Text(text.into())
+    }
+
+    pub(super) fn count(n: u64) -> Self {
+        Cell::Text(count(n))
+    }
+}
+
+/// A number, and the half-width of its confidence interval.
+pub(super) type Value = (Option<f64>, Option<f64>);
+
+/// Unit and cells of several rows or columns of numbers that are to be compared: one unit and one number of digits for all.
+pub(super) fn numbers(quantity: Quantity, rows: &[Vec<Value>]) -> (&'static str, Vec<Vec<Cell>>) {
+    let all = rows.iter().flatten();
+    let scale = Scale::of(quantity, all.filter_map(|(value, _)| *value));
+    let cell = |&(value, ci95): &Value| Cell::Text(scale.show_ci(value, ci95));
+    let cells = rows.iter().map(|row| row.iter().map(cell).collect());
+    (scale.unit, cells.collect())
+}
+
+/// Round-trip times, a row each; those that were not seen take none.
+pub(super) fn round_trips<'a>(rows: impl IntoIterator<Item = (&'a str, Quantiles)>) -> Table {
+    let heads = ["median", "mean", "p95", "p99", "longest"].map(|which| Head::new(which, ""));
+    let mut table = Table::new(std::iter::once(Head::words("round-trip time")).chain(heads));
+    for (name, q) in rows.into_iter().filter(|(_, q)| q.n > 0) {
+        let times = [q.p50, q.mean, q.p95, q.p99, q.max];
+        let cells = times.map(|value| Cell::Text(value.map_or(NONE.to_owned(), time)));
+        table.row(Row::new(name, cells.into()));
+    }
+    table
+}

@@ -1,0 +1,56 @@
+//! The sections of a report, in reading order. What has nothing to say stays away.
+
+mod capture;
+mod directions;
+mod handshakes;
+mod intervals;
+mod others;
+mod top;
+mod vantage;
+mod waiting;
+
+use super::section::Section;
+use crate::format::{percent, plural};
+use gentle_trace::results::Analysis;
+
+pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
+    [
+        handshakes::handshakes(analysis),
+        waiting::waiting(analysis),
+        directions::directions(analysis),
+        directions::filters(analysis),
+        waiting::retransmissions(analysis),
+        intervals::intervals(analysis),
+        waiting::timeline(analysis),
+        vantage::vantage(analysis),
+        top::top(analysis),
+        others::others(analysis),
+        capture::closes(analysis),
+        capture::capture(analysis),
+        capture::limits(analysis),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What to keep in mind when reading the numbers, and what was wrong with the files.
+pub(super) fn notes(analysis: &Analysis) -> Vec<String> {
+    capture::notes(analysis)
+}
+
+/// When the first packet came; nothing for times that no calendar has.
+pub(super) fn begin(analysis: &Analysis) -> Option<String> {
+    capture::begin(analysis)
+}
+
+/// `part` of `whole`; nothing when there is no whole.
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// `12 connections (3.1 %)`.
+fn counted(n: u64, of: u64, one: &str, many: &str) -> String {
+    let noun = plural(n, one, many);
+    share(n, of).map_or(noun.clone(), |share| format!("{noun} ({})", percent(share)))
+}

@@ -1,0 +1,150 @@
+//! Text for a terminal: the verdict, then tables.
+
+use super::section::{Block, Cell, Table};
+use super::sections::{notes, sections};
+use crate::format::plain;
+use crate::terminal::{GAP, STYLE, Sheet, bare, paragraph};
+use comfy_table::{Cell as Drawn, CellAlignment};
+use gentle_trace::results::{Analysis, Capture};
+
+/// Length of a bar that stands for the largest of its column.
+const BAR: usize = 20;
+
+/// The analyses one after the other, each with its verdict first.
+///
+/// `width` is the terminal's, in columns: paragraphs wrap, and columns that a table has no room for follow below it;
+/// `None` wraps nothing. With `color` headings stand out.
+pub fn text(analyses: &[Analysis], width: Option<usize>, color: bool) -> String {
+    let mut sheet = Sheet::new(width, color);
+    for analysis in analyses {
+        if analyses.len() > 1 {
+            sheet.heading(&paths(&analysis.captures));
+        }
+        one(&mut sheet, analysis);
+    }
+    sheet.text
+}
+
+/// The files of one analysis, as its heading.
+pub(super) fn paths(captures: &[Capture]) -> String {
+    match captures {
+        [] => "no capture".to_owned(),
+        [only] => only.path.clone(),
+        [first, rest @ ..] => format!("{} and {} more", first.path, rest.len()),
+    }
+}
+
+fn one(sheet: &mut Sheet, analysis: &Analysis) {
+    let width = sheet.width;
+    if !analysis.verdict.is_empty() {
+        sheet.text += &paragraph("", &analysis.verdict.join(" "), width);
+    }
+    for section in sections(analysis) {
+        if section.blocks.is_empty() {
+            continue;
+        }
+        sheet.heading(&section.title);
+        for (i, block) in section.blocks.iter().enumerate() {
+            let tables = matches!(block, Block::Table(_));
+            if i > 0 && tables {
+                sheet.text.push('\n');
+            }
+            match block {
+                Block::Prose(sentence) => sheet.text += &paragraph(" ", sentence, width),
+                Block::Facts(facts) => {
+                    for (name, value) in facts {
+                        sheet.line(&plain(name), value);
+                    }
+                }
+                Block::Table(table) => draw(sheet, table),
+            }
+        }
+    }
+    let notes = notes(analysis);
+    if !notes.is_empty() {
+        sheet.text.push('\n');
+    }
+    for note in notes {
+        sheet.text += &paragraph("Note:", &note, width);
+    }
+}
+
+/// The table, in as many pieces as it takes to keep to the width, then what its names mean.
+fn draw(sheet: &mut Sheet, table: &Table) {
+    if let Some(caption) = &table.caption {
+        sheet.text += &paragraph(" ", caption, sheet.width);
+    }
+    let fits = |columns: &[usize]| {
+        let text = piece(table, columns);
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        sheet.width.is_none_or(|width| widest <= Some(width))
+    };
+    let is_bar = |&i: &usize| {
+        table
+            .rows
+            .iter()
+            .any(|row| matches!(row.cells[i - 1], Cell::Bar(_)))
+    };
+    let mut left: Vec<usize> = (1..table.heads.len()).collect();
+    if !fits(&left) {
+        // Better no bars than a table in pieces.
+        left.retain(|i| !is_bar(i));
+    }
+    let mut pieces = Vec::new();
+    while !left.is_empty() {
+        let mut some = left.len();
+        while some > 1 && !fits(&left[..some]) {
+            some -= 1;
+        }
+        pieces.push(piece(table, &left[..some]));
+        left.drain(..some);
+    }
+    sheet.text += &pieces.join("\n");
+    for row in &table.rows {
+        if let Some(about) = &row.about {
+            sheet.line(&plain(&row.name), about);
+        }
+    }
+}
+
+/// The table with some of its columns: those with these numbers, names being 0.
+fn piece(table: &Table, columns: &[usize]) -> String {
+    let mut drawn = bare(STYLE, false);
+    let heads = std::iter::once(&0).chain(columns).map(|&i| &table.heads[i]);
+    let two_lines = heads.clone().any(|head| !head.detail.is_empty());
+    drawn.set_header(heads.clone().enumerate().map(|(i, head)| {
+        let indent = if i == 0 { INDENT } else { "" };
+        let subject = format!("{indent}{}", plain(&head.subject));
+        Drawn::new(match two_lines {
+            true => format!("{subject}\n{indent}{}", plain(&head.detail)),
+            false => subject,
+        })
+    }));
+    for row in &table.rows {
+        let name = format!("{INDENT}{}{}", "  ".repeat(row.depth), plain(&row.name));
+        let cells = columns.iter().map(|i| match &row.cells[i - 1] {
+            Cell::Text(text) => plain(text),
+            Cell::Bar(share) => bar(*share),
+        });
+        drawn.add_row(std::iter::once(name).chain(cells));
+    }
+    for ((i, column), head) in drawn.column_iter_mut().enumerate().zip(heads) {
+        column.set_padding((if i == 0 { 0 } else { GAP }, 0));
+        column.set_cell_alignment(if head.left {
+            CellAlignment::Left
+        } else {
+            CellAlignment::Right
+        });
+    }
+    drawn.trim_fmt() + "\n"
+}
+
+/// Tables stand in from the headings, as names with values do.
+const INDENT: &str = "  ";
+
+/// A bar in eighths of a character; what is not nothing shows.
+fn bar(share: f64) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * (8 * BAR) as f64).ceil() as usize;
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}

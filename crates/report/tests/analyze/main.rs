@@ -1,0 +1,5 @@
+//! What is drawn of an analysis.
+
+mod fixture;
+mod page;
+mod text;

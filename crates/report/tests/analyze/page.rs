@@ -1,0 +1,183 @@
+//! The page of an analysis: complete in itself, and safe with whatever names a capture brings.
+
+use super::fixture::{HOSTILE, healthy, hostile, rich, without_tcp};
+use gentle_report::analyze::html;
+use scraper::{ElementRef, Html, Selector};
+
+fn parse(page: &str) -> Html {
+    let document = Html::parse_document(page);
+    assert!(document.errors.is_empty(), "{:?}", document.errors);
+    document
+}
+
+fn select<'a>(document: &'a Html, selector: &str) -> Vec<ElementRef<'a>> {
+    let selector = Selector::parse(selector).unwrap();
+    document.select(&selector).collect()
+}
+
+fn texts(document: &Html, selector: &str) -> Vec<String> {
+    let elements = select(document, selector);
+    elements.iter().map(|e| e.text().collect()).collect()
+}
+
+#[test]
+fn loads_nothing() {
+    let document = parse(&html(&[rich(), healthy()]));
+    let loading =
+        "[src], [srcset], [data], link, iframe, object, embed, base, img, [style*='url(']";
+    assert_eq!(texts(&document, loading), Vec::<String>::new());
+    for link in select(&document, "[href]") {
+        let anchor = link.attr("href").unwrap();
+        assert!(anchor.starts_with('#'));
+        assert_eq!(select(&document, anchor).len(), 1, "{anchor}");
+    }
+    for css in texts(&document, "style") {
+        assert!(!css.contains("url(") && !css.contains("@import"));
+    }
+    // The page's own script; the vendored ones name the addresses of XML namespaces and licences.
+    let own = texts(&document, "script").pop().unwrap();
+    for word in [
+        "http:",
+        "https:",
+        "fetch(",
+        "import(",
+        "XMLHttpRequest",
+        "eval(",
+        "innerHTML",
+    ] {
+        assert!(!own.contains(word), "{word}");
+    }
+    let policy = select(&document, "meta[http-equiv='Content-Security-Policy']")[0];
+    assert!(
+        policy
+            .attr("content")
+            .unwrap()
+            .starts_with("default-src 'none';")
+    );
+}
+
+#[test]
+fn the_verdict_stands_on_top() {
+    let document = parse(&html(&[rich()]));
+    assert_eq!(texts(&document, "h1"), ["monday.pcapng.zst and 1 more"]);
+    let verdict: Vec<String> = texts(&document, ".verdict li");
+    let said = rich().verdict.join(" ");
+    assert_eq!(verdict.join(" ").replace('\u{a0}', " "), said);
+    let notes = texts(&document, ".notes li");
+    assert_eq!(notes.len(), 3);
+    assert!(notes[2].starts_with("monday.pcapng.zst: the file ends inside a block"));
+}
+
+#[test]
+fn carries_the_results_as_json() {
+    let document = parse(&html(&[rich(), healthy()]));
+    let data = &texts(&document, "script#data")[0];
+    let expected = serde_json::to_string(&[rich(), healthy()]).unwrap();
+    assert!(data.replace("\\u003c", "<") == expected);
+}
+
+#[test]
+fn every_chart_has_a_place_and_every_table_its_cells() {
+    let document = parse(&html(&[rich()]));
+    let charts = select(&document, "[data-chart]");
+    let charts: Vec<&str> = charts
+        .iter()
+        .map(|e| e.attr("data-chart").unwrap())
+        .collect();
+    assert_eq!(
+        charts,
+        [
+            "syn-intervals",
+            "synack-intervals",
+            "timeline",
+            "delay",
+            "probability"
+        ]
+    );
+    let tables = select(&document, "table");
+    assert_eq!(tables.len(), 15);
+    let (head, row, cell) = (
+        Selector::parse("thead th").unwrap(),
+        Selector::parse("tbody tr").unwrap(),
+        Selector::parse("th, td").unwrap(),
+    );
+    for table in tables {
+        let columns = table.select(&head).count();
+        assert!(columns > 1 && table.select(&row).count() > 0);
+        for row in table.select(&row) {
+            assert_eq!(row.select(&cell).count(), columns);
+        }
+    }
+    let attempts = texts(
+        &document,
+        ".columns section:first-child tbody tr:first-child > *",
+    );
+    assert_eq!(&attempts[..3], ["connection attempts", "48,210", "100.0"]);
+}
+
+#[test]
+fn nothing_to_draw_gives_no_chart_and_no_empty_table() {
+    let document = parse(&html(&[healthy()]));
+    assert_eq!(select(&document, "[data-chart]").len(), 0);
+    assert_eq!(
+        texts(&document, "h2"),
+        [
+            "TCP handshakes",
+            "How connections ended",
+            "Directions, from and to the side that sent the SYN",
+            "Capture",
+        ]
+    );
+    let document = parse(&html(&[without_tcp()]));
+    assert_eq!(select(&document, "table").len(), 0);
+    assert!(texts(&document, ".verdict li")[0].starts_with("This capture has no TCP"));
+    let document = parse(&html(&[]));
+    assert_eq!(texts(&document, "h1"), ["0 captures"]);
+}
+
+#[test]
+fn several_captures_share_a_page_with_a_list_of_them() {
+    let document = parse(&html(&[rich(), healthy(), without_tcp()]));
+    assert_eq!(
+        texts(&document, "nav a"),
+        ["monday.pcapng.zst and 1 more", "lan.pcap", "dns.pcap"]
+    );
+    assert_eq!(select(&document, "article").len(), 3);
+    let mut ids: Vec<&str> = select(&document, "[id]")
+        .iter()
+        .map(|e| e.attr("id").unwrap())
+        .collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "every id once");
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let document = parse(&html(&[hostile()]));
+    assert_eq!(select(&document, "script").len(), 4);
+    assert_eq!(select(&document, "img").len(), 0);
+    let shown = |selector: &str| {
+        texts(&document, selector)
+            .iter()
+            .filter(|t| t.contains(HOSTILE))
+            .count()
+    };
+    assert_eq!(shown("h1"), 1);
+    assert_eq!(shown("title"), 1);
+    assert_eq!(shown(".verdict li"), 1);
+    assert_eq!(shown(".notes li"), 1);
+    assert!(shown("tbody th") >= 7);
+    assert!(shown("dd") >= 4);
+    assert_eq!(shown("thead th"), 2);
+    let data = &texts(&document, "script#data")[0];
+    assert!(!data.contains('<'));
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data[0]["top"]["servers"][0]["name"], HOSTILE);
+}
+
+#[test]
+fn same_results_same_bytes() {
+    assert!(html(&[rich()]) == html(&[rich()]));
+}
