@@ -1,8 +1,18 @@
 //! Capture files to connections to handshake-loss statistics.
 
+mod analysis;
+mod anonymize;
 pub mod capture;
+mod connections;
+mod decode;
+mod fragments;
+mod measure;
 mod options;
 pub mod results;
 pub mod row;
+mod segment;
+mod verdict;
 
+pub use analysis::{AnalysisError, RowSink, Watch, analyze};
+pub use anonymize::Anonymizer;
 pub use options::{Options, Side};

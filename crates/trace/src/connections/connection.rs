@@ -1,0 +1,187 @@
+//! What is remembered of one connection: 168 bytes, and more only while it has segments in flight or once something went
+//! wrong.
+
+use super::clock::Span;
+use super::flight::Sent;
+use super::trouble::Trouble;
+use super::window::Windows;
+use gentle_units::Nanos;
+
+/// One side of a connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Half {
+    /// Payload of the stream seen, each byte once.
+    pub(crate) bytes: u64,
+    /// The sequence number after the highest seen.
+    pub(crate) next: u32,
+    /// The highest acknowledgement number that the other side sent.
+    pub(crate) acked: u32,
+    /// Segments, copies made by the capture aside.
+    pub(crate) segments: u32,
+    /// The newest of what was sent; what came before it and is not acknowledged is in the [`Windows`].
+    pub(crate) recent: Sent,
+    pub(crate) state: HalfState,
+    /// Direction of its segments.
+    pub(crate) direction: u8,
+}
+
+/// Facts about one side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct HalfState(u8);
+
+impl HalfState {
+    /// A segment that takes sequence numbers was seen: `next` and `recent` mean something.
+    pub(crate) const SENT: HalfState = HalfState(1);
+    /// An acknowledgement from the other side was seen: `acked` means something.
+    pub(crate) const ACKED: HalfState = HalfState(2);
+    /// It sent FIN.
+    pub(crate) const FIN: HalfState = HalfState(4);
+    /// The other side has acknowledged the FIN.
+    pub(crate) const FIN_ACKED: HalfState = HalfState(8);
+    /// Its last segment offered no window.
+    pub(crate) const CLOSED_WINDOW: HalfState = HalfState(16);
+    /// `direction` is set.
+    pub(crate) const DIRECTED: HalfState = HalfState(32);
+    /// `recent` is its SYN or SYN/ACK: it has sent nothing after it.
+    pub(crate) const OPENING: HalfState = HalfState(64);
+
+    #[inline]
+    pub(crate) fn has(self, flag: HalfState) -> bool {
+        self.0 & flag.0 != 0
+    }
+    #[inline]
+    pub(crate) fn set(&mut self, flag: HalfState, value: bool) {
+        if value {
+            self.0 |= flag.0;
+        } else {
+            self.0 &= !flag.0;
+        }
+    }
+}
+
+/// Facts about a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct State(u16);
+
+impl State {
+    /// The SYN was seen: it is an attempt.
+    pub(crate) const SYN: State = State(1);
+    /// A SYN/ACK that acknowledges the SYN was seen.
+    pub(crate) const SYNACK: State = State(2);
+    /// The three-way handshake was seen: a success.
+    pub(crate) const ESTABLISHED: State = State(4);
+    /// RST was seen.
+    pub(crate) const RST: State = State(8);
+    /// RST answered the SYN.
+    pub(crate) const REFUSED: State = State(16);
+    /// An interval between its SYNs belongs to no backoff series.
+    pub(crate) const OUTSIDE: State = State(32);
+    /// Its addresses are IPv6.
+    pub(crate) const WIDE: State = State(64);
+    /// The place in the table is free.
+    pub(crate) const VACANT: State = State(128);
+    /// The time of the first SYN/ACK or the ACK is not a round-trip time: a segment of the handshake came again.
+    pub(crate) const HANDSHAKE_AGAIN: State = State(256);
+    /// Its [`Trouble`] is counted in the memory in use.
+    pub(crate) const TROUBLED: State = State(512);
+
+    #[inline]
+    pub(crate) fn has(self, flag: State) -> bool {
+        self.0 & flag.0 != 0
+    }
+    #[inline]
+    pub(crate) fn add(&mut self, flag: State) {
+        self.0 |= flag.0;
+    }
+}
+
+/// The initiator's side of a connection, in arrays of two.
+pub(crate) const CLIENT: usize = 0;
+/// The other side.
+pub(crate) const SERVER: usize = 1;
+
+/// One connection, or one attempt at one.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// Client and server: two IPv4 addresses, or the place of two IPv6 addresses in the table.
+    pub(crate) addresses: u64,
+    /// Times of its first and last segment.
+    pub(crate) first: Nanos,
+    pub(crate) last: Nanos,
+    /// First SYN to the acknowledgement of the client's FIN; [`Nanos::MAX`] until that was seen.
+    pub(crate) response: Nanos,
+    pub(crate) halves: [Half; 2],
+    pub(crate) windows: Option<Box<Windows>>,
+    pub(crate) trouble: Option<Box<Trouble>>,
+    pub(crate) ports: [u16; 2],
+    /// The connection before this one with the same addresses and ports, in either direction.
+    pub(crate) older: u32,
+    pub(crate) hash: u32,
+    /// Initial sequence numbers.
+    pub(crate) isn: [u32; 2],
+    /// First SYN to first SYN/ACK, and to the acknowledgement of it.
+    pub(crate) synack_at: Span,
+    pub(crate) ack_at: Span,
+    /// SYNs and SYN/ACKs seen, copies included.
+    pub(crate) syns: u16,
+    pub(crate) synacks: u16,
+    pub(crate) state: State,
+}
+
+const _: () = assert!(size_of::<Connection>() <= 168);
+
+impl Connection {
+    /// The notes on what went wrong, begun if there are none.
+    pub(crate) fn trouble(&mut self) -> &mut Trouble {
+        self.trouble.get_or_insert_default()
+    }
+
+    /// Retransmitted SYNs or SYN/ACKs, copies aside.
+    pub(crate) fn handshake_retransmissions(&self, side: usize) -> u32 {
+        self.trouble
+            .as_ref()
+            .map_or(0, |trouble| trouble.sides[side].handshake)
+    }
+
+    /// Retransmitted segments, SYN and SYN/ACK included, copies aside.
+    pub(crate) fn retransmissions(&self, side: usize) -> u64 {
+        self.trouble.as_ref().map_or(0, |trouble| {
+            let side = &trouble.sides[side];
+            u64::from(side.handshake) + u64::from(side.retransmitted) + u64::from(side.late)
+        })
+    }
+
+    /// Time that retransmissions took, those of SYN and SYN/ACK and the others.
+    pub(crate) fn delays(&self, side: usize) -> (Nanos, Nanos) {
+        self.trouble
+            .as_ref()
+            .map_or_else(Default::default, |trouble| {
+                let side = &trouble.sides[side];
+                (side.handshake_delay, side.delay)
+            })
+    }
+
+    /// Time lost to retransmitted SYNs and SYN/ACKs.
+    pub(crate) fn handshake_delay(&self) -> Nanos {
+        self.trouble
+            .as_ref()
+            .map_or(Nanos::ZERO, |trouble| trouble.waited)
+    }
+
+    /// The round trip of the handshake between client and server, if nothing of it came again.
+    pub(crate) fn round_trip(&self) -> Option<Nanos> {
+        if self.state.has(State::HANDSHAKE_AGAIN) || !self.state.has(State::SYN) {
+            return None;
+        }
+        self.ack_at.get()
+    }
+
+    /// Nothing more is expected of it.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state.has(State::RST)
+            || self
+                .halves
+                .iter()
+                .all(|half| half.state.has(HalfState::FIN))
+    }
+}

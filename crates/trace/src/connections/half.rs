@@ -1,0 +1,276 @@
+//! One side's sequence space: what is new, what comes again, what was missing.
+//!
+//! A segment that takes sequence numbers is
+//! - *new* if it begins where the highest one seen ended, or beyond: then it leaves a hole;
+//! - *retransmitted* if bytes of it have been seen before;
+//! - *late* or *reordered* if it lies in a hole: the retransmission of a segment that was lost before the vantage point,
+//!   or one that was overtaken on its way ([`Hole::was_overtaken`]);
+//! - a *copy* if it is the same packet a second time ([`Sent::is_copy`]);
+//! - a *probe* if it has the last byte again although nothing was lost: a keep-alive (RFC 9293, 3.8.4) or the probe of a
+//!   closed window (3.8.6.1).
+
+use super::clock::Tick;
+use super::connection::{Connection, HalfState};
+use super::flight::Sent;
+use super::seq::{after, distance};
+use super::window::{Hole, Pool};
+use crate::segment::Segment;
+use gentle_units::Nanos;
+use gentle_wire::TcpFlags;
+
+/// What a segment turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    New,
+    Retransmitted(Nanos),
+    Late(Nanos),
+    Reordered,
+    Probe,
+    Copy,
+}
+
+/// Out of order by at most this where neither IP identification nor time stamps tell and no round-trip time is known:
+/// the value that Wireshark has.
+const REORDERING: Nanos = Nanos::from_millis(3);
+
+/// Jumps in sequence or acknowledgement numbers beyond this (the largest window, RFC 7323, 2.3) are not believed.
+const LARGEST_JUMP: i32 = 1 << 30;
+
+impl Connection {
+    /// A segment of `side` that takes sequence numbers, SYNs aside.
+    pub(crate) fn data(&mut self, side: usize, segment: &Segment, pool: &mut Pool) -> Kind {
+        let start = segment.seq;
+        let end = start.wrapping_add(segment.span());
+        let payload = u64::from(segment.payload_len);
+        let fin = segment.flags.any(TcpFlags::FIN);
+        let half = &mut self.halves[side];
+        if !half.state.has(HalfState::SENT) {
+            half.state.set(HalfState::SENT, true);
+            half.bytes += payload;
+            half.next = end;
+            half.recent = Sent::new(segment, end);
+            half.state.set(HalfState::FIN, fin);
+            return Kind::New;
+        }
+        let ahead = distance(start, half.next);
+        if ahead == 0 {
+            half.bytes += payload;
+            self.sent(side, segment, end, pool);
+            self.fin(side, fin);
+            return Kind::New;
+        }
+        if ahead > LARGEST_JUMP {
+            // Neither old nor new: a forged or damaged sequence number. It is left alone.
+            return Kind::Reordered;
+        }
+        if ahead > 0 {
+            half.bytes += payload;
+            let hole = Hole {
+                from: half.next,
+                to: start,
+                by: Sent::new(segment, end),
+            };
+            pool.change(&mut self.windows, side, |window| window.leave_hole(hole));
+            self.sent(side, segment, end, pool);
+            self.fin(side, fin);
+            return Kind::New;
+        }
+        self.again(side, segment, start, end, fin, pool)
+    }
+
+    fn fin(&mut self, side: usize, fin: bool) {
+        if fin {
+            self.halves[side].state.set(HalfState::FIN, true);
+        }
+    }
+
+    /// `segment` is the newest of its side.
+    #[inline]
+    fn sent(&mut self, side: usize, segment: &Segment, end: u32, pool: &mut Pool) {
+        let half = &mut self.halves[side];
+        let before = std::mem::replace(&mut half.recent, Sent::new(segment, end));
+        half.next = end;
+        half.state.set(HalfState::OPENING, false);
+        if !half.state.has(HalfState::ACKED) || after(before.end, half.acked) {
+            pool.change(&mut self.windows, side, |window| window.push(before));
+        }
+    }
+
+    /// A segment that begins before the highest one seen ended.
+    fn again(
+        &mut self,
+        side: usize,
+        segment: &Segment,
+        start: u32,
+        end: u32,
+        fin: bool,
+        pool: &mut Pool,
+    ) -> Kind {
+        if self.is_probe(side, segment, end) {
+            self.trouble().sides[side].probes += 1;
+            return Kind::Probe;
+        }
+        let longest = self
+            .round_trip()
+            .map_or(REORDERING, |rtt| Nanos(rtt.0 / 2).max(REORDERING));
+        let now = Tick::at(segment.time);
+        let half = &self.halves[side];
+        let beyond = distance(end, half.next).max(0) as u32;
+        let seen_end = if beyond > 0 { half.next } else { end };
+        let (filled, hole) = match &mut self.windows {
+            Some(windows) => windows.sides[side].fill(start, seen_end),
+            None => (0, None),
+        };
+        let fin_again = fin && beyond == 0 && half.state.has(HalfState::FIN);
+        let numbers = end.wrapping_sub(start);
+        let seen_before = numbers - beyond.min(numbers) - filled.min(numbers);
+        self.halves[side].bytes += u64::from((filled + beyond).min(segment.payload_len));
+
+        if let (0, Some(hole)) = (seen_before, hole) {
+            let overtaken = hole.was_overtaken(segment, longest);
+            self.fin(side, fin);
+            if beyond > 0 {
+                self.sent(side, segment, end, pool);
+            }
+            let trouble = &mut self.trouble().sides[side];
+            if overtaken {
+                trouble.reordered += 1;
+                return Kind::Reordered;
+            }
+            let delay = now.since(hole.by.at);
+            trouble.late += 1;
+            trouble.delay = trouble.delay.saturating_add(delay);
+            trouble.newest = Some((end, segment.timestamp.0));
+            return Kind::Late(delay);
+        }
+
+        let previous = self.transmission(side, start);
+        if beyond == 0 && previous.end == end && previous.is_copy(segment) {
+            self.trouble().sides[side].copies += 1;
+            return Kind::Copy;
+        }
+        let delay = now.since(previous.at);
+        self.transmitted_again(side, start, end, segment);
+        if beyond > 0 {
+            self.sent(side, segment, end, pool);
+        }
+        self.fin(side, fin && !fin_again);
+        let trouble = &mut self.trouble().sides[side];
+        trouble.retransmitted += 1;
+        trouble.delay = trouble.delay.saturating_add(delay);
+        trouble.newest = Some((end, segment.timestamp.0));
+        Kind::Retransmitted(delay)
+    }
+
+    /// At most one byte, the last one, again: nothing is in flight, or the other side has closed its window.
+    fn is_probe(&self, side: usize, segment: &Segment, end: u32) -> bool {
+        let half = &self.halves[side];
+        let last_byte =
+            segment.payload_len <= 1 && !segment.flags.any(TcpFlags::FIN) && end == half.next;
+        let nothing_in_flight = half.state.has(HalfState::ACKED)
+            && !after(half.next, half.acked)
+            && !half.state.has(HalfState::FIN);
+        let closed = self.halves[1 - side].state.has(HalfState::CLOSED_WINDOW);
+        last_byte && (nothing_in_flight || closed)
+    }
+
+    /// The transmission that had the byte at `seq`; where it is forgotten, the oldest one known after it.
+    fn transmission(&mut self, side: usize, seq: u32) -> Sent {
+        self.windows
+            .as_mut()
+            .and_then(|windows| windows.sides[side].find(seq).copied())
+            .unwrap_or(self.halves[side].recent)
+    }
+
+    /// The transmissions that began in `start..end` are now as new as `segment`.
+    fn transmitted_again(&mut self, side: usize, start: u32, end: u32, segment: &Segment) {
+        let half = &mut self.halves[side];
+        if !after(start, half.recent.end) && !after(half.recent.end, end) {
+            half.recent = Sent::new(segment, half.recent.end);
+        }
+        if let Some(windows) = &mut self.windows
+            && let Some(sent) = windows.sides[side].find(start)
+        {
+            *sent = Sent::new(segment, sent.end);
+        }
+    }
+
+    /// `segment` of `side` acknowledges what the other side sent.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, side: usize, segment: &Segment, pool: &mut Pool) {
+        let other = 1 - side;
+        let half = &mut self.halves[other];
+        let ack = segment.ack;
+        if half.state.has(HalfState::SENT) {
+            let beyond = distance(ack, half.next);
+            if beyond > LARGEST_JUMP {
+                return;
+            }
+            if beyond > 0 && half.state.has(HalfState::ACKED) {
+                // The capture missed what is acknowledged here.
+                let hole = Hole {
+                    from: half.next,
+                    to: ack,
+                    by: Sent {
+                        end: ack,
+                        at: Tick::at(segment.time),
+                        ip_id: 0,
+                        stamp: 0,
+                    },
+                };
+                half.next = ack;
+                half.recent = hole.by;
+                pool.change(&mut self.windows, other, |window| window.leave_hole(hole));
+            }
+        }
+        let half = &mut self.halves[other];
+        if half.state.has(HalfState::ACKED) && !after(ack, half.acked) {
+            return;
+        }
+        half.state.set(HalfState::ACKED, true);
+        half.acked = ack;
+        if half.state.has(HalfState::FIN) && !after(half.next, ack) {
+            half.state.set(HalfState::FIN_ACKED, true);
+        }
+        if let Some(windows) = &mut self.windows {
+            windows.sides[other].acknowledge(ack);
+            if windows.is_empty() {
+                pool.take_back(&mut self.windows);
+            }
+        }
+    }
+
+    /// Whether `segment` of `side` shows that a retransmission of the other side was not needed: by a duplicate SACK
+    /// (RFC 2883), or because it acknowledges the retransmitted bytes with the echo of an older time stamp (RFC 3522).
+    pub(crate) fn shows_spurious(&mut self, side: usize, segment: &Segment) -> bool {
+        let Some(trouble) = &mut self.trouble else {
+            return false;
+        };
+        let other = &mut trouble.sides[1 - side];
+        if other.retransmitted + other.late == other.spurious {
+            return false;
+        }
+        if let Some((end, stamp)) = other.newest
+            && segment.flags.any(TcpFlags::ACK)
+            && !after(end, segment.ack)
+        {
+            other.newest = None;
+            let echo = segment.timestamp.1;
+            if segment.has_timestamp && stamp != 0 && echo != 0 && after(stamp, echo) {
+                other.found_spurious = Some(end);
+                other.spurious += 1;
+                return true;
+            }
+        }
+        if let Some(block) = segment.dsack()
+            && block != other.dsack
+        {
+            other.dsack = block;
+            if other.found_spurious != Some(block.1) {
+                other.spurious += 1;
+                return true;
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,233 @@
+//! When connections are forgotten: the idle timeout and the memory limit.
+
+use super::connection::Connection;
+use super::table::Table;
+use super::trouble::Trouble;
+use super::window::Pool;
+use super::{Connections, State};
+use crate::measure::Tally;
+use crate::options::Options;
+use crate::results::Limits;
+use crate::row::Close;
+use gentle_units::Nanos;
+use gentle_wire::Address;
+
+/// Takes leave of connections: writes them down.
+pub(crate) trait Farewell {
+    /// What can go wrong with that.
+    type Error;
+
+    /// `connection` between client and server is over.
+    fn farewell(
+        &mut self,
+        connection: &Connection,
+        ends: [Address; 2],
+        close: Close,
+    ) -> Result<(), Self::Error>;
+}
+
+/// Limits, and what they did.
+#[derive(Debug)]
+pub(super) struct Retirement {
+    idle_timeout: Nanos,
+    linger: Nanos,
+    memory_limit: usize,
+    next_sweep: Nanos,
+    /// Connections with [`Trouble`].
+    pub(super) troubles: usize,
+    peak_connections: usize,
+    peak_bytes: usize,
+    idle: u64,
+    memory: u64,
+}
+
+/// Silent connections are looked for this often in an idle timeout.
+const SWEEPS: u64 = 8;
+
+/// When memory is short, this part of the connections goes at once, the oldest: looking for the oldest costs a pass over
+/// all of them.
+const MAKE_ROOM: usize = 4;
+
+impl Retirement {
+    pub(super) fn new(options: &Options) -> Retirement {
+        Retirement {
+            idle_timeout: options.idle_timeout,
+            linger: options.idle_timeout.min(Options::CLOSED_LINGER),
+            memory_limit: options.memory_limit.max(Options::LEAST_MEMORY) as usize,
+            next_sweep: Nanos::ZERO,
+            troubles: 0,
+            peak_connections: 0,
+            peak_bytes: 0,
+            idle: 0,
+            memory: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_due(&self, now: Nanos) -> bool {
+        now >= self.next_sweep
+    }
+
+    pub(super) fn began(&mut self, connections: usize) {
+        self.peak_connections = self.peak_connections.max(connections);
+    }
+
+    fn bytes(&self, table: &Table, pool: &Pool, tally: &Tally) -> usize {
+        table.bytes()
+            + pool.bytes()
+            + self.troubles * (size_of::<Trouble>() + Trouble::OTHER_SYNACKS * size_of::<u32>())
+            + tally.bytes()
+    }
+
+    /// Whether there is no room for one more.
+    pub(super) fn is_full(&mut self, table: &Table, pool: &Pool, tally: &Tally) -> bool {
+        let bytes = self.bytes(table, pool, tally);
+        self.peak_bytes = self.peak_bytes.max(bytes);
+        // An eighth is kept for growth between checks and for making room.
+        bytes > self.memory_limit - self.memory_limit / 8
+    }
+}
+
+impl Connections {
+    /// Forgets the connections that have been silent for too long.
+    pub(super) fn retire<F: Farewell>(
+        &mut self,
+        tally: &mut Tally,
+        farewell: &mut F,
+    ) -> Result<(), F::Error> {
+        let now = self.now;
+        let Retirement {
+            idle_timeout,
+            linger,
+            ..
+        } = self.retirement;
+        self.retirement.next_sweep = now.saturating_add(Nanos(idle_timeout.0 / SWEEPS));
+        let silent = self.places(|connection| {
+            let idle = now.saturating_sub(connection.last);
+            idle > idle_timeout || (idle > linger && connection.is_closed())
+        });
+        self.retirement.idle += silent.len() as u64;
+        self.retire_all(&silent, Close::Silent, tally, farewell)
+    }
+
+    /// Forgets enough to go on within the memory limit: first what is only remembered for the SYN-flood filter, then the
+    /// connections that have been silent longest.
+    pub(super) fn make_room<F: Farewell>(
+        &mut self,
+        tally: &mut Tally,
+        farewell: &mut F,
+    ) -> Result<(), F::Error> {
+        if tally.bytes() > self.retirement.memory_limit / 4 {
+            tally.settle(self.retirement.memory_limit / 16);
+            if !self.retirement.is_full(&self.table, &self.pool, tally) {
+                return Ok(());
+            }
+        }
+        let mut by_age: Vec<(Nanos, u32)> = self
+            .table
+            .iter()
+            .map(|(at, connection)| (connection.last, at))
+            .collect();
+        let goes = (by_age.len() / MAKE_ROOM).max(1).min(by_age.len());
+        if goes < by_age.len() {
+            by_age.select_nth_unstable(goes);
+        }
+        let mut oldest: Vec<u32> = by_age[..goes].iter().map(|&(_, at)| at).collect();
+        drop(by_age);
+        self.in_order(&mut oldest);
+        self.retirement.memory += oldest.len() as u64;
+        self.retire_all(&oldest, Close::Silent, tally, farewell)
+    }
+
+    /// Forgets one connection because there is no place for it.
+    pub(super) fn retire_one<F: Farewell>(
+        &mut self,
+        at: u32,
+        tally: &mut Tally,
+        farewell: &mut F,
+    ) -> Result<(), F::Error> {
+        self.retirement.memory += 1;
+        self.retire_all(&[at], Close::Silent, tally, farewell)
+    }
+
+    /// The trace is over; nothing may be observed after it.
+    pub(crate) fn finish<F: Farewell>(
+        &mut self,
+        tally: &mut Tally,
+        farewell: &mut F,
+    ) -> Result<(), F::Error> {
+        self.retirement.is_full(&self.table, &self.pool, tally);
+        // They stay in the table: taking each out would only cost time.
+        for at in self.places(|_| true) {
+            self.say_farewell(at, Close::Open, tally, farewell)?;
+        }
+        Ok(())
+    }
+
+    /// What the limits did.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            idle_timeout_s: self.retirement.idle_timeout.as_secs_f64(),
+            memory_limit_bytes: self.retirement.memory_limit as u64,
+            peak_connections: self.retirement.peak_connections as u64,
+            peak_bytes: self.retirement.peak_bytes as u64,
+            retired_idle: self.retirement.idle,
+            retired_memory: self.retirement.memory,
+            judged_early: 0,
+        }
+    }
+
+    /// The places of the connections that `which` says, in the order in which they began.
+    fn places(&self, which: impl Fn(&Connection) -> bool) -> Vec<u32> {
+        let mut places: Vec<u32> = self
+            .table
+            .iter()
+            .filter(|(_, connection)| which(connection))
+            .map(|(at, _)| at)
+            .collect();
+        self.in_order(&mut places);
+        places
+    }
+
+    fn in_order(&self, places: &mut [u32]) {
+        places.sort_unstable_by_key(|&at| (self.table.get(at).first, at));
+    }
+
+    /// Forgets `places`; `unclosed` is what is said of those that neither FIN nor RST ended.
+    fn retire_all<F: Farewell>(
+        &mut self,
+        places: &[u32],
+        unclosed: Close,
+        tally: &mut Tally,
+        farewell: &mut F,
+    ) -> Result<(), F::Error> {
+        for &at in places {
+            self.say_farewell(at, unclosed, tally, farewell)?;
+            let connection = self.table.get_mut(at);
+            self.pool.take_back(&mut connection.windows);
+            self.retirement.troubles -= usize::from(connection.trouble.is_some());
+            self.table.remove(at);
+        }
+        Ok(())
+    }
+
+    fn say_farewell<F: Farewell>(
+        &self,
+        at: u32,
+        unclosed: Close,
+        tally: &mut Tally,
+        farewell: &mut F,
+    ) -> Result<(), F::Error> {
+        let connection = self.table.get(at);
+        let close = if connection.state.has(State::RST) {
+            Close::Rst
+        } else if connection.is_closed() {
+            Close::Fin
+        } else {
+            unclosed
+        };
+        let ends = self.ends(at);
+        tally.finish(connection, ends, close);
+        farewell.farewell(connection, ends, close)
+    }
+}

@@ -1,0 +1,292 @@
+//! The connections alive: found by addresses and ports, kept in one array.
+
+use super::connection::{CLIENT, Connection, SERVER, State};
+use crate::segment::Segment;
+use gentle_wire::Address;
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::hash::BuildHasher;
+
+/// No connection.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Connections with the same addresses and ports that are kept at a time; of more (someone tries sequence numbers), the
+/// oldest is forgotten.
+pub(crate) const SAME_ENDS: usize = 32;
+
+/// The connections alive. Those with the same addresses and ports, in either direction, form a chain from the newest to
+/// the oldest; the index has the newest.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    index: HashTable<u32>,
+    connections: Vec<Connection>,
+    /// Address pairs of IPv6 connections.
+    wide: Vec<[Address; 2]>,
+    free: Vec<u32>,
+    free_wide: Vec<u32>,
+    hasher: DefaultHashBuilder,
+    /// Changes whenever a connection comes or goes.
+    generation: u64,
+}
+
+/// A connection looked up, or that there is none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) hash: u32,
+    /// The newest with these addresses and ports.
+    pub(crate) newest: u32,
+    generation: u64,
+}
+
+impl Found {
+    /// Nothing looked up yet.
+    pub(crate) const NOTHING: Found = Found {
+        hash: 0,
+        newest: NONE,
+        generation: u64::MAX,
+    };
+}
+
+/// Two IPv4 addresses in eight bytes.
+#[inline]
+fn narrow(client: Address, server: Address) -> Option<u64> {
+    if client.is_v4() && server.is_v4() {
+        let [.., a, b, c, d] = client.0;
+        let [.., e, f, g, h] = server.0;
+        Some(u64::from_be_bytes([a, b, c, d, e, f, g, h]))
+    } else {
+        None
+    }
+}
+
+/// The addresses in [`narrow`]'s bytes.
+fn widen(addresses: u64) -> [Address; 2] {
+    let [a, b, c, d, e, f, g, h] = addresses.to_be_bytes();
+    [Address::v4([a, b, c, d]), Address::v4([e, f, g, h])]
+}
+
+impl Table {
+    /// Connections alive.
+    pub(crate) fn len(&self) -> usize {
+        self.connections.len() - self.free.len()
+    }
+
+    /// Memory of the table itself, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.connections.len() * size_of::<Connection>()
+            + self.wide.len() * size_of::<[Address; 2]>()
+            + self.index.capacity() * 8 / 7 * (size_of::<u32>() + 1)
+            + (self.free.capacity() + self.free_wide.capacity()) * size_of::<u32>()
+    }
+
+    /// The same for both directions of a connection.
+    #[inline]
+    fn hash(&self, segment: &Segment) -> u32 {
+        let from = (segment.src, segment.src_port);
+        let to = (segment.dst, segment.dst_port);
+        let (low, high) = if from <= to { (from, to) } else { (to, from) };
+        let ports = u32::from(low.1) << 16 | u32::from(high.1);
+        let hash = match narrow(low.0, high.0) {
+            Some(addresses) => self.hasher.hash_one((addresses, ports)),
+            None => self.hasher.hash_one((
+                u128::from_ne_bytes(low.0.0),
+                u128::from_ne_bytes(high.0.0),
+                ports,
+            )),
+        };
+        // The index needs good high bits, and 32 bits are enough to tell millions apart.
+        (hash ^ hash >> 32) as u32
+    }
+
+    /// Client and server.
+    pub(crate) fn addresses(&self, connection: &Connection) -> [Address; 2] {
+        if connection.state.has(State::WIDE) {
+            self.wide[connection.addresses as usize]
+        } else {
+            widen(connection.addresses)
+        }
+    }
+
+    /// Which side of `connection` sent `segment`; `None` if it belongs to other addresses or ports.
+    #[inline]
+    pub(crate) fn side(&self, connection: &Connection, segment: &Segment) -> Option<usize> {
+        let ports = connection.ports;
+        let forward = ports == [segment.src_port, segment.dst_port];
+        let backward = ports == [segment.dst_port, segment.src_port];
+        if !forward && !backward {
+            return None;
+        }
+        let [client, server] = self.addresses(connection);
+        if forward && client == segment.src && server == segment.dst {
+            Some(CLIENT)
+        } else if backward && client == segment.dst && server == segment.src {
+            Some(SERVER)
+        } else {
+            None
+        }
+    }
+
+    /// The newest connection with the addresses and ports of `segment`.
+    #[inline]
+    pub(crate) fn newest(&self, hash: u32, segment: &Segment) -> u32 {
+        self.index
+            .find(spread(hash), |&at| {
+                let connection = &self.connections[at as usize];
+                connection.hash == hash && self.side(connection, segment).is_some()
+            })
+            .copied()
+            .unwrap_or(NONE)
+    }
+
+    /// Looks up the connection of `segment`.
+    #[inline]
+    pub(crate) fn find(&self, segment: &Segment) -> Found {
+        let hash = self.hash(segment);
+        Found {
+            hash,
+            newest: self.newest(hash, segment),
+            generation: self.generation,
+        }
+    }
+
+    /// Looks up again what may have changed since.
+    #[inline]
+    pub(crate) fn find_again(&self, found: Found, segment: &Segment) -> Found {
+        if found.generation == self.generation {
+            return found;
+        }
+        Found {
+            newest: self.newest(found.hash, segment),
+            generation: self.generation,
+            ..found
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, at: u32) -> &Connection {
+        &self.connections[at as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, at: u32) -> &mut Connection {
+        &mut self.connections[at as usize]
+    }
+
+    /// The connections from `at` to older ones with the same ends.
+    pub(crate) fn chain(&self, at: u32) -> impl Iterator<Item = u32> + '_ {
+        let mut next = at;
+        std::iter::from_fn(move || {
+            let current = next;
+            if current == NONE {
+                return None;
+            }
+            next = self.connections[current as usize].older;
+            Some(current)
+        })
+    }
+
+    /// Adds a connection whose `hash` is set, as the newest with its ends; `newest` is the newest so far.
+    pub(crate) fn insert(
+        &mut self,
+        mut connection: Connection,
+        [client, server]: [Address; 2],
+        newest: u32,
+    ) -> u32 {
+        match narrow(client, server) {
+            Some(addresses) => connection.addresses = addresses,
+            None => {
+                connection.state.add(State::WIDE);
+                let at = match self.free_wide.pop() {
+                    Some(at) => {
+                        self.wide[at as usize] = [client, server];
+                        at
+                    }
+                    None => {
+                        self.wide.push([client, server]);
+                        (self.wide.len() - 1) as u32
+                    }
+                };
+                connection.addresses = u64::from(at);
+            }
+        }
+        connection.older = newest;
+        self.generation += 1;
+        let hash = connection.hash;
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.connections[at as usize] = connection;
+                at
+            }
+            None => {
+                self.connections.push(connection);
+                (self.connections.len() - 1) as u32
+            }
+        };
+        if newest == NONE {
+            let connections = &self.connections;
+            self.index.insert_unique(spread(hash), at, |&other| {
+                spread(connections[other as usize].hash)
+            });
+        } else {
+            self.repoint(hash, newest, at);
+        }
+        at
+    }
+
+    /// Takes a connection out of the index and its chain; its place is free afterwards.
+    pub(crate) fn remove(&mut self, at: u32) {
+        self.generation += 1;
+        let connection = &self.connections[at as usize];
+        let (hash, older) = (connection.hash, connection.older);
+        let newest = *self
+            .index
+            .find(spread(hash), |&head| {
+                let newest = &self.connections[head as usize];
+                newest.hash == hash && self.chain(head).any(|link| link == at)
+            })
+            .expect("a connection is in the index or behind one that is");
+        if newest == at {
+            if older == NONE {
+                if let Ok(entry) = self.index.find_entry(spread(hash), |&head| head == at) {
+                    entry.remove();
+                }
+            } else {
+                self.repoint(hash, at, older);
+            }
+        } else {
+            let before = self
+                .chain(newest)
+                .find(|&link| self.connections[link as usize].older == at)
+                .expect("it is in this chain");
+            self.connections[before as usize].older = older;
+        }
+        let connection = &mut self.connections[at as usize];
+        if connection.state.has(State::WIDE) {
+            self.free_wide.push(connection.addresses as u32);
+        }
+        connection.state = State::VACANT;
+        connection.trouble = None;
+        connection.older = NONE;
+        self.free.push(at);
+    }
+
+    fn repoint(&mut self, hash: u32, from: u32, to: u32) {
+        if let Some(head) = self.index.find_mut(spread(hash), |&head| head == from) {
+            *head = to;
+        }
+    }
+
+    /// Every connection alive with its place.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Connection)> {
+        self.connections
+            .iter()
+            .enumerate()
+            .filter(|(_, connection)| !connection.state.has(State::VACANT))
+            .map(|(at, connection)| (at as u32, connection))
+    }
+}
+
+/// The index takes its tag from the highest bits of 64.
+#[inline]
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
+}

@@ -1,0 +1,59 @@
+//! What went wrong on a connection; most have none of it.
+
+use crate::measure::backoff::Candidates;
+use gentle_units::Nanos;
+
+/// Counts of one side.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SideTrouble {
+    /// For each retransmission the time since the previous transmission of the same bytes, SYN and SYN/ACK aside …
+    pub(crate) delay: Nanos,
+    /// … and of SYN and SYN/ACK.
+    pub(crate) handshake_delay: Nanos,
+    /// Retransmitted SYNs (client) or SYN/ACKs (server).
+    pub(crate) handshake: u32,
+    /// Copies of SYN or SYN/ACK made by the capture.
+    pub(crate) handshake_copies: u32,
+    pub(crate) retransmitted: u32,
+    pub(crate) late: u32,
+    pub(crate) reordered: u32,
+    pub(crate) spurious: u32,
+    pub(crate) probes: u32,
+    pub(crate) copies: u32,
+    /// The newest retransmission: where it ended and its time stamp, until an acknowledgement shows whether it was
+    /// needed (RFC 3522).
+    pub(crate) newest: Option<(u32, u32)>,
+    /// The last block found spurious by time stamp, so that a DSACK for it does not count again.
+    pub(crate) found_spurious: Option<u32>,
+    /// The last DSACK.
+    pub(crate) dsack: (u32, u32),
+}
+
+/// What went wrong on a connection.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trouble {
+    pub(crate) sides: [SideTrouble; 2],
+    /// Time lost to retransmitted SYNs and SYN/ACKs while the handshake was going on, overlaps counted once.
+    pub(crate) waited: Nanos,
+    /// Up to here `waited` has it.
+    pub(crate) waited_until: Nanos,
+    /// Which backoff series fit so far, for SYNs and SYN/ACKs.
+    pub(crate) series: [Option<Candidates>; 2],
+    /// Sequence numbers of SYN/ACKs other than the first, of which there should be none; the newest few.
+    pub(crate) other_synacks: Vec<u32>,
+    /// A SYN came again since the last SYN/ACK: the next SYN/ACK answers it.
+    pub(crate) syn_pending: bool,
+}
+
+impl Trouble {
+    /// How many other SYN/ACKs are remembered.
+    pub(crate) const OTHER_SYNACKS: usize = 16;
+
+    /// The handshake waited from `from` to `to`, as far as that is not counted yet.
+    pub(crate) fn wait(&mut self, from: Nanos, to: Nanos) {
+        self.waited = self
+            .waited
+            .saturating_add(to.saturating_sub(from.max(self.waited_until)));
+        self.waited_until = self.waited_until.max(to);
+    }
+}

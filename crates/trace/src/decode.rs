@@ -1,0 +1,250 @@
+//! Packets of a capture to TCP segments, and what is counted on the way.
+
+use crate::capture::RawPacket;
+use crate::fragments::Fragments;
+use crate::measure::rate::Meter;
+use crate::measure::timeline::TimelineCounts;
+use crate::options::Options;
+use crate::results::DirectionBy;
+use crate::segment::Segment;
+use gentle_units::Nanos;
+use gentle_wire::{Address, Packet, Skip, Transport, Tunnels};
+use ipnet::IpNet;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// Directions told apart by interface; what further interfaces carry counts as of the last.
+const INTERFACES: usize = 255;
+
+/// Counts of one capture file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FileCounts {
+    pub(crate) packets: u64,
+    pub(crate) tcp_segments: u64,
+    pub(crate) wire_bytes: u64,
+    skipped: [u64; Skip::ALL.len()],
+    udp: u64,
+    sctp: u64,
+    dccp: u64,
+    other: u64,
+    fragments: u64,
+}
+
+impl FileCounts {
+    pub(crate) fn skipped(&self) -> BTreeMap<&'static str, u64> {
+        Skip::ALL
+            .iter()
+            .zip(self.skipped)
+            .filter(|(_, count)| *count > 0)
+            .map(|(skip, count)| (skip.name(), count))
+            .collect()
+    }
+
+    pub(crate) fn other(&self) -> BTreeMap<&'static str, u64> {
+        [
+            ("udp", self.udp),
+            ("sctp", self.sctp),
+            ("dccp", self.dccp),
+            ("other", self.other),
+            ("fragment", self.fragments),
+        ]
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .collect()
+    }
+}
+
+/// From and to the prefixes on this side, in the order of directions; the third: neither, or both.
+const LOCAL: [&str; 3] = ["out", "in", "neither"];
+
+/// Decodes packets.
+pub(crate) struct Decoder {
+    tunnels: Tunnels,
+    by: DirectionBy,
+    local: Vec<IpNet>,
+    fragments: Fragments,
+    pub(crate) files: Vec<FileCounts>,
+    /// By direction; unused when directions follow from connections.
+    pub(crate) meters: Vec<Meter>,
+    pub(crate) timeline: Option<TimelineCounts>,
+    /// By interface: its file and its index there.
+    interfaces: Vec<(usize, u32)>,
+    /// Time of the first packet read; in an unordered trace not the earliest.
+    begun: Option<Nanos>,
+    first: Option<Nanos>,
+    last: Nanos,
+}
+
+impl Decoder {
+    pub(crate) fn new(options: &Options, by: DirectionBy, files: usize) -> Decoder {
+        Decoder {
+            tunnels: if options.inner {
+                Tunnels::Inner
+            } else {
+                Tunnels::Outer
+            },
+            by,
+            local: options.local.clone(),
+            fragments: Fragments::default(),
+            files: vec![FileCounts::default(); files],
+            meters: vec![
+                Meter::default();
+                match by {
+                    DirectionBy::Local => LOCAL.len(),
+                    _ => 0,
+                }
+            ],
+            timeline: None,
+            interfaces: Vec::new(),
+            begun: None,
+            first: None,
+            last: Nanos::ZERO,
+        }
+    }
+
+    /// Time of the first packet read.
+    pub(crate) fn start(&self) -> Nanos {
+        self.begun.unwrap_or_default()
+    }
+
+    /// Time of the earliest packet, and of the latest.
+    pub(crate) fn span(&self) -> Option<(Nanos, Nanos)> {
+        self.first.map(|first| (first, self.last))
+    }
+
+    /// Names of the directions; `interface` names one by file and index.
+    pub(crate) fn directions(&self, interface: impl Fn(usize, u32) -> String) -> Vec<String> {
+        match self.by {
+            DirectionBy::Initiator => ["from initiator", "to initiator"].map(String::from).into(),
+            DirectionBy::Local => LOCAL
+                .iter()
+                .zip(&self.meters)
+                // Where everything is either out or in, "neither" would only confuse.
+                .filter(|(name, meter)| **name != "neither" || meter.bytes > 0)
+                .map(|(name, _)| name.to_string())
+                .collect(),
+            DirectionBy::Interface => self
+                .interfaces
+                .iter()
+                .map(|&(file, index)| interface(file, index))
+                .collect(),
+        }
+    }
+
+    /// The next packet, of file `file`: its TCP segment, if it is one.
+    #[inline]
+    pub(crate) fn decode(&mut self, file: usize, raw: &RawPacket<'_>) -> Option<Segment> {
+        let begun = *self.begun.get_or_insert(raw.time);
+        self.first = Some(self.first.map_or(raw.time, |first| first.min(raw.time)));
+        self.last = self.last.max(raw.time);
+        let timeline = self
+            .timeline
+            .get_or_insert_with(|| TimelineCounts::new(begun));
+        timeline.at(raw.time).wire_bytes += u64::from(raw.original_len);
+        let counts = &mut self.files[file];
+        counts.packets += 1;
+        counts.wire_bytes += u64::from(raw.original_len);
+        let dissected = gentle_wire::dissect(raw.link, raw.data, raw.original_len, self.tunnels);
+        let direction = match self.by {
+            DirectionBy::Initiator => 0,
+            DirectionBy::Interface => self.by_interface(file, raw),
+            DirectionBy::Local => match &dissected {
+                Ok(packet) => self.by_prefix(packet, raw),
+                Err(_) => 0,
+            },
+        };
+        let counts = &mut self.files[file];
+        let packet = match dissected {
+            Ok(packet) => packet,
+            Err(skip) => {
+                let place = Skip::ALL.iter().position(|&known| known == skip);
+                counts.skipped[place.unwrap_or(0)] += 1;
+                return None;
+            }
+        };
+        if packet.ip.fragment.is_some() {
+            counts.fragments += 1;
+            return self.fragment(file, direction, raw, &packet);
+        }
+        if let Transport::Tcp(tcp) = &packet.transport {
+            counts.tcp_segments += 1;
+            return Some(Segment::new(
+                raw.time,
+                raw.original_len,
+                direction,
+                &packet,
+                tcp,
+            ));
+        }
+        self.other(file, &packet);
+        None
+    }
+
+    fn fragment(
+        &mut self,
+        file: usize,
+        direction: u8,
+        raw: &RawPacket<'_>,
+        packet: &Packet<'_>,
+    ) -> Option<Segment> {
+        let whole = self
+            .fragments
+            .add(raw.time, &packet.ip, packet.payload, raw.original_len)?;
+        let packet = whole.packet()?;
+        match &packet.transport {
+            Transport::Tcp(tcp) => {
+                self.files[file].tcp_segments += 1;
+                Some(Segment::new(
+                    raw.time,
+                    whole.wire_len,
+                    direction,
+                    &packet,
+                    tcp,
+                ))
+            }
+            _ => {
+                self.other(file, &packet);
+                None
+            }
+        }
+    }
+
+    fn other(&mut self, file: usize, packet: &Packet<'_>) {
+        let counts = &mut self.files[file];
+        match packet.transport {
+            Transport::Udp(_) => counts.udp += 1,
+            Transport::Sctp(_) => counts.sctp += 1,
+            Transport::Dccp(_) => counts.dccp += 1,
+            Transport::Tcp(_) | Transport::Fragment(_) | Transport::Other => counts.other += 1,
+        }
+    }
+
+    fn by_interface(&mut self, file: usize, raw: &RawPacket<'_>) -> u8 {
+        let interface = (file, raw.interface);
+        // The last one found is at the front more often than not: captures have few interfaces.
+        let known = self.interfaces.iter().position(|&i| i == interface);
+        let direction = known.unwrap_or_else(|| {
+            if self.interfaces.len() < INTERFACES {
+                self.interfaces.push(interface);
+                self.meters.push(Meter::default());
+            }
+            self.interfaces.len() - 1
+        });
+        self.meters[direction].record(raw.time, raw.original_len);
+        direction as u8
+    }
+
+    fn by_prefix(&mut self, packet: &Packet<'_>, raw: &RawPacket<'_>) -> u8 {
+        let is_local = |address: Address| {
+            let address = IpAddr::from(address);
+            self.local.iter().any(|prefix| prefix.contains(&address))
+        };
+        let direction = match (is_local(packet.ip.src), is_local(packet.ip.dst)) {
+            (true, false) => 0,
+            (false, true) => 1,
+            _ => 2,
+        };
+        self.meters[direction].record(raw.time, raw.original_len);
+        direction as u8
+    }
+}

@@ -1,0 +1,179 @@
+//! The quantities of spa-2018, section III, for each direction of a link.
+
+use super::rate::Meter;
+use crate::connections::Connection;
+use crate::results::{Direction, MeanOf, RetransmissionDelay, RetransmissionDelayDetail};
+use gentle_units::{Nanos, Rate};
+
+/// What one side of a connection contributes to its direction.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Share {
+    delay: Nanos,
+    segments: u32,
+    retransmitted: u32,
+    handshake: u16,
+    handshake_retransmitted: u16,
+    pub(crate) direction: u8,
+}
+
+impl Share {
+    pub(crate) fn of(connection: &Connection, side: usize) -> Share {
+        let half = &connection.halves[side];
+        let handshake_retransmitted = connection.handshake_retransmissions(side);
+        let copies = connection
+            .trouble
+            .as_ref()
+            .map_or(0, |trouble| trouble.sides[side].handshake_copies);
+        let handshake = [connection.syns, connection.synacks][side];
+        let (of_handshake, of_data) = connection.delays(side);
+        Share {
+            delay: of_handshake.saturating_add(of_data),
+            segments: half.segments,
+            retransmitted: u32::try_from(connection.retransmissions(side)).unwrap_or(u32::MAX),
+            handshake: handshake.saturating_sub(u16::try_from(copies).unwrap_or(u16::MAX)),
+            handshake_retransmitted: u16::try_from(handshake_retransmitted).unwrap_or(u16::MAX),
+            direction: half.direction,
+        }
+    }
+
+    /// Whether its retransmission delay is beyond `longest`.
+    pub(crate) fn waits_longer_than(&self, longest: Nanos) -> bool {
+        self.delay > longest
+    }
+}
+
+/// Number, sum and sum of squares, seconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moments {
+    n: u64,
+    sum: f64,
+    squares: f64,
+}
+
+/// Half-width of a 95 % interval in standard errors.
+const Z95: f64 = 1.959_964;
+
+impl Moments {
+    fn record(&mut self, value: f64) {
+        self.n += 1;
+        self.sum += value;
+        self.squares += value * value;
+    }
+
+    fn plus(self, other: Moments) -> Moments {
+        Moments {
+            n: self.n + other.n,
+            sum: self.sum + other.sum,
+            squares: self.squares + other.squares,
+        }
+    }
+
+    fn mean(self) -> MeanOf {
+        let n = self.n as f64;
+        let mean = (self.n > 0).then(|| self.sum / n);
+        let ci95 = (self.n > 1).then(|| {
+            let variance = (self.squares - self.sum * self.sum / n).max(0.0) / (n - 1.0);
+            Z95 * (variance / n).sqrt()
+        });
+        MeanOf {
+            n: self.n,
+            mean,
+            ci95,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    segments: u64,
+    retransmitted: u64,
+    handshake: u64,
+    handshake_retransmitted: u64,
+    delay_with_loss: Moments,
+    delay_without_loss: Moments,
+}
+
+/// Sums by direction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DirectionSums {
+    by_direction: Vec<Sums>,
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+impl DirectionSums {
+    /// A connection passes the filters.
+    pub(crate) fn record(&mut self, shares: &[Share; 2]) {
+        for share in shares.iter().filter(|share| share.segments > 0) {
+            let direction = usize::from(share.direction);
+            if direction >= self.by_direction.len() {
+                self.by_direction.resize(direction + 1, Sums::default());
+            }
+            let sums = &mut self.by_direction[direction];
+            sums.segments += u64::from(share.segments);
+            sums.retransmitted += u64::from(share.retransmitted);
+            sums.handshake += u64::from(share.handshake);
+            sums.handshake_retransmitted += u64::from(share.handshake_retransmitted);
+            if share.handshake_retransmitted > 0 {
+                &mut sums.delay_with_loss
+            } else {
+                &mut sums.delay_without_loss
+            }
+            .record(share.delay.as_secs_f64());
+        }
+    }
+
+    /// Per direction, in the order of `names`.
+    pub(crate) fn result(
+        &self,
+        names: &[String],
+        meters: &[Meter],
+        duration: Nanos,
+        rate: Option<Rate>,
+    ) -> Vec<Direction> {
+        names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| {
+                let sums = self.by_direction.get(i).copied().unwrap_or_default();
+                let meter = meters.get(i).copied().unwrap_or_default();
+                let rate_bps = meter.mean_bps(duration);
+                let capacity_bps = match rate {
+                    Some(rate) => Some(rate.bits_per_second() as f64),
+                    None => Some(meter.highest_bps(duration)).filter(|&bps| bps > 0.0),
+                };
+                let detail = RetransmissionDelayDetail {
+                    all: sums.delay_with_loss.plus(sums.delay_without_loss).mean(),
+                    with_handshake_loss: sums.delay_with_loss.mean(),
+                    without_handshake_loss: sums.delay_without_loss.mean(),
+                };
+                Direction {
+                    name: name.clone(),
+                    packets: sums.segments,
+                    wire_bytes: meter.bytes,
+                    rate_bps,
+                    capacity_bps,
+                    capacity_given: rate.is_some(),
+                    utilization: capacity_bps.map(|capacity| rate_bps / capacity),
+                    packet_retransmission_probability: ratio(sums.retransmitted, sums.segments),
+                    syn_share_of_retransmissions: ratio(
+                        sums.handshake_retransmitted,
+                        sums.retransmitted,
+                    ),
+                    syn_retransmission_probability: ratio(
+                        sums.handshake_retransmitted,
+                        sums.handshake,
+                    ),
+                    retransmission_delay_s: RetransmissionDelay {
+                        all: detail.all.mean,
+                        with_handshake_loss: detail.with_handshake_loss.mean,
+                        without_handshake_loss: detail.without_handshake_loss.mean,
+                        detail,
+                    },
+                }
+            })
+            .collect()
+    }
+}

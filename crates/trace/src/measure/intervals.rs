@@ -1,0 +1,124 @@
+//! Times between duplicates: handshake-2009, Figs. 1 and 2.
+
+use super::backoff::{self, Candidates, SERIES, STANDARD, TOLERANCE, TOLERANCE_FLOOR};
+use crate::connections::Connection;
+use crate::results::{IntervalBin, IntervalHistogram, Intervals, SeriesCount, StandardInterval};
+use gentle_units::Nanos;
+use std::collections::BTreeMap;
+
+/// Bins are this wide up to ten seconds …
+const FINE: Nanos = Nanos::from_millis(100);
+/// … and beyond, where timers are long, this.
+const COARSE: Nanos = Nanos::from_secs(1);
+const FINE_UNTIL: Nanos = Nanos::from_secs(10);
+
+/// Of SYNs or of SYN/ACKs.
+#[derive(Debug, Clone, Default)]
+struct Histogram {
+    /// By lower end.
+    bins: BTreeMap<Nanos, u64>,
+    standard: [u64; STANDARD.len()],
+    outside: u64,
+}
+
+impl Histogram {
+    fn record(&mut self, interval: Nanos) -> bool {
+        let width = Histogram::width(interval);
+        *self
+            .bins
+            .entry(Nanos(interval.0 / width.0 * width.0))
+            .or_default() += 1;
+        match backoff::standard(interval) {
+            Some(i) => {
+                self.standard[i] += 1;
+                true
+            }
+            None => {
+                self.outside += 1;
+                false
+            }
+        }
+    }
+
+    fn width(from: Nanos) -> Nanos {
+        if from < FINE_UNTIL { FINE } else { COARSE }
+    }
+
+    fn result(&self) -> IntervalHistogram {
+        let standard: Vec<_> = STANDARD
+            .iter()
+            .zip(self.standard)
+            .filter(|(_, count)| *count > 0)
+            .map(|(&seconds, count)| StandardInterval {
+                interval_s: seconds as f64,
+                count,
+            })
+            .collect();
+        IntervalHistogram {
+            bins: self
+                .bins
+                .iter()
+                .map(|(&from, &count)| IntervalBin {
+                    from_s: from.as_secs_f64(),
+                    to_s: (from + Histogram::width(from)).as_secs_f64(),
+                    count,
+                })
+                .collect(),
+            total: self.outside + self.standard.iter().sum::<u64>(),
+            standard,
+            outside: self.outside,
+        }
+    }
+}
+
+/// Intervals of both kinds, and the series they form.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct IntervalCounts {
+    /// By side: SYNs are the client's, SYN/ACKs the server's.
+    histograms: [Histogram; 2],
+    series: [[u64; SERIES.len()]; 2],
+}
+
+/// Name of the handshake segment that a side sends.
+const SEGMENT: [&str; 2] = ["syn", "synack"];
+
+impl IntervalCounts {
+    /// A SYN or SYN/ACK came again after `interval`. Whether that is a standard interval.
+    pub(crate) fn record(&mut self, side: usize, interval: Nanos) -> bool {
+        self.histograms[side].record(interval)
+    }
+
+    /// A connection is over: its intervals form a series, or do not.
+    pub(crate) fn finish(&mut self, connection: &Connection) {
+        let Some(trouble) = &connection.trouble else {
+            return;
+        };
+        for side in 0..2 {
+            if let Some(series) = trouble.series[side].and_then(Candidates::recognised) {
+                self.series[side][series] += 1;
+            }
+        }
+    }
+
+    pub(crate) fn result(&self) -> Intervals {
+        let mut series = Vec::new();
+        for (side, segment) in SEGMENT.into_iter().enumerate() {
+            for (known, &count) in SERIES.iter().zip(&self.series[side]) {
+                if count > 0 {
+                    series.push(SeriesCount {
+                        segment,
+                        label: known.label.to_string(),
+                        count,
+                    });
+                }
+            }
+        }
+        Intervals {
+            tolerance: TOLERANCE,
+            tolerance_floor_s: TOLERANCE_FLOOR.as_secs_f64(),
+            syn: self.histograms[0].result(),
+            synack: self.histograms[1].result(),
+            series,
+        }
+    }
+}

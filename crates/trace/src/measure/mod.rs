@@ -1,0 +1,14 @@
+//! What is counted while connections go by, and the results it makes.
+
+pub(crate) mod backoff;
+pub(crate) mod directions;
+pub(crate) mod flood;
+mod intervals;
+mod parties;
+pub(crate) mod rate;
+pub(crate) mod spread;
+mod tally;
+pub(crate) mod timeline;
+mod vantage;
+
+pub(crate) use tally::Tally;

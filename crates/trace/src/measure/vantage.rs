@@ -1,0 +1,122 @@
+//! Where the capture was taken, and what a duplicate means there (handshake-2009; papers.md 3.1).
+
+use super::spread::Spread;
+use crate::options::Side;
+use crate::results::Vantage;
+
+/// Evidence about the vantage point.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct VantageCounts {
+    /// Packets of clients (SYNs) and servers (SYN/ACKs), the first of each connection …
+    seen: [u64; 2],
+    /// … and those of them that had passed no router yet.
+    fresh: [u64; 2],
+    pub(crate) syn_before_synack: u64,
+    pub(crate) syn_after_synack: u64,
+    pub(crate) synack_before_ack: u64,
+    pub(crate) synack_after_ack: u64,
+}
+
+/// Initial values of TTL and hop limit in use: 64 (RFC 1700; Linux, BSD, macOS), 128 (Windows), 255 (routers, Solaris).
+const INITIAL_TTLS: [u8; 3] = [64, 128, 255];
+
+/// This share of packets that passed no router makes an end.
+const MOST: f64 = 0.9;
+/// A half of the round trip below this share of it is at an end.
+const SHORT_HALF: f64 = 0.05;
+
+impl VantageCounts {
+    /// The first SYN (side 0) or SYN/ACK (side 1) of a connection.
+    pub(crate) fn ttl(&mut self, side: usize, ttl: u8) {
+        self.seen[side] += 1;
+        self.fresh[side] += u64::from(INITIAL_TTLS.contains(&ttl));
+    }
+
+    fn fresh_share(&self, side: usize) -> Option<f64> {
+        (self.seen[side] > 0).then(|| self.fresh[side] as f64 / self.seen[side] as f64)
+    }
+
+    /// The verdict; `rtt` are the halves of the round trip, server's and client's.
+    pub(crate) fn result(&self, given: Option<Side>, rtt: [&Spread; 2]) -> Vantage {
+        let mut evidence = Vec::new();
+        let guess = self.guess(rtt, &mut evidence);
+        let side = given.or(guess);
+        let (duplicate_syn_means, duplicate_synack_means) = meaning(side);
+        Vantage {
+            side: side.map_or("unknown", Side::name),
+            given: given.is_some(),
+            evidence,
+            duplicate_syn_means: duplicate_syn_means.to_string(),
+            duplicate_synack_means: duplicate_synack_means.to_string(),
+            syn_before_synack: self.syn_before_synack,
+            syn_after_synack: self.syn_after_synack,
+            synack_before_ack: self.synack_before_ack,
+            synack_after_ack: self.synack_after_ack,
+        }
+    }
+
+    fn guess(&self, rtt: [&Spread; 2], evidence: &mut Vec<String>) -> Option<Side> {
+        let fresh = [self.fresh_share(0), self.fresh_share(1)];
+        for (side, who) in ["SYNs", "SYN/ACKs"].into_iter().enumerate() {
+            if let Some(share) = fresh[side] {
+                evidence.push(format!(
+                    "{:.0} % of {} {who} have an initial TTL: they passed no router before the capture",
+                    share * 100.0,
+                    self.seen[side],
+                ));
+            }
+        }
+        let halves = [rtt[0].quantiles().p50, rtt[1].quantiles().p50];
+        if let [Some(server), Some(client)] = halves {
+            evidence.push(format!(
+                "of the round trip, {:.3} ms lie on the server's side and {:.3} ms on the client's (medians)",
+                server * 1e3,
+                client * 1e3
+            ));
+        }
+        let short = |half: usize| match halves {
+            [Some(server), Some(client)] if server + client > 0.0 => {
+                [server, client][half] < SHORT_HALF * (server + client)
+            }
+            _ => false,
+        };
+        match (
+            fresh[0].is_some_and(|share| share >= MOST),
+            fresh[1].is_some_and(|share| share >= MOST),
+        ) {
+            (true, false) => Some(Side::Client),
+            (false, true) => Some(Side::Server),
+            // One local network: the nearer end.
+            (true, true) if short(1) => Some(Side::Client),
+            (true, true) if short(0) => Some(Side::Server),
+            (true, true) => None,
+            (false, false) if fresh == [None, None] => None,
+            // Behind the first router, but so near that no queue lies between.
+            (false, false) if short(1) => Some(Side::Client),
+            (false, false) if short(0) => Some(Side::Server),
+            (false, false) => Some(Side::Middle),
+        }
+    }
+}
+
+/// What a duplicate SYN and a duplicate SYN/ACK mean.
+fn meaning(side: Option<Side>) -> (&'static str, &'static str) {
+    match side {
+        Some(Side::Client) => (
+            "sent again by the client: the SYN or its SYN/ACK was lost on the way to the server or back",
+            "received again: the ACK was lost on its way to the server, or late",
+        ),
+        Some(Side::Server) => (
+            "received again: the SYN/ACK was lost on its way to the client, or late (a SYN lost before here is not seen)",
+            "sent again by the server: the SYN/ACK or the ACK was lost",
+        ),
+        Some(Side::Middle) => (
+            "before any SYN/ACK: lost between here and the server, either way; after one: the SYN/ACK was lost between here and the client",
+            "before the ACK: the SYN/ACK or the ACK was lost between here and the client; after it: the ACK was lost between here and the server",
+        ),
+        None => (
+            "the SYN or its SYN/ACK was lost; where depends on the vantage point, which could not be guessed (--vantage)",
+            "the SYN/ACK or the ACK was lost; where depends on the vantage point, which could not be guessed (--vantage)",
+        ),
+    }
+}
