@@ -20,3 +20,23 @@ pub(crate) fn header(at: Captured<'_>) -> Result<Dccp, Skip> {
         seq,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequence_numbers_have_48_or_24_bits() {
+        let request = [0, 1, 0, 2, 7, 0, 0, 0, 0x01, 0, 1, 2, 3, 4, 5, 6];
+        let long = header(Captured::new(&request, 28)).unwrap();
+        assert_eq!((long.src_port, long.dst_port), (1, 2));
+        assert_eq!((long.packet_type, long.seq), (0, 0x0102_0304_0506));
+        let data = [0, 1, 0, 2, 3, 0, 0, 0, 0x04, 1, 2, 3];
+        let short = header(Captured::new(&data, 12)).unwrap();
+        assert_eq!((short.packet_type, short.seq), (2, 0x0001_0203));
+        assert_eq!(
+            header(Captured::new(&request[..15], 28)),
+            Err(Skip::Truncated)
+        );
+    }
+}

@@ -8,8 +8,8 @@ pub enum Tunnels {
     /// The outermost one: tunnels are other traffic.
     #[default]
     Outer,
-    /// The innermost one that can be reached through GRE, IP-in-IP, VXLAN, GENEVE, GTP-U and ERSPAN; the outer one where
-    /// there is no tunnel.
+    /// The innermost one that can be reached through GRE, IP-in-IP, VXLAN, GENEVE, GTP-U, ERSPAN and the other tunnels that
+    /// the crate's front page lists; the outer one where there is no tunnel.
     Inner,
 }
 

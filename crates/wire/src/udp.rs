@@ -27,3 +27,34 @@ pub(crate) fn datagram(at: Captured<'_>, fragmented: bool) -> Result<Udp<'_>, Sk
         payload: payload.bytes,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATAGRAM: [u8; 12] = [0x9c, 0x40, 0x01, 0xbb, 0, 12, 0, 0, b'a', b'b', b'c', b'd'];
+
+    fn with_len(len: u16, wire_len: u32, fragmented: bool) -> Result<(u32, usize), Skip> {
+        let mut bytes = DATAGRAM;
+        [bytes[4], bytes[5]] = len.to_be_bytes();
+        let udp = datagram(Captured::new(&bytes, wire_len), fragmented)?;
+        assert_eq!((udp.src_port, udp.dst_port), (40000, 443));
+        Ok((udp.payload_len, udp.payload.len()))
+    }
+
+    #[test]
+    fn the_length_is_that_of_the_header() {
+        assert_eq!(with_len(12, 12, false), Ok((4, 4)));
+        assert_eq!(with_len(12, 20, false), Ok((4, 4)));
+        assert_eq!(with_len(10, 12, false), Ok((2, 2)));
+        assert_eq!(with_len(100, 100, false), Ok((92, 4)));
+        assert_eq!(with_len(0, 70_008, false), Ok((70_000, 4)));
+    }
+
+    #[test]
+    fn a_datagram_fits_its_packet_unless_fragmented() {
+        assert_eq!(with_len(7, 12, false), Err(Skip::Malformed));
+        assert_eq!(with_len(13, 12, false), Err(Skip::Malformed));
+        assert_eq!(with_len(13, 12, true), Ok((5, 4)));
+    }
+}

@@ -11,6 +11,8 @@ pub(super) const ROUTING: u8 = 43;
 pub(super) const FRAGMENT: u8 = 44;
 /// Authentication header (RFC 4302).
 pub(super) const AUTHENTICATION: u8 = 51;
+/// No next header (RFC 8200, 4.7).
+pub(super) const NO_NEXT_HEADER: u8 = 59;
 /// Destination options (RFC 8200, 4.6).
 pub(super) const DESTINATION: u8 = 60;
 /// Mobility (RFC 6275).

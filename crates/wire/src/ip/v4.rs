@@ -46,3 +46,100 @@ pub(super) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {
         protocol,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::frames::SEGMENT;
+    use crate::{Fragment, LinkType, Packet, Skip, Transport, Tunnels, dissect};
+
+    /// The segment with some bytes of its IP header changed.
+    fn changed(changes: &[(usize, u8)]) -> Vec<u8> {
+        let mut frame = SEGMENT.to_vec();
+        for &(at, byte) in changes {
+            frame[at] = byte;
+        }
+        frame
+    }
+
+    fn packet(frame: &[u8], original_len: u32) -> Result<Packet<'_>, Skip> {
+        dissect(LinkType::IPV4, frame, original_len, Tunnels::Outer)
+    }
+
+    fn tcp_lens(frame: &[u8], original_len: u32) -> (u32, usize) {
+        match packet(frame, original_len).unwrap().transport {
+            Transport::Tcp(tcp) => (tcp.payload_len, tcp.payload.len()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_fields_of_the_header() {
+        let frame = changed(&[(1, 0xb9)]);
+        let ip = packet(&frame, 56).unwrap().ip;
+        assert_eq!(
+            (ip.ttl, ip.tos, ip.id, ip.fragment),
+            (64, 0xb9, Some(0x1234), None)
+        );
+        assert_eq!((ip.payload_len, ip.protocol), (36, 6));
+    }
+
+    #[test]
+    fn lengths_come_from_the_header() {
+        assert_eq!(tcp_lens(SEGMENT, 56), (4, 4));
+        let padded = [SEGMENT, &[0; 10]].concat();
+        assert_eq!(tcp_lens(&padded, 66), (4, 4));
+        assert_eq!(tcp_lens(&SEGMENT[..54], 56), (4, 2));
+        // A tool has shortened the frame and forgotten how long it was.
+        let longer = changed(&[(2, 5), (3, 0xdc)]);
+        assert_eq!(tcp_lens(&longer, 56), (1448, 4));
+        // The network card will cut it and fill in the length.
+        let uncut = changed(&[(3, 0)]);
+        assert_eq!(tcp_lens(&uncut, 70_052), (70_000, 4));
+    }
+
+    #[test]
+    fn contradictions() {
+        for changes in [
+            &[(0, 0x44)][..],
+            &[(3, 19)],
+            &[(0, 0x46), (3, 22)],
+            &[(0, 0x55)],
+        ] {
+            let frame = changed(changes);
+            assert_eq!(
+                packet(&frame, 56).unwrap_err(),
+                Skip::Malformed,
+                "{changes:?}"
+            );
+        }
+        assert_eq!(packet(&SEGMENT[..19], 19).unwrap_err(), Skip::Malformed);
+        assert_eq!(packet(&SEGMENT[..19], 56).unwrap_err(), Skip::Truncated);
+        assert_eq!(packet(&[], 0).unwrap_err(), Skip::Malformed);
+        assert_eq!(packet(&[], 56).unwrap_err(), Skip::Truncated);
+    }
+
+    #[test]
+    fn fragments() {
+        let frame = changed(&[(6, 0x20)]);
+        let first = packet(&frame, 56).unwrap();
+        let fragment = |offset, more| {
+            Some(Fragment {
+                id: 0x1234,
+                offset,
+                more,
+            })
+        };
+        assert_eq!(first.ip.fragment, fragment(0, true));
+        assert!(matches!(first.transport, Transport::Tcp(_)));
+
+        let frame = changed(&[(6, 0x00), (7, 0xb9)]);
+        let last = packet(&frame, 56).unwrap();
+        assert_eq!(last.ip.fragment, fragment(1480, false));
+        assert!(matches!(last.transport, Transport::Fragment(bytes) if bytes == &SEGMENT[20..]));
+
+        // Too short for a TCP header that tells anything (RFC 1858, 3.1).
+        let frame = changed(&[(3, 28), (6, 0x20)]);
+        let tiny = packet(&frame, 56).unwrap();
+        assert!(matches!(tiny.transport, Transport::Fragment(bytes) if bytes == &SEGMENT[20..28]));
+    }
+}

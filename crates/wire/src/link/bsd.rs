@@ -51,3 +51,32 @@ fn ip(family: u32) -> Peeled {
         Err(Skip::NotIp)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LinkType;
+    use crate::captured::Captured;
+
+    fn peel(link: LinkType, frame: &[u8]) -> Peeled {
+        super::super::peel_one(Layer::Link(link), &mut Captured::new(frame, 100))
+    }
+
+    #[test]
+    fn families_in_either_order() {
+        for family in [2, 10, 24, 28, 30] {
+            assert_eq!(peel(LinkType::NULL, &[family, 0, 0, 0]), Ok(Layer::Ip));
+            assert_eq!(peel(LinkType::NULL, &[0, 0, 0, family]), Ok(Layer::Ip));
+            assert_eq!(peel(LinkType::LOOP, &[0, 0, 0, family]), Ok(Layer::Ip));
+            assert_eq!(peel(LinkType::LOOP, &[family, 0, 0, 0]), Err(Skip::NotIp));
+        }
+        assert_eq!(peel(LinkType::NULL, &[7, 0, 0, 0]), Err(Skip::NotIp));
+    }
+
+    #[test]
+    fn a_pflog_header_has_a_length() {
+        assert_eq!(peel(LinkType::PFLOG, &[0, 2, 0, 0]), Err(Skip::Malformed));
+        assert_eq!(peel(LinkType::PFLOG, &[4, 2, 0, 0]), Ok(Layer::Ip));
+        assert_eq!(peel(LinkType::PFLOG, &[61, 2, 0, 0]), Err(Skip::Truncated));
+    }
+}

@@ -45,3 +45,22 @@ pub(super) fn frame(at: &mut Captured<'_>) -> Peeled {
         _ => Err(Skip::NotIp),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_two_to_four_bytes() {
+        let peel = |bytes: &[u8]| frame(&mut Captured::new(bytes, 100));
+        assert_eq!(peel(&[0x18, 0x41, 3, 0xcc]), Ok(Layer::Ip));
+        assert_eq!(peel(&[0x18, 0x40, 0x41, 3, 0xcc]), Ok(Layer::Ip));
+        assert_eq!(peel(&[0x18, 0x40, 0x40, 0x41, 3, 0xcc]), Ok(Layer::Ip));
+        assert_eq!(
+            peel(&[0x18, 0x40, 0x40, 0x40, 0x41, 3, 0xcc]),
+            Err(Skip::Malformed)
+        );
+        assert_eq!(peel(&[0x19, 3, 0xcc]), Err(Skip::Malformed));
+        assert_eq!(peel(&[0x18, 0x41, 3, 0x82]), Err(Skip::NotIp));
+    }
+}

@@ -67,3 +67,37 @@ pub(super) fn frame(at: &mut Captured<'_>, padding: Padding) -> Peeled {
     }
     Ok(Layer::Llc)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a header with this frame control and sequence control leads to.
+    fn peel(control: [u8; 2], sequence: u8) -> Peeled {
+        let mut header = [0; 40];
+        (header[0], header[1], header[22]) = (control[0], control[1], sequence);
+        frame(&mut Captured::new(&header, 100), Padding::None)
+    }
+
+    #[test]
+    fn only_data_in_the_clear_leads_on() {
+        assert_eq!(peel([0x08, 0x01], 0), Ok(Layer::Llc));
+        assert_eq!(peel([0x88, 0x02], 0), Ok(Layer::Llc));
+        for (what, control) in [
+            ("beacon", 0x80),
+            ("acknowledgement", 0xd4),
+            ("null", 0x48),
+            ("QoS null", 0xc8),
+            ("another version", 0x09),
+        ] {
+            assert_eq!(peel([control, 0], 0), Err(Skip::NotIp), "{what}");
+        }
+        assert_eq!(peel([0x88, 0x41], 0), Err(Skip::Encrypted));
+    }
+
+    #[test]
+    fn later_fragments_have_no_llc() {
+        assert_eq!(peel([0x08, 0x04], 0x10), Ok(Layer::Llc));
+        assert_eq!(peel([0x08, 0x00], 0x11), Err(Skip::NotIp));
+    }
+}

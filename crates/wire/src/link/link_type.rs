@@ -103,3 +103,19 @@ impl fmt::Display for LinkType {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_link_type_has_a_name_of_its_own() {
+        let mut names: Vec<_> = LinkType::ALL.iter().map(|link| link.to_string()).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), LinkType::ALL.len());
+        assert_eq!(LinkType::LINUX_SLL2.name(), Some("LINUX_SLL2"));
+        assert_eq!(LinkType(147).name(), None);
+        assert_eq!(LinkType(147).to_string(), "link type 147");
+    }
+}

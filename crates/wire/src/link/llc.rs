@@ -43,3 +43,20 @@ pub(super) fn snap(at: &mut Captured<'_>) -> Peeled {
         _ => Err(Skip::NotIp),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_protocols_are_not_ip() {
+        for (what, frame) in [
+            ("spanning tree", [0x42, 0x42, 3, 0, 0, 0, 0, 0]),
+            ("Cisco discovery", [0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0]),
+            ("numbered", [0x06, 0x06, 0, 0, 0x45, 0, 0, 0]),
+        ] {
+            let layer = header(&mut Captured::new(&frame, 8));
+            assert_eq!(layer, Err(Skip::NotIp), "{what}");
+        }
+    }
+}

@@ -87,3 +87,44 @@ fn is_avs(header: &[u8; 8]) -> bool {
     const MAGIC: [u8; 3] = [0x80, 0x21, 0x10];
     header.starts_with(&MAGIC)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flags_of_radiotap_are_found_behind_bitmaps_and_timer() {
+        assert_eq!(radiotap_flags(&[0, 0, 9, 0, 2, 0, 0, 0, 0x10]), Some(0x10));
+        assert_eq!(radiotap_flags(&[0, 0, 9, 0, 4, 0, 0, 0, 0x10]), None);
+        let timer = [0, 0, 17, 0, 3, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0x20];
+        assert_eq!(radiotap_flags(&timer), Some(0x20));
+        let two = [0, 0, 13, 0, 2, 0, 0, 0x80, 0, 0, 0, 0, 0x20];
+        assert_eq!(radiotap_flags(&two), Some(0x20));
+        // Of the bitmaps and the timer, or of the flags themselves, there is only a part.
+        assert_eq!(radiotap_flags(&two[..12]), None);
+        assert_eq!(radiotap_flags(&two[..7]), None);
+    }
+
+    #[test]
+    fn headers_without_sense() {
+        let peel = |layer: fn(&mut Captured<'_>) -> Peeled, frame: &[u8; 8]| {
+            layer(&mut Captured::new(frame, 8))
+        };
+        assert_eq!(
+            peel(radiotap, &[1, 0, 8, 0, 0, 0, 0, 0]),
+            Err(Skip::Malformed)
+        );
+        assert_eq!(
+            peel(radiotap, &[0, 0, 7, 0, 0, 0, 0, 0]),
+            Err(Skip::Malformed)
+        );
+        assert_eq!(
+            peel(prism, &[0x44, 0, 0, 0, 7, 0, 0, 0]),
+            Err(Skip::Malformed)
+        );
+        assert_eq!(
+            peel(avs, &[0x44, 0, 0, 0, 0, 0, 0, 8]),
+            Err(Skip::Malformed)
+        );
+    }
+}

@@ -45,3 +45,44 @@ fn payload(at: &mut Captured<'_>) -> Peeled {
         _ => Ok(ETHERNET),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frames::{ETHERNET as ADDRESSES, SEGMENT, cat};
+
+    /// What four bytes of a bottom label and `payload` lead to, and how many bytes are left then.
+    fn peel(payload: &[u8]) -> Result<(Layer, usize), Skip> {
+        let frame = cat(&[&[0, 1, 1, 64], payload]);
+        let mut at = Captured::new(&frame, frame.len() as u32);
+        let layer = stack(&mut at)?;
+        Ok((layer, at.bytes.len()))
+    }
+
+    #[test]
+    fn the_payload_is_guessed() {
+        const ETHERNET: Layer = Layer::Link(LinkType::ETHERNET);
+        let frame = cat(&[ADDRESSES, &[8, 0], SEGMENT]);
+        assert_eq!(peel(SEGMENT), Ok((Layer::Ip, 56)));
+        assert_eq!(peel(&[0x60; 40]), Ok((Layer::Ip, 40)));
+        assert_eq!(peel(&frame), Ok((ETHERNET, 70)));
+        assert_eq!(peel(&cat(&[&[0; 4], &frame])), Ok((ETHERNET, 70)));
+        assert_eq!(peel(&[0x10, 0, 0, 7, 0, 0]), Err(Skip::NotIp));
+        // An address that starts like a header of IPv4 does.
+        let mut like_ip = frame.clone();
+        like_ip[..4].copy_from_slice(&[0x44, 0, 0, 40]);
+        assert_eq!(peel(&like_ip), Ok((ETHERNET, 70)));
+    }
+
+    #[test]
+    fn a_stack_without_bottom_ends_with_the_frame() {
+        assert_eq!(
+            stack(&mut Captured::new(&[0; 400], 400)),
+            Err(Skip::Malformed)
+        );
+        assert_eq!(
+            stack(&mut Captured::new(&[0; 400], 800)),
+            Err(Skip::Truncated)
+        );
+    }
+}

@@ -50,3 +50,40 @@ fn len_and_type([a, b, c, d]: [u8; 4]) -> (u16, u16) {
         (be16(b, a), be16(d, c))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peel(message: &[u8]) -> Result<(Layer, Vec<u8>), Skip> {
+        let mut at = Captured::new(message, message.len() as u32);
+        let layer = super::message(&mut at)?;
+        Ok((layer, at.bytes.to_vec()))
+    }
+
+    #[test]
+    fn attributes_in_either_byte_order() {
+        let little = [
+            2, 0, 0, 0, 5, 0, 10, 0, b'x', 0, 0, 0, 6, 0, 9, 0, 0x45, 0, 0xee,
+        ];
+        assert_eq!(peel(&little), Ok((Layer::Ip, vec![0x45, 0])));
+        let big = [
+            2, 0, 0, 0, 0, 5, 0, 10, b'x', 0, 0, 0, 0, 6, 0, 9, 0x45, 0, 0xee,
+        ];
+        assert_eq!(peel(&big), Ok((Layer::Ip, vec![0x45, 0])));
+    }
+
+    #[test]
+    fn on_a_bridge_the_protocol_is_in_an_attribute() {
+        let arp = [7, 0, 0, 0, 8, 0, 1, 0, 8, 6, 0, 0, 4, 0, 9, 0];
+        assert_eq!(peel(&arp), Ok((Layer::EtherType(0x0806), vec![])));
+        assert_eq!(peel(&[7, 0, 0, 0, 4, 0, 9, 0]), Err(Skip::NotIp));
+    }
+
+    #[test]
+    fn messages_without_packet_or_with_impossible_attributes() {
+        assert_eq!(peel(&[2, 0, 0, 0, 4, 0, 8, 0]), Err(Skip::Malformed));
+        assert_eq!(peel(&[2, 0, 0, 0, 3, 0, 9, 0]), Err(Skip::Malformed));
+        assert_eq!(peel(&[2, 1, 0, 0, 4, 0, 9, 0]), Err(Skip::Malformed));
+    }
+}

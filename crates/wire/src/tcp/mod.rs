@@ -48,3 +48,56 @@ fn cut_window(bytes: &[u8]) -> u16 {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frames::SEGMENT;
+
+    const TCP: &[u8] = SEGMENT.split_at(20).1;
+
+    fn cut(len: usize) -> Result<Tcp<'static>, Skip> {
+        segment(Captured::new(&TCP[..len], 36), false)
+    }
+
+    #[test]
+    fn fourteen_bytes_are_enough() {
+        assert_eq!(cut(13).unwrap_err(), Skip::Truncated);
+        let tcp = cut(14).unwrap();
+        assert_eq!((tcp.flags, tcp.window), (TcpFlags(0x018), 0));
+        assert_eq!(
+            (tcp.payload_len, tcp.options, tcp.payload),
+            (4, &[][..], &[][..])
+        );
+        assert_eq!(cut(15).unwrap().window, 0);
+        assert_eq!(cut(16).unwrap().window, 0x1000);
+        assert_eq!(cut(24).unwrap().options, [1, 1, 8, 10]);
+        assert_eq!(cut(34).unwrap().payload, b"ab");
+    }
+
+    #[test]
+    fn all_twelve_flags_are_kept() {
+        let mut bytes = TCP.to_vec();
+        (bytes[12], bytes[13]) = (0x8f, 0xff);
+        let tcp = segment(Captured::new(&bytes, 36), false).unwrap();
+        assert_eq!(tcp.flags, TcpFlags(0xfff));
+    }
+
+    #[test]
+    fn a_header_has_at_least_twenty_bytes_and_at_most_those_of_the_packet() {
+        let mut bytes = TCP.to_vec();
+        bytes[12] = 0x40;
+        assert_eq!(
+            segment(Captured::new(&bytes, 36), false).unwrap_err(),
+            Skip::Malformed
+        );
+        bytes[12] = 0xa0;
+        assert_eq!(
+            segment(Captured::new(&bytes, 36), false).unwrap_err(),
+            Skip::Malformed
+        );
+        // In the first fragment it may be cut.
+        let tcp = segment(Captured::new(&bytes, 36), true).unwrap();
+        assert_eq!((tcp.payload_len, tcp.options.len()), (0, 16));
+    }
+}

@@ -38,3 +38,20 @@ fn skip_extensions(mut kind: u8, at: &mut Captured<'_>) -> Result<(), Skip> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_user_data_has_a_packet_inside() {
+        let peel = |bytes: &[u8]| payload(&mut Captured::new(bytes, bytes.len() as u32));
+        assert_eq!(peel(&[0x30, 255, 0, 0, 0, 0, 0, 1]), Ok(Layer::Ip));
+        let echo_request = [0x32, 1, 0, 4, 0, 0, 0, 0, 0, 1, 0, 0];
+        assert_eq!(peel(&echo_request), Err(Skip::NotIp));
+        let prime = [0x20, 255, 0, 0, 0, 0, 0, 1];
+        assert_eq!(peel(&prime), Err(Skip::NotIp));
+        let empty_extension = [0x34, 255, 0, 8, 0, 0, 0, 1, 0, 0, 0, 0x85, 0, 0, 0, 0];
+        assert_eq!(peel(&empty_extension), Err(Skip::Malformed));
+    }
+}
