@@ -20,6 +20,13 @@ pub(crate) struct Frame {
     pub(crate) original_len: u32,
 }
 
+impl Frame {
+    /// Whether there were more bytes on the wire than captured.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.bytes.len() < self.original_len as usize
+    }
+}
+
 /// The frames of the capture `name` up to the first damage.
 pub(crate) fn read(path: &Path, name: &str) -> Vec<Frame> {
     let file = fs::read(path).unwrap();
