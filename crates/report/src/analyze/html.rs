@@ -3,7 +3,7 @@
 use super::section::{Block, Cell, Section};
 use super::sections::{begin, notes, sections};
 use super::text::paths;
-use crate::format::{plural, time, unbroken};
+use crate::format::{plain, plural, time, unbroken};
 use crate::page::Shell;
 use askama::Template;
 use gentle_trace::results::Analysis;
@@ -46,10 +46,10 @@ impl Article {
             sections(analysis).into_iter().partition(|s| s.narrow);
         wide.sort_by_key(|section| ORDER.iter().position(|id| *id == section.id));
         Self {
-            title: paths(&analysis.captures),
+            title: plain(&paths(&analysis.captures)),
             population: population(analysis),
-            verdict: analysis.verdict.iter().map(|s| unbroken(s)).collect(),
-            notes: notes(analysis).iter().map(|s| unbroken(s)).collect(),
+            verdict: sentences(&analysis.verdict),
+            notes: sentences(&notes(analysis)),
             narrow,
             wide,
         }
@@ -60,7 +60,7 @@ impl Article {
 pub fn html(analyses: &[Analysis]) -> String {
     let page = Page {
         title: match analyses {
-            [only] => paths(&only.captures),
+            [only] => plain(&paths(&only.captures)),
             _ => plural(analyses.len() as u64, "capture", "captures"),
         },
         articles: analyses.iter().map(Article::of).collect(),
@@ -72,6 +72,10 @@ pub fn html(analyses: &[Analysis]) -> String {
     };
     page.render()
         .expect("a template that compiles renders into a string")
+}
+
+fn sentences(sentences: &[String]) -> Vec<String> {
+    sentences.iter().map(|s| unbroken(&plain(s))).collect()
 }
 
 fn population(analysis: &Analysis) -> String {

@@ -1,6 +1,9 @@
 //! What a report consists of, before it is text or a page.
+//!
+//! Names and words may come from a capture or a file's name. They become plain text here, so that neither layout has to
+//! think of it.
 
-use crate::format::{NONE, Quantity, Scale, count, time};
+use crate::format::{NONE, Quantity, Scale, count, plain, time};
 use gentle_trace::results::Quantiles;
 
 /// A heading with what stands below it.
@@ -19,7 +22,7 @@ impl Section {
     pub(super) fn new(id: &'static str, title: impl Into<String>) -> Self {
         Self {
             id,
-            title: title.into(),
+            title: plain(&title.into()),
             narrow: false,
             charts: &[],
             blocks: Vec::new(),
@@ -37,14 +40,17 @@ impl Section {
     }
 
     pub(super) fn prose(mut self, sentence: impl Into<String>) -> Self {
-        self.blocks.push(Block::Prose(sentence.into()));
+        self.blocks.push(Block::Prose(plain(&sentence.into())));
         self
     }
 
     /// Adds names with values, if there are any.
     pub(super) fn facts(mut self, facts: Vec<(String, String)>) -> Self {
         if !facts.is_empty() {
-            self.blocks.push(Block::Facts(facts));
+            let facts = facts
+                .iter()
+                .map(|(name, value)| (plain(name), plain(value)));
+            self.blocks.push(Block::Facts(facts.collect()));
         }
         self
     }
@@ -96,7 +102,7 @@ impl Table {
     }
 
     pub(super) fn caption(mut self, caption: impl Into<String>) -> Self {
-        self.caption = Some(caption.into());
+        self.caption = Some(plain(&caption.into()));
         self
     }
 
@@ -116,8 +122,8 @@ pub(super) struct Head {
 impl Head {
     pub(super) fn new(subject: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {
-            subject: subject.into(),
-            detail: detail.into(),
+            subject: plain(&subject.into()),
+            detail: plain(&detail.into()),
             left: false,
         }
     }
@@ -144,11 +150,16 @@ pub(super) struct Row {
 impl Row {
     pub(super) fn new(name: impl Into<String>, cells: Vec<Cell>) -> Self {
         Self {
-            name: name.into(),
+            name: plain(&name.into()),
             depth: 0,
             about: None,
             cells,
         }
+    }
+
+    pub(super) fn about(mut self, about: &str) -> Self {
+        self.about = Some(plain(about));
+        self
     }
 
     pub(super) fn depth(mut self, depth: usize) -> Self {
@@ -169,7 +180,7 @@ impl Cell {
     }
 
     pub(super) fn text(text: impl Into<String>) -> Self {
-        Cell::Text(text.into())
+        Cell::Text(plain(&text.into()))
     }
 
     pub(super) fn count(n: u64) -> Self {

@@ -2,7 +2,6 @@
 
 use super::section::{Block, Cell, Table};
 use super::sections::{notes, sections};
-use crate::format::plain;
 use crate::terminal::{GAP, STYLE, Sheet, bare, paragraph};
 use comfy_table::{Cell as Drawn, CellAlignment};
 use gentle_trace::results::{Analysis, Capture};
@@ -53,7 +52,7 @@ fn one(sheet: &mut Sheet, analysis: &Analysis) {
                 Block::Prose(sentence) => sheet.text += &paragraph(" ", sentence, width),
                 Block::Facts(facts) => {
                     for (name, value) in facts {
-                        sheet.line(&plain(name), value);
+                        sheet.line(name, value);
                     }
                 }
                 Block::Table(table) => draw(sheet, table),
@@ -102,7 +101,7 @@ fn draw(sheet: &mut Sheet, table: &Table) {
     sheet.text += &pieces.join("\n");
     for row in &table.rows {
         if let Some(about) = &row.about {
-            sheet.line(&plain(&row.name), about);
+            sheet.line(&row.name, about);
         }
     }
 }
@@ -114,16 +113,16 @@ fn piece(table: &Table, columns: &[usize]) -> String {
     let two_lines = heads.clone().any(|head| !head.detail.is_empty());
     drawn.set_header(heads.clone().enumerate().map(|(i, head)| {
         let indent = if i == 0 { INDENT } else { "" };
-        let subject = format!("{indent}{}", plain(&head.subject));
+        let subject = format!("{indent}{}", head.subject);
         Drawn::new(match two_lines {
-            true => format!("{subject}\n{indent}{}", plain(&head.detail)),
+            true => format!("{subject}\n{indent}{}", head.detail),
             false => subject,
         })
     }));
     for row in &table.rows {
-        let name = format!("{INDENT}{}{}", "  ".repeat(row.depth), plain(&row.name));
+        let name = format!("{INDENT}{}{}", "  ".repeat(row.depth), row.name);
         let cells = columns.iter().map(|i| match &row.cells[i - 1] {
-            Cell::Text(text) => plain(text),
+            Cell::Text(text) => text.clone(),
             Cell::Bar(share) => bar(*share),
         });
         drawn.add_row(std::iter::once(name).chain(cells));

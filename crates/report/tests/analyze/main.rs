@@ -1,5 +1,6 @@
 //! What is drawn of an analysis.
 
+mod docs;
 mod fixture;
 mod page;
 mod text;

@@ -158,10 +158,12 @@ fn hostile_text_stays_text() {
     let document = parse(&html(&[hostile()]));
     assert_eq!(select(&document, "script").len(), 4);
     assert_eq!(select(&document, "img").len(), 0);
+    // Control characters and those that turn the direction of writing are spaces in what is shown.
+    let plain = HOSTILE.replace(['\u{1b}', '\u{202e}'], " ");
     let shown = |selector: &str| {
         texts(&document, selector)
             .iter()
-            .filter(|t| t.contains(HOSTILE))
+            .filter(|t| t.contains(&plain))
             .count()
     };
     assert_eq!(shown("h1"), 1);

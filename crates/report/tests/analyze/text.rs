@@ -28,7 +28,7 @@ fn a_narrow_terminal_loses_bars_and_then_gets_tables_in_pieces() {
     };
     assert_eq!(at(120), (1, true));
     assert_eq!(at(80), (1, false));
-    assert_eq!(at(50), (2, false));
+    assert_eq!(at(60), (2, false));
 }
 
 #[test]

@@ -126,9 +126,7 @@ pub(super) fn filters(analysis: &Analysis) -> Option<Section> {
                 about += &format!(": {}{more}", filter.examples.join(", "));
             }
         }
-        let mut row = Row::new(filter.name, cells);
-        row.about = Some(about);
-        removed.row(row);
+        removed.row(Row::new(filter.name, cells).about(&about));
     }
     Some(
         Section::new("filters", "Filters")
