@@ -6,6 +6,7 @@ mod dccp;
 mod ip;
 mod link;
 mod packet;
+mod quic;
 mod sctp;
 mod tcp;
 mod transport;
@@ -19,6 +20,9 @@ mod frames;
 pub use address::Address;
 pub use link::LinkType;
 pub use packet::{Dccp, Fragment, Ip, Packet, Sctp, Skip, Tcp, TcpFlags, Transport, Tunnels, Udp};
+pub use quic::{
+    QuicInitial, QuicKind, QuicPacket, QuicPackets, QuicSealed, QuicVersion, quic_varint,
+};
 pub use sctp::{SctpChunk, SctpChunks};
 
 use captured::Captured;

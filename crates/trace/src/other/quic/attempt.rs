@@ -1,0 +1,157 @@
+//! One attempt at a QUIC connection, as its Initial packets show it.
+
+use super::frames::{self, Content};
+use super::id::Id;
+use super::keys::{Keys, Sender};
+use super::opener::{Opener, Unopened};
+use super::ranges::{Range, Ranges};
+use crate::other::numbers::Numbers;
+use crate::other::step::Step;
+use gentle_wire::{QuicSealed, QuicVersion};
+
+/// What an Initial packet means for its attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// CRYPTO bytes that had not been sent.
+    New,
+    /// CRYPTO bytes that had been sent before.
+    Again,
+    /// A PING and nothing else that would be acknowledged: the sender has waited for too long (RFC 9002, 6.2.4).
+    Probe,
+    /// An acknowledgement or the end of the connection, or a copy made by the capture.
+    Nothing,
+    /// Too little of it was captured to know.
+    Unknown,
+}
+
+/// Memory for the reading of packets.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    opener: Opener,
+    crypto: Vec<Range>,
+}
+
+/// One direction of an attempt.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Direction {
+    keys: Option<(QuicVersion, Keys)>,
+    numbers: Numbers,
+    sent: Ranges,
+}
+
+impl Direction {
+    /// What a packet of this direction means; `None` if it does not open with the keys of `dcid`.
+    pub(super) fn read(
+        &mut self,
+        reader: &mut Reader,
+        version: QuicVersion,
+        dcid: &Id,
+        sender: Sender,
+        sealed: Option<&QuicSealed<'_>>,
+    ) -> Option<Meaning> {
+        let Some(sealed) = sealed else {
+            return Some(Meaning::Unknown);
+        };
+        // Compatible version negotiation changes the version within a connection (RFC 9368, 2.3).
+        let keys = match &self.keys {
+            Some((known, keys)) if *known == version => *keys,
+            _ => {
+                let keys = Keys::new(version, dcid.as_slice(), sender);
+                self.keys = Some((version, keys));
+                keys
+            }
+        };
+        let opened = match reader.opener.open(&keys, sealed, self.numbers.largest()) {
+            Ok(opened) => opened,
+            Err(Unopened::Cut) => return Some(Meaning::Unknown),
+            Err(Unopened::Foreign) => return None,
+        };
+        let content = frames::read(&opened, &mut reader.crypto)?;
+        if !self.numbers.insert(opened.number) {
+            return Some(Meaning::Nothing);
+        }
+        Some(self.meaning(content, &mut reader.crypto))
+    }
+
+    fn meaning(&mut self, content: Content, crypto: &mut [Range]) -> Meaning {
+        if content.crypto {
+            let again = crypto.iter().any(|&range| self.sent.any(range));
+            self.sent.add(crypto);
+            return if again { Meaning::Again } else { Meaning::New };
+        }
+        match (content.whole, content.ping) {
+            (false, _) => Meaning::Unknown,
+            (true, true) => Meaning::Probe,
+            (true, false) => Meaning::Nothing,
+        }
+    }
+}
+
+/// An attempt, by the flow from client to server and the client's connection ID.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    /// Destination Connection ID of the client's first packet, or of its first after a Retry or Version Negotiation: keys
+    /// come from it.
+    pub(super) dcid: Id,
+    /// Version of the client's first packet with `dcid`.
+    pub(super) version: QuicVersion,
+    /// The server's own connection ID, once it has been seen.
+    pub(super) server_id: Option<Id>,
+    pub(super) client: Direction,
+    pub(super) server: Direction,
+    /// The client's Initial packets, until the server goes on.
+    pub(super) hello: Step,
+    /// The server's (a Retry, until the client goes on), until the client goes on.
+    pub(super) reply: Step,
+    /// Time lost before a Retry or Version Negotiation took effect.
+    lost: gentle_units::Nanos,
+    /// A Retry or Version Negotiation was seen that the client has not followed yet.
+    pub(super) restart: bool,
+    /// A packet of the server was seen.
+    pub(super) answered: bool,
+    /// The server has gone on to the TLS handshake.
+    pub(super) progressed: bool,
+    /// It had a retransmission.
+    pub(super) lossy: bool,
+    pub(super) succeeded: bool,
+}
+
+impl Attempt {
+    pub(super) fn new(version: QuicVersion, dcid: Id, client: Direction) -> Attempt {
+        Attempt {
+            dcid,
+            version,
+            server_id: None,
+            client,
+            server: Direction::default(),
+            hello: Step::default(),
+            reply: Step::default(),
+            lost: gentle_units::Nanos::ZERO,
+            restart: false,
+            answered: false,
+            progressed: false,
+            lossy: false,
+            succeeded: false,
+        }
+    }
+
+    /// The client follows a Retry or Version Negotiation: what it sends now is new, under new keys.
+    pub(super) fn follow(&mut self, version: QuicVersion, dcid: Id, client: Direction) {
+        self.lost = self.lost();
+        self.version = version;
+        self.dcid = dcid;
+        self.server_id = None;
+        self.client = client;
+        self.server = Direction::default();
+        self.hello = Step::default();
+        self.reply = Step::default();
+        self.restart = false;
+    }
+
+    /// Time lost to retransmission so far.
+    pub(super) fn lost(&self) -> gentle_units::Nanos {
+        self.lost
+            .saturating_add(self.hello.lost())
+            .saturating_add(self.reply.lost())
+    }
+}

@@ -1,0 +1,289 @@
+//! QUIC, versions 1 (RFC 9000) and 2 (RFC 9369) and the drafts 23 to 34, on any port.
+//!
+//! An attempt is a client's address and port, a server's, and the Destination Connection ID of the client's first Initial
+//! packet. A client that follows a Retry or a Version Negotiation packet goes on with its attempt.
+//!
+//! QUIC never sends a packet twice: it sends the same data in a new packet. So Initial packets are deciphered, with the keys
+//! that follow from the connection ID, and a retransmission is a packet with bytes of the TLS handshake that had been sent
+//! before in its direction. The second packet of a ClientHello that needs two is none, nor is an acknowledgement. A
+//! packet with PING alone (and no CRYPTO) is a probe, which a sender with nothing to repeat sends after the same
+//! waiting; it is counted as its own kind, and as loss. A packet with a number seen before is a copy made by the
+//! capture.
+//!
+//! Success is a Handshake packet of the client (RFC 9000, 17.2.4), which it cannot make without the server's answer, or its
+//! first packet with a short header.
+//!
+//! With a short snap length the authentication tag is not there to be checked, and only the frames at the front of a packet
+//! are seen: a retransmission is recognised if its first CRYPTO frame is. The header of a client's first packet takes 18
+//! bytes and more, and its number cannot be read without 20 more; where these are cut off, or a client puts PING or much
+//! PADDING before CRYPTO, attempts and successes are counted, and no retransmissions.
+
+mod attempt;
+mod frames;
+mod id;
+mod keys;
+mod opener;
+mod ranges;
+mod short;
+#[cfg(test)]
+mod vectors;
+
+use super::Flow;
+use super::counts::Counts;
+use super::table::Table;
+use crate::results::OtherHandshakes;
+use attempt::{Attempt, Direction, Meaning, Reader};
+use gentle_units::Nanos;
+use gentle_wire::{Ip, QuicInitial, QuicKind, QuicPacket, Udp};
+use id::Id;
+use keys::Sender;
+use short::{Places, Waiting};
+
+/// A client's first Destination Connection ID has at least as many bytes (RFC 9000, 7.2).
+const SHORTEST_FIRST_ID: usize = 8;
+
+/// An attempt is found by its flow from client to server, and the client's connection ID, which stays during the
+/// handshake and is in packets of both sides.
+type Key = (Flow, Id);
+
+/// QUIC handshakes.
+#[derive(Debug)]
+pub(super) struct Quic {
+    attempts: Table<Key, Attempt>,
+    waiting: Places,
+    reader: Reader,
+    counts: Counts,
+}
+
+impl Quic {
+    pub(super) fn new(bytes: usize, idle: Nanos) -> Quic {
+        Quic {
+            attempts: Table::new(bytes / 8 * 7, idle),
+            waiting: Places::new(bytes / 8),
+            reader: Reader::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn observe(&mut self, time: Nanos, ip: &Ip, udp: &Udp<'_>) {
+        match udp.payload {
+            [0x80..=0xff, ..] => {
+                for packet in udp.quic_packets() {
+                    self.long(time, Flow::new(ip, udp.src_port, udp.dst_port), &packet);
+                }
+            }
+            [0x40..=0x7f, ..] => {
+                self.short(time, Flow::new(ip, udp.src_port, udp.dst_port), udp.payload)
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn short(&mut self, time: Nanos, flow: Flow, packet: &[u8]) {
+        if let Some(waiting) = self.waiting.find(&flow, packet) {
+            self.succeed(time, &(flow, waiting.client));
+        }
+    }
+
+    fn long(&mut self, time: Nanos, flow: Flow, packet: &QuicPacket<'_>) {
+        let from_client = (flow, Id::new(packet.scid));
+        let from_server = (flow.back(), Id::new(packet.dcid));
+        match &packet.kind {
+            QuicKind::Initial(initial) => {
+                let known = self.client_initial(time, &from_client, packet, initial)
+                    || self.server_initial(time, &from_server, packet, initial);
+                if !known {
+                    self.first_initial(time, from_client, packet, initial);
+                }
+            }
+            QuicKind::ZeroRtt => {}
+            QuicKind::Handshake => {
+                self.succeed(time, &from_client);
+                self.progress(time, &from_server, packet);
+            }
+            QuicKind::Retry | QuicKind::VersionNegotiation => self.restart(time, &from_server),
+        }
+    }
+
+    /// An Initial packet, if it is one of the client of a known attempt.
+    fn client_initial(
+        &mut self,
+        time: Nanos,
+        key: &Key,
+        packet: &QuicPacket<'_>,
+        initial: &QuicInitial<'_>,
+    ) -> bool {
+        let Some(attempt) = self.attempts.get(time, key) else {
+            return false;
+        };
+        let dcid = Id::new(packet.dcid);
+        let sealed = initial.sealed.as_ref();
+        let version = initial.version;
+        // A Retry that the capture does not show leaves its token.
+        let may_follow = attempt.restart || initial.has_token && !attempt.progressed;
+        let anew = dcid != attempt.dcid || version != attempt.version;
+        let meaning = if may_follow && anew {
+            let mut client = Direction::default();
+            let meaning = client.read(&mut self.reader, version, &dcid, Sender::Client, sealed);
+            if meaning.is_some() {
+                attempt.follow(version, dcid, client);
+            }
+            meaning
+        } else {
+            None
+        };
+        let meaning = meaning.or_else(|| {
+            let (reader, from) = (&mut self.reader, &attempt.dcid);
+            attempt
+                .client
+                .read(reader, version, from, Sender::Client, sealed)
+        });
+        let Some(meaning) = meaning else {
+            return false;
+        };
+        attempt.hello.begin(time);
+        let kind = match meaning {
+            Meaning::Again => "initial (client)",
+            Meaning::Probe => "probe",
+            Meaning::New | Meaning::Nothing | Meaning::Unknown => return true,
+        };
+        attempt.hello.again(time);
+        self.counts.retransmission(kind, &mut attempt.lossy);
+        true
+    }
+
+    /// An Initial packet, if it is one of the server of a known attempt.
+    fn server_initial(
+        &mut self,
+        time: Nanos,
+        key: &Key,
+        packet: &QuicPacket<'_>,
+        initial: &QuicInitial<'_>,
+    ) -> bool {
+        let Some(attempt) = self.attempts.get(time, key) else {
+            return false;
+        };
+        let sealed = initial.sealed.as_ref();
+        let (reader, from) = (&mut self.reader, &attempt.dcid);
+        let meaning = attempt
+            .server
+            .read(reader, initial.version, from, Sender::Server, sealed);
+        let Some(meaning) = meaning else {
+            return false;
+        };
+        answered(time, attempt, &mut self.counts);
+        let kind = match meaning {
+            Meaning::New | Meaning::Unknown => {
+                attempt.reply.begin(time);
+                self.progress(time, key, packet);
+                return true;
+            }
+            Meaning::Again => "initial (server)",
+            Meaning::Probe => "probe",
+            Meaning::Nothing => return true,
+        };
+        attempt.reply.again(time);
+        self.counts.retransmission(kind, &mut attempt.lossy);
+        true
+    }
+
+    /// An Initial packet of no known attempt: the beginning of one, if its keys are those of a first packet.
+    fn first_initial(
+        &mut self,
+        time: Nanos,
+        key: Key,
+        packet: &QuicPacket<'_>,
+        initial: &QuicInitial<'_>,
+    ) {
+        if packet.dcid.len() < SHORTEST_FIRST_ID || !packet.fixed_bit {
+            return;
+        }
+        let dcid = Id::new(packet.dcid);
+        let version = initial.version;
+        let sealed = initial.sealed.as_ref();
+        let mut client = Direction::default();
+        let meaning = client.read(&mut self.reader, version, &dcid, Sender::Client, sealed);
+        let Some(meaning) = meaning else {
+            return;
+        };
+        self.counts.attempt_of(version);
+        let mut attempt = Attempt::new(version, dcid, client);
+        attempt.hello.begin(time);
+        if meaning == Meaning::Probe {
+            self.counts.retransmission("probe", &mut attempt.lossy);
+        }
+        self.attempts.insert(time, key, attempt);
+    }
+
+    /// The server goes on to the TLS handshake.
+    fn progress(&mut self, time: Nanos, key: &Key, packet: &QuicPacket<'_>) {
+        let Some(attempt) = self.attempts.get(time, key) else {
+            return;
+        };
+        answered(time, attempt, &mut self.counts);
+        attempt.hello.end();
+        attempt.restart = false;
+        attempt.progressed = true;
+        if attempt.server_id.is_none() && !attempt.succeeded {
+            let server = Id::new(packet.scid);
+            attempt.server_id = Some(server);
+            self.waiting.insert(Waiting {
+                flow: key.0,
+                server,
+                client: key.1,
+            });
+        }
+    }
+
+    /// The server asks the client to begin again, which it does once, and only before anything else.
+    fn restart(&mut self, time: Nanos, key: &Key) {
+        let Some(attempt) = self.attempts.get(time, key) else {
+            return;
+        };
+        if attempt.progressed {
+            return;
+        }
+        answered(time, attempt, &mut self.counts);
+        attempt.hello.end();
+        if attempt.restart {
+            attempt.reply.again(time);
+        } else {
+            attempt.restart = true;
+            attempt.reply.begin(time);
+        }
+    }
+
+    /// The client has shown that it has the server's keys.
+    fn succeed(&mut self, time: Nanos, key: &Key) {
+        let Some(attempt) = self.attempts.get(time, key) else {
+            return;
+        };
+        if attempt.succeeded {
+            return;
+        }
+        attempt.succeeded = true;
+        self.counts.success(attempt.lost());
+        attempt.hello.end();
+        attempt.reply.end();
+        self.waiting.remove(&key.0, &key.1);
+    }
+
+    pub(super) fn finish(self) -> Option<OtherHandshakes> {
+        self.counts.finish()
+    }
+}
+
+/// Takes note of the first packet of the server.
+fn answered(time: Nanos, attempt: &mut Attempt, counts: &mut Counts) {
+    if attempt.answered {
+        return;
+    }
+    attempt.answered = true;
+    if !attempt.lossy
+        && let Some(begun) = attempt.hello.first()
+    {
+        counts.rtt(time.saturating_sub(begun));
+    }
+}

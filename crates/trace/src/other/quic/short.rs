@@ -1,0 +1,145 @@
+//! Connections of which the server has answered and the client not yet: its packet with a short header may be the first
+//! sign that the handshake went through.
+
+use super::id::Id;
+use crate::other::Flow;
+
+/// Most connections that are waited for.
+const MOST: usize = 4096;
+
+/// Fewest.
+const LEAST: usize = 16;
+
+/// A connection that is waited for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiting {
+    /// From client to server.
+    pub(super) flow: Flow,
+    /// The connection ID that the server has chosen: a short header begins with it.
+    pub(super) server: Id,
+    /// The client's.
+    pub(super) client: Id,
+}
+
+/// One place for each connection, shared by as many as fall on it; the newest has it. All packets with short headers come
+/// by here, so that there is nothing to search.
+#[derive(Debug)]
+pub(super) struct Places {
+    places: Vec<Option<Waiting>>,
+    /// As many as there shall be, a power of two.
+    wanted: usize,
+    taken: usize,
+}
+
+impl Places {
+    /// In at most `bytes`.
+    pub(super) fn new(bytes: usize) -> Places {
+        let places = (bytes / size_of::<Option<Waiting>>()).clamp(LEAST, MOST);
+        Places {
+            places: Vec::new(),
+            wanted: 1 << places.ilog2(),
+            taken: 0,
+        }
+    }
+
+    #[inline]
+    fn place(&self, flow: &Flow) -> usize {
+        let ports = u32::from(flow.src.1) << 16 | u32::from(flow.dst.1);
+        let [.., a, b, c, d] = flow.src.0.0;
+        let mixed = (ports ^ u32::from_be_bytes([a, b, c, d])).wrapping_mul(0x9e37_79b1);
+        // `places` has a power of two; the high bits of a product are the well mixed ones.
+        (mixed >> 16) as usize & (self.places.len() - 1)
+    }
+
+    /// Waits for a connection.
+    pub(super) fn insert(&mut self, waiting: Waiting) {
+        if self.places.is_empty() {
+            self.places.resize(self.wanted, None);
+        }
+        let place = self.place(&waiting.flow);
+        self.taken += usize::from(self.places[place].is_none());
+        self.places[place] = Some(waiting);
+    }
+
+    /// The connection that a packet with a short header belongs to.
+    #[inline]
+    pub(super) fn find(&self, flow: &Flow, packet: &[u8]) -> Option<Waiting> {
+        if self.taken == 0 {
+            return None;
+        }
+        let waiting = self.places[self.place(flow)].as_ref()?;
+        let named = || {
+            packet
+                .get(1..)
+                .is_some_and(|ids| ids.starts_with(waiting.server.as_slice()))
+        };
+        (waiting.flow == *flow && named()).then_some(*waiting)
+    }
+
+    /// No longer waits for a connection.
+    pub(super) fn remove(&mut self, flow: &Flow, client: &Id) {
+        if self.taken == 0 {
+            return;
+        }
+        let place = self.place(flow);
+        if self.places[place].is_some_and(|w| w.flow == *flow && w.client == *client) {
+            self.places[place] = None;
+            self.taken -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gentle_wire::Address;
+
+    fn waiting(port: u16, server: &[u8]) -> Waiting {
+        Waiting {
+            flow: Flow {
+                src: (Address::v4([192, 0, 2, 1]), port),
+                dst: (Address::v4([192, 0, 2, 2]), 443),
+            },
+            server: Id::new(server),
+            client: Id::new(&[]),
+        }
+    }
+
+    #[test]
+    fn a_short_header_names_the_servers_connection_id() {
+        let mut places = Places::new(0);
+        let one = waiting(50_000, &[7, 8]);
+        assert!(places.find(&one.flow, &[0x40, 7, 8]).is_none());
+        places.insert(one);
+        assert!(places.find(&one.flow, &[0x40, 7, 8, 9]).is_some());
+        assert!(places.find(&one.flow, &[0x40, 7]).is_none());
+        assert!(places.find(&one.flow, &[0x40, 7, 9]).is_none());
+        assert!(
+            places
+                .find(&waiting(50_001, &[7, 8]).flow, &[0x40, 7, 8])
+                .is_none()
+        );
+        places.remove(&one.flow, &Id::new(&[1]));
+        assert!(
+            places.find(&one.flow, &[0x40, 7, 8]).is_some(),
+            "another connection's"
+        );
+        places.remove(&one.flow, &one.client);
+        assert!(places.find(&one.flow, &[0x40, 7, 8]).is_none());
+    }
+
+    #[test]
+    fn a_flood_takes_no_more_places() {
+        let mut places = Places::new(1 << 30);
+        for port in 0..=u16::MAX {
+            places.insert(waiting(port, &[1]));
+        }
+        assert!(places.taken <= MOST && places.places.len() == MOST);
+        assert!(places.taken > MOST / 2, "they are spread");
+        assert!(
+            places
+                .find(&waiting(u16::MAX, &[1]).flow, &[0x40, 1])
+                .is_some()
+        );
+    }
+}

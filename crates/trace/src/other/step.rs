@@ -1,0 +1,70 @@
+//! One step of a handshake in time: a message and its retransmissions, until the handshake goes on.
+
+use gentle_units::Nanos;
+
+/// A message that is sent until the other side answers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Step {
+    first: Option<Nanos>,
+    again: Option<Nanos>,
+    over: bool,
+}
+
+impl Step {
+    /// The message was sent, for the first time as far as this is called for the first time.
+    pub(super) fn begin(&mut self, time: Nanos) {
+        self.first.get_or_insert(time);
+    }
+
+    /// The message was sent again.
+    pub(super) fn again(&mut self, time: Nanos) {
+        if !self.over {
+            self.again = Some(time);
+        }
+    }
+
+    /// The handshake went on: what is sent again from now on was not waited for.
+    pub(super) fn end(&mut self) {
+        self.over = true;
+    }
+
+    /// When it was sent first.
+    pub(super) fn first(&self) -> Option<Nanos> {
+        self.first
+    }
+
+    /// Time from the first transmission to the last one before the handshake went on.
+    pub(super) fn lost(&self) -> Nanos {
+        match (self.first, self.again) {
+            (Some(first), Some(again)) => again.saturating_sub(first),
+            _ => Nanos::ZERO,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_sent_before_the_handshake_went_on_was_waited_for() {
+        let mut step = Step::default();
+        assert_eq!(step.lost(), Nanos::ZERO);
+        step.begin(Nanos::from_secs(10));
+        step.begin(Nanos::from_secs(11));
+        assert_eq!(step.first(), Some(Nanos::from_secs(10)));
+        step.again(Nanos::from_secs(13));
+        step.again(Nanos::from_secs(17));
+        step.end();
+        step.again(Nanos::from_secs(25));
+        assert_eq!(step.lost(), Nanos::from_secs(7));
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_loses_no_time() {
+        let mut step = Step::default();
+        step.begin(Nanos::from_secs(10));
+        step.again(Nanos::from_secs(9));
+        assert_eq!(step.lost(), Nanos::ZERO);
+    }
+}
