@@ -8,8 +8,9 @@ use std::collections::BinaryHeap;
 /// What is due.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// The packet reaches its end host.
-    Deliver(Box<Packet>),
+    /// The packet reaches its end host. The place of its connection stands beside it, so that either is fetched from
+    /// memory without waiting for the other.
+    Deliver(u32, Box<Packet>),
     /// A timer of the connection at this place, of its initiator (`false`) or its responder (`true`).
     Timer(u32, bool),
     /// The next datagram of this UDP flow.
@@ -89,18 +90,24 @@ impl Events {
     }
 
     /// Plans an event; `at` is not before the last event taken out.
-    #[inline]
+    // Inlined, so that the event is built where it goes.
+    #[inline(always)]
     pub(crate) fn plan(&mut self, at: Nanos, event: Event) {
+        let place = self.store(at, event);
         let tick = at.0 >> self.shift;
         debug_assert!(tick >= self.tick, "planned for the past");
-        let place = self.store(at, event);
         if tick - self.tick < BUCKETS as u64 {
             self.plan_near(at, tick as usize % BUCKETS, place);
         } else {
-            self.far.push(Reverse((at, self.planned_far, place)));
-            self.planned_far += 1;
+            self.plan_far(at, place);
         }
         self.next_at = self.next_at.min(at);
+    }
+
+    #[inline(never)]
+    fn plan_far(&mut self, at: Nanos, place: u32) {
+        self.far.push(Reverse((at, self.planned_far, place)));
+        self.planned_far += 1;
     }
 
     /// Puts a node into its bucket, behind those of the same time.
@@ -133,7 +140,7 @@ impl Events {
         self.nodes[place as usize].next = next;
     }
 
-    #[inline]
+    #[inline(always)]
     fn store(&mut self, at: Nanos, event: Event) -> u32 {
         let node = Node {
             at,

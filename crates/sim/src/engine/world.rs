@@ -46,9 +46,6 @@ pub(crate) struct World<'a, T> {
     udp: Vec<Udp>,
     /// Packets between the hosts and either queue.
     entering: [Lane; 2],
-    /// What is being done makes one host send and no other, so that its packets cannot be overtaken by what is still to
-    /// be done now.
-    one_host_sends: bool,
     /// Packets that have arrived or were dropped, to be used again: a packet is moved often, so what moves is a pointer.
     #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     spare: Vec<Box<Packet>>,
@@ -107,7 +104,6 @@ impl<'a, T: Tap> World<'a, T> {
             next_arrival: Nanos::MAX,
             udp,
             entering: [Lane::default(), Lane::default()],
-            one_host_sends: false,
             spare: Vec::new(),
             connections: Slab::default(),
             next_serial: 0,
@@ -217,7 +213,7 @@ impl<'a, T: Tap> World<'a, T> {
             }
             if link.wire.next_at() == self.now {
                 if let Some(packet) = link.wire.pop() {
-                    self.deliver(packet);
+                    self.deliver(packet.place, packet);
                 }
                 return;
             }
@@ -226,7 +222,7 @@ impl<'a, T: Tap> World<'a, T> {
 
     fn happen(&mut self, event: Event) {
         match event {
-            Event::Deliver(packet) => self.deliver(packet),
+            Event::Deliver(place, packet) => self.deliver(place, packet),
             Event::Timer(place, responder) => self.timer(place, responder),
             Event::Udp(flow) => self.datagram(flow),
             Event::Stop(place) => {
@@ -287,7 +283,7 @@ impl<'a, T: Tap> World<'a, T> {
         let connection = Connection::open(&arrival, path, &self.profile, &mut out);
         let place = self.connections.insert(connection);
         self.segments = out;
-        self.follow(place, false);
+        self.follow(place, false, false);
         if let Span::Until(stop) = arrival.span
             && stop < self.duration
         {
@@ -295,8 +291,8 @@ impl<'a, T: Tap> World<'a, T> {
         }
     }
 
-    /// Sends what an end point of a connection put into `segments`, and sees to its timer.
-    fn follow(&mut self, place: u32, responder: bool) {
+    /// Sends what an end point of a connection put into `segments`, and sees to its timer. `alone`: see [`World::send`].
+    fn follow(&mut self, place: u32, responder: bool, alone: bool) {
         let Some(connection) = self.connections.get_mut(place) else {
             return;
         };
@@ -323,7 +319,7 @@ impl<'a, T: Tap> World<'a, T> {
             let segment = &self.segments[index];
             let packet = Packet::tcp(segment, &path, direction, overhead);
             let packet = boxed(&mut self.spare, packet);
-            self.send(packet);
+            self.send(packet, alone);
         }
         self.segments.clear();
         if over {
@@ -347,12 +343,11 @@ impl<'a, T: Tap> World<'a, T> {
             end.on_timer(now, &mut out);
         }
         self.segments = out;
-        self.follow(place, responder);
+        self.follow(place, responder, true);
     }
 
     /// A packet reaches its end host.
-    fn deliver(&mut self, packet: Box<Packet>) {
-        let place = packet.place;
+    fn deliver(&mut self, place: u32, packet: Box<Packet>) {
         let connection = self.connections.get_mut(place);
         // A datagram has no connection; a late packet must not reach the one that came after its own.
         if let Some(connection) = connection.filter(|c| c.path.serial == packet.serial) {
@@ -366,9 +361,7 @@ impl<'a, T: Tap> World<'a, T> {
                 &mut self.segments,
             );
             self.spare.push(packet);
-            self.one_host_sends = true;
-            self.follow(place, to_responder);
-            self.one_host_sends = false;
+            self.follow(place, to_responder, true);
         } else {
             self.spare.push(packet);
         }
@@ -386,7 +379,7 @@ impl<'a, T: Tap> World<'a, T> {
             .goodput(connection.goodput_bytes(), connection.started, now);
         let responder = !connection.initiator_sends;
         connection.stop(now, &mut self.segments);
-        self.follow(place, responder);
+        self.follow(place, responder, false);
     }
 
     /// Connections and flows take the hosts in turn.
@@ -405,16 +398,17 @@ impl<'a, T: Tap> World<'a, T> {
         if let Some(at) = udp.next_at() {
             self.events.plan(at, Event::Udp(flow));
         }
-        self.send(packet);
+        self.send(packet, false);
     }
 
-    /// A host sends a packet: over its access link, or straight into the bottleneck's queue.
+    /// A host sends a packet: over its access link, or straight into the bottleneck's queue. `alone`: no other host
+    /// does anything in what is being done now, so that nothing still to come of it can overtake the packet.
     #[inline]
-    fn send(&mut self, packet: Box<Packet>) {
+    fn send(&mut self, packet: Box<Packet>, alone: bool) {
         match &mut self.access {
             Some(access) => {
                 let at = access.cross(self.now, packet.direction, packet.host, packet.bytes());
-                if self.one_host_sends && at < self.soonest().min(self.limit) {
+                if alone && at < self.soonest().min(self.limit) {
                     // Nothing can happen before it gets there, so it need not wait for its turn.
                     self.enter(at, packet);
                 } else {
@@ -478,8 +472,8 @@ impl<'a, T: Tap> World<'a, T> {
             if extra == Nanos::ZERO {
                 link.wire.push(now + delay, packet);
             } else {
-                self.events
-                    .plan(now + delay + extra, Event::Deliver(packet));
+                let at = now + delay + extra;
+                self.events.plan(at, Event::Deliver(packet.place, packet));
             }
         }
         self.transmit(now, direction);
