@@ -419,6 +419,7 @@ impl<'a, T: Tap> World<'a, T> {
         }
     }
 
+    #[inline]
     fn enter(&mut self, at: Nanos, mut packet: Box<Packet>) {
         let direction = packet.direction;
         self.record.offered(at, &mut packet);
@@ -433,6 +434,7 @@ impl<'a, T: Tap> World<'a, T> {
     }
 
     /// Begins the next transmission of an idle link.
+    #[inline(always)]
     fn transmit(&mut self, now: Nanos, direction: Direction) {
         let link = &mut self.links[direction.index()];
         if let Some(arrived) = link.send(now) {
@@ -444,10 +446,15 @@ impl<'a, T: Tap> World<'a, T> {
 
     #[inline]
     fn account_for_drops(&mut self, now: Nanos, direction: Direction) {
-        let link = &mut self.links[direction.index()];
-        if link.drops.is_empty() {
-            return;
+        if !self.links[direction.index()].drops.is_empty() {
+            self.take_drops(now, direction);
         }
+    }
+
+    // Out of line, because it is rare.
+    #[inline(never)]
+    fn take_drops(&mut self, now: Nanos, direction: Direction) {
+        let link = &mut self.links[direction.index()];
         for (packet, reason) in link.drops.drain() {
             self.record.dropped(&packet, Some(reason));
             self.tap.dropped(now, direction, &packet, reason.name());
