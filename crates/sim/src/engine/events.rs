@@ -111,7 +111,7 @@ impl Events {
     }
 
     /// Puts a node into its bucket, behind those of the same time.
-    #[inline]
+    #[inline(always)]
     fn plan_near(&mut self, at: Nanos, bucket: usize, place: u32) {
         if at < self.near_at {
             self.near_at = at;

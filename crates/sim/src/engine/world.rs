@@ -310,8 +310,7 @@ impl<'a, T: Tap> World<'a, T> {
         {
             // Timers mostly move back, so the event already planned is left to find out (see `timer`).
             connection.planned[usize::from(responder)] = at;
-            self.events
-                .plan(at.max(self.now), Event::Timer(place, responder));
+            plan_timer(&mut self.events, at.max(self.now), place, responder);
         }
         let over = connection.is_over();
         let overhead = self.links[direction.index()].overhead;
@@ -533,6 +532,13 @@ fn boxed(spare: &mut Vec<Box<Packet>>, packet: Packet) -> Box<Packet> {
     let mut place = spare.pop().unwrap_or_else(Packet::blank);
     *place = packet;
     place
+}
+
+/// Plans to look after a timer.
+// Out of line, because few segments move a timer forward.
+#[inline(never)]
+fn plan_timer(events: &mut Events, at: Nanos, place: u32, responder: bool) {
+    events.plan(at, Event::Timer(place, responder));
 }
 
 /// About how far apart events are: several belong to each packet on the faster link.
