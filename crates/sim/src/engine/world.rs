@@ -293,36 +293,25 @@ impl<'a, T: Tap> World<'a, T> {
 
     /// Sends what an end point of a connection put into `segments`, and sees to its timer. `alone`: see [`World::send`].
     fn follow(&mut self, place: u32, responder: bool, alone: bool) {
-        let Some(connection) = self.connections.get_mut(place) else {
-            return;
-        };
-        let path = connection.path;
-        let direction = if responder {
-            connection.initiator_direction.reverse()
-        } else {
-            connection.initiator_direction
-        };
-        let planned = connection.planned[usize::from(responder)];
-        if let Some(at) = connection
-            .end(responder)
-            .and_then(|end| end.next_timer())
-            .filter(|at| *at < planned)
-        {
-            // Timers mostly move back, so the event already planned is left to find out (see `timer`).
-            connection.planned[usize::from(responder)] = at;
-            plan_timer(&mut self.events, at.max(self.now), place, responder);
+        if let Some(connection) = self.connections.get_mut(place) {
+            let turn = Turn::of(connection, responder, self.now, &mut self.events);
+            self.finish(&turn, alone);
         }
-        let over = connection.is_over();
-        let overhead = self.links[direction.index()].overhead;
+    }
+
+    /// Sends what was put into `segments` in `turn`, and takes leave of the connection if it is over.
+    #[inline(always)]
+    fn finish(&mut self, turn: &Turn, alone: bool) {
+        let overhead = self.links[turn.direction.index()].overhead;
         for index in 0..self.segments.len() {
             let segment = &self.segments[index];
-            let packet = Packet::tcp(segment, &path, direction, overhead);
+            let packet = Packet::tcp(segment, &turn.path, turn.direction, overhead);
             let packet = boxed(&mut self.spare, packet);
             self.send(packet, alone);
         }
         self.segments.clear();
-        if over {
-            self.conclude(place);
+        if turn.over {
+            self.conclude(turn.path.place);
         }
     }
 
@@ -359,8 +348,9 @@ impl<'a, T: Tap> World<'a, T> {
                 &self.profile,
                 &mut self.segments,
             );
+            let turn = Turn::of(connection, to_responder, self.now, &mut self.events);
             self.spare.push(packet);
-            self.follow(place, to_responder, true);
+            self.finish(&turn, true);
         } else {
             self.spare.push(packet);
         }
@@ -521,6 +511,42 @@ impl<'a, T: Tap> World<'a, T> {
         let segments = bytes.div_ceil(u64::from(self.profile.mss)).max(1);
         let ends: Vec<_> = connection.stats().map(|(stats, _)| stats).collect();
         self.record.connection(segments, ending, handshake, &ends);
+    }
+}
+
+/// What has to be known of a connection after one of its end points did something.
+struct Turn {
+    path: Path,
+    /// Which way the end point's packets go.
+    direction: Direction,
+    /// Nothing more will happen to the connection.
+    over: bool,
+}
+
+impl Turn {
+    /// Also plans to look after the end point's timer.
+    #[inline(always)]
+    fn of(connection: &mut Connection, responder: bool, now: Nanos, events: &mut Events) -> Turn {
+        let path = connection.path;
+        let planned = connection.planned[usize::from(responder)];
+        if let Some(at) = connection
+            .end(responder)
+            .and_then(|end| end.next_timer())
+            .filter(|at| *at < planned)
+        {
+            // Timers mostly move back, so the event already planned is left to find out (see `World::timer`).
+            connection.planned[usize::from(responder)] = at;
+            plan_timer(events, at.max(now), path.place, responder);
+        }
+        Turn {
+            path,
+            direction: if responder {
+                connection.initiator_direction.reverse()
+            } else {
+                connection.initiator_direction
+            },
+            over: connection.is_over(),
+        }
     }
 }
 
