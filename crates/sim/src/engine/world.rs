@@ -528,15 +528,17 @@ impl Turn {
     #[inline(always)]
     fn of(connection: &mut Connection, responder: bool, now: Nanos, events: &mut Events) -> Turn {
         let path = connection.path;
+        let mut over = false;
         let planned = connection.planned[usize::from(responder)];
-        if let Some(at) = connection
-            .end(responder)
-            .and_then(|end| end.next_timer())
-            .filter(|at| *at < planned)
-        {
-            // Timers mostly move back, so the event already planned is left to find out (see `World::timer`).
-            connection.planned[usize::from(responder)] = at;
-            plan_timer(events, at.max(now), path.place, responder);
+        if let Some(end) = connection.end(responder) {
+            let timer = end.next_timer().filter(|at| *at < planned);
+            // As long as this end is open, so is the connection; the other end need not be looked at.
+            over = end.is_closed() && connection.is_over();
+            if let Some(at) = timer {
+                // Timers mostly move back, so the event already planned is left to find out (see `World::timer`).
+                connection.planned[usize::from(responder)] = at;
+                plan_timer(events, at.max(now), path.place, responder);
+            }
         }
         Turn {
             path,
@@ -545,7 +547,7 @@ impl Turn {
             } else {
                 connection.initiator_direction
             },
-            over: connection.is_over(),
+            over,
         }
     }
 }
