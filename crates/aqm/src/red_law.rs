@@ -155,7 +155,9 @@ impl RedLaw {
 
     /// Takes the queue length seen by an arriving packet into the average (Linux: `red_calc_qavg`).
     pub(crate) fn observe(&mut self, now: Nanos, backlog: u64) {
-        self.adapt_until(now);
+        if self.adaptation.is_some() {
+            self.adapt_until(now);
+        }
         self.average = match self.idle_since.take() {
             Some(since) => self.decayed(now.saturating_sub(since)),
             None => self.average - (self.average >> self.wlog) + backlog,
@@ -165,7 +167,9 @@ impl RedLaw {
     /// Tells that a packet was asked for and there was none.
     pub(crate) fn idle(&mut self, now: Nanos) {
         if self.idle_since.is_none() {
-            self.adapt_until(now);
+            if self.adaptation.is_some() {
+                self.adapt_until(now);
+            }
             self.idle_since = Some(now);
         }
     }

@@ -285,7 +285,7 @@ impl Endpoint {
             segment.ts_ecr = self.rx.ts_recent;
         }
         if self.sack && self.rx.has_sack() {
-            self.rx.sack_blocks(&mut segment, self.profile.dsack);
+            (segment.sack, segment.sack_count) = self.rx.sack_blocks(self.profile.dsack);
         }
         if self.rx.echo_congestion {
             segment.flags |= Flags::ECE;

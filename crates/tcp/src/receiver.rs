@@ -2,7 +2,7 @@
 
 use crate::ack_policy::AckState;
 use crate::profile::Profile;
-use crate::segment::Segment;
+use crate::segment::MAX_SACK_BLOCKS;
 use crate::seq::{Seq, Unwrap};
 
 /// Data beyond a gap.
@@ -215,10 +215,12 @@ impl Receiver {
         Fit::OutOfOrder
     }
 
-    /// Writes the SACK blocks that `segment` has to carry, as many as fit; with `dsack`, a duplicate first.
+    /// The SACK blocks that the next segment has to carry, as many as fit, and their number; with `dsack`, a duplicate
+    /// first.
+    // The segment is not handed in: one whose address is known to a function is built in memory and then copied.
     #[inline(never)]
-    pub(crate) fn sack_blocks(&mut self, segment: &mut Segment, dsack: bool) {
-        let blocks = &mut segment.sack;
+    pub(crate) fn sack_blocks(&mut self, dsack: bool) -> ([(Seq, Seq); MAX_SACK_BLOCKS], u8) {
+        let mut blocks = [(Seq(0), Seq(0)); MAX_SACK_BLOCKS];
         let mut n = 0;
         if dsack && self.dsack.0 < self.dsack.1 {
             blocks[0] = self.wire(self.dsack);
@@ -233,7 +235,7 @@ impl Receiver {
                 }
             }
         }
-        segment.sack_count = n as u8;
+        (blocks, n as u8)
     }
 
     /// Whether the next acknowledgement has anything to say beyond its number.
@@ -250,7 +252,6 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::Flags;
 
     fn receiver() -> Receiver {
         let mut receiver = Receiver::new(&Profile::default());
@@ -259,13 +260,9 @@ mod tests {
     }
 
     fn blocks(receiver: &mut Receiver) -> Vec<(u32, u32)> {
-        let mut segment = Segment::new(Seq(0), Flags::ACK);
-        receiver.sack_blocks(&mut segment, true);
-        segment
-            .sack_blocks()
-            .iter()
-            .map(|b| (b.0.0, b.1.0))
-            .collect()
+        let (blocks, count) = receiver.sack_blocks(true);
+        let blocks = blocks.iter().take(count.into());
+        blocks.map(|b| (b.0.0, b.1.0)).collect()
     }
 
     /// RFC 2018, section 7, case 2 and 3: every other of eight segments of 500 bytes is lost.

@@ -285,17 +285,18 @@ impl Endpoint {
         let mut segment = self.segment(now, start, Flags::ACK);
         segment.len = len;
         segment.ect = self.ecn;
+        let mut seq = segment.seq;
         let mut sent = 0;
         loop {
             self.tx.board.push(start, len as u16, 0, now);
-            out.push(segment);
+            out.push(Segment { seq, ..segment });
             sent += 1;
             start = next;
             next += u64::from(len);
             if sent == most || next > end {
                 break;
             }
-            segment.seq = segment.seq + len;
+            seq = seq + len;
             self.rx.ack.data_sent(now);
         }
         self.tx.nxt = start;

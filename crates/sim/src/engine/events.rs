@@ -8,8 +8,9 @@ use std::collections::BinaryHeap;
 /// What is due.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// The packet reaches its end host.
-    Deliver(Box<Packet>),
+    /// The packet reaches its end host. The place of its connection stands beside it, so that either is fetched from
+    /// memory without waiting for the other.
+    Deliver(u32, Box<Packet>),
     /// A timer of the connection at this place, of its initiator (`false`) or its responder (`true`).
     Timer(u32, bool),
     /// The next datagram of this UDP flow.
@@ -17,12 +18,6 @@ pub(crate) enum Event {
     /// The long-lived connection at this place closes.
     Stop(u32),
 }
-
-/// A place in the future: the time, then the number of the planning.
-type Key = (Nanos, u64);
-
-/// Later than every event.
-const NEVER: Key = (Nanos::MAX, u64::MAX);
 
 /// A calendar of the near future with a heap for what lies beyond it.
 ///
@@ -32,34 +27,39 @@ const NEVER: Key = (Nanos::MAX, u64::MAX);
 /// is compared with the ring's next event, never moved.
 #[derive(Debug)]
 pub(crate) struct Events {
+    /// The next event of the ring and of the heap; [`Nanos::MAX`]: there is none.
+    next_at: Nanos,
+    /// The next event of the ring, and its bucket.
+    near_at: Nanos,
+    near_bucket: usize,
     /// A tick is 2^shift nanoseconds.
     shift: u32,
-    /// The tick of the ring's next event, or an earlier one; buckets hold later ones.
-    tick: u64,
-    /// Events of the current tick and before, the next one last. Empty only if the buckets are.
-    current: Vec<(Key, u32)>,
-    /// First node of each bucket.
-    heads: Box<[u32; BUCKETS]>,
-    /// Which buckets are not empty.
-    occupied: [u64; BUCKETS / 64],
-    nodes: Vec<Node>,
     free: u32,
-    /// Events beyond the ring.
-    far: BinaryHeap<Reverse<(Key, u32)>>,
-    /// The next event; [`NEVER`]: none.
-    next: Key,
-    planned: u64,
+    /// The tick of the last event taken out: where the ring begins.
+    tick: u64,
+    nodes: Vec<Node>,
+    /// The last node of each bucket, whose events are in order; the node after it is the first.
+    ends: Box<[u32; BUCKETS]>,
+    /// Which buckets are not empty.
+    occupied: [u64; WORDS],
+    /// Events beyond the ring: when, the number of the planning, the node.
+    far: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
+    /// How many have been planned beyond the ring.
+    planned_far: u64,
 }
 
 /// Of the ring. With ticks of a quarter of a packet's time it reaches a thousand packets far, which is a delay of any
 /// link that is not very long.
 const BUCKETS: usize = 4096;
 
+/// Of the map of buckets.
+const WORDS: usize = BUCKETS / 64;
+
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
 struct Node {
-    key: Key,
+    at: Nanos,
     event: Option<Event>,
     /// In the same bucket, or among the free ones.
     next: u32,
@@ -69,56 +69,84 @@ impl Events {
     /// An empty future. Events are about `spacing` apart, or further; a wrong guess costs time only.
     pub(crate) fn new(spacing: Nanos) -> Events {
         Events {
+            next_at: Nanos::MAX,
+            near_at: Nanos::MAX,
+            near_bucket: 0,
             shift: spacing.0.max(1).ilog2(),
-            tick: 0,
-            current: Vec::new(),
-            heads: Box::new([NONE; BUCKETS]),
-            occupied: [0; BUCKETS / 64],
-            nodes: Vec::new(),
             free: NONE,
+            tick: 0,
+            nodes: Vec::new(),
+            ends: Box::new([NONE; BUCKETS]),
+            occupied: [0; WORDS],
             far: BinaryHeap::new(),
-            next: NEVER,
-            planned: 0,
+            planned_far: 0,
         }
     }
 
     /// When the next event is due; [`Nanos::MAX`]: there is none.
     #[inline]
     pub(crate) fn next_at(&self) -> Nanos {
-        self.next.0
+        self.next_at
     }
 
     /// Plans an event; `at` is not before the last event taken out.
-    #[inline]
+    // Inlined, so that the event is built where it goes.
+    #[inline(always)]
     pub(crate) fn plan(&mut self, at: Nanos, event: Event) {
-        let key = (at, self.planned);
-        self.planned += 1;
-        // Of two events at the same time the one planned first comes first.
-        if at < self.next.0 {
-            self.next = key;
-        }
+        let place = self.store(at, event);
         let tick = at.0 >> self.shift;
+        debug_assert!(tick >= self.tick, "planned for the past");
+        if tick - self.tick < BUCKETS as u64 {
+            self.plan_near(at, tick as usize % BUCKETS, place);
+        } else {
+            self.plan_far(at, place);
+        }
+        self.next_at = self.next_at.min(at);
+    }
+
+    #[inline(never)]
+    fn plan_far(&mut self, at: Nanos, place: u32) {
+        self.far.push(Reverse((at, self.planned_far, place)));
+        self.planned_far += 1;
+    }
+
+    /// Puts a node into its bucket, behind those of the same time.
+    #[inline(always)]
+    fn plan_near(&mut self, at: Nanos, bucket: usize, place: u32) {
+        if at < self.near_at {
+            self.near_at = at;
+            self.near_bucket = bucket;
+        }
+        let end = self.ends[bucket];
+        if end == NONE {
+            self.ends[bucket] = place;
+            self.occupied[bucket / 64] |= 1 << (bucket % 64);
+            self.nodes[place as usize].next = place;
+            return;
+        }
+        let mut before = end;
+        if self.nodes[end as usize].at <= at {
+            self.ends[bucket] = place;
+        } else {
+            loop {
+                let next = self.nodes[before as usize].next;
+                if self.nodes[next as usize].at > at {
+                    break;
+                }
+                before = next;
+            }
+        }
+        let next = std::mem::replace(&mut self.nodes[before as usize].next, place);
+        self.nodes[place as usize].next = next;
+    }
+
+    #[inline(always)]
+    fn store(&mut self, at: Nanos, event: Event) -> u32 {
         let node = Node {
-            key,
+            at,
             event: Some(event),
             next: NONE,
         };
-        let place = self.store(node);
-        if tick.saturating_sub(self.tick) >= BUCKETS as u64 {
-            self.far.push(Reverse((key, place)));
-        } else if tick > self.tick && !self.current.is_empty() {
-            let bucket = tick as usize % BUCKETS;
-            self.nodes[place as usize].next = std::mem::replace(&mut self.heads[bucket], place);
-            self.occupied[bucket / 64] |= 1 << (bucket % 64);
-        } else {
-            self.tick = self.tick.max(tick);
-            let later = self.current.partition_point(|((other, _), _)| *other > at);
-            self.current.insert(later, (key, place));
-        }
-    }
-
-    #[inline]
-    fn store(&mut self, node: Node) -> u32 {
         if self.free == NONE {
             self.nodes.push(node);
             return (self.nodes.len() - 1) as u32;
@@ -133,62 +161,53 @@ impl Events {
     /// Takes the next event out.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Event> {
-        let place = match self.current.last() {
-            Some((first, place)) if *first == self.next => {
-                let place = *place;
-                self.current.pop();
-                if self.current.is_empty() {
-                    self.turn();
-                }
-                place
-            }
-            _ => {
-                let Reverse(((at, _), place)) = self.far.pop()?;
-                // The ring stood still while it was empty.
-                self.tick = self.tick.max(at.0 >> self.shift);
-                place
-            }
+        let at = self.next_at;
+        // Of two events at the same time the one planned first comes first: that in the heap, which was planned when
+        // the ring did not reach as far.
+        let place = if self.far_at() == at {
+            let Reverse((_, _, place)) = self.far.pop()?;
+            place
+        } else {
+            self.pop_near()
         };
-        self.next = self.find_next();
+        self.tick = at.0 >> self.shift;
+        self.next_at = self.near_at.min(self.far_at());
         let node = &mut self.nodes[place as usize];
         node.next = std::mem::replace(&mut self.free, place);
         node.event.take()
     }
 
-    /// Makes the tick of the first bucket that is not empty the current one.
     #[inline]
-    fn turn(&mut self) {
-        let start = (self.tick as usize + 1) % BUCKETS;
-        let Some(bucket) = self.first_bucket(start) else {
-            return;
-        };
-        self.tick += 1 + (bucket.wrapping_sub(start) % BUCKETS) as u64;
-        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-        let mut place = std::mem::replace(&mut self.heads[bucket], NONE);
-        while place != NONE {
-            let node = &self.nodes[place as usize];
-            self.current.push((node.key, place));
-            place = node.next;
-        }
-        // Mostly there is only one.
-        if self.current.len() > 1 {
-            self.current.sort_unstable_by(|a, b| b.cmp(a));
-        }
+    fn far_at(&self) -> Nanos {
+        self.far.peek().map_or(Nanos::MAX, |Reverse((at, ..))| *at)
     }
 
+    /// Takes the ring's next event out of its bucket.
     #[inline]
-    fn find_next(&self) -> Key {
-        let near = self.current.last().map_or(NEVER, |(key, _)| *key);
-        match self.far.peek() {
-            Some(Reverse((far, _))) if *far < near => *far,
-            _ => near,
+    fn pop_near(&mut self) -> u32 {
+        let bucket = self.near_bucket;
+        let end = self.ends[bucket];
+        let place = self.nodes[end as usize].next;
+        if place == end {
+            self.ends[bucket] = NONE;
+            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+            let Some(next) = self.first_bucket(bucket) else {
+                self.near_at = Nanos::MAX;
+                return place;
+            };
+            self.near_bucket = next;
+        } else {
+            self.nodes[end as usize].next = self.nodes[place as usize].next;
         }
+        let end = self.ends[self.near_bucket];
+        let first = self.nodes[end as usize].next;
+        self.near_at = self.nodes[first as usize].at;
+        place
     }
 
     /// The first bucket at or after `start`, around the ring, that is not empty.
     #[inline]
     fn first_bucket(&self, start: usize) -> Option<usize> {
-        const WORDS: usize = BUCKETS / 64;
         let (word, bit) = (start / 64, start % 64);
         let first = self.occupied[word] & (u64::MAX << bit);
         if first != 0 {

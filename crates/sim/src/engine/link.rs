@@ -62,7 +62,7 @@ impl Link {
 
     /// An idle link begins to send the next packet, if there is one; returns when that entered the queue. What the
     /// queue dropped is in `drops`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(&mut self, now: Nanos) -> Option<Nanos> {
         let packet = self.qdisc.dequeue(now, &mut self.drops)?;
         while self.changes.last().is_some_and(|(at, _)| *at <= now) {

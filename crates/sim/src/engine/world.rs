@@ -46,9 +46,6 @@ pub(crate) struct World<'a, T> {
     udp: Vec<Udp>,
     /// Packets between the hosts and either queue.
     entering: [Lane; 2],
-    /// What is being done makes one host send and no other, so that its packets cannot be overtaken by what is still to
-    /// be done now.
-    one_host_sends: bool,
     /// Packets that have arrived or were dropped, to be used again: a packet is moved often, so what moves is a pointer.
     #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     spare: Vec<Box<Packet>>,
@@ -107,7 +104,6 @@ impl<'a, T: Tap> World<'a, T> {
             next_arrival: Nanos::MAX,
             udp,
             entering: [Lane::default(), Lane::default()],
-            one_host_sends: false,
             spare: Vec::new(),
             connections: Slab::default(),
             next_serial: 0,
@@ -217,7 +213,7 @@ impl<'a, T: Tap> World<'a, T> {
             }
             if link.wire.next_at() == self.now {
                 if let Some(packet) = link.wire.pop() {
-                    self.deliver(packet);
+                    self.deliver(packet.place, packet);
                 }
                 return;
             }
@@ -226,7 +222,7 @@ impl<'a, T: Tap> World<'a, T> {
 
     fn happen(&mut self, event: Event) {
         match event {
-            Event::Deliver(packet) => self.deliver(packet),
+            Event::Deliver(place, packet) => self.deliver(place, packet),
             Event::Timer(place, responder) => self.timer(place, responder),
             Event::Udp(flow) => self.datagram(flow),
             Event::Stop(place) => {
@@ -287,7 +283,7 @@ impl<'a, T: Tap> World<'a, T> {
         let connection = Connection::open(&arrival, path, &self.profile, &mut out);
         let place = self.connections.insert(connection);
         self.segments = out;
-        self.follow(place, false);
+        self.follow(place, false, false);
         if let Span::Until(stop) = arrival.span
             && stop < self.duration
         {
@@ -295,39 +291,27 @@ impl<'a, T: Tap> World<'a, T> {
         }
     }
 
-    /// Sends what an end point of a connection put into `segments`, and sees to its timer.
-    fn follow(&mut self, place: u32, responder: bool) {
-        let Some(connection) = self.connections.get_mut(place) else {
-            return;
-        };
-        let path = connection.path;
-        let direction = if responder {
-            connection.initiator_direction.reverse()
-        } else {
-            connection.initiator_direction
-        };
-        let planned = connection.planned[usize::from(responder)];
-        if let Some(at) = connection
-            .end(responder)
-            .and_then(|end| end.next_timer())
-            .filter(|at| *at < planned)
-        {
-            // Timers mostly move back, so the event already planned is left to find out (see `timer`).
-            connection.planned[usize::from(responder)] = at;
-            self.events
-                .plan(at.max(self.now), Event::Timer(place, responder));
+    /// Sends what an end point of a connection put into `segments`, and sees to its timer. `alone`: see [`World::send`].
+    fn follow(&mut self, place: u32, responder: bool, alone: bool) {
+        if let Some(connection) = self.connections.get_mut(place) {
+            let turn = Turn::of(connection, responder, self.now, &mut self.events);
+            self.finish(&turn, alone);
         }
-        let over = connection.is_over();
-        let overhead = self.links[direction.index()].overhead;
+    }
+
+    /// Sends what was put into `segments` in `turn`, and takes leave of the connection if it is over.
+    #[inline(always)]
+    fn finish(&mut self, turn: &Turn, alone: bool) {
+        let overhead = self.links[turn.direction.index()].overhead;
         for index in 0..self.segments.len() {
             let segment = &self.segments[index];
-            let packet = Packet::tcp(segment, &path, direction, overhead);
+            let packet = Packet::tcp(segment, &turn.path, turn.direction, overhead);
             let packet = boxed(&mut self.spare, packet);
-            self.send(packet);
+            self.send(packet, alone);
         }
         self.segments.clear();
-        if over {
-            self.conclude(place);
+        if turn.over {
+            self.conclude(turn.path.place);
         }
     }
 
@@ -347,12 +331,11 @@ impl<'a, T: Tap> World<'a, T> {
             end.on_timer(now, &mut out);
         }
         self.segments = out;
-        self.follow(place, responder);
+        self.follow(place, responder, true);
     }
 
     /// A packet reaches its end host.
-    fn deliver(&mut self, packet: Box<Packet>) {
-        let place = packet.place;
+    fn deliver(&mut self, place: u32, packet: Box<Packet>) {
         let connection = self.connections.get_mut(place);
         // A datagram has no connection; a late packet must not reach the one that came after its own.
         if let Some(connection) = connection.filter(|c| c.path.serial == packet.serial) {
@@ -365,10 +348,9 @@ impl<'a, T: Tap> World<'a, T> {
                 &self.profile,
                 &mut self.segments,
             );
+            let turn = Turn::of(connection, to_responder, self.now, &mut self.events);
             self.spare.push(packet);
-            self.one_host_sends = true;
-            self.follow(place, to_responder);
-            self.one_host_sends = false;
+            self.finish(&turn, true);
         } else {
             self.spare.push(packet);
         }
@@ -386,7 +368,7 @@ impl<'a, T: Tap> World<'a, T> {
             .goodput(connection.goodput_bytes(), connection.started, now);
         let responder = !connection.initiator_sends;
         connection.stop(now, &mut self.segments);
-        self.follow(place, responder);
+        self.follow(place, responder, false);
     }
 
     /// Connections and flows take the hosts in turn.
@@ -405,16 +387,17 @@ impl<'a, T: Tap> World<'a, T> {
         if let Some(at) = udp.next_at() {
             self.events.plan(at, Event::Udp(flow));
         }
-        self.send(packet);
+        self.send(packet, false);
     }
 
-    /// A host sends a packet: over its access link, or straight into the bottleneck's queue.
+    /// A host sends a packet: over its access link, or straight into the bottleneck's queue. `alone`: no other host
+    /// does anything in what is being done now, so that nothing still to come of it can overtake the packet.
     #[inline]
-    fn send(&mut self, packet: Box<Packet>) {
+    fn send(&mut self, packet: Box<Packet>, alone: bool) {
         match &mut self.access {
             Some(access) => {
                 let at = access.cross(self.now, packet.direction, packet.host, packet.bytes());
-                if self.one_host_sends && at < self.soonest().min(self.limit) {
+                if alone && at < self.soonest().min(self.limit) {
                     // Nothing can happen before it gets there, so it need not wait for its turn.
                     self.enter(at, packet);
                 } else {
@@ -425,6 +408,7 @@ impl<'a, T: Tap> World<'a, T> {
         }
     }
 
+    #[inline]
     fn enter(&mut self, at: Nanos, mut packet: Box<Packet>) {
         let direction = packet.direction;
         self.record.offered(at, &mut packet);
@@ -439,6 +423,7 @@ impl<'a, T: Tap> World<'a, T> {
     }
 
     /// Begins the next transmission of an idle link.
+    #[inline(always)]
     fn transmit(&mut self, now: Nanos, direction: Direction) {
         let link = &mut self.links[direction.index()];
         if let Some(arrived) = link.send(now) {
@@ -450,10 +435,15 @@ impl<'a, T: Tap> World<'a, T> {
 
     #[inline]
     fn account_for_drops(&mut self, now: Nanos, direction: Direction) {
-        let link = &mut self.links[direction.index()];
-        if link.drops.is_empty() {
-            return;
+        if !self.links[direction.index()].drops.is_empty() {
+            self.take_drops(now, direction);
         }
+    }
+
+    // Out of line, because it is rare.
+    #[inline(never)]
+    fn take_drops(&mut self, now: Nanos, direction: Direction) {
+        let link = &mut self.links[direction.index()];
         for (packet, reason) in link.drops.drain() {
             self.record.dropped(&packet, Some(reason));
             self.tap.dropped(now, direction, &packet, reason.name());
@@ -478,8 +468,8 @@ impl<'a, T: Tap> World<'a, T> {
             if extra == Nanos::ZERO {
                 link.wire.push(now + delay, packet);
             } else {
-                self.events
-                    .plan(now + delay + extra, Event::Deliver(packet));
+                let at = now + delay + extra;
+                self.events.plan(at, Event::Deliver(packet.place, packet));
             }
         }
         self.transmit(now, direction);
@@ -524,6 +514,44 @@ impl<'a, T: Tap> World<'a, T> {
     }
 }
 
+/// What has to be known of a connection after one of its end points did something.
+struct Turn {
+    path: Path,
+    /// Which way the end point's packets go.
+    direction: Direction,
+    /// Nothing more will happen to the connection.
+    over: bool,
+}
+
+impl Turn {
+    /// Also plans to look after the end point's timer.
+    #[inline(always)]
+    fn of(connection: &mut Connection, responder: bool, now: Nanos, events: &mut Events) -> Turn {
+        let path = connection.path;
+        let mut over = false;
+        let planned = connection.planned[usize::from(responder)];
+        if let Some(end) = connection.end(responder) {
+            let timer = end.next_timer().filter(|at| *at < planned);
+            // As long as this end is open, so is the connection; the other end need not be looked at.
+            over = end.is_closed() && connection.is_over();
+            if let Some(at) = timer {
+                // Timers mostly move back, so the event already planned is left to find out (see `World::timer`).
+                connection.planned[usize::from(responder)] = at;
+                plan_timer(events, at.max(now), path.place, responder);
+            }
+        }
+        Turn {
+            path,
+            direction: if responder {
+                connection.initiator_direction.reverse()
+            } else {
+                connection.initiator_direction
+            },
+            over,
+        }
+    }
+}
+
 /// Puts a packet into a box, one that was used before if there is one.
 #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
 #[inline]
@@ -532,6 +560,13 @@ fn boxed(spare: &mut Vec<Box<Packet>>, packet: Packet) -> Box<Packet> {
     let mut place = spare.pop().unwrap_or_else(Packet::blank);
     *place = packet;
     place
+}
+
+/// Plans to look after a timer.
+// Out of line, because few segments move a timer forward.
+#[inline(never)]
+fn plan_timer(events: &mut Events, at: Nanos, place: u32, responder: bool) {
+    events.plan(at, Event::Timer(place, responder));
 }
 
 /// About how far apart events are: several belong to each packet on the faster link.
