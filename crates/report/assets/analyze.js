@@ -203,7 +203,7 @@
               Plot.gridX({ ...grid, ticks }),
               last ? Plot.axisX({ ...axis, ticks, label: unit, ...centred }) : null,
               Plot.axisY({ tickSize: 0, color: "var(--ink)" }),
-              Plot.text([name], { frameAnchor: "top-left", dx: -left + 2, dy: -22, fill: "var(--ink)", fontWeight: 600, lineWidth: (width - 10) / 12, textOverflow: "ellipsis" }),
+              Plot.text([name], { frameAnchor: "top-left", dx: -left + 2, dy: -22, fill: "var(--ink)", fontWeight: 600, lineWidth: (width - 10) / 13.5, textOverflow: "ellipsis" }),
               Plot.barX(rows, { y: "name", x: "value", fill: "color", rx2: 2 }),
               Plot.ruleY(measured, { y: "name", x1: "low", x2: "high", stroke: "var(--ink)", strokeWidth: 1.25 }),
               Plot.tickX(measured, { y: "name", x: "low", inset: 4, stroke: "var(--ink)", strokeWidth: 1.25 }),

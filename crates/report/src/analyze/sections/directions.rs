@@ -153,7 +153,7 @@ fn after_filters(analysis: &Analysis) -> Table {
             );
         }
     }
-    const COLUMNS: [(&str, Quantity, &[(&str, Read)]); 2] = [
+    const COLUMNS: [Group; 2] = [
         (
             "rtx",
             Quantity::Share,
@@ -200,6 +200,9 @@ fn after_filters(analysis: &Analysis) -> Table {
 
 /// One of the quantities.
 type Read = fn(&Direction) -> Value;
+
+/// Columns that share a subject and a scale, each with its detail.
+type Group = (&'static str, Quantity, &'static [(&'static str, Read)]);
 
 fn packets(d: &Direction) -> Value {
     (d.packet_retransmission_probability, None)
