@@ -72,7 +72,7 @@ class Counts:
     data_retransmitted: int = 0
     # Segments with data, none of which was seen before, below data that was.
     data_hole_filling: int = 0
-    # Segments with FIN when one was seen before from that end, data or not; copies aside.
+    # Segments with FIN and without data when one with FIN was seen before from that end; copies aside.
     fin_retransmitted: int = 0
     # Packets seen twice.
     capture_duplicates: dict = field(default_factory=lambda: {"syn": 0, "synack": 0, "other": 0})
@@ -141,7 +141,7 @@ def count(found: list[Segment], port: int) -> Counts:
             known |= offsets
         if segment.flags & FIN:
             key = (segment.ends, segment.seq + segment.len)
-            result.fin_retransmitted += key in fins
+            result.fin_retransmitted += segment.len == 0 and key in fins
             fins.add(key)
     result.attempts = len(syns)
     result.successes = len(successes)
