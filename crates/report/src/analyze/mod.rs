@@ -1,6 +1,6 @@
 //! Draws what an analysis of captures found: text for the terminal, a page for a browser.
 //!
-//! Both take the same [`sections`]: numbers and words are made once, and then laid out twice.
+//! Both lay out the same sections: numbers and words are made once.
 
 mod histogram;
 mod html;
