@@ -13,6 +13,8 @@ mod quic;
 mod sctp;
 mod step;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use crate::results::OtherProtocols;
 use dccp::Dccp;

@@ -7,6 +7,7 @@ use super::opener::{Opener, Unopened};
 use super::ranges::{Range, Ranges};
 use crate::other::numbers::Numbers;
 use crate::other::step::Step;
+use gentle_units::Nanos;
 use gentle_wire::{QuicSealed, QuicVersion};
 
 /// What an Initial packet means for its attempt.
@@ -104,7 +105,7 @@ pub(super) struct Attempt {
     /// The server's (a Retry, until the client goes on), until the client goes on.
     pub(super) reply: Step,
     /// Time lost before a Retry or Version Negotiation took effect.
-    lost: gentle_units::Nanos,
+    lost: Nanos,
     /// A Retry or Version Negotiation was seen that the client has not followed yet.
     pub(super) restart: bool,
     /// A packet of the server was seen.
@@ -113,6 +114,8 @@ pub(super) struct Attempt {
     pub(super) progressed: bool,
     /// It had a retransmission.
     pub(super) lossy: bool,
+    /// It may have had one: more than the first packet of the client was cut too short to tell.
+    pub(super) unsure: bool,
     pub(super) succeeded: bool,
 }
 
@@ -126,11 +129,12 @@ impl Attempt {
             server: Direction::default(),
             hello: Step::default(),
             reply: Step::default(),
-            lost: gentle_units::Nanos::ZERO,
+            lost: Nanos::ZERO,
             restart: false,
             answered: false,
             progressed: false,
             lossy: false,
+            unsure: false,
             succeeded: false,
         }
     }
@@ -149,7 +153,7 @@ impl Attempt {
     }
 
     /// Time lost to retransmission so far.
-    pub(super) fn lost(&self) -> gentle_units::Nanos {
+    pub(super) fn lost(&self) -> Nanos {
         self.lost
             .saturating_add(self.hello.lost())
             .saturating_add(self.reply.lost())

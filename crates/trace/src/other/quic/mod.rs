@@ -16,7 +16,8 @@
 //! With a short snap length the authentication tag is not there to be checked, and only the frames at the front of a packet
 //! are seen: a retransmission is recognised if its first CRYPTO frame is. The header of a client's first packet takes 18
 //! bytes and more, and its number cannot be read without 20 more; where these are cut off, or a client puts PING or much
-//! PADDING before CRYPTO, attempts and successes are counted, and no retransmissions.
+//! PADDING before CRYPTO, attempts and successes are counted, and no retransmissions; a round-trip time is taken only
+//! where the client sent a single packet until then.
 
 mod attempt;
 mod frames;
@@ -147,7 +148,11 @@ impl Quic {
         let kind = match meaning {
             Meaning::Again => "initial (client)",
             Meaning::Probe => "probe",
-            Meaning::New | Meaning::Nothing | Meaning::Unknown => return true,
+            Meaning::Unknown => {
+                attempt.unsure = true;
+                return true;
+            }
+            Meaning::New | Meaning::Nothing => return true,
         };
         attempt.hello.again(time);
         self.counts.retransmission(kind, &mut attempt.lossy);
@@ -282,6 +287,7 @@ fn answered(time: Nanos, attempt: &mut Attempt, counts: &mut Counts) {
     }
     attempt.answered = true;
     if !attempt.lossy
+        && !attempt.unsure
         && let Some(begun) = attempt.hello.first()
     {
         counts.rtt(time.saturating_sub(begun));
