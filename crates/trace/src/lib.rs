@@ -8,6 +8,7 @@ mod decode;
 mod fragments;
 mod measure;
 mod options;
+mod other;
 pub mod results;
 pub mod row;
 mod segment;

@@ -353,6 +353,11 @@ fn retransmissions_are_those_that_tshark_shows() {
             continue;
         };
         for path in entries.map(|entry| entry.unwrap().path()) {
+            let captures = ["pcap", "pcapng"];
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            if !extension.is_some_and(|extension| captures.contains(&extension)) {
+                continue;
+            }
             let Some(expected) = by_tshark(&path) else {
                 eprintln!("skipped: tshark cannot be run");
                 return;

@@ -36,6 +36,8 @@ pub(super) struct Opened<'a> {
 /// Opens packets, one after the other, in the same memory.
 #[derive(Debug, Default)]
 pub(super) struct Opener {
+    /// The header without its protection.
+    header: Vec<u8>,
     payload: Vec<u8>,
 }
 
@@ -92,15 +94,15 @@ impl Opener {
             .extend_from_slice(&sealed_payload[..wire_len.min(sealed_payload.len())]);
 
         if packet.len() == sealed.wire_len {
-            let mut associated = Vec::with_capacity(header.len() + number_len);
-            associated.extend_from_slice(header);
-            associated[0] = first;
-            associated.extend_from_slice(&number[..number_len]);
+            self.header.clear();
+            self.header.extend_from_slice(header);
+            self.header[0] = first;
+            self.header.extend_from_slice(&number[..number_len]);
             let tag: &[u8; TAG] = sealed_payload.last_chunk().ok_or(Unopened::Foreign)?;
             Aes128Gcm::new(&keys.key.into())
                 .decrypt_inout_detached(
                     &nonce.into(),
-                    &associated,
+                    &self.header,
                     InOutBuf::from(&mut self.payload[..]),
                     tag.into(),
                 )
