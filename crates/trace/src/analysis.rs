@@ -10,7 +10,7 @@ use crate::decode::Decoder;
 use crate::measure::Tally;
 use crate::measure::flood::Link;
 use crate::options::Options;
-use crate::results::{Analysis, Capture, DirectionBy, OtherProtocols, SCHEMA};
+use crate::results::{Analysis, Capture, DirectionBy, SCHEMA};
 use crate::row::{Close, Row, Side};
 use crate::segment::Segment;
 use crate::verdict;
@@ -298,7 +298,7 @@ impl Found<'_> {
             filters,
             top,
             timeline: timeline.result(),
-            other_protocols: OtherProtocols::default(),
+            other_protocols: self.decoder.into_others(),
             closes: tally.closes,
             limits,
         };

@@ -5,7 +5,8 @@ use crate::fragments::Fragments;
 use crate::measure::rate::Meter;
 use crate::measure::timeline::TimelineCounts;
 use crate::options::Options;
-use crate::results::DirectionBy;
+use crate::other::Others;
+use crate::results::{DirectionBy, OtherProtocols};
 use crate::segment::Segment;
 use gentle_units::Nanos;
 use gentle_wire::{Address, Packet, Skip, Transport, Tunnels};
@@ -63,6 +64,7 @@ pub(crate) struct Decoder {
     by: DirectionBy,
     local: Vec<IpNet>,
     fragments: Fragments,
+    others: Others,
     pub(crate) files: Vec<FileCounts>,
     /// By direction; unused when directions follow from connections.
     pub(crate) meters: Vec<Meter>,
@@ -86,6 +88,7 @@ impl Decoder {
             by,
             local: options.local.clone(),
             fragments: Fragments::default(),
+            others: Others::new(options.memory_limit as usize / 16, options.idle_timeout),
             files: vec![FileCounts::default(); files],
             meters: vec![
                 Meter::default();
@@ -129,6 +132,11 @@ impl Decoder {
                 .map(|&(file, index)| interface(file, index))
                 .collect(),
         }
+    }
+
+    /// What the handshakes of other protocols came to.
+    pub(crate) fn into_others(self) -> OtherProtocols {
+        self.others.finish()
     }
 
     /// The next packet, of file `file`: its TCP segment, if it is one.
@@ -176,7 +184,7 @@ impl Decoder {
                 tcp,
             ));
         }
-        self.other(file, &packet);
+        self.other(file, raw.time, &packet);
         None
     }
 
@@ -203,20 +211,24 @@ impl Decoder {
                 ))
             }
             _ => {
-                self.other(file, &packet);
+                self.other(file, raw.time, &packet);
                 None
             }
         }
     }
 
-    fn other(&mut self, file: usize, packet: &Packet<'_>) {
+    fn other(&mut self, file: usize, time: Nanos, packet: &Packet<'_>) {
         let counts = &mut self.files[file];
         match packet.transport {
             Transport::Udp(_) => counts.udp += 1,
             Transport::Sctp(_) => counts.sctp += 1,
             Transport::Dccp(_) => counts.dccp += 1,
-            Transport::Tcp(_) | Transport::Fragment(_) | Transport::Other => counts.other += 1,
+            Transport::Tcp(_) | Transport::Fragment(_) | Transport::Other => {
+                counts.other += 1;
+                return;
+            }
         }
+        self.others.observe(time, packet);
     }
 
     fn by_interface(&mut self, file: usize, raw: &RawPacket<'_>) -> u8 {

@@ -49,9 +49,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// How long a closed connection is remembered, so that late copies of its segments do not look like a new one:
-    /// twice the maximum segment lifetime of RFC 9293.
-    pub const CLOSED_LINGER: Nanos = Nanos::from_secs(240);
+    /// How long a closed connection is remembered, so that late copies of its segments do not look like a new one: as
+    /// long as Linux keeps one in TIME-WAIT (`TCP_TIMEWAIT_LEN`).
+    pub const CLOSED_LINGER: Nanos = Nanos::from_secs(60);
     /// Least value of [`Options::memory_limit`].
     pub const LEAST_MEMORY: u64 = 1 << 20;
 }

@@ -137,8 +137,7 @@ impl Connections {
             self.retire_one(oldest, tally, farewell)?;
             newest = self.table.newest(hash, segment);
         }
-        if self.retirement.is_full(&self.table, &self.pool, tally) {
-            self.make_room(tally, farewell)?;
+        if self.make_room(tally, farewell)? {
             newest = self.table.newest(hash, segment);
         }
         let mut ends = [segment.src, segment.dst];

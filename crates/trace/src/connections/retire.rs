@@ -41,8 +41,8 @@ pub(super) struct Retirement {
     memory: u64,
 }
 
-/// Silent connections are looked for this often in an idle timeout.
-const SWEEPS: u64 = 8;
+/// Connections to forget are looked for this often in the time after which a closed one is.
+const SWEEPS: u64 = 4;
 
 /// When memory is short, this part of the connections goes at once, the oldest: looking for the oldest costs a pass over
 /// all of them.
@@ -72,19 +72,29 @@ impl Retirement {
         self.peak_connections = self.peak_connections.max(connections);
     }
 
-    fn bytes(&self, table: &Table, pool: &Pool, tally: &Tally) -> usize {
+    /// Memory of the connections alive, bytes.
+    fn bytes(&self, table: &Table, pool: &Pool) -> usize {
         table.bytes()
             + pool.bytes()
             + self.troubles * (size_of::<Trouble>() + Trouble::OTHER_SYNACKS * size_of::<u32>())
-            + tally.bytes()
     }
 
-    /// Whether there is no room for one more.
-    pub(super) fn is_full(&mut self, table: &Table, pool: &Pool, tally: &Tally) -> bool {
-        let bytes = self.bytes(table, pool, tally);
-        self.peak_bytes = self.peak_bytes.max(bytes);
-        // An eighth is kept for growth between checks and for making room.
-        bytes > self.memory_limit - self.memory_limit / 8
+    /// Whether there is no room for one more connection.
+    ///
+    /// Places of connections are used again but never given back, so connections may never have more than their part of
+    /// the limit, whatever the rest needs at the time: five eighths; what is remembered of those that are over has a
+    /// quarter, and the last eighth is for making room.
+    fn is_full(&self, table: &Table, pool: &Pool) -> bool {
+        self.bytes(table, pool) > self.memory_limit / 8 * 5
+    }
+
+    fn remembers_too_much(&self, tally: &Tally) -> bool {
+        tally.bytes() > self.memory_limit / 4
+    }
+
+    /// Takes note of the memory in use.
+    pub(super) fn note(&mut self, table: &Table, pool: &Pool, tally: &Tally) {
+        self.peak_bytes = self.peak_bytes.max(self.bytes(table, pool) + tally.bytes());
     }
 }
 
@@ -101,7 +111,7 @@ impl Connections {
             linger,
             ..
         } = self.retirement;
-        self.retirement.next_sweep = now.saturating_add(Nanos(idle_timeout.0 / SWEEPS));
+        self.retirement.next_sweep = now.saturating_add(Nanos(linger.0 / SWEEPS));
         let silent = self.places(|connection| {
             let idle = now.saturating_sub(connection.last);
             idle > idle_timeout || (idle > linger && connection.is_closed())
@@ -110,18 +120,20 @@ impl Connections {
         self.retire_all(&silent, Close::Silent, tally, farewell)
     }
 
-    /// Forgets enough to go on within the memory limit: first what is only remembered for the SYN-flood filter, then the
-    /// connections that have been silent longest.
+    /// Before a connection begins: forgets enough to stay within the memory limit, if that is reached. Of what is
+    /// remembered of connections that are over, that which is kept for the SYN-flood filter; of those alive, the ones
+    /// that have been silent longest. Whether connections went.
     pub(super) fn make_room<F: Farewell>(
         &mut self,
         tally: &mut Tally,
         farewell: &mut F,
-    ) -> Result<(), F::Error> {
-        if tally.bytes() > self.retirement.memory_limit / 4 {
+    ) -> Result<bool, F::Error> {
+        self.retirement.note(&self.table, &self.pool, tally);
+        if self.retirement.remembers_too_much(tally) {
             tally.settle(self.retirement.memory_limit / 16);
-            if !self.retirement.is_full(&self.table, &self.pool, tally) {
-                return Ok(());
-            }
+        }
+        if !self.retirement.is_full(&self.table, &self.pool) {
+            return Ok(false);
         }
         let mut by_age: Vec<(Nanos, u32)> = self
             .table
@@ -136,7 +148,8 @@ impl Connections {
         drop(by_age);
         self.in_order(&mut oldest);
         self.retirement.memory += oldest.len() as u64;
-        self.retire_all(&oldest, Close::Silent, tally, farewell)
+        self.retire_all(&oldest, Close::Silent, tally, farewell)?;
+        Ok(true)
     }
 
     /// Forgets one connection because there is no place for it.
@@ -156,7 +169,7 @@ impl Connections {
         tally: &mut Tally,
         farewell: &mut F,
     ) -> Result<(), F::Error> {
-        self.retirement.is_full(&self.table, &self.pool, tally);
+        self.retirement.note(&self.table, &self.pool, tally);
         // They stay in the table: taking each out would only cost time.
         for at in self.places(|_| true) {
             self.say_farewell(at, Close::Open, tally, farewell)?;

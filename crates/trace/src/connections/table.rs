@@ -70,10 +70,10 @@ impl Table {
         self.connections.len() - self.free.len()
     }
 
-    /// Memory of the table itself, bytes.
+    /// Memory of the connections alive and their index, bytes; places kept for later are not in it.
     pub(crate) fn bytes(&self) -> usize {
-        self.connections.len() * size_of::<Connection>()
-            + self.wide.len() * size_of::<[Address; 2]>()
+        self.len() * size_of::<Connection>()
+            + (self.wide.len() - self.free_wide.len()) * size_of::<[Address; 2]>()
             + self.index.capacity() * 8 / 7 * (size_of::<u32>() + 1)
             + (self.free.capacity() + self.free_wide.capacity()) * size_of::<u32>()
     }

@@ -6,9 +6,10 @@ pub(crate) mod flood;
 mod intervals;
 mod parties;
 pub(crate) mod rate;
-pub(crate) mod spread;
+mod spread;
 mod tally;
 pub(crate) mod timeline;
 mod vantage;
 
+pub(crate) use spread::Spread;
 pub(crate) use tally::Tally;
