@@ -1,6 +1,6 @@
 //! What is counted of one protocol.
 
-use crate::measure::spread::Spread;
+use crate::measure::Spread;
 use crate::results::OtherHandshakes;
 use gentle_units::Nanos;
 use std::collections::BTreeMap;
