@@ -129,9 +129,7 @@ fn read(
         let Some((file, packet)) = merge.next()? else {
             break;
         };
-        if let Some(segment) = decoder.decode(file, &packet) {
-            segments.push(segment);
-        }
+        decoder.decode(file, &packet, &mut segments);
         if segments.len() == BATCH {
             let next = to_fill
                 .try_recv()

@@ -139,9 +139,9 @@ impl Decoder {
         self.others.finish()
     }
 
-    /// The next packet, of file `file`: its TCP segment, if it is one.
+    /// The next packet, of file `file`: adds its TCP segment to `segments`, if it is one.
     #[inline]
-    pub(crate) fn decode(&mut self, file: usize, raw: &RawPacket<'_>) -> Option<Segment> {
+    pub(crate) fn decode(&mut self, file: usize, raw: &RawPacket<'_>, segments: &mut Vec<Segment>) {
         let begun = *self.begun.get_or_insert(raw.time);
         self.first = Some(self.first.map_or(raw.time, |first| first.min(raw.time)));
         self.last = self.last.max(raw.time);
@@ -152,40 +152,39 @@ impl Decoder {
         let counts = &mut self.files[file];
         counts.packets += 1;
         counts.wire_bytes += u64::from(raw.original_len);
-        let dissected = gentle_wire::dissect(raw.link, raw.data, raw.original_len, self.tunnels);
-        let direction = match self.by {
-            DirectionBy::Initiator => 0,
-            DirectionBy::Interface => self.by_interface(file, raw),
-            DirectionBy::Local => match &dissected {
-                Ok(packet) => self.by_prefix(packet, raw),
-                Err(_) => 0,
-            },
-        };
-        let counts = &mut self.files[file];
-        let packet = match dissected {
-            Ok(packet) => packet,
-            Err(skip) => {
-                let place = Skip::ALL.iter().position(|&known| known == skip);
-                counts.skipped[place.unwrap_or(0)] += 1;
-                return None;
+        // Packets and segments are made where they stay: moving them would take longer than making them.
+        match &gentle_wire::dissect(raw.link, raw.data, raw.original_len, self.tunnels) {
+            Ok(packet) => {
+                let direction = match self.by {
+                    DirectionBy::Initiator => 0,
+                    DirectionBy::Interface => self.by_interface(file, raw),
+                    DirectionBy::Local => self.by_prefix(packet, raw),
+                };
+                match &packet.transport {
+                    Transport::Tcp(tcp) if packet.ip.fragment.is_none() => {
+                        self.files[file].tcp_segments += 1;
+                        segments.push(Segment::new(
+                            raw.time,
+                            raw.original_len,
+                            direction,
+                            packet,
+                            tcp,
+                        ));
+                    }
+                    _ if packet.ip.fragment.is_some() => {
+                        self.fragment(file, direction, raw, packet, segments);
+                    }
+                    _ => self.other(file, raw.time, packet),
+                }
             }
-        };
-        if packet.ip.fragment.is_some() {
-            counts.fragments += 1;
-            return self.fragment(file, direction, raw, &packet);
+            Err(skip) => {
+                if self.by == DirectionBy::Interface {
+                    self.by_interface(file, raw);
+                }
+                let place = Skip::ALL.iter().position(|known| known == skip);
+                self.files[file].skipped[place.unwrap_or(0)] += 1;
+            }
         }
-        if let Transport::Tcp(tcp) = &packet.transport {
-            counts.tcp_segments += 1;
-            return Some(Segment::new(
-                raw.time,
-                raw.original_len,
-                direction,
-                &packet,
-                tcp,
-            ));
-        }
-        self.other(file, raw.time, &packet);
-        None
     }
 
     fn fragment(
@@ -194,26 +193,30 @@ impl Decoder {
         direction: u8,
         raw: &RawPacket<'_>,
         packet: &Packet<'_>,
-    ) -> Option<Segment> {
+        segments: &mut Vec<Segment>,
+    ) {
+        self.files[file].fragments += 1;
         let whole = self
             .fragments
-            .add(raw.time, &packet.ip, packet.payload, raw.original_len)?;
-        let packet = whole.packet()?;
-        match &packet.transport {
-            Transport::Tcp(tcp) => {
-                self.files[file].tcp_segments += 1;
-                Some(Segment::new(
-                    raw.time,
-                    whole.wire_len,
-                    direction,
-                    &packet,
-                    tcp,
-                ))
-            }
-            _ => {
-                self.other(file, raw.time, &packet);
-                None
-            }
+            .add(raw.time, &packet.ip, packet.payload, raw.original_len);
+        let Some(whole) = whole else {
+            return;
+        };
+        match &whole.packet() {
+            Some(packet) => match &packet.transport {
+                Transport::Tcp(tcp) => {
+                    self.files[file].tcp_segments += 1;
+                    segments.push(Segment::new(
+                        raw.time,
+                        whole.wire_len,
+                        direction,
+                        packet,
+                        tcp,
+                    ));
+                }
+                _ => self.other(file, raw.time, packet),
+            },
+            None => self.files[file].other += 1,
         }
     }
 

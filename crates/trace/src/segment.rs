@@ -34,7 +34,7 @@ pub(crate) struct Segment {
 
 impl Segment {
     /// From a dissected packet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(
         time: Nanos,
         wire_len: u32,
@@ -43,7 +43,9 @@ impl Segment {
         tcp: &Tcp<'_>,
     ) -> Segment {
         let timestamp = tcp.timestamps();
-        let (sack, sack_around) = if tcp.flags.any(TcpFlags::SYN) {
+        // Beside time stamps there is room for SACK blocks only in longer options.
+        let without_sack = timestamp.is_some() && tcp.options.len() <= 12;
+        let (sack, sack_around) = if without_sack || tcp.flags.any(TcpFlags::SYN) {
             ((0, 0), (0, 0))
         } else {
             let mut blocks = tcp.sack_blocks();

@@ -82,14 +82,15 @@ impl Retirement {
     /// Whether there is no room for one more connection.
     ///
     /// Places of connections are used again but never given back, so connections may never have more than their part of
-    /// the limit, whatever the rest needs at the time: five eighths; what is remembered of those that are over has a
-    /// quarter, and the last eighth is for making room.
+    /// the limit, whatever the rest needs at the time: three eighths. What is remembered of those that are over has an
+    /// eighth. The other half is for what the allocator needs beyond: tables that grow hold the old one and the new one,
+    /// and freed memory lies about (measured with a flood of SYNs: the process stays within the limit).
     fn is_full(&self, table: &Table, pool: &Pool) -> bool {
-        self.bytes(table, pool) > self.memory_limit / 8 * 5
+        self.bytes(table, pool) > self.memory_limit / 8 * 3
     }
 
     fn remembers_too_much(&self, tally: &Tally) -> bool {
-        tally.bytes() > self.memory_limit / 4
+        tally.bytes() > self.memory_limit / 8
     }
 
     /// Takes note of the memory in use.
@@ -130,7 +131,7 @@ impl Connections {
     ) -> Result<bool, F::Error> {
         self.retirement.note(&self.table, &self.pool, tally);
         if self.retirement.remembers_too_much(tally) {
-            tally.settle(self.retirement.memory_limit / 16);
+            tally.settle(self.retirement.memory_limit / 32);
         }
         if !self.retirement.is_full(&self.table, &self.pool) {
             return Ok(false);

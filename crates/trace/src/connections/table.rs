@@ -50,9 +50,8 @@ impl Found {
 #[inline]
 fn narrow(client: Address, server: Address) -> Option<u64> {
     if client.is_v4() && server.is_v4() {
-        let [.., a, b, c, d] = client.0;
-        let [.., e, f, g, h] = server.0;
-        Some(u64::from_be_bytes([a, b, c, d, e, f, g, h]))
+        let last = |address: Address| u128::from_be_bytes(address.0) as u32;
+        Some(u64::from(last(client)) << 32 | u64::from(last(server)))
     } else {
         None
     }
@@ -81,19 +80,19 @@ impl Table {
     /// The same for both directions of a connection.
     #[inline]
     fn hash(&self, segment: &Segment) -> u32 {
-        let from = (segment.src, segment.src_port);
-        let to = (segment.dst, segment.dst_port);
-        let (low, high) = if from <= to { (from, to) } else { (to, from) };
-        let ports = u32::from(low.1) << 16 | u32::from(high.1);
-        let hash = match narrow(low.0, high.0) {
-            Some(addresses) => self.hasher.hash_one((addresses, ports)),
-            None => self.hasher.hash_one((
-                u128::from_ne_bytes(low.0.0),
-                u128::from_ne_bytes(high.0.0),
-                ports,
-            )),
+        let hash = match narrow(segment.src, segment.dst) {
+            Some(addresses) => {
+                let from = addresses >> 32 << 16 | u64::from(segment.src_port);
+                let to = u64::from(addresses as u32) << 16 | u64::from(segment.dst_port);
+                self.hasher.hash_one((from.min(to), from.max(to)))
+            }
+            None => {
+                let from = (u128::from_be_bytes(segment.src.0), segment.src_port);
+                let to = (u128::from_be_bytes(segment.dst.0), segment.dst_port);
+                self.hasher.hash_one((from.min(to), from.max(to)))
+            }
         };
-        // The index needs good high bits, and 32 bits are enough to tell millions apart.
+        // 32 bits are enough to tell millions apart.
         (hash ^ hash >> 32) as u32
     }
 
@@ -115,10 +114,24 @@ impl Table {
         if !forward && !backward {
             return None;
         }
-        let [client, server] = self.addresses(connection);
-        if forward && client == segment.src && server == segment.dst {
+        let (same, swapped) = if connection.state.has(State::WIDE) {
+            let [client, server] = self.wide[connection.addresses as usize];
+            (
+                client == segment.src && server == segment.dst,
+                client == segment.dst && server == segment.src,
+            )
+        } else {
+            match narrow(segment.src, segment.dst) {
+                Some(addresses) => (
+                    connection.addresses == addresses,
+                    connection.addresses == addresses.rotate_left(32),
+                ),
+                None => (false, false),
+            }
+        };
+        if forward && same {
             Some(CLIENT)
-        } else if backward && client == segment.dst && server == segment.src {
+        } else if backward && swapped {
             Some(SERVER)
         } else {
             None

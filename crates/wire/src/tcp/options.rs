@@ -14,28 +14,12 @@ impl<'a> Tcp<'a> {
     /// Timestamp value and timestamp echo reply (RFC 7323, 3.2).
     #[inline]
     pub fn timestamps(&self) -> Option<(u32, u32)> {
-        // The layout that RFC 7323, appendix A, recommends and nearly all segments have.
-        if let Some(
-            &[
-                NO_OPERATION,
-                NO_OPERATION,
-                TIMESTAMPS,
-                10,
-                a,
-                b,
-                c,
-                d,
-                e,
-                f,
-                g,
-                h,
-            ],
-        ) = self.options.first_chunk()
+        // The layout that RFC 7323, appendix A, recommends and nearly all segments have, compared and read in words.
+        if let Some(options) = self.options.first_chunk::<12>()
+            && let ([layout, value, echo], []) = options.as_chunks::<4>()
+            && *layout == [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10]
         {
-            return Some((
-                u32::from_be_bytes([a, b, c, d]),
-                u32::from_be_bytes([e, f, g, h]),
-            ));
+            return Some((u32::from_be_bytes(*value), u32::from_be_bytes(*echo)));
         }
         match *self.option(TIMESTAMPS)? {
             [a, b, c, d, e, f, g, h] => Some((
