@@ -1,4 +1,4 @@
-//! Capture files to connections to handshake-loss statistics.
+#![doc = include_str!("../README.md")]
 
 mod analysis;
 mod anonymize;

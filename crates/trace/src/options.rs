@@ -29,7 +29,7 @@ impl Side {
 /// Options of an analysis; [`Options::default`] is what `gentle analyze` does by itself.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// A connection without a packet for this long is forgotten; one that has closed is forgotten after
+    /// A connection without a packet for this long, at most an hour, is forgotten; one that has closed is forgotten after
     /// [`Options::CLOSED_LINGER`], or this if it is shorter.
     pub idle_timeout: Nanos,
     /// Most memory for connections and what is remembered of them, bytes; at least [`Options::LEAST_MEMORY`].
