@@ -216,7 +216,7 @@ impl Farewell for Writer<'_, '_> {
             server,
             server_port: connection.ports[SERVER],
             syn_seen,
-            established: connection.state.has(State::ESTABLISHED),
+            established: syn_seen && connection.state.has(State::ESTABLISHED),
             rtt_server: synack_at,
             rtt_client: synack_at
                 .zip(ack_at)

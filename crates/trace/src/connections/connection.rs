@@ -2,7 +2,7 @@
 //! wrong.
 
 use super::clock::Span;
-use super::flight::Sent;
+use super::flight::{Bare, Sent};
 use super::trouble::Trouble;
 use super::window::Windows;
 use gentle_units::Nanos;
@@ -20,6 +20,8 @@ pub(crate) struct Half {
     pub(crate) segments: u32,
     /// The newest of what was sent; what came before it and is not acknowledged is in the [`Windows`].
     pub(crate) recent: Sent,
+    /// The last segment that took no sequence numbers.
+    pub(crate) bare: Bare,
     pub(crate) state: HalfState,
     /// Direction of its segments.
     pub(crate) direction: u8,
@@ -68,7 +70,7 @@ impl State {
     pub(crate) const SYN: State = State(1);
     /// A SYN/ACK that acknowledges the SYN was seen.
     pub(crate) const SYNACK: State = State(2);
-    /// The three-way handshake was seen: a success.
+    /// A SYN/ACK and the acknowledgement of it were seen: with the SYN, a success.
     pub(crate) const ESTABLISHED: State = State(4);
     /// RST was seen.
     pub(crate) const RST: State = State(8);
@@ -84,6 +86,8 @@ impl State {
     pub(crate) const HANDSHAKE_AGAIN: State = State(256);
     /// Its [`Trouble`] is counted in the memory in use.
     pub(crate) const TROUBLED: State = State(512);
+    /// The capture or a switch copied segments of it.
+    pub(crate) const COPIED: State = State(1024);
 
     #[inline]
     pub(crate) fn has(self, flag: State) -> bool {
@@ -119,6 +123,8 @@ pub(crate) struct Connection {
     pub(crate) hash: u32,
     /// Initial sequence numbers.
     pub(crate) isn: [u32; 2],
+    /// What the first SYN/ACK acknowledges.
+    pub(crate) synack_acks: u32,
     /// First SYN to first SYN/ACK, and to the acknowledgement of it.
     pub(crate) synack_at: Span,
     pub(crate) ack_at: Span,
@@ -183,5 +189,14 @@ impl Connection {
                 .halves
                 .iter()
                 .all(|half| half.state.has(HalfState::FIN))
+    }
+
+    /// Nothing more is expected of it, not even a FIN that comes again.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state.has(State::RST)
+            || self
+                .halves
+                .iter()
+                .all(|half| half.state.has(HalfState::FIN_ACKED))
     }
 }

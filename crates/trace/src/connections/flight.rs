@@ -35,12 +35,57 @@ impl Sent {
         if segment.ip_id != self.ip_id || segment.timestamp.0 as u16 != self.stamp {
             return false;
         }
-        let longest = match (segment.ip_id != 0, segment.has_timestamp) {
+        Tick::at(segment.time).since(self.at) <= Sent::longest_copy_gap(segment)
+    }
+
+    /// The longest gap between `segment` and one of which it is a copy.
+    pub(crate) fn longest_copy_gap(segment: &Segment) -> Nanos {
+        match (segment.ip_id != 0, segment.has_timestamp) {
             (true, true) => Nanos::from_millis(100),
             (true, false) => Nanos::from_millis(10),
             (false, true) => Nanos::from_millis(2),
             (false, false) => Nanos::from_millis(1),
-        };
-        Tick::at(segment.time).since(self.at) <= longest
+        }
+    }
+}
+
+/// The last segment of a side that took no sequence numbers, and when: to tell the copy of an acknowledgement from the
+/// next one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Bare {
+    ip_id: u16,
+    /// What else tells two of them apart, folded: the acknowledgements of a window differ in more than their
+    /// identification, which they may lack, and those sent again because of a hole in their SACK blocks.
+    mark: u16,
+    /// In units of 256 µs, so it wraps around after 17 s.
+    at: u16,
+}
+
+impl Bare {
+    #[inline]
+    pub(crate) fn new(segment: &Segment) -> Bare {
+        let mark = segment.ack
+            ^ segment.seq.rotate_left(5)
+            ^ segment.timestamp.0.rotate_left(9)
+            ^ segment.timestamp.1.rotate_left(13)
+            ^ segment.sack.0.rotate_left(17)
+            ^ segment.sack.1.rotate_left(21)
+            ^ u32::from(segment.window).rotate_left(25)
+            ^ u32::from(segment.flags.0);
+        Bare {
+            ip_id: segment.ip_id,
+            mark: (mark ^ mark >> 16) as u16,
+            at: (segment.time.as_micros() >> 8) as u16,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_same(self, other: Bare) -> bool {
+        self.ip_id == other.ip_id && self.mark == other.mark
+    }
+
+    /// From `earlier` to here; long if the capture's clock went back.
+    pub(crate) fn since(self, earlier: Bare) -> Nanos {
+        Nanos::from_micros(u64::from(self.at.wrapping_sub(earlier.at)) << 8)
     }
 }

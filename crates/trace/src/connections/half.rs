@@ -10,8 +10,8 @@
 //!   closed window (3.8.6.1).
 
 use super::clock::Tick;
-use super::connection::{Connection, HalfState};
-use super::flight::Sent;
+use super::connection::{Connection, HalfState, State};
+use super::flight::{Bare, Sent};
 use super::seq::{after, distance};
 use super::window::{Hole, Pool};
 use crate::segment::Segment;
@@ -107,7 +107,6 @@ impl Connection {
         pool: &mut Pool,
     ) -> Kind {
         if self.is_probe(side, segment, end) {
-            self.trouble().sides[side].probes += 1;
             return Kind::Probe;
         }
         let longest = self
@@ -117,9 +116,12 @@ impl Connection {
         let half = &self.halves[side];
         let beyond = distance(end, half.next).max(0) as u32;
         let seen_end = if beyond > 0 { half.next } else { end };
-        let (filled, hole) = match &mut self.windows {
-            Some(windows) => windows.sides[side].fill(start, seen_end),
-            None => (0, None),
+        let (filled, hole) = if self.windows.is_some() {
+            pool.change(&mut self.windows, side, |window| {
+                window.fill(start, seen_end)
+            })
+        } else {
+            (0, None)
         };
         let fin_again = fin && beyond == 0 && half.state.has(HalfState::FIN);
         let numbers = end.wrapping_sub(start);
@@ -131,13 +133,16 @@ impl Connection {
             self.fin(side, fin);
             if beyond > 0 {
                 self.sent(side, segment, end, pool);
+            } else {
+                // Its copy, or its retransmission, is one of it and not of what lies beyond the hole.
+                let sent = Sent::new(segment, end);
+                pool.change(&mut self.windows, side, |window| window.insert(sent));
             }
-            let trouble = &mut self.trouble().sides[side];
             if overtaken {
-                trouble.reordered += 1;
                 return Kind::Reordered;
             }
             let delay = now.since(hole.by.at);
+            let trouble = &mut self.trouble().sides[side];
             trouble.late += 1;
             trouble.delay = trouble.delay.saturating_add(delay);
             trouble.newest = Some((end, segment.timestamp.0));
@@ -145,8 +150,10 @@ impl Connection {
         }
 
         let previous = self.transmission(side, start);
-        if beyond == 0 && previous.end == end && previous.is_copy(segment) {
-            self.trouble().sides[side].copies += 1;
+        // A retransmission may end elsewhere than what it repeats (a FIN joins the last data): then only the identification
+        // shows that it is the same packet.
+        let comparable = previous.end == end || segment.ip_id != 0;
+        if beyond == 0 && comparable && previous.is_copy(segment) {
             return Kind::Copy;
         }
         let delay = now.since(previous.at);
@@ -160,6 +167,22 @@ impl Connection {
         trouble.delay = trouble.delay.saturating_add(delay);
         trouble.newest = Some((end, segment.timestamp.0));
         Kind::Retransmitted(delay)
+    }
+
+    /// Whether `segment` of `side`, which takes no sequence numbers, is a copy made by the capture or a switch: the next
+    /// segment of its side after the same one, but for its time. Without IP identification a host may as well have said
+    /// the same thing twice, unless segments that cannot be said twice were copied.
+    #[inline]
+    pub(crate) fn is_bare_copy(&mut self, side: usize, segment: &Segment) -> bool {
+        let bare = Bare::new(segment);
+        let before = std::mem::replace(&mut self.halves[side].bare, bare);
+        // `last` also keeps the short clock of `Bare` from going round.
+        before.is_same(bare)
+            && bare
+                .since(before)
+                .max(segment.time.saturating_sub(self.last))
+                <= Sent::longest_copy_gap(segment)
+            && (segment.ip_id != 0 || self.state.has(State::COPIED))
     }
 
     /// At most one byte, the last one, again: nothing is in flight, or the other side has closed its window.
@@ -220,6 +243,7 @@ impl Connection {
                 };
                 half.next = ack;
                 half.recent = hole.by;
+                half.state.set(HalfState::OPENING, false);
                 pool.change(&mut self.windows, other, |window| window.leave_hole(hole));
             }
         }

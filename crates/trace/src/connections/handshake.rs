@@ -70,7 +70,7 @@ impl Connections {
         // A SYN with data (RFC 7413) is acknowledged together with them.
         let by_data = |at: &u32| {
             let client = &self.table.get(*at).halves[CLIENT];
-            client.state.has(HalfState::SENT) && client.next == segment.ack
+            client.state.has(HalfState::OPENING) && client.next == segment.ack
         };
         let chain = || self.table.chain(newest).filter(answers);
         let known = chain().find(by_isn).or_else(|| chain().find(by_data));
@@ -140,9 +140,12 @@ impl Connection {
         if self.synacks == 0 {
             self.synacks = 1;
             self.isn[SERVER] = segment.seq;
+            self.synack_acks = segment.ack;
             self.opens(SERVER, segment);
             tally.vantage.ttl(SERVER, segment.ttl);
-            self.synack_at = Span::new(segment.time.saturating_sub(self.first));
+            if self.state.has(State::SYN) {
+                self.synack_at = Span::new(segment.time.saturating_sub(self.first));
+            }
             if answers_syn {
                 self.state.add(State::SYNACK);
             }
@@ -154,15 +157,16 @@ impl Connection {
         if answers_syn {
             self.state.add(State::SYNACK);
         }
-        let first = segment.seq == self.isn[SERVER];
-        if !first {
-            // Another initial sequence number: a SYN cookie made again, or someone else's answer.
+        if (segment.seq, segment.ack) != (self.isn[SERVER], self.synack_acks) {
+            // Another initial sequence number: a SYN cookie made again, or someone else's answer. Or another
+            // acknowledgement: of the SYN with its data, and of the SYN alone (RFC 7413).
             let others = &mut self.trouble().other_synacks;
-            if !others.contains(&segment.seq) {
+            let other = (segment.seq, segment.ack);
+            if !others.contains(&other) {
                 if others.len() == Trouble::OTHER_SYNACKS {
                     others.remove(0);
                 }
-                others.push(segment.seq);
+                others.push(other);
                 self.halves[SERVER].segments += 1;
                 return;
             }
@@ -194,13 +198,18 @@ impl Connection {
         tally: &mut Tally,
     ) -> Option<Nanos> {
         let previous = self.previous_open(side).copied();
-        // The answer to a SYN that came again may follow a retransmission by timer within no time.
+        // When a SYN came again, the answer to it and a retransmission by timer may follow each other within no time (both
+        // sides count their seconds from the same round trip). Only the IP identification tells them apart, which most
+        // hosts leave out of SYN/ACKs; where the capture makes copies, it has made some of the SYN, too.
         let answers_again = side == SERVER
-            && self
-                .trouble
-                .as_ref()
-                .is_some_and(|trouble| trouble.syn_pending);
+            && self.trouble.as_ref().is_some_and(|trouble| {
+                trouble.syn_pending
+                    || (trouble.sides[CLIENT].handshake > 0
+                        && segment.ip_id == 0
+                        && !self.state.has(State::COPIED))
+            });
         if !answers_again && previous.is_some_and(|sent| sent.is_copy(segment)) {
+            self.state.add(State::COPIED);
             self.trouble().sides[side].handshake_copies += 1;
             let copies = &mut tally.handshakes.capture_duplicates;
             *(if side == CLIENT {
@@ -228,19 +237,26 @@ impl Connection {
 
     /// A segment of the client with ACK, without SYN and RST: the handshake is complete if it acknowledges a SYN/ACK.
     pub(super) fn establish(&mut self, segment: &Segment, tally: &mut Tally) {
-        if !self.state.has(State::SYN) || !self.state.has(State::SYNACK) {
+        if !self.state.has(State::SYNACK) {
             return;
         }
         debug_assert!(segment.flags.any(TcpFlags::ACK));
-        let acknowledged = segment.ack.wrapping_sub(1);
+        let completed = (
+            segment.ack.wrapping_sub(1),
+            self.isn[CLIENT].wrapping_add(1),
+        );
         let of_another = self
             .trouble
             .as_ref()
-            .is_some_and(|trouble| trouble.other_synacks.contains(&acknowledged));
-        if acknowledged != self.isn[SERVER] && !of_another {
+            .is_some_and(|trouble| trouble.other_synacks.contains(&completed));
+        if completed != (self.isn[SERVER], self.synack_acks) && !of_another {
             return;
         }
         self.state.add(State::ESTABLISHED);
+        if !self.state.has(State::SYN) {
+            // It may still come, if the capture is out of order.
+            return;
+        }
         let all = segment.time.saturating_sub(self.first);
         self.ack_at = Span::new(all);
         if self.state.has(State::HANDSHAKE_AGAIN) {

@@ -158,6 +158,7 @@ impl Connections {
             older: NONE,
             hash,
             isn: [0; 2],
+            synack_acks: 0,
             synack_at: Span::NONE,
             ack_at: Span::NONE,
             syns: 0,
@@ -183,31 +184,42 @@ impl Connections {
         tally: &mut Tally,
         farewell: &mut F,
     ) -> Result<(u32, usize), F::Error> {
+        let rst = segment.flags.any(TcpFlags::RST);
+        let ack = segment.flags.any(TcpFlags::ACK);
         let at = match newest {
             NONE => self.begin(segment, hash, NONE, CLIENT, tally, farewell)?,
             newest if self.table.get(newest).older == NONE => newest,
-            newest => self.nearest(newest, segment),
+            newest => {
+                if ack && !rst {
+                    self.establish_any(newest, segment, tally);
+                }
+                self.nearest(newest, segment)
+            }
         };
         let side = self
             .table
             .side(self.table.get(at), segment)
             .expect("it was found by its ends");
         let connection = self.table.get_mut(at);
-        let rst = segment.flags.any(TcpFlags::RST);
-        let ack = segment.flags.any(TcpFlags::ACK);
         if ack && !rst && side == CLIENT && !connection.state.has(State::ESTABLISHED) {
             connection.establish(segment, tally);
         }
         if connection.trouble.is_some() && connection.shows_spurious(side, segment) {
             tally.retransmissions.spurious += 1;
         }
-        let mut copy = false;
-        if segment.span() > 0 && !rst {
+        let kind = if segment.span() > 0 && !rst {
             tally.retransmissions.data_segments += 1;
-            let kind = connection.data(side, segment, &mut self.pool);
-            copy = kind == Kind::Copy;
-            tally.data(segment.time, kind);
+            connection.data(side, segment, &mut self.pool)
+        } else if connection.is_bare_copy(side, segment) {
+            Kind::Copy
+        } else {
+            Kind::New
+        };
+        let copy = kind == Kind::Copy;
+        if copy {
+            connection.state.add(State::COPIED);
         }
+        tally.data(segment.time, kind);
         if ack {
             connection.acknowledge(side, segment, &mut self.pool);
             if side == SERVER
@@ -233,6 +245,22 @@ impl Connections {
             self.pool.take_back(&mut connection.windows);
         }
         Ok((at, side))
+    }
+
+    /// Of several connections with the same ends, those whose handshake `segment` completes: it may be more than the one
+    /// to which it belongs, as when both sides open at the same time (RFC 9293, 3.5).
+    fn establish_any(&mut self, newest: u32, segment: &Segment, tally: &mut Tally) {
+        let mut next = newest;
+        while next != NONE {
+            let connection = self.table.get(next);
+            let may = !connection.state.has(State::ESTABLISHED)
+                && self.table.side(connection, segment) == Some(CLIENT);
+            let connection = self.table.get_mut(next);
+            if may {
+                connection.establish(segment, tally);
+            }
+            next = connection.older;
+        }
     }
 
     /// Of several connections with the same ends, the one whose sequence numbers are nearest to the segment's.

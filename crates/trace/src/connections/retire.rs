@@ -76,7 +76,8 @@ impl Retirement {
     fn bytes(&self, table: &Table, pool: &Pool) -> usize {
         table.bytes()
             + pool.bytes()
-            + self.troubles * (size_of::<Trouble>() + Trouble::OTHER_SYNACKS * size_of::<u32>())
+            + self.troubles
+                * (size_of::<Trouble>() + Trouble::OTHER_SYNACKS * size_of::<(u32, u32)>())
     }
 
     /// Whether there is no room for one more connection.
@@ -115,7 +116,7 @@ impl Connections {
         self.retirement.next_sweep = now.saturating_add(Nanos(linger.0 / SWEEPS));
         let silent = self.places(|connection| {
             let idle = now.saturating_sub(connection.last);
-            idle > idle_timeout || (idle > linger && connection.is_closed())
+            idle > idle_timeout || (idle > linger && connection.is_over())
         });
         self.retirement.idle += silent.len() as u64;
         self.retire_all(&silent, Close::Silent, tally, farewell)

@@ -16,10 +16,7 @@ pub(crate) struct SideTrouble {
     pub(crate) handshake_copies: u32,
     pub(crate) retransmitted: u32,
     pub(crate) late: u32,
-    pub(crate) reordered: u32,
     pub(crate) spurious: u32,
-    pub(crate) probes: u32,
-    pub(crate) copies: u32,
     /// The newest retransmission: where it ended and its time stamp, until an acknowledgement shows whether it was
     /// needed (RFC 3522).
     pub(crate) newest: Option<(u32, u32)>,
@@ -39,8 +36,9 @@ pub(crate) struct Trouble {
     pub(crate) waited_until: Nanos,
     /// Which backoff series fit so far, for SYNs and SYN/ACKs.
     pub(crate) series: [Option<Candidates>; 2],
-    /// Sequence numbers of SYN/ACKs other than the first, of which there should be none; the newest few.
-    pub(crate) other_synacks: Vec<u32>,
+    /// Sequence and acknowledgement numbers of SYN/ACKs other than the first, of which there should be none; the newest
+    /// few.
+    pub(crate) other_synacks: Vec<(u32, u32)>,
     /// A SYN came again since the last SYN/ACK: the next SYN/ACK answers it.
     pub(crate) syn_pending: bool,
 }

@@ -63,6 +63,17 @@ impl Window {
         self.flight.push_back(sent);
     }
 
+    /// `sent` came out of order.
+    pub(crate) fn insert(&mut self, sent: Sent) {
+        if self.flight.len() == FLIGHT {
+            self.flight.pop_front();
+        }
+        let at = self
+            .flight
+            .partition_point(|other| after(sent.end, other.end));
+        self.flight.insert(at, sent);
+    }
+
     /// What ends at `acked` or before has arrived.
     pub(crate) fn acknowledge(&mut self, acked: u32) {
         while self
