@@ -24,6 +24,9 @@ const INITIAL_TTLS: [u8; 3] = [64, 128, 255];
 const MOST: f64 = 0.9;
 /// A half of the round trip below this share of it is at an end.
 const SHORT_HALF: f64 = 0.05;
+/// One of at least this share, and longer than any end host takes to reply by itself, is not.
+const LONG_HALF: f64 = 0.25;
+const LONGEST_REPLY_S: f64 = 0.001;
 
 impl VantageCounts {
     /// The first SYN (side 0) or SYN/ACK (side 1) of a connection.
@@ -74,27 +77,35 @@ impl VantageCounts {
                 client * 1e3
             ));
         }
-        let short = |half: usize| match halves {
+        let share = |half: usize| match halves {
             [Some(server), Some(client)] if server + client > 0.0 => {
-                [server, client][half] < SHORT_HALF * (server + client)
+                Some([server, client][half] / (server + client))
             }
-            _ => false,
+            _ => None,
         };
-        match (
-            fresh[0].is_some_and(|share| share >= MOST),
-            fresh[1].is_some_and(|share| share >= MOST),
-        ) {
-            (true, false) => Some(Side::Client),
-            (false, true) => Some(Side::Server),
+        let short = |half: usize| share(half).is_some_and(|share| share < SHORT_HALF);
+        // No router, but a long line lies between: it can lose packets like any other part of the path.
+        let far = |half: usize| {
+            share(half).is_some_and(|share| share >= LONG_HALF)
+                && halves[half].is_some_and(|s| s > LONGEST_REPLY_S)
+        };
+        let fresh = fresh.map(|share| share.map(|share| share >= MOST));
+        match fresh {
+            [Some(true), Some(true)] if far(0) && far(1) => Some(Side::Middle),
             // One local network: the nearer end.
-            (true, true) if short(1) => Some(Side::Client),
-            (true, true) if short(0) => Some(Side::Server),
-            (true, true) => None,
-            (false, false) if fresh == [None, None] => None,
+            [Some(true), Some(true)] if short(1) => Some(Side::Client),
+            [Some(true), Some(true)] if short(0) => Some(Side::Server),
+            [Some(true), Some(true)] => None,
+            [Some(true), _] if far(1) => Some(Side::Middle),
+            [Some(true), _] => Some(Side::Client),
+            [_, Some(true)] if far(0) => Some(Side::Middle),
+            [_, Some(true)] => Some(Side::Server),
             // Behind the first router, but so near that no queue lies between.
-            (false, false) if short(1) => Some(Side::Client),
-            (false, false) if short(0) => Some(Side::Server),
-            (false, false) => Some(Side::Middle),
+            [Some(false), Some(false)] if short(1) => Some(Side::Client),
+            [Some(false), Some(false)] if short(0) => Some(Side::Server),
+            [Some(false), Some(false)] => Some(Side::Middle),
+            // Nothing is known of one side, or of both.
+            _ => None,
         }
     }
 }
