@@ -24,9 +24,10 @@ pub(crate) struct Truth {
     pub(crate) data_segments: u64,
     /// Of them: some of the bytes were captured before.
     pub(crate) data_retransmitted: u64,
-    /// Of them: later bytes were captured before, these were not, and it is a retransmission.
+    /// Of them: later bytes or the FIN behind them were captured before, these were not, and it is a retransmission.
     pub(crate) data_hole_filling: u64,
-    /// Of them: later bytes were captured before, these were not, and it is the first transmission.
+    /// Of them: later bytes or the FIN behind them were captured before, these were not, and it is the first
+    /// transmission.
     pub(crate) data_reordered: u64,
     /// Segments with FIN and without payload, captured when a FIN of that side had been captured before.
     pub(crate) fin_retransmitted: u64,

@@ -17,7 +17,7 @@ pub(crate) struct Seen {
 
 #[derive(Debug, Default)]
 struct Way {
-    /// End of the payload seen, counted from the first byte.
+    /// End of the payload known to exist, counted from the first byte.
     end: u32,
     /// What is missing below it.
     holes: Vec<(u32, u32)>,
@@ -54,12 +54,13 @@ impl Seen {
                     .synack
                     .is_some_and(|isn| segment.ack.distance(isn) == 1);
             let way = &mut self.ways[usize::from(from_server)];
+            let start = segment.seq.0.wrapping_sub(isn.0).wrapping_sub(1);
             if segment.len > 0 {
                 truth.data_segments += 1;
-                let start = segment.seq.0.wrapping_sub(isn.0).wrapping_sub(1);
                 way.data(start, start + segment.len, segment.retransmitted, truth);
             } else if flags.contains(Flags::FIN) {
                 truth.fin_retransmitted += u64::from(way.fin);
+                way.reach(start);
             }
             way.fin |= flags.contains(Flags::FIN);
         }
@@ -82,11 +83,17 @@ impl Seen {
 }
 
 impl Way {
+    /// There is something at `start`; what lies between it and what was seen is missing.
+    fn reach(&mut self, start: u32) {
+        if start > self.end {
+            self.holes.push((self.end, start));
+            self.end = start;
+        }
+    }
+
     fn data(&mut self, start: u32, end: u32, retransmitted: bool, truth: &mut Truth) {
         if start >= self.end {
-            if start > self.end {
-                self.holes.push((self.end, start));
-            }
+            self.reach(start);
             self.end = end;
             return;
         }
