@@ -1,0 +1,104 @@
+//! The four counts of handshakes are those that the definitions give for the segments that `tshark` sees.
+
+use crate::captures;
+use crate::tshark::{self, ACK, Ends, Layer, RST, SYN, Segment};
+use gentle_trace::Options;
+use gentle_trace::results::Analysis;
+use std::collections::{HashMap, HashSet};
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    attempts: u64,
+    successes: u64,
+    duplicate_syn: u64,
+    duplicate_synack: u64,
+}
+
+impl Counts {
+    /// What gentle counts.
+    pub(crate) fn of(analysis: &Analysis) -> Counts {
+        let handshakes = &analysis.handshakes;
+        Counts {
+            attempts: handshakes.attempts,
+            successes: handshakes.successes,
+            duplicate_syn: handshakes.duplicate_syn,
+            duplicate_synack: handshakes.duplicate_synack,
+        }
+    }
+}
+
+/// Counts by the definitions, word by word, with no thought of memory.
+pub(crate) fn count(segments: impl Iterator<Item = Segment>) -> Counts {
+    let mut counts = Counts::default();
+    let mut attempts: HashSet<(Ends, u32)> = HashSet::new();
+    let mut synacks: HashSet<(Ends, u32, u32)> = HashSet::new();
+    // By initiator and acknowledgement: the sequence numbers of SYNs.
+    let mut answers: HashMap<(Ends, u32), HashSet<u32>> = HashMap::new();
+    let mut answered: HashSet<(Ends, u32)> = HashSet::new();
+    for Segment {
+        ends,
+        seq,
+        ack,
+        flags,
+    } in segments
+    {
+        match (flags & SYN != 0, flags & ACK != 0) {
+            (true, false) => {
+                counts.duplicate_syn += u64::from(!attempts.insert((ends, seq)));
+            }
+            (true, true) => {
+                let (source, source_port, destination, destination_port) = ends.clone();
+                let initiator = (destination, destination_port, source, source_port);
+                answers
+                    .entry((initiator, seq.wrapping_add(1)))
+                    .or_default()
+                    .insert(ack.wrapping_sub(1));
+                counts.duplicate_synack += u64::from(!synacks.insert((ends, seq, ack)));
+            }
+            (false, true) if flags & RST == 0 => {
+                if let Some(syns) = answers.get(&(ends.clone(), ack)) {
+                    answered.extend(syns.iter().map(|&syn| (ends.clone(), syn)));
+                }
+            }
+            (false, _) => {}
+        }
+    }
+    counts.attempts = attempts.len() as u64;
+    counts.successes = attempts.intersection(&answered).count() as u64;
+    counts
+}
+
+/// Compares all captures; with how many attempts, all together.
+fn compare(layer: Layer) -> Option<u64> {
+    let captures = captures::real();
+    if captures.is_empty() {
+        return None;
+    }
+    let lines = tshark::lines(&captures)?;
+    let options = Options {
+        inner: layer == Layer::Innermost,
+        ..Options::default()
+    };
+    let mut attempts = 0;
+    for (path, lines) in captures.iter().zip(&lines) {
+        let theirs = count(lines.iter().filter_map(|line| tshark::segment(line, layer)));
+        let ours = Counts::of(&captures::analyze_files(&[path], &options).0);
+        assert_eq!(ours, theirs, "{}", captures::name(path));
+        attempts += ours.attempts;
+    }
+    Some(attempts)
+}
+
+#[test]
+fn of_every_real_capture() {
+    if let Some(attempts) = compare(Layer::Outermost) {
+        assert!(attempts > 400, "there is something to compare: {attempts}");
+    }
+}
+
+#[test]
+fn inside_tunnels_of_every_real_capture() {
+    if let Some(attempts) = compare(Layer::Innermost) {
+        assert!(attempts > 400, "there is something to compare: {attempts}");
+    }
+}

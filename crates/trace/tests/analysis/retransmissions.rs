@@ -1,0 +1,147 @@
+//! What is sent again and out of order is what `tcptrace` counts, or the difference is known.
+
+use crate::{captures, programs};
+use gentle_trace::Options;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+/// Segments of a capture, by both programs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counts {
+    /// With sequence numbers that were seen before.
+    again: u64,
+    /// With sequence numbers that had been jumped over.
+    late: u64,
+}
+
+/// What `tcptrace` counts, added up over connections and directions.
+fn tcptrace(path: &Path) -> Counts {
+    let args = ["-n", "-l", "--csv"].map(OsStr::new).into_iter();
+    let text = programs::output("tcptrace", args.chain([path.as_os_str()])).expect("it is there");
+    let mut lines = text
+        .lines()
+        .filter(|line| line.contains(',') && !line.starts_with('#'));
+    let names: Vec<&str> = lines
+        .next()
+        .unwrap_or_default()
+        .split(',')
+        .map(str::trim)
+        .collect();
+    let places: HashMap<&str, usize> = names
+        .iter()
+        .enumerate()
+        .map(|(at, &name)| (name, at))
+        .collect();
+    let mut counts = Counts::default();
+    for line in lines {
+        let values: Vec<&str> = line.split(',').map(str::trim).collect();
+        let both = |name: &str| -> u64 {
+            ["a2b", "b2a"]
+                .iter()
+                .map(|way| {
+                    let place = places[format!("{name}_{way}").as_str()];
+                    values[place].parse::<u64>().expect("a count")
+                })
+                .sum()
+        };
+        counts.again += both("rexmt_data_pkts") + both("zwnd_probe_pkts");
+        counts.late += both("outoforder_pkts");
+    }
+    counts
+}
+
+fn ours(path: &Path) -> Counts {
+    let analysis = captures::analyze_files(&[path], &Options::default()).0;
+    let handshakes = &analysis.handshakes;
+    let retransmissions = &analysis.retransmissions;
+    Counts {
+        again: handshakes.duplicate_syn
+            + handshakes.duplicate_synack
+            + handshakes.capture_duplicates.other
+            + retransmissions.retransmitted
+            + retransmissions.probes,
+        late: retransmissions.late + retransmissions.reordered,
+    }
+}
+
+/// Where the programs differ: by how much gentle counts more than `tcptrace`, and why.
+const DIFFERENCES: [(&str, Difference, &str); 13] = [
+    ("zeek/cisco-fabric-path.pcap", (16, 0), UNREAD_LINK),
+    ("zeek/ftp/bigtransfer.pcap", (1, 4), MOSTLY_MISSING),
+    ("zeek/http/ctu-62604-80.pcap", (5, 0), BARE_COPIES),
+    ("zeek/http/m57-long-49600-80.pcap", (8, 0), BARE_COPIES),
+    (
+        "zeek/http/vnd.ms-cab-compressed-multi-conn.pcap",
+        (29, 0),
+        BARE_COPIES,
+    ),
+    (
+        "zeek/ipv6-http-atomic-frag.pcap",
+        (-10, 1),
+        EXTENSION_HEADERS,
+    ),
+    ("zeek/ldap/gap-data-missing.pcapng", (1, 0), UNREAD_FILE),
+    (
+        "zeek/mysql/mysql8-navicat-login-failed.pcap",
+        (2, 0),
+        BARE_COPIES,
+    ),
+    ("zeek/pppoe-over-qinq.pcap", (25, 0), UNREAD_LINK),
+    ("zeek/tcp/ctu-64702-888.pcap", (4, 0), BARE_COPIES),
+    ("zeek/tcp/retransmit-timeout.pcapng", (1, 0), SILENCE),
+    ("zeek/tcp/ssh-dups.pcap", (114, 0), BARE_COPIES),
+    ("zeek/vlan-collisions.pcap", (13, 0), UNREAD_LINK),
+];
+
+/// Again, and late.
+type Difference = (i64, i64);
+
+const UNREAD_LINK: &str = "tcptrace skips frames with FabricPath, PPPoE, or two VLAN tags";
+const UNREAD_FILE: &str = "tcptrace gives up: the interfaces have different snap lengths";
+const BARE_COPIES: &str =
+    "frames came twice; tcptrace counts those with data as retransmissions, but not bare ACKs";
+const MOSTLY_MISSING: &str = "of 5.4 GB a few segments are there, with jumps beyond half of the sequence numbers: \
+    which are old and which new cannot be told, and the programs guess differently";
+const EXTENSION_HEADERS: &str = "tcptrace takes extension headers of IPv6 for data; and one segment was captured \
+    behind its own acknowledgement, which tcptrace does not look at";
+const SILENCE: &str = "tcptrace takes what comes after 300 s of silence for a new connection";
+
+#[test]
+fn as_tcptrace_counts_them() {
+    let captures = captures::real();
+    if captures.is_empty() || programs::output("tcptrace", ["-v"]).is_none() {
+        return;
+    }
+    let expected: HashMap<&str, (Difference, &str)> = DIFFERENCES
+        .iter()
+        .map(|&(name, difference, why)| (name, (difference, why)))
+        .collect();
+    let compare = |path: &PathBuf| {
+        let name = captures::name(path);
+        let (ours, theirs) = (ours(path), tcptrace(path));
+        let difference = (
+            ours.again as i64 - theirs.again as i64,
+            ours.late as i64 - theirs.late as i64,
+        );
+        let (known, why) = expected.get(name.as_str()).copied().unwrap_or_default();
+        assert_eq!(
+            difference, known,
+            "{name}: {ours:?}, tcptrace {theirs:?} {why}"
+        );
+        ours.again + ours.late
+    };
+    let half = captures.len().div_ceil(2);
+    let found: u64 = thread::scope(|scope| {
+        let halves: Vec<_> = captures
+            .chunks(half)
+            .map(|paths| scope.spawn(|| paths.iter().map(compare).sum::<u64>()))
+            .collect();
+        halves
+            .into_iter()
+            .map(|half| half.join().expect("the counts agree"))
+            .sum()
+    });
+    assert!(found > 500, "there is something to compare");
+}

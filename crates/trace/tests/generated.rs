@@ -1,0 +1,160 @@
+//! In captures of the generator everything is found that was put into them.
+
+#[path = "../examples/generate/connection.rs"]
+mod connection;
+#[path = "../examples/generate/file.rs"]
+mod file;
+#[expect(dead_code, reason = "the flood is not needed here")]
+#[path = "../examples/generate/flood.rs"]
+mod flood;
+#[path = "../examples/generate/frame.rs"]
+mod frame;
+#[path = "../examples/generate/options.rs"]
+mod options;
+#[path = "../examples/generate/path.rs"]
+mod path;
+#[path = "../examples/generate/sizes.rs"]
+mod sizes;
+#[path = "../examples/generate/truth.rs"]
+mod truth;
+#[path = "../examples/generate/vantage.rs"]
+mod vantage;
+#[path = "../examples/generate/world.rs"]
+mod world;
+
+use clap::Parser;
+use gentle_trace::capture::CaptureReader;
+use gentle_trace::results::Analysis;
+use gentle_trace::{Options, Watch};
+use std::path::Path;
+use truth::Truth;
+
+fn analyze(path: &Path) -> Analysis {
+    let reader = CaptureReader::open(path).expect("it is a capture");
+    let watch = Watch::default();
+    gentle_trace::analyze(vec![reader], &Options::default(), None, None, &watch)
+        .expect("it is not damaged")
+}
+
+/// Generates a capture as the command line `args` says, and analyses it.
+fn generate(args: &[&str]) -> (Truth, Analysis) {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let path = folder.path().join("capture");
+    let output = path.to_str().expect("it is UTF-8");
+    let options = options::Options::parse_from([&["generate", "--output", output], args].concat());
+    let mut file = file::Capture::create(&options.output, options.format, options.snaplen)
+        .expect("it can be written");
+    let world = world::World::new(&options, &mut file).expect("the options are valid");
+    let truth = world.run().expect("it can be written");
+    file.finish().expect("it can be written");
+    (truth, analyze(&path))
+}
+
+fn compare(args: &[&str]) -> (Truth, Analysis) {
+    let (truth, analysis) = generate(args);
+    let handshakes = &analysis.handshakes;
+    assert_eq!(analysis.captures[0].packets, truth.packets);
+    assert_eq!(analysis.captures[0].tcp_segments, truth.packets);
+    let found = [
+        handshakes.attempts,
+        handshakes.successes,
+        handshakes.failures,
+        handshakes.refused,
+        handshakes.duplicate_syn,
+        handshakes.duplicate_synack,
+        handshakes.attempts_with_duplicate_syn,
+        handshakes.successes_with_duplicate_syn,
+    ];
+    let expected = [
+        truth.attempts,
+        truth.successes,
+        truth.failures,
+        truth.refused,
+        truth.duplicate_syn,
+        truth.duplicate_synack,
+        truth.attempts_with_duplicate_syn,
+        truth.successes_with_duplicate_syn,
+    ];
+    assert_eq!(found, expected, "{args:?} {truth:?}");
+    (truth, analysis)
+}
+
+/// Segments with data or FIN: again, late, reordered.
+fn again(analysis: &Analysis) -> [u64; 3] {
+    let found = analysis.retransmissions;
+    [found.retransmitted, found.late, found.reordered]
+}
+
+fn again_in_truth(truth: &Truth) -> [u64; 3] {
+    [
+        truth.data_retransmitted + truth.fin_retransmitted,
+        truth.data_hole_filling,
+        truth.data_reordered,
+    ]
+}
+
+/// Copies of SYNs, of SYN/ACKs, of others.
+fn copies(analysis: &Analysis) -> [u64; 3] {
+    let copies = analysis.handshakes.capture_duplicates;
+    [copies.syn, copies.synack, copies.other]
+}
+
+#[test]
+fn losses() {
+    for args in [
+        &["--seed", "1"][..],
+        &["--seed", "2", "--format", "pcapng", "--vlan", "7"],
+        &["--seed", "3", "--format", "pcap-us", "--ipv6", "1"],
+        &[
+            "--seed",
+            "4",
+            "--syn-loss",
+            "0.1",
+            "--synack-loss",
+            "0.1",
+            "--data-loss",
+            "0.03",
+            "--ack-loss",
+            "0.02",
+        ],
+    ] {
+        let (truth, analysis) = compare(args);
+        assert_eq!(again(&analysis), again_in_truth(&truth), "{args:?}");
+        assert_eq!(copies(&analysis), [0, 0, 0], "{args:?}");
+    }
+}
+
+/// Copies come 1 to 50 µs behind their originals, other segments of the side between them. Handshakes and data are told
+/// apart but for what is the same to the bit: without IP identification, the SYN/ACK that answers a SYN that came again
+/// and the one that a timer sends in the same millisecond. Of bare acknowledgements only the last one is remembered, and without IP
+/// identification they are not believed to be copies before something else was copied.
+#[test]
+fn copies_made_by_the_capture() {
+    for (args, bare) in [
+        (&["--capture-duplicates", "1", "--seed", "5"][..], 0.95),
+        (&["--capture-duplicates", "0.02", "--seed", "6"], 0.9),
+    ] {
+        let (truth, analysis) = compare(args);
+        let of_truth = &truth.capture_duplicates;
+        let [syn, synack, other] = copies(&analysis);
+        assert_eq!(syn, of_truth.syn, "{args:?}");
+        assert!(
+            synack.abs_diff(of_truth.synack) <= of_truth.synack / 20,
+            "{args:?} {synack} {of_truth:?}"
+        );
+        assert!(other <= of_truth.other, "{args:?} {other}");
+        let share = other as f64 / of_truth.other as f64;
+        assert!(share >= bare, "{args:?} {share}");
+        let [retransmitted, late, reordered] = again(&analysis);
+        let [really, really_late, really_reordered] = again_in_truth(&truth);
+        assert!(
+            retransmitted.abs_diff(really) <= 2,
+            "{args:?} {retransmitted}"
+        );
+        assert_eq!(
+            [late, reordered],
+            [really_late, really_reordered],
+            "{args:?}"
+        );
+    }
+}
