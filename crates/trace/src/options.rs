@@ -29,7 +29,7 @@ impl Side {
 /// Options of an analysis; [`Options::default`] is what `gentle analyze` does by itself.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// A connection without a packet for this long, at most an hour, is forgotten; one that has closed is forgotten after
+    /// A connection without a packet for this long, at most [`Options::LONGEST_IDLE_TIMEOUT`], is forgotten; one that has closed is forgotten after
     /// [`Options::CLOSED_LINGER`], or this if it is shorter.
     pub idle_timeout: Nanos,
     /// Most memory for connections and what is remembered of them, bytes; at least [`Options::LEAST_MEMORY`].
@@ -52,6 +52,8 @@ impl Options {
     /// How long a closed connection is remembered, so that late copies of its segments do not look like a new one: as
     /// long as Linux keeps one in TIME-WAIT (`TCP_TIMEWAIT_LEN`).
     pub const CLOSED_LINGER: Nanos = Nanos::from_secs(60);
+    /// Largest value of [`Options::idle_timeout`]: times within a connection wrap around a little later.
+    pub const LONGEST_IDLE_TIMEOUT: Nanos = Nanos::from_secs(3_600);
     /// Least value of [`Options::memory_limit`].
     pub const LEAST_MEMORY: u64 = 1 << 20;
 }

@@ -495,7 +495,7 @@ pub struct Limits {
     pub peak_connections: u64,
     /// Most memory held for connections, bytes.
     pub peak_bytes: u64,
-    /// Connections forgotten because of the idle timeout.
+    /// Connections forgotten because of the idle timeout; those that had closed are not among them.
     pub retired_idle: u64,
     /// Connections forgotten because of the memory limit.
     pub retired_memory: u64,

@@ -51,7 +51,7 @@ const MAKE_ROOM: usize = 4;
 impl Retirement {
     pub(super) fn new(options: &Options) -> Retirement {
         Retirement {
-            idle_timeout: options.idle_timeout,
+            idle_timeout: options.idle_timeout.min(Options::LONGEST_IDLE_TIMEOUT),
             linger: options.idle_timeout.min(Options::CLOSED_LINGER),
             memory_limit: options.memory_limit.max(Options::LEAST_MEMORY) as usize,
             next_sweep: Nanos::ZERO,
@@ -85,7 +85,7 @@ impl Retirement {
     /// Places of connections are used again but never given back, so connections may never have more than their part of
     /// the limit, whatever the rest needs at the time: three eighths. What is remembered of those that are over has an
     /// eighth. The other half is for what the allocator needs beyond: tables that grow hold the old one and the new one,
-    /// and freed memory lies about (measured with a flood of SYNs: the process stays within the limit).
+    /// and freed memory lies about (measured with a flood of SYNs: the whole process takes about the limit).
     fn is_full(&self, table: &Table, pool: &Pool) -> bool {
         self.bytes(table, pool) > self.memory_limit / 8 * 3
     }
@@ -118,7 +118,9 @@ impl Connections {
             let idle = now.saturating_sub(connection.last);
             idle > idle_timeout || (idle > linger && connection.is_over())
         });
-        self.retirement.idle += silent.len() as u64;
+        // Those that are over are not missed.
+        let missed = |at: &&u32| !self.table.get(**at).is_over();
+        self.retirement.idle += silent.iter().filter(missed).count() as u64;
         self.retire_all(&silent, Close::Silent, tally, farewell)
     }
 
