@@ -38,6 +38,12 @@ bench-trace:
 	bench/run-trace
 	bench/run-trace --flood
 
+# Every parser on inputs made to break it, FUZZ_SECONDS (60) each; see CONTRIBUTING.md.
+.PHONY: fuzz
+fuzz:
+	scripts/bootstrap fuzz
+	fuzz/run
+
 PREFIX ?= /usr/local
 
 .PHONY: install

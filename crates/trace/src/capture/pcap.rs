@@ -255,7 +255,8 @@ impl Pcap {
     }
 
     /// Which variant with longer record headers it is, that has the common magic number all the same: known only by
-    /// records that make sense in no other way.
+    /// records that make sense in no other way. Only those that have arrived are looked at: a live stream may have one
+    /// packet now and the next one tomorrow.
     fn other_variant(&self, window: &[u8]) -> Option<String> {
         if self.plausible(window, RECORD_HEADER) {
             return None;

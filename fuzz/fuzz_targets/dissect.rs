@@ -1,0 +1,82 @@
+//! Frames to packets, on every link layer, and everything that can be asked of a packet.
+
+#![no_main]
+
+use gentle_wire::{
+    Address, LinkType, Packet, QuicKind, Skip, Transport, Tunnels, dissect, is_handshake,
+    reassembled,
+};
+use libfuzzer_sys::{Corpus, fuzz_target};
+use std::net::IpAddr;
+
+/// Asks everything; how many bytes of the frame the answer refers to.
+fn examine(packet: &Packet<'_>) -> usize {
+    for address in [packet.ip.src, packet.ip.dst] {
+        assert_eq!(Address::from(IpAddr::from(address)), address);
+    }
+    let tcp = matches!(packet.transport, Transport::Tcp(_));
+    assert!(tcp || !is_handshake(packet));
+    match packet.transport {
+        Transport::Tcp(tcp) => {
+            assert!(tcp.sack_blocks().count() * 8 <= tcp.options.len());
+            assert!(tcp.timestamps().is_none() || tcp.options.len() >= 10);
+            assert!(tcp.mss().is_none() || tcp.options.len() >= 4);
+            assert!(tcp.window_scale().is_none() || tcp.options.len() >= 3);
+            assert!(tcp.payload.len() <= tcp.payload_len as usize);
+            assert!(tcp.flags.0 < 1 << 12);
+            tcp.options.len() + tcp.payload.len()
+        }
+        Transport::Udp(udp) => {
+            assert!(udp.payload.len() <= udp.payload_len as usize);
+            for quic in udp.quic_packets() {
+                assert!(quic.dcid.len() <= 20 && quic.scid.len() <= 20);
+                if let QuicKind::Initial(initial) = quic.kind
+                    && let Some(sealed) = initial.sealed
+                {
+                    assert!(sealed.number_at <= sealed.packet.len());
+                    assert!(sealed.packet.len() <= sealed.wire_len);
+                    assert!(sealed.wire_len <= udp.payload_len as usize);
+                }
+            }
+            udp.payload.len()
+        }
+        Transport::Sctp(sctp) => {
+            let mut left = sctp.chunks.len();
+            for chunk in sctp.chunks_iter() {
+                assert!(chunk.value.len() + 4 <= usize::from(chunk.length));
+                left -= chunk.value.len() + 4;
+            }
+            sctp.chunks.len()
+        }
+        Transport::Dccp(dccp) => {
+            assert!(dccp.packet_type < 16 && dccp.seq < 1 << 48);
+            0
+        }
+        Transport::Fragment(bytes) => bytes.len(),
+        Transport::Other => 0,
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| -> Corpus {
+    let [a, b, c, d, frame @ ..] = bytes else {
+        return Corpus::Reject;
+    };
+    let link = LinkType(u16::from_be_bytes([*a, *b]));
+    let original_len = u32::from(u16::from_be_bytes([*c, *d]));
+    let [outer, inner] =
+        [Tunnels::Outer, Tunnels::Inner].map(|tunnels| dissect(link, frame, original_len, tunnels));
+    // A tunnel is followed only where the packet around it is sound.
+    assert_eq!(outer.is_ok(), inner.is_ok());
+    let known = LinkType::ALL.contains(&link);
+    assert_eq!(link.name().is_some(), known);
+    assert!(known || matches!(outer, Err(Skip::UnknownLink)));
+    for packet in [outer, inner].into_iter().flatten() {
+        assert!(packet.payload.len() < frame.len());
+        assert!(examine(&packet) <= packet.payload.len());
+        if let Ok(whole) = reassembled(&packet.ip, packet.payload, packet.ip.payload_len) {
+            assert!(examine(&whole) <= packet.payload.len());
+        }
+    }
+    // What cannot get far is not worth mutating.
+    if known { Corpus::Keep } else { Corpus::Reject }
+});

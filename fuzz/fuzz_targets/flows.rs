@@ -1,0 +1,19 @@
+//! Lists of flows to replay.
+
+#![no_main]
+
+use gentle_sim::{Scenario, Traffic};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    match Scenario::from_flows("fuzz.csv", text) {
+        Ok(scenario) => {
+            for workload in &scenario.workloads {
+                if let Traffic::Replay { flows } = &workload.traffic {
+                    assert!(flows.len() <= text.lines().count());
+                }
+            }
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+});

@@ -1,0 +1,185 @@
+//! What has to hold of an analysis, whatever was captured.
+
+use crate::capture::open;
+use gentle_trace::results::{Analysis, IntervalHistogram};
+use gentle_trace::row::Row;
+use gentle_trace::{Anonymizer, Options, Watch, analyze};
+use std::io::Cursor;
+
+/// Analyses bare captures as one trace and checks what was found; `None` if one of them is no capture.
+pub fn analyze_and_check(
+    files: &[&[u8]],
+    options: &Options,
+    anonymizer: Option<&Anonymizer>,
+) -> Option<Analysis> {
+    let readers: Option<Vec<_>> = files
+        .iter()
+        .map(|file| open(Cursor::new(file.to_vec())).ok())
+        .collect();
+    let mut rows = Vec::new();
+    let mut take = |row: &Row| {
+        rows.push(row.clone());
+        Ok(())
+    };
+    let analysis = analyze(
+        readers?,
+        options,
+        anonymizer,
+        Some(&mut take),
+        &Watch::default(),
+    );
+    let analysis = analysis.expect("damage is a warning, and rows go into memory");
+    check(&analysis, options);
+    check_rows(&analysis, &rows);
+    serde_json::to_vec(&analysis).expect("an analysis is JSON");
+    Some(analysis)
+}
+
+fn check(analysis: &Analysis, options: &Options) {
+    let h = &analysis.handshakes;
+    assert_eq!(h.successes + h.failures, h.attempts);
+    assert_eq!(h.refused + h.unanswered + h.half_open, h.failures);
+    assert_eq!(
+        h.successes_with_duplicate_syn + h.failures_with_duplicate_syn,
+        h.attempts_with_duplicate_syn
+    );
+    assert!(h.attempts_with_duplicate_syn <= h.attempts.min(h.duplicate_syn));
+    assert!(h.successes_with_duplicate_syn <= h.successes);
+    assert!(h.outside_standard_intervals <= h.attempts_with_duplicate_syn);
+    assert!(h.successes_with_loss <= h.attempts_with_loss.min(h.successes));
+    assert!(h.attempts_with_loss <= h.attempts);
+    assert!(h.capture_duplicates.syn <= h.duplicate_syn);
+    assert!(h.capture_duplicates.synack <= h.duplicate_synack);
+
+    for (histogram, duplicates) in [
+        (
+            &analysis.intervals.syn,
+            h.duplicate_syn - h.capture_duplicates.syn,
+        ),
+        (
+            &analysis.intervals.synack,
+            h.duplicate_synack - h.capture_duplicates.synack,
+        ),
+    ] {
+        assert_eq!(histogram.total, duplicates);
+        check_histogram(histogram);
+    }
+
+    let r = &analysis.retransmissions;
+    assert!(r.spurious <= r.retransmitted + r.late);
+    assert!(r.retransmitted + r.late + r.reordered <= r.data_segments);
+
+    let mut segments = 0;
+    for capture in &analysis.captures {
+        let once = |name| capture.other.get(name).copied().unwrap_or(0);
+        let skipped: u64 = capture.skipped.values().sum();
+        let fragments = once("fragment");
+        // A packet put together of fragments counts as what it is and as its fragments.
+        let counted = skipped + capture.other.values().sum::<u64>() + capture.tcp_segments;
+        assert!(counted >= capture.packets && counted - fragments <= capture.packets);
+        segments += capture.tcp_segments;
+    }
+
+    let bins = &analysis.timeline.bins;
+    assert_eq!(bins.iter().map(|bin| bin.attempts).sum::<u64>(), h.attempts);
+    let wire_bytes = analysis.captures.iter().map(|capture| capture.wire_bytes);
+    assert_eq!(
+        bins.iter().map(|bin| bin.wire_bytes).sum::<u64>(),
+        wire_bytes.sum::<u64>()
+    );
+    assert!(bins.iter().map(|bin| bin.segments).sum::<u64>() <= segments);
+
+    for direction in &analysis.directions {
+        for share in [
+            direction.packet_retransmission_probability,
+            direction.syn_share_of_retransmissions,
+            direction.syn_retransmission_probability,
+        ] {
+            assert!(share.is_none_or(|share| (0.0..=1.0).contains(&share)));
+        }
+        assert!(direction.rate_bps.is_finite() && direction.rate_bps >= 0.0);
+        assert!(
+            direction
+                .utilization
+                .is_none_or(|u| u.is_finite() && u >= 0.0)
+        );
+    }
+    let waiting = &analysis.waiting;
+    let lost = bins.iter().map(|bin| bin.time_lost_s);
+    for seconds in [
+        waiting.handshake_s,
+        waiting.data_s,
+        waiting.failed_s,
+        analysis.duration_s,
+    ]
+    .into_iter()
+    .chain(lost)
+    {
+        assert!(seconds.is_finite() && seconds >= 0.0);
+    }
+    assert!(analysis.limits.peak_bytes <= options.memory_limit.max(Options::LEAST_MEMORY));
+    for list in [
+        &analysis.top.servers,
+        &analysis.top.clients,
+        &analysis.top.prefixes,
+    ] {
+        assert!(list.len() <= options.top);
+    }
+    for filter in &analysis.filters {
+        assert!(!filter.description.is_empty());
+    }
+    assert!(!analysis.verdict.is_empty());
+}
+
+fn check_histogram(histogram: &IntervalHistogram) {
+    let near = histogram.standard.iter().map(|standard| standard.count);
+    assert_eq!(near.sum::<u64>() + histogram.outside, histogram.total);
+    let binned = histogram.bins.iter().map(|bin| bin.count);
+    assert_eq!(binned.sum::<u64>(), histogram.total);
+    assert!(
+        histogram
+            .bins
+            .iter()
+            .all(|bin| bin.from_s < bin.to_s && bin.count > 0)
+    );
+    assert!(
+        histogram
+            .bins
+            .windows(2)
+            .all(|pair| pair[0].to_s <= pair[1].from_s)
+    );
+}
+
+fn check_rows(analysis: &Analysis, rows: &[Row]) {
+    let closes = analysis.closes;
+    let closed = closes.fin + closes.rst + closes.silent + closes.open;
+    let established = rows.iter().filter(|row| row.established).count() as u64;
+    assert_eq!(closed + closes.never_established, rows.len() as u64);
+    assert_eq!(established, analysis.handshakes.successes);
+    for row in rows {
+        for side in [row.from_client, row.from_server] {
+            assert!(side.retransmissions <= side.segments);
+        }
+    }
+    let segments: u64 = rows
+        .iter()
+        .map(|row| row.from_client.segments + row.from_server.segments)
+        .sum();
+    let captured: u64 = analysis
+        .captures
+        .iter()
+        .map(|capture| capture.tcp_segments)
+        .sum();
+    assert!(segments <= captured);
+}
+
+/// What has to hold of the QUIC handshakes in a capture of nothing but UDP datagrams.
+pub fn check_quic(analysis: &Analysis) {
+    let Some(quic) = &analysis.other_protocols.quic else {
+        return;
+    };
+    assert!(quic.successes <= quic.attempts && quic.attempts_with_loss <= quic.attempts);
+    assert!(quic.attempts <= analysis.captures[0].packets);
+    assert!(quic.time_lost_s.is_finite() && quic.time_lost_s >= 0.0);
+    assert_eq!(quic.versions.values().sum::<u64>(), quic.attempts);
+}

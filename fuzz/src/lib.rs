@@ -1,0 +1,6 @@
+//! What the fuzz targets share: what has to hold of a capture that was read, and of an analysis, whatever the bytes were.
+
+pub mod analysis;
+pub mod build;
+pub mod capture;
+pub mod quic;
