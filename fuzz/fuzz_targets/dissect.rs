@@ -41,11 +41,11 @@ fn examine(packet: &Packet<'_>) -> usize {
             udp.payload.len()
         }
         Transport::Sctp(sctp) => {
-            let mut left = sctp.chunks.len();
-            for chunk in sctp.chunks_iter() {
+            let lengths = sctp.chunks_iter().map(|chunk| {
                 assert!(chunk.value.len() + 4 <= usize::from(chunk.length));
-                left -= chunk.value.len() + 4;
-            }
+                chunk.value.len() + 4
+            });
+            assert!(lengths.sum::<usize>() <= sctp.chunks.len());
             sctp.chunks.len()
         }
         Transport::Dccp(dccp) => {
