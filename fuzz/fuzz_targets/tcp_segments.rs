@@ -88,7 +88,7 @@ impl Segment {
         header.extend(ends[1].1.to_be_bytes());
         header.extend(seq.to_be_bytes());
         header.extend(ack.to_be_bytes());
-        header.extend([((20 + options.len()) / 4 << 4) as u8, self.flags]);
+        header.extend([((5 + options.len() / 4) << 4) as u8, self.flags]);
         header.extend([0xff, 0xff, 0, 0, 0, 0]);
         header.extend(options);
         let ip = Ip {
