@@ -299,6 +299,7 @@ impl Found<'_> {
             other_protocols: self.decoder.into_others(),
             closes: tally.closes,
             limits,
+            flows: None,
         };
         analysis.verdict = verdict::sentences(&analysis);
         analysis

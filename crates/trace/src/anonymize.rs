@@ -2,6 +2,7 @@
 
 use gentle_wire::Address;
 use ipcrypt_rs::IpcryptPfx;
+use ipnet::IpNet;
 use std::net::IpAddr;
 
 /// Replaces addresses by others so that two with a common prefix of n bits have one of n bits afterwards, and the same
@@ -24,6 +25,12 @@ impl Anonymizer {
     /// The address in place of `address`.
     pub fn address(&self, address: Address) -> Address {
         self.0.encrypt_ipaddr(IpAddr::from(address)).into()
+    }
+
+    /// The prefix that the addresses of `prefix` have afterwards.
+    pub(crate) fn prefix(&self, prefix: IpNet) -> IpNet {
+        let network = self.0.encrypt_ipaddr(prefix.network());
+        IpNet::new_assert(network, prefix.prefix_len()).trunc()
     }
 }
 

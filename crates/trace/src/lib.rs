@@ -5,6 +5,7 @@ mod anonymize;
 pub mod capture;
 mod connections;
 mod decode;
+pub mod flows;
 mod fragments;
 mod measure;
 mod options;
@@ -13,6 +14,7 @@ pub mod results;
 pub mod row;
 mod segment;
 mod verdict;
+mod words;
 
 pub use analysis::{AnalysisError, RowSink, Watch, analyze};
 pub use anonymize::Anonymizer;

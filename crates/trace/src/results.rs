@@ -56,6 +56,9 @@ pub struct Analysis {
     pub closes: Closes,
     /// What the limits on memory and idle time did.
     pub limits: Limits,
+    /// The connections as flows to replay, where they were asked for (`--flows`, `compare --from`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Flows>,
 }
 
 /// One capture file.
@@ -501,4 +504,34 @@ pub struct Limits {
     pub retired_memory: u64,
     /// Connections on which the SYN-flood filter had to decide before the end because of the memory limit.
     pub judged_early: u64,
+}
+
+/// Connections as flows to replay: what was inferred, and what could not be used.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Flows {
+    /// Connections and attempts of the trace.
+    pub connections: u64,
+    /// Those that became flows.
+    pub flows: u64,
+    /// Those that did not, by reason: `no-syn`, `not-established`, `no-data`, `not-across` (the local prefixes have both
+    /// of their ends or neither), `too-many`.
+    pub left_out: BTreeMap<&'static str, u64>,
+    /// TCP payload of the trace, each byte once.
+    pub payload_bytes: u64,
+    /// The part of it that the flows have.
+    pub flow_bytes: u64,
+    /// The part of it that their connections had in the smaller direction.
+    pub other_way_bytes: u64,
+    /// Flows whose connection was open at the end of the trace.
+    pub open_at_end: u64,
+    /// Flows with the round-trip time of their own handshake.
+    pub rtt_own: u64,
+    /// With the median of those to the same server.
+    pub rtt_of_server: u64,
+    /// With the median of all.
+    pub rtt_of_trace: u64,
+    /// With none.
+    pub rtt_unknown: u64,
+    /// The same in words, one sentence each.
+    pub in_words: Vec<String>,
 }

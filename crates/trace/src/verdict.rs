@@ -1,47 +1,7 @@
 //! The answer in plain words, the most important first.
 
 use crate::results::Analysis;
-
-/// A number with its thousands apart.
-fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut grouped = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-/// A share in percent, with the digits that mean something.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent == 0.0 || percent >= 10.0 {
-        format!("{percent:.0} %")
-    } else if percent >= 0.1 {
-        format!("{percent:.1} %")
-    } else {
-        format!("{percent:.2} %")
-    }
-}
-
-/// A time.
-fn time(seconds: f64) -> String {
-    if seconds >= 100.0 {
-        format!("{} s", count(seconds.round() as u64))
-    } else if seconds >= 1.0 {
-        format!("{seconds:.1} s")
-    } else {
-        format!("{:.0} ms", seconds * 1e3)
-    }
-}
-
-/// `n` of something.
-fn of(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(n), if n == 1 { one } else { many })
-}
+use crate::words::{count, of, percent, time};
 
 /// What the numbers say.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {

@@ -1,0 +1,441 @@
+//! The connections of a trace as flows that a simulation can replay: what `--flows` writes and `compare --from` runs.
+//!
+//! A flow is a start, a number of bytes one way, and a round-trip time. A connection is more than that, so what is
+//! inferred, what is left out and why comes with them ([`results::Flows`]).
+
+use crate::anonymize::Anonymizer;
+use crate::results::{self, Analysis};
+use crate::row::{Close, Row};
+use crate::words::{count, of, percent};
+use gentle_units::Nanos;
+use gentle_wire::Address;
+use ipnet::IpNet;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// One connection to replay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flow {
+    /// Its first SYN, since the first packet of the trace.
+    pub start: Nanos,
+    /// Payload of its larger direction, each byte once; of two equal ones that from the server.
+    pub bytes: u64,
+    /// Round-trip time between its ends.
+    pub rtt: Option<Nanos>,
+    /// Whether the data goes down the link: towards the local prefixes if there are any, else from server to client.
+    pub down: bool,
+    /// Whether the side that sends the data opened the connection.
+    pub sender_connects: bool,
+}
+
+/// A flow and what is needed to infer its round-trip time.
+struct Held {
+    flow: Flow,
+    server: Address,
+}
+
+/// Collects flows from the rows of an analysis, in some 60 bytes each.
+pub struct Flows {
+    local: Vec<IpNet>,
+    most: usize,
+    held: Vec<Held>,
+    found: results::Flows,
+}
+
+/// A SYN was not seen: begun before the capture, or only the other direction was captured.
+const NO_SYN: &str = "no-syn";
+/// The handshake was not seen to succeed.
+const NOT_ESTABLISHED: &str = "not-established";
+/// No payload in either direction.
+const NO_DATA: &str = "no-data";
+/// Both ends in the local prefixes, or neither.
+const NOT_ACROSS: &str = "not-across";
+/// Beyond [`Flows::MOST`].
+const TOO_MANY: &str = "too-many";
+
+impl Flows {
+    /// Most flows of a trace: more would take long to simulate, and memory here. Those that end later are left out.
+    pub const MOST: usize = 1 << 21;
+
+    /// Collects what crosses the link to the prefixes `local`, or everything if there are none. The rows' addresses are
+    /// those that `anonymizer` gives.
+    pub fn new(local: &[IpNet], anonymizer: Option<&Anonymizer>) -> Flows {
+        let local = local.iter().map(|&prefix| match anonymizer {
+            Some(anonymizer) => anonymizer.prefix(prefix),
+            None => prefix,
+        });
+        Flows {
+            local: local.collect(),
+            most: Flows::MOST,
+            held: Vec::new(),
+            found: results::Flows::default(),
+        }
+    }
+
+    /// Takes one connection.
+    pub fn add(&mut self, row: &Row) {
+        let payload = row
+            .from_client
+            .bytes
+            .saturating_add(row.from_server.bytes);
+        self.found.connections += 1;
+        self.found.payload_bytes = self.found.payload_bytes.saturating_add(payload);
+        match self.flow(row) {
+            Ok(flow) => {
+                self.found.flows += 1;
+                self.found.flow_bytes = self.found.flow_bytes.saturating_add(flow.bytes);
+                let other_way = payload.saturating_sub(flow.bytes);
+                self.found.other_way_bytes = self.found.other_way_bytes.saturating_add(other_way);
+                self.found.open_at_end += u64::from(row.close == Close::Open);
+                let server = row.server;
+                self.held.push(Held { flow, server });
+            }
+            Err(reason) => *self.found.left_out.entry(reason).or_default() += 1,
+        }
+    }
+
+    /// The row as a flow, its start since 1970; or why it is none.
+    fn flow(&self, row: &Row) -> Result<Flow, &'static str> {
+        let (from_client, from_server) = (row.from_client.bytes, row.from_server.bytes);
+        let from_initiator = from_client > from_server;
+        let bytes = from_client.max(from_server);
+        if !row.syn_seen {
+            return Err(NO_SYN);
+        }
+        if !row.established {
+            return Err(NOT_ESTABLISHED);
+        }
+        if bytes == 0 {
+            return Err(NO_DATA);
+        }
+        let down = if self.local.is_empty() {
+            !from_initiator
+        } else {
+            match (self.is_local(row.client), self.is_local(row.server)) {
+                (true, false) => !from_initiator,
+                (false, true) => from_initiator,
+                _ => return Err(NOT_ACROSS),
+            }
+        };
+        if self.held.len() == self.most {
+            return Err(TOO_MANY);
+        }
+        let once = row.syn_retransmissions == 0 && row.synack_retransmissions == 0;
+        let halves = row.rtt_server.zip(row.rtt_client).filter(|_| once);
+        Ok(Flow {
+            start: row.start,
+            bytes,
+            rtt: halves.map(|(server, client)| server.saturating_add(client)),
+            down,
+            sender_connects: from_initiator,
+        })
+    }
+
+    fn is_local(&self, address: Address) -> bool {
+        let address = IpAddr::from(address);
+        self.local.iter().any(|prefix| prefix.contains(&address))
+    }
+
+    /// The flows in order of start, once `analysis` has the rest; what was inferred is added to it.
+    pub fn finish(mut self, analysis: &mut Analysis) -> Vec<Flow> {
+        self.infer_round_trips();
+        // A double holds a time since 1970 to a quarter of a microsecond, captures mostly have whole ones.
+        let begin = Nanos::from_micros((analysis.start_s.unwrap_or(0.0) * 1e6).round() as u64);
+        let mut flows: Vec<Flow> = self.held.into_iter().map(|held| held.flow).collect();
+        for flow in &mut flows {
+            flow.start = flow.start.saturating_sub(begin);
+        }
+        flows.sort_by_key(|flow| flow.start);
+        self.found.in_words = sentences(&self.found, !self.local.is_empty());
+        analysis.flows = Some(self.found);
+        flows
+    }
+
+    /// Gives flows without a round-trip time the median of their server's, or else that of all.
+    fn infer_round_trips(&mut self) {
+        let own: u64 = self.held.iter().filter(|h| h.flow.rtt.is_some()).count() as u64;
+        self.found.rtt_own = own;
+        if own == self.found.flows {
+            return;
+        }
+        let mut seen: Vec<(Address, Nanos)> = self
+            .held
+            .iter()
+            .filter_map(|held| Some((held.server, held.flow.rtt?)))
+            .collect();
+        seen.sort_unstable();
+        let mut all: Vec<Nanos> = seen.iter().map(|&(_, rtt)| rtt).collect();
+        all.sort_unstable();
+        let of_all = middle(&all).copied();
+        for held in &mut self.held {
+            if held.flow.rtt.is_some() {
+                continue;
+            }
+            let from = seen.partition_point(|(server, _)| *server < held.server);
+            let to = seen.partition_point(|(server, _)| *server <= held.server);
+            held.flow.rtt = match middle(&seen[from..to]) {
+                Some(&(_, rtt)) => {
+                    self.found.rtt_of_server += 1;
+                    Some(rtt)
+                }
+                None => {
+                    let counter = match of_all {
+                        Some(_) => &mut self.found.rtt_of_trace,
+                        None => &mut self.found.rtt_unknown,
+                    };
+                    *counter += 1;
+                    of_all
+                }
+            };
+        }
+    }
+}
+
+/// The median of a sorted list, the smaller one of two.
+fn middle<T>(sorted: &[T]) -> Option<&T> {
+    sorted.get(sorted.len().saturating_sub(1) / 2)
+}
+
+/// What was inferred and what was left out, for people.
+fn sentences(found: &results::Flows, local: bool) -> Vec<String> {
+    let connections = of(found.connections, "connection", "connections");
+    let mut sentences = Vec::new();
+    if found.flows == 0 {
+        sentences.push(format!("None of {connections} can be replayed."));
+    } else {
+        let share = found.flow_bytes as f64 / found.payload_bytes as f64;
+        sentences.push(format!(
+            "{} of {connections} can be replayed, with {} of the TCP payload.",
+            count(found.flows),
+            percent(share)
+        ));
+    }
+    sentences.extend(left_out(&found.left_out));
+    if found.flows == 0 {
+        return sentences;
+    }
+    let mut carries = "A flow has the payload of its connection's larger direction".to_owned();
+    if found.other_way_bytes > 0 {
+        let share = found.other_way_bytes as f64 / found.payload_bytes as f64;
+        carries += &format!("; that of the other ({}) is left out", percent(share));
+    }
+    sentences.push(carries + ".");
+    sentences.push(
+        "It starts when the first SYN was seen and then sends without pause, for a capture does not tell waiting for an application from waiting for the network.".to_owned(),
+    );
+    if found.open_at_end > 0 {
+        sentences.push(format!(
+            "{} still open at the end of the capture: only what was seen counts.",
+            of(found.open_at_end, "connection was", "connections were")
+        ));
+    }
+    sentences.push(round_trips(found));
+    sentences.push(if local {
+        "Data towards the local prefixes goes down, data from them up.".to_owned()
+    } else {
+        "Data from server to client goes down, data from client to server up.".to_owned()
+    });
+    sentences
+}
+
+fn left_out(reasons: &BTreeMap<&'static str, u64>) -> Option<String> {
+    let words = |reason: &str| match reason {
+        NO_SYN => "without a SYN in the capture",
+        NOT_ESTABLISHED => "without a whole handshake in the capture",
+        NO_DATA => "without data",
+        NOT_ACROSS => "not between a local and another address",
+        _ => "beyond the most that are kept",
+    };
+    let parts: Vec<String> = [NO_SYN, NOT_ESTABLISHED, NO_DATA, NOT_ACROSS, TOO_MANY]
+        .iter()
+        .filter_map(|reason| Some((reason, reasons.get(reason)?)))
+        .map(|(reason, n)| format!("{} {}", count(*n), words(reason)))
+        .collect();
+    (!parts.is_empty()).then(|| format!("Left out: {}.", parts.join(", ")))
+}
+
+fn round_trips(found: &results::Flows) -> String {
+    let mut sentence =
+        "Round-trip times are those of the handshakes, with what they met in queues".to_owned();
+    let inferred: Vec<String> = [
+        (found.rtt_of_server, "take the median of their server"),
+        (found.rtt_of_trace, "that of the capture"),
+    ]
+    .into_iter()
+    .filter(|(n, _)| *n > 0)
+    .map(|(n, what)| format!("{} {what}", count(n)))
+    .collect();
+    if !inferred.is_empty() {
+        sentence += &format!(
+            "; of flows whose handshake was retransmitted, {}",
+            inferred.join(", ")
+        );
+    }
+    if found.rtt_unknown > 0 {
+        sentence = format!(
+            "No round-trip time was seen: {} without one",
+            of(found.rtt_unknown, "flow is", "flows are")
+        );
+    }
+    sentence + "."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::Side;
+    use crate::{Options, Watch, analyze};
+    use std::net::Ipv4Addr;
+
+    fn row(server: u8, start_ms: u64, from_client: u64, from_server: u64) -> Row {
+        let side = |bytes| Side {
+            bytes,
+            ..Side::default()
+        };
+        Row {
+            start: Nanos::from_millis(start_ms),
+            end: Nanos::from_millis(start_ms + 900),
+            client: Ipv4Addr::new(10, 0, 0, 1).into(),
+            client_port: 40_000,
+            server: Ipv4Addr::new(192, 0, 2, server).into(),
+            server_port: 443,
+            syn_seen: true,
+            established: true,
+            rtt_server: Some(Nanos::from_millis(10 * u64::from(server))),
+            rtt_client: Some(Nanos::from_millis(1)),
+            syn_retransmissions: 0,
+            synack_retransmissions: 0,
+            handshake_delay: Nanos::ZERO,
+            response_time: None,
+            from_client: side(from_client),
+            from_server: side(from_server),
+            close: Close::Fin,
+        }
+    }
+
+    /// An analysis of nothing, to be told what was found.
+    fn nothing() -> Analysis {
+        analyze(Vec::new(), &Options::default(), None, None, &Watch::default()).unwrap()
+    }
+
+    fn collect(mut flows: Flows, rows: &[Row]) -> (Vec<Flow>, results::Flows) {
+        for row in rows {
+            flows.add(row);
+        }
+        let mut analysis = nothing();
+        let list = flows.finish(&mut analysis);
+        (list, analysis.flows.unwrap())
+    }
+
+    #[test]
+    fn the_larger_direction_is_replayed_in_order_of_start() {
+        let rows = [row(2, 700, 300, 14_480), row(1, 20, 5_000, 80)];
+        let (list, found) = collect(Flows::new(&[], None), &rows);
+        let expected = [
+            Flow {
+                start: Nanos::from_millis(20),
+                bytes: 5_000,
+                rtt: Some(Nanos::from_millis(11)),
+                down: false,
+                sender_connects: true,
+            },
+            Flow {
+                start: Nanos::from_millis(700),
+                bytes: 14_480,
+                rtt: Some(Nanos::from_millis(21)),
+                down: true,
+                sender_connects: false,
+            },
+        ];
+        assert_eq!(list, expected);
+        assert_eq!((found.flows, found.rtt_own), (2, 2));
+        assert_eq!((found.flow_bytes, found.other_way_bytes), (19_480, 380));
+        assert!(found.left_out.is_empty());
+    }
+
+    #[test]
+    fn a_round_trip_with_a_retransmission_in_it_is_replaced_by_a_median() {
+        let again = |server| Row {
+            syn_retransmissions: 1,
+            rtt_server: Some(Nanos::from_secs(1)),
+            ..row(server, 5, 0, 1)
+        };
+        let rows = [row(1, 1, 0, 1), row(3, 2, 0, 1), row(3, 3, 0, 1), again(1), again(9)];
+        let (list, found) = collect(Flows::new(&[], None), &rows);
+        let rtts: Vec<u64> = list.iter().map(|f| f.rtt.unwrap().as_millis()).collect();
+        assert_eq!(rtts, [11, 31, 31, 11, 31]);
+        assert_eq!(
+            (found.rtt_own, found.rtt_of_server, found.rtt_of_trace),
+            (3, 1, 1)
+        );
+        let words = found.in_words.join(" ");
+        assert!(
+            words.contains("1 take the median of their server, 1 that of the capture"),
+            "{words}"
+        );
+        let (list, found) = collect(Flows::new(&[], None), &[again(1)]);
+        assert_eq!((list[0].rtt, found.rtt_unknown), (None, 1));
+    }
+
+    #[test]
+    fn what_cannot_be_replayed_is_counted_by_reason() {
+        let rows = [
+            Row {
+                syn_seen: false,
+                ..row(1, 0, 0, 70)
+            },
+            Row {
+                established: false,
+                ..row(1, 0, 0, 20)
+            },
+            row(1, 0, 0, 0),
+            row(1, 0, 0, 10),
+        ];
+        let (list, found) = collect(Flows::new(&[], None), &rows);
+        assert_eq!(list.len(), 1);
+        let reasons = [(NO_SYN, 1), (NOT_ESTABLISHED, 1), (NO_DATA, 1)];
+        assert_eq!(found.left_out, BTreeMap::from(reasons));
+        assert_eq!(
+            found.in_words[0],
+            "1 of 4 connections can be replayed, with 10 % of the TCP payload."
+        );
+        assert_eq!(
+            found.in_words[1],
+            "Left out: 1 without a SYN in the capture, 1 without a whole handshake in the capture, 1 without data."
+        );
+    }
+
+    #[test]
+    fn local_prefixes_say_what_is_down_whoever_connects() {
+        let local: Vec<IpNet> = vec!["192.0.2.2/32".parse().unwrap(), "192.0.2.3/32".parse().unwrap()];
+        let inside = Row {
+            client: Ipv4Addr::new(192, 0, 2, 3).into(),
+            ..row(2, 3, 0, 1)
+        };
+        let rows = [row(2, 1, 9, 1), row(2, 2, 1, 9), row(1, 3, 1, 9), inside];
+        let anonymizer = Anonymizer::new(std::array::from_fn(|i| i as u8)).unwrap();
+        let hidden = rows.clone().map(|row| Row {
+            client: anonymizer.address(row.client),
+            server: anonymizer.address(row.server),
+            ..row
+        });
+        let plain = collect(Flows::new(&local, None), &rows);
+        let anonymous = collect(Flows::new(&local, Some(&anonymizer)), &hidden);
+        for (list, found) in [plain, anonymous] {
+            let ways: Vec<_> = list.iter().map(|f| (f.down, f.sender_connects)).collect();
+            assert_eq!(ways, [(true, true), (false, false)]);
+            assert_eq!(found.left_out, BTreeMap::from([(NOT_ACROSS, 2)]));
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut flows = Flows::new(&[], None);
+        flows.most = 2;
+        let rows: Vec<Row> = (0..5).map(|i| row(1, i, 0, 1)).collect();
+        let (list, found) = collect(flows, &rows);
+        assert_eq!(list.len(), 2);
+        assert_eq!(found.left_out, BTreeMap::from([(TOO_MANY, 3)]));
+        assert!(size_of::<Held>() <= 64);
+    }
+}
