@@ -2,8 +2,8 @@
 
 use super::{Scenario, file};
 use crate::direction::Direction;
-use crate::error::ScenarioError;
-use crate::workload::{Initiator, Traffic, Workload, flows};
+use crate::workload::flows::Flow;
+use crate::workload::{Initiator, Traffic, Workload};
 use gentle_units::Nanos;
 
 const FILES: &[(&str, &str)] = &[
@@ -35,22 +35,24 @@ pub(super) fn find(name: &str) -> Option<Scenario> {
 }
 
 /// The links of `real`, without their delays: a list of flows brings its own round-trip times.
-pub(super) fn replay(path: &str, text: &str) -> Result<Scenario, ScenarioError> {
+pub(super) fn replay(path: &str, flows: Vec<Flow>) -> Scenario {
     let mut scenario = find("real").expect("real is built in");
     let rtt = scenario.link_rtt();
     for link in &mut scenario.links {
         link.delay = Nanos::ZERO;
     }
-    let flows = flows::parse(path, text, Nanos::ZERO)?;
     let last = flows.last().map_or(Nanos::ZERO, |flow| flow.at);
     scenario.name = file::stem(path);
     scenario.title = format!("{} connections replayed from {path}", flows.len());
     scenario.source = path.to_owned();
     scenario.duration = last + Nanos::from_secs(1);
     scenario.warmup = Nanos::ZERO;
-    scenario.choices = vec![format!(
-        "Flows without a round-trip time of their own get {rtt}, that of papers.md Table III."
-    )];
+    scenario.choices = Vec::new();
+    if flows.iter().any(|flow| flow.rtt.is_none()) {
+        scenario.choices.push(format!(
+            "Flows without a round-trip time of their own get {rtt}, that of papers.md Table III."
+        ));
+    }
     scenario.workloads = vec![Workload {
         traffic: Traffic::Replay {
             flows: flows.into(),
@@ -59,7 +61,7 @@ pub(super) fn replay(path: &str, text: &str) -> Result<Scenario, ScenarioError> 
         initiator: Initiator::Sender,
         rtt: Some((rtt, rtt)),
     }];
-    Ok(scenario)
+    scenario
 }
 
 #[cfg(test)]

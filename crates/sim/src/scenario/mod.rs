@@ -1,5 +1,6 @@
 //! Scenarios: links, hosts and workloads, as a TOML file describes them (`docs/scenarios.md`), checked before a run.
 
+mod buffers;
 mod builtin;
 mod file;
 mod section;
@@ -9,6 +10,7 @@ pub use builtin::BUILTIN;
 use crate::direction::Direction;
 use crate::error::ScenarioError;
 use crate::workload::Workload;
+use crate::workload::flows::{self, Flow};
 use gentle_aqm::Spec;
 use gentle_tcp::{KnobError, Profile, UnknownProfile};
 use gentle_units::{Nanos, Rate};
@@ -93,7 +95,15 @@ impl Scenario {
     /// A scenario that replays the list of flows in a CSV file (`docs/scenarios.md`, "Flow lists") over the links of
     /// `real`; the flows' round-trip times are their own.
     pub fn from_flows(file: &str, text: &str) -> Result<Scenario, ScenarioError> {
-        builtin::replay(file, text)
+        let flows = flows::parse(file, text, Nanos::ZERO)?;
+        Ok(Scenario::replay(file, flows))
+    }
+
+    /// A scenario that replays `flows`, each with payload, over the links of `real`; the flows' round-trip times are
+    /// their own. `file` is where they come from.
+    pub fn replay(file: &str, mut flows: Vec<Flow>) -> Scenario {
+        flows.sort_by_key(|flow| flow.at);
+        builtin::replay(file, flows)
     }
 
     /// Puts other end hosts in: the profile `name` with all its knobs.
