@@ -1,12 +1,18 @@
 //! The flags, defined once: help, man pages and completions come from here.
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{
+    NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
+};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint, value_parser};
 use gentle_aqm::{Spec, registry};
 use gentle_sim::{BUILTIN, DEFAULT_BINS};
 use gentle_tcp::Profile;
-use gentle_units::{Nanos, Rate};
+use gentle_trace::results::DirectionBy;
+use gentle_trace::{Options, Side};
+use gentle_units::{Nanos, Rate, format_size, parse_size};
+use ipnet::IpNet;
 use std::fmt;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -21,9 +27,18 @@ Exit codes:
   2    wrong usage: an unknown option or name, a value out of range
   130  stopped by Ctrl-C; what had finished by then is printed and written";
 
+const ANALYZE_EXAMPLES: &str = "\
+Examples:
+  gentle analyze capture.pcap
+  gentle analyze --html report.html --rate 100mbit --local 192.0.2.0/24 monday.pcapng.zst tuesday.pcapng.zst
+  tcpdump -i eth0 -s 96 -w - tcp | gentle analyze -
+  gentle analyze --json capture.pcap | jq .handshakes
+  gentle analyze --flows flows.csv capture.pcap && gentle compare --traffic flows.csv --rate 20mbit";
+
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   gentle compare --html report.html
+  gentle compare --from capture.pcap --rate 20mbit
   gentle compare --traffic short --scheme 'pfifo limit=50' --scheme 'codel target=20ms' --scheme spa
   gentle compare --traffic flows.csv --rate 20mbit --up-rate 2mbit --json | jq '.results[].loss.syn'
   gentle compare --duration 20s --seeds 1 --scheme codel --pcap codel.pcapng";
@@ -31,11 +46,14 @@ Examples:
 /// More seeds than this would be a mistake: every run is kept until all have ended.
 const MOST_SEEDS: i64 = 10_000;
 const MOST_THREADS: i64 = 1_024;
+/// More lines than this are what --connections is for.
+const MOST_LINES: i64 = 10_000;
 
 /// Handshake loss in queues: what it costs, and what each queue scheme would do about it.
 ///
 /// When a router's queue drops a TCP SYN or SYN/ACK, the connection waits one to three seconds for its initial timeout.
-/// gentle shows what that does to short connections on a congested link, scheme by scheme.
+/// gentle finds out from packet captures how often that happens and what it costs, and shows what each queue scheme does
+/// to short connections on a congested link.
 #[derive(Debug, Parser)]
 #[command(
     name = "gentle",
@@ -51,6 +69,8 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// How often connections in a packet capture lose a SYN or SYN/ACK, and what that costs them
+    Analyze(AnalyzeArgs),
     /// One traffic, every queue scheme: response times, losses, delays side by side
     Compare(CompareArgs),
     /// Run one scenario file as it stands
@@ -66,6 +86,98 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_long_help = ANALYZE_EXAMPLES)]
+pub(crate) struct AnalyzeArgs {
+    /// Captures: pcap or pcapng, as they are or compressed with gzip, zstd, xz or lz4; - is standard input
+    ///
+    /// Several are one trace, put together in order of time, unless --per-file is given.
+    #[arg(value_name = "CAPTURE", required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) captures: Vec<PathBuf>,
+
+    /// Analyse each capture on its own; --json then prints one line for each
+    #[arg(long, conflicts_with_all = ["connections", "flows"])]
+    pub(crate) per_file: bool,
+
+    /// Take damage in a capture for an error instead of warning and using what is before it
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// Look into tunnels: GRE, IP-in-IP, VXLAN, GENEVE, GTP-U, ERSPAN
+    #[arg(long)]
+    pub(crate) inner: bool,
+
+    /// Forget connections after this long without a packet, 1s to 1h
+    #[arg(long, value_name = "TIME", default_value = "900s", value_parser = idle_timeout)]
+    pub(crate) idle_timeout: Nanos,
+
+    /// Most memory for connections, at least 1mb; beyond it those idle longest are forgotten, and counted
+    #[arg(long, value_name = "SIZE", default_value = "2gb", value_parser = memory_limit)]
+    pub(crate) memory_limit: u64,
+
+    #[command(flatten)]
+    pub(crate) link: LinkArgs,
+
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+}
+
+/// What is known of the link and the place.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Link")]
+pub(crate) struct LinkArgs {
+    /// Addresses on this side of the link, as in 192.0.2.0/24; directions are then out and in; repeat for more
+    #[arg(long, value_name = "PREFIX", value_parser = prefix)]
+    pub(crate) local: Vec<IpNet>,
+
+    /// How to tell directions apart [default: local if --local is given, else initiator]
+    #[arg(long, value_name = "HOW", value_parser = direction(), requires_if("local", "local"))]
+    pub(crate) direction: Option<DirectionBy>,
+
+    /// Rate of the link, for the utilisation [default: the highest seen over a second]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<Rate>,
+
+    /// Where the capture was taken [default: a guess, shown with its reasons]
+    #[arg(long, value_name = "PLACE", value_parser = vantage())]
+    pub(crate) vantage: Option<Side>,
+}
+
+/// What is reported, and where to.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ReportArgs {
+    /// Print JSON instead of a report (schema: docs/analyze-json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write a page with plots that opens without a network
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write a row for each connection; the name ends in .csv or .parquet
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) connections: Option<TableFile>,
+
+    /// Write the connections as a list that gentle compare --traffic replays
+    #[arg(long, value_name = "FILE.csv", value_hint = ValueHint::FilePath)]
+    pub(crate) flows: Option<FlowsFile>,
+
+    /// Replace addresses by others with the same prefixes in common: with a key of this run, or one made of PASSPHRASE
+    ///
+    /// The same passphrase gives the same addresses, in other runs too, and whoever knows it can undo them.
+    #[arg(long, value_name = "PASSPHRASE", num_args = 0..=1, require_equals = true, value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) anonymize: Option<Option<String>>,
+
+    /// Lines in each list of those who lose most
+    #[arg(long, value_name = "N", default_value = "10", value_parser = value_parser!(u16).range(0..=MOST_LINES))]
+    pub(crate) top: u16,
+
+    /// No progress bar
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 #[command(after_long_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArgs {
     /// The connections: one of the paper's types, a scenario file (.toml) or a list of flows (.csv)
@@ -74,6 +186,17 @@ pub(crate) struct CompareArgs {
     /// today's hosts unless --profile says otherwise; a scenario file keeps the hosts it names.
     #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
     pub(crate) traffic: Traffic,
+
+    /// The connections of a packet capture, over a link of --rate both ways; repeat for several captures of one trace
+    ///
+    /// Any capture that gentle analyze reads; - is standard input. What was inferred, and what could not be used, is said
+    /// below the table.
+    #[arg(long, value_name = "CAPTURE", conflicts_with = "traffic", requires = "rate", value_hint = ValueHint::FilePath)]
+    pub(crate) from: Vec<PathBuf>,
+
+    /// With --from: addresses behind the link; data towards them goes down [default: data from servers goes down]
+    #[arg(long, value_name = "PREFIX", requires = "from", value_parser = prefix)]
+    pub(crate) local: Vec<IpNet>,
 
     /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those of Table III]
     ///
@@ -231,10 +354,7 @@ impl FromStr for Traffic {
         if let Some(name) = BUILTIN.iter().find(|name| **name == text) {
             return Ok(Traffic::Builtin(name));
         }
-        match Path::new(text)
-            .extension()
-            .and_then(|ending| ending.to_str())
-        {
+        match ending(text) {
             Some("toml") => Ok(Traffic::Scenario(text.into())),
             Some("csv") => Ok(Traffic::Flows(text.into())),
             _ => Err(format!(
@@ -243,6 +363,59 @@ impl FromStr for Traffic {
             )),
         }
     }
+}
+
+/// Where `--connections` goes, and in which format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TableFile {
+    pub(crate) path: PathBuf,
+    pub(crate) format: TableFormat,
+}
+
+/// The formats that a row for each connection can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TableFormat {
+    Csv,
+    Parquet,
+}
+
+impl FromStr for TableFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<TableFile, String> {
+        let format = match ending(text) {
+            Some("csv") => TableFormat::Csv,
+            Some("parquet") => TableFormat::Parquet,
+            _ => return Err("expected a name that ends in .csv or .parquet".to_owned()),
+        };
+        Ok(TableFile {
+            path: text.into(),
+            format,
+        })
+    }
+}
+
+/// Where `--flows` goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FlowsFile(pub(crate) PathBuf);
+
+impl FromStr for FlowsFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<FlowsFile, String> {
+        match ending(text) {
+            Some("csv") => Ok(FlowsFile(text.into())),
+            _ => Err(
+                "expected a name that ends in .csv, as gentle compare --traffic does".to_owned(),
+            ),
+        }
+    }
+}
+
+fn ending(path: &str) -> Option<&str> {
+    Path::new(path)
+        .extension()
+        .and_then(|ending| ending.to_str())
 }
 
 /// Upper ends of ranges of sizes, ascending, from 1 on.
@@ -283,6 +456,55 @@ fn duration(text: &str) -> Result<Nanos, String> {
     Ok(time)
 }
 
+fn idle_timeout(text: &str) -> Result<Nanos, String> {
+    let time: Nanos = text.parse().map_err(|error| format!("{error}"))?;
+    // Short times inside a connection are kept in a clock that wraps around after 71 minutes.
+    if !(Nanos::from_secs(1)..=Nanos::from_secs(3_600)).contains(&time) {
+        return Err("expected 1s to 1h (3600s)".to_owned());
+    }
+    Ok(time)
+}
+
+fn memory_limit(text: &str) -> Result<u64, String> {
+    let size = parse_size(text).map_err(|error| format!("{error}"))?;
+    if size < Options::LEAST_MEMORY {
+        let least = format_size(Options::LEAST_MEMORY);
+        return Err(format!("expected at least {least}"));
+    }
+    Ok(size)
+}
+
+/// A prefix, or a single address.
+fn prefix(text: &str) -> Result<IpNet, String> {
+    text.parse::<IpNet>()
+        .or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
+        .map(|prefix| prefix.trunc())
+        .map_err(|_| {
+            "expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32".to_owned()
+        })
+}
+
+fn direction() -> impl TypedValueParser<Value = DirectionBy> {
+    PossibleValuesParser::new([
+        PossibleValue::new("initiator").help("From the side that sent the SYN, and towards it"),
+        PossibleValue::new("interface").help("By the interface of the capture"),
+        PossibleValue::new("local").help("From the addresses of --local, and towards them"),
+    ])
+    .map(|name| match name.as_str() {
+        "initiator" => DirectionBy::Initiator,
+        "interface" => DirectionBy::Interface,
+        _ => DirectionBy::Local,
+    })
+}
+
+fn vantage() -> impl TypedValueParser<Value = Side> {
+    let places = [Side::Client, Side::Server, Side::Middle];
+    PossibleValuesParser::new(places.map(Side::name)).map(move |name| {
+        let place = places.into_iter().find(|place| place.name() == name);
+        place.expect("one of the possible values")
+    })
+}
+
 fn knob(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once('=')
@@ -302,5 +524,16 @@ mod tests {
     #[test]
     fn the_definitions_hold_together() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn the_defaults_of_an_analysis_are_those_of_the_library() {
+        let Command::Analyze(args) = Args::parse_from(["gentle", "analyze", "x"]).command else {
+            panic!("another command");
+        };
+        let options = Options::default();
+        assert_eq!(args.idle_timeout, options.idle_timeout);
+        assert_eq!(args.memory_limit, options.memory_limit);
+        assert_eq!(usize::from(args.report.top), options.top);
     }
 }

@@ -8,6 +8,7 @@ mod commands;
 mod interrupt;
 mod output;
 mod progress;
+mod stream;
 mod usage;
 
 use args::{Args, Command};
@@ -19,6 +20,7 @@ use usage::Usage;
 fn main() -> ExitCode {
     let args = Args::parse();
     let outcome = match args.command {
+        Command::Analyze(analyze) => commands::analyze::run(&analyze),
         Command::Compare(compare) => commands::compare::run(&compare),
         Command::Sim(sim) => commands::sim::run(&sim),
         Command::Schemes(schemes) => commands::schemes::run(&schemes),

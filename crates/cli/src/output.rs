@@ -1,5 +1,6 @@
 //! Files that are written whole or not at all, and a standard output that may go away.
 
+use crate::usage::Usage;
 use anyhow::Context;
 use atomic_write_file::AtomicWriteFile;
 use comfy_table::{ContentArrangement, Table, TableStyle};
@@ -95,6 +96,21 @@ impl Write for OutputFile {
     }
 }
 
+/// No output may take the place of another, or of an input.
+pub(crate) fn each_file_once<'a>(
+    files: impl Iterator<Item = &'a Path>,
+    rule: &str,
+) -> Result<(), Usage> {
+    let mut seen: Vec<&Path> = Vec::new();
+    for path in files {
+        if seen.contains(&path) {
+            return Err(Usage(format!("{} is named twice; {rule}", path.display())));
+        }
+        seen.push(path);
+    }
+    Ok(())
+}
+
 /// Writes to standard output. A reader that has seen enough (`| head`) is no error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
@@ -111,6 +127,11 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 pub(crate) fn complain(text: &str) {
     // Nobody is left to tell if that fails.
     let _ = writeln!(io::stderr().lock(), "error: {text}");
+}
+
+/// Writes a line to standard error about what was not as it should be but could be worked with.
+pub(crate) fn warn(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "warning: {text}");
 }
 
 /// What standard output can show.

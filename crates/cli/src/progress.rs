@@ -75,6 +75,35 @@ impl Progress {
     }
 }
 
+/// A bar for bytes that are read; without their number it only counts.
+pub(crate) struct Reading(ProgressBar);
+
+impl Reading {
+    pub(crate) fn new(bytes: Option<u64>, quiet: bool) -> Reading {
+        let target = if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        let bar = ProgressBar::with_draw_target(bytes, target);
+        bar.set_style(style(match bytes {
+            Some(_) => "{bar:30} {percent:>3} %  {binary_bytes_per_sec}, {eta} to go",
+            None => "{spinner} {binary_bytes} read, {binary_bytes_per_sec}",
+        }));
+        Reading(bar)
+    }
+
+    /// So many bytes have been read.
+    pub(crate) fn reached(&self, bytes: u64) {
+        self.0.set_position(bytes);
+    }
+
+    /// Takes the bar off the screen.
+    pub(crate) fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("a valid template")
 }

@@ -74,10 +74,7 @@ impl Flows {
 
     /// Takes one connection.
     pub fn add(&mut self, row: &Row) {
-        let payload = row
-            .from_client
-            .bytes
-            .saturating_add(row.from_server.bytes);
+        let payload = row.from_client.bytes.saturating_add(row.from_server.bytes);
         self.found.connections += 1;
         self.found.payload_bytes = self.found.payload_bytes.saturating_add(payload);
         match self.flow(row) {
@@ -315,7 +312,14 @@ mod tests {
 
     /// An analysis of nothing, to be told what was found.
     fn nothing() -> Analysis {
-        analyze(Vec::new(), &Options::default(), None, None, &Watch::default()).unwrap()
+        analyze(
+            Vec::new(),
+            &Options::default(),
+            None,
+            None,
+            &Watch::default(),
+        )
+        .unwrap()
     }
 
     fn collect(mut flows: Flows, rows: &[Row]) -> (Vec<Flow>, results::Flows) {
@@ -360,7 +364,13 @@ mod tests {
             rtt_server: Some(Nanos::from_secs(1)),
             ..row(server, 5, 0, 1)
         };
-        let rows = [row(1, 1, 0, 1), row(3, 2, 0, 1), row(3, 3, 0, 1), again(1), again(9)];
+        let rows = [
+            row(1, 1, 0, 1),
+            row(3, 2, 0, 1),
+            row(3, 3, 0, 1),
+            again(1),
+            again(9),
+        ];
         let (list, found) = collect(Flows::new(&[], None), &rows);
         let rtts: Vec<u64> = list.iter().map(|f| f.rtt.unwrap().as_millis()).collect();
         assert_eq!(rtts, [11, 31, 31, 11, 31]);
@@ -407,7 +417,10 @@ mod tests {
 
     #[test]
     fn local_prefixes_say_what_is_down_whoever_connects() {
-        let local: Vec<IpNet> = vec!["192.0.2.2/32".parse().unwrap(), "192.0.2.3/32".parse().unwrap()];
+        let local: Vec<IpNet> = vec![
+            "192.0.2.2/32".parse().unwrap(),
+            "192.0.2.3/32".parse().unwrap(),
+        ];
         let inside = Row {
             client: Ipv4Addr::new(192, 0, 2, 3).into(),
             ..row(2, 3, 0, 1)

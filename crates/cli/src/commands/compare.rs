@@ -1,17 +1,39 @@
 //! `gentle compare`.
 
 use super::runs::{self, Job};
+use super::{replay, trace};
 use crate::args::{CompareArgs, Traffic};
-use gentle_sim::{BUILTIN, Scenario};
+use crate::interrupt;
+use crate::output::{complain, each_file_once, warn};
+use anyhow::bail;
+use gentle_sim::{BUILTIN, Direction, Scenario};
+use gentle_trace::Options;
+use gentle_trace::flows::Flows;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Hosts of the built-in types: today's. The files themselves name the paper's.
 const TODAYS_HOSTS: &str = "linux-7.2";
 
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
-    let mut scenario = scenario(&args.traffic)?;
+    let stop = interrupt::flag()?;
+    let mut scenario = match &args.from[..] {
+        [] => scenario(&args.traffic)?,
+        _ => match from_captures(args, &stop)? {
+            Some(scenario) => scenario,
+            None => {
+                complain("stopped while the capture was read; nothing was compared");
+                return Ok(ExitCode::from(interrupt::EXIT_CODE));
+            }
+        },
+    };
     runs::change(&mut scenario, &args.scenario)?;
+    let replayed = !args.from.is_empty() || matches!(args.traffic, Traffic::Flows(_));
+    if replayed {
+        scenario.fit_buffers();
+    }
     let schemes = if !args.schemes.is_empty() {
         args.schemes.clone()
     } else if !scenario.schemes.is_empty() {
@@ -19,18 +41,29 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     } else {
         builtin(BUILTIN[0]).schemes
     };
-    runs::run(&Job {
+    let job = Job {
         scenario,
-        input: match &args.traffic {
-            Traffic::Builtin(_) => None,
-            Traffic::Scenario(path) | Traffic::Flows(path) => Some(path),
-        },
+        inputs: inputs(args),
         schemes,
         seeds: args.seeds,
         first_seed: args.scenario.first_seed,
         output: &args.output,
-        table: gentle_report::compare::table,
-    })
+        table: match &args.from[..] {
+            [] => gentle_report::compare::table,
+            _ => gentle_report::compare::table_with_choices,
+        },
+    };
+    runs::run(&job, &stop)
+}
+
+fn inputs(args: &CompareArgs) -> Vec<&Path> {
+    if !args.from.is_empty() {
+        return args.from.iter().map(|path| path.as_path()).collect();
+    }
+    match &args.traffic {
+        Traffic::Builtin(_) => Vec::new(),
+        Traffic::Scenario(path) | Traffic::Flows(path) => vec![path],
+    }
 }
 
 fn scenario(traffic: &Traffic) -> anyhow::Result<Scenario> {
@@ -48,6 +81,54 @@ fn builtin(name: &str) -> Scenario {
 fn read_flows(path: &Path) -> anyhow::Result<Scenario> {
     let text = runs::read(path)?;
     Ok(Scenario::from_flows(&path.display().to_string(), &text)?)
+}
+
+/// The connections of captures over a link of the given rate, the same both ways until `--up-rate` says otherwise; nothing
+/// if it was stopped.
+fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Option<Scenario>> {
+    each_file_once(
+        args.from.iter().map(|path| path.as_path()),
+        "every capture is read once",
+    )?;
+    let readers = args.from.iter().map(|path| trace::open(path, false, stop));
+    let readers = readers.collect::<anyhow::Result<Vec<_>>>()?;
+    let options = Options {
+        local: args.local.clone(),
+        ..Options::default()
+    };
+    let mut flows = Flows::new(&options.local, None);
+    let mut sink = |row: &_| {
+        flows.add(row);
+        Ok(())
+    };
+    let quiet = args.output.quiet;
+    let mut analysis = trace::analyze(readers, &options, None, Some(&mut sink), quiet, stop)?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let warnings = analysis.captures.iter().flat_map(|c| &c.warnings);
+    warnings.for_each(|warning| warn(warning));
+    let flows = flows.finish(&mut analysis);
+    let inferred = analysis.flows.take().unwrap_or_default().in_words;
+    let name = name(&args.from);
+    if flows.is_empty() {
+        bail!("{name}: nothing to compare. {}", inferred.join(" "));
+    }
+    let flows = flows.iter().map(replay::flow).collect();
+    let mut scenario = between_todays_hosts(Scenario::replay(&name, flows))?;
+    if let Some(rate) = args.scenario.rate {
+        scenario.set_rate(Direction::Up, rate);
+    }
+    scenario.choices.splice(..0, inferred);
+    Ok(Some(scenario))
+}
+
+fn name(captures: &[std::path::PathBuf]) -> String {
+    let names: Vec<String> = captures
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    names.join(", ")
 }
 
 fn between_todays_hosts(mut scenario: Scenario) -> anyhow::Result<Scenario> {

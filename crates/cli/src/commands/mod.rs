@@ -1,10 +1,15 @@
 //! One file a command.
 
+pub(crate) mod analyze;
 pub(crate) mod compare;
 pub(crate) mod generate;
 pub(crate) mod profiles;
 pub(crate) mod schemes;
 pub(crate) mod sim;
 
+mod anonymize;
 mod captures;
+mod replay;
 mod runs;
+mod table;
+mod trace;

@@ -3,22 +3,21 @@
 use super::captures::Captures;
 use crate::args::{OutputArgs, ScenarioArgs};
 use crate::interrupt;
-use crate::output::{OutputFile, Terminal, complain, print};
+use crate::output::{OutputFile, Terminal, complain, each_file_once, print};
 use crate::progress::Progress;
-use crate::usage::Usage;
 use anyhow::Context;
 use gentle_aqm::Spec;
 use gentle_sim::results::Comparison;
 use gentle_sim::{Direction, Scenario, Settings, compare};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs and what to do with their results.
 pub(crate) struct Job<'a> {
     pub(crate) scenario: Scenario,
-    /// The file that the scenario comes from.
-    pub(crate) input: Option<&'a Path>,
+    /// The files that the scenario comes from.
+    pub(crate) inputs: Vec<&'a Path>,
     pub(crate) schemes: Vec<Spec>,
     pub(crate) seeds: u32,
     pub(crate) first_seed: u64,
@@ -60,17 +59,23 @@ pub(crate) fn change(scenario: &mut Scenario, args: &ScenarioArgs) -> anyhow::Re
     Ok(())
 }
 
-/// Runs the job to its end or to Ctrl-C.
-pub(crate) fn run(job: &Job<'_>) -> anyhow::Result<ExitCode> {
+/// Runs the job to its end or until `stop`.
+pub(crate) fn run(job: &Job<'_>, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let output = job.output;
     let captures = Captures::of(job);
-    each_file_once(job, &captures)?;
+    let files = job.inputs.iter().copied();
+    let outputs = [&output.csv, &output.html].into_iter().flatten();
+    each_file_once(
+        files
+            .chain(outputs.map(|path| path.as_path()))
+            .chain(captures.paths()),
+        "every output needs a file of its own, and every scheme a capture of its own",
+    )?;
     // Opened first: better to fail before the work than after it.
     let csv = OutputFile::create_if(output.csv.as_deref())?;
     let html = OutputFile::create_if(output.html.as_deref())?;
     let captures = captures.create()?;
 
-    let stop = interrupt::flag()?;
     let threads = rayon::ThreadPoolBuilder::new()
         .num_threads(output.threads.map_or(0, usize::from))
         .build()
@@ -85,7 +90,7 @@ pub(crate) fn run(job: &Job<'_>) -> anyhow::Result<ExitCode> {
     let progress = Progress::new(runs, output.quiet);
     let observer = progress.observer(job.schemes.iter().map(ToString::to_string).collect());
     let comparison =
-        threads.install(|| compare(&job.scenario, &job.schemes, &settings, &observer, &stop));
+        threads.install(|| compare(&job.scenario, &job.schemes, &settings, &observer, stop));
     progress.clear();
 
     // Shown at once; no trouble with a file shall lose what was computed.
@@ -96,7 +101,7 @@ pub(crate) fn run(job: &Job<'_>) -> anyhow::Result<ExitCode> {
     }
     outcome = outcome.and(write_csv(csv, &comparison));
     outcome = outcome.and(write_html(html, &comparison));
-    outcome = outcome.and(threads.install(|| captures.write(job, output.quiet, &stop)));
+    outcome = outcome.and(threads.install(|| captures.write(job, output.quiet, stop)));
     outcome.map(|()| {
         if stop.load(Ordering::Relaxed) {
             ExitCode::from(interrupt::EXIT_CODE)
@@ -104,23 +109,6 @@ pub(crate) fn run(job: &Job<'_>) -> anyhow::Result<ExitCode> {
             ExitCode::SUCCESS
         }
     })
-}
-
-/// No output may take the place of another, or of the input.
-fn each_file_once(job: &Job<'_>, captures: &Captures<'_>) -> Result<(), Usage> {
-    let mut files: Vec<&Path> = job.input.into_iter().collect();
-    let named = [&job.output.csv, &job.output.html];
-    let outputs = named.into_iter().flatten().map(|path| path.as_path());
-    for path in outputs.chain(captures.paths()) {
-        if files.contains(&path) {
-            return Err(Usage(format!(
-                "{} is named twice; every output needs a file of its own, and every scheme a capture of its own",
-                path.display()
-            )));
-        }
-        files.push(path);
-    }
-    Ok(())
 }
 
 fn show(job: &Job<'_>, comparison: &Comparison) -> anyhow::Result<()> {

@@ -2,6 +2,7 @@
 
 use super::runs::{self, Job};
 use crate::args::SimArgs;
+use crate::interrupt;
 use gentle_sim::Direction;
 use std::process::ExitCode;
 
@@ -12,13 +13,14 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
         .scheme
         .clone()
         .unwrap_or_else(|| scenario.link(Direction::Down).qdisc.clone());
-    runs::run(&Job {
+    let job = Job {
         scenario,
-        input: Some(&args.file),
+        inputs: vec![&args.file],
         schemes: vec![scheme],
         seeds: args.seeds,
         first_seed: args.scenario.first_seed,
         output: &args.output,
         table: gentle_report::compare::single,
-    })
+    };
+    runs::run(&job, &*interrupt::flag()?)
 }

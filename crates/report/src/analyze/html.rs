@@ -17,7 +17,7 @@ struct Page {
 }
 
 /// The page shows before it tells: wide sections with charts come first, then who, then the rest as in the text.
-const ORDER: [&str; 9] = [
+const ORDER: [&str; 10] = [
     "intervals",
     "timeline",
     "directions",
@@ -25,6 +25,7 @@ const ORDER: [&str; 9] = [
     "filters",
     "vantage",
     "other-protocols",
+    "flows",
     "capture",
     "limits",
 ];

@@ -20,6 +20,18 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
     text + &sentences(comparison, width)
 }
 
+/// Like [`table`], with the choices that the scenario rests on below it, one a line.
+pub fn table_with_choices(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
+    let mut text = table(comparison, width, color);
+    if !comparison.scenario.choices.is_empty() {
+        text.push('\n');
+    }
+    for choice in &comparison.scenario.choices {
+        text += &paragraph("-", choice, width);
+    }
+    text
+}
+
 /// What the results say, then what to keep in mind; what nobody has anything to say on takes no line.
 pub(crate) fn sentences(comparison: &Comparison, width: Option<usize>) -> String {
     let words = words(comparison);

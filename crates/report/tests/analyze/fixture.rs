@@ -1,10 +1,11 @@
 //! Analyses as `gentle-trace` hands them over, with invented but plausible numbers.
 
 use gentle_trace::results::{
-    Analysis, Capture, CaptureDuplicates, Closes, Direction, DirectionBy, Filter, HandshakeRtt,
-    Handshakes, IntervalBin, IntervalHistogram, Intervals, Limits, MeanOf, OtherHandshakes,
-    OtherProtocols, Quantiles, RetransmissionDelay, RetransmissionDelayDetail, Retransmissions,
-    SCHEMA, SeriesCount, StandardInterval, Timeline, TimelineBin, Top, TopEntry, Vantage, Waiting,
+    Analysis, Capture, CaptureDuplicates, Closes, Direction, DirectionBy, Filter, Flows,
+    HandshakeRtt, Handshakes, IntervalBin, IntervalHistogram, Intervals, Limits, MeanOf,
+    OtherHandshakes, OtherProtocols, Quantiles, RetransmissionDelay, RetransmissionDelayDetail,
+    Retransmissions, SCHEMA, SeriesCount, StandardInterval, Timeline, TimelineBin, Top, TopEntry,
+    Vantage, Waiting,
 };
 use std::collections::BTreeMap;
 
@@ -29,7 +30,7 @@ pub(crate) fn rich() -> Analysis {
                 wire_bytes: 4_187_334_912,
                 skipped: BTreeMap::from([("arp", 1_204), ("truncated before TCP", 12)]),
                 other: BTreeMap::from([("udp", 289_010), ("sctp", 512), ("other", 14_488)]),
-                warnings: vec!["the file ends inside a block, at offset 3,901,223,004.".to_owned()],
+                warnings: vec!["monday.pcapng.zst: at byte 3901223004: expected a block, found the end of the file after 12 bytes".to_owned()],
             },
             capture("tuesday.pcap", 12_004),
         ],
@@ -140,6 +141,14 @@ pub(crate) fn rich() -> Analysis {
             retired_memory: 7,
             judged_early: 3,
         },
+        flows: Some(Flows {
+            in_words: vec![
+                "40,212 of 48,210 connections can be replayed, with 91 % of the TCP payload."
+                    .to_owned(),
+                "Left out: 120 without a SYN in the capture, 7,878 without data.".to_owned(),
+            ],
+            ..Flows::default()
+        }),
     }
 }
 
@@ -297,6 +306,7 @@ fn empty() -> Analysis {
             judged_early: 0,
             ..rich().limits
         },
+        flows: None,
         ..rich()
     }
 }

@@ -77,7 +77,14 @@ mod tests {
         assert_eq!(at("2.4mbit"), own);
         assert_eq!(at("400kbit"), own);
         let fast = at("24mbit");
-        assert_eq!(fast[..3], ["pfifo limit=500", "bfifo limit=750000b", "red limit=750000b"]);
+        assert_eq!(
+            fast[..3],
+            [
+                "pfifo limit=500",
+                "bfifo limit=750000b",
+                "red limit=750000b"
+            ]
+        );
         assert_eq!(fast[5..7], ["codel", "codel target=20ms"]);
         assert_eq!(fast[12], "syn_fin_prio maxlen=0 limit=500");
         assert_eq!(at("10gbit")[0], "pfifo limit=1000");

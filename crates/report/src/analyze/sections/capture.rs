@@ -125,7 +125,8 @@ pub(super) fn notes(analysis: &Analysis) -> Vec<String> {
             .push("Addresses were replaced; those with a common prefix still have one.".to_owned());
     }
     for file in &analysis.captures {
-        notes.extend(file.warnings.iter().map(|w| format!("{}: {w}", file.path)));
+        // Each names its file.
+        notes.extend_from_slice(&file.warnings);
     }
     notes
 }

@@ -2,6 +2,7 @@
 
 mod capture;
 mod directions;
+mod flows;
 mod handshakes;
 mod intervals;
 mod others;
@@ -25,6 +26,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         vantage::vantage(analysis),
         top::top(analysis),
         others::others(analysis),
+        flows::flows(analysis),
         capture::closes(analysis),
         capture::capture(analysis),
         capture::limits(analysis),

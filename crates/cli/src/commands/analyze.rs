@@ -1,0 +1,221 @@
+//! `gentle analyze`.
+
+use super::table::Table;
+use super::{anonymize, replay, trace};
+use crate::args::{AnalyzeArgs, ReportArgs};
+use crate::interrupt;
+use crate::output::{OutputFile, Terminal, complain, each_file_once, print, warn};
+use anyhow::Context;
+use gentle_trace::capture::CaptureReader;
+use gentle_trace::flows::{Flow, Flows};
+use gentle_trace::results::Analysis;
+use gentle_trace::row::Row;
+use gentle_trace::{Anonymizer, Options, RowSink};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
+    let report = &args.report;
+    let inputs = args.captures.iter().map(|path| path.as_path());
+    each_file_once(
+        inputs.chain(outputs(report)),
+        "every capture is read once, and every output needs a file of its own",
+    )?;
+    // Opened first: better to fail before the work than after it.
+    let html = OutputFile::create_if(report.html.as_deref())?;
+    let table = report.connections.as_ref().map(Table::create).transpose()?;
+    let flows = OutputFile::create_if(report.flows.as_ref().map(|file| file.0.as_path()))?;
+    let anonymizer = match &report.anonymize {
+        Some(passphrase) => Some(anonymize::anonymizer(passphrase.as_deref())?),
+        None => None,
+    };
+    let job = Job {
+        args,
+        options: options(args),
+        anonymizer,
+        stop: interrupt::flag()?,
+    };
+
+    let (analyses, mut outcome) = if args.per_file {
+        job.each()
+    } else {
+        let (analysis, outcome) = job.all(table, flows)?;
+        (vec![analysis], outcome)
+    };
+    if analyses.is_empty() {
+        return job.exit_code(&analyses, outcome);
+    }
+    // Shown whatever happened to a file.
+    outcome = outcome.and(show(report, &analyses));
+    outcome = outcome.and(write_html(html, &analyses));
+    job.exit_code(&analyses, outcome)
+}
+
+fn outputs(report: &ReportArgs) -> impl Iterator<Item = &Path> {
+    let connections = report.connections.as_ref().map(|file| file.path.as_path());
+    let flows = report.flows.as_ref().map(|file| file.0.as_path());
+    [report.html.as_deref(), connections, flows]
+        .into_iter()
+        .flatten()
+}
+
+fn options(args: &AnalyzeArgs) -> Options {
+    Options {
+        idle_timeout: args.idle_timeout,
+        memory_limit: args.memory_limit,
+        inner: args.inner,
+        direction: args.link.direction,
+        local: args.link.local.clone(),
+        rate: args.link.rate,
+        vantage: args.link.vantage,
+        top: args.report.top.into(),
+    }
+}
+
+/// What the traces of a run have in common.
+struct Job<'a> {
+    args: &'a AnalyzeArgs,
+    options: Options,
+    anonymizer: Option<Anonymizer>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Job<'_> {
+    fn open(&self, path: &Path) -> anyhow::Result<CaptureReader> {
+        trace::open(path, self.args.strict, &self.stop)
+    }
+
+    fn analyze(
+        &self,
+        readers: Vec<CaptureReader>,
+        rows: Option<&mut RowSink<'_>>,
+    ) -> anyhow::Result<Analysis> {
+        trace::analyze(
+            readers,
+            &self.options,
+            self.anonymizer.as_ref(),
+            rows,
+            self.args.report.quiet,
+            &self.stop,
+        )
+    }
+
+    /// Every capture on its own. One that cannot be read is complained of, and the others are analysed.
+    fn each(&self) -> (Vec<Analysis>, anyhow::Result<()>) {
+        let mut analyses = Vec::new();
+        let mut outcome = Ok(());
+        for path in &self.args.captures {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let analysis = self
+                .open(path)
+                .and_then(|reader| self.analyze(vec![reader], None));
+            match analysis {
+                Ok(analysis) => analyses.push(analysis),
+                Err(error) => {
+                    if let Err(earlier) = std::mem::replace(&mut outcome, Err(error)) {
+                        complain(&format!("{earlier:#}"));
+                    }
+                }
+            }
+        }
+        (analyses, outcome)
+    }
+
+    /// All captures as one trace. Trouble with a file that is written comes beside the analysis.
+    fn all(
+        &self,
+        mut table: Option<Table>,
+        flows: Option<OutputFile>,
+    ) -> anyhow::Result<(Analysis, anyhow::Result<()>)> {
+        let readers = self.args.captures.iter().map(|path| self.open(path));
+        let readers = readers.collect::<anyhow::Result<Vec<_>>>()?;
+        let mut rows = table.as_mut().map(Table::rows);
+        let mut collected = flows
+            .is_some()
+            .then(|| Flows::new(&self.options.local, self.anonymizer.as_ref()));
+        let wanted = rows.is_some() || collected.is_some();
+        let mut sink = |row: &Row| {
+            if let Some(rows) = &mut rows {
+                rows.write(row);
+            }
+            if let Some(flows) = &mut collected {
+                flows.add(row);
+            }
+            Ok(())
+        };
+        let sink: Option<&mut RowSink<'_>> = if wanted { Some(&mut sink) } else { None };
+        let mut analysis = self.analyze(readers, sink)?;
+
+        let mut outcome = rows.map_or(Ok(()), |rows| rows.finish());
+        if let (Ok(()), Some(table)) = (&outcome, table) {
+            outcome = table.commit();
+        }
+        if let (Some(collected), Some(file)) = (collected, flows) {
+            let list = collected.finish(&mut analysis);
+            outcome = outcome.and(write_flows(file, &list));
+        }
+        Ok((analysis, outcome))
+    }
+
+    fn exit_code(
+        &self,
+        analyses: &[Analysis],
+        outcome: anyhow::Result<()>,
+    ) -> anyhow::Result<ExitCode> {
+        let stopped = self.stop.load(Ordering::Relaxed);
+        if stopped && analyses.is_empty() {
+            complain("stopped before anything had been read; no files were written");
+        }
+        outcome.map(|()| {
+            if stopped {
+                ExitCode::from(interrupt::EXIT_CODE)
+            } else {
+                ExitCode::SUCCESS
+            }
+        })
+    }
+}
+
+fn show(report: &ReportArgs, analyses: &[Analysis]) -> anyhow::Result<()> {
+    let terminal = Terminal::of_stdout();
+    // The report ends with them, so whoever reads it on the terminal needs them no second time.
+    if report.json || terminal.width.is_none() {
+        let captures = analyses.iter().flat_map(|analysis| &analysis.captures);
+        captures.flat_map(|c| &c.warnings).for_each(|w| warn(w));
+    }
+    if !report.json {
+        let text = gentle_report::analyze::text(analyses, terminal.width, terminal.color);
+        return print(&text);
+    }
+    let mut lines = String::new();
+    for analysis in analyses {
+        lines += &serde_json::to_string(analysis)?;
+        lines.push('\n');
+    }
+    print(&lines)
+}
+
+fn write_html(file: Option<OutputFile>, analyses: &[Analysis]) -> anyhow::Result<()> {
+    let Some(mut file) = file else {
+        return Ok(());
+    };
+    file.write(gentle_report::analyze::html(analyses).as_bytes())?;
+    file.commit()
+}
+
+fn write_flows(mut file: OutputFile, flows: &[Flow]) -> anyhow::Result<()> {
+    let name = file.name();
+    let write = |file: &mut OutputFile| {
+        let mut writer = gentle_report::flows::Writer::new(file)?;
+        for flow in flows {
+            writer.write(&replay::flow(flow))?;
+        }
+        writer.finish()
+    };
+    write(&mut file).with_context(|| name)?;
+    file.commit()
+}

@@ -1,0 +1,72 @@
+//! `--connections`: a row for each connection, in the format that the file's name asks for.
+
+use crate::args::{TableFile, TableFormat};
+use crate::output::OutputFile;
+use anyhow::Context;
+use gentle_report::connections::{CsvWriter, ParquetWriter};
+use gentle_trace::row::Row;
+use std::io;
+
+/// The file, open.
+pub(super) struct Table {
+    file: OutputFile,
+    format: TableFormat,
+}
+
+/// Takes rows. One that cannot be written ends the file, not the analysis.
+pub(super) struct Rows<'a> {
+    name: String,
+    writer: io::Result<Writer<'a>>,
+}
+
+enum Writer<'a> {
+    Csv(CsvWriter<&'a mut OutputFile>),
+    Parquet(Box<ParquetWriter<&'a mut OutputFile>>),
+}
+
+impl Table {
+    pub(super) fn create(wanted: &TableFile) -> anyhow::Result<Table> {
+        Ok(Table {
+            file: OutputFile::create(&wanted.path)?,
+            format: wanted.format,
+        })
+    }
+
+    pub(super) fn rows(&mut self) -> Rows<'_> {
+        let name = self.file.name();
+        let writer = match self.format {
+            TableFormat::Csv => CsvWriter::new(&mut self.file).map(Writer::Csv),
+            TableFormat::Parquet => {
+                ParquetWriter::new(&mut self.file).map(|writer| Writer::Parquet(Box::new(writer)))
+            }
+        };
+        Rows { name, writer }
+    }
+
+    /// Puts the file in its place, after its rows have been finished.
+    pub(super) fn commit(self) -> anyhow::Result<()> {
+        self.file.commit()
+    }
+}
+
+impl Rows<'_> {
+    pub(super) fn write(&mut self, row: &Row) {
+        let written = match &mut self.writer {
+            Ok(Writer::Csv(writer)) => writer.write(row),
+            Ok(Writer::Parquet(writer)) => writer.write(row),
+            Err(_) => return,
+        };
+        if let Err(error) = written {
+            self.writer = Err(error);
+        }
+    }
+
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        self.writer
+            .and_then(|writer| match writer {
+                Writer::Csv(writer) => writer.finish(),
+                Writer::Parquet(writer) => writer.finish(),
+            })
+            .with_context(|| self.name)
+    }
+}

@@ -1,0 +1,84 @@
+//! Captures and their analysis, as `analyze` and `compare --from` need them.
+
+use crate::progress::Reading;
+use crate::stream::Stream;
+use crate::usage::Usage;
+use anyhow::{Context, bail};
+use gentle_trace::capture::CaptureReader;
+use gentle_trace::results::Analysis;
+use gentle_trace::{Anonymizer, Options, RowSink, Watch};
+use std::fs::{self, File};
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// How often the bar moves and the wish to stop is passed on.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Opens a capture; `-` is standard input.
+pub(super) fn open(
+    path: &Path,
+    strict: bool,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<CaptureReader> {
+    let name = path.display().to_string();
+    let reader = if path.as_os_str() == "-" {
+        if io::stdin().is_terminal() {
+            return Err(Usage(
+                "- is standard input, which is a terminal here; pipe a capture into it, as in tcpdump -w - | gentle analyze -".to_owned(),
+            )
+            .into());
+        }
+        CaptureReader::from_reader(name, Box::new(Stream::new(io::stdin(), stop)))
+    } else {
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => {
+                bail!(
+                    "{name}: a directory; name the captures in it, as in {}",
+                    path.join("*").display()
+                )
+            }
+            Ok(found) if !found.is_file() => {
+                let file = File::open(path).with_context(|| format!("{name}: cannot be read"))?;
+                CaptureReader::from_reader(name, Box::new(Stream::new(file, stop)))
+            }
+            Ok(_) => CaptureReader::open(path),
+            Err(error) => return Err(error).with_context(|| format!("{name}: cannot be read")),
+        }
+    };
+    Ok(reader?.strict(strict))
+}
+
+/// Analyses the captures as one trace, with a bar for the bytes read, to their end or until `stop`.
+pub(super) fn analyze(
+    readers: Vec<CaptureReader>,
+    options: &Options,
+    anonymizer: Option<&Anonymizer>,
+    rows: Option<&mut RowSink<'_>>,
+    quiet: bool,
+    stop: &AtomicBool,
+) -> anyhow::Result<Analysis> {
+    let bar = Reading::new(readers.iter().map(CaptureReader::size).sum(), quiet);
+    let watch = Watch::default();
+    let outcome = thread::scope(|scope| {
+        let (end, ended) = channel::<()>();
+        let (bar, watch) = (&bar, &watch);
+        scope.spawn(move || {
+            while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                watch
+                    .stop
+                    .store(stop.load(Ordering::Relaxed), Ordering::Relaxed);
+                bar.reached(watch.consumed.load(Ordering::Relaxed));
+            }
+        });
+        let outcome = gentle_trace::analyze(readers, options, anonymizer, rows, watch);
+        drop(end);
+        outcome
+    });
+    bar.clear();
+    Ok(outcome?)
+}
