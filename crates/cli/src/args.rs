@@ -106,7 +106,7 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long)]
     pub(crate) inner: bool,
 
-    /// Forget connections after this long without a packet, 1s to 1h
+    /// Forget connections after this long without a packet, 1s to 3600s
     #[arg(long, value_name = "TIME", default_value = "900s", value_parser = idle_timeout)]
     pub(crate) idle_timeout: Nanos,
 
@@ -460,7 +460,7 @@ fn idle_timeout(text: &str) -> Result<Nanos, String> {
     let time: Nanos = text.parse().map_err(|error| format!("{error}"))?;
     // Short times inside a connection are kept in a clock that wraps around after 71 minutes.
     if !(Nanos::from_secs(1)..=Nanos::from_secs(3_600)).contains(&time) {
-        return Err("expected 1s to 1h (3600s)".to_owned());
+        return Err("expected 1s to 3600s".to_owned());
     }
     Ok(time)
 }

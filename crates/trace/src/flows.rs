@@ -39,6 +39,8 @@ pub struct Flows {
     local: Vec<IpNet>,
     most: usize,
     held: Vec<Held>,
+    /// The earliest start of a connection, whether it became a flow or not.
+    first: Nanos,
     found: results::Flows,
 }
 
@@ -68,6 +70,7 @@ impl Flows {
             local: local.collect(),
             most: Flows::MOST,
             held: Vec::new(),
+            first: Nanos::MAX,
             found: results::Flows::default(),
         }
     }
@@ -75,6 +78,7 @@ impl Flows {
     /// Takes one connection.
     pub fn add(&mut self, row: &Row) {
         let payload = row.from_client.bytes.saturating_add(row.from_server.bytes);
+        self.first = self.first.min(row.start);
         self.found.connections += 1;
         self.found.payload_bytes = self.found.payload_bytes.saturating_add(payload);
         match self.flow(row) {
@@ -136,8 +140,7 @@ impl Flows {
     /// The flows in order of start, once `analysis` has the rest; what was inferred is added to it.
     pub fn finish(mut self, analysis: &mut Analysis) -> Vec<Flow> {
         self.infer_round_trips();
-        // A double holds a time since 1970 to a quarter of a microsecond, captures mostly have whole ones.
-        let begin = Nanos::from_micros((analysis.start_s.unwrap_or(0.0) * 1e6).round() as u64);
+        let begin = self.begin(analysis.start_s.unwrap_or(0.0));
         let mut flows: Vec<Flow> = self.held.into_iter().map(|held| held.flow).collect();
         for flow in &mut flows {
             flow.start = flow.start.saturating_sub(begin);
@@ -146,6 +149,16 @@ impl Flows {
         self.found.in_words = sentences(&self.found, !self.local.is_empty());
         analysis.flows = Some(self.found);
         flows
+    }
+
+    /// The time of the first packet of the trace. A double holds times since 1970 to a quarter of a microsecond, so it is
+    /// taken from the first connection where that is what the trace begins with.
+    fn begin(&self, start_s: f64) -> Nanos {
+        if self.first.as_secs_f64() == start_s {
+            self.first
+        } else {
+            Nanos::from_secs_f64(start_s)
+        }
     }
 
     /// Gives flows without a round-trip time the median of their server's, or else that of all.

@@ -47,3 +47,11 @@ pub(crate) fn stderr(command: &mut Command, code: i32) -> String {
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("a readable name")
 }
+
+/// `gentle` where the captures are that `gentle-trace` is tested with.
+pub(crate) fn among_captures(args: &[&str]) -> Command {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/data");
+    let mut command = gentle(args);
+    command.current_dir(folder);
+    command
+}

@@ -5,7 +5,8 @@ use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 6] = [
+const COMMANDS: [&str; 7] = [
+    "analyze",
     "compare",
     "sim",
     "schemes",
@@ -69,6 +70,10 @@ fn every_command_has_a_manual_page_that_renders() {
     }
     let source = fs::read_to_string(directory.join("gentle-compare.1")).unwrap();
     for option in ["traffic", "scheme", "seeds", r"first\-seed", "bins", "pcap"] {
+        assert!(source.contains(option), "{option}");
+    }
+    let source = fs::read_to_string(directory.join("gentle-analyze.1")).unwrap();
+    for option in [r"per\-file", "anonymize", "connections", "vantage"] {
         assert!(source.contains(option), "{option}");
     }
 }

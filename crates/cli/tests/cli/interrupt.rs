@@ -2,7 +2,7 @@
 
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -140,4 +140,61 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert!(output.stderr.is_empty(), "{output:?}");
+}
+
+/// `gentle` with a capture in its standard input that does not end.
+fn spawn_with_open_input(folder: &TempDir, args: &[&str]) -> (Child, std::process::ChildStdin) {
+    let capture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../trace/tests/data/formats/us.pcap"
+    );
+    let mut child = Command::new(cargo_bin("gentle"))
+        .args(args)
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&std::fs::read(capture).unwrap()).unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    (child, input)
+}
+
+#[test]
+fn a_live_capture_that_is_stopped_gives_what_it_had() {
+    let folder = TempDir::new().unwrap();
+    let args = [
+        "analyze",
+        "--json",
+        "--connections=out.csv",
+        "--flows=flows.csv",
+        "--html=out.html",
+        "-",
+    ];
+    let (child, input) = spawn_with_open_input(&folder, &args);
+    let output = interrupt(child);
+    drop(input);
+    assert_eq!(output.status.code(), Some(130));
+    let json: Value = serde_json::from_slice(&output.stdout).expect("whole JSON");
+    assert_eq!(json["interrupted"], true);
+    assert_eq!(json["handshakes"]["attempts"], 7);
+    let rows = std::fs::read_to_string(folder.path().join("out.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 8);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn nothing_is_compared_when_reading_was_stopped() {
+    let folder = TempDir::new().unwrap();
+    let args = ["compare", "--from=-", "--rate=1mbit", "--csv=out.csv"];
+    let (child, input) = spawn_with_open_input(&folder, &args);
+    let output = interrupt(child);
+    drop(input);
+    assert_eq!(output.status.code(), Some(130));
+    assert!(output.stdout.is_empty(), "{output:?}");
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(complaint.contains("nothing was compared"), "{complaint}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 fn help() {
     insta::assert_snapshot!("help", stdout(&mut gentle(&["--help"])));
     insta::assert_snapshot!("help_compare", stdout(&mut gentle(&["compare", "--help"])));
+    insta::assert_snapshot!("help_analyze", stdout(&mut gentle(&["analyze", "--help"])));
     insta::assert_snapshot!("help_sim", stdout(&mut gentle(&["sim", "-h"])));
 }
 
@@ -138,6 +139,20 @@ fn wrong_arguments_are_refused_with_what_is_accepted() {
         ),
         (&["--jsn"], &["--json"]),
         (&["--csv=same", "--html=same"], &["same is named twice"]),
+        (&["--from=x.pcap"], &["--rate <RATE>"]),
+        (
+            &["--from=x.pcap", "--rate=1mbit", "--traffic=short"],
+            &["cannot be used with '--traffic"],
+        ),
+        (&["--local=192.0.2.0/24"], &["--from <CAPTURE>"]),
+        (
+            &["--from=x.pcap", "--from=x.pcap", "--rate=1mbit"],
+            &["x.pcap is named twice"],
+        ),
+        (
+            &["--from=x.csv", "--rate=1mbit", "--csv=x.csv"],
+            &["x.csv is named twice"],
+        ),
         (
             &["--scheme=codel", "--scheme=codel", "--pcap=x.pcapng"],
             &["x-codel.pcapng is named twice"],
@@ -160,6 +175,7 @@ fn unknown_names_of_commands_schemes_profiles_and_shells_are_refused() {
         (&["profiles", "nosuch"], "freebsd-9.3"),
         (&["completions", "tcsh"], "fish"),
         (&["sim"], "FILE.toml"),
+        (&["analyze"], "<CAPTURE>"),
     ];
     for (args, expected) in cases {
         let complaint = stderr(&mut gentle(args), 2);

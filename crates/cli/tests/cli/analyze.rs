@@ -1,0 +1,427 @@
+//! `gentle analyze` over small captures: options, files, complaints.
+
+use crate::command::{among_captures, gentle, stderr, stdout, text};
+use assert_cmd::Command;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Seven connections, five of which lost a handshake packet.
+const CAPTURE: &str = "formats/us.pcap";
+/// The same compressed.
+const COMPRESSED: &str = "formats/ns.pcap.zst";
+/// The same with a damaged record half way.
+const DAMAGED: &str = "formats/damaged.pcap";
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../trace/tests/data")
+        .join(name)
+}
+
+fn analyze(args: &[&str]) -> Command {
+    let mut command = among_captures(&["analyze"]);
+    command.args(args);
+    command
+}
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&stdout(analyze(&["--json"]).args(args))).expect("JSON")
+}
+
+#[test]
+fn the_verdict_comes_first_and_the_tables_after_it() {
+    let report = stdout(&mut analyze(&[CAPTURE]));
+    let found = json(&[CAPTURE]);
+    let verdict = found["verdict"][0].as_str().unwrap();
+    assert!(report.starts_with(verdict), "{report}");
+    assert!(verdict.contains("lost a SYN or SYN/ACK"), "{verdict}");
+    assert!(report.contains("\nTCP handshakes\n"), "{report}");
+    assert!(!report.contains('\x1b'), "{report}");
+    assert_eq!(found["version"], 1);
+    assert_eq!(found["handshakes"]["attempts"], 7);
+    assert_eq!(found["handshakes"]["attempts_with_loss"], 5);
+    assert_eq!(found["captures"][0]["path"], CAPTURE);
+    assert!(found.get("flows").is_none(), "only with --flows");
+}
+
+#[test]
+fn options_reach_the_analysis() {
+    let found = json(&[
+        CAPTURE,
+        "--local=198.18.1.2",
+        "--local=2001:db8:1::/64",
+        "--rate=10mbit",
+        "--vantage=server",
+        "--idle-timeout=60s",
+        "--memory-limit=4mb",
+        "--top=1",
+    ]);
+    assert_eq!(found["direction_by"], "local");
+    let names: Vec<&str> = found["directions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|direction| direction["name"].as_str())
+        .collect();
+    assert_eq!(names[..2], ["out", "in"]);
+    for direction in found["directions"].as_array().unwrap() {
+        assert_eq!(direction["capacity_given"], true);
+        assert_eq!(direction["capacity_bps"], 1e7);
+    }
+    assert_eq!(found["vantage"]["side"], "server");
+    assert_eq!(found["vantage"]["given"], true);
+    assert_eq!(found["limits"]["idle_timeout_s"], 60.0);
+    assert_eq!(found["limits"]["memory_limit_bytes"], 4 << 20);
+    assert_eq!(found["top"]["servers"].as_array().unwrap().len(), 1);
+
+    let by_default = json(&[CAPTURE]);
+    assert_eq!(by_default["direction_by"], "initiator");
+    assert_eq!(by_default["limits"]["idle_timeout_s"], 900.0);
+    assert_eq!(by_default["vantage"]["given"], false);
+    let by_interface = json(&["formats/two-interfaces.pcapng", "--direction=interface"]);
+    assert_eq!(by_interface["direction_by"], "interface");
+    let by_initiator = json(&[CAPTURE, "--local=10.0.0.0/8", "--direction=initiator"]);
+    assert_eq!(by_initiator["direction_by"], "initiator");
+}
+
+/// The capture with each of its IPv4 packets put into another (RFC 2003). pcap's headers: draft-ietf-opsawg-pcap.
+fn tunnelled(capture: &[u8]) -> Vec<u8> {
+    const ETHERNET: usize = 14;
+    let mut out = capture[..24].to_vec();
+    let mut rest = &capture[24..];
+    let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
+    while let Some((head, after)) = rest.split_at_checked(16) {
+        let frame = &after[..number(&head[8..12]) as usize];
+        rest = &after[frame.len()..];
+        if frame[12..ETHERNET] != [0x08, 0x00] {
+            continue;
+        }
+        let inner = &frame[ETHERNET..];
+        let mut outer = [0; 20];
+        outer[0] = 0x45;
+        outer[2..4].copy_from_slice(&(inner.len() as u16 + 20).to_be_bytes());
+        (outer[8], outer[9]) = (64, 4);
+        outer[12..20].copy_from_slice(&[203, 0, 113, 1, 203, 0, 113, 2]);
+        out.extend_from_slice(&head[..8]);
+        out.extend_from_slice(&(number(&head[8..12]) + 20).to_le_bytes());
+        out.extend_from_slice(&(number(&head[12..16]) + 20).to_le_bytes());
+        out.extend_from_slice(&frame[..ETHERNET]);
+        out.extend_from_slice(&outer);
+        out.extend_from_slice(inner);
+    }
+    out
+}
+
+#[test]
+fn tunnels_are_looked_into_when_asked() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("tunnel.pcap");
+    fs::write(&file, tunnelled(&fs::read(path(CAPTURE)).unwrap())).unwrap();
+    assert_eq!(json(&[text(&file)])["handshakes"]["attempts"], 0);
+    // One of the seven is IPv6.
+    assert_eq!(json(&[text(&file), "--inner"])["handshakes"]["attempts"], 6);
+}
+
+#[test]
+fn standard_input_is_read_as_a_stream() {
+    for name in [CAPTURE, COMPRESSED] {
+        let mut piped = analyze(&["--json", "-"]);
+        piped.write_stdin(fs::read(path(name)).unwrap());
+        let found: Value = serde_json::from_str(&stdout(&mut piped)).unwrap();
+        assert_eq!(found["captures"][0]["path"], "-");
+        assert_eq!(found["handshakes"], json(&[name])["handshakes"]);
+    }
+    let complaint = stderr(analyze(&["-"]).write_stdin("no capture"), 1);
+    assert!(complaint.starts_with("error: -: not a pcap"), "{complaint}");
+}
+
+#[test]
+fn several_captures_are_one_trace_or_each_its_own() {
+    // The same connection on either side of a router: as one trace each segment is seen twice.
+    let sides = ["netns/data.client.pcap", "netns/data.server.pcap"];
+    let each = stdout(analyze(&["--json", "--per-file"]).args(sides));
+    let each: Vec<Value> = each
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let one = json(&sides);
+    assert_eq!(each.len(), 2);
+    for (side, found) in sides.iter().zip(&each) {
+        assert_eq!(found["captures"].as_array().unwrap().len(), 1);
+        assert_eq!(*found, json(&[side]));
+    }
+    assert_eq!(one["captures"].as_array().unwrap().len(), 2);
+    assert_eq!(one["handshakes"]["attempts"], 1);
+    assert_eq!(one["handshakes"]["duplicate_syn"], 1);
+
+    let report = stdout(analyze(&["--per-file"]).args(sides));
+    for side in sides {
+        assert!(report.lines().any(|line| line == side), "{report}");
+    }
+}
+
+#[test]
+fn of_several_captures_those_that_can_be_read_are_analysed() {
+    let output = analyze(&[
+        "--per-file",
+        "--json",
+        "README.md",
+        CAPTURE,
+        "nosuch",
+        DAMAGED,
+    ])
+    .assert()
+    .code(1)
+    .get_output()
+    .clone();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+    let complaints = String::from_utf8(output.stderr).unwrap();
+    for part in [
+        "error: README.md: not a pcap",
+        "error: nosuch: cannot be read",
+    ] {
+        assert!(complaints.contains(part), "{complaints}");
+    }
+    // As one trace they are nothing without the others.
+    stderr(&mut analyze(&["--json", CAPTURE, "nosuch"]), 1);
+}
+
+#[test]
+fn damage_is_a_warning_unless_it_shall_be_an_error() {
+    let output = analyze(&["--json", DAMAGED])
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let warning = found["captures"][0]["warnings"][0].as_str().unwrap();
+    let expected = format!("{DAMAGED}: at byte ");
+    assert!(warning.starts_with(&expected), "{warning}");
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        format!("warning: {warning}\n")
+    );
+    let packets = found["captures"][0]["packets"].as_u64().unwrap();
+    let whole = json(&[CAPTURE])["captures"][0]["packets"].as_u64().unwrap();
+    assert!(0 < packets && packets < whole, "{packets} of {whole}");
+
+    let report = stdout(&mut analyze(&[DAMAGED]));
+    assert_eq!(report.matches(&expected).count(), 1, "{report}");
+
+    let complaint = stderr(&mut analyze(&["--strict", DAMAGED]), 1);
+    assert_eq!(complaint, format!("error: {warning}\n"));
+    stdout(&mut analyze(&["--strict", CAPTURE]));
+}
+
+#[test]
+fn what_cannot_be_analysed_is_said_in_a_sentence() {
+    let complaints: Vec<String> = [
+        "nosuch.pcap",
+        "formats",
+        "README.md",
+        "formats/truth.json",
+        "formats/modified.pcap",
+    ]
+    .iter()
+    .map(|name| stderr(&mut analyze(&[name]), 1))
+    .collect();
+    insta::assert_snapshot!("analyze_unreadable", complaints.concat());
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_what_is_accepted() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["--idle-timeout=0s"], &["1s to 3600s"]),
+        (&["--idle-timeout=3601s"], &["1s to 3600s"]),
+        (&["--idle-timeout=60"], &["a time such as"]),
+        (&["--memory-limit=1000kb"], &["at least 1mb"]),
+        (&["--memory-limit=much"], &["a size such as"]),
+        (&["--rate=fast"], &["mbit"]),
+        (&["--direction=up"], &["initiator, interface, local"]),
+        (&["--direction=local"], &["--local <PREFIX>"]),
+        (&["--local=here"], &["192.0.2.0/24", "2001:db8::/32"]),
+        (&["--local=192.0.2.0/33"], &["192.0.2.0/24"]),
+        (&["--vantage=north"], &["client, server, middle"]),
+        (&["--top=-1"], &["0..=10000"]),
+        (&["--anonymize="], &["--anonymize"]),
+        (&["--connections=x.xlsx"], &[".csv or .parquet"]),
+        (&["--connections=csv"], &[".csv or .parquet"]),
+        (&["--flows=x.parquet"], &["ends in .csv"]),
+        (&["--per-file", "--flows=x.csv"], &["cannot be used with"]),
+        (
+            &["--per-file", "--connections=x.csv"],
+            &["cannot be used with"],
+        ),
+        (
+            &["--flows=x.csv", "--connections=x.csv"],
+            &["x.csv is named twice"],
+        ),
+        (
+            &["--html=formats/us.pcap"],
+            &["formats/us.pcap is named twice"],
+        ),
+        (&[CAPTURE], &["formats/us.pcap is named twice"]),
+    ];
+    for (args, expected) in cases {
+        let complaint = stderr(analyze(&[CAPTURE]).args(*args), 2);
+        assert!(complaint.starts_with("error: "), "{args:?}: {complaint}");
+        for part in *expected {
+            assert!(complaint.contains(part), "{args:?}: {complaint}");
+        }
+    }
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_found_before_the_work() {
+    for option in [
+        "--html=no/out.html",
+        "--connections=no/out.csv",
+        "--flows=no/out.csv",
+    ] {
+        let complaint = stderr(&mut analyze(&["nosuch.pcap", option]), 1);
+        assert!(
+            complaint.contains("cannot be written"),
+            "{option}: {complaint}"
+        );
+    }
+}
+
+#[test]
+fn connections_flows_and_page_are_written_and_nothing_else() {
+    let folder = TempDir::new().unwrap();
+    let capture = path(CAPTURE);
+    let args = [
+        "analyze",
+        text(&capture),
+        "--html=out.html",
+        "--connections=out.csv",
+        "--flows=flows.csv",
+    ];
+    let report = stdout(gentle(&args).current_dir(folder.path()));
+    let args = ["analyze", text(&capture), "--connections=out.parquet"];
+    stdout(gentle(&args).current_dir(folder.path()));
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    let lines = |name: &str| String::from_utf8(read(name)).unwrap();
+
+    assert!(lines("out.html").starts_with("<!doctype html>"));
+    let rows = lines("out.csv");
+    assert!(rows.starts_with("start_s,end_s,client,"), "{rows}");
+    assert_eq!(rows.lines().count(), 8, "a head and seven connections");
+    let parquet = read("out.parquet");
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+
+    let flows = lines("flows.csv");
+    let flows: Vec<&str> = flows.lines().collect();
+    assert_eq!(flows[0], "start_s,bytes,rtt_s,direction,initiator");
+    assert_eq!(flows.len(), 8);
+    assert!(flows[1].starts_with("0,1400,0.02"), "{flows:?}");
+    assert!(report.contains("\nFlows to replay\n"), "{report}");
+    assert!(
+        report.contains("7 of 7 connections can be replayed"),
+        "{report}"
+    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
+}
+
+#[test]
+fn what_was_inferred_for_the_flows_is_in_the_json_too() {
+    let found = json(&[CAPTURE, "--flows=/dev/null"]);
+    let flows = &found["flows"];
+    assert_eq!(
+        (&flows["connections"], &flows["flows"]),
+        (&7.into(), &7.into())
+    );
+    let sources = ["rtt_own", "rtt_of_server", "rtt_of_trace", "rtt_unknown"];
+    let of = |source: &str| flows[source].as_u64().unwrap();
+    assert_eq!(sources.map(of), [2, 4, 1, 0]);
+    let words = flows["in_words"].as_array().unwrap();
+    assert!(words.len() >= 4, "{words:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_cannot_be_finished_costs_neither_the_report_nor_the_other_files() {
+    let folder = TempDir::new().unwrap();
+    let (csv, full) = (
+        folder.path().join("out.csv"),
+        folder.path().join("full.csv"),
+    );
+    std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+    let flows = format!("--flows={}", text(&csv));
+    let table = format!("--connections={}", text(&full));
+    let output = analyze(&[CAPTURE, &flows, &table])
+        .assert()
+        .code(1)
+        .get_output()
+        .clone();
+    assert!(
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .contains("TCP handshakes")
+    );
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(complaint.contains("full.csv: No space left"), "{complaint}");
+    assert!(csv.exists());
+}
+
+#[test]
+fn the_same_captures_give_the_same_bytes() {
+    let captures = [CAPTURE, "netns/data.client.pcap", "netns/data.server.pcap"];
+    let run = || stdout(analyze(&["--json"]).args(captures));
+    let first = run();
+    for _ in 0..3 {
+        assert_eq!(first, run());
+    }
+    assert!(first.ends_with("}\n") && first.lines().count() == 1);
+}
+
+#[test]
+fn anonymous_reports_have_none_of_the_addresses() {
+    let folder = TempDir::new().unwrap();
+    let capture = path(CAPTURE);
+    let run = |more: &[&str]| {
+        let mut args = vec!["analyze", text(&capture), "--json"];
+        args.extend([
+            "--html=out.html",
+            "--connections=out.csv",
+            "--flows=flows.csv",
+        ]);
+        args.extend(more);
+        let json = stdout(gentle(&args).current_dir(folder.path()));
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        [json, read("out.html"), read("out.csv"), read("flows.csv")]
+    };
+    let open = run(&[]);
+    let addresses: Vec<&str> = open[2]
+        .lines()
+        .skip(1)
+        .flat_map(|line| line.split(',').skip(2).step_by(2).take(2))
+        .collect();
+    assert!(addresses.contains(&"198.18.2.2") && addresses.contains(&"2001:db8:1::2"));
+    for address in &addresses {
+        assert!(open[1].contains(address), "{address}");
+    }
+
+    let hidden = run(&["--anonymize=a passphrase", "--local=198.18.1.0/24"]);
+    for (text, name) in hidden.iter().zip(["JSON", "page", "connections", "flows"]) {
+        for address in addresses.iter().chain(&["198.18.2.0", "198.18.1."]) {
+            assert!(
+                !text.contains(address),
+                "{address} is in the {name}: {text}"
+            );
+        }
+    }
+    assert_eq!(
+        hidden,
+        run(&["--anonymize=a passphrase", "--local=198.18.1.0/24"])
+    );
+    // The direction of flows follows the addresses as they were.
+    assert_eq!(hidden[3], run(&["--local=198.18.1.0/24"])[3]);
+    assert_ne!(hidden[2], run(&["--anonymize=another"])[2]);
+    assert_ne!(run(&["--anonymize"])[2], run(&["--anonymize"])[2]);
+    let found: Value = serde_json::from_str(&hidden[0]).unwrap();
+    assert_eq!(found["anonymized"], true);
+}

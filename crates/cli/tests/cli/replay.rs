@@ -1,0 +1,112 @@
+//! `gentle compare --from`: a capture's connections under other queues.
+
+use crate::command::{among_captures, stderr, stdout, text};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const CAPTURE: &str = "formats/us.pcap";
+
+const SCHEMES: [&str; 5] = [
+    "--scheme=pfifo limit=50",
+    "--scheme=spa",
+    "--seeds=2",
+    "--quiet",
+    "--json",
+];
+
+fn compare(args: &[&str]) -> Value {
+    let mut command = among_captures(&["compare"]);
+    serde_json::from_str(&stdout(command.args(SCHEMES).args(args))).expect("JSON")
+}
+
+#[test]
+fn a_capture_compares_as_its_list_of_flows_does() {
+    let folder = TempDir::new().unwrap();
+    let flows = folder.path().join("flows.csv");
+    stdout(&mut among_captures(&[
+        "analyze",
+        CAPTURE,
+        "--flows",
+        text(&flows),
+    ]));
+    for rate in ["400kbit", "20mbit"] {
+        let at_once = compare(&["--from", CAPTURE, "--rate", rate]);
+        let in_two_steps = compare(&["--traffic", text(&flows), "--rate", rate, "--up-rate", rate]);
+        assert_eq!(at_once["results"], in_two_steps["results"], "{rate}");
+        assert_eq!(at_once["results"][0]["completed"], 14);
+        for side in ["down", "up"] {
+            let (a, b) = (&at_once["scenario"][side], &in_two_steps["scenario"][side]);
+            assert_eq!(a, b);
+        }
+    }
+}
+
+#[test]
+fn the_link_is_the_one_asked_for() {
+    let both = compare(&["--from", CAPTURE, "--rate=20mbit"]);
+    assert_eq!(both["scenario"]["down"]["rate_bps"], 20_000_000);
+    assert_eq!(both["scenario"]["up"]["rate_bps"], 20_000_000);
+    // 250 ms of full packets.
+    assert_eq!(both["scenario"]["down"]["qdisc"], "pfifo limit=417");
+    assert_eq!(both["scenario"]["profile"], "linux-7.2");
+    let apart = compare(&["--from", CAPTURE, "--rate=20mbit", "--up-rate=2mbit"]);
+    assert_eq!(apart["scenario"]["up"]["rate_bps"], 2_000_000);
+    assert_eq!(apart["scenario"]["up"]["qdisc"], "pfifo limit=50");
+}
+
+#[test]
+fn what_was_inferred_is_said() {
+    let json = compare(&["--from", CAPTURE, "--rate=1mbit"]);
+    let choices = json["scenario"]["choices"].as_array().unwrap();
+    let said = "7 of 7 connections can be replayed, with 100 % of the TCP payload.";
+    assert_eq!(choices[0], said);
+    let args = [
+        "compare",
+        "--from",
+        CAPTURE,
+        "--rate=1mbit",
+        "--scheme=pie",
+        "--seeds=1",
+    ];
+    let table = stdout(&mut among_captures(&args));
+    for choice in choices {
+        let choice = choice.as_str().unwrap();
+        assert!(
+            table.contains(&format!("\n- {choice}\n")),
+            "{choice}: {table}"
+        );
+    }
+}
+
+#[test]
+fn local_addresses_say_what_goes_down() {
+    let packets = |more: &[&str]| {
+        let mut args = vec!["--from", CAPTURE, "--rate=1mbit"];
+        args.extend(more);
+        let json = compare(&args);
+        let links = &json["results"][0]["links"];
+        ["down", "up"].map(|link| links[link]["offered"].as_u64().unwrap())
+    };
+    // Six of seven clients send more than they receive.
+    let [down, up] = packets(&[]);
+    let clients = "--local=198.18.1.0/24";
+    assert!(packets(&[clients])[1] > packets(&[clients])[0]);
+    let [down_to_servers, up_from_servers] =
+        packets(&["--local=198.18.2.0/24", "--local=2001:db8:2::/64"]);
+    assert_eq!([down, up], [up_from_servers, down_to_servers]);
+}
+
+#[test]
+fn what_holds_nothing_to_replay_is_refused() {
+    let from = |capture: &str| {
+        let args = ["compare", "--rate=1mbit", "--from", capture];
+        stderr(&mut among_captures(&args), 1)
+    };
+    assert_eq!(
+        from("netns/unanswered.client.pcap"),
+        "error: netns/unanswered.client.pcap: nothing to compare. None of 1 connection can be replayed. \
+         Left out: 1 without a whole handshake in the capture.\n"
+    );
+    assert!(from("README.md").contains("not a pcap"));
+    assert!(from("nosuch").contains("nosuch: cannot be read"));
+}
