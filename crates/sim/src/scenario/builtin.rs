@@ -47,7 +47,10 @@ pub(super) fn replay(path: &str, flows: Vec<Flow>) -> Scenario {
     scenario.source = path.to_owned();
     scenario.duration = last + Nanos::from_secs(1);
     scenario.warmup = Nanos::ZERO;
-    scenario.choices = Vec::new();
+    scenario.choices = vec![
+        "Every seed replays the same connections: ± covers only what a scheme draws at random."
+            .to_owned(),
+    ];
     if flows.iter().any(|flow| flow.rtt.is_none()) {
         scenario.choices.push(format!(
             "Flows without a round-trip time of their own get {rtt}, that of papers.md Table III."
