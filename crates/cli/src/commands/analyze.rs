@@ -41,8 +41,12 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     let (analyses, mut outcome) = if args.per_file {
         job.each()
     } else {
-        let (analysis, outcome) = job.all(table, flows)?;
-        (vec![analysis], outcome)
+        match job.all(table, flows) {
+            Ok((analysis, outcome)) => (vec![analysis], outcome),
+            // A stream that ends before it has begun is no capture, but that is not the point then.
+            Err(_) if job.is_stopped() => (Vec::new(), Ok(())),
+            Err(error) => return Err(error),
+        }
     };
     if analyses.is_empty() {
         return job.exit_code(&analyses, outcome);
@@ -102,12 +106,16 @@ impl Job<'_> {
         )
     }
 
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// Every capture on its own. One that cannot be read is complained of, and the others are analysed.
     fn each(&self) -> (Vec<Analysis>, anyhow::Result<()>) {
         let mut analyses = Vec::new();
         let mut outcome = Ok(());
         for path in &self.args.captures {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.is_stopped() {
                 break;
             }
             let analysis = self
@@ -115,6 +123,7 @@ impl Job<'_> {
                 .and_then(|reader| self.analyze(vec![reader], None));
             match analysis {
                 Ok(analysis) => analyses.push(analysis),
+                Err(_) if self.is_stopped() => break,
                 Err(error) => {
                     if let Err(earlier) = std::mem::replace(&mut outcome, Err(error)) {
                         complain(&format!("{earlier:#}"));
@@ -166,7 +175,7 @@ impl Job<'_> {
         analyses: &[Analysis],
         outcome: anyhow::Result<()>,
     ) -> anyhow::Result<ExitCode> {
-        let stopped = self.stop.load(Ordering::Relaxed);
+        let stopped = self.is_stopped();
         if stopped && analyses.is_empty() {
             complain("stopped before anything had been read; no files were written");
         }

@@ -9,7 +9,7 @@ use anyhow::bail;
 use gentle_sim::{BUILTIN, Direction, Scenario};
 use gentle_trace::Options;
 use gentle_trace::flows::Flows;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,7 +91,10 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
         "every capture is read once",
     )?;
     let readers = args.from.iter().map(|path| trace::open(path, false, stop));
-    let readers = readers.collect::<anyhow::Result<Vec<_>>>()?;
+    let readers = readers.collect::<anyhow::Result<Vec<_>>>();
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
     let options = Options {
         local: args.local.clone(),
         ..Options::default()
@@ -102,7 +105,7 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
         Ok(())
     };
     let quiet = args.output.quiet;
-    let mut analysis = trace::analyze(readers, &options, None, Some(&mut sink), quiet, stop)?;
+    let mut analysis = trace::analyze(readers?, &options, None, Some(&mut sink), quiet, stop)?;
     if stop.load(Ordering::Relaxed) {
         return Ok(None);
     }
@@ -123,7 +126,7 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
     Ok(Some(scenario))
 }
 
-fn name(captures: &[std::path::PathBuf]) -> String {
+fn name(captures: &[PathBuf]) -> String {
     let names: Vec<String> = captures
         .iter()
         .map(|path| path.display().to_string())

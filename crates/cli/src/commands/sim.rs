@@ -22,5 +22,5 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
         output: &args.output,
         table: gentle_report::compare::single,
     };
-    runs::run(&job, &*interrupt::flag()?)
+    runs::run(&job, &interrupt::flag()?)
 }

@@ -3,7 +3,7 @@
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -142,12 +142,17 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert!(output.stderr.is_empty(), "{output:?}");
 }
 
-/// `gentle` with a capture in its standard input that does not end.
-fn spawn_with_open_input(folder: &TempDir, args: &[&str]) -> (Child, std::process::ChildStdin) {
-    let capture = concat!(
+/// A small capture with seven connections.
+fn capture() -> Vec<u8> {
+    let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../trace/tests/data/formats/us.pcap"
     );
+    std::fs::read(path).unwrap()
+}
+
+/// `gentle` with something in its standard input, which does not end.
+fn spawn_with_open_input(folder: &TempDir, args: &[&str], bytes: &[u8]) -> (Child, ChildStdin) {
     let mut child = Command::new(cargo_bin("gentle"))
         .args(args)
         .current_dir(folder.path())
@@ -157,7 +162,7 @@ fn spawn_with_open_input(folder: &TempDir, args: &[&str]) -> (Child, std::proces
         .spawn()
         .expect("the command starts");
     let mut input = child.stdin.take().unwrap();
-    input.write_all(&std::fs::read(capture).unwrap()).unwrap();
+    input.write_all(bytes).unwrap();
     std::thread::sleep(Duration::from_millis(1500));
     (child, input)
 }
@@ -173,7 +178,7 @@ fn a_live_capture_that_is_stopped_gives_what_it_had() {
         "--html=out.html",
         "-",
     ];
-    let (child, input) = spawn_with_open_input(&folder, &args);
+    let (child, input) = spawn_with_open_input(&folder, &args, &capture());
     let output = interrupt(child);
     drop(input);
     assert_eq!(output.status.code(), Some(130));
@@ -189,12 +194,30 @@ fn a_live_capture_that_is_stopped_gives_what_it_had() {
 fn nothing_is_compared_when_reading_was_stopped() {
     let folder = TempDir::new().unwrap();
     let args = ["compare", "--from=-", "--rate=1mbit", "--csv=out.csv"];
-    let (child, input) = spawn_with_open_input(&folder, &args);
+    let (child, input) = spawn_with_open_input(&folder, &args, &capture());
     let output = interrupt(child);
     drop(input);
     assert_eq!(output.status.code(), Some(130));
     assert!(output.stdout.is_empty(), "{output:?}");
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert!(complaint.contains("nothing was compared"), "{complaint}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_stream_that_is_stopped_before_it_begins_gives_nothing() {
+    let folder = TempDir::new().unwrap();
+    for args in [
+        &["analyze", "-", "--html=out.html"],
+        &["analyze", "-", "--per-file"],
+    ] {
+        let (child, input) = spawn_with_open_input(&folder, args, &[]);
+        let output = interrupt(child);
+        drop(input);
+        assert_eq!(output.status.code(), Some(130));
+        assert!(output.stdout.is_empty(), "{output:?}");
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert!(complaint.contains("no files were written"), "{complaint}");
+    }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
