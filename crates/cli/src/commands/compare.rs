@@ -86,9 +86,12 @@ fn read_flows(path: &Path) -> anyhow::Result<Scenario> {
 /// The connections of captures over a link of the given rate, the same both ways until `--up-rate` says otherwise; nothing
 /// if it was stopped.
 fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Option<Scenario>> {
+    // Again with the names that --pcap makes of the schemes, but that is known only after reading.
+    let outputs = [&args.output.csv, &args.output.html, &args.output.pcap];
+    let files = args.from.iter().chain(outputs.into_iter().flatten());
     each_file_once(
-        args.from.iter().map(|path| path.as_path()),
-        "every capture is read once",
+        files.map(|path| path.as_path()),
+        "every capture is read once, and every output needs a file of its own",
     )?;
     let readers = args.from.iter().map(|path| trace::open(path, false, stop));
     let readers = readers.collect::<anyhow::Result<Vec<_>>>();

@@ -22,5 +22,6 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
         output: &args.output,
         table: gentle_report::compare::single,
     };
-    runs::run(&job, &interrupt::flag()?)
+    let stop = interrupt::flag()?;
+    runs::run(&job, &stop)
 }

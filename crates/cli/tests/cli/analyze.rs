@@ -328,7 +328,9 @@ fn connections_flows_and_page_are_written_and_nothing_else() {
 
 #[test]
 fn what_was_inferred_for_the_flows_is_in_the_json_too() {
-    let found = json(&[CAPTURE, "--flows=/dev/null"]);
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("flows.csv");
+    let found = json(&[CAPTURE, "--flows", text(&file)]);
     let flows = &found["flows"];
     assert_eq!(
         (&flows["connections"], &flows["flows"]),
