@@ -42,8 +42,11 @@ fn fit(spec: &Spec, rate: Rate) -> Spec {
     };
     let scaled = |word: &str| -> Option<String> {
         let limit = word.strip_prefix("limit=")?;
-        let options = spec.scheme().options;
-        let kind = options.iter().find(|option| option.name == "limit")?.kind;
+        // A scheme that wraps another takes the limit of the one beneath.
+        let options = |spec: &Spec| spec.scheme().options;
+        let beneath = spec.child().map_or(&[][..], options);
+        let mut all = options(spec).iter().chain(beneath);
+        let kind = all.find(|option| option.name == "limit")?.kind;
         let scale = |n: u64| (n as f64 * factor).round() as u64;
         Some(match kind {
             Kind::Size(..) => format_size(scale(gentle_units::parse_size(limit).ok()?)),
