@@ -21,7 +21,7 @@ pub(super) struct Rows<'a> {
 
 enum Writer<'a> {
     Csv(CsvWriter<&'a mut OutputFile>),
-    Parquet(Box<ParquetWriter<&'a mut OutputFile>>),
+    Parquet(ParquetWriter<&'a mut OutputFile>),
 }
 
 impl Table {
@@ -36,9 +36,7 @@ impl Table {
         let name = self.file.name();
         let writer = match self.format {
             TableFormat::Csv => CsvWriter::new(&mut self.file).map(Writer::Csv),
-            TableFormat::Parquet => {
-                ParquetWriter::new(&mut self.file).map(|writer| Writer::Parquet(Box::new(writer)))
-            }
+            TableFormat::Parquet => ParquetWriter::new(&mut self.file).map(Writer::Parquet),
         };
         Rows { name, writer }
     }
