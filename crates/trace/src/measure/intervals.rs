@@ -6,11 +6,15 @@ use crate::results::{IntervalBin, IntervalHistogram, Intervals, SeriesCount, Sta
 use gentle_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Bins are this wide up to ten seconds …
-const FINE: Nanos = Nanos::from_millis(100);
-/// … and beyond, where timers are long, this.
-const COARSE: Nanos = Nanos::from_secs(1);
-const FINE_UNTIL: Nanos = Nanos::from_secs(10);
+/// Width of the bins up to an interval: copies and answers that crossed lie close to zero, timers between a second and a
+/// minute.
+const WIDTHS: [(Nanos, Nanos); 3] = [
+    (Nanos::from_millis(10), Nanos::from_millis(1)),
+    (Nanos::from_millis(100), Nanos::from_millis(10)),
+    (Nanos::from_secs(10), Nanos::from_millis(100)),
+];
+/// And beyond.
+const LONGEST_WIDTH: Nanos = Nanos::from_secs(1);
 
 /// Of SYNs or of SYN/ACKs.
 #[derive(Debug, Clone, Default)]
@@ -40,8 +44,11 @@ impl Histogram {
         }
     }
 
-    fn width(from: Nanos) -> Nanos {
-        if from < FINE_UNTIL { FINE } else { COARSE }
+    fn width(interval: Nanos) -> Nanos {
+        WIDTHS
+            .iter()
+            .find(|&&(until, _)| interval < until)
+            .map_or(LONGEST_WIDTH, |&(_, width)| width)
     }
 
     fn result(&self) -> IntervalHistogram {
