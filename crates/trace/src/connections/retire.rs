@@ -80,7 +80,7 @@ impl Retirement {
                 * (size_of::<Trouble>() + Trouble::OTHER_SYNACKS * size_of::<(u32, u32)>())
     }
 
-    /// Whether there is no room for one more connection.
+    /// Whether there is no room for what the next segments may bring: connections, segments in flight, trouble.
     ///
     /// Places of connections are used again but never given back, so connections may never have more than their part of
     /// the limit, whatever the rest needs at the time: three eighths. What is remembered of those that are over has an
@@ -124,20 +124,20 @@ impl Connections {
         self.retire_all(&silent, Close::Silent, tally, farewell)
     }
 
-    /// Before a connection begins: forgets enough to stay within the memory limit, if that is reached. Of what is
+    /// Forgets enough to stay within the memory limit, if that is reached. Of what is
     /// remembered of connections that are over, that which is kept for the SYN-flood filter; of those alive, the ones
-    /// that have been silent longest. Whether connections went.
+    /// that have been silent longest.
     pub(super) fn make_room<F: Farewell>(
         &mut self,
         tally: &mut Tally,
         farewell: &mut F,
-    ) -> Result<bool, F::Error> {
+    ) -> Result<(), F::Error> {
         self.retirement.note(&self.table, &self.pool, tally);
         if self.retirement.remembers_too_much(tally) {
             tally.settle(self.retirement.memory_limit / 32);
         }
         if !self.retirement.is_full(&self.table, &self.pool) {
-            return Ok(false);
+            return Ok(());
         }
         let mut by_age: Vec<(Nanos, u32)> = self
             .table
@@ -152,8 +152,7 @@ impl Connections {
         drop(by_age);
         self.in_order(&mut oldest);
         self.retirement.memory += oldest.len() as u64;
-        self.retire_all(&oldest, Close::Silent, tally, farewell)?;
-        Ok(true)
+        self.retire_all(&oldest, Close::Silent, tally, farewell)
     }
 
     /// Forgets one connection because there is no place for it.

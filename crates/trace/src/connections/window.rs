@@ -186,8 +186,8 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Kept for reuse at most.
-    const KEPT: usize = 1024;
+    /// Kept for reuse at most, an eighth of the least memory limit.
+    const KEPT: usize = 64;
 
     /// Changes the window of one side of `slot`, which gets windows if it has none yet.
     pub(crate) fn change<T>(
