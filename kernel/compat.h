@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What differs between the versions of Linux that the modules are built for,
+ * 6.1 to 7.2, in the words of the latest. Included after the kernel's headers.
+ */
+#ifndef COMPAT_H
+#define COMPAT_H
+
+#include <linux/timer.h>
+#include <linux/version.h>
+#include <net/pkt_sched.h>
+#include <net/sch_generic.h>
+
+/*
+ * By 7.2 a qdisc says why it drops, drops made at dequeue are freed after the
+ * lock of the root is released, and qlen is read without a lock. Some of this
+ * came a few versions earlier, with other types; there it is passed over.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+#define qdisc_drop_reason(skb, sch, to_free, reason) \
+	qdisc_drop(skb, sch, to_free)
+#define qdisc_dequeue_drop(sch, skb, reason) kfree_skb(skb)
+#define qdisc_qlen_inc(sch) ((void)(sch)->q.qlen++)
+#define qdisc_qlen_dec(sch) ((void)(sch)->q.qlen--)
+#ifndef TCQ_F_DEQUEUE_DROPS
+#define TCQ_F_DEQUEUE_DROPS 0
+#endif
+#endif
+
+#ifndef timer_container_of
+#define timer_container_of(var, timer, field) from_timer(var, timer, field)
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define timer_delete(timer) del_timer(timer)
+#define timer_delete_sync(timer) del_timer_sync(timer)
+#endif
+
+#ifndef MODULE_ALIAS_NET_SCH
+#define MODULE_ALIAS_NET_SCH(id) MODULE_ALIAS("net-sch-" id)
+#endif
+
+#endif
