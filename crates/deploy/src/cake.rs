@@ -1,0 +1,81 @@
+//! `cake`: shaper, fair queues and AQM in one, beside which nothing else fits. It is no scheme of gentle-aqm.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// cake with options that change how it queues; rate and framing come from the shaper.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cake {
+    words: Vec<String>,
+}
+
+/// Options of tc-cake(8) that stand alone.
+const FLAGS: &[&str] = &[
+    "besteffort",
+    "diffserv3",
+    "diffserv4",
+    "diffserv8",
+    "precedence",
+    "flowblind",
+    "srchost",
+    "dsthost",
+    "hosts",
+    "flows",
+    "dual-srchost",
+    "dual-dsthost",
+    "triple-isolate",
+    "nat",
+    "nonat",
+    "wash",
+    "nowash",
+    "split-gso",
+    "no-split-gso",
+    "ack-filter",
+    "ack-filter-aggressive",
+    "no-ack-filter",
+    "ingress",
+    "egress",
+];
+
+impl FromStr for Cake {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Cake, String> {
+        let mut words = text.split_ascii_whitespace();
+        if words.next() != Some("cake") {
+            return Err("expected cake".to_owned());
+        }
+        let words: Vec<String> = words.map(str::to_owned).collect();
+        match words.iter().find(|word| !FLAGS.contains(&word.as_str())) {
+            Some(unknown) => Err(format!(
+                "cake has no option '{unknown}' here; it accepts {} (the rate is --rate)",
+                FLAGS.join(", ")
+            )),
+            None => Ok(Cake { words }),
+        }
+    }
+}
+
+impl fmt::Display for Cake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cake")?;
+        for word in &self.words {
+            write!(f, " {word}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cake;
+
+    #[test]
+    fn reads_its_flags_and_refuses_others() {
+        for text in ["cake", "cake besteffort nat dual-srchost"] {
+            assert_eq!(text.parse::<Cake>().unwrap().to_string(), text);
+        }
+        let error = "cake bandwidth 20mbit".parse::<Cake>().unwrap_err();
+        assert!(error.contains("--rate"), "{error}");
+    }
+}

@@ -1,0 +1,94 @@
+//! A command as its words, so that nothing has to be quoted to run it and all is quoted to show it.
+
+use std::fmt;
+
+/// The programs of iproute2 that a plan calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// `tc(8)`.
+    Tc,
+    /// `ip(8)`.
+    Ip,
+}
+
+impl Program {
+    /// Its name in the search path.
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::Tc => "tc",
+            Program::Ip => "ip",
+        }
+    }
+}
+
+/// One command, as a program receives it. Its [`Display`](fmt::Display) is a line that a POSIX shell reads back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// What is run.
+    pub program: Program,
+    /// Its arguments, the program's own name not among them.
+    pub args: Vec<String>,
+}
+
+impl Command {
+    /// `tc` with words that are separated by blanks.
+    pub(crate) fn tc(words: &str) -> Command {
+        Command::of(Program::Tc, words)
+    }
+
+    /// `ip` with words that are separated by blanks.
+    pub(crate) fn ip(words: &str) -> Command {
+        Command::of(Program::Ip, words)
+    }
+
+    fn of(program: Program, words: &str) -> Command {
+        Command {
+            program,
+            args: words.split_ascii_whitespace().map(str::to_owned).collect(),
+        }
+    }
+
+    /// Adds one argument that may hold anything.
+    pub(crate) fn arg(mut self, word: impl Into<String>) -> Command {
+        self.args.push(word.into());
+        self
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.program.name())?;
+        for word in &self.args {
+            write!(f, " {}", Quoted(word))?;
+        }
+        Ok(())
+    }
+}
+
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:,/+=@%".contains(c);
+        if !self.0.is_empty() && self.0.chars().all(plain) {
+            return f.write_str(self.0);
+        }
+        write!(f, "'{}'", self.0.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Command;
+
+    #[test]
+    fn a_shell_reads_back_what_is_shown() {
+        let command = Command::ip("link set dev eth0 alias")
+            .arg("it's eth0; $x")
+            .arg("");
+        assert_eq!(
+            command.to_string(),
+            r"ip link set dev eth0 alias 'it'\''s eth0; $x' ''"
+        );
+    }
+}

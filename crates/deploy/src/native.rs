@@ -1,0 +1,94 @@
+//! Schemes that come as kernel modules with gentle: `spa`, `gsp`, `redfavor`.
+//!
+//! Their `tc` plug-ins take the options of gentle-aqm under the same names.
+
+use crate::command::Command;
+use crate::plan::{PlanError, Under};
+use crate::stock;
+use gentle_aqm::Spec;
+
+/// A qdisc that gentle brings, and the module `sch_<name>` that holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Module {
+    /// `sch_spa`: two queues, the one with handshake packets first.
+    Spa,
+    /// `sch_gsp`: global synchronization protection.
+    Gsp,
+    /// `sch_redfavor`: RED that protects SYNs.
+    RedFavor,
+}
+
+impl Module {
+    /// The name that `tc` has for it.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Module::Spa => "spa",
+            Module::Gsp => "gsp",
+            Module::RedFavor => "redfavor",
+        }
+    }
+
+    /// The module that can be `spec`; `None`: Linux has all of it.
+    pub fn of(spec: &Spec) -> Option<Module> {
+        match spec.scheme().name {
+            "spa" | "syn_prio" | "syn_fin_prio" => Some(Module::Spa),
+            "gsp" => Some(Module::Gsp),
+            "redfavor" => Some(Module::RedFavor),
+            _ => None,
+        }
+    }
+
+    /// Whether Linux can do without it, in all that matters.
+    pub fn has_stock_parts(self) -> bool {
+        self == Module::Spa
+    }
+}
+
+/// The commands for a scheme that `module` is.
+pub(crate) fn plan(at: &Under, spec: &Spec, module: Module) -> Result<Vec<Command>, PlanError> {
+    let scheme = spec.scheme().name;
+    let kind = module.kind();
+    let mut words = format!("qdisc {} handle {:x}: {kind}", at.place(), at.handle);
+    if scheme == "syn_prio" {
+        words.push_str(" fin none");
+    }
+    append(&mut words, spec)?;
+    let Some(child) = spec.child() else {
+        return Ok(vec![Command::tc(&words)]);
+    };
+    if child.scheme().name == "codel" {
+        append(&mut words, child)?;
+        return Ok(vec![Command::tc(&words)]);
+    }
+    let name = child.scheme().name;
+    let child = match Module::of(child) {
+        Some(module) => {
+            let mut words = module.kind().to_owned();
+            append(&mut words, child)?;
+            words
+        }
+        None => stock::words(child)?.ok_or(PlanError::NativeChild { child: name })?,
+    };
+    let (dev, handle) = (&at.dev, at.handle);
+    let children = [1, 2].map(|band| {
+        Command::tc(&format!(
+            "qdisc add dev {dev} parent {handle:x}:{band} handle {:x}: {child}",
+            handle + band
+        ))
+    });
+    Ok([Command::tc(&words)].into_iter().chain(children).collect())
+}
+
+/// The options that were given, and those without which it would be another scheme or `tc` would refuse it.
+fn append(words: &mut String, spec: &Spec) -> Result<(), PlanError> {
+    let scheme = spec.scheme().name;
+    let always: &[&str] = match scheme {
+        "syn_fin_prio" => &["fin"],
+        "redfavor" => &["limit", "avpkt", "bandwidth"],
+        _ => &[],
+    };
+    for (name, value) in stock::written(spec.options(), always) {
+        words.push_str(&stock::word(scheme, name, value)?);
+    }
+    Ok(())
+}

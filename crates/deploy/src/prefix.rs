@@ -1,0 +1,44 @@
+//! `value <= limit` for a classifier that can only compare masked bits.
+
+/// The values of 16 bits from 0 to `limit` as pairs of value and mask: each covers a power of two of them, aligned to it.
+///
+/// One pair for each bit of `limit + 1` that is set, the largest first: 128 is `0x0000/0xff80`, then `0x0080/0xffff`.
+pub(crate) fn up_to(limit: u16) -> Vec<(u16, u16)> {
+    let end = u32::from(limit) + 1;
+    let mut start = 0;
+    let mut pairs = Vec::new();
+    for bit in (0..=16).rev() {
+        let size = 1u32 << bit;
+        if end & size != 0 {
+            // Both fit: the start is below the end of the range, and a mask of 17 bits has lost its top one.
+            pairs.push((start as u16, !(size - 1) as u16));
+            start += size;
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::up_to;
+    use proptest::prelude::*;
+
+    #[test]
+    fn by_hand() {
+        assert_eq!(up_to(0), [(0, 0xffff)]);
+        assert_eq!(up_to(128), [(0, 0xff80), (0x80, 0xffff)]);
+        assert_eq!(
+            up_to(100),
+            [(0, 0xffc0), (0x40, 0xffe0), (0x60, 0xfffc), (0x64, 0xffff)]
+        );
+        assert_eq!(up_to(u16::MAX), [(0, 0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn exactly_the_values_up_to_the_limit_match_and_each_once(limit: u16, value: u16) {
+            let matches = up_to(limit).iter().filter(|(v, mask)| value & mask == *v).count();
+            prop_assert_eq!(matches, usize::from(value <= limit));
+        }
+    }
+}

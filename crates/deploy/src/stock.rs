@@ -1,0 +1,140 @@
+//! The words of `tc` for a scheme that Linux has itself.
+//!
+//! Names and defaults of gentle-aqm are those of Linux, so only what was given is written, and what `tc` asks for or
+//! takes from the device when it is not told. Numbers are written without a unit where `tc` takes none, times in
+//! microseconds, which is what `tc` counts in.
+
+use crate::plan::PlanError;
+use gentle_aqm::{Options, Spec, Value};
+
+/// What of a scheme's options goes to `tc`.
+struct Form {
+    /// The name of the qdisc, with words that are always there.
+    kind: &'static str,
+    /// Options written even when not given.
+    always: &'static [&'static str],
+    /// Options that neither `tc` nor Linux has, with what to do instead.
+    refused: &'static [(&'static str, &'static str)],
+}
+
+const NO_EWMA: (&str, &str) = (
+    "ewma",
+    "tc derives the weight of the average from burst; give that",
+);
+const NO_GENTLE: (&str, &str) = ("gentle", "Linux has no gentle RED; leave it out");
+const NO_DELAY: (&str, &str) = (
+    "delay",
+    "the FIFOs of Linux have no limit in time; leave it out, or use codel",
+);
+const RED_ALWAYS: &[&str] = &["limit", "avpkt", "bandwidth"];
+
+fn form(scheme: &str) -> Option<Form> {
+    let form = |kind, always, refused| {
+        Some(Form {
+            kind,
+            always,
+            refused,
+        })
+    };
+    match scheme {
+        // Without a limit they take the device's txqueuelen.
+        "pfifo" => form("pfifo", &["limit"], &[NO_DELAY]),
+        "bfifo" => form("bfifo", &["limit"], &[NO_DELAY]),
+        "red" => form("red", RED_ALWAYS, &[NO_EWMA, NO_GENTLE]),
+        "ared" => form("red adaptive", RED_ALWAYS, &[NO_EWMA, NO_GENTLE]),
+        "choke" => form("choke", RED_ALWAYS, &[NO_EWMA, NO_GENTLE]),
+        "codel" => form("codel", &[], &[]),
+        "fq_codel" => form("fq_codel", &[], &[]),
+        "pie" => form("pie", &[], &[]),
+        "fq_pie" => form("fq_pie", &[], &[]),
+        "sfq" => form("sfq", &[], &[]),
+        _ => None,
+    }
+}
+
+/// The qdisc and its options, as they follow `handle M:`; `None`: Linux has no such scheme of its own.
+pub(crate) fn words(spec: &Spec) -> Result<Option<String>, PlanError> {
+    let scheme = spec.scheme().name;
+    let Some(form) = form(scheme) else {
+        return Ok(None);
+    };
+    for (option, instead) in form.refused {
+        refuse(scheme, spec.options(), option, instead)?;
+    }
+    let mut words = form.kind.to_owned();
+    for (name, value) in written(spec.options(), form.always) {
+        if form.refused.iter().any(|(refused, _)| *refused == name) {
+            continue;
+        }
+        words.push_str(&word(scheme, name, value)?);
+    }
+    Ok(Some(words))
+}
+
+/// The options that were given or are named in `always`, in the order of declaration.
+pub(crate) fn written<'a>(
+    options: &'a Options,
+    always: &'a [&str],
+) -> impl Iterator<Item = (&'static str, Value)> + 'a {
+    options.iter().filter_map(|(name, value)| {
+        let given = options.given().any(|(given, _)| given == name);
+        value
+            .filter(|_| given || always.contains(&name))
+            .map(|value| (name, value))
+    })
+}
+
+fn refuse(
+    scheme: &'static str,
+    options: &Options,
+    option: &'static str,
+    instead: &'static str,
+) -> Result<(), PlanError> {
+    let off = |value: &Value| matches!(value, Value::Flag(false)) || is_no_time(value);
+    match options
+        .given()
+        .find(|(name, value)| *name == option && !off(value))
+    {
+        None => Ok(()),
+        Some(_) => Err(PlanError::NotInLinux {
+            scheme,
+            option,
+            instead,
+        }),
+    }
+}
+
+fn is_no_time(value: &Value) -> bool {
+    matches!(value, Value::Time(t) if t.0 == 0)
+}
+
+/// One option as `tc` reads it, with a blank before it.
+pub(crate) fn word(
+    scheme: &'static str,
+    name: &'static str,
+    value: Value,
+) -> Result<String, PlanError> {
+    Ok(match value {
+        Value::Flag(true) => format!(" {name}"),
+        Value::Flag(false) => off(scheme, name),
+        Value::Time(t) if t.0.is_multiple_of(1_000) => format!(" {name} {t}"),
+        Value::Time(_) => return Err(PlanError::Microseconds { scheme, name }),
+        Value::Size(bytes) => format!(" {name} {bytes}"),
+        Value::Count(n) => format!(" {name} {n}"),
+        Value::Real(x) => format!(" {name} {x}"),
+        Value::Rate(rate) => format!(" {name} {rate}"),
+        Value::Threshold(threshold) => format!(" {name} {threshold}"),
+        Value::Choice(word) => format!(" {name} {word}"),
+    })
+}
+
+/// How `tc` switches a flag off; flags that it can only switch on are off when they are not written.
+fn off(scheme: &str, flag: &str) -> String {
+    match (scheme, flag) {
+        ("codel" | "fq_codel" | "pie" | "fq_pie", "ecn") | ("pie" | "fq_pie", "bytemode") => {
+            format!(" no{flag}")
+        }
+        ("pie" | "fq_pie", "dq_rate_estimator") => format!(" no_{flag}"),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,30 @@
+//! The commands of plans, as snapshots and by their rules.
+
+mod refused;
+mod setups;
+mod under;
+
+use gentle_aqm::Spec;
+use gentle_deploy::{Backing, Link, Parent, Plan, PlanError, Under, plan_under};
+
+fn at_class(rate: Option<&str>) -> Under {
+    Under {
+        dev: "eth0".parse().unwrap(),
+        parent: Parent::Class("1:10".to_owned()),
+        handle: 0x10,
+        link: Link::ETHERNET,
+        rate: rate.map(|rate| rate.parse().unwrap()),
+    }
+}
+
+fn under(spec: &str, backing: Backing, rate: Option<&str>) -> Result<Plan, PlanError> {
+    let spec: Spec = spec.parse().unwrap();
+    plan_under(&at_class(rate), &spec, backing)
+}
+
+/// The commands as a shell script, the notes as its remarks.
+fn script(plan: &Plan) -> String {
+    let notes = plan.notes.iter().map(|note| format!("# {note}\n"));
+    let commands = plan.commands.iter().map(|command| format!("{command}\n"));
+    notes.chain(commands).collect()
+}
