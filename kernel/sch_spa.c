@@ -1,0 +1,1059 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* SPA: priority for handshake packets over two queues managed by CoDel.
+ *
+ * Braud, Heusse, Duda: The Virtue of Gentleness: Improving Connection Response
+ * Times with SYN Priority Active Queue Management. IFIP Networking 2018.
+ *
+ * Class 1 is the priority queue: every SYN and SYN/ACK, and FIN if so chosen.
+ * Class 2 has the rest. Each is a FIFO under CoDel that lives in here, until a
+ * qdisc is grafted in its place.
+ *
+ * A FIN with priority overtakes its own connection's data, which its receiver
+ * reports with SACK and its sender takes for loss. So by default (fin inorder)
+ * a FIN queues with the data but is never lost there:
+ *
+ *  - one that CoDel drops is delivered all the same, and the packet that CoDel
+ *    would have delivered is dropped in its place;
+ *  - one that finds the queue full is held beside it until everything that was
+ *    queued before it has left. The queue is a FIFO, so that is when the packet
+ *    at its head arrived later than the FIN did: one comparison, no counting.
+ *
+ * The FINs beside the queue are lists through the packets themselves. With a
+ * child in place of the data queue, what it drops at departure is its own
+ * affair; only FINs that it refuses on arrival are held, until as many packets
+ * have left the child as it had: later, or sooner, than strict order would have
+ * it if the child is no FIFO.
+ *
+ * What the priority queue may take while data waits is bounded, or a flood of
+ * SYNs would starve data: see spa_take_data_first().
+ */
+
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/skbuff.h>
+#include <linux/types.h>
+#include <net/codel.h>
+#include <net/codel_impl.h>
+#include <net/netlink.h>
+#include <net/pkt_sched.h>
+
+#include "compat.h"
+#include "handshake.h"
+#include "pkt_sch_spa.h"
+
+#define SPA_TARGET	5000		/* us, as codel */
+#define SPA_INTERVAL	100000		/* us, as codel */
+#define SPA_LIMIT	1000		/* packets, as codel */
+#define SPA_MEMORY	(32 << 20)	/* bytes, as fq_codel */
+#define SPA_HELD	1000		/* packets, as limit */
+#define SPA_SHARE	25		/* percent */
+
+/* Admits every SYN there is: 14 bytes of Ethernet, 8 of two VLAN tags, 60 of
+ * IPv4 with all options (or IPv6 and 20 of extensions), 60 of TCP with all
+ * options.
+ */
+#define SPA_MAXLEN	142
+
+/* Bytes the priority queue may send at once while data waits: ten full frames,
+ * an initial window of RFC 6928.
+ */
+#define SPA_BURST	15140
+
+enum spa_band {
+	SPA_PRIORITY,
+	SPA_DATA,
+	SPA_BANDS
+};
+
+enum spa_kind {
+	SPA_KIND_SYN,
+	SPA_KIND_FIN_FIRST,
+	SPA_KIND_FIN,		/* a FIN in the data queue */
+	SPA_KIND_DATA,
+};
+
+/* What is kept with a queued packet. */
+struct spa_skb_cb {
+	union {
+		u64	arrived;	/* ns */
+		u32	ticket;		/* of a FIN beside a child: what the
+					 * child had taken when it came
+					 */
+	};
+	u32	mem;	/* skb->truesize, should that change on the way */
+	bool	fin;	/* worth sparing with fin inorder */
+};
+
+/**
+ * struct spa_queue - one of the two queues
+ * @sch: the qdisc
+ * @child: qdisc in place of this queue, or NULL
+ * @list: the packets, oldest first; empty with a child
+ * @backlog: bytes in @list
+ * @mem: bytes of memory of @list, and of the FINs beside the data queue
+ * @taken: packets that @child took, modulo 2^32
+ * @vars: CoDel's state
+ * @cstats: CoDel's counters
+ * @bstats: packets and bytes sent
+ * @enqueued: packets taken
+ * @drop_limit: packets refused, queue full
+ * @drop_memory: packets refused, memory used up
+ * @drop_child: packets refused by @child
+ * @drop_change: packets lost to a change of options or of @child, or a reset
+ * @drop_codel: packets dropped by CoDel
+ */
+struct spa_queue {
+	struct Qdisc			*sch;
+	struct Qdisc			*child;
+	struct qdisc_skb_head		list;
+	u32				backlog;
+	u32				mem;
+	u32				taken;
+	struct codel_vars		vars;
+	struct codel_stats		cstats;
+	struct gnet_stats_basic_sync	bstats;
+	u64				enqueued;
+	u64				drop_limit;
+	u64				drop_memory;
+	u64				drop_child;
+	u64				drop_change;
+	u64				drop_codel;
+};
+
+/**
+ * struct spa_sched_data - private data of the qdisc
+ * @params: CoDel's options, for both queues
+ * @target: of @params, in microseconds as it was set
+ * @interval: likewise
+ * @ce_threshold: likewise; TC_SPA_CE_THRESHOLD_OFF: none
+ * @limit: packets in each queue
+ * @memory: bytes of memory for each queue
+ * @maxlen: bytes above which a handshake packet is data; U32_MAX: none is
+ * @max_held: FINs beside the data queue
+ * @share: percent of the bytes that the priority queue may take
+ * @fin: TC_SPA_FIN_...
+ * @queue: the queues
+ * @ready: FINs whose turn has come
+ * @held: FINs that wait for what was queued before them
+ * @fin_backlog: bytes in @ready and @held
+ * @credit: bytes x 100 that the priority queue may still send before data
+ * @owed: a FIN was spared in this dequeue, and the next packet is to pay
+ * @drop_count: packets dropped in this dequeue
+ * @drop_len: their bytes
+ * @syn: SYNs that the priority queue took
+ * @fin_first: FINs that the priority queue took
+ * @fin_spared: FINs kept though the data queue dropped them
+ * @fin_paid: packets dropped in their place
+ * @fin_refused: FINs dropped because @max_held were there
+ * @toolong: handshake packets longer than @maxlen
+ * @held_back: packets of data sent before waiting priority
+ */
+struct spa_sched_data {
+	struct codel_params	params;
+	u32			target;
+	u32			interval;
+	u32			ce_threshold;
+	u32			limit;
+	u32			memory;
+	u32			maxlen;
+	u32			max_held;
+	u8			share;
+	u8			fin;
+	bool			owed;
+
+	struct spa_queue	queue[SPA_BANDS];
+	struct qdisc_skb_head	ready;
+	struct qdisc_skb_head	held;
+	u32			fin_backlog;
+	s64			credit;
+
+	u32			drop_count;
+	u32			drop_len;
+
+	u64			syn;
+	u64			fin_first;
+	u64			fin_spared;
+	u64			fin_paid;
+	u64			fin_refused;
+	u64			toolong;
+	u64			held_back;
+};
+
+static struct spa_skb_cb *spa_cb(const struct sk_buff *skb)
+{
+	qdisc_cb_private_validate(skb, sizeof(struct spa_skb_cb));
+	return (struct spa_skb_cb *)qdisc_skb_cb(skb)->data;
+}
+
+static void spa_count(struct Qdisc *sch, int packets, int bytes)
+{
+	WRITE_ONCE(sch->q.qlen, sch->q.qlen + packets);
+	WRITE_ONCE(sch->qstats.backlog, sch->qstats.backlog + bytes);
+}
+
+static u32 spa_queue_len(const struct spa_queue *queue)
+{
+	return queue->child ? qdisc_qlen(queue->child) : queue->list.qlen;
+}
+
+static u32 spa_fins(const struct spa_sched_data *q)
+{
+	return q->ready.qlen + q->held.qlen;
+}
+
+static bool spa_has_data(const struct spa_sched_data *q)
+{
+	return spa_queue_len(&q->queue[SPA_DATA]) || spa_fins(q);
+}
+
+static bool spa_has_room_for_fin(const struct spa_sched_data *q)
+{
+	return spa_fins(q) < q->max_held;
+}
+
+static s64 spa_max_credit(const struct spa_sched_data *q)
+{
+	return (s64)SPA_BURST * (100 - q->share);
+}
+
+/* FINs beside the data queue */
+
+static void spa_fin_append(struct spa_sched_data *q,
+			   struct qdisc_skb_head *list, struct sk_buff *skb)
+{
+	__qdisc_enqueue_tail(skb, list);
+	q->fin_backlog += qdisc_pkt_len(skb);
+}
+
+/* Whether everything that was queued before the FIN has left. */
+static bool spa_fin_is_due(const struct spa_sched_data *q,
+			   const struct sk_buff *fin)
+{
+	const struct spa_queue *queue = &q->queue[SPA_DATA];
+	const struct sk_buff *head = queue->list.head;
+
+	if (queue->child) {
+		u32 left = queue->taken - qdisc_qlen(queue->child);
+
+		return (s32)(left - spa_cb(fin)->ticket) >= 0;
+	}
+	return !head || spa_cb(head)->arrived > spa_cb(fin)->arrived;
+}
+
+static struct sk_buff *spa_fin_dequeue(struct spa_sched_data *q)
+{
+	struct sk_buff *skb = __qdisc_dequeue_head(&q->ready);
+
+	if (!skb) {
+		if (!q->held.head || !spa_fin_is_due(q, q->held.head))
+			return NULL;
+		skb = __qdisc_dequeue_head(&q->held);
+	}
+	q->fin_backlog -= qdisc_pkt_len(skb);
+	q->queue[SPA_DATA].mem -= spa_cb(skb)->mem;
+	return skb;
+}
+
+/* Nothing is queued before the held FINs any more. */
+static void spa_fin_release(struct spa_sched_data *q)
+{
+	struct sk_buff *skb;
+
+	while ((skb = __qdisc_dequeue_head(&q->held)))
+		__qdisc_enqueue_tail(skb, &q->ready);
+}
+
+/* Enqueue */
+
+static enum spa_kind spa_classify(struct spa_sched_data *q,
+				  const struct sk_buff *skb)
+{
+	u8 flags = handshake_flags(skb);
+
+	if (!(flags & HANDSHAKE_SYN) &&
+	    (!(flags & HANDSHAKE_FIN) || q->fin == TC_SPA_FIN_NONE))
+		return SPA_KIND_DATA;
+
+	/* Flags set on data buy nothing. */
+	if (qdisc_pkt_len(skb) > q->maxlen) {
+		q->toolong++;
+		return SPA_KIND_DATA;
+	}
+	if (flags & HANDSHAKE_SYN)
+		return SPA_KIND_SYN;
+	return q->fin == TC_SPA_FIN_PRIORITY ? SPA_KIND_FIN_FIRST : SPA_KIND_FIN;
+}
+
+static enum spa_band spa_band(enum spa_kind kind)
+{
+	return kind == SPA_KIND_SYN || kind == SPA_KIND_FIN_FIRST ? SPA_PRIORITY :
+								    SPA_DATA;
+}
+
+static void spa_took(struct spa_sched_data *q, struct spa_queue *queue,
+		     enum spa_kind kind)
+{
+	queue->enqueued++;
+	if (kind == SPA_KIND_SYN)
+		q->syn++;
+	else if (kind == SPA_KIND_FIN_FIRST)
+		q->fin_first++;
+}
+
+/* Keeps a FIN that the data queue refused, behind what is queued there. */
+static int spa_hold_fin(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+
+	spa_count(sch, 1, qdisc_pkt_len(skb));
+	q->queue[SPA_DATA].mem += spa_cb(skb)->mem;
+	spa_fin_append(q, &q->held, skb);
+	spa_took(q, &q->queue[SPA_DATA], SPA_KIND_FIN);
+	q->fin_spared++;
+	return NET_XMIT_SUCCESS;
+}
+
+static int spa_enqueue_codel(struct sk_buff *skb, struct Qdisc *sch,
+			     struct spa_queue *queue, enum spa_kind kind,
+			     struct sk_buff **to_free)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct spa_skb_cb *cb = spa_cb(skb);
+
+	cb->arrived = ktime_get_ns();
+	cb->mem = skb->truesize;
+	cb->fin = kind == SPA_KIND_FIN;
+
+	if (unlikely((u64)queue->mem + cb->mem > q->memory)) {
+		queue->drop_memory++;
+		return qdisc_drop_reason(skb, sch, to_free,
+					 QDISC_DROP_OVERLIMIT);
+	}
+	if (likely(queue->list.qlen < q->limit)) {
+		__qdisc_enqueue_tail(skb, &queue->list);
+		queue->backlog += qdisc_pkt_len(skb);
+		queue->mem += cb->mem;
+		spa_count(sch, 1, qdisc_pkt_len(skb));
+		spa_took(q, queue, kind);
+		return NET_XMIT_SUCCESS;
+	}
+	if (kind == SPA_KIND_FIN) {
+		if (spa_has_room_for_fin(q))
+			return spa_hold_fin(sch, skb);
+		q->fin_refused++;
+	}
+	queue->drop_limit++;
+	return qdisc_drop_reason(skb, sch, to_free, QDISC_DROP_OVERLIMIT);
+}
+
+/* Takes @skb out of the packets that a child is about to free. */
+static bool spa_take_back(struct sk_buff *skb, struct sk_buff **refused)
+{
+	for (; *refused; refused = &(*refused)->next) {
+		if (*refused == skb) {
+			*refused = skb->next;
+			skb->next = NULL;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int spa_enqueue_child(struct sk_buff *skb, struct Qdisc *sch,
+			     struct spa_queue *queue, enum spa_kind kind,
+			     struct sk_buff **to_free)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	unsigned int len = qdisc_pkt_len(skb);
+	struct sk_buff *refused = NULL;
+	int ret;
+
+	ret = qdisc_enqueue(skb, queue->child, &refused);
+	if (likely(ret == NET_XMIT_SUCCESS)) {
+		queue->taken++;
+		spa_count(sch, 1, len);
+		spa_took(q, queue, kind);
+	} else if (kind == SPA_KIND_FIN && spa_has_room_for_fin(q) &&
+		   spa_take_back(skb, &refused)) {
+		struct spa_skb_cb *cb = spa_cb(skb);
+
+		cb->ticket = queue->taken;
+		cb->mem = skb->truesize;
+		cb->fin = true;
+		ret = spa_hold_fin(sch, skb);
+	} else if (net_xmit_drop_count(ret)) {
+		queue->drop_child++;
+		if (kind == SPA_KIND_FIN && !spa_has_room_for_fin(q))
+			q->fin_refused++;
+		qdisc_qstats_drop(sch);
+	}
+	while (unlikely(refused)) {
+		skb = refused;
+		refused = skb->next;
+		__qdisc_drop(skb, to_free);
+	}
+	return ret;
+}
+
+static int spa_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+		       struct sk_buff **to_free)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	enum spa_kind kind = spa_classify(q, skb);
+	struct spa_queue *queue;
+
+	queue = &q->queue[spa_band(kind)];
+	if (queue->child)
+		return spa_enqueue_child(skb, sch, queue, kind, to_free);
+	return spa_enqueue_codel(skb, sch, queue, kind, to_free);
+}
+
+/* Dequeue */
+
+static codel_time_t spa_enqueue_time(const struct sk_buff *skb)
+{
+	return spa_cb(skb)->arrived >> CODEL_SHIFT;
+}
+
+static struct sk_buff *spa_codel_dequeue_func(struct codel_vars *vars,
+					      void *ctx)
+{
+	struct spa_queue *queue = ctx;
+	struct sk_buff *skb = __qdisc_dequeue_head(&queue->list);
+
+	if (skb) {
+		queue->backlog -= qdisc_pkt_len(skb);
+		queue->mem -= spa_cb(skb)->mem;
+	}
+	return skb;
+}
+
+static void spa_drop_at_dequeue(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+
+	spa_count(sch, -1, -(int)qdisc_pkt_len(skb));
+	q->drop_count++;
+	q->drop_len += qdisc_pkt_len(skb);
+	qdisc_dequeue_drop(sch, skb, QDISC_DROP_CONGESTED);
+	qdisc_qstats_drop(sch);
+}
+
+/* Puts a FIN that has left the data queue behind those whose turn has come. */
+static void spa_fin_ready(struct spa_sched_data *q, struct sk_buff *skb)
+{
+	q->queue[SPA_DATA].mem += spa_cb(skb)->mem;
+	spa_fin_append(q, &q->ready, skb);
+}
+
+static void spa_codel_drop_func(struct sk_buff *skb, void *ctx)
+{
+	struct spa_queue *queue = ctx;
+	struct spa_sched_data *q = qdisc_priv(queue->sch);
+
+	if (spa_cb(skb)->fin && q->fin == TC_SPA_FIN_INORDER) {
+		if (spa_has_room_for_fin(q)) {
+			spa_fin_ready(q, skb);
+			q->fin_spared++;
+			q->owed = true;
+			return;
+		}
+		q->fin_refused++;
+	}
+	queue->drop_codel++;
+	spa_drop_at_dequeue(queue->sch, skb);
+}
+
+/* The packet that @queue sends next, still counted in the qdisc. */
+static struct sk_buff *spa_queue_dequeue(struct spa_sched_data *q,
+					 struct spa_queue *queue)
+{
+	if (queue->child)
+		return qdisc_dequeue_peeked(queue->child);
+
+	if (!queue->list.head) {
+		/* What codel_dequeue() does when there is nothing. */
+		queue->vars.first_above_time = 0;
+		queue->vars.dropping = false;
+		return NULL;
+	}
+	return codel_dequeue(queue, &queue->backlog, &q->params, &queue->vars,
+			     &queue->cstats, qdisc_pkt_len, spa_enqueue_time,
+			     spa_codel_drop_func, spa_codel_dequeue_func);
+}
+
+static struct sk_buff *spa_dequeue_data(struct Qdisc *sch)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *skb;
+
+	skb = spa_fin_dequeue(q);
+	if (skb)
+		return skb;
+
+	q->owed = false;
+	skb = spa_queue_dequeue(q, &q->queue[SPA_DATA]);
+	if (likely(skb && !q->owed))
+		return skb;
+
+	/* CoDel dropped FINs: they leave now, and its next packet pays, unless
+	 * that is a FIN too, or there is none.
+	 */
+	if (skb) {
+		if (spa_cb(skb)->fin) {
+			spa_fin_ready(q, skb);
+		} else {
+			q->fin_paid++;
+			spa_drop_at_dequeue(sch, skb);
+		}
+	}
+	return spa_fin_dequeue(q);
+}
+
+/* While data waits, a packet of L bytes of priority costs L * (100 - share), and
+ * one of data earns L * share: over any time in which data always waits, the
+ * priority queue sends at most share percent of all bytes, and SPA_BURST. It is
+ * held back only while its credit is used up.
+ *
+ * What a child keeps to itself (it shapes) does not wait for the priority queue.
+ */
+static struct sk_buff *spa_take_data_first(struct Qdisc *sch,
+					   struct spa_queue **from)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct spa_queue *priority = &q->queue[SPA_PRIORITY];
+	struct sk_buff *skb = spa_dequeue_data(sch);
+
+	*from = &q->queue[SPA_DATA];
+	if (skb) {
+		if (spa_queue_len(priority))
+			q->held_back++;
+		return skb;
+	}
+	*from = priority;
+	return spa_queue_dequeue(q, priority);
+}
+
+static struct sk_buff *spa_take_priority_first(struct Qdisc *sch,
+					       struct spa_queue **from)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *skb;
+
+	*from = &q->queue[SPA_PRIORITY];
+	skb = spa_queue_dequeue(q, *from);
+	if (skb) {
+		if (spa_has_data(q))
+			q->credit -= (s64)qdisc_pkt_len(skb) * (100 - q->share);
+		return skb;
+	}
+	*from = &q->queue[SPA_DATA];
+	return spa_dequeue_data(sch);
+}
+
+/* Takes out the packet to send. */
+static struct sk_buff *spa_take(struct Qdisc *sch)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct spa_queue *from;
+	struct sk_buff *skb;
+
+	if (unlikely(q->credit <= 0 && q->share < 100 && spa_has_data(q)))
+		skb = spa_take_data_first(sch, &from);
+	else
+		skb = spa_take_priority_first(sch, &from);
+	if (!skb)
+		return NULL;
+
+	if (from == &q->queue[SPA_DATA])
+		q->credit = min(spa_max_credit(q),
+				q->credit + (s64)qdisc_pkt_len(skb) * q->share);
+	spa_count(sch, -1, -(int)qdisc_pkt_len(skb));
+	bstats_update(&from->bstats, skb);
+	qdisc_bstats_update(sch, skb);
+	return skb;
+}
+
+/* Tells the parents what was dropped in this dequeue. Once the packet that was
+ * peeked at is counted again: to a parent, a queue without packets is over.
+ */
+static void spa_report_drops(struct Qdisc *sch)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+
+	if (q->drop_count) {
+		qdisc_tree_reduce_backlog(sch, q->drop_count, q->drop_len);
+		q->drop_count = 0;
+		q->drop_len = 0;
+	}
+}
+
+static struct sk_buff *spa_dequeue(struct Qdisc *sch)
+{
+	struct sk_buff *skb = spa_take(sch);
+
+	spa_report_drops(sch);
+	return skb;
+}
+
+static struct sk_buff *spa_peek(struct Qdisc *sch)
+{
+	struct sk_buff *skb = skb_peek(&sch->gso_skb);
+
+	if (!skb) {
+		skb = spa_take(sch);
+		if (skb) {
+			__skb_queue_head(&sch->gso_skb, skb);
+			spa_count(sch, 1, qdisc_pkt_len(skb));
+		}
+		spa_report_drops(sch);
+	}
+	return skb;
+}
+
+/* Control */
+
+static void spa_reset(struct Qdisc *sch)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	int i;
+
+	for (i = 0; i < SPA_BANDS; i++) {
+		struct spa_queue *queue = &q->queue[i];
+
+		queue->drop_change += spa_queue_len(queue);
+		if (queue->child)
+			qdisc_reset(queue->child);
+		__qdisc_reset_queue(&queue->list);
+		queue->backlog = 0;
+		queue->mem = 0;
+		codel_vars_init(&queue->vars);
+	}
+	q->queue[SPA_DATA].drop_change += spa_fins(q);
+	__qdisc_reset_queue(&q->ready);
+	__qdisc_reset_queue(&q->held);
+	q->fin_backlog = 0;
+	q->credit = spa_max_credit(q);
+}
+
+static void spa_destroy(struct Qdisc *sch)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	int i;
+
+	for (i = 0; i < SPA_BANDS; i++)
+		qdisc_put(q->queue[i].child);
+}
+
+/* Not const: the policies of 6.1 point to variables. */
+static struct netlink_range_validation spa_time_range = {
+	.max = TC_SPA_TIME_MAX,
+};
+
+static struct netlink_range_validation spa_interval_range = {
+	.min = 1,
+	.max = TC_SPA_TIME_MAX,
+};
+
+static struct netlink_range_validation spa_maxlen_range = {
+	.max = TC_SPA_MAXLEN_MAX,
+};
+
+static struct netlink_range_validation spa_held_range = {
+	.max = TC_SPA_HELD_MAX,
+};
+
+static const struct nla_policy spa_policy[TCA_SPA_MAX + 1] = {
+	[TCA_SPA_TARGET]	= NLA_POLICY_FULL_RANGE(NLA_U32, &spa_time_range),
+	[TCA_SPA_INTERVAL]	= NLA_POLICY_FULL_RANGE(NLA_U32, &spa_interval_range),
+	[TCA_SPA_LIMIT]		= NLA_POLICY_MIN(NLA_U32, 1),
+	[TCA_SPA_ECN]		= NLA_POLICY_MAX(NLA_U8, 1),
+	/* The range, and one value outside it. */
+	[TCA_SPA_CE_THRESHOLD]	= { .type = NLA_U32 },
+	[TCA_SPA_FIN]		= NLA_POLICY_MAX(NLA_U8, TC_SPA_FIN_MAX),
+	[TCA_SPA_MAXLEN]	= NLA_POLICY_FULL_RANGE(NLA_U32, &spa_maxlen_range),
+	[TCA_SPA_HELD]		= NLA_POLICY_FULL_RANGE(NLA_U32, &spa_held_range),
+	[TCA_SPA_SHARE]		= NLA_POLICY_RANGE(NLA_U8, 1, 100),
+	[TCA_SPA_MEMORY]	= NLA_POLICY_MIN(NLA_U32, 1),
+};
+
+static codel_time_t spa_codel_time(u32 us)
+{
+	return ((u64)us * NSEC_PER_USEC) >> CODEL_SHIFT;
+}
+
+/* CoDel's options from those of the qdisc. */
+static void spa_set_params(struct spa_sched_data *q)
+{
+	q->params.target = spa_codel_time(q->target);
+	q->params.interval = spa_codel_time(q->interval);
+	q->params.ce_threshold = CODEL_DISABLED_THRESHOLD;
+	if (q->ce_threshold != TC_SPA_CE_THRESHOLD_OFF)
+		q->params.ce_threshold = spa_codel_time(q->ce_threshold);
+}
+
+static void spa_drop_on_change(struct Qdisc *sch, struct spa_queue *queue,
+			       struct sk_buff *skb)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+
+	spa_count(sch, -1, -(int)qdisc_pkt_len(skb));
+	q->drop_count++;
+	q->drop_len += qdisc_pkt_len(skb);
+	queue->drop_change++;
+	rtnl_qdisc_drop(skb, sch);
+}
+
+/* Drops, from the oldest on, what the limits no longer allow. */
+static void spa_trim(struct Qdisc *sch)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct spa_queue *data = &q->queue[SPA_DATA];
+	struct sk_buff *skb;
+	int i;
+
+	for (i = 0; i < SPA_BANDS; i++) {
+		struct spa_queue *queue = &q->queue[i];
+
+		while (queue->list.qlen > q->limit ||
+		       (queue->list.qlen && queue->mem > q->memory)) {
+			skb = spa_codel_dequeue_func(&queue->vars, queue);
+			spa_drop_on_change(sch, queue, skb);
+		}
+	}
+	while (spa_fins(q) > q->max_held || data->mem > q->memory) {
+		struct qdisc_skb_head *list = q->ready.qlen ? &q->ready : &q->held;
+
+		skb = __qdisc_dequeue_head(list);
+		q->fin_backlog -= qdisc_pkt_len(skb);
+		data->mem -= spa_cb(skb)->mem;
+		spa_drop_on_change(sch, data, skb);
+	}
+	spa_report_drops(sch);
+}
+
+static int spa_change(struct Qdisc *sch, struct nlattr *opt,
+		      struct netlink_ext_ack *extack)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct nlattr *tb[TCA_SPA_MAX + 1];
+	int err;
+
+	err = nla_parse_nested(tb, TCA_SPA_MAX, opt, spa_policy, extack);
+	if (err < 0)
+		return err;
+
+	if (tb[TCA_SPA_CE_THRESHOLD]) {
+		u32 value = nla_get_u32(tb[TCA_SPA_CE_THRESHOLD]);
+
+		if (value > TC_SPA_TIME_MAX && value != TC_SPA_CE_THRESHOLD_OFF) {
+			NL_SET_ERR_MSG_ATTR(extack, tb[TCA_SPA_CE_THRESHOLD],
+					    "ce_threshold is at most 2199 seconds");
+			return -ERANGE;
+		}
+	}
+
+	sch_tree_lock(sch);
+
+	if (tb[TCA_SPA_TARGET])
+		q->target = nla_get_u32(tb[TCA_SPA_TARGET]);
+	if (tb[TCA_SPA_INTERVAL])
+		q->interval = nla_get_u32(tb[TCA_SPA_INTERVAL]);
+	if (tb[TCA_SPA_LIMIT])
+		q->limit = nla_get_u32(tb[TCA_SPA_LIMIT]);
+	if (tb[TCA_SPA_ECN])
+		q->params.ecn = nla_get_u8(tb[TCA_SPA_ECN]);
+	if (tb[TCA_SPA_CE_THRESHOLD])
+		q->ce_threshold = nla_get_u32(tb[TCA_SPA_CE_THRESHOLD]);
+	spa_set_params(q);
+	if (tb[TCA_SPA_FIN])
+		q->fin = nla_get_u8(tb[TCA_SPA_FIN]);
+	if (tb[TCA_SPA_MAXLEN]) {
+		u32 maxlen = nla_get_u32(tb[TCA_SPA_MAXLEN]);
+
+		q->maxlen = maxlen ? maxlen : U32_MAX;
+	}
+	if (tb[TCA_SPA_HELD])
+		q->max_held = nla_get_u32(tb[TCA_SPA_HELD]);
+	if (tb[TCA_SPA_SHARE]) {
+		q->share = nla_get_u8(tb[TCA_SPA_SHARE]);
+		q->credit = spa_max_credit(q);
+	}
+	if (tb[TCA_SPA_MEMORY])
+		q->memory = nla_get_u32(tb[TCA_SPA_MEMORY]);
+
+	spa_trim(sch);
+
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+static int spa_init(struct Qdisc *sch, struct nlattr *opt,
+		    struct netlink_ext_ack *extack)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	int i;
+
+	codel_params_init(&q->params);
+	q->params.mtu = min_t(u32, psched_mtu(qdisc_dev(sch)), 1 << 20);
+	q->target = SPA_TARGET;
+	q->interval = SPA_INTERVAL;
+	q->ce_threshold = TC_SPA_CE_THRESHOLD_OFF;
+	spa_set_params(q);
+	q->limit = SPA_LIMIT;
+	q->memory = SPA_MEMORY;
+	q->maxlen = SPA_MAXLEN;
+	q->max_held = SPA_HELD;
+	q->share = SPA_SHARE;
+	q->fin = TC_SPA_FIN_INORDER;
+	q->credit = spa_max_credit(q);
+
+	for (i = 0; i < SPA_BANDS; i++) {
+		struct spa_queue *queue = &q->queue[i];
+
+		queue->sch = sch;
+		codel_vars_init(&queue->vars);
+		codel_stats_init(&queue->cstats);
+		gnet_stats_basic_sync_init(&queue->bstats);
+	}
+
+	/* Never bypassed, though it could be: the counters would miss packets. */
+	sch->flags |= TCQ_F_DEQUEUE_DROPS;
+
+	return opt ? spa_change(sch, opt, extack) : 0;
+}
+
+static int spa_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct nlattr *opts;
+
+	opts = nla_nest_start(skb, TCA_OPTIONS);
+	if (!opts)
+		goto nla_put_failure;
+
+	if (nla_put_u32(skb, TCA_SPA_TARGET, q->target) ||
+	    nla_put_u32(skb, TCA_SPA_INTERVAL, q->interval) ||
+	    nla_put_u32(skb, TCA_SPA_LIMIT, q->limit) ||
+	    nla_put_u8(skb, TCA_SPA_ECN, q->params.ecn) ||
+	    nla_put_u8(skb, TCA_SPA_FIN, q->fin) ||
+	    nla_put_u32(skb, TCA_SPA_MAXLEN,
+			q->maxlen == U32_MAX ? 0 : q->maxlen) ||
+	    nla_put_u32(skb, TCA_SPA_HELD, q->max_held) ||
+	    nla_put_u8(skb, TCA_SPA_SHARE, q->share) ||
+	    nla_put_u32(skb, TCA_SPA_MEMORY, q->memory))
+		goto nla_put_failure;
+	if (q->ce_threshold != TC_SPA_CE_THRESHOLD_OFF &&
+	    nla_put_u32(skb, TCA_SPA_CE_THRESHOLD, q->ce_threshold))
+		goto nla_put_failure;
+
+	return nla_nest_end(skb, opts);
+
+nla_put_failure:
+	nla_nest_cancel(skb, opts);
+	return -1;
+}
+
+static void spa_queue_xstats(struct spa_queue *queue,
+			     struct tc_spa_queue_xstats *st)
+{
+	u32 child_qlen, child_backlog;
+
+	st->enqueued = queue->enqueued;
+	st->sent = u64_stats_read(&queue->bstats.packets);
+	st->bytes = u64_stats_read(&queue->bstats.bytes);
+	st->drop_limit = queue->drop_limit;
+	st->drop_memory = queue->drop_memory;
+	st->drop_child = queue->drop_child;
+	st->drop_change = queue->drop_change;
+	st->drop_codel = queue->drop_codel;
+	st->memory = queue->mem;
+
+	if (queue->child) {
+		st->child = 1;
+		qdisc_qstats_qlen_backlog(queue->child, &child_qlen,
+					  &child_backlog);
+		st->qlen = child_qlen;
+		st->backlog = child_backlog;
+		return;
+	}
+	st->qlen = queue->list.qlen;
+	st->backlog = queue->backlog;
+	st->maxpacket = queue->cstats.maxpacket;
+	st->count = queue->vars.count;
+	st->lastcount = queue->vars.lastcount;
+	st->ldelay = codel_time_to_us(queue->vars.ldelay);
+	st->dropping = queue->vars.dropping;
+	if (queue->vars.dropping) {
+		codel_tdiff_t delta = queue->vars.drop_next - codel_get_time();
+
+		st->drop_next = delta >= 0 ? codel_time_to_us(delta) :
+					     -codel_time_to_us(-delta);
+	}
+	st->ecn_mark = queue->cstats.ecn_mark;
+	st->ce_mark = queue->cstats.ce_mark;
+}
+
+static int spa_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct tc_spa_xstats st = { .type = TC_SPA_XSTATS_QDISC };
+
+	sch_tree_lock(sch);
+	spa_queue_xstats(&q->queue[SPA_PRIORITY], &st.qdisc.priority);
+	spa_queue_xstats(&q->queue[SPA_DATA], &st.qdisc.data);
+	st.qdisc.syn = q->syn;
+	st.qdisc.fin_first = q->fin_first;
+	st.qdisc.fin_spared = q->fin_spared;
+	st.qdisc.fin_paid = q->fin_paid;
+	st.qdisc.fin_refused = q->fin_refused;
+	st.qdisc.toolong = q->toolong;
+	st.qdisc.held_back = q->held_back;
+	st.qdisc.credit = q->credit;
+	st.qdisc.held = spa_fins(q);
+	st.qdisc.held_backlog = q->fin_backlog;
+	sch_tree_unlock(sch);
+
+	return gnet_stats_copy_app(d, &st, sizeof(st));
+}
+
+/* Classes */
+
+static unsigned long spa_find(struct Qdisc *sch, u32 classid)
+{
+	u32 minor = TC_H_MIN(classid);
+
+	return minor >= 1 && minor <= SPA_BANDS ? minor : 0;
+}
+
+static struct spa_queue *spa_class(struct Qdisc *sch, unsigned long cl)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+
+	return &q->queue[cl - 1];
+}
+
+static struct Qdisc *spa_leaf(struct Qdisc *sch, unsigned long cl)
+{
+	return spa_class(sch, cl)->child;
+}
+
+static void spa_walk(struct Qdisc *sch, struct qdisc_walker *arg)
+{
+	int i;
+
+	if (arg->stop)
+		return;
+	for (i = 1; i <= SPA_BANDS; i++)
+		if (!tc_qdisc_stats_dump(sch, i, arg))
+			break;
+}
+
+/* Without @new, CoDel comes back. As with any qdisc that is replaced, what was
+ * queued is lost; FINs beside the data queue are not queued there.
+ */
+static int spa_graft(struct Qdisc *sch, unsigned long cl, struct Qdisc *new,
+		     struct Qdisc **old, struct netlink_ext_ack *extack)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct spa_queue *queue = spa_class(sch, cl);
+	struct sk_buff *skb;
+
+	sch_tree_lock(sch);
+
+	*old = queue->child;
+	if (*old) {
+		queue->drop_change += qdisc_qlen(*old);
+		qdisc_purge_queue(*old);
+	}
+	while ((skb = spa_codel_dequeue_func(&queue->vars, queue)))
+		spa_drop_on_change(sch, queue, skb);
+	spa_report_drops(sch);
+	codel_vars_init(&queue->vars);
+
+	queue->child = new;
+	if (queue == &q->queue[SPA_DATA])
+		spa_fin_release(q);
+
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+static int spa_dump_class(struct Qdisc *sch, unsigned long cl,
+			  struct sk_buff *skb, struct tcmsg *tcm)
+{
+	struct spa_queue *queue = spa_class(sch, cl);
+
+	tcm->tcm_handle |= TC_H_MIN(cl);
+	tcm->tcm_info = queue->child ? queue->child->handle : 0;
+	return 0;
+}
+
+static int spa_dump_class_stats(struct Qdisc *sch, unsigned long cl,
+				struct gnet_dump *d)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct spa_queue *queue = spa_class(sch, cl);
+	struct tc_spa_xstats st = { .type = TC_SPA_XSTATS_CLASS };
+	struct gnet_stats_queue qs = {};
+
+	sch_tree_lock(sch);
+	spa_queue_xstats(queue, &st.queue);
+	qs.qlen = st.queue.qlen;
+	qs.backlog = st.queue.backlog;
+	qs.drops = queue->drop_limit + queue->drop_memory +
+		   queue->drop_child + queue->drop_change + queue->drop_codel;
+	if (queue == &q->queue[SPA_DATA]) {
+		qs.qlen += spa_fins(q);
+		qs.backlog += q->fin_backlog;
+		qs.drops += q->fin_paid;
+	}
+	sch_tree_unlock(sch);
+
+	if (gnet_stats_copy_basic(d, NULL, &queue->bstats, true) < 0 ||
+	    gnet_stats_copy_queue(d, NULL, &qs, qs.qlen) < 0)
+		return -1;
+	return gnet_stats_copy_app(d, &st, sizeof(st));
+}
+
+static const struct Qdisc_class_ops spa_class_ops = {
+	.graft		= spa_graft,
+	.leaf		= spa_leaf,
+	.find		= spa_find,
+	.walk		= spa_walk,
+	.dump		= spa_dump_class,
+	.dump_stats	= spa_dump_class_stats,
+};
+
+static struct Qdisc_ops spa_qdisc_ops __read_mostly = {
+	.cl_ops		= &spa_class_ops,
+	.id		= "spa",
+	.priv_size	= sizeof(struct spa_sched_data),
+	.enqueue	= spa_enqueue,
+	.dequeue	= spa_dequeue,
+	.peek		= spa_peek,
+	.init		= spa_init,
+	.reset		= spa_reset,
+	.destroy	= spa_destroy,
+	.change		= spa_change,
+	.dump		= spa_dump,
+	.dump_stats	= spa_dump_stats,
+	.owner		= THIS_MODULE,
+};
+MODULE_ALIAS_NET_SCH("spa");
+
+static int __init spa_module_init(void)
+{
+	return register_qdisc(&spa_qdisc_ops);
+}
+
+static void __exit spa_module_exit(void)
+{
+	unregister_qdisc(&spa_qdisc_ops);
+}
+
+module_init(spa_module_init)
+module_exit(spa_module_exit)
+
+MODULE_DESCRIPTION("SYN priority active queue management");
+MODULE_LICENSE("GPL");
