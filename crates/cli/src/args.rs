@@ -1,5 +1,11 @@
 //! The flags, defined once: help, man pages and completions come from here.
 
+#[cfg(target_os = "linux")]
+mod testbed;
+
+#[cfg(target_os = "linux")]
+pub(crate) use testbed::{ExecArgs, MachineArgs, TestbedArgs, TestbedCommand};
+
 use clap::builder::{
     NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
 };
@@ -75,6 +81,9 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run one scenario file as it stands
     Sim(SimArgs),
+    /// A real Linux kernel in virtual time: build it, run programs in it
+    #[cfg(target_os = "linux")]
+    Testbed(TestbedArgs),
     /// List the queue schemes, or one with its options
     Schemes(SchemesArgs),
     /// List the TCP profiles of end hosts, or one with its knobs

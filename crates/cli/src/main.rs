@@ -23,6 +23,8 @@ fn main() -> ExitCode {
         Command::Analyze(analyze) => commands::analyze::run(&analyze),
         Command::Compare(compare) => commands::compare::run(&compare),
         Command::Sim(sim) => commands::sim::run(&sim),
+        #[cfg(target_os = "linux")]
+        Command::Testbed(testbed) => commands::testbed::run(&testbed),
         Command::Schemes(schemes) => commands::schemes::run(&schemes),
         Command::Profiles(profiles) => commands::profiles::run(&profiles),
         Command::Completions(completions) => commands::generate::completions(&completions),

@@ -1,0 +1,30 @@
+//! `gentle testbed exec`.
+
+use crate::args::ExecArgs;
+use crate::interrupt;
+use crate::output::{print_bytes, warn};
+use gentle_testbed::Command;
+use gentle_testbed::machine::MachineError;
+use std::io::Write;
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
+    let stop = interrupt::flag()?;
+    let machine = super::machine(&args.machine)?;
+    let command = Command {
+        argv: args.argv.clone(),
+    };
+    let outcome = match machine.run(command, &stop, &|_| {}) {
+        Err(MachineError::Stopped) => return Ok(ExitCode::from(interrupt::EXIT_CODE)),
+        outcome => outcome?,
+    };
+    for complaint in outcome.complaints() {
+        warn(&format!("the kernel complains: {complaint}"));
+    }
+    // Nobody is left to tell if that fails.
+    let _ = std::io::stderr().lock().write_all(&outcome.answer.stderr);
+    print_bytes(&outcome.answer.stdout)?;
+    Ok(ExitCode::from(
+        u8::try_from(outcome.answer.status).unwrap_or(1),
+    ))
+}

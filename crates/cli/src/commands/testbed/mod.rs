@@ -1,0 +1,41 @@
+//! `gentle testbed`, one file a verb.
+
+mod exec;
+
+use crate::args::{MachineArgs, TestbedArgs, TestbedCommand};
+use anyhow::Context;
+use gentle_testbed::build::{Cache, Flavour};
+use gentle_testbed::guest;
+use gentle_testbed::machine::{Clock, GuestProgram, Machine};
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        TestbedCommand::Exec(args) => exec::run(args),
+        TestbedCommand::Guest(args) => Ok(guest::main(&args.stage)),
+    }
+}
+
+/// A machine with the kernel of the cache.
+fn machine(args: &MachineArgs) -> anyhow::Result<Machine> {
+    let flavour = if args.debug {
+        Flavour::Debug
+    } else {
+        Flavour::Plain
+    };
+    let kernel = Cache::of_user()?.kernel(flavour).with_context(|| {
+        let option = if args.debug { " --debug" } else { "" };
+        format!("no kernel has been built yet; run: gentle testbed build{option}")
+    })?;
+    let program = GuestProgram {
+        path: std::env::current_exe().context("the path of this program is not known")?,
+        arguments: vec!["testbed".to_owned(), "guest".to_owned()],
+    };
+    let mut machine = Machine::new(kernel, program);
+    machine.memory_mib = args.memory;
+    machine.time_limit = args.time_limit;
+    if args.real_time {
+        machine.clock = Clock::Real;
+    }
+    Ok(machine)
+}

@@ -1,0 +1,103 @@
+//! Where kernels and modules are kept between runs.
+
+use super::{BuildError, Flavour, Kernel};
+use std::path::{Path, PathBuf};
+
+/// The directory that holds everything the testbed builds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+impl Cache {
+    /// `gentle/testbed` in `$XDG_CACHE_HOME`, or in `~/.cache` where that is unset.
+    pub fn of_user() -> Result<Cache, BuildError> {
+        let set = |name| {
+            std::env::var_os(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
+        set("XDG_CACHE_HOME")
+            .or_else(|| set("HOME").map(|home| home.join(".cache")))
+            .map(|base| Cache::at(base.join("gentle").join("testbed")))
+            .ok_or(BuildError::NoCache)
+    }
+
+    /// Any directory; made when something is put into it.
+    pub fn at(root: impl Into<PathBuf>) -> Cache {
+        Cache { root: root.into() }
+    }
+
+    /// The newest kernel of this configuration.
+    pub fn kernel(&self, flavour: Flavour) -> Option<Kernel> {
+        let ending = format!("-{flavour}-{}", flavour.fingerprint());
+        std::fs::read_dir(self.kernels())
+            .ok()?
+            .filter_map(|entry| {
+                let name = entry.ok()?.file_name().into_string().ok()?;
+                let version = name.strip_suffix(&ending)?.to_owned();
+                Some(self.kernel_of(&version, flavour))
+            })
+            .filter(|kernel| kernel.linux.is_file())
+            .max_by_key(|kernel| numbers(&kernel.version))
+    }
+
+    /// The kernel of this version and configuration, there or not.
+    pub(super) fn kernel_of(&self, version: &str, flavour: Flavour) -> Kernel {
+        let tree = self
+            .kernels()
+            .join(format!("{version}-{flavour}-{}", flavour.fingerprint()));
+        Kernel {
+            version: version.to_owned(),
+            flavour,
+            linux: tree.join("linux"),
+            tree,
+        }
+    }
+
+    fn kernels(&self) -> PathBuf {
+        self.root.join("kernels")
+    }
+
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+/// A version as it sorts: 7.10 comes after 7.9.
+pub(super) fn numbers(version: &str) -> Vec<u64> {
+    version
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|part| part.parse().ok())
+        .collect()
+}
+
+/// Enough of a hash to tell apart what a cache can hold.
+pub(super) fn short_hex(hash: &[u8]) -> String {
+    hash.iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_kernel_is_taken() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let cache = Cache::at(folder.path());
+        assert_eq!(cache.kernel(Flavour::Plain), None);
+        for version in ["7.9.3", "7.10.1", "7.2.12"] {
+            let kernel = cache.kernel_of(version, Flavour::Plain);
+            std::fs::create_dir_all(&kernel.tree).unwrap();
+            std::fs::write(&kernel.linux, "").unwrap();
+        }
+        // Without its program it is none.
+        std::fs::create_dir_all(cache.kernel_of("8.0", Flavour::Plain).tree).unwrap();
+        assert_eq!(cache.kernel(Flavour::Plain).unwrap().version, "7.10.1");
+        assert_eq!(cache.kernel(Flavour::Debug), None);
+    }
+}

@@ -1,0 +1,18 @@
+//! Linux in virtual time: a kernel that runs as an ordinary process, and jobs that run in it.
+//!
+//! User-mode Linux is Linux built as a program. With its "time travel" it has a clock of its own, which jumps over idle
+//! time and stands still while code runs: real TCP and real queue disciplines, without root, unaffected by what else the
+//! computer does.
+//!
+//! - [`build`] makes the kernel, and modules for it, and keeps them in a cache.
+//! - [`machine`] boots a kernel, has a [`Task`] done in it and collects what came of it.
+//! - [`guest`] is the side within. There the same program runs that started the machine: the host's files are the
+//!   machine's, read-only.
+
+pub mod build;
+pub mod guest;
+pub mod machine;
+
+mod job;
+
+pub use job::{Command, Finished, Job, Task};

@@ -1,0 +1,134 @@
+//! What a kernel says while it runs.
+
+use std::io::{BufRead, BufReader, Read};
+
+/// Beyond this many lines the beginning and the end are kept: a kernel in trouble may never stop talking.
+const MOST_LINES: usize = 20_000;
+/// Longer lines are cut.
+const LONGEST_LINE: u64 = 4096;
+/// Lines that an error message shows.
+const TAIL: usize = 12;
+/// Lines that may belong to one complaint: a call trace with registers.
+const COMPLAINT: usize = 60;
+
+/// How the kernel's complaints begin: lib/bug.c, mm/kasan/report.c, lib/ubsan.c, kernel/locking/lockdep.c, kernel/rcu,
+/// lib/debugobjects.c, kernel/panic.c.
+const BEGINNINGS: [&str; 12] = [
+    "WARNING:",
+    "BUG:",
+    "BUG ",
+    "UBSAN:",
+    "INFO: possible",
+    "INFO: suspicious",
+    "INFO: rcu",
+    "INFO: task",
+    "INFO: trying to register non-static key",
+    "ODEBUG:",
+    "Kernel panic",
+    "general protection fault",
+];
+
+/// The lines of a machine's console.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Console {
+    lines: Vec<String>,
+}
+
+impl Console {
+    /// Reads until the other end is closed.
+    pub(super) fn read(from: impl Read) -> Console {
+        let mut lines = Vec::new();
+        let mut reader = BufReader::new(from);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match reader
+                .by_ref()
+                .take(LONGEST_LINE)
+                .read_until(b'\n', &mut line)
+            {
+                Ok(0) | Err(_) => break,
+                Ok(_) => lines.push(String::from_utf8_lossy(&line).trim_end().to_owned()),
+            }
+            if lines.len() > MOST_LINES {
+                lines.drain(MOST_LINES / 2..MOST_LINES / 2 + MOST_LINES / 4);
+            }
+        }
+        Console { lines }
+    }
+
+    /// Line by line, without ends of line.
+    pub fn lines(&self) -> &[String] {
+        &self.lines
+    }
+
+    /// The last lines, as an error message shows them.
+    pub fn tail(&self) -> String {
+        let first = self.lines.len().saturating_sub(TAIL);
+        self.lines[first..].join("\n")
+    }
+
+    /// Every complaint of the kernel with the lines that follow it, as far as they can belong to it.
+    pub fn complaints(&self) -> Vec<String> {
+        let mut complaints: Vec<Vec<&str>> = Vec::new();
+        for line in &self.lines {
+            let text = without_time(line);
+            if begins(text) {
+                complaints.push(vec![text]);
+            } else if let Some(complaint) = complaints.last_mut()
+                && complaint.len() < COMPLAINT
+            {
+                complaint.push(text);
+            }
+        }
+        complaints.iter().map(|lines| lines.join("\n")).collect()
+    }
+}
+
+/// Without the time of a message of the kernel, as in `[   12.345678] `.
+fn without_time(line: &str) -> &str {
+    match line
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("] "))
+    {
+        Some((time, text)) if time.trim().parse::<f64>().is_ok() => text,
+        _ => line,
+    }
+}
+
+fn begins(text: &str) -> bool {
+    BEGINNINGS
+        .iter()
+        .any(|beginning| text.starts_with(beginning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaints_are_told_from_chatter() {
+        let text = "\
+[    0.000000] Linux version 7.2.12
+[    3.100000] WARNING: net/sched/sch_spa.c:10 at spa_dequeue+0x1/0x2, CPU#0: tc/12
+[    3.100000] Call Trace:
+[    4.000000] UBSAN: shift-out-of-bounds in net/sched/sch_gsp.c:20:3
+";
+        let console = Console::read(text.as_bytes());
+        let complaints = console.complaints();
+        assert_eq!(complaints.len(), 2);
+        assert!(complaints[0].starts_with("WARNING: net/sched/sch_spa.c:10"));
+        assert!(complaints[0].ends_with("Call Trace:"));
+        assert!(complaints[1].starts_with("UBSAN:"));
+    }
+
+    #[test]
+    fn a_flood_of_lines_keeps_beginning_and_end() {
+        let text: String = (0..100_000).map(|n| format!("line {n}\n")).collect();
+        let console = Console::read(text.as_bytes());
+        assert!(console.lines().len() <= MOST_LINES);
+        assert_eq!(console.lines()[0], "line 0");
+        assert_eq!(console.lines().last().unwrap(), "line 99999");
+        assert!(console.tail().starts_with("line 99988\n"));
+    }
+}

@@ -1,0 +1,280 @@
+//! One run of a machine: its files, its process, its end.
+
+use super::{Clock, Console, Machine, MachineError, Outcome, Setup, memory};
+use crate::Job;
+use crate::guest::{SHARE_VARIABLE, share};
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle, sleep};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How often the host looks whether the machine has ended; a boot takes tens of these.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// 1 January 2026, in nanoseconds since 1970: a clock in the guest that shows the same in every run.
+const START_OF_TIME_NS: u64 = 1_767_225_600_000_000_000;
+
+/// A prepared run.
+pub(super) struct Instance<'a> {
+    machine: &'a Machine,
+    /// Carries job and answer; removed with the instance.
+    share: TempDir,
+    memory: PathBuf,
+}
+
+impl<'a> Instance<'a> {
+    pub(super) fn prepare(machine: &'a Machine, job: &Job) -> Result<Instance<'a>, MachineError> {
+        let share = tempfile::Builder::new()
+            .prefix("gentle-machine-")
+            .tempdir()
+            .map_err(|error| trouble(&std::env::temp_dir(), error))?;
+        let instance = Instance {
+            machine,
+            share,
+            memory: memory::directory(machine.memory_mib)?,
+        };
+        let modules = instance.share.path().join(share::MODULES);
+        fs::create_dir(&modules).map_err(|error| trouble(&modules, error))?;
+        let mut names = Vec::new();
+        for module in &machine.modules {
+            let name = module.file_name().unwrap_or_default();
+            // Where the guest would look may be hidden there by its own file systems.
+            fs::copy(module, modules.join(name)).map_err(|error| trouble(module, error))?;
+            names.push(word(Path::new(name))?);
+        }
+        let files = match &machine.files {
+            Some(files) => Some(word(&absolute(files)?)?),
+            None => None,
+        };
+        let setup = Setup {
+            modules: names,
+            files,
+            arguments: machine.program.arguments.clone(),
+        };
+        instance.write(share::SETUP, &setup)?;
+        instance.write(share::JOB, job)?;
+        Ok(instance)
+    }
+
+    pub(super) fn run<A: DeserializeOwned>(
+        &self,
+        stop: &AtomicBool,
+        progress: &dyn Fn(f64),
+    ) -> Result<Outcome<A>, MachineError> {
+        let mut process = self.start()?;
+        let status = self.wait(&mut process, stop, progress);
+        let console = process.end();
+        match status? {
+            End::Stopped => Err(MachineError::Stopped),
+            End::TimeLimit => Err(MachineError::TimeLimit {
+                limit: self.machine.time_limit,
+                console,
+            }),
+            End::Exited(status) => self.outcome(status, console),
+        }
+    }
+
+    fn start(&self) -> Result<Process, MachineError> {
+        let program = &self.machine.program;
+        let path = absolute(&program.path)?;
+        let failed = |error: std::io::Error| MachineError::Start {
+            path: path.clone(),
+            problem: error.to_string(),
+        };
+        let (reader, writer) = std::io::pipe().map_err(failed)?;
+        let child = Command::new(&path)
+            .args(&program.arguments)
+            .arg("launch")
+            .arg(std::process::id().to_string())
+            .arg(&self.machine.kernel.linux)
+            .args(self.command_line(&path)?)
+            .env("TMPDIR", &self.memory)
+            // A group of its own: Ctrl-C in the terminal shall not reach it, and it can be ended as a whole.
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone().map_err(failed)?)
+            .stderr(writer)
+            .spawn()
+            .map_err(failed)?;
+        Ok(Process {
+            child: Some(child),
+            console: Some(thread::spawn(move || Console::read(reader))),
+        })
+    }
+
+    fn command_line(&self, program: &Path) -> Result<Vec<String>, MachineError> {
+        let share = word(self.share.path())?;
+        let mut line = vec![
+            format!("mem={}M", self.machine.memory_mib),
+            "root=/dev/root".to_owned(),
+            "rootfstype=hostfs".to_owned(),
+            "rootflags=/".to_owned(),
+            "ro".to_owned(),
+            format!("init=\"{}\"", word(program)?),
+            format!("{SHARE_VARIABLE}=\"{share}\""),
+            // The kernel's directory for its own socket and process number; else it would be in the user's home.
+            format!("uml_dir={share}/"),
+            "umid=machine".to_owned(),
+            // Faster than ptrace and permitted in more places; what runs in the machine is trusted.
+            "seccomp=auto".to_owned(),
+            "con=null".to_owned(),
+            "con0=null,fd:1".to_owned(),
+            // Warnings and worse.
+            "loglevel=5".to_owned(),
+            "panic=-1".to_owned(),
+        ];
+        if self.machine.clock == Clock::Virtual {
+            line.push("time-travel=inf-cpu".to_owned());
+            line.push(format!("time-travel-start={START_OF_TIME_NS}"));
+        }
+        line.push("--".to_owned());
+        line.extend(self.machine.program.arguments.iter().cloned());
+        line.push("init".to_owned());
+        Ok(line)
+    }
+
+    fn wait(
+        &self,
+        process: &mut Process,
+        stop: &AtomicBool,
+        progress: &dyn Fn(f64),
+    ) -> Result<End, MachineError> {
+        let started = Instant::now();
+        let path = self.share.path().join(share::PROGRESS);
+        loop {
+            if let Some(status) = process.exited()? {
+                return Ok(End::Exited(status));
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Ok(End::Stopped);
+            }
+            if started.elapsed() > self.machine.time_limit {
+                return Ok(End::TimeLimit);
+            }
+            if let Ok(text) = fs::read_to_string(&path)
+                && let Ok(fraction) = text.parse()
+            {
+                progress(fraction);
+            }
+            sleep(LOOK);
+        }
+    }
+
+    fn outcome<A: DeserializeOwned>(
+        &self,
+        status: ExitStatus,
+        console: Console,
+    ) -> Result<Outcome<A>, MachineError> {
+        if let Some(failure) = self.read(share::FAILURE)? {
+            return Err(MachineError::Job {
+                problem: String::from_utf8_lossy(&failure).into_owned(),
+                console,
+            });
+        }
+        let Some(answer) = self.read(share::ANSWER)? else {
+            return Err(MachineError::Died {
+                status: status.to_string(),
+                console,
+            });
+        };
+        let answer = serde_json::from_slice(&answer)
+            .map_err(|error| MachineError::Answer(error.to_string()))?;
+        let leaks = self.read(share::LEAKS)?;
+        Ok(Outcome {
+            answer,
+            console,
+            leaks: leaks.map(|leaks| String::from_utf8_lossy(&leaks).into_owned()),
+        })
+    }
+
+    fn write(&self, name: &str, value: &impl Serialize) -> Result<(), MachineError> {
+        let path = self.share.path().join(name);
+        let text = serde_json::to_vec(value).map_err(|error| trouble(&path, error))?;
+        fs::write(&path, text).map_err(|error| trouble(&path, error))
+    }
+
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, MachineError> {
+        let path = self.share.path().join(name);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(trouble(&path, error)),
+        }
+    }
+}
+
+/// How the wait for a machine ended.
+enum End {
+    Exited(ExitStatus),
+    Stopped,
+    TimeLimit,
+}
+
+/// The machine's processes: the kernel and, in its group, those that carry the guest's programs.
+struct Process {
+    child: Option<Child>,
+    console: Option<JoinHandle<Console>>,
+}
+
+impl Process {
+    fn exited(&mut self) -> Result<Option<ExitStatus>, MachineError> {
+        let Some(child) = &mut self.child else {
+            return Ok(None);
+        };
+        let status = child
+            .try_wait()
+            .map_err(|error| trouble(Path::new("the machine"), error))?;
+        if status.is_some() {
+            // Its number may be another's from now on.
+            self.child = None;
+        }
+        Ok(status)
+    }
+
+    /// Ends what still runs and returns the console.
+    fn end(&mut self) -> Console {
+        if let Some(mut child) = self.child.take() {
+            if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
+                // Not yet waited for, so the number is still its own.
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            let _ = child.wait();
+        }
+        let console = self.console.take();
+        console
+            .and_then(|console| console.join().ok())
+            .unwrap_or_default()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn trouble(path: &Path, error: impl ToString) -> MachineError {
+    MachineError::File {
+        path: path.to_owned(),
+        problem: error.to_string(),
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, MachineError> {
+    fs::canonicalize(path).map_err(|error| trouble(path, error))
+}
+
+/// A path as the kernel's command line can carry it between quotation marks.
+fn word(path: &Path) -> Result<String, MachineError> {
+    match path.to_str() {
+        Some(text) if !text.chars().any(|c| c == '"' || c.is_control()) => Ok(text.to_owned()),
+        _ => Err(MachineError::Path(path.to_owned())),
+    }
+}
