@@ -107,13 +107,8 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long, conflicts_with_all = ["connections", "flows"])]
     pub(crate) per_file: bool,
 
-    /// Take damage in a capture for an error instead of warning and using what is before it
-    #[arg(long)]
-    pub(crate) strict: bool,
-
-    /// Look into tunnels: GRE, IP-in-IP, VXLAN, GENEVE, GTP-U, ERSPAN
-    #[arg(long)]
-    pub(crate) inner: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
 
     /// Forget connections after this long without a packet, 1s to 3600s
     #[arg(long, value_name = "TIME", default_value = "900s", value_parser = idle_timeout)]
@@ -128,6 +123,18 @@ pub(crate) struct AnalyzeArgs {
 
     #[command(flatten)]
     pub(crate) report: ReportArgs,
+}
+
+/// How captures are read.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ReadingArgs {
+    /// Take damage in a capture for an error instead of warning and using what is before it
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// Look into tunnels: GRE, IP-in-IP, VXLAN, GENEVE, GTP-U, ERSPAN
+    #[arg(long)]
+    pub(crate) inner: bool,
 }
 
 /// What is known of the link and the place.
@@ -203,10 +210,6 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "CAPTURE", conflicts_with = "traffic", requires = "rate", value_hint = ValueHint::FilePath)]
     pub(crate) from: Vec<PathBuf>,
 
-    /// With --from: addresses behind the link; data towards them goes down [default: data from servers goes down]
-    #[arg(long, value_name = "PREFIX", requires = "from", value_parser = prefix)]
-    pub(crate) local: Vec<IpNet>,
-
     /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those of Table III]
     ///
     /// gentle schemes lists them. A scenario file may bring a list of its own, which is then the default.
@@ -218,10 +221,27 @@ pub(crate) struct CompareArgs {
     pub(crate) seeds: u32,
 
     #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
+
+    #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// How connections are taken from a capture.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "With --from")]
+#[command(mut_arg("strict", |arg| arg.requires("from")))]
+#[command(mut_arg("inner", |arg| arg.requires("from")))]
+pub(crate) struct CaptureArgs {
+    /// Addresses behind the link; data towards them goes down [default: data from servers goes down]
+    #[arg(long, value_name = "PREFIX", requires = "from", value_parser = prefix)]
+    pub(crate) local: Vec<IpNet>,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -467,9 +487,9 @@ fn duration(text: &str) -> Result<Nanos, String> {
 
 fn idle_timeout(text: &str) -> Result<Nanos, String> {
     let time: Nanos = text.parse().map_err(|error| format!("{error}"))?;
-    // Short times inside a connection are kept in a clock that wraps around after 71 minutes.
-    if !(Nanos::from_secs(1)..=Nanos::from_secs(3_600)).contains(&time) {
-        return Err("expected 1s to 3600s".to_owned());
+    let (least, most) = (Nanos::from_secs(1), Options::LONGEST_IDLE_TIMEOUT);
+    if !(least..=most).contains(&time) {
+        return Err(format!("expected {least} to {most}"));
     }
     Ok(time)
 }

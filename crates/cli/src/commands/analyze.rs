@@ -69,7 +69,7 @@ fn options(args: &AnalyzeArgs) -> Options {
     Options {
         idle_timeout: args.idle_timeout,
         memory_limit: args.memory_limit,
-        inner: args.inner,
+        inner: args.reading.inner,
         direction: args.link.direction,
         local: args.link.local.clone(),
         rate: args.link.rate,
@@ -88,7 +88,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn open(&self, path: &Path) -> anyhow::Result<CaptureReader> {
-        trace::open(path, self.args.strict, &self.stop)
+        trace::open(path, self.args.reading.strict, &self.stop)
     }
 
     fn analyze(

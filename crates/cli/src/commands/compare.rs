@@ -93,13 +93,18 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
         files.map(|path| path.as_path()),
         "every capture is read once, and every output needs a file of its own",
     )?;
-    let readers = args.from.iter().map(|path| trace::open(path, false, stop));
+    let reading = &args.capture.reading;
+    let readers = args
+        .from
+        .iter()
+        .map(|path| trace::open(path, reading.strict, stop));
     let readers = readers.collect::<anyhow::Result<Vec<_>>>();
     if stop.load(Ordering::Relaxed) {
         return Ok(None);
     }
     let options = Options {
-        local: args.local.clone(),
+        inner: reading.inner,
+        local: args.capture.local.clone(),
         ..Options::default()
     };
     let mut flows = Flows::new(&options.local, None);

@@ -1,10 +1,10 @@
 //! `gentle analyze` over small captures: options, files, complaints.
 
-use crate::command::{among_captures, gentle, stderr, stdout, text};
+use crate::command::{among_captures, capture, gentle, stderr, stdout, text};
+use crate::tunnel::tunnelled;
 use assert_cmd::Command;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Seven connections, five of which lost a handshake packet.
@@ -13,12 +13,6 @@ const CAPTURE: &str = "formats/us.pcap";
 const COMPRESSED: &str = "formats/ns.pcap.zst";
 /// The same with a damaged record half way.
 const DAMAGED: &str = "formats/damaged.pcap";
-
-fn path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../trace/tests/data")
-        .join(name)
-}
 
 fn analyze(args: &[&str]) -> Command {
     let mut command = among_captures(&["analyze"]);
@@ -86,39 +80,10 @@ fn options_reach_the_analysis() {
     assert_eq!(by_initiator["direction_by"], "initiator");
 }
 
-/// The capture with each of its IPv4 packets put into another (RFC 2003). pcap's headers: draft-ietf-opsawg-pcap.
-fn tunnelled(capture: &[u8]) -> Vec<u8> {
-    const ETHERNET: usize = 14;
-    let mut out = capture[..24].to_vec();
-    let mut rest = &capture[24..];
-    let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
-    while let Some((head, after)) = rest.split_at_checked(16) {
-        let frame = &after[..number(&head[8..12]) as usize];
-        rest = &after[frame.len()..];
-        if frame[12..ETHERNET] != [0x08, 0x00] {
-            continue;
-        }
-        let inner = &frame[ETHERNET..];
-        let mut outer = [0; 20];
-        outer[0] = 0x45;
-        outer[2..4].copy_from_slice(&(inner.len() as u16 + 20).to_be_bytes());
-        (outer[8], outer[9]) = (64, 4);
-        outer[12..20].copy_from_slice(&[203, 0, 113, 1, 203, 0, 113, 2]);
-        out.extend_from_slice(&head[..8]);
-        out.extend_from_slice(&(number(&head[8..12]) + 20).to_le_bytes());
-        out.extend_from_slice(&(number(&head[12..16]) + 20).to_le_bytes());
-        out.extend_from_slice(&frame[..ETHERNET]);
-        out.extend_from_slice(&outer);
-        out.extend_from_slice(inner);
-    }
-    out
-}
-
 #[test]
 fn tunnels_are_looked_into_when_asked() {
     let folder = TempDir::new().unwrap();
-    let file = folder.path().join("tunnel.pcap");
-    fs::write(&file, tunnelled(&fs::read(path(CAPTURE)).unwrap())).unwrap();
+    let file = tunnelled(CAPTURE, folder.path());
     assert_eq!(json(&[text(&file)])["handshakes"]["attempts"], 0);
     // One of the seven is IPv6.
     assert_eq!(json(&[text(&file), "--inner"])["handshakes"]["attempts"], 6);
@@ -128,7 +93,7 @@ fn tunnels_are_looked_into_when_asked() {
 fn standard_input_is_read_as_a_stream() {
     for name in [CAPTURE, COMPRESSED] {
         let mut piped = analyze(&["--json", "-"]);
-        piped.write_stdin(fs::read(path(name)).unwrap());
+        piped.write_stdin(fs::read(capture(name)).unwrap());
         let found: Value = serde_json::from_str(&stdout(&mut piped)).unwrap();
         assert_eq!(found["captures"][0]["path"], "-");
         assert_eq!(found["handshakes"], json(&[name])["handshakes"]);
@@ -292,7 +257,7 @@ fn outputs_that_cannot_be_written_are_found_before_the_work() {
 #[test]
 fn connections_flows_and_page_are_written_and_nothing_else() {
     let folder = TempDir::new().unwrap();
-    let capture = path(CAPTURE);
+    let capture = capture(CAPTURE);
     let args = [
         "analyze",
         text(&capture),
@@ -383,7 +348,7 @@ fn the_same_captures_give_the_same_bytes() {
 #[test]
 fn anonymous_reports_have_none_of_the_addresses() {
     let folder = TempDir::new().unwrap();
-    let capture = path(CAPTURE);
+    let capture = capture(CAPTURE);
     let run = |more: &[&str]| {
         let mut args = vec!["analyze", text(&capture), "--json"];
         args.extend([

@@ -1,7 +1,7 @@
 //! Running the command.
 
 use assert_cmd::Command;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// `gentle` with no terminal in sight and nothing of the user's environment that could change its output.
 pub(crate) fn gentle(args: &[&str]) -> Command {
@@ -48,10 +48,16 @@ pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("a readable name")
 }
 
-/// `gentle` where the captures are that `gentle-trace` is tested with.
+/// Where a capture is that `gentle-trace` is tested with.
+pub(crate) fn capture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../trace/tests/data")
+        .join(name)
+}
+
+/// `gentle` in the folder of these captures.
 pub(crate) fn among_captures(args: &[&str]) -> Command {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/data");
     let mut command = gentle(args);
-    command.current_dir(folder);
+    command.current_dir(capture(""));
     command
 }

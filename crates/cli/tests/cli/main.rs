@@ -8,4 +8,5 @@ mod generated;
 mod interrupt;
 mod json;
 mod replay;
+mod tunnel;
 mod usage;

@@ -1,6 +1,7 @@
 //! `gentle compare --from`: a capture's connections under other queues.
 
 use crate::command::{among_captures, stderr, stdout, text};
+use crate::tunnel::tunnelled;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -109,4 +110,31 @@ fn what_holds_nothing_to_replay_is_refused() {
     );
     assert!(from("README.md").contains("not a pcap"));
     assert!(from("nosuch").contains("nosuch: cannot be read"));
+}
+
+#[test]
+fn tunnels_are_looked_into_when_asked() {
+    let folder = TempDir::new().unwrap();
+    let file = tunnelled(CAPTURE, folder.path());
+    let inside = compare(&["--from", text(&file), "--rate=1mbit", "--inner"]);
+    // One of the seven connections is IPv6.
+    let said = "6 of 6 connections can be replayed, with 100 % of the TCP payload.";
+    assert_eq!(inside["scenario"]["choices"][0], said);
+    let args = ["compare", "--rate=1mbit", "--from", text(&file)];
+    let complaint = stderr(&mut among_captures(&args), 1);
+    assert!(complaint.contains("nothing to compare"), "{complaint}");
+}
+
+#[test]
+fn damage_is_a_warning_unless_it_shall_be_an_error() {
+    let damaged = ["--from", "formats/damaged.pcap", "--rate=1mbit"];
+    let before_it = compare(&damaged)["scenario"]["choices"][0].clone();
+    assert!(
+        before_it.as_str().unwrap().contains("can be replayed"),
+        "{before_it}"
+    );
+    let mut strictly = among_captures(&["compare", "--strict"]);
+    let complaint = stderr(strictly.args(damaged), 1);
+    let expected = "error: formats/damaged.pcap: at byte ";
+    assert!(complaint.starts_with(expected), "{complaint}");
 }

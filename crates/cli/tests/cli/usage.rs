@@ -145,6 +145,8 @@ fn wrong_arguments_are_refused_with_what_is_accepted() {
             &["cannot be used with '--traffic"],
         ),
         (&["--local=192.0.2.0/24"], &["--from <CAPTURE>"]),
+        (&["--inner"], &["--from <CAPTURE>"]),
+        (&["--strict"], &["--from <CAPTURE>"]),
         (
             &["--from=x.pcap", "--from=x.pcap", "--rate=1mbit"],
             &["x.pcap is named twice"],
