@@ -15,7 +15,8 @@
 //! * The queueing delay is the time that the packet at the head has waited so far. One packet alone waits at least
 //!   for the packet on the wire, so a queue of one is below any delay; this keeps the threshold above a packet's
 //!   transmission time without knowing the rate.
-//! * A full queue is above any delay, so that a threshold beyond the buffer acts as one at its end.
+//! * A full queue is above any delay, so that a threshold beyond the buffer acts as one at its end. An empty queue is
+//!   above none, even if a packet longer than `limit_bytes` finds no room in it.
 
 use crate::options::{Kind, OptionSpec, Options, Threshold};
 use crate::packet::Packet;
@@ -193,7 +194,11 @@ impl<P: Packet> Gsp<P> {
     fn above(&self, now: Nanos, full: bool) -> bool {
         match self.threshold {
             Threshold::Delay(delay) => {
-                full || (self.store.len() > 1 && self.store.head_wait(now) > delay)
+                if full {
+                    !self.store.is_empty()
+                } else {
+                    self.store.len() > 1 && self.store.head_wait(now) > delay
+                }
             }
             Threshold::Bytes(bytes) => self.store.bytes() > bytes,
             Threshold::Packets(n) => self.store.len() as u64 > n,
@@ -356,6 +361,15 @@ mod tests {
         }
         let reasons: Vec<DropReason> = drops.drain().map(|(_, why)| why).collect();
         assert_eq!(reasons, [DropReason::Early, DropReason::Tail]);
+    }
+
+    #[test]
+    fn a_packet_that_never_fits_is_no_sign_of_congestion() {
+        let mut queue = build("gsp limit_bytes=1000");
+        let mut drops = Drops::new();
+        queue.enqueue(ms(1), Packet::data(1, 1001), &mut drops);
+        let reasons: Vec<DropReason> = drops.drain().map(|(_, why)| why).collect();
+        assert_eq!(reasons, [DropReason::Tail]);
     }
 
     #[test]

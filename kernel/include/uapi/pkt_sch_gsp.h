@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/* Options and statistics of the gsp qdisc on netlink. */
+#ifndef PKT_SCH_GSP_H
+#define PKT_SCH_GSP_H
+
+#include <linux/types.h>
+
+/*
+ * Options, in TCA_OPTIONS. Those that are absent keep their value; in a new
+ * qdisc they have their default.
+ */
+enum {
+	TCA_GSP_UNSPEC,
+	TCA_GSP_PAD,
+	/* The threshold: one of three. Default: a delay of 10 ms. */
+	TCA_GSP_THRESHOLD_DELAY,	/* u64: ns, 1 us to 10 s */
+	TCA_GSP_THRESHOLD_BYTES,	/* u32: 1 to 2^30, < LIMIT_BYTES */
+	TCA_GSP_THRESHOLD_PACKETS,	/* u32: 1 to 1000000, < LIMIT */
+	TCA_GSP_INTERVAL,		/* u64: ns, 1 us to 60 s; 200 ms */
+	TCA_GSP_MODE,			/* u32: enum gsp_mode; adaptive */
+	TCA_GSP_ALPHA,			/* u32: 1 to 64; 2 */
+	TCA_GSP_TAU,			/* u64: ns, 1 us to 600 s; 5 intervals */
+	TCA_GSP_MAXTIME,		/* u64: ns, 0 to 60000 s; 99 tau */
+	TCA_GSP_LIMIT,			/* u32: packets, 1 to 1000000; 1000 */
+	TCA_GSP_LIMIT_BYTES,		/* u32: bytes, 1 to 2^30; 2^30 */
+	__TCA_GSP_MAX,
+};
+
+#define TCA_GSP_MAX (__TCA_GSP_MAX - 1)
+
+enum gsp_mode {
+	GSP_MODE_BASIC,		/* the interval is constant */
+	GSP_MODE_ADAPTIVE,	/* it shrinks while the queue stays too long */
+};
+
+/* How far the queue has come since it last overflowed. */
+enum gsp_overflow {
+	GSP_OVERFLOW_NONE,	/* it has not, or all is over */
+	GSP_OVERFLOW_HAPPENED,	/* it has not been empty since */
+	GSP_OVERFLOW_DRAINED,	/* empty since, but not above the threshold */
+};
+
+/* Statistics, in TCA_XSTATS and TCA_STATS_APP. */
+struct tc_gsp_xstats {
+	__u64	early_drop;	/* packets dropped by GSP */
+	__u64	tail_drop;	/* packets dropped because the queue was full */
+	__u64	interval_ns;	/* time from one drop to the next, as of now */
+	__u64	cumul_ns;	/* cumulated time, which shortens it */
+	__u64	expiry_ns;	/* until GSP may drop again; 0: it may */
+	__u64	delay_ns;	/* of the head; 0 if the threshold is no delay */
+	__u32	above;		/* 1: the queue is above the threshold */
+	__u32	overflow;	/* enum gsp_overflow */
+};
+
+#endif

@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Global synchronization protection (GSP)
+ *
+ * W. Lautenschlaeger and A. Francini, "Global Synchronization Protection for
+ * Bandwidth Sharing TCP Flows in High-Speed Links", IEEE HPSR 2015; also
+ * draft-lauten-aqm-gsp-03.
+ *
+ * A FIFO. When the queue exceeds a threshold one packet is dropped, then none
+ * for an interval of about two round-trip times: the time in which the flow
+ * that was hit backs off. The adaptive form shortens the interval while the
+ * queue stays above the threshold:
+ *
+ *	cumul += alpha * (time above) - (time below), within [0, maxtime]
+ *	interval * tau / (tau + cumul)
+ *
+ * The state of the queue is known when a packet arrives and not in between,
+ * so the time since the last arrival counts as spent where the queue is now.
+ * After an overflow, time below does not count until the queue has been empty
+ * and then above the threshold.
+ *
+ * A threshold in packets or bytes needs the time only near the threshold: time
+ * below is one span however many packets arrived in it, and a packet can find
+ * the queue above the threshold only if the one before has left it there. So
+ * below that a packet costs what it costs in pfifo. A threshold that is a
+ * delay needs the time of every arrival. Nothing divides before a packet is
+ * dropped.
+ */
+
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/skbuff.h>
+#include <net/netlink.h>
+#include <net/pkt_sched.h>
+
+#include "compat.h"
+#include "pkt_sch_gsp.h"
+
+#define GSP_DEFAULT_DELAY	(10 * NSEC_PER_MSEC)
+#define GSP_DEFAULT_INTERVAL	(200 * NSEC_PER_MSEC)
+#define GSP_DEFAULT_ALPHA	2
+#define GSP_DEFAULT_LIMIT	1000
+#define GSP_MAX_PACKETS		1000000
+#define GSP_MAX_BYTES		(1U << 30)
+
+/* tau follows from interval, and maxtime from tau, unless they are given. */
+#define GSP_TAU_INTERVALS	5
+#define GSP_MAXTIME_TAUS	99
+
+enum gsp_unit {
+	GSP_DELAY,
+	GSP_BYTES,
+	GSP_PACKETS,
+};
+
+struct gsp_params {
+	u64		threshold;	/* ns, bytes or packets */
+	u64		interval;	/* ns, as are tau and maxtime */
+	u64		tau;
+	u64		maxtime;
+	u32		limit;		/* packets */
+	u32		limit_bytes;
+	u32		alpha;
+	enum gsp_unit	unit;
+	bool		adaptive;
+	bool		tau_given;
+	bool		maxtime_given;
+};
+
+struct gsp_sched_data {
+	struct gsp_params	params;
+
+	u64			expiry;	/* no drop until then */
+	u64			last;	/* when cumul was last brought up */
+	u64			cumul;
+	enum gsp_overflow	overflow;
+	bool			emptied; /* has been empty since last */
+
+	u64			early_drop;
+	u64			tail_drop;
+};
+
+struct gsp_skb_cb {
+	u64	enqueue_time;	/* ns; set only if the threshold is a delay */
+};
+
+static struct gsp_skb_cb *gsp_skb_cb(const struct sk_buff *skb)
+{
+	qdisc_cb_private_validate(skb, sizeof(struct gsp_skb_cb));
+	return (struct gsp_skb_cb *)qdisc_skb_cb(skb)->data;
+}
+
+/*
+ * A requeued packet is not in sch->q and may have come past the queue without
+ * a stamp, so the first one behind it counts as the head.
+ */
+static u64 gsp_head_delay(const struct Qdisc *sch, u64 now)
+{
+	const struct sk_buff *head = sch->q.head;
+	u64 stamp;
+
+	if (!head)
+		return 0;
+	stamp = gsp_skb_cb(head)->enqueue_time;
+	return now > stamp ? now - stamp : 0;
+}
+
+/*
+ * One packet alone waits at least for the one on the wire, so a queue of one
+ * is below any delay. A full queue is above any.
+ */
+static bool gsp_delay_above(const struct Qdisc *sch, u64 threshold, u64 now,
+			    bool full)
+{
+	if (full)
+		return sch->q.qlen > 0;
+	return sch->q.qlen > 1 && gsp_head_delay(sch, now) > threshold;
+}
+
+static bool gsp_above(struct Qdisc *sch, u64 now)
+{
+	const struct gsp_sched_data *q = qdisc_priv(sch);
+	const struct gsp_params *p = &q->params;
+
+	switch (p->unit) {
+	case GSP_BYTES:
+		return sch->qstats.backlog > p->threshold;
+	case GSP_PACKETS:
+		return sch->q.qlen > p->threshold;
+	default:
+		return gsp_delay_above(sch, p->threshold, now, false);
+	}
+}
+
+/* The cumulated time after another span above or below the threshold. */
+static u64 gsp_cumul(const struct gsp_sched_data *q, u64 span, bool above)
+{
+	const struct gsp_params *p = &q->params;
+
+	if (above) {
+		if (span >= p->maxtime)
+			return p->maxtime;
+		return min(q->cumul + span * p->alpha, p->maxtime);
+	}
+	if (q->overflow != GSP_OVERFLOW_NONE)
+		return q->cumul;
+	return q->cumul - min(q->cumul, span);
+}
+
+/*
+ * A queue that has been empty was below the threshold when the next packet
+ * arrived, wherever it is now: packets that pass an empty qdisc are not seen
+ * here, but a driver may hand them back.
+ */
+static void gsp_observe(struct gsp_sched_data *q, u64 now, bool above)
+{
+	if (q->emptied) {
+		q->emptied = false;
+		above = false;
+		if (q->overflow == GSP_OVERFLOW_HAPPENED)
+			q->overflow = GSP_OVERFLOW_DRAINED;
+	} else if (above && q->overflow == GSP_OVERFLOW_DRAINED) {
+		q->overflow = GSP_OVERFLOW_NONE;
+	}
+	q->cumul = gsp_cumul(q, now - q->last, above);
+	q->last = now;
+}
+
+static u64 gsp_interval(const struct gsp_params *p, u64 cumul)
+{
+	if (!p->adaptive)
+		return p->interval;
+	return mul_u64_u64_div_u64(p->interval, p->tau, p->tau + cumul);
+}
+
+/* Enqueues where the threshold, or the end of the queue, may matter. */
+static int gsp_enqueue_near(struct sk_buff *skb, struct Qdisc *sch,
+			    struct sk_buff **to_free, u64 now, bool above,
+			    bool full)
+{
+	struct gsp_sched_data *q = qdisc_priv(sch);
+
+	if (q->params.adaptive)
+		gsp_observe(q, now, above);
+
+	if (above && now > q->expiry) {
+		q->expiry = now + gsp_interval(&q->params, q->cumul);
+		q->early_drop++;
+		qdisc_qstats_overlimit(sch);
+		qdisc_drop_reason(skb, sch, to_free, QDISC_DROP_CONGESTED);
+		return NET_XMIT_CN;
+	}
+	if (full) {
+		if (q->params.adaptive)
+			q->overflow = GSP_OVERFLOW_HAPPENED;
+		q->tail_drop++;
+		return qdisc_drop_reason(skb, sch, to_free,
+					 QDISC_DROP_OVERLIMIT);
+	}
+	return qdisc_enqueue_tail(skb, sch);
+}
+
+static int gsp_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+		       struct sk_buff **to_free)
+{
+	const struct gsp_sched_data *q = qdisc_priv(sch);
+	const struct gsp_params *p = &q->params;
+	unsigned int len = qdisc_pkt_len(skb);
+	u64 level, step, now;
+	bool full, above;
+
+	full = sch->q.qlen >= p->limit ||
+	       (u64)sch->qstats.backlog + len > p->limit_bytes;
+
+	if (p->unit == GSP_DELAY) {
+		now = ktime_get_ns();
+		gsp_skb_cb(skb)->enqueue_time = now;
+		above = gsp_delay_above(sch, p->threshold, now, full);
+		return gsp_enqueue_near(skb, sch, to_free, now, above, full);
+	}
+
+	if (p->unit == GSP_BYTES) {
+		level = sch->qstats.backlog;
+		step = len;
+	} else {
+		level = sch->q.qlen;
+		step = 1;
+	}
+	if (likely(!full && level + step <= p->threshold))
+		return qdisc_enqueue_tail(skb, sch);
+	return gsp_enqueue_near(skb, sch, to_free, ktime_get_ns(),
+				level > p->threshold, full);
+}
+
+static struct sk_buff *gsp_dequeue(struct Qdisc *sch)
+{
+	struct gsp_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *skb = qdisc_dequeue_head(sch);
+
+	if (!sch->q.qlen)
+		q->emptied = true;
+	return skb;
+}
+
+static void gsp_restart(struct gsp_sched_data *q)
+{
+	q->expiry = 0;
+	q->last = 0;
+	q->cumul = 0;
+	q->overflow = GSP_OVERFLOW_NONE;
+	q->emptied = true;
+}
+
+static void gsp_reset(struct Qdisc *sch)
+{
+	qdisc_reset_queue(sch);
+	gsp_restart(qdisc_priv(sch));
+}
+
+static struct netlink_range_validation gsp_delay_range = {
+	.min = NSEC_PER_USEC,
+	.max = 10ULL * NSEC_PER_SEC,
+};
+
+static struct netlink_range_validation gsp_interval_range = {
+	.min = NSEC_PER_USEC,
+	.max = 60ULL * NSEC_PER_SEC,
+};
+
+static struct netlink_range_validation gsp_tau_range = {
+	.min = NSEC_PER_USEC,
+	.max = 600ULL * NSEC_PER_SEC,
+};
+
+static struct netlink_range_validation gsp_maxtime_range = {
+	.max = 60000ULL * NSEC_PER_SEC,
+};
+
+static struct netlink_range_validation gsp_packets_range = {
+	.min = 1,
+	.max = GSP_MAX_PACKETS,
+};
+
+static struct netlink_range_validation gsp_bytes_range = {
+	.min = 1,
+	.max = GSP_MAX_BYTES,
+};
+
+static const struct nla_policy gsp_policy[TCA_GSP_MAX + 1] = {
+	[TCA_GSP_THRESHOLD_DELAY] =
+		NLA_POLICY_FULL_RANGE(NLA_U64, &gsp_delay_range),
+	[TCA_GSP_THRESHOLD_BYTES] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &gsp_bytes_range),
+	[TCA_GSP_THRESHOLD_PACKETS] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &gsp_packets_range),
+	[TCA_GSP_INTERVAL] =
+		NLA_POLICY_FULL_RANGE(NLA_U64, &gsp_interval_range),
+	[TCA_GSP_MODE] = NLA_POLICY_MAX(NLA_U32, GSP_MODE_ADAPTIVE),
+	[TCA_GSP_ALPHA] = NLA_POLICY_RANGE(NLA_U32, 1, 64),
+	[TCA_GSP_TAU] = NLA_POLICY_FULL_RANGE(NLA_U64, &gsp_tau_range),
+	[TCA_GSP_MAXTIME] = NLA_POLICY_FULL_RANGE(NLA_U64, &gsp_maxtime_range),
+	[TCA_GSP_LIMIT] = NLA_POLICY_FULL_RANGE(NLA_U32, &gsp_packets_range),
+	[TCA_GSP_LIMIT_BYTES] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &gsp_bytes_range),
+};
+
+static int gsp_parse_threshold(struct gsp_params *p, struct nlattr **tb,
+			       struct netlink_ext_ack *extack)
+{
+	if (!!tb[TCA_GSP_THRESHOLD_DELAY] + !!tb[TCA_GSP_THRESHOLD_BYTES] +
+	    !!tb[TCA_GSP_THRESHOLD_PACKETS] > 1) {
+		NL_SET_ERR_MSG_MOD(extack,
+				   "threshold given twice; expected a delay, bytes or packets");
+		return -EINVAL;
+	}
+	if (tb[TCA_GSP_THRESHOLD_DELAY]) {
+		p->unit = GSP_DELAY;
+		p->threshold = nla_get_u64(tb[TCA_GSP_THRESHOLD_DELAY]);
+	} else if (tb[TCA_GSP_THRESHOLD_BYTES]) {
+		p->unit = GSP_BYTES;
+		p->threshold = nla_get_u32(tb[TCA_GSP_THRESHOLD_BYTES]);
+	} else if (tb[TCA_GSP_THRESHOLD_PACKETS]) {
+		p->unit = GSP_PACKETS;
+		p->threshold = nla_get_u32(tb[TCA_GSP_THRESHOLD_PACKETS]);
+	}
+	if (p->unit == GSP_BYTES && p->threshold >= p->limit_bytes) {
+		NL_SET_ERR_MSG_MOD(extack,
+				   "threshold in bytes is not below limit_bytes");
+		return -EINVAL;
+	}
+	if (p->unit == GSP_PACKETS && p->threshold >= p->limit) {
+		NL_SET_ERR_MSG_MOD(extack,
+				   "threshold in packets is not below limit");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Changes p as opt says; on an error p is of no use. */
+static int gsp_parse(struct gsp_params *p, struct nlattr *opt,
+		     struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[TCA_GSP_MAX + 1];
+	int err;
+
+	err = nla_parse_nested(tb, TCA_GSP_MAX, opt, gsp_policy, extack);
+	if (err < 0)
+		return err;
+
+	if (tb[TCA_GSP_INTERVAL])
+		p->interval = nla_get_u64(tb[TCA_GSP_INTERVAL]);
+	if (tb[TCA_GSP_MODE])
+		p->adaptive = nla_get_u32(tb[TCA_GSP_MODE]) == GSP_MODE_ADAPTIVE;
+	if (tb[TCA_GSP_ALPHA])
+		p->alpha = nla_get_u32(tb[TCA_GSP_ALPHA]);
+	if (tb[TCA_GSP_TAU]) {
+		p->tau = nla_get_u64(tb[TCA_GSP_TAU]);
+		p->tau_given = true;
+	}
+	if (!p->tau_given)
+		p->tau = p->interval * GSP_TAU_INTERVALS;
+	if (tb[TCA_GSP_MAXTIME]) {
+		p->maxtime = nla_get_u64(tb[TCA_GSP_MAXTIME]);
+		p->maxtime_given = true;
+	}
+	if (!p->maxtime_given)
+		p->maxtime = p->tau * GSP_MAXTIME_TAUS;
+	if (tb[TCA_GSP_LIMIT])
+		p->limit = nla_get_u32(tb[TCA_GSP_LIMIT]);
+	if (tb[TCA_GSP_LIMIT_BYTES])
+		p->limit_bytes = nla_get_u32(tb[TCA_GSP_LIMIT_BYTES]);
+	return gsp_parse_threshold(p, tb, extack);
+}
+
+/* Fits the state to new parameters, which it then puts in place. */
+static void gsp_adopt(struct Qdisc *sch, const struct gsp_params *new)
+{
+	struct gsp_sched_data *q = qdisc_priv(sch);
+	u64 now = ktime_get_ns();
+	struct sk_buff *skb;
+
+	if (q->params.adaptive && new->adaptive) {
+		gsp_observe(q, now, gsp_above(sch, now));
+		q->cumul = min(q->cumul, new->maxtime);
+	} else {
+		q->cumul = 0;
+		q->last = now;
+		q->overflow = GSP_OVERFLOW_NONE;
+		q->emptied = !sch->q.qlen;
+	}
+	/* No wait may be longer than it would be if it began now. */
+	q->expiry = min(q->expiry, now + gsp_interval(new, q->cumul));
+
+	if (new->unit == GSP_DELAY && q->params.unit != GSP_DELAY)
+		for (skb = sch->q.head; skb; skb = skb->next)
+			gsp_skb_cb(skb)->enqueue_time = now;
+
+	q->params = *new;
+	sch->limit = new->limit;
+	if (new->limit_bytes >= psched_mtu(qdisc_dev(sch)))
+		sch->flags |= TCQ_F_CAN_BYPASS;
+	else
+		sch->flags &= ~TCQ_F_CAN_BYPASS;
+}
+
+/* Drops from the head what no longer fits. */
+static void gsp_trim(struct Qdisc *sch)
+{
+	struct gsp_sched_data *q = qdisc_priv(sch);
+	unsigned int packets = 0, bytes = 0;
+
+	while (sch->q.qlen > q->params.limit ||
+	       sch->qstats.backlog > q->params.limit_bytes) {
+		struct sk_buff *skb = __qdisc_dequeue_head(&sch->q);
+
+		if (!skb)
+			break;
+		packets++;
+		bytes += qdisc_pkt_len(skb);
+		qdisc_qstats_backlog_dec(sch, skb);
+		rtnl_qdisc_drop(skb, sch);
+	}
+	q->tail_drop += packets;
+	qdisc_tree_reduce_backlog(sch, packets, bytes);
+}
+
+static int gsp_change(struct Qdisc *sch, struct nlattr *opt,
+		      struct netlink_ext_ack *extack)
+{
+	struct gsp_sched_data *q = qdisc_priv(sch);
+	struct gsp_params new = q->params;
+	int err;
+
+	err = gsp_parse(&new, opt, extack);
+	if (err)
+		return err;
+
+	sch_tree_lock(sch);
+	gsp_adopt(sch, &new);
+	gsp_trim(sch);
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+static int gsp_init(struct Qdisc *sch, struct nlattr *opt,
+		    struct netlink_ext_ack *extack)
+{
+	struct gsp_sched_data *q = qdisc_priv(sch);
+	struct gsp_params params = {
+		.unit		= GSP_DELAY,
+		.threshold	= GSP_DEFAULT_DELAY,
+		.interval	= GSP_DEFAULT_INTERVAL,
+		.adaptive	= true,
+		.alpha		= GSP_DEFAULT_ALPHA,
+		.tau		= GSP_DEFAULT_INTERVAL * GSP_TAU_INTERVALS,
+		.maxtime	= (u64)GSP_DEFAULT_INTERVAL *
+				  GSP_TAU_INTERVALS * GSP_MAXTIME_TAUS,
+		.limit		= GSP_DEFAULT_LIMIT,
+		.limit_bytes	= GSP_MAX_BYTES,
+	};
+
+	gsp_restart(q);
+	if (opt) {
+		int err = gsp_parse(&params, opt, extack);
+
+		if (err)
+			return err;
+	}
+	gsp_adopt(sch, &params);
+	return 0;
+}
+
+static int gsp_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct gsp_sched_data *q = qdisc_priv(sch);
+	struct gsp_params p;
+	struct nlattr *opts;
+	int err;
+
+	sch_tree_lock(sch);
+	p = q->params;
+	sch_tree_unlock(sch);
+
+	/* tc does not look for TCA_OPTIONS with NLA_F_NESTED. */
+	opts = nla_nest_start_noflag(skb, TCA_OPTIONS);
+	if (!opts)
+		return -EMSGSIZE;
+
+	switch (p.unit) {
+	case GSP_BYTES:
+		err = nla_put_u32(skb, TCA_GSP_THRESHOLD_BYTES, p.threshold);
+		break;
+	case GSP_PACKETS:
+		err = nla_put_u32(skb, TCA_GSP_THRESHOLD_PACKETS, p.threshold);
+		break;
+	default:
+		err = nla_put_u64_64bit(skb, TCA_GSP_THRESHOLD_DELAY,
+					p.threshold, TCA_GSP_PAD);
+	}
+	if (err ||
+	    nla_put_u64_64bit(skb, TCA_GSP_INTERVAL, p.interval, TCA_GSP_PAD) ||
+	    nla_put_u32(skb, TCA_GSP_MODE,
+			p.adaptive ? GSP_MODE_ADAPTIVE : GSP_MODE_BASIC) ||
+	    nla_put_u32(skb, TCA_GSP_ALPHA, p.alpha) ||
+	    nla_put_u64_64bit(skb, TCA_GSP_TAU, p.tau, TCA_GSP_PAD) ||
+	    nla_put_u64_64bit(skb, TCA_GSP_MAXTIME, p.maxtime, TCA_GSP_PAD) ||
+	    nla_put_u32(skb, TCA_GSP_LIMIT, p.limit) ||
+	    nla_put_u32(skb, TCA_GSP_LIMIT_BYTES, p.limit_bytes)) {
+		nla_nest_cancel(skb, opts);
+		return -EMSGSIZE;
+	}
+	return nla_nest_end(skb, opts);
+}
+
+static int gsp_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct gsp_sched_data *q = qdisc_priv(sch);
+	struct tc_gsp_xstats st = {};
+	u64 now, cumul = 0;
+	bool above;
+
+	sch_tree_lock(sch);
+	now = ktime_get_ns();
+	above = gsp_above(sch, now);
+	/* What the next arrival would find. */
+	if (q->params.adaptive)
+		cumul = gsp_cumul(q, now - q->last, above && !q->emptied);
+	st.early_drop = q->early_drop;
+	st.tail_drop = q->tail_drop;
+	st.cumul_ns = cumul;
+	st.interval_ns = gsp_interval(&q->params, cumul);
+	st.expiry_ns = q->expiry > now ? q->expiry - now : 0;
+	if (q->params.unit == GSP_DELAY)
+		st.delay_ns = gsp_head_delay(sch, now);
+	st.above = above;
+	st.overflow = q->overflow;
+	if (q->emptied && q->overflow == GSP_OVERFLOW_HAPPENED)
+		st.overflow = GSP_OVERFLOW_DRAINED;
+	sch_tree_unlock(sch);
+
+	return gnet_stats_copy_app(d, &st, sizeof(st));
+}
+
+static struct Qdisc_ops gsp_qdisc_ops __read_mostly = {
+	.id		= "gsp",
+	.priv_size	= sizeof(struct gsp_sched_data),
+	.enqueue	= gsp_enqueue,
+	.dequeue	= gsp_dequeue,
+	.peek		= qdisc_peek_head,
+	.init		= gsp_init,
+	.reset		= gsp_reset,
+	.change		= gsp_change,
+	.dump		= gsp_dump,
+	.dump_stats	= gsp_dump_stats,
+	.owner		= THIS_MODULE,
+};
+MODULE_ALIAS_NET_SCH("gsp");
+
+static int __init gsp_module_init(void)
+{
+	return register_qdisc(&gsp_qdisc_ops);
+}
+
+static void __exit gsp_module_exit(void)
+{
+	unregister_qdisc(&gsp_qdisc_ops);
+}
+
+module_init(gsp_module_init)
+module_exit(gsp_module_exit)
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Global synchronization protection (GSP) qdisc");
