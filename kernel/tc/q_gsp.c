@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Plug-in of tc(8) for the qdisc gsp. */
+
+#include <ctype.h>
+#include <string.h>
+
+#include "iproute2.h"
+#include "pkt_sch_gsp.h"
+
+/* Room in the request, as tc's own qdiscs allow. */
+#define GSP_MAX_MSG 1024
+
+#define GSP_MAX_PACKETS 1000000
+#define GSP_MAX_BYTES (1U << 30)
+
+#define US 1000LL
+#define S (1000000LL * US)
+
+static void explain(void)
+{
+	fprintf(stderr,
+		"Usage: ... gsp [ threshold { TIME | BYTES | PACKETSp } ]\n"
+		"               [ interval TIME ] [ mode { adaptive | basic } ]\n"
+		"               [ alpha NUMBER ] [ tau TIME ] [ maxtime TIME ]\n"
+		"               [ limit PACKETS ] [ limit_bytes BYTES ]\n");
+}
+
+static int expected(const char *option, const char *what, const char *got)
+{
+	fprintf(stderr, "gsp: %s: expected %s, not \"%s\"\n", option, what, got);
+	return -1;
+}
+
+static int put_u32(struct nlmsghdr *n, int attr, __u32 value)
+{
+	return addattr_l(n, GSP_MAX_MSG, attr, &value, sizeof(value));
+}
+
+static int put_u64(struct nlmsghdr *n, int attr, __u64 value)
+{
+	return addattr_l(n, GSP_MAX_MSG, attr, &value, sizeof(value));
+}
+
+static bool read_number(unsigned int *value, const char *arg, unsigned int max)
+{
+	return *arg != '-' && !get_unsigned(value, arg, 10) && *value >= 1 &&
+	       *value <= max;
+}
+
+static bool read_size(unsigned int *value, const char *arg)
+{
+	return *arg != '-' && !get_size(value, arg) && *value >= 1 &&
+	       *value <= GSP_MAX_BYTES;
+}
+
+static int put_number(struct nlmsghdr *n, int attr, const char *option,
+		      const char *arg, unsigned int max)
+{
+	unsigned int value;
+	char what[64];
+
+	if (read_number(&value, arg, max))
+		return put_u32(n, attr, value);
+	snprintf(what, sizeof(what), "a whole number, 1 to %u", max);
+	return expected(option, what, arg);
+}
+
+static int put_time(struct nlmsghdr *n, int attr, const char *option,
+		    const char *arg, __s64 min, __s64 max)
+{
+	char what[64];
+	__s64 ns;
+
+	if (!get_time64(&ns, arg) && ns >= min && ns <= max)
+		return put_u64(n, attr, ns);
+	snprintf(what, sizeof(what), "a time, %s to %llds", min ? "1us" : "0s",
+		 max / S);
+	return expected(option, what, arg);
+}
+
+/* Without a unit it would be a guess what is meant. */
+static int put_threshold(struct nlmsghdr *n, const char *arg)
+{
+	size_t len = strlen(arg);
+	char last = len ? arg[len - 1] : '0';
+	unsigned int value;
+	__s64 ns;
+
+	if (last == 'p') {
+		char digits[16];
+
+		snprintf(digits, sizeof(digits), "%.*s", (int)(len - 1), arg);
+		if (len <= sizeof(digits) &&
+		    read_number(&value, digits, GSP_MAX_PACKETS))
+			return put_u32(n, TCA_GSP_THRESHOLD_PACKETS, value);
+	} else if (!isdigit((unsigned char)last) && last != '.') {
+		if (!get_time64(&ns, arg)) {
+			if (ns >= US && ns <= 10 * S)
+				return put_u64(n, TCA_GSP_THRESHOLD_DELAY, ns);
+		} else if (read_size(&value, arg)) {
+			return put_u32(n, TCA_GSP_THRESHOLD_BYTES, value);
+		}
+	}
+	return expected("threshold",
+			"a time (1us to 10s), bytes (1b to 1gb) or packets (1p to 1000000p)",
+			arg);
+}
+
+static int put_mode(struct nlmsghdr *n, const char *arg)
+{
+	if (!strcmp(arg, "adaptive"))
+		return put_u32(n, TCA_GSP_MODE, GSP_MODE_ADAPTIVE);
+	if (!strcmp(arg, "basic"))
+		return put_u32(n, TCA_GSP_MODE, GSP_MODE_BASIC);
+	return expected("mode", "adaptive or basic", arg);
+}
+
+static int put_limit_bytes(struct nlmsghdr *n, const char *arg)
+{
+	unsigned int value;
+
+	if (read_size(&value, arg))
+		return put_u32(n, TCA_GSP_LIMIT_BYTES, value);
+	return expected("limit_bytes", "a size, 1b to 1gb", arg);
+}
+
+/* Returns 1 if there is no such option. */
+static int put_option(struct nlmsghdr *n, const char *option, const char *arg)
+{
+	if (!strcmp(option, "threshold"))
+		return put_threshold(n, arg);
+	if (!strcmp(option, "interval"))
+		return put_time(n, TCA_GSP_INTERVAL, option, arg, US, 60 * S);
+	if (!strcmp(option, "mode"))
+		return put_mode(n, arg);
+	if (!strcmp(option, "alpha"))
+		return put_number(n, TCA_GSP_ALPHA, option, arg, 64);
+	if (!strcmp(option, "tau"))
+		return put_time(n, TCA_GSP_TAU, option, arg, US, 600 * S);
+	if (!strcmp(option, "maxtime"))
+		return put_time(n, TCA_GSP_MAXTIME, option, arg, 0, 60000 * S);
+	if (!strcmp(option, "limit"))
+		return put_number(n, TCA_GSP_LIMIT, option, arg,
+				  GSP_MAX_PACKETS);
+	if (!strcmp(option, "limit_bytes"))
+		return put_limit_bytes(n, arg);
+	return 1;
+}
+
+static int gsp_parse_opt(struct qdisc_util *qu, int argc, char **argv,
+			 struct nlmsghdr *n, const char *dev)
+{
+	struct rtattr *opts;
+	int err;
+
+	(void)qu;
+	(void)dev;
+	opts = addattr_nest(n, GSP_MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
+	for (; argc > 0; argc -= 2, argv += 2) {
+		if (!strcmp(*argv, "help")) {
+			explain();
+			return -1;
+		}
+		err = put_option(n, argv[0], argc > 1 ? argv[1] : "");
+		if (err == 1) {
+			fprintf(stderr, "gsp: no option \"%s\"\n", *argv);
+			explain();
+		}
+		if (err)
+			return -1;
+	}
+	addattr_nest_end(n, opts);
+	return 0;
+}
+
+static __u32 get_u32_attr(const struct rtattr *attr)
+{
+	__u32 value = 0;
+
+	if (RTA_PAYLOAD(attr) >= sizeof(value))
+		memcpy(&value, RTA_DATA(attr), sizeof(value));
+	return value;
+}
+
+static __u64 get_u64_attr(const struct rtattr *attr)
+{
+	__u64 value = 0;
+
+	if (RTA_PAYLOAD(attr) >= sizeof(value))
+		memcpy(&value, RTA_DATA(attr), sizeof(value));
+	return value;
+}
+
+/* In JSON nanoseconds; as text the largest unit that loses nothing. */
+static void print_ns(const char *key, const char *name, __u64 ns)
+{
+	static const struct {
+		__u64 ns;
+		const char *name;
+	} units[] = { { S, "s" }, { 1000 * US, "ms" }, { US, "us" }, { 1, "ns" } };
+	char text[32];
+	int i = 0;
+
+	while (ns % units[i].ns || (!ns && units[i].ns > 1))
+		i++;
+	snprintf(text, sizeof(text), "%llu%s", ns / units[i].ns, units[i].name);
+	print_u64(PRINT_JSON, key, NULL, ns);
+	print_string(PRINT_FP, NULL, name, "");
+	print_string(PRINT_FP, NULL, "%s ", text);
+}
+
+static void print_ns_attr(const struct rtattr *attr, const char *key,
+			  const char *name)
+{
+	if (attr)
+		print_ns(key, name, get_u64_attr(attr));
+}
+
+static void print_u32_attr(const struct rtattr *attr, const char *key,
+			   const char *format)
+{
+	if (attr)
+		print_uint(PRINT_ANY, key, format, get_u32_attr(attr));
+}
+
+static int gsp_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
+{
+	struct rtattr *tb[TCA_GSP_MAX + 1];
+
+	(void)qu;
+	(void)f;
+	if (!opt)
+		return 0;
+	parse_rtattr_flags(tb, TCA_GSP_MAX, RTA_DATA(opt), RTA_PAYLOAD(opt),
+			   NLA_F_NESTED);
+
+	print_ns_attr(tb[TCA_GSP_THRESHOLD_DELAY], "threshold_ns",
+		      "threshold %s");
+	print_u32_attr(tb[TCA_GSP_THRESHOLD_BYTES], "threshold_bytes",
+		       "threshold %ub ");
+	print_u32_attr(tb[TCA_GSP_THRESHOLD_PACKETS], "threshold_packets",
+		       "threshold %up ");
+	print_ns_attr(tb[TCA_GSP_INTERVAL], "interval_ns", "interval %s");
+	if (tb[TCA_GSP_MODE])
+		print_string(PRINT_ANY, "mode", "mode %s ",
+			     get_u32_attr(tb[TCA_GSP_MODE]) == GSP_MODE_BASIC ?
+				     "basic" : "adaptive");
+	print_u32_attr(tb[TCA_GSP_ALPHA], "alpha", "alpha %u ");
+	print_ns_attr(tb[TCA_GSP_TAU], "tau_ns", "tau %s");
+	print_ns_attr(tb[TCA_GSP_MAXTIME], "maxtime_ns", "maxtime %s");
+	print_u32_attr(tb[TCA_GSP_LIMIT], "limit", "limit %up ");
+	print_u32_attr(tb[TCA_GSP_LIMIT_BYTES], "limit_bytes",
+		       "limit_bytes %ub ");
+	return 0;
+}
+
+static int gsp_print_xstats(struct qdisc_util *qu, FILE *f,
+			    struct rtattr *xstats)
+{
+	static const char *const overflow[] = {
+		[GSP_OVERFLOW_NONE] = "none",
+		[GSP_OVERFLOW_HAPPENED] = "happened",
+		[GSP_OVERFLOW_DRAINED] = "drained",
+	};
+	struct tc_gsp_xstats st = {};
+	size_t size;
+
+	(void)qu;
+	(void)f;
+	if (!xstats)
+		return 0;
+	/* A module of another version knows less, or more. */
+	size = RTA_PAYLOAD(xstats);
+	memcpy(&st, RTA_DATA(xstats), size < sizeof(st) ? size : sizeof(st));
+
+	print_u64(PRINT_ANY, "early_drop", "  early_drop %llu", st.early_drop);
+	print_u64(PRINT_ANY, "tail_drop", " tail_drop %llu ", st.tail_drop);
+	print_ns("interval_ns", "interval %s", st.interval_ns);
+	print_ns("cumul_ns", "cumul %s", st.cumul_ns);
+	print_nl();
+	print_ns("expiry_ns", "  expiry %s", st.expiry_ns);
+	print_ns("delay_ns", "delay %s", st.delay_ns);
+	print_bool(PRINT_JSON, "above", NULL, st.above);
+	print_string(PRINT_FP, NULL, "%s ", st.above ? "above" : "below");
+	print_string(PRINT_ANY, "overflow", "overflow %s",
+		     st.overflow <= GSP_OVERFLOW_DRAINED ? overflow[st.overflow] :
+							   "unknown");
+	return 0;
+}
+
+struct qdisc_util gsp_qdisc_util = {
+	.id = "gsp",
+	.parse_qopt = gsp_parse_opt,
+	.print_qopt = gsp_print_opt,
+	.print_xstats = gsp_print_xstats,
+};

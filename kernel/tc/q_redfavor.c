@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Plug-in of tc(8) for the qdisc redfavor.
+ *
+ * Options, defaults and what follows from what are those of gentle's redfavor;
+ * weight and idle table come from the functions that tc has for red.
+ */
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "iproute2.h"
+#include "pkt_sch_redfavor.h"
+
+/* tc/tc_red.h and include/utils.h of iproute2; the rate in bytes a second. */
+int tc_red_eval_ewma(unsigned int qmin, unsigned int burst, unsigned int avpkt);
+int tc_red_eval_idle_damping(int wlog, unsigned int avpkt,
+			     unsigned int bandwidth, __u8 *stab);
+int get_rate64(__u64 *rate, const char *str);
+int print_color_float(enum output_type t, int color, const char *key,
+		      const char *fmt, double value);
+
+#define print_float(t, key, fmt, v) \
+	print_color_float(t, COLOR_NONE, key, fmt, v)
+
+/* Room in the request, as tc's own qdiscs allow. */
+#define REDFAVOR_MAX_MSG 1024
+
+#define REDFAVOR_MAX_BYTES (1U << 30)
+#define REDFAVOR_MAX_AVPKT 65536
+#define REDFAVOR_MAX_BURST 1000000
+#define REDFAVOR_MAX_EWMA 30
+/* The largest cell for which the kernel's idle table fits 32 bits of us. */
+#define REDFAVOR_MAX_SCELL_LOG 24
+/* An average over more packets than 2^16 does not move. */
+#define REDFAVOR_MAX_WLOG 16
+
+/* As a user writes them; 0 where nothing is given. */
+struct redfavor_options {
+	unsigned int limit;
+	unsigned int min;
+	unsigned int max;
+	unsigned int avpkt;
+	unsigned int burst;
+	unsigned int ewma;
+	__u64 bandwidth;	/* bytes a second */
+	double probability;
+	struct nla_bitfield32 flags;
+};
+
+static void explain(void)
+{
+	fprintf(stderr,
+		"Usage: ... redfavor [ limit BYTES ] [ min BYTES ] [ max BYTES ]\n"
+		"                    [ avpkt BYTES ] [ burst PACKETS | ewma EXPONENT ]\n"
+		"                    [ probability VALUE ] [ bandwidth RATE ]\n"
+		"                    [ ecn | noecn ] [ harddrop | noharddrop ]\n"
+		"                    [ nodrop | drop ] [ adaptive | noadaptive ]\n");
+}
+
+static int expected(const char *option, const char *what, const char *got)
+{
+	fprintf(stderr, "redfavor: %s: expected %s, not \"%s\"\n", option, what,
+		got);
+	return -1;
+}
+
+static int impossible(const char *what)
+{
+	fprintf(stderr, "redfavor: %s\n", what);
+	return -1;
+}
+
+static int read_size(unsigned int *value, const char *option, const char *arg,
+		     unsigned int max)
+{
+	char what[64];
+
+	if (*arg != '-' && !get_size(value, arg) && *value >= 1 && *value <= max)
+		return 0;
+	snprintf(what, sizeof(what), "a size, 1 to %u bytes", max);
+	return expected(option, what, arg);
+}
+
+static int read_number(unsigned int *value, const char *option, const char *arg,
+		       unsigned int max)
+{
+	char what[64];
+
+	if (*arg != '-' && !get_unsigned(value, arg, 10) && *value >= 1 &&
+	    *value <= max)
+		return 0;
+	snprintf(what, sizeof(what), "a whole number, 1 to %u", max);
+	return expected(option, what, arg);
+}
+
+static int read_probability(double *value, const char *arg)
+{
+	char *end;
+
+	*value = strtod(arg, &end);
+	if (end != arg && !*end && *value >= 0.000001 && *value <= 1)
+		return 0;
+	return expected("probability", "a number, 0.000001 to 1", arg);
+}
+
+/* tc's idle table takes rates of 32 bits. */
+static int read_bandwidth(__u64 *value, const char *arg)
+{
+	if (*arg != '-' && !get_rate64(value, arg) && *value >= 125 &&
+	    *value <= UINT32_MAX)
+		return 0;
+	return expected("bandwidth", "a rate, 1kbit to 34gbit", arg);
+}
+
+/* Returns 1 if there is no such option. */
+static int read_value(struct redfavor_options *o, const char *option,
+		      const char *arg)
+{
+	if (!strcmp(option, "limit"))
+		return read_size(&o->limit, option, arg, REDFAVOR_MAX_BYTES);
+	if (!strcmp(option, "min"))
+		return read_size(&o->min, option, arg, REDFAVOR_MAX_BYTES);
+	if (!strcmp(option, "max"))
+		return read_size(&o->max, option, arg, REDFAVOR_MAX_BYTES);
+	if (!strcmp(option, "avpkt"))
+		return read_size(&o->avpkt, option, arg, REDFAVOR_MAX_AVPKT);
+	if (!strcmp(option, "burst"))
+		return read_number(&o->burst, option, arg, REDFAVOR_MAX_BURST);
+	if (!strcmp(option, "ewma"))
+		return read_number(&o->ewma, option, arg, REDFAVOR_MAX_EWMA);
+	if (!strcmp(option, "probability"))
+		return read_probability(&o->probability, arg);
+	if (!strcmp(option, "bandwidth"))
+		return read_bandwidth(&o->bandwidth, arg);
+	return 1;
+}
+
+static bool read_flag(struct redfavor_options *o, const char *option)
+{
+	static const struct {
+		const char *name;
+		__u32 flag;
+		bool on;
+	} words[] = {
+		{ "ecn", TC_RED_ECN, true },
+		{ "noecn", TC_RED_ECN, false },
+		{ "harddrop", TC_RED_HARDDROP, true },
+		{ "noharddrop", TC_RED_HARDDROP, false },
+		{ "nodrop", TC_RED_NODROP, true },
+		{ "drop", TC_RED_NODROP, false },
+		{ "adaptive", TC_RED_ADAPTATIVE, true },
+		{ "noadaptive", TC_RED_ADAPTATIVE, false },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strcmp(option, words[i].name))
+			continue;
+		o->flags.selector |= words[i].flag;
+		o->flags.value &= ~words[i].flag;
+		if (words[i].on)
+			o->flags.value |= words[i].flag;
+		return true;
+	}
+	return false;
+}
+
+static int put_u32(struct nlmsghdr *n, int attr, __u32 value)
+{
+	return addattr_l(n, REDFAVOR_MAX_MSG, attr, &value, sizeof(value));
+}
+
+static int put_average(struct nlmsghdr *n, const struct redfavor_options *o)
+{
+	unsigned int limit = o->limit ? o->limit : 75000;
+	unsigned int avpkt = o->avpkt ? o->avpkt : 1000;
+	unsigned int bandwidth = o->bandwidth ? o->bandwidth : 10000000 / 8;
+	unsigned int burst = o->burst, min = o->min, max = o->max;
+	__u8 stab[TC_REDFAVOR_STAB_SIZE];
+	int wlog, scell_log;
+
+	if (!max)
+		max = !min ? limit / 4 :
+		      min > UINT32_MAX / 3 ? UINT32_MAX : min * 3;
+	if (!min)
+		min = max / 3;
+	if (min >= max)
+		return impossible("min is not below max; expected max to be about three times min");
+	if (!burst)
+		burst = (2ULL * min + max) / (3ULL * avpkt);
+
+	if (!o->ewma && (__u64)burst * avpkt < min)
+		return impossible("burst is too small for min; expected more packets, or a smaller avpkt");
+	wlog = o->ewma ? (int)o->ewma : tc_red_eval_ewma(min, burst, avpkt);
+	if (!o->ewma && (wlog < 1 || wlog > REDFAVOR_MAX_WLOG))
+		return impossible("burst is too large for min; expected fewer packets, or a larger min");
+	if (ilogb(max) + 1 + wlog >= 32)
+		return impossible("max does not fit 32 bits with this average; expected a smaller max or burst");
+
+	scell_log = tc_red_eval_idle_damping(wlog, avpkt, bandwidth, stab);
+	if (scell_log < 0 || scell_log > REDFAVOR_MAX_SCELL_LOG)
+		return impossible("bandwidth is too low for this average; expected a higher one or a smaller burst");
+
+	put_u32(n, TCA_REDFAVOR_QTH_MIN, min);
+	put_u32(n, TCA_REDFAVOR_QTH_MAX, max);
+	put_u32(n, TCA_REDFAVOR_WLOG, wlog);
+	put_u32(n, TCA_REDFAVOR_SCELL_LOG, scell_log);
+	addattr_l(n, REDFAVOR_MAX_MSG, TCA_REDFAVOR_STAB, stab, sizeof(stab));
+	return 0;
+}
+
+static int put_options(struct nlmsghdr *n, const struct redfavor_options *o)
+{
+	/* change keeps the average unless it says something about it. */
+	bool add = n->nlmsg_flags & NLM_F_CREATE;
+
+	if (o->limit)
+		put_u32(n, TCA_REDFAVOR_LIMIT, o->limit);
+	if (o->flags.selector)
+		addattr_l(n, REDFAVOR_MAX_MSG, TCA_REDFAVOR_FLAGS, &o->flags,
+			  sizeof(o->flags));
+	if (o->probability > 0) {
+		double max_p = o->probability * 4294967296.0;
+
+		put_u32(n, TCA_REDFAVOR_MAX_P,
+			max_p < UINT32_MAX ? (__u32)max_p : UINT32_MAX);
+	}
+	if (add || o->min || o->max || o->avpkt || o->burst || o->ewma ||
+	    o->bandwidth)
+		return put_average(n, o);
+	return 0;
+}
+
+static int redfavor_parse_opt(struct qdisc_util *qu, int argc, char **argv,
+			      struct nlmsghdr *n, const char *dev)
+{
+	struct redfavor_options o = {};
+	struct rtattr *opts;
+
+	(void)qu;
+	(void)dev;
+	for (; argc > 0; argc--, argv++) {
+		int err;
+
+		if (!strcmp(*argv, "help")) {
+			explain();
+			return -1;
+		}
+		if (read_flag(&o, *argv))
+			continue;
+		err = read_value(&o, argv[0], argc > 1 ? argv[1] : "");
+		if (err == 1) {
+			fprintf(stderr, "redfavor: no option \"%s\"\n", *argv);
+			explain();
+		}
+		if (err)
+			return -1;
+		argc--, argv++;
+	}
+	opts = addattr_nest(n, REDFAVOR_MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
+	if (put_options(n, &o))
+		return -1;
+	addattr_nest_end(n, opts);
+	return 0;
+}
+
+static __u32 get_u32_attr(const struct rtattr *attr)
+{
+	__u32 value = 0;
+
+	if (RTA_PAYLOAD(attr) >= sizeof(value))
+		memcpy(&value, RTA_DATA(attr), sizeof(value));
+	return value;
+}
+
+static void print_u32_attr(const struct rtattr *attr, const char *key,
+			   const char *format)
+{
+	if (attr)
+		print_uint(PRINT_ANY, key, format, get_u32_attr(attr));
+}
+
+static void print_flag(__u32 flags, __u32 flag, const char *name)
+{
+	print_bool(PRINT_JSON, name, NULL, flags & flag);
+	if (flags & flag)
+		print_string(PRINT_FP, NULL, "%s ", name);
+}
+
+static int redfavor_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
+{
+	struct rtattr *tb[TCA_REDFAVOR_MAX + 1];
+
+	(void)qu;
+	(void)f;
+	if (!opt)
+		return 0;
+	parse_rtattr_flags(tb, TCA_REDFAVOR_MAX, RTA_DATA(opt),
+			   RTA_PAYLOAD(opt), NLA_F_NESTED);
+
+	print_u32_attr(tb[TCA_REDFAVOR_LIMIT], "limit", "limit %ub ");
+	print_u32_attr(tb[TCA_REDFAVOR_QTH_MIN], "min", "min %ub ");
+	print_u32_attr(tb[TCA_REDFAVOR_QTH_MAX], "max", "max %ub ");
+	print_u32_attr(tb[TCA_REDFAVOR_WLOG], "ewma", "ewma %u ");
+	if (tb[TCA_REDFAVOR_MAX_P])
+		print_float(PRINT_ANY, "probability", "probability %lg ",
+			    get_u32_attr(tb[TCA_REDFAVOR_MAX_P]) / 4294967296.0);
+	print_u32_attr(tb[TCA_REDFAVOR_SCELL_LOG], "scell_log", "scell_log %u ");
+	if (tb[TCA_REDFAVOR_FLAGS]) {
+		__u32 flags = get_u32_attr(tb[TCA_REDFAVOR_FLAGS]);
+
+		print_flag(flags, TC_RED_ECN, "ecn");
+		print_flag(flags, TC_RED_HARDDROP, "harddrop");
+		print_flag(flags, TC_RED_NODROP, "nodrop");
+		print_flag(flags, TC_RED_ADAPTATIVE, "adaptive");
+	}
+	return 0;
+}
+
+static int redfavor_print_xstats(struct qdisc_util *qu, FILE *f,
+				 struct rtattr *xstats)
+{
+	struct tc_redfavor_xstats st = {};
+	size_t size;
+
+	(void)qu;
+	(void)f;
+	if (!xstats)
+		return 0;
+	/* A module of another version knows less, or more. */
+	size = RTA_PAYLOAD(xstats);
+	memcpy(&st, RTA_DATA(xstats), size < sizeof(st) ? size : sizeof(st));
+
+	print_u64(PRINT_ANY, "prob_drop", "  prob_drop %llu", st.prob_drop);
+	print_u64(PRINT_ANY, "forced_drop", " forced_drop %llu",
+		  st.forced_drop);
+	print_u64(PRINT_ANY, "tail_drop", " tail_drop %llu", st.tail_drop);
+	print_u64(PRINT_ANY, "push_out", " push_out %llu", st.push_out);
+	print_u64(PRINT_ANY, "prob_mark", " prob_mark %llu", st.prob_mark);
+	print_u64(PRINT_ANY, "forced_mark", " forced_mark %llu",
+		  st.forced_mark);
+	print_nl();
+	print_u64(PRINT_ANY, "syn_queued", "  syn_queued %llu", st.syn_queued);
+	print_u64(PRINT_ANY, "syn_saved", " syn_saved %llu", st.syn_saved);
+	print_u64(PRINT_ANY, "syn_early_drop", " syn_early_drop %llu",
+		  st.syn_early_drop);
+	print_u64(PRINT_ANY, "syn_tail_drop", " syn_tail_drop %llu",
+		  st.syn_tail_drop);
+	print_uint(PRINT_ANY, "syn_qlen", " syn_backlog %up", st.syn_qlen);
+	print_uint(PRINT_ANY, "syn_backlog", " %ub", st.syn_backlog);
+	print_nl();
+	print_uint(PRINT_ANY, "qavg", "  average %ub", st.qavg);
+	print_float(PRINT_ANY, "max_p", " max_p %lg", st.max_p / 4294967296.0);
+	return 0;
+}
+
+struct qdisc_util redfavor_qdisc_util = {
+	.id = "redfavor",
+	.parse_qopt = redfavor_parse_opt,
+	.print_qopt = redfavor_print_opt,
+	.print_xstats = redfavor_print_xstats,
+};
