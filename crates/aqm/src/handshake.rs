@@ -1,12 +1,14 @@
 //! Strict priority for handshake packets over any two queues: the wrapper beneath `syn_prio`, `syn_fin_prio` and `spa`.
 //!
 //! Braud, Heusse and Duda, "The Virtue of Gentleness" (Networking 2018), section V. Each of the two queues has its own
-//! state and its own limit, as two children of Linux's `prio` have.
+//! state and its own limit, as two children of Linux's `prio` have. What priority may take while data waits is bounded
+//! (option `share`). In Linux it is `kernel/sch_spa.c`, which decides the same.
 
 use crate::options::{Kind, OptionSpec, Options};
 use crate::packet::Packet;
 use crate::qdisc::{Drops, Qdisc};
 use crate::registry;
+use crate::share::Share;
 use crate::spec::Spec;
 use gentle_units::Nanos;
 use std::collections::VecDeque;
@@ -75,6 +77,7 @@ pub(crate) fn build<P: Packet + Send + 'static>(
         fin,
         options.count("maxlen") as u32,
         held,
+        options.count("share") as u8,
     ))
 }
 
@@ -87,19 +90,34 @@ pub struct HandshakePriority<P, Q> {
     /// Longer packets are data whatever their flags; `u32::MAX` without a check.
     maxlen: u32,
     side: SideQueue<P>,
+    share: Share,
+    held_back: u64,
 }
 
 impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
     /// Serves `high` before `low`. `maxlen` is in bytes of [`Packet::bytes`], zero for no check; at most `held` FINs
-    /// are kept beside the queue under [`FinRule::InOrder`].
-    pub fn new(high: Q, low: Q, fin: FinRule, maxlen: u32, held: usize) -> Self {
+    /// are kept beside the queue under [`FinRule::InOrder`]; `share` is the percentage of the bytes, 1 to 100, that
+    /// `high` may send while `low` waits, 100 for no bound.
+    pub fn new(high: Q, low: Q, fin: FinRule, maxlen: u32, held: usize, share: u8) -> Self {
         HandshakePriority {
             high,
             low,
             fin,
             maxlen: if maxlen == 0 { u32::MAX } else { maxlen },
             side: SideQueue::new(held),
+            share: Share::new(share),
+            held_back: 0,
         }
+    }
+
+    /// How many packets of data went before waiting packets of priority, because those had had their share.
+    pub fn held_back(&self) -> u64 {
+        self.held_back
+    }
+
+    /// Whether anything is queued that has no priority.
+    fn data_waits(&self) -> bool {
+        !self.low.is_empty() || self.side.len() > 0
     }
 
     fn has_priority(&self, packet: &P) -> bool {
@@ -148,6 +166,24 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
         self.spare_fins(mark, packet, drops)
     }
 
+    fn dequeue_data(&mut self, now: Nanos, drops: &mut Drops<P>) -> Option<P> {
+        let packet = self
+            .side
+            .next()
+            .or_else(|| self.dequeue_low(now, drops))
+            .or_else(|| self.side.next())?;
+        self.share.data_sends(packet.bytes());
+        Some(packet)
+    }
+
+    fn dequeue_high(&mut self, now: Nanos, drops: &mut Drops<P>) -> Option<P> {
+        let packet = self.high.dequeue(now, drops)?;
+        if self.data_waits() {
+            self.share.priority_sends(packet.bytes());
+        }
+        Some(packet)
+    }
+
     /// Delivers the FINs among the drops since `mark` in place of `packet`, which was to be delivered.
     fn spare_fins(&mut self, mark: usize, packet: Option<P>, drops: &mut Drops<P>) -> Option<P> {
         let mut why = None;
@@ -187,11 +223,15 @@ impl<P: Packet + Send, Q: Qdisc<P>> Qdisc<P> for HandshakePriority<P, Q> {
     }
 
     fn dequeue(&mut self, now: Nanos, drops: &mut Drops<P>) -> Option<P> {
-        self.high
-            .dequeue(now, drops)
-            .or_else(|| self.side.next())
-            .or_else(|| self.dequeue_low(now, drops))
-            .or_else(|| self.side.next())
+        if self.share.is_used_up() && self.data_waits() {
+            if let Some(packet) = self.dequeue_data(now, drops) {
+                self.held_back += u64::from(!self.high.is_empty());
+                return Some(packet);
+            }
+            return self.dequeue_high(now, drops);
+        }
+        self.dequeue_high(now, drops)
+            .or_else(|| self.dequeue_data(now, drops))
     }
 
     fn len(&self) -> usize {
@@ -408,6 +448,59 @@ mod tests {
         assert_eq!(dropped[0].1, DropReason::Tail);
     }
 
+    /// What a flood sends of both while data always waits, and how often it was held back.
+    fn flood(share: u8, dequeues: u32) -> (u64, u64, u64) {
+        let fifo = || Fifo::new(Limit::Packets(1000), Nanos::MAX);
+        let mut queue =
+            super::HandshakePriority::new(fifo(), fifo(), super::FinRule::InOrder, 142, 100, share);
+        let mut drops = Drops::new();
+        let (mut priority, mut data) = (0, 0);
+        for _ in 0..dequeues {
+            while queue.low.len() < 10 {
+                queue.enqueue(Nanos::ZERO, Packet::data(1, MTU), &mut drops);
+            }
+            while queue.high.len() < 10 {
+                queue.enqueue(Nanos::ZERO, Packet::syn(2), &mut drops);
+            }
+            let packet = queue.dequeue(Nanos::ZERO, &mut drops).unwrap();
+            if crate::Packet::handshake(&packet).syn {
+                priority += u64::from(crate::Packet::bytes(&packet));
+            } else {
+                data += u64::from(crate::Packet::bytes(&packet));
+            }
+        }
+        (priority, data, queue.held_back())
+    }
+
+    #[test]
+    fn a_flood_of_syns_has_its_share_and_no_more() {
+        for share in [1, 10, 25, 50, 75] {
+            let (priority, data, held_back) = flood(share, 20_000);
+            let part = u64::from(share) * (priority + data) / 100;
+            assert!(priority <= part + 15_140, "{share}: {priority} of {part}");
+            // A packet of data earns up to three times its length.
+            assert!(priority + 5_000 >= part, "{share}: {priority} of {part}");
+            assert_eq!(held_back, data / u64::from(MTU), "{share}");
+        }
+    }
+
+    #[test]
+    fn without_a_bound_a_flood_starves_data() {
+        assert_eq!(flood(100, 400), (400 * 74, 0, 0));
+    }
+
+    #[test]
+    fn priority_alone_is_never_held_back() {
+        let mut queue = build("syn_prio share=1");
+        for _ in 0..50 {
+            assert!(offer(&mut *queue, &[Packet::syn(1); 20]).is_empty());
+            assert_eq!(numbers(&mut *queue).len(), 20);
+        }
+        let packets = [Packet::data(1, MTU).numbered(1), Packet::syn(2).numbered(2)];
+        offer(&mut *queue, &packets);
+        assert_eq!(numbers(&mut *queue), [2, 1]);
+    }
+
     /// A child that drops every FIN at dequeue, as CoDel may.
     struct DropsFins(crate::fifo::Fifo<Packet>);
 
@@ -436,7 +529,7 @@ mod tests {
     fn the_packet_next_to_a_fin_pays_for_it() {
         let child = || DropsFins(Fifo::new(Limit::Packets(100), Nanos::MAX));
         let mut queue =
-            super::HandshakePriority::new(child(), child(), super::FinRule::InOrder, 142, 100);
+            super::HandshakePriority::new(child(), child(), super::FinRule::InOrder, 142, 100, 25);
         offer(
             &mut queue,
             &[

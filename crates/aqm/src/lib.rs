@@ -31,6 +31,7 @@ mod red_law;
 mod red_params;
 pub mod registry;
 mod sfq_depths;
+mod share;
 mod spec;
 mod store;
 #[cfg(test)]

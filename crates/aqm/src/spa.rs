@@ -8,14 +8,15 @@ use crate::handshake::{self, FIN, FinRule, HELD, MAXLEN};
 use crate::packet::Packet;
 use crate::qdisc::Qdisc;
 use crate::registry::{Scheme, any_options};
+use crate::share::SHARE;
 use crate::spec::Spec;
 
 /// SPA: CoDel unless `child=` says otherwise.
 pub static SCHEME: Scheme = Scheme {
     name: "spa",
     summary: "SYN and SYN/ACK are served first; FIN is served first or protected in its place; CoDel manages both queues",
-    source: "Braud, Heusse and Duda 2018 (fin=priority as published)",
-    options: &[FIN, MAXLEN, HELD],
+    source: "Braud, Heusse and Duda 2018 (fin=priority maxlen=0 share=100 as published)",
+    options: &[FIN, MAXLEN, HELD, SHARE],
     child: Some("codel"),
     check: any_options,
 };

@@ -5,13 +5,14 @@ use crate::options::OptionSpec;
 use crate::packet::Packet;
 use crate::qdisc::Qdisc;
 use crate::registry::{Scheme, any_options};
+use crate::share::SHARE;
 use crate::spec::Spec;
 
 /// SYN/FIN Prio: packet FIFOs unless `child=` says otherwise.
 pub static SCHEME: Scheme = Scheme {
     name: "syn_fin_prio",
     summary: "SYN, SYN/ACK and FIN are served first",
-    source: "Braud, Heusse and Duda 2018 (maxlen=0 as published)",
+    source: "Braud, Heusse and Duda 2018 (maxlen=0 share=100 as published)",
     options: &[
         // The name promises it; `spa` has the default that current stacks get along with.
         OptionSpec {
@@ -20,6 +21,7 @@ pub static SCHEME: Scheme = Scheme {
         },
         MAXLEN,
         HELD,
+        SHARE,
     ],
     child: Some("pfifo"),
     check: any_options,

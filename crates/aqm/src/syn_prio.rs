@@ -4,6 +4,7 @@ use crate::handshake::{self, FinRule, MAXLEN};
 use crate::packet::Packet;
 use crate::qdisc::Qdisc;
 use crate::registry::{Scheme, any_options};
+use crate::share::SHARE;
 use crate::spec::Spec;
 
 /// SYN Prio: packet FIFOs unless `child=` says otherwise.
@@ -11,7 +12,7 @@ pub static SCHEME: Scheme = Scheme {
     name: "syn_prio",
     summary: "SYN and SYN/ACK are served first, from a queue of their own",
     source: "Braud, Heusse and Duda 2018",
-    options: &[MAXLEN],
+    options: &[MAXLEN, SHARE],
     child: Some("pfifo"),
     check: any_options,
 };

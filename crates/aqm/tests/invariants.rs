@@ -63,11 +63,12 @@ fn specs() -> Vec<Spec> {
     let chosen = SPECS.iter().map(|text| (*text).to_owned());
     let wrapped = WRAPPERS.iter().flat_map(|wrapper| {
         let fins: &[&str] = match *wrapper {
-            "syn_prio" => &[""],
+            "syn_prio" => &["", "share=100"],
             _ => &[
-                "fin=inorder",
-                "fin=inorder held=2",
-                "fin=priority maxlen=0",
+                "fin=inorder share=100",
+                "fin=inorder held=2 share=1",
+                "fin=priority maxlen=0 share=100",
+                "fin=priority maxlen=0 share=50",
                 "fin=none",
             ],
         };
@@ -139,6 +140,8 @@ struct Promises {
     /// FINs may be overtaken by what came after them: one that the queue dropped waits for all that was queued then.
     fin_late: bool,
     maxlen: u32,
+    /// Percent of the bytes that priority may take while data waits; 100 without a bound.
+    share: u64,
     /// The limit in bytes of a redfavor.
     redfavor: Option<u64>,
 }
@@ -161,6 +164,10 @@ impl Promises {
             fin_first: fin == "priority",
             fin_late: fin == "inorder",
             maxlen,
+            share: match wrapper {
+                true => spec.options().count("share"),
+                false => 100,
+            },
             redfavor: (name == "redfavor").then(|| spec.options().size("limit")),
         }
     }
@@ -182,6 +189,8 @@ struct Checked {
     stored: BTreeMap<u32, TestPacket>,
     /// The last packet delivered of each flow and class.
     delivered: BTreeMap<(u64, bool, bool), u32>,
+    /// Bytes of priority and of data delivered since data has been waiting without a break.
+    under_load: (u64, u64),
     marked: u64,
     log: Vec<(u32, Option<DropReason>)>,
 }
@@ -196,6 +205,7 @@ impl Checked {
             drops: Drops::new(),
             stored: BTreeMap::new(),
             delivered: BTreeMap::new(),
+            under_load: (0, 0),
             marked: 0,
             log: Vec::new(),
         }
@@ -255,6 +265,30 @@ impl Checked {
         self.account();
     }
 
+    /// Priority takes its share of the bytes and one burst of ten frames at most, as long as data waits.
+    fn check_share(&mut self, packet: &TestPacket, priority: bool) {
+        let share = self.promises.share;
+        let data_waits = self.stored.values().any(|p| {
+            !self.promises.has_priority(p)
+                && self.drops.iter().all(|(dropped, _)| dropped.id != p.id)
+        });
+        let (first, rest) = &mut self.under_load;
+        if !priority {
+            *rest += u64::from(packet.bytes);
+        } else if data_waits {
+            *first += u64::from(packet.bytes);
+            let burst = (15_140 + u64::from(packet.bytes)) * (100 - share);
+            assert!(
+                share == 100 || 100 * *first <= share * (*first + *rest) + burst,
+                "{}: {first} bytes of priority beside {rest} of data",
+                self.text
+            );
+        }
+        if !data_waits {
+            self.under_load = (0, 0);
+        }
+    }
+
     fn dequeue(&mut self, now: Nanos) {
         let packet = self.queue.dequeue(now, &mut self.drops);
         if let Some(packet) = packet {
@@ -262,7 +296,8 @@ impl Checked {
             let sent = self.stored.remove(&packet.id);
             assert!(sent.is_some(), "{text}: {packet:?} delivered twice");
             let priority = self.promises.has_priority(&packet);
-            if !priority && self.promises.redfavor.is_none() && self.promises.syn_first {
+            let strict = self.promises.share == 100 && self.promises.redfavor.is_none();
+            if !priority && strict && self.promises.syn_first {
                 let waiting = self.stored.values().find(|p| self.promises.has_priority(p));
                 assert!(
                     waiting.is_none()
@@ -273,6 +308,8 @@ impl Checked {
                     "{text}: {packet:?} delivered before {waiting:?}"
                 );
             }
+            self.check_share(&packet, priority);
+            let text = &self.text;
             let unordered = self.unordered_syns && packet.flags.syn;
             if self.promises.fin_late && packet.flags.fin && !priority && !unordered {
                 let overtaken = self.stored.values().find(|p| {

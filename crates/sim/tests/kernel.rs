@@ -150,9 +150,9 @@ fn short_traffic_shows_the_collapse_of_fin_priority() {
         .collect();
     let specs = [
         "codel",
-        "spa fin=priority maxlen=0",
-        "spa fin=priority maxlen=114",
-        "spa fin=none",
+        "spa fin=priority maxlen=0 share=100",
+        "spa fin=priority maxlen=114 share=100",
+        "spa fin=none share=100",
         "spa fin=inorder",
     ];
     let schemes = specs.map(|spec| spec.parse().unwrap());
@@ -188,7 +188,8 @@ fn without_sack_the_priority_of_fin_does_little_harm() {
     let mut scenario = Scenario::from_flows("short.csv", &file("short.csv")).unwrap();
     scenario.set_profile("linux-7.2").unwrap();
     scenario.set_knob("sack", "off").unwrap();
-    let schemes = ["codel", "spa fin=priority maxlen=0"].map(|spec| spec.parse().unwrap());
+    let schemes =
+        ["codel", "spa fin=priority maxlen=0 share=100"].map(|spec| spec.parse().unwrap());
     let settings = Settings {
         seeds: vec![1, 2, 3],
         bins: DEFAULT_BINS.to_vec(),

@@ -85,7 +85,7 @@ fn handshake_protection_leaves_no_syn_loss() {
     for scheme in [
         REDFAVOR,
         "syn_prio limit=50",
-        "syn_fin_prio maxlen=0 limit=50",
+        "syn_fin_prio maxlen=0 share=100 limit=50",
     ] {
         assert_eq!(result(scheme).loss.syn, Some(0.0), "{scheme}");
     }

@@ -89,7 +89,7 @@ mod tests {
             ]
         );
         assert_eq!(fast[5..7], ["codel", "codel target=20ms"]);
-        assert_eq!(fast[12], "syn_fin_prio maxlen=0 limit=500");
+        assert_eq!(fast[12], "syn_fin_prio maxlen=0 share=100 limit=500");
         assert_eq!(at("10gbit")[0], "pfifo limit=1000");
     }
 
