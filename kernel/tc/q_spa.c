@@ -352,8 +352,11 @@ static int spa_print_xstats(struct qdisc_util *qu, FILE *f,
 	if (st.type == TC_SPA_XSTATS_QDISC) {
 		print_qdisc(&st.qdisc);
 	} else if (st.type == TC_SPA_XSTATS_CLASS) {
+		/* tc has a qlen of its own here. */
+		open_json_object("queue");
 		print_string(PRINT_FP, NULL, "%s", " ");
 		print_queue(&st.queue);
+		close_json_object();
 	}
 	return 0;
 }
