@@ -24,6 +24,12 @@ test:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	$(MAKE) test-kernel-headers
+
+# The modules against Debian's headers of 6.1, 6.12 and 7.2.
+.PHONY: test-kernel-headers
+test-kernel-headers:
+	kernel/testing/compile-all
 
 # The same scenario in ns-2, ns-3 and gentle, side by side.
 .PHONY: bench-sim
