@@ -4,15 +4,21 @@
 //! number of queues. Here the flow is a number already; it is mixed with a key drawn from the seed by the finaliser of
 //! SplitMix64 (Stafford's variant 13), in which every input bit changes every output bit with probability one half.
 
-use rand::Rng;
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A keyed hash from flows to queues.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct FlowHash {
+pub struct FlowHash {
     key: u64,
 }
 
 impl FlowHash {
+    /// The hash that a scheme built with `seed` begins with, for those who compare it with another implementation.
+    pub fn seeded(seed: u64) -> Self {
+        Self::draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
     /// A hash with a key drawn from `rng`.
     pub(crate) fn draw(rng: &mut impl Rng) -> Self {
         FlowHash {
@@ -20,22 +26,25 @@ impl FlowHash {
         }
     }
 
-    /// The queue of `flow` among `queues` of them (Linux: `reciprocal_scale`).
+    /// The hash of `flow` (Linux: `skb_get_hash`).
     #[inline]
-    pub(crate) fn queue(self, flow: u64, queues: u32) -> usize {
+    pub fn value(self, flow: u64) -> u32 {
         let mut x = flow ^ self.key;
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^= x >> 31;
-        (((x >> 32) * u64::from(queues)) >> 32) as usize
+        ((x ^ (x >> 31)) >> 32) as u32
+    }
+
+    /// The queue of `flow` among `queues` of them (Linux: `reciprocal_scale`).
+    #[inline]
+    pub fn queue(self, flow: u64, queues: u32) -> usize {
+        ((u64::from(self.value(flow)) * u64::from(queues)) >> 32) as usize
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
-    use rand_xoshiro::Xoshiro256PlusPlus;
 
     #[test]
     fn consecutive_flows_spread_like_balls_into_bins() {

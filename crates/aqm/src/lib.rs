@@ -55,6 +55,8 @@ pub mod syn_fin_prio;
 pub mod syn_prio;
 
 pub use error::SpecError;
+pub use flow_hash::FlowHash;
+pub use linux::truesize;
 pub use options::{Kind, OptionSpec, Options, Threshold, Value};
 pub use packet::{Ecn, Handshake, Packet};
 pub use qdisc::{DropReason, Drops, Qdisc};

@@ -14,7 +14,7 @@ const SHARED_INFO: u64 = 320;
 ///
 /// What a driver really allocates differs from device to device. The model is a linear buffer from the kernel's
 /// general-purpose caches, which come in powers of two: 2304 bytes for a full frame, 768 for a bare TCP ACK.
-pub(crate) fn truesize(bytes: u32) -> u64 {
+pub fn truesize(bytes: u32) -> u64 {
     SK_BUFF + (HEADROOM + u64::from(bytes) + SHARED_INFO).next_power_of_two()
 }
 
