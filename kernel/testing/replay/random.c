@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Random numbers from a seed, for RED, PIE and CHOKe, and hashes that the schedule gives, for SFQ.
+ *
+ * The qdiscs under test are the kernel's own, as built; what they ask the random generator is answered here instead.
+ * The first instructions of three functions of the kernel become a jump. User-mode Linux is an ordinary process of its
+ * host, so that its text is made writable by the host's mprotect.
+ *
+ * The numbers are xoshiro256++ (Blackman and Vigna 2018), its state filled by SplitMix64.
+ */
+#include <linux/irqflags.h>
+#include <linux/random.h>
+#include <linux/skbuff.h>
+#include "replay.h"
+
+#if !defined(CONFIG_UML) || !defined(CONFIG_64BIT)
+#error "the text of the kernel can be changed in 64-bit user-mode Linux only"
+#endif
+
+#define HOST_MPROTECT	10	/* the system call's number on x86-64 */
+#define HOST_READ_WRITE_EXEC	7
+
+/* movabs $target,%rax; jmp *%rax */
+#define JUMP_LEN	12
+
+struct redirection {
+	void *from;
+	void *to;
+	u8 text[JUMP_LEN];	/* what was there */
+};
+
+static u64 state[4];
+static u64 others;
+static bool asked_by_qdisc;
+static bool redirected;
+
+static u64 splitmix(u64 *counter)
+{
+	u64 z = *counter += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+static u64 xoshiro(void)
+{
+	u64 result = rol64(state[0] + state[3], 23) + state[0];
+	u64 t = state[1] << 17;
+
+	state[2] ^= state[0];
+	state[3] ^= state[1];
+	state[1] ^= state[2];
+	state[0] ^= state[3];
+	state[2] ^= t;
+	state[3] = rol64(state[3], 45);
+	return result;
+}
+
+/* The rest of the kernel goes on getting numbers, of another sequence. */
+static u64 next(void)
+{
+	return asked_by_qdisc ? xoshiro() : splitmix(&others);
+}
+
+static u32 seeded_u32(void)
+{
+	return next() >> 32;
+}
+
+static void seeded_bytes(void *buf, size_t len)
+{
+	while (len) {
+		u64 number = next();
+		size_t n = min(len, sizeof(number));
+
+		memcpy(buf, &number, n);
+		buf += n;
+		len -= n;
+	}
+}
+
+static u32 given_hash(const struct sk_buff *skb, const siphash_key_t *perturb)
+{
+	return skb->hash;
+}
+
+static struct redirection redirections[] = {
+	{ .from = get_random_u32, .to = seeded_u32 },
+	{ .from = get_random_bytes, .to = seeded_bytes },
+	{ .from = skb_get_hash_perturb, .to = given_hash },
+};
+
+static int make_writable(void *text)
+{
+	unsigned long start = (unsigned long)text & PAGE_MASK;
+	unsigned long len = PAGE_ALIGN((unsigned long)text + JUMP_LEN) - start;
+	long ret;
+
+	asm volatile("syscall"
+		     : "=a"(ret)
+		     : "0"(HOST_MPROTECT), "D"(start), "S"(len), "d"(HOST_READ_WRITE_EXEC)
+		     : "rcx", "r11", "memory");
+	return ret;
+}
+
+int replay_random_redirect(void)
+{
+	unsigned long flags;
+	int i, err;
+
+	if (redirected)
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(redirections); i++) {
+		err = make_writable(redirections[i].from);
+		if (err)
+			return err;
+	}
+	local_irq_save(flags);
+	for (i = 0; i < ARRAY_SIZE(redirections); i++) {
+		struct redirection *r = &redirections[i];
+		u8 jump[JUMP_LEN] = { 0x48, 0xb8, [10] = 0xff, [11] = 0xe0 };
+		u64 to = (unsigned long)r->to;
+
+		memcpy(jump + 2, &to, sizeof(to));
+		memcpy(r->text, r->from, JUMP_LEN);
+		memcpy(r->from, jump, JUMP_LEN);
+	}
+	local_irq_restore(flags);
+	redirected = true;
+	return 0;
+}
+
+void replay_random_restore(void)
+{
+	unsigned long flags;
+	int i;
+
+	if (!redirected)
+		return;
+	local_irq_save(flags);
+	for (i = 0; i < ARRAY_SIZE(redirections); i++)
+		memcpy(redirections[i].from, redirections[i].text, JUMP_LEN);
+	local_irq_restore(flags);
+	redirected = false;
+}
+
+void replay_random_seed(u64 seed, u32 skip)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(state); i++)
+		state[i] = splitmix(&seed);
+	while (skip--)
+		xoshiro();
+}
+
+void replay_random_enter(void)
+{
+	asked_by_qdisc = true;
+}
+
+void replay_random_leave(void)
+{
+	asked_by_qdisc = false;
+}

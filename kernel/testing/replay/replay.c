@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Replays a schedule of arrivals and departures through the qdisc at the root of a device, and tells what the qdisc did
+ * with every packet.
+ *
+ * The device stays down, so that nobody but this module touches the qdisc, which tc sets up as on any device. Requests
+ * (struct replay_request) are written to /proc/gentle_replay; the writer sleeps until each is due, and in user-mode
+ * Linux with time-travel=inf-cpu the clock then shows that very nanosecond. Events (struct replay_event) are read from
+ * the same file.
+ */
+#include <linux/hrtimer.h>
+#include <linux/lcm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/nsproxy.h>
+#include <linux/proc_fs.h>
+#include <linux/skbuff.h>
+#include <linux/uaccess.h>
+#include <net/pkt_sched.h>
+#include <net/sch_generic.h>
+#include "replay.h"
+
+#define REPLAY_FILE	"gentle_replay"
+
+static char *device = "replay0";
+module_param(device, charp, 0444);
+MODULE_PARM_DESC(device, "the device whose root qdisc is fed");
+
+#define REPLAY_CODEL_TICK	1024
+
+static DEFINE_MUTEX(lock);
+static ktime_t start;
+static struct replay_event *events;
+static size_t count, room;
+/* What is freed was dropped by the qdisc, but for the packet that was just taken from it. */
+static const struct sk_buff *taken;
+
+/*
+ * Room for all that can happen until the next request: every queued packet may be freed, once, and the new one.
+ * Events are added where no memory can be had.
+ */
+static int make_room(size_t queued)
+{
+	size_t wanted = count + queued + 4;
+	struct replay_event *larger;
+
+	if (wanted <= room)
+		return 0;
+	wanted = max_t(size_t, 4096, 2 * wanted);
+	larger = kvrealloc(events, wanted * sizeof(*events), GFP_KERNEL);
+	if (!larger)
+		return -ENOMEM;
+	events = larger;
+	room = wanted;
+	return 0;
+}
+
+static void add(struct replay_event event)
+{
+	if (WARN_ONCE(count == room, "more was dropped than was queued\n"))
+		return;
+	event.at = ktime_to_ns(ktime_sub(ktime_get(), start));
+	events[count++] = event;
+}
+
+static void freed(struct sk_buff *skb)
+{
+	if (skb == taken)
+		return;
+	add((struct replay_event){
+		.kind = REPLAY_DROPPED,
+		.number = skb->mark,
+		.reason = tcf_get_qdisc_drop_reason(skb),
+	});
+}
+
+static int sleep_until(ktime_t due)
+{
+	while (ktime_before(ktime_get(), due)) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		schedule_hrtimeout(&due, HRTIMER_MODE_ABS);
+		if (signal_pending(current))
+			return -EINTR;
+	}
+	return 0;
+}
+
+/*
+ * Units that qdiscs count time in: 1024 ns in CoDel, 64 ns in PIE, jiffies in timers, whose wheel rounds to eight of
+ * them. A schedule starts where all of these start, so that its own times and the clock's round alike.
+ *
+ * Jiffies change at multiples of TICK_NSEC; a microsecond later they have changed for everyone.
+ */
+static int replay_begin(void)
+{
+	u64 unit = lcm(REPLAY_CODEL_TICK, 8 * TICK_NSEC);
+
+	start = ns_to_ktime(roundup(ktime_get_ns() + 1, unit));
+	count = 0;
+	if (make_room(0))
+		return -ENOMEM;
+	add((struct replay_event){
+		.kind = REPLAY_BEGUN,
+		.backlog = ktime_to_ns(start),
+	});
+	return sleep_until(ktime_add_us(start, 1));
+}
+
+/* As __dev_xmit_skb() does. */
+static int enqueue(struct Qdisc *q, struct sk_buff *skb, struct sk_buff **to_free)
+{
+	skb->destructor = freed;
+	return q->enqueue(skb, q, to_free);
+}
+
+/* A shaper stops where it sees no packet. Here it asks all the same: RED learns from dequeue only that it is idle. */
+static struct sk_buff *dequeue(struct Qdisc *q, bool peek)
+{
+	if (!peek)
+		return q->dequeue(q);
+	q->ops->peek(q);
+	return qdisc_dequeue_peeked(q);
+}
+
+static void sent(struct sk_buff *skb)
+{
+	add((struct replay_event){
+		.kind = REPLAY_SENT,
+		.number = skb->mark,
+		.ecn = replay_packet_ecn(skb),
+		.damaged = replay_packet_damaged(skb),
+	});
+	taken = skb;
+	consume_skb(skb);
+	taken = NULL;
+}
+
+/* One call of the qdisc, under its lock and with what was dropped freed afterwards, as in net/core/dev.c. */
+static void call(struct Qdisc *q, const struct replay_request *request, struct sk_buff *skb)
+{
+	struct sk_buff *to_free = NULL, *at_dequeue;
+	struct replay_event done = { .kind = REPLAY_DONE };
+
+	spin_lock_bh(qdisc_lock(q));
+	replay_random_enter();
+	if (skb)
+		done.value = enqueue(q, skb, &to_free);
+	else
+		skb = dequeue(q, request->op == REPLAY_PEEK);
+	replay_random_leave();
+	at_dequeue = q->to_free;
+	q->to_free = NULL;
+	tcf_kfree_skb_list(to_free, q, NULL, qdisc_dev(q));
+	tcf_kfree_skb_list(at_dequeue, q, NULL, qdisc_dev(q));
+	if (skb && request->op != REPLAY_ENQUEUE)
+		sent(skb);
+	done.number = qdisc_qlen(q);
+	done.backlog = q->qstats.backlog;
+	add(done);
+	spin_unlock_bh(qdisc_lock(q));
+}
+
+static int call_at(struct net_device *dev, const struct replay_request *request)
+{
+	struct sk_buff *skb = NULL;
+	struct Qdisc *q;
+	int err;
+
+	if (request->op == REPLAY_ENQUEUE) {
+		skb = replay_packet(dev, request);
+		if (IS_ERR(skb))
+			return PTR_ERR(skb);
+	}
+	/* The device is down: what tc has set up waits there, and only the RTNL lock keeps it from being replaced. */
+	q = rcu_dereference_protected(dev->qdisc, true);
+	err = make_room(qdisc_qlen(q));
+	if (!err)
+		err = sleep_until(ktime_add_ns(start, request->at));
+	if (err) {
+		kfree_skb(skb);
+		return err;
+	}
+	call(q, request, skb);
+	return 0;
+}
+
+static int carry_out(struct net_device *dev, const struct replay_request *request)
+{
+	switch (request->op) {
+	case REPLAY_BEGIN:
+		return replay_begin();
+	case REPLAY_SEED:
+		replay_random_seed(request->at, request->number);
+		return replay_random_redirect();
+	case REPLAY_ENQUEUE:
+	case REPLAY_DEQUEUE:
+	case REPLAY_PEEK:
+		return call_at(dev, request);
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Carries out every request before it returns; how many bytes of them it did, or the error of the first one. */
+static ssize_t replay_write(struct file *file, const char __user *buf, size_t len, loff_t *ppos)
+{
+	struct replay_request request;
+	struct net_device *dev;
+	size_t done = 0;
+	int err = 0;
+
+	dev = dev_get_by_name(current->nsproxy->net_ns, device);
+	if (!dev)
+		return -ENODEV;
+	mutex_lock(&lock);
+	while (!err && len - done >= sizeof(request)) {
+		err = -EFAULT;
+		if (!copy_from_user(&request, buf + done, sizeof(request)))
+			err = carry_out(dev, &request);
+		if (!err)
+			done += sizeof(request);
+	}
+	mutex_unlock(&lock);
+	dev_put(dev);
+	if (done)
+		return done;
+	return err ? err : -EINVAL;
+}
+
+static ssize_t replay_read(struct file *file, char __user *buf, size_t len, loff_t *ppos)
+{
+	ssize_t n;
+
+	mutex_lock(&lock);
+	n = simple_read_from_buffer(buf, len, ppos, events, count * sizeof(*events));
+	mutex_unlock(&lock);
+	return n;
+}
+
+static const struct proc_ops replay_proc_ops = {
+	.proc_read	= replay_read,
+	.proc_write	= replay_write,
+	.proc_lseek	= default_llseek,
+};
+
+static int __init replay_init(void)
+{
+	return proc_create(REPLAY_FILE, 0600, NULL, &replay_proc_ops) ? 0 : -ENOMEM;
+}
+
+static void __exit replay_exit(void)
+{
+	remove_proc_entry(REPLAY_FILE, NULL);
+	replay_random_restore();
+	kvfree(events);
+}
+
+module_init(replay_init);
+module_exit(replay_exit);
+MODULE_DESCRIPTION("Replays packet schedules through a qdisc, for tests");
+MODULE_LICENSE("GPL");
