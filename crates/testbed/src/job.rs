@@ -1,5 +1,6 @@
 //! What is asked of a machine, and what it answers.
 
+use crate::decisions::Decisions;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum Job {
     /// Run a program.
     Command(Command),
+    /// Put schedules through qdiscs.
+    Decisions(Decisions),
 }
 
 /// A kind of job together with the type of its answer.

@@ -8,8 +8,10 @@
 //! - [`machine`] boots a kernel, has a [`Task`] done in it and collects what came of it.
 //! - [`guest`] is the side within. There the same program runs that started the machine: the host's files are the
 //!   machine's, read-only.
+//! - [`decisions`] puts the same packets through the kernel's queues and those of `gentle-aqm`, and compares.
 
 pub mod build;
+pub mod decisions;
 pub mod guest;
 pub mod machine;
 

@@ -5,6 +5,7 @@
 //! first process; `job` does what was asked for, in a process of its own, so that init survives it.
 
 mod command;
+mod decisions;
 mod init;
 mod launch;
 mod place;
@@ -65,6 +66,7 @@ fn job() -> Result<(), String> {
     let place = Place::new();
     let outcome = read_job().and_then(|job| match job {
         Job::Command(command) => place.answer(&command.run()?),
+        Job::Decisions(decisions) => place.answer(&decisions.run(&place)?),
     });
     if let Err(problem) = &outcome {
         place.fail(problem);

@@ -1,0 +1,78 @@
+//! A schedule through a queue of `gentle-aqm`.
+
+use super::outcome::Outcome;
+use super::schedule::{Call, Offer, Schedule};
+use gentle_aqm::{Drops, Ecn, Handshake, Packet, Spec, registry};
+use gentle_units::Nanos;
+
+/// Replays `schedule`; `clock` tells the time of each step.
+pub(super) fn replay(
+    spec: &Spec,
+    seed: u64,
+    schedule: &Schedule,
+    clock: impl Fn(usize) -> Nanos,
+) -> Vec<Outcome> {
+    let mut queue = registry::build::<Numbered>(spec, seed);
+    let mut drops = Drops::new();
+    let mut number = 0;
+    schedule
+        .steps
+        .iter()
+        .enumerate()
+        .map(|(place, step)| {
+            let at = clock(place);
+            let mut sent = None;
+            match step.call {
+                Call::Enqueue(offer) => {
+                    let packet = Numbered {
+                        number,
+                        offer,
+                        arrived: Nanos::ZERO,
+                    };
+                    number += 1;
+                    queue.enqueue(at, packet, &mut drops);
+                }
+                Call::Dequeue | Call::PeekDequeue => sent = queue.dequeue(at, &mut drops),
+            }
+            let mut dropped: Vec<u32> = drops.drain().map(|(packet, _)| packet.number).collect();
+            dropped.sort_unstable();
+            Outcome {
+                sent: sent.map(|packet| (packet.number, packet.offer.ecn)),
+                dropped,
+                len: queue.len(),
+                backlog: queue.backlog(),
+            }
+        })
+        .collect()
+}
+
+#[derive(Debug)]
+struct Numbered {
+    number: u32,
+    offer: Offer,
+    arrived: Nanos,
+}
+
+impl Packet for Numbered {
+    fn bytes(&self) -> u32 {
+        self.offer.bytes
+    }
+    fn flow(&self) -> u64 {
+        u64::from(self.offer.flow)
+    }
+    fn handshake(&self) -> Handshake {
+        self.offer.handshake()
+    }
+    fn ecn(&self) -> Ecn {
+        self.offer.ecn
+    }
+    fn set_ce(&mut self) {
+        self.offer.ecn = Ecn::Ce;
+    }
+    fn arrived(&self) -> Nanos {
+        self.arrived
+    }
+    fn set_arrived(&mut self, now: Nanos) {
+        self.arrived = now;
+    }
+}

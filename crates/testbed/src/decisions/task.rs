@@ -1,0 +1,34 @@
+//! The job of the machine.
+
+use super::case::Replay;
+use crate::{Job, Task};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Puts the schedules prepared in the machine's directory through the kernel's qdiscs, one after the other.
+///
+/// The module `gentle_replay` has to be loaded, and those of the schemes that Linux does not have.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Decisions {
+    /// From [`Case::prepare`](super::Case::prepare).
+    pub replays: Vec<Replay>,
+    /// Where `tc` finds its plug-ins for the schemes that Linux does not have.
+    pub plugins: Option<PathBuf>,
+}
+
+/// How [`Decisions`] ended; what came of them is in the directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replayed {
+    /// Schedules that were replayed to their end.
+    pub schedules: usize,
+}
+
+impl From<Decisions> for Job {
+    fn from(decisions: Decisions) -> Job {
+        Job::Decisions(decisions)
+    }
+}
+
+impl Task for Decisions {
+    type Answer = Replayed;
+}

@@ -1,0 +1,76 @@
+//! Puts schedules through qdiscs.
+
+use super::Place;
+use crate::Command;
+use crate::decisions::{DEVICE, Decisions, Files, Replay, Replayed};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+/// Where the module takes requests and gives events.
+const MODULE: &str = "/proc/gentle_replay";
+
+impl Decisions {
+    pub(super) fn run(&self, place: &Place) -> Result<Replayed, String> {
+        let folder = place
+            .files()
+            .ok_or("no directory was given for the schedules")?;
+        for (done, replay) in self.replays.iter().enumerate() {
+            self.replay(replay, folder)
+                .map_err(|problem| format!("schedule {}: {problem}", replay.number))?;
+            place.progress((done + 1) as f64 / self.replays.len() as f64);
+        }
+        Ok(Replayed {
+            schedules: self.replays.len(),
+        })
+    }
+
+    fn replay(&self, replay: &Replay, folder: &Path) -> Result<(), String> {
+        let files = Files::of(folder, replay.number);
+        self.command(&["ip", "link", "add", DEVICE, "type", "dummy"])?;
+        feed(&files.preamble)?;
+        for requests in &files.requests {
+            if fs::metadata(requests).is_ok_and(|file| file.len() == 0) {
+                continue;
+            }
+            for command in &replay.commands {
+                self.command(command)?;
+            }
+            feed(requests)?;
+        }
+        let events = fs::read(MODULE).map_err(|error| format!("{MODULE}: {error}"))?;
+        fs::write(&files.events, events)
+            .map_err(|error| format!("{}: {error}", files.events.display()))?;
+        self.command(&["ip", "link", "del", DEVICE])
+    }
+
+    fn command(&self, words: &[impl AsRef<str>]) -> Result<(), String> {
+        let mut argv = Vec::new();
+        if let Some(plugins) = &self.plugins {
+            argv.extend([
+                "env".to_owned(),
+                format!("TC_LIB_DIR={}", plugins.display()),
+            ]);
+        }
+        argv.extend(words.iter().map(|word| word.as_ref().to_owned()));
+        let line = argv.join(" ");
+        let finished = Command { argv }.run()?;
+        if finished.status == 0 {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&finished.stderr);
+        Err(format!("{line}: {}", text.trim()))
+    }
+}
+
+/// Returns when the last request of `path` has been carried out.
+fn feed(path: &Path) -> Result<(), String> {
+    let requests = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let problem =
+        |error| format!("{MODULE}: {error}; expected the module gentle_replay to be loaded");
+    fs::OpenOptions::new()
+        .write(true)
+        .open(MODULE)
+        .and_then(|mut module| module.write_all(&requests))
+        .map_err(problem)
+}
