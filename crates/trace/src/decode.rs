@@ -1,6 +1,7 @@
 //! Packets of a capture to TCP segments, and what is counted on the way.
 
 use crate::capture::RawPacket;
+use crate::connections::EndsHasher;
 use crate::fragments::Fragments;
 use crate::measure::rate::Meter;
 use crate::measure::timeline::TimelineCounts;
@@ -65,6 +66,7 @@ pub(crate) struct Decoder {
     local: Vec<IpNet>,
     fragments: Fragments,
     others: Others,
+    hasher: EndsHasher,
     pub(crate) files: Vec<FileCounts>,
     /// By direction; unused when directions follow from connections.
     pub(crate) meters: Vec<Meter>,
@@ -89,6 +91,7 @@ impl Decoder {
             local: options.local.clone(),
             fragments: Fragments::default(),
             others: Others::new(options.memory_limit as usize / 16, options.idle_timeout),
+            hasher: EndsHasher::default(),
             files: vec![FileCounts::default(); files],
             meters: vec![
                 Meter::default();
@@ -169,6 +172,7 @@ impl Decoder {
                             direction,
                             packet,
                             tcp,
+                            &self.hasher,
                         ));
                     }
                     _ if packet.ip.fragment.is_some() => {
@@ -212,6 +216,7 @@ impl Decoder {
                         direction,
                         packet,
                         tcp,
+                        &self.hasher,
                     ));
                 }
                 _ => self.other(file, raw.time, packet),

@@ -1,5 +1,6 @@
 //! One TCP segment of a trace, decoded.
 
+use crate::connections::{EndsHasher, after};
 use gentle_units::Nanos;
 use gentle_wire::{Address, Packet, Tcp, TcpFlags};
 
@@ -11,6 +12,8 @@ pub(crate) struct Segment {
     pub(crate) dst: Address,
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
+    /// Of addresses and ports, the same in both directions.
+    pub(crate) hash: u32,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
     pub(crate) payload_len: u32,
@@ -41,6 +44,7 @@ impl Segment {
         direction: u8,
         packet: &Packet<'_>,
         tcp: &Tcp<'_>,
+        hasher: &EndsHasher,
     ) -> Segment {
         let timestamp = tcp.timestamps();
         // Beside time stamps there is room for SACK blocks only in longer options.
@@ -60,6 +64,7 @@ impl Segment {
             dst: packet.ip.dst,
             src_port: tcp.src_port,
             dst_port: tcp.dst_port,
+            hash: hasher.hash((packet.ip.src, tcp.src_port), (packet.ip.dst, tcp.dst_port)),
             seq: tcp.seq,
             ack: tcp.ack,
             payload_len: tcp.payload_len,
@@ -92,11 +97,9 @@ impl Segment {
         if from == to || !self.flags.any(TcpFlags::ACK) {
             return None;
         }
-        let below = !super::connections::after(to, self.ack);
+        let below = !after(to, self.ack);
         let (outer_from, outer_to) = self.sack_around;
-        let inside = outer_from != outer_to
-            && !super::connections::after(outer_from, from)
-            && !super::connections::after(to, outer_to);
+        let inside = outer_from != outer_to && !after(outer_from, from) && !after(to, outer_to);
         (below || inside).then_some(self.sack)
     }
 }

@@ -16,7 +16,6 @@ impl Connections {
     pub(super) fn syn<F: Farewell>(
         &mut self,
         segment: &Segment,
-        hash: u32,
         newest: u32,
         tally: &mut Tally,
         farewell: &mut F,
@@ -29,7 +28,7 @@ impl Connections {
         });
         let at = match known {
             Some(at) => at,
-            None => self.begin(segment, hash, newest, CLIENT, tally, farewell)?,
+            None => self.begin(segment, newest, CLIENT, tally, farewell)?,
         };
         let connection = self.table.get_mut(at);
         if connection.state.has(State::SYN) {
@@ -55,7 +54,6 @@ impl Connections {
     pub(super) fn synack<F: Farewell>(
         &mut self,
         segment: &Segment,
-        hash: u32,
         newest: u32,
         tally: &mut Tally,
         farewell: &mut F,
@@ -77,7 +75,7 @@ impl Connections {
         let at = match known {
             Some(at) => at,
             None => {
-                let at = self.begin(segment, hash, newest, SERVER, tally, farewell)?;
+                let at = self.begin(segment, newest, SERVER, tally, farewell)?;
                 self.table.get_mut(at).isn[CLIENT] = isn;
                 tally.handshakes.synack_without_syn += 1;
                 at

@@ -1,10 +1,10 @@
 //! The connections alive: found by addresses and ports, kept in one array.
 
 use super::connection::{CLIENT, Connection, SERVER, State};
+use super::ends::{narrow, widen};
 use crate::segment::Segment;
 use gentle_wire::Address;
-use hashbrown::{DefaultHashBuilder, HashTable};
-use std::hash::BuildHasher;
+use hashbrown::HashTable;
 
 /// No connection.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -23,44 +23,6 @@ pub(crate) struct Table {
     wide: Vec<[Address; 2]>,
     free: Vec<u32>,
     free_wide: Vec<u32>,
-    hasher: DefaultHashBuilder,
-    /// Changes whenever a connection comes or goes.
-    generation: u64,
-}
-
-/// A connection looked up, or that there is none.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Found {
-    pub(crate) hash: u32,
-    /// The newest with these addresses and ports.
-    pub(crate) newest: u32,
-    generation: u64,
-}
-
-impl Found {
-    /// Nothing looked up yet.
-    pub(crate) const NOTHING: Found = Found {
-        hash: 0,
-        newest: NONE,
-        generation: u64::MAX,
-    };
-}
-
-/// Two IPv4 addresses in eight bytes.
-#[inline]
-fn narrow(client: Address, server: Address) -> Option<u64> {
-    if client.is_v4() && server.is_v4() {
-        let last = |address: Address| u128::from_be_bytes(address.0) as u32;
-        Some(u64::from(last(client)) << 32 | u64::from(last(server)))
-    } else {
-        None
-    }
-}
-
-/// The addresses in [`narrow`]'s bytes.
-fn widen(addresses: u64) -> [Address; 2] {
-    let [a, b, c, d, e, f, g, h] = addresses.to_be_bytes();
-    [Address::v4([a, b, c, d]), Address::v4([e, f, g, h])]
 }
 
 impl Table {
@@ -75,25 +37,6 @@ impl Table {
             + (self.wide.len() - self.free_wide.len()) * size_of::<[Address; 2]>()
             + self.index.capacity() * 8 / 7 * (size_of::<u32>() + 1)
             + (self.free.capacity() + self.free_wide.capacity()) * size_of::<u32>()
-    }
-
-    /// The same for both directions of a connection.
-    #[inline]
-    fn hash(&self, segment: &Segment) -> u32 {
-        let hash = match narrow(segment.src, segment.dst) {
-            Some(addresses) => {
-                let from = addresses >> 32 << 16 | u64::from(segment.src_port);
-                let to = u64::from(addresses as u32) << 16 | u64::from(segment.dst_port);
-                self.hasher.hash_one((from.min(to), from.max(to)))
-            }
-            None => {
-                let from = (u128::from_be_bytes(segment.src.0), segment.src_port);
-                let to = (u128::from_be_bytes(segment.dst.0), segment.dst_port);
-                self.hasher.hash_one((from.min(to), from.max(to)))
-            }
-        };
-        // 32 bits are enough to tell millions apart.
-        (hash ^ hash >> 32) as u32
     }
 
     /// Client and server.
@@ -140,7 +83,8 @@ impl Table {
 
     /// The newest connection with the addresses and ports of `segment`.
     #[inline]
-    pub(crate) fn newest(&self, hash: u32, segment: &Segment) -> u32 {
+    pub(crate) fn newest(&self, segment: &Segment) -> u32 {
+        let hash = segment.hash;
         self.index
             .find(spread(hash), |&at| {
                 let connection = &self.connections[at as usize];
@@ -148,30 +92,6 @@ impl Table {
             })
             .copied()
             .unwrap_or(NONE)
-    }
-
-    /// Looks up the connection of `segment`.
-    #[inline]
-    pub(crate) fn find(&self, segment: &Segment) -> Found {
-        let hash = self.hash(segment);
-        Found {
-            hash,
-            newest: self.newest(hash, segment),
-            generation: self.generation,
-        }
-    }
-
-    /// Looks up again what may have changed since.
-    #[inline]
-    pub(crate) fn find_again(&self, found: Found, segment: &Segment) -> Found {
-        if found.generation == self.generation {
-            return found;
-        }
-        Found {
-            newest: self.newest(found.hash, segment),
-            generation: self.generation,
-            ..found
-        }
     }
 
     #[inline]
@@ -222,7 +142,6 @@ impl Table {
             }
         }
         connection.older = newest;
-        self.generation += 1;
         let hash = connection.hash;
         let at = match self.free.pop() {
             Some(at) => {
@@ -247,7 +166,6 @@ impl Table {
 
     /// Takes a connection out of the index and its chain; its place is free afterwards.
     pub(crate) fn remove(&mut self, at: u32) {
-        self.generation += 1;
         let connection = &self.connections[at as usize];
         let (hash, older) = (connection.hash, connection.older);
         let newest = *self
