@@ -29,8 +29,8 @@ impl Side {
 /// Options of an analysis; [`Options::default`] is what `gentle analyze` does by itself.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// A connection without a packet for this long, at most [`Options::LONGEST_IDLE_TIMEOUT`], is forgotten; one that has closed is forgotten after
-    /// [`Options::CLOSED_LINGER`], or this if it is shorter.
+    /// A connection without a packet for this long, at most [`Options::LONGEST_IDLE_TIMEOUT`], is forgotten; one that has
+    /// closed is forgotten after [`Options::CLOSED_LINGER`], or this if it is shorter.
     pub idle_timeout: Nanos,
     /// Most memory for connections and what is remembered of them, bytes; at least [`Options::LEAST_MEMORY`].
     pub memory_limit: u64,
@@ -56,6 +56,11 @@ impl Options {
     pub const LONGEST_IDLE_TIMEOUT: Nanos = Nanos::from_secs(3_600);
     /// Least value of [`Options::memory_limit`].
     pub const LEAST_MEMORY: u64 = 1 << 20;
+
+    /// The memory limit that applies, bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory_limit.max(Options::LEAST_MEMORY) as usize
+    }
 }
 
 impl Default for Options {

@@ -28,7 +28,7 @@ impl Connections {
         });
         let at = match known {
             Some(at) => at,
-            None => self.begin(segment, newest, CLIENT, tally, farewell)?,
+            None => self.begin(segment, newest, CLIENT, farewell)?,
         };
         let connection = self.table.get_mut(at);
         if connection.state.has(State::SYN) {
@@ -42,8 +42,8 @@ impl Connections {
             connection.isn[CLIENT] = segment.seq;
             connection.syns = 1;
             connection.opens(CLIENT, segment);
-            tally.handshakes.attempts += 1;
-            tally.handshakes.syn_with_data += u64::from(segment.payload_len > 0);
+            tally.attempts += 1;
+            tally.syn_with_data += u64::from(segment.payload_len > 0);
             tally.vantage.ttl(CLIENT, segment.ttl);
             tally.timeline.at(segment.time).attempts += 1;
         }
@@ -75,9 +75,9 @@ impl Connections {
         let at = match known {
             Some(at) => at,
             None => {
-                let at = self.begin(segment, newest, SERVER, tally, farewell)?;
+                let at = self.begin(segment, newest, SERVER, farewell)?;
                 self.table.get_mut(at).isn[CLIENT] = isn;
-                tally.handshakes.synack_without_syn += 1;
+                tally.synack_without_syn += 1;
                 at
             }
         };
@@ -113,7 +113,7 @@ impl Connection {
 
     fn syn_again(&mut self, segment: &Segment, tally: &mut Tally) {
         self.syns = self.syns.saturating_add(1);
-        tally.handshakes.duplicate_syn += 1;
+        tally.duplicate_syn += 1;
         let Some(interval) = self.handshake_again(CLIENT, segment, tally) else {
             return;
         };
@@ -170,7 +170,7 @@ impl Connection {
             }
         }
         self.synacks = self.synacks.saturating_add(1);
-        tally.handshakes.duplicate_synack += 1;
+        tally.duplicate_synack += 1;
         let Some(interval) = self.handshake_again(SERVER, segment, tally) else {
             return;
         };
@@ -209,7 +209,7 @@ impl Connection {
         if !answers_again && previous.is_some_and(|sent| sent.is_copy(segment)) {
             self.state.add(State::COPIED);
             self.trouble().sides[side].handshake_copies += 1;
-            let copies = &mut tally.handshakes.capture_duplicates;
+            let copies = &mut tally.capture_duplicates;
             *(if side == CLIENT {
                 &mut copies.syn
             } else {
@@ -255,14 +255,9 @@ impl Connection {
             // It may still come, if the capture is out of order.
             return;
         }
-        let all = segment.time.saturating_sub(self.first);
-        self.ack_at = Span::new(all);
+        self.ack_at = Span::new(segment.time.saturating_sub(self.first));
         if self.state.has(State::HANDSHAKE_AGAIN) {
             tally.timeline.at(segment.time).time_lost_s += self.handshake_delay().as_secs_f64();
-            return;
-        }
-        if let Some(server) = self.synack_at.get() {
-            tally.round_trip(server, all.saturating_sub(server), all);
         }
     }
 }

@@ -19,7 +19,7 @@ mod window;
 pub(crate) use connection::{CLIENT, Connection, SERVER, State};
 pub(crate) use ends::EndsHasher;
 pub(crate) use half::Kind;
-pub(crate) use retire::Farewell;
+pub(crate) use retire::{Departure, Farewell};
 pub(crate) use seq::after;
 
 use crate::measure::Tally;
@@ -67,7 +67,7 @@ impl Connections {
         farewell: &mut F,
     ) -> Result<(), F::Error> {
         for group in segments.chunks(GROUP) {
-            self.make_room(tally, farewell)?;
+            self.make_room(farewell)?;
             for segment in group {
                 self.observe(segment, tally, farewell)?;
             }
@@ -83,7 +83,7 @@ impl Connections {
     ) -> Result<(), F::Error> {
         self.now = self.now.max(segment.time);
         if self.retirement.is_due(self.now) {
-            self.retire(tally, farewell)?;
+            self.retire(farewell)?;
         }
         let newest = self.table.newest(segment);
         let bin = tally.timeline.at(segment.time);
@@ -122,13 +122,12 @@ impl Connections {
         segment: &Segment,
         newest: u32,
         first_side: usize,
-        tally: &mut Tally,
         farewell: &mut F,
     ) -> Result<u32, F::Error> {
         let mut newest = newest;
         if self.table.chain(newest).count() >= SAME_ENDS {
             let oldest = self.table.chain(newest).last().expect("it is not empty");
-            self.retire_one(oldest, tally, farewell)?;
+            self.retire_one(oldest, farewell)?;
             newest = self.table.newest(segment);
         }
         let mut ends = [segment.src, segment.dst];
@@ -177,7 +176,7 @@ impl Connections {
         let rst = segment.flags.any(TcpFlags::RST);
         let ack = segment.flags.any(TcpFlags::ACK);
         let at = match newest {
-            NONE => self.begin(segment, NONE, CLIENT, tally, farewell)?,
+            NONE => self.begin(segment, NONE, CLIENT, farewell)?,
             newest if self.table.get(newest).older == NONE => newest,
             newest => {
                 if ack && !rst {

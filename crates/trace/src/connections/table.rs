@@ -165,7 +165,7 @@ impl Table {
     }
 
     /// Takes a connection out of the index and its chain; its place is free afterwards.
-    pub(crate) fn remove(&mut self, at: u32) {
+    pub(crate) fn remove(&mut self, at: u32) -> Connection {
         let connection = &self.connections[at as usize];
         let (hash, older) = (connection.hash, connection.older);
         let newest = *self
@@ -190,14 +190,25 @@ impl Table {
                 .expect("it is in this chain");
             self.connections[before as usize].older = older;
         }
-        let connection = &mut self.connections[at as usize];
+        let connection = self.take(at);
         if connection.state.has(State::WIDE) {
             self.free_wide.push(connection.addresses as u32);
         }
-        connection.state = State::VACANT;
-        connection.trouble = None;
-        connection.older = NONE;
         self.free.push(at);
+        connection
+    }
+
+    /// Takes a connection out of its place, but leaves the index as it is.
+    pub(crate) fn take(&mut self, at: u32) -> Connection {
+        let place = &mut self.connections[at as usize];
+        let connection = Connection {
+            windows: place.windows.take(),
+            trouble: place.trouble.take(),
+            ..*place
+        };
+        place.state = State::VACANT;
+        place.older = NONE;
+        connection
     }
 
     fn repoint(&mut self, hash: u32, from: u32, to: u32) {

@@ -78,13 +78,16 @@ impl Histogram {
     }
 }
 
-/// Intervals of both kinds, and the series they form.
+/// Intervals of both kinds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IntervalCounts {
     /// By side: SYNs are the client's, SYN/ACKs the server's.
     histograms: [Histogram; 2],
-    series: [[u64; SERIES.len()]; 2],
 }
+
+/// The series that the intervals of a connection form, by side.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SeriesCounts([[u64; SERIES.len()]; 2]);
 
 /// Name of the handshake segment that a side sends.
 const SEGMENT: [&str; 2] = ["syn", "synack"];
@@ -95,22 +98,34 @@ impl IntervalCounts {
         self.histograms[side].record(interval)
     }
 
+    pub(crate) fn result(&self, series: &SeriesCounts) -> Intervals {
+        Intervals {
+            tolerance: TOLERANCE,
+            tolerance_floor_s: TOLERANCE_FLOOR.as_secs_f64(),
+            syn: self.histograms[0].result(),
+            synack: self.histograms[1].result(),
+            series: series.result(),
+        }
+    }
+}
+
+impl SeriesCounts {
     /// A connection is over: its intervals form a series, or do not.
-    pub(crate) fn finish(&mut self, connection: &Connection) {
+    pub(crate) fn record(&mut self, connection: &Connection) {
         let Some(trouble) = &connection.trouble else {
             return;
         };
         for side in 0..2 {
             if let Some(series) = trouble.series[side].and_then(Candidates::recognised) {
-                self.series[side][series] += 1;
+                self.0[side][series] += 1;
             }
         }
     }
 
-    pub(crate) fn result(&self) -> Intervals {
+    fn result(&self) -> Vec<SeriesCount> {
         let mut series = Vec::new();
         for (side, segment) in SEGMENT.into_iter().enumerate() {
-            for (known, &count) in SERIES.iter().zip(&self.series[side]) {
+            for (known, &count) in SERIES.iter().zip(&self.0[side]) {
                 if count > 0 {
                     series.push(SeriesCount {
                         segment,
@@ -120,12 +135,6 @@ impl IntervalCounts {
                 }
             }
         }
-        Intervals {
-            tolerance: TOLERANCE,
-            tolerance_floor_s: TOLERANCE_FLOOR.as_secs_f64(),
-            syn: self.histograms[0].result(),
-            synack: self.histograms[1].result(),
-            series,
-        }
+        series
     }
 }

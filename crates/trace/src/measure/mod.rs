@@ -4,6 +4,7 @@ pub(crate) mod backoff;
 pub(crate) mod directions;
 pub(crate) mod flood;
 mod intervals;
+mod outcomes;
 mod parties;
 pub(crate) mod rate;
 mod spread;
@@ -11,5 +12,6 @@ mod tally;
 pub(crate) mod timeline;
 mod vantage;
 
+pub(crate) use outcomes::Outcomes;
 pub(crate) use spread::Spread;
 pub(crate) use tally::Tally;

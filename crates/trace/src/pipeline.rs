@@ -1,0 +1,187 @@
+//! Three threads: one reads and decodes, one follows connections, and the caller's counts those that are over. Between
+//! them go batches of segments and of connections. What comes out does not depend on how they are scheduled.
+
+use crate::analysis::{AnalysisError, Watch};
+use crate::capture::{CaptureError, CaptureReader, Merge};
+use crate::connections::{Connections, Departure, Farewell};
+use crate::decode::Decoder;
+use crate::measure::{Outcomes, Tally};
+use crate::rows::Rows;
+use crate::segment::Segment;
+use gentle_units::Nanos;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::ScopedJoinHandle;
+
+/// Segments that go from one thread to the other at a time.
+const SEGMENTS: usize = 2048;
+/// Connections that do.
+const DEPARTURES: usize = 256;
+/// Batches under way.
+const BATCHES: usize = 8;
+/// Packets between looks at [`Watch`].
+const LOOK: u32 = 4096;
+
+/// What the threads work on.
+pub(crate) struct Pipeline<'a> {
+    pub(crate) merge: &'a mut Merge,
+    pub(crate) decoder: &'a mut Decoder,
+    pub(crate) connections: &'a mut Connections,
+    pub(crate) outcomes: &'a mut Outcomes,
+}
+
+struct Segments {
+    /// Time of the first packet of the trace.
+    start: Nanos,
+    batch: Vec<Segment>,
+}
+
+impl Pipeline<'_> {
+    /// Runs to the end of the captures, or until `watch` says stop.
+    pub(crate) fn run(
+        self,
+        rows: &mut Rows<'_, '_>,
+        watch: &Watch,
+    ) -> Result<Tally, AnalysisError> {
+        let Pipeline {
+            merge,
+            decoder,
+            connections,
+            outcomes,
+        } = self;
+        let (segments, to_follow) = sync_channel(BATCHES);
+        let (emptied, to_fill) = channel();
+        let (departures, to_count) = sync_channel(BATCHES);
+        std::thread::scope(|scope| {
+            let reading = scope.spawn(|| read(merge, decoder, segments, to_fill, watch));
+            let following = scope.spawn(|| follow(to_follow, emptied, connections, departures));
+            // When it fails, the others find their ways blocked and end.
+            let counted = count(to_count, outcomes, rows);
+            let tally = joined(following);
+            let read = joined(reading);
+            counted.map_err(AnalysisError::Rows)?;
+            read?;
+            Ok(tally)
+        })
+    }
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Reads and decodes until the end, or until the other side is gone.
+fn read(
+    merge: &mut Merge,
+    decoder: &mut Decoder,
+    segments: SyncSender<Segments>,
+    to_fill: Receiver<Vec<Segment>>,
+    watch: &Watch,
+) -> Result<(), CaptureError> {
+    let mut batch: Vec<Segment> = Vec::with_capacity(SEGMENTS);
+    let mut until_look = LOOK;
+    loop {
+        until_look -= 1;
+        if until_look == 0 {
+            until_look = LOOK;
+            let consumed = merge.readers().iter().map(CaptureReader::consumed).sum();
+            watch.consumed.store(consumed, Ordering::Relaxed);
+            if watch.stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        let Some((file, packet)) = merge.next()? else {
+            break;
+        };
+        decoder.decode(file, &packet, &mut batch);
+        if batch.len() == SEGMENTS {
+            let next = to_fill
+                .try_recv()
+                .unwrap_or_else(|_| Vec::with_capacity(SEGMENTS));
+            let full = Segments {
+                start: decoder.start(),
+                batch: std::mem::replace(&mut batch, next),
+            };
+            if segments.send(full).is_err() {
+                return Ok(());
+            }
+        }
+    }
+    let last = Segments {
+        start: decoder.start(),
+        batch,
+    };
+    // If nobody takes it, something behind has failed and says why.
+    let _ = segments.send(last);
+    Ok(())
+}
+
+/// Nobody takes leave of connections any more.
+struct Gone;
+
+/// The way of connections that are over.
+struct Exit {
+    departures: SyncSender<Vec<Departure>>,
+    batch: Vec<Departure>,
+}
+
+impl Farewell for Exit {
+    type Error = Gone;
+
+    fn farewell(&mut self, departure: Departure) -> Result<(), Gone> {
+        self.batch.push(departure);
+        if self.batch.len() == DEPARTURES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+}
+
+impl Exit {
+    fn flush(&mut self) -> Result<(), Gone> {
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(DEPARTURES));
+        self.departures.send(batch).map_err(|_| Gone)
+    }
+}
+
+/// Follows connections until no more batches come, or nobody takes leave of them.
+fn follow(
+    to_follow: Receiver<Segments>,
+    emptied: Sender<Vec<Segment>>,
+    connections: &mut Connections,
+    departures: SyncSender<Vec<Departure>>,
+) -> Tally {
+    let mut tally = None;
+    let mut exit = Exit {
+        departures,
+        batch: Vec::with_capacity(DEPARTURES),
+    };
+    for Segments { start, mut batch } in to_follow {
+        let tally = tally.get_or_insert_with(|| Tally::new(start));
+        if connections.observe_all(&batch, tally, &mut exit).is_err() {
+            break;
+        }
+        batch.clear();
+        // The reader may be done already.
+        let _ = emptied.send(batch);
+    }
+    // Where leave is taken no more, what is left to say is not wanted either.
+    let _ = connections.finish(&mut exit).and_then(|()| exit.flush());
+    tally.unwrap_or_else(|| Tally::new(Nanos::ZERO))
+}
+
+/// Counts connections that are over.
+fn count(
+    to_count: Receiver<Vec<Departure>>,
+    outcomes: &mut Outcomes,
+    rows: &mut Rows<'_, '_>,
+) -> io::Result<()> {
+    for departure in to_count.into_iter().flatten() {
+        outcomes.record(&departure);
+        rows.write(&departure)?;
+    }
+    Ok(())
+}
