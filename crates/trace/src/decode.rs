@@ -8,7 +8,7 @@ use crate::measure::timeline::TimelineCounts;
 use crate::options::Options;
 use crate::other::Others;
 use crate::results::{DirectionBy, OtherProtocols};
-use crate::segment::Segment;
+use crate::segment::Batch;
 use gentle_units::Nanos;
 use gentle_wire::{Address, Packet, Skip, Transport, Tunnels};
 use ipnet::IpNet;
@@ -142,9 +142,9 @@ impl Decoder {
         self.others.finish()
     }
 
-    /// The next packet, of file `file`: adds its TCP segment to `segments`, if it is one.
+    /// The next packet, of file `file`: adds its TCP segment to `batch`, if it is one.
     #[inline]
-    pub(crate) fn decode(&mut self, file: usize, raw: &RawPacket<'_>, segments: &mut Vec<Segment>) {
+    pub(crate) fn decode(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
         let begun = *self.begun.get_or_insert(raw.time);
         self.first = Some(self.first.map_or(raw.time, |first| first.min(raw.time)));
         self.last = self.last.max(raw.time);
@@ -166,17 +166,17 @@ impl Decoder {
                 match &packet.transport {
                     Transport::Tcp(tcp) if packet.ip.fragment.is_none() => {
                         self.files[file].tcp_segments += 1;
-                        segments.push(Segment::new(
+                        batch.push(
                             raw.time,
                             raw.original_len,
                             direction,
                             packet,
                             tcp,
                             &self.hasher,
-                        ));
+                        );
                     }
                     _ if packet.ip.fragment.is_some() => {
-                        self.fragment(file, direction, raw, packet, segments);
+                        self.fragment(file, direction, raw, packet, batch);
                     }
                     _ => self.other(file, raw.time, packet),
                 }
@@ -197,7 +197,7 @@ impl Decoder {
         direction: u8,
         raw: &RawPacket<'_>,
         packet: &Packet<'_>,
-        segments: &mut Vec<Segment>,
+        batch: &mut Batch,
     ) {
         self.files[file].fragments += 1;
         let whole = self
@@ -210,14 +210,14 @@ impl Decoder {
             Some(packet) => match &packet.transport {
                 Transport::Tcp(tcp) => {
                     self.files[file].tcp_segments += 1;
-                    segments.push(Segment::new(
+                    batch.push(
                         raw.time,
                         whole.wire_len,
                         direction,
                         packet,
                         tcp,
                         &self.hasher,
-                    ));
+                    );
                 }
                 _ => self.other(file, raw.time, packet),
             },

@@ -7,7 +7,7 @@ use crate::connections::{Connections, Departure, Farewell};
 use crate::decode::Decoder;
 use crate::measure::{Outcomes, Tally};
 use crate::rows::Rows;
-use crate::segment::Segment;
+use crate::segment::Batch;
 use gentle_units::Nanos;
 use std::io;
 use std::sync::atomic::Ordering;
@@ -34,7 +34,7 @@ pub(crate) struct Pipeline<'a> {
 struct Segments {
     /// Time of the first packet of the trace.
     start: Nanos,
-    batch: Vec<Segment>,
+    batch: Batch,
 }
 
 impl Pipeline<'_> {
@@ -78,10 +78,10 @@ fn read(
     merge: &mut Merge,
     decoder: &mut Decoder,
     segments: SyncSender<Segments>,
-    to_fill: Receiver<Vec<Segment>>,
+    to_fill: Receiver<Batch>,
     watch: &Watch,
 ) -> Result<(), CaptureError> {
-    let mut batch: Vec<Segment> = Vec::with_capacity(SEGMENTS);
+    let mut batch = Batch::with_capacity(SEGMENTS);
     let mut until_look = LOOK;
     loop {
         until_look -= 1;
@@ -97,10 +97,10 @@ fn read(
             break;
         };
         decoder.decode(file, &packet, &mut batch);
-        if batch.len() == SEGMENTS {
+        if batch.segments.len() == SEGMENTS {
             let next = to_fill
                 .try_recv()
-                .unwrap_or_else(|_| Vec::with_capacity(SEGMENTS));
+                .unwrap_or_else(|_| Batch::with_capacity(SEGMENTS));
             let full = Segments {
                 start: decoder.start(),
                 batch: std::mem::replace(&mut batch, next),
@@ -150,7 +150,7 @@ impl Exit {
 /// Follows connections until no more batches come, or nobody takes leave of them.
 fn follow(
     to_follow: Receiver<Segments>,
-    emptied: Sender<Vec<Segment>>,
+    emptied: Sender<Batch>,
     connections: &mut Connections,
     departures: SyncSender<Vec<Departure>>,
 ) -> Tally {

@@ -36,6 +36,7 @@ impl<'a, 'b> Rows<'a, 'b> {
             Some(anonymizer) => ends.map(|address| anonymizer.address(address)),
             None => ends,
         };
+        let [client_port, server_port] = connection.ports();
         let side = |side: usize| {
             let (of_handshake, of_data) = connection.delays(side);
             let half = &connection.halves[side];
@@ -53,9 +54,9 @@ impl<'a, 'b> Rows<'a, 'b> {
             start: connection.first,
             end: connection.last,
             client,
-            client_port: connection.ports[CLIENT],
+            client_port,
             server,
-            server_port: connection.ports[SERVER],
+            server_port,
             syn_seen,
             established: syn_seen && connection.state.has(State::ESTABLISHED),
             rtt_server: synack_at,

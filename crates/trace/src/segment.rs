@@ -1,19 +1,16 @@
-//! One TCP segment of a trace, decoded.
+//! TCP segments of a trace, decoded.
 
-use crate::connections::{EndsHasher, after};
+use crate::connections::{Ends, EndsHasher, after};
 use gentle_units::Nanos;
 use gentle_wire::{Address, Packet, Tcp, TcpFlags};
 
-/// What the analysis needs of a segment; no borrow from the frame, so that decoding and analysis can overlap.
+/// What the analysis needs of a segment; no borrow from the frame, so that decoding and analysis can overlap, and one
+/// line of the cache, because it goes from one core to another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment {
     pub(crate) time: Nanos,
-    pub(crate) src: Address,
-    pub(crate) dst: Address,
-    pub(crate) src_port: u16,
-    pub(crate) dst_port: u16,
-    /// Of addresses and ports, the same in both directions.
-    pub(crate) hash: u32,
+    /// Its ends; IPv6 addresses are in [`Batch::wide`].
+    pub(crate) ends: Ends,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
     pub(crate) payload_len: u32,
@@ -23,83 +20,160 @@ pub(crate) struct Segment {
     pub(crate) timestamp: (u32, u32),
     /// First SACK block; both ends equal without one.
     pub(crate) sack: (u32, u32),
-    /// Second SACK block, in which a DSACK may lie (RFC 2883, 4).
-    pub(crate) sack_around: (u32, u32),
     pub(crate) window: u16,
     /// IP identification; zero without one.
     pub(crate) ip_id: u16,
-    pub(crate) flags: TcpFlags,
+    flags: u8,
+    marks: u8,
     pub(crate) ttl: u8,
-    pub(crate) has_timestamp: bool,
     /// Direction of the packet where that does not depend on its connection, else 0.
     pub(crate) direction: u8,
 }
 
+const _: () = assert!(size_of::<Segment>() == 64);
+
+/// From the lower of its ends to the upper one.
+const FORWARD: u8 = 1;
+/// Its addresses are IPv6.
+const WIDE: u8 = 2;
+/// It has the option of time stamps.
+const TIMESTAMP: u8 = 4;
+/// The first SACK block is a duplicate SACK.
+const DSACK: u8 = 8;
+
 impl Segment {
-    /// From a dissected packet.
-    #[inline(always)]
-    pub(crate) fn new(
-        time: Nanos,
-        wire_len: u32,
-        direction: u8,
-        packet: &Packet<'_>,
-        tcp: &Tcp<'_>,
-        hasher: &EndsHasher,
-    ) -> Segment {
-        let timestamp = tcp.timestamps();
-        // Beside time stamps there is room for SACK blocks only in longer options.
-        let without_sack = timestamp.is_some() && tcp.options.len() <= 12;
-        let (sack, sack_around) = if without_sack || tcp.flags.any(TcpFlags::SYN) {
-            ((0, 0), (0, 0))
-        } else {
-            let mut blocks = tcp.sack_blocks();
-            (
-                blocks.next().unwrap_or_default(),
-                blocks.next().unwrap_or_default(),
-            )
-        };
-        Segment {
-            time,
-            src: packet.ip.src,
-            dst: packet.ip.dst,
-            src_port: tcp.src_port,
-            dst_port: tcp.dst_port,
-            hash: hasher.hash((packet.ip.src, tcp.src_port), (packet.ip.dst, tcp.dst_port)),
-            seq: tcp.seq,
-            ack: tcp.ack,
-            payload_len: tcp.payload_len,
-            wire_len,
-            timestamp: timestamp.unwrap_or_default(),
-            sack,
-            sack_around,
-            window: tcp.window,
-            ip_id: packet.ip.id.unwrap_or(0),
-            flags: tcp.flags,
-            ttl: packet.ip.ttl,
-            has_timestamp: timestamp.is_some(),
-            direction,
-        }
+    /// Flags, without those of ECN's ninth bit and beyond.
+    #[inline]
+    pub(crate) fn flags(&self) -> TcpFlags {
+        TcpFlags(u16::from(self.flags))
+    }
+
+    #[inline]
+    pub(crate) fn is_forward(&self) -> bool {
+        self.marks & FORWARD != 0
+    }
+
+    #[inline]
+    pub(crate) fn is_wide(&self) -> bool {
+        self.marks & WIDE != 0
+    }
+
+    #[inline]
+    pub(crate) fn has_timestamp(&self) -> bool {
+        self.marks & TIMESTAMP != 0
     }
 
     /// Sequence numbers it takes: payload, SYN and FIN.
     #[inline]
     pub(crate) fn span(&self) -> u32 {
         self.payload_len
-            .wrapping_add(u32::from(self.flags.any(TcpFlags::SYN)))
-            .wrapping_add(u32::from(self.flags.any(TcpFlags::FIN)))
+            .wrapping_add(u32::from(self.flags().any(TcpFlags::SYN)))
+            .wrapping_add(u32::from(self.flags().any(TcpFlags::FIN)))
     }
 
-    /// The block of a duplicate SACK (RFC 2883, 4): its first SACK block lies below the acknowledgement number or inside
-    /// the second block.
+    /// The block of a duplicate SACK (RFC 2883).
     #[inline]
     pub(crate) fn dsack(&self) -> Option<(u32, u32)> {
-        let (from, to) = self.sack;
-        if from == to || !self.flags.any(TcpFlags::ACK) {
-            return None;
-        }
-        let below = !after(to, self.ack);
-        let (outer_from, outer_to) = self.sack_around;
-        let inside = outer_from != outer_to && !after(outer_from, from) && !after(to, outer_to);
-        (below || inside).then_some(self.sack)
+        (self.marks & DSACK != 0).then_some(self.sack)
     }
+}
+
+/// Segments in the order of the trace.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) segments: Vec<Segment>,
+    /// Address pairs of IPv6 segments.
+    wide: Vec<[Address; 2]>,
+}
+
+impl Batch {
+    pub(crate) fn with_capacity(segments: usize) -> Batch {
+        Batch {
+            segments: Vec::with_capacity(segments),
+            wide: Vec::new(),
+        }
+    }
+
+    /// Adds a dissected packet.
+    #[inline(always)]
+    pub(crate) fn push(
+        &mut self,
+        time: Nanos,
+        wire_len: u32,
+        direction: u8,
+        packet: &Packet<'_>,
+        tcp: &Tcp<'_>,
+        hasher: &EndsHasher,
+    ) {
+        let found = hasher.ends((packet.ip.src, tcp.src_port), (packet.ip.dst, tcp.dst_port));
+        let mut ends = found.ends;
+        let mut marks = 0;
+        if found.forward {
+            marks |= FORWARD;
+        }
+        if let Some(addresses) = found.wide {
+            marks |= WIDE;
+            ends.addresses = self.wide.len() as u64;
+            self.wide.push(addresses);
+        }
+        let timestamp = tcp.timestamps();
+        if timestamp.is_some() {
+            marks |= TIMESTAMP;
+        }
+        // Beside time stamps there is room for SACK blocks only in longer options.
+        let without_sack = timestamp.is_some() && tcp.options.len() <= 12;
+        let mut sack = (0, 0);
+        if !without_sack && !tcp.flags.any(TcpFlags::SYN) {
+            let mut blocks = tcp.sack_blocks();
+            if let Some(first) = blocks.next() {
+                sack = first;
+                if is_dsack(tcp, first, blocks.next()) {
+                    marks |= DSACK;
+                }
+            }
+        }
+        self.segments.push(Segment {
+            time,
+            ends,
+            seq: tcp.seq,
+            ack: tcp.ack,
+            payload_len: tcp.payload_len,
+            wire_len,
+            timestamp: timestamp.unwrap_or_default(),
+            sack,
+            window: tcp.window,
+            ip_id: packet.ip.id.unwrap_or(0),
+            flags: tcp.flags.0 as u8,
+            marks,
+            ttl: packet.ip.ttl,
+            direction,
+        });
+    }
+
+    /// The addresses of one of its segments, the lower end's first, if they are IPv6.
+    #[inline]
+    pub(crate) fn wide(&self, segment: &Segment) -> Option<[Address; 2]> {
+        segment
+            .is_wide()
+            .then(|| self.wide[segment.ends.addresses as usize])
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.segments.clear();
+        self.wide.clear();
+    }
+}
+
+/// Whether `first` is the block of a duplicate SACK (RFC 2883, 4): it lies below the acknowledgement number or inside
+/// the second block.
+fn is_dsack(tcp: &Tcp<'_>, first: (u32, u32), second: Option<(u32, u32)>) -> bool {
+    let (from, to) = first;
+    if from == to || !tcp.flags.any(TcpFlags::ACK) {
+        return false;
+    }
+    let below = !after(to, tcp.ack);
+    let inside = second.is_some_and(|(outer_from, outer_to)| {
+        outer_from != outer_to && !after(outer_from, from) && !after(to, outer_to)
+    });
+    below || inside
 }

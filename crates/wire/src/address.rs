@@ -19,7 +19,7 @@ impl Address {
     /// Whether it is an IPv4 address.
     #[inline]
     pub const fn is_v4(&self) -> bool {
-        u128::from_be_bytes(self.0) >> 32 == 0xffff
+        matches!(self.0, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ..])
     }
 }
 

@@ -2,9 +2,11 @@
 //! wrong.
 
 use super::clock::Span;
+use super::ends::Ends;
 use super::flight::{Bare, Sent};
 use super::trouble::Trouble;
 use super::window::Windows;
+use crate::segment::Segment;
 use gentle_units::Nanos;
 
 /// One side of a connection.
@@ -88,6 +90,8 @@ impl State {
     pub(crate) const TROUBLED: State = State(512);
     /// The capture or a switch copied segments of it.
     pub(crate) const COPIED: State = State(1024);
+    /// The client is the upper of its ends.
+    pub(crate) const FROM_UPPER: State = State(2048);
 
     #[inline]
     pub(crate) fn has(self, flag: State) -> bool {
@@ -107,8 +111,8 @@ pub(crate) const SERVER: usize = 1;
 /// One connection, or one attempt at one.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// Client and server: two IPv4 addresses, or the place of two IPv6 addresses in the table.
-    pub(crate) addresses: u64,
+    /// Client and server, in the order that [`State::FROM_UPPER`] says; IPv6 addresses are in the table.
+    pub(crate) ends: Ends,
     /// Times of its first and last segment.
     pub(crate) first: Nanos,
     pub(crate) last: Nanos,
@@ -117,10 +121,8 @@ pub(crate) struct Connection {
     pub(crate) halves: [Half; 2],
     pub(crate) windows: Option<Box<Windows>>,
     pub(crate) trouble: Option<Box<Trouble>>,
-    pub(crate) ports: [u16; 2],
     /// The connection before this one with the same addresses and ports, in either direction.
     pub(crate) older: u32,
-    pub(crate) hash: u32,
     /// Initial sequence numbers.
     pub(crate) isn: [u32; 2],
     /// What the first SYN/ACK acknowledges.
@@ -137,6 +139,26 @@ pub(crate) struct Connection {
 const _: () = assert!(size_of::<Connection>() <= 168);
 
 impl Connection {
+    /// Which side sent `segment`, which has the same ends.
+    #[inline]
+    pub(crate) fn side(&self, segment: &Segment) -> usize {
+        if segment.is_forward() == self.state.has(State::FROM_UPPER) {
+            SERVER
+        } else {
+            CLIENT
+        }
+    }
+
+    /// Ports of client and server.
+    pub(crate) fn ports(&self) -> [u16; 2] {
+        let [lower, upper] = self.ends.ports;
+        if self.state.has(State::FROM_UPPER) {
+            [upper, lower]
+        } else {
+            [lower, upper]
+        }
+    }
+
     /// The notes on what went wrong, begun if there are none.
     pub(crate) fn trouble(&mut self) -> &mut Trouble {
         self.trouble.get_or_insert_default()

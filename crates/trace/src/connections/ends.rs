@@ -1,46 +1,76 @@
-//! The two ends of a connection: compared and hashed for every segment.
+//! The two ends of a connection: told apart and hashed for every segment.
 
 use gentle_wire::Address;
 use hashbrown::DefaultHashBuilder;
 use std::hash::BuildHasher;
 
-/// Two IPv4 addresses in eight bytes.
-#[inline]
-pub(super) fn narrow(client: Address, server: Address) -> Option<u64> {
-    if client.is_v4() && server.is_v4() {
-        let last = |address: Address| u128::from_be_bytes(address.0) as u32;
-        Some(u64::from(last(client)) << 32 | u64::from(last(server)))
-    } else {
-        None
-    }
+/// Addresses and ports of both ends in 16 bytes, always the lower end first: the same for both directions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ends {
+    /// Two IPv4 addresses, or the place of two IPv6 addresses elsewhere.
+    pub(crate) addresses: u64,
+    pub(crate) ports: [u16; 2],
+    /// Of all of it; 32 bits are enough to tell millions apart.
+    pub(crate) hash: u32,
 }
 
-/// The addresses in [`narrow`]'s bytes.
-pub(super) fn widen(addresses: u64) -> [Address; 2] {
-    let [a, b, c, d, e, f, g, h] = addresses.to_be_bytes();
-    [Address::v4([a, b, c, d]), Address::v4([e, f, g, h])]
+/// [`Ends`] of a segment as they were found.
+pub(crate) struct Found {
+    pub(crate) ends: Ends,
+    /// Whether the source is the lower end.
+    pub(crate) forward: bool,
+    /// IPv6 addresses, the lower end's first, for which a place has to be found.
+    pub(crate) wide: Option<[Address; 2]>,
 }
 
-/// Hashes addresses and ports, with a key of its own: nobody can choose addresses that collide.
+/// Hashes ends with a key of its own: nobody can choose addresses that collide.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EndsHasher(DefaultHashBuilder);
 
 impl EndsHasher {
-    /// The same for both directions of a connection; 32 bits, which are enough to tell millions apart.
+    /// The ends of a segment.
     #[inline]
-    pub(crate) fn hash(&self, src: (Address, u16), dst: (Address, u16)) -> u32 {
-        let hash = match narrow(src.0, dst.0) {
-            Some(addresses) => {
-                let from = addresses >> 32 << 16 | u64::from(src.1);
-                let to = u64::from(addresses as u32) << 16 | u64::from(dst.1);
-                self.0.hash_one((from.min(to), from.max(to)))
+    pub(crate) fn ends(&self, src: (Address, u16), dst: (Address, u16)) -> Found {
+        let forward;
+        let (addresses, hash, wide) = match (v4(src.0), v4(dst.0)) {
+            (Some(a), Some(b)) => {
+                let from = u64::from(a) << 16 | u64::from(src.1);
+                let to = u64::from(b) << 16 | u64::from(dst.1);
+                forward = from <= to;
+                let (lower, upper) = if forward { (a, b) } else { (b, a) };
+                let hash = self.0.hash_one((from.min(to), from.max(to)));
+                (u64::from(lower) << 32 | u64::from(upper), hash, None)
             }
-            None => {
-                let from = (u128::from_be_bytes(src.0.0), src.1);
-                let to = (u128::from_be_bytes(dst.0.0), dst.1);
-                self.0.hash_one((from.min(to), from.max(to)))
+            _ => {
+                forward = src <= dst;
+                let (lower, upper) = if forward { (src, dst) } else { (dst, src) };
+                (0, self.0.hash_one((lower, upper)), Some([lower.0, upper.0]))
             }
         };
-        (hash ^ hash >> 32) as u32
+        Found {
+            ends: Ends {
+                addresses,
+                ports: if forward {
+                    [src.1, dst.1]
+                } else {
+                    [dst.1, src.1]
+                },
+                hash: (hash ^ hash >> 32) as u32,
+            },
+            forward,
+            wide,
+        }
     }
+}
+
+#[inline]
+fn v4(address: Address) -> Option<u32> {
+    let [.., a, b, c, d] = address.0;
+    address.is_v4().then(|| u32::from_be_bytes([a, b, c, d]))
+}
+
+/// The two IPv4 addresses of [`Ends::addresses`].
+pub(super) fn widen(addresses: u64) -> [Address; 2] {
+    let [a, b, c, d, e, f, g, h] = addresses.to_be_bytes();
+    [Address::v4([a, b, c, d]), Address::v4([e, f, g, h])]
 }

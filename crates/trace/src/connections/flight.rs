@@ -40,7 +40,7 @@ impl Sent {
 
     /// The longest gap between `segment` and one of which it is a copy.
     pub(crate) fn longest_copy_gap(segment: &Segment) -> Nanos {
-        match (segment.ip_id != 0, segment.has_timestamp) {
+        match (segment.ip_id != 0, segment.has_timestamp()) {
             (true, true) => Nanos::from_millis(100),
             (true, false) => Nanos::from_millis(10),
             (false, true) => Nanos::from_millis(2),
@@ -71,7 +71,7 @@ impl Bare {
             ^ segment.sack.0.rotate_left(17)
             ^ segment.sack.1.rotate_left(21)
             ^ u32::from(segment.window).rotate_left(25)
-            ^ u32::from(segment.flags.0);
+            ^ u32::from(segment.flags().0);
         Bare {
             ip_id: segment.ip_id,
             mark: (mark ^ mark >> 16) as u16,

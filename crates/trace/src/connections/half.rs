@@ -42,7 +42,7 @@ impl Connection {
         let start = segment.seq;
         let end = start.wrapping_add(segment.span());
         let payload = u64::from(segment.payload_len);
-        let fin = segment.flags.any(TcpFlags::FIN);
+        let fin = segment.flags().any(TcpFlags::FIN);
         let half = &mut self.halves[side];
         if !half.state.has(HalfState::SENT) {
             half.state.set(HalfState::SENT, true);
@@ -189,7 +189,7 @@ impl Connection {
     fn is_probe(&self, side: usize, segment: &Segment, end: u32) -> bool {
         let half = &self.halves[side];
         let last_byte =
-            segment.payload_len <= 1 && !segment.flags.any(TcpFlags::FIN) && end == half.next;
+            segment.payload_len <= 1 && !segment.flags().any(TcpFlags::FIN) && end == half.next;
         let nothing_in_flight = half.state.has(HalfState::ACKED)
             && !after(half.next, half.acked)
             && !half.state.has(HalfState::FIN);
@@ -275,12 +275,12 @@ impl Connection {
             return false;
         }
         if let Some((end, stamp)) = other.newest
-            && segment.flags.any(TcpFlags::ACK)
+            && segment.flags().any(TcpFlags::ACK)
             && !after(end, segment.ack)
         {
             other.newest = None;
             let echo = segment.timestamp.1;
-            if segment.has_timestamp && stamp != 0 && echo != 0 && after(stamp, echo) {
+            if segment.has_timestamp() && stamp != 0 && echo != 0 && after(stamp, echo) {
                 other.found_spurious = Some(end);
                 other.spurious += 1;
                 return true;

@@ -9,13 +9,14 @@ use crate::measure::Tally;
 use crate::measure::backoff::Candidates;
 use crate::segment::Segment;
 use gentle_units::Nanos;
-use gentle_wire::TcpFlags;
+use gentle_wire::{Address, TcpFlags};
 
 impl Connections {
     /// A SYN without ACK: an attempt, or a duplicate.
     pub(super) fn syn<F: Farewell>(
         &mut self,
         segment: &Segment,
+        wide: Option<[Address; 2]>,
         newest: u32,
         tally: &mut Tally,
         farewell: &mut F,
@@ -23,12 +24,12 @@ impl Connections {
         let known = self.table.chain(newest).find(|&at| {
             let connection = self.table.get(at);
             connection.isn[CLIENT] == segment.seq
-                && (connection.state.has(State::SYN) || connection.synacks > 0)
-                && self.table.side(connection, segment) == Some(CLIENT)
+                && connection.is_attempt()
+                && connection.side(segment) == CLIENT
         });
         let at = match known {
             Some(at) => at,
-            None => self.begin(segment, newest, CLIENT, farewell)?,
+            None => self.begin(segment, wide, newest, CLIENT, farewell)?,
         };
         let connection = self.table.get_mut(at);
         if connection.state.has(State::SYN) {
@@ -54,6 +55,7 @@ impl Connections {
     pub(super) fn synack<F: Farewell>(
         &mut self,
         segment: &Segment,
+        wide: Option<[Address; 2]>,
         newest: u32,
         tally: &mut Tally,
         farewell: &mut F,
@@ -61,8 +63,7 @@ impl Connections {
         let isn = segment.ack.wrapping_sub(1);
         let answers = |at: &u32| {
             let connection = self.table.get(*at);
-            (connection.state.has(State::SYN) || connection.synacks > 0)
-                && self.table.side(connection, segment) == Some(SERVER)
+            connection.is_attempt() && connection.side(segment) == SERVER
         };
         let by_isn = |at: &u32| self.table.get(*at).isn[CLIENT] == isn;
         // A SYN with data (RFC 7413) is acknowledged together with them.
@@ -75,7 +76,7 @@ impl Connections {
         let at = match known {
             Some(at) => at,
             None => {
-                let at = self.begin(segment, newest, SERVER, farewell)?;
+                let at = self.begin(segment, wide, newest, SERVER, farewell)?;
                 self.table.get_mut(at).isn[CLIENT] = isn;
                 tally.synack_without_syn += 1;
                 at
@@ -89,6 +90,11 @@ impl Connections {
 }
 
 impl Connection {
+    /// Whether something of its handshake was seen, so that its initiator is known.
+    fn is_attempt(&self) -> bool {
+        self.state.has(State::SYN) || self.synacks > 0
+    }
+
     /// The first SYN or SYN/ACK of a side opens its sequence space.
     fn opens(&mut self, side: usize, segment: &Segment) {
         let end = segment.seq.wrapping_add(segment.span());
@@ -238,7 +244,7 @@ impl Connection {
         if !self.state.has(State::SYNACK) {
             return;
         }
-        debug_assert!(segment.flags.any(TcpFlags::ACK));
+        debug_assert!(segment.flags().any(TcpFlags::ACK));
         let completed = (
             segment.ack.wrapping_sub(1),
             self.isn[CLIENT].wrapping_add(1),

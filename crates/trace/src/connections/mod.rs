@@ -17,14 +17,14 @@ mod trouble;
 mod window;
 
 pub(crate) use connection::{CLIENT, Connection, SERVER, State};
-pub(crate) use ends::EndsHasher;
+pub(crate) use ends::{Ends, EndsHasher};
 pub(crate) use half::Kind;
 pub(crate) use retire::{Departure, Farewell};
 pub(crate) use seq::after;
 
 use crate::measure::Tally;
 use crate::options::Options;
-use crate::segment::Segment;
+use crate::segment::{Batch, Segment};
 use clock::Span;
 use connection::{Half, HalfState};
 use gentle_units::Nanos;
@@ -62,22 +62,24 @@ impl Connections {
     /// The next segments of the trace.
     pub(crate) fn observe_all<F: Farewell>(
         &mut self,
-        segments: &[Segment],
+        batch: &Batch,
         tally: &mut Tally,
         farewell: &mut F,
     ) -> Result<(), F::Error> {
-        for group in segments.chunks(GROUP) {
+        for group in batch.segments.chunks(GROUP) {
             self.make_room(farewell)?;
             for segment in group {
-                self.observe(segment, tally, farewell)?;
+                self.observe(segment, batch.wide(segment), tally, farewell)?;
             }
         }
         Ok(())
     }
 
+    /// The next segment; `wide` are its addresses if they are IPv6.
     fn observe<F: Farewell>(
         &mut self,
         segment: &Segment,
+        wide: Option<[Address; 2]>,
         tally: &mut Tally,
         farewell: &mut F,
     ) -> Result<(), F::Error> {
@@ -85,15 +87,15 @@ impl Connections {
         if self.retirement.is_due(self.now) {
             self.retire(farewell)?;
         }
-        let newest = self.table.newest(segment);
+        let newest = self.table.newest(segment, wide);
         let bin = tally.timeline.at(segment.time);
         bin.segments += 1;
-        let (at, side) = if segment.flags.is_syn() {
-            self.syn(segment, newest, tally, farewell)?
-        } else if segment.flags.is_synack() {
-            self.synack(segment, newest, tally, farewell)?
+        let (at, side) = if segment.flags().is_syn() {
+            self.syn(segment, wide, newest, tally, farewell)?
+        } else if segment.flags().is_synack() {
+            self.synack(segment, wide, newest, tally, farewell)?
         } else {
-            self.other(segment, newest, tally, farewell)?
+            self.other(segment, wide, newest, tally, farewell)?
         };
         let connection = self.table.get_mut(at);
         connection.last = connection.last.max(segment.time);
@@ -120,6 +122,7 @@ impl Connections {
     fn begin<F: Farewell>(
         &mut self,
         segment: &Segment,
+        wide: Option<[Address; 2]>,
         newest: u32,
         first_side: usize,
         farewell: &mut F,
@@ -128,34 +131,30 @@ impl Connections {
         if self.table.chain(newest).count() >= SAME_ENDS {
             let oldest = self.table.chain(newest).last().expect("it is not empty");
             self.retire_one(oldest, farewell)?;
-            newest = self.table.newest(segment);
+            newest = self.table.newest(segment, wide);
         }
-        let mut ends = [segment.src, segment.dst];
-        let mut ports = [segment.src_port, segment.dst_port];
-        if first_side == SERVER {
-            ends.reverse();
-            ports.reverse();
+        let mut state = State::default();
+        if segment.is_forward() != (first_side == CLIENT) {
+            state.add(State::FROM_UPPER);
         }
         let connection = Connection {
-            addresses: 0,
+            ends: segment.ends,
             first: segment.time,
             last: segment.time,
             response: Nanos::MAX,
             halves: [Half::default(); 2],
             windows: None,
             trouble: None,
-            ports,
             older: NONE,
-            hash: segment.hash,
             isn: [0; 2],
             synack_acks: 0,
             synack_at: Span::NONE,
             ack_at: Span::NONE,
             syns: 0,
             synacks: 0,
-            state: State::default(),
+            state,
         };
-        let at = self.table.insert(connection, ends, newest);
+        let at = self.table.insert(connection, wide, newest);
         self.retirement.began(self.table.len());
         Ok(at)
     }
@@ -169,14 +168,15 @@ impl Connections {
     fn other<F: Farewell>(
         &mut self,
         segment: &Segment,
+        wide: Option<[Address; 2]>,
         newest: u32,
         tally: &mut Tally,
         farewell: &mut F,
     ) -> Result<(u32, usize), F::Error> {
-        let rst = segment.flags.any(TcpFlags::RST);
-        let ack = segment.flags.any(TcpFlags::ACK);
+        let rst = segment.flags().any(TcpFlags::RST);
+        let ack = segment.flags().any(TcpFlags::ACK);
         let at = match newest {
-            NONE => self.begin(segment, NONE, CLIENT, farewell)?,
+            NONE => self.begin(segment, wide, NONE, CLIENT, farewell)?,
             newest if self.table.get(newest).older == NONE => newest,
             newest => {
                 if ack && !rst {
@@ -185,11 +185,8 @@ impl Connections {
                 self.nearest(newest, segment)
             }
         };
-        let side = self
-            .table
-            .side(self.table.get(at), segment)
-            .expect("it was found by its ends");
         let connection = self.table.get_mut(at);
+        let side = connection.side(segment);
         if ack && !rst && side == CLIENT && !connection.state.has(State::ESTABLISHED) {
             connection.establish(segment, tally);
         }
@@ -241,11 +238,8 @@ impl Connections {
     fn establish_any(&mut self, newest: u32, segment: &Segment, tally: &mut Tally) {
         let mut next = newest;
         while next != NONE {
-            let connection = self.table.get(next);
-            let may = !connection.state.has(State::ESTABLISHED)
-                && self.table.side(connection, segment) == Some(CLIENT);
             let connection = self.table.get_mut(next);
-            if may {
+            if !connection.state.has(State::ESTABLISHED) && connection.side(segment) == CLIENT {
                 connection.establish(segment, tally);
             }
             next = connection.older;
@@ -256,9 +250,7 @@ impl Connections {
     fn nearest(&self, newest: u32, segment: &Segment) -> u32 {
         let distance = |&at: &u32| {
             let connection = self.table.get(at);
-            let Some(side) = self.table.side(connection, segment) else {
-                return u32::MAX;
-            };
+            let side = connection.side(segment);
             let half = &connection.halves[side];
             let other = &connection.halves[1 - side];
             let near = |known: bool, number: u32, to: u32| {
@@ -269,7 +261,7 @@ impl Connections {
                 }
             };
             near(half.state.has(HalfState::SENT), segment.seq, half.next).min(
-                if segment.flags.any(TcpFlags::ACK) {
+                if segment.flags().any(TcpFlags::ACK) {
                     near(other.state.has(HalfState::SENT), segment.ack, other.next)
                 } else {
                     u32::MAX

@@ -1,7 +1,7 @@
 //! The connections alive: found by addresses and ports, kept in one array.
 
-use super::connection::{CLIENT, Connection, SERVER, State};
-use super::ends::{narrow, widen};
+use super::connection::{Connection, State};
+use super::ends::{Ends, widen};
 use crate::segment::Segment;
 use gentle_wire::Address;
 use hashbrown::HashTable;
@@ -41,54 +41,38 @@ impl Table {
 
     /// Client and server.
     pub(crate) fn addresses(&self, connection: &Connection) -> [Address; 2] {
-        if connection.state.has(State::WIDE) {
-            self.wide[connection.addresses as usize]
+        let mut addresses = if connection.state.has(State::WIDE) {
+            self.wide[connection.ends.addresses as usize]
         } else {
-            widen(connection.addresses)
-        }
-    }
-
-    /// Which side of `connection` sent `segment`; `None` if it belongs to other addresses or ports.
-    #[inline]
-    pub(crate) fn side(&self, connection: &Connection, segment: &Segment) -> Option<usize> {
-        let ports = connection.ports;
-        let forward = ports == [segment.src_port, segment.dst_port];
-        let backward = ports == [segment.dst_port, segment.src_port];
-        if !forward && !backward {
-            return None;
-        }
-        let (same, swapped) = if connection.state.has(State::WIDE) {
-            let [client, server] = self.wide[connection.addresses as usize];
-            (
-                client == segment.src && server == segment.dst,
-                client == segment.dst && server == segment.src,
-            )
-        } else {
-            match narrow(segment.src, segment.dst) {
-                Some(addresses) => (
-                    connection.addresses == addresses,
-                    connection.addresses == addresses.rotate_left(32),
-                ),
-                None => (false, false),
-            }
+            widen(connection.ends.addresses)
         };
-        if forward && same {
-            Some(CLIENT)
-        } else if backward && swapped {
-            Some(SERVER)
-        } else {
-            None
+        if connection.state.has(State::FROM_UPPER) {
+            addresses.reverse();
         }
+        addresses
     }
 
-    /// The newest connection with the addresses and ports of `segment`.
+    /// The newest connection with the addresses and ports of `segment`; `wide` are its addresses if they are IPv6.
     #[inline]
-    pub(crate) fn newest(&self, segment: &Segment) -> u32 {
-        let hash = segment.hash;
+    pub(crate) fn newest(&self, segment: &Segment, wide: Option<[Address; 2]>) -> u32 {
+        let Ends {
+            addresses,
+            ports,
+            hash,
+        } = segment.ends;
         self.index
             .find(spread(hash), |&at| {
                 let connection = &self.connections[at as usize];
-                connection.hash == hash && self.side(connection, segment).is_some()
+                let known = &connection.ends;
+                known.hash == hash
+                    && known.ports == ports
+                    && match wide {
+                        None => known.addresses == addresses && !connection.state.has(State::WIDE),
+                        Some(wide) => {
+                            connection.state.has(State::WIDE)
+                                && self.wide[known.addresses as usize] == wide
+                        }
+                    }
             })
             .copied()
             .unwrap_or(NONE)
@@ -117,32 +101,30 @@ impl Table {
         })
     }
 
-    /// Adds a connection whose `hash` is set, as the newest with its ends; `newest` is the newest so far.
+    /// Adds a connection as the newest with its ends; `wide` are its addresses if they are IPv6, `newest` is the newest
+    /// so far.
     pub(crate) fn insert(
         &mut self,
         mut connection: Connection,
-        [client, server]: [Address; 2],
+        wide: Option<[Address; 2]>,
         newest: u32,
     ) -> u32 {
-        match narrow(client, server) {
-            Some(addresses) => connection.addresses = addresses,
-            None => {
-                connection.state.add(State::WIDE);
-                let at = match self.free_wide.pop() {
-                    Some(at) => {
-                        self.wide[at as usize] = [client, server];
-                        at
-                    }
-                    None => {
-                        self.wide.push([client, server]);
-                        (self.wide.len() - 1) as u32
-                    }
-                };
-                connection.addresses = u64::from(at);
-            }
+        if let Some(wide) = wide {
+            connection.state.add(State::WIDE);
+            let at = match self.free_wide.pop() {
+                Some(at) => {
+                    self.wide[at as usize] = wide;
+                    at
+                }
+                None => {
+                    self.wide.push(wide);
+                    (self.wide.len() - 1) as u32
+                }
+            };
+            connection.ends.addresses = u64::from(at);
         }
         connection.older = newest;
-        let hash = connection.hash;
+        let hash = connection.ends.hash;
         let at = match self.free.pop() {
             Some(at) => {
                 self.connections[at as usize] = connection;
@@ -156,7 +138,7 @@ impl Table {
         if newest == NONE {
             let connections = &self.connections;
             self.index.insert_unique(spread(hash), at, |&other| {
-                spread(connections[other as usize].hash)
+                spread(connections[other as usize].ends.hash)
             });
         } else {
             self.repoint(hash, newest, at);
@@ -167,12 +149,12 @@ impl Table {
     /// Takes a connection out of the index and its chain; its place is free afterwards.
     pub(crate) fn remove(&mut self, at: u32) -> Connection {
         let connection = &self.connections[at as usize];
-        let (hash, older) = (connection.hash, connection.older);
+        let (hash, older) = (connection.ends.hash, connection.older);
         let newest = *self
             .index
             .find(spread(hash), |&head| {
                 let newest = &self.connections[head as usize];
-                newest.hash == hash && self.chain(head).any(|link| link == at)
+                newest.ends.hash == hash && self.chain(head).any(|link| link == at)
             })
             .expect("a connection is in the index or behind one that is");
         if newest == at {
@@ -192,7 +174,7 @@ impl Table {
         }
         let connection = self.take(at);
         if connection.state.has(State::WIDE) {
-            self.free_wide.push(connection.addresses as u32);
+            self.free_wide.push(connection.ends.addresses as u32);
         }
         self.free.push(at);
         connection

@@ -40,7 +40,7 @@ impl Hole {
             }
         }
         let stamp = (segment.timestamp.0 as u16).wrapping_sub(self.by.stamp) as i16;
-        if segment.has_timestamp && self.by.stamp != 0 && stamp != 0 {
+        if segment.has_timestamp() && self.by.stamp != 0 && stamp != 0 {
             return stamp < 0;
         }
         Tick::at(segment.time).since(self.by.at) <= longest

@@ -74,7 +74,7 @@ impl PartyCounts {
             attempts: 1,
         };
         self.servers
-            .entry((server, connection.ports[1]))
+            .entry((server, connection.ports()[1]))
             .or_default()
             .add(&loss);
         self.clients.entry(client).or_default().add(&loss);
