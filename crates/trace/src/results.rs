@@ -125,7 +125,8 @@ pub struct Handshakes {
     pub attempts_with_loss: u64,
     /// Successes among them.
     pub successes_with_loss: u64,
-    /// First SYN to first SYN/ACK and first SYN/ACK to the ACK, over successes without retransmission, and their sum.
+    /// First SYN to first SYN/ACK and first SYN/ACK to the ACK, and their sum, in microseconds; over successes of which
+    /// no SYN or SYN/ACK came again.
     pub rtt_s: HandshakeRtt,
     /// SYN/ACKs for which no SYN was seen (capture began later, or saw one direction only).
     pub synack_without_syn: u64,
@@ -496,7 +497,7 @@ pub struct Limits {
     pub memory_limit_bytes: u64,
     /// Most connections held at a time.
     pub peak_connections: u64,
-    /// Most memory held for connections, bytes.
+    /// Most memory held for connections, and most for what is kept of those that are over, bytes.
     pub peak_bytes: u64,
     /// Connections forgotten because of the idle timeout; those that had closed are not among them.
     pub retired_idle: u64,

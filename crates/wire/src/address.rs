@@ -19,7 +19,9 @@ impl Address {
     /// Whether it is an IPv4 address.
     #[inline]
     pub const fn is_v4(&self) -> bool {
-        matches!(self.0, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ..])
+        // Little-endian, where most processors need no shuffling.
+        let bytes = u128::from_le_bytes(self.0);
+        bytes as u64 == 0 && (bytes >> 64) as u32 == 0xffff_0000
     }
 }
 
