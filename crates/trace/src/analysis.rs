@@ -129,7 +129,7 @@ impl Found<'_> {
         }
         let mut limits = self.connections.limits();
         limits.judged_early = judged_early;
-        limits.peak_bytes += self.outcomes.peak_bytes() as u64;
+        limits.peak_remembered_bytes = self.outcomes.peak_bytes() as u64;
         let mut analysis = Analysis {
             version: SCHEMA,
             gentle: env!("CARGO_PKG_VERSION").to_string(),

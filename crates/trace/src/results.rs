@@ -497,8 +497,10 @@ pub struct Limits {
     pub memory_limit_bytes: u64,
     /// Most connections held at a time.
     pub peak_connections: u64,
-    /// Most memory held for connections, and most for what is kept of those that are over, bytes.
+    /// Most memory held for connections, bytes.
     pub peak_bytes: u64,
+    /// Most memory held for what is remembered of those that are over, bytes.
+    pub peak_remembered_bytes: u64,
     /// Connections forgotten because of the idle timeout; those that had closed are not among them.
     pub retired_idle: u64,
     /// Connections forgotten because of the memory limit.

@@ -139,6 +139,7 @@ pub(crate) fn rich() -> Analysis {
             peak_bytes: 1_751_424,
             retired_idle: 1_411,
             retired_memory: 7,
+            peak_remembered_bytes: 0,
             judged_early: 3,
         },
         flows: Some(Flows {
@@ -303,6 +304,7 @@ fn empty() -> Analysis {
         limits: Limits {
             retired_idle: 0,
             retired_memory: 0,
+            peak_remembered_bytes: 0,
             judged_early: 0,
             ..rich().limits
         },

@@ -172,6 +172,7 @@ impl Connections {
             peak_bytes: self.retirement.peak_bytes as u64,
             retired_idle: self.retirement.idle,
             retired_memory: self.retirement.memory,
+            peak_remembered_bytes: 0,
             judged_early: 0,
         }
     }
