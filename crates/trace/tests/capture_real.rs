@@ -2,37 +2,17 @@
 
 #[path = "capture_build/mod.rs"]
 mod build;
+#[path = "../../wire/tests/shared_captures/mod.rs"]
+mod shared_captures;
 
 use build::Packet;
 use gentle_trace::capture::{CaptureReader, WarningKind};
 use gentle_units::Nanos;
+use shared_captures::name;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-
-/// The captures beside the repository, or nothing and a word about it.
-fn captures() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
-    let mut found = Vec::new();
-    let mut folders = vec![root];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let extension = path.extension().and_then(|extension| extension.to_str());
-            if path.is_dir() {
-                folders.push(path);
-            } else if matches!(extension, Some("pcap" | "pcapng" | "cap")) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    if found.is_empty() {
-        eprintln!("skipped: no captures in ../shared/captures beside the repository");
-    }
-    found
-}
 
 /// Standard output of a program of Wireshark's; nothing, and a word about it, if it is not installed.
 fn wireshark(program: &str, args: &[&str], files: &[&Path]) -> Option<String> {
@@ -69,7 +49,7 @@ fn ours(path: &Path) -> (Vec<(Nanos, u32, usize)>, Vec<WarningKind>) {
 
 #[test]
 fn as_many_packets_as_capinfos_counts() {
-    let captures = captures();
+    let captures = shared_captures::all();
     if captures.is_empty() {
         return;
     }
@@ -86,7 +66,7 @@ fn as_many_packets_as_capinfos_counts() {
     for path in &files {
         // capinfos leaves out what it finds damaged; every packet of those is compared with tshark's below.
         if let Some(&count) = counts.get(path.to_str().unwrap()) {
-            assert_eq!(ours(path).0.len(), count, "{}", path.display());
+            assert_eq!(ours(path).0.len(), count, "{}", name(path));
             compared += 1;
         }
     }
@@ -99,7 +79,7 @@ fn as_many_packets_as_capinfos_counts() {
 
 #[test]
 fn the_packets_that_tshark_reads() {
-    let captures = captures();
+    let captures = shared_captures::all();
     if captures.is_empty() {
         return;
     }
@@ -167,19 +147,19 @@ fn compare(path: &Path) {
         })
         .collect();
     let (packets, warnings) = ours(path);
-    assert_eq!(packets, theirs, "{} {warnings:?}", path.display());
+    assert_eq!(packets, theirs, "{} {warnings:?}", name(path));
 }
 
 #[test]
 fn compressed_they_are_the_same() {
-    for path in captures().iter().step_by(16) {
+    for path in shared_captures::all().iter().step_by(16) {
         let bytes = std::fs::read(path).unwrap();
         let plain: (Vec<Packet>, _) = build::read(&bytes);
-        for (name, compress) in &build::COMPRESSIONS[1..] {
+        for (compression, compress) in &build::COMPRESSIONS[1..] {
             assert!(
                 build::read(&compress(&bytes)).0 == plain.0,
-                "{name} {}",
-                path.display()
+                "{compression} {}",
+                name(path)
             );
         }
     }

@@ -5,39 +5,7 @@ use gentle_trace::results::Analysis;
 use gentle_trace::row::Row;
 use gentle_trace::{Options, Watch};
 use std::io::Cursor;
-use std::path::{Path, PathBuf};
-
-/// The captures beside the repository, in order of their names; none, and a word about it, where they are not.
-pub(crate) fn real() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
-    let mut found = Vec::new();
-    let mut folders = vec![root];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let extension = path.extension().and_then(|extension| extension.to_str());
-            if path.is_dir() {
-                folders.push(path);
-            } else if matches!(extension, Some("pcap" | "pcapng" | "cap")) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    if found.is_empty() {
-        eprintln!("skipped: no captures in ../shared/captures beside the repository");
-    }
-    found
-}
-
-/// What the captures beside the repository are called in expectations: without the folders above theirs.
-pub(crate) fn name(path: &Path) -> String {
-    let text = path.display().to_string();
-    match text.split_once("shared/captures/") {
-        Some((_, name)) => name.to_string(),
-        None => text,
-    }
-}
+use std::path::Path;
 
 fn analyze_readers(readers: Vec<CaptureReader>, options: &Options) -> (Analysis, Vec<Row>) {
     let mut rows = Vec::new();

@@ -42,7 +42,7 @@ struct Copies {
     other: u64,
 }
 
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/netns")
 }
 

@@ -1,9 +1,8 @@
 //! What is sent again and out of order is what `tcptrace` counts, or the difference is known.
 
-use crate::{captures, programs};
+use crate::{captures, shared_captures, tcptrace};
 use gentle_trace::Options;
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -17,39 +16,12 @@ struct Counts {
 }
 
 /// What `tcptrace` counts, added up over connections and directions.
-fn tcptrace(path: &Path) -> Counts {
-    let args = ["-n", "-l", "--csv"].map(OsStr::new).into_iter();
-    let text = programs::output("tcptrace", args.chain([path.as_os_str()])).expect("it is there");
-    let mut lines = text
-        .lines()
-        .filter(|line| line.contains(',') && !line.starts_with('#'));
-    let names: Vec<&str> = lines
-        .next()
-        .unwrap_or_default()
-        .split(',')
-        .map(str::trim)
-        .collect();
-    let places: HashMap<&str, usize> = names
-        .iter()
-        .enumerate()
-        .map(|(at, &name)| (name, at))
-        .collect();
-    let mut counts = Counts::default();
-    for line in lines {
-        let values: Vec<&str> = line.split(',').map(str::trim).collect();
-        let both = |name: &str| -> u64 {
-            ["a2b", "b2a"]
-                .iter()
-                .map(|way| {
-                    let place = places[format!("{name}_{way}").as_str()];
-                    values[place].parse::<u64>().expect("a count")
-                })
-                .sum()
-        };
-        counts.again += both("rexmt_data_pkts") + both("zwnd_probe_pkts");
-        counts.late += both("outoforder_pkts");
-    }
-    counts
+fn theirs(path: &Path) -> Counts {
+    let sides = tcptrace::connections(path).into_iter().flatten();
+    sides.fold(Counts::default(), |sum, (_, side)| Counts {
+        again: sum.again + side.again,
+        late: sum.late + side.late,
+    })
 }
 
 fn ours(path: &Path) -> Counts {
@@ -110,8 +82,8 @@ const SILENCE: &str = "tcptrace takes what comes after 300 s of silence for a ne
 
 #[test]
 fn as_tcptrace_counts_them() {
-    let captures = captures::real();
-    if captures.is_empty() || programs::output("tcptrace", ["-v"]).is_none() {
+    let captures = shared_captures::all();
+    if captures.is_empty() || !tcptrace::is_installed() {
         return;
     }
     let expected: HashMap<&str, (Difference, &str)> = DIFFERENCES
@@ -119,8 +91,8 @@ fn as_tcptrace_counts_them() {
         .map(|&(name, difference, why)| (name, (difference, why)))
         .collect();
     let compare = |path: &PathBuf| {
-        let name = captures::name(path);
-        let (ours, theirs) = (ours(path), tcptrace(path));
+        let name = shared_captures::name(path);
+        let (ours, theirs) = (ours(path), theirs(path));
         let difference = (
             ours.again as i64 - theirs.again as i64,
             ours.late as i64 - theirs.late as i64,

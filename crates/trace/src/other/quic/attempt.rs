@@ -8,7 +8,7 @@ use super::ranges::{Range, Ranges};
 use crate::other::numbers::Numbers;
 use crate::other::step::Step;
 use gentle_units::Nanos;
-use gentle_wire::{QuicSealed, QuicVersion};
+use gentle_wire::{QuicInitial, QuicSealed, QuicVersion};
 
 /// What an Initial packet means for its attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,13 +93,13 @@ impl Direction {
 pub(super) struct Attempt {
     /// Destination Connection ID of the client's first packet, or of its first after a Retry or Version Negotiation: keys
     /// come from it.
-    pub(super) dcid: Id,
+    dcid: Id,
     /// Version of the client's first packet with `dcid`.
-    pub(super) version: QuicVersion,
+    version: QuicVersion,
     /// The server's own connection ID, once it has been seen.
     pub(super) server_id: Option<Id>,
-    pub(super) client: Direction,
-    pub(super) server: Direction,
+    client: Direction,
+    server: Direction,
     /// The client's Initial packets, until the server goes on.
     pub(super) hello: Step,
     /// The server's (a Retry, until the client goes on), until the client goes on.
@@ -139,8 +139,42 @@ impl Attempt {
         }
     }
 
+    /// What an Initial packet of the client to `dcid` means; `None` if it is none of this attempt.
+    pub(super) fn read_client(
+        &mut self,
+        reader: &mut Reader,
+        dcid: &Id,
+        initial: &QuicInitial<'_>,
+    ) -> Option<Meaning> {
+        let version = initial.version;
+        let sealed = initial.sealed.as_ref();
+        // A Retry that the capture does not show leaves its token.
+        let may_follow = self.restart || initial.has_token && !self.progressed;
+        if may_follow && (*dcid != self.dcid || version != self.version) {
+            let mut client = Direction::default();
+            let meaning = client.read(reader, version, dcid, Sender::Client, sealed);
+            if meaning.is_some() {
+                self.follow(version, *dcid, client);
+                return meaning;
+            }
+        }
+        self.client
+            .read(reader, version, &self.dcid, Sender::Client, sealed)
+    }
+
+    /// What an Initial packet of the server means; `None` if it is none of this attempt.
+    pub(super) fn read_server(
+        &mut self,
+        reader: &mut Reader,
+        initial: &QuicInitial<'_>,
+    ) -> Option<Meaning> {
+        let sealed = initial.sealed.as_ref();
+        self.server
+            .read(reader, initial.version, &self.dcid, Sender::Server, sealed)
+    }
+
     /// The client follows a Retry or Version Negotiation: what it sends now is new, under new keys.
-    pub(super) fn follow(&mut self, version: QuicVersion, dcid: Id, client: Direction) {
+    fn follow(&mut self, version: QuicVersion, dcid: Id, client: Direction) {
         self.lost = self.lost();
         self.version = version;
         self.dcid = dcid;

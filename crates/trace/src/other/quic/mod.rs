@@ -93,9 +93,10 @@ impl Quic {
         let from_server = (flow.back(), Id::new(packet.dcid));
         match &packet.kind {
             QuicKind::Initial(initial) => {
-                let known = self.client_initial(time, &from_client, packet, initial)
-                    || self.server_initial(time, &from_server, packet, initial);
-                if !known {
+                let known = self
+                    .client_initial(time, &from_client, packet, initial)
+                    .or_else(|| self.server_initial(time, &from_server, packet, initial));
+                if known.is_none() {
                     self.first_initial(time, from_client, packet, initial);
                 }
             }
@@ -108,90 +109,55 @@ impl Quic {
         }
     }
 
-    /// An Initial packet, if it is one of the client of a known attempt.
+    /// An Initial packet of the client of a known attempt; `None` if it is none.
     fn client_initial(
         &mut self,
         time: Nanos,
         key: &Key,
         packet: &QuicPacket<'_>,
         initial: &QuicInitial<'_>,
-    ) -> bool {
-        let Some(attempt) = self.attempts.get(time, key) else {
-            return false;
-        };
-        let dcid = Id::new(packet.dcid);
-        let sealed = initial.sealed.as_ref();
-        let version = initial.version;
-        // A Retry that the capture does not show leaves its token.
-        let may_follow = attempt.restart || initial.has_token && !attempt.progressed;
-        let anew = dcid != attempt.dcid || version != attempt.version;
-        let meaning = if may_follow && anew {
-            let mut client = Direction::default();
-            let meaning = client.read(&mut self.reader, version, &dcid, Sender::Client, sealed);
-            if meaning.is_some() {
-                attempt.follow(version, dcid, client);
-            }
-            meaning
-        } else {
-            None
-        };
-        let meaning = meaning.or_else(|| {
-            let (reader, from) = (&mut self.reader, &attempt.dcid);
-            attempt
-                .client
-                .read(reader, version, from, Sender::Client, sealed)
-        });
-        let Some(meaning) = meaning else {
-            return false;
-        };
+    ) -> Option<()> {
+        let attempt = self.attempts.get(time, key)?;
+        let meaning = attempt.read_client(&mut self.reader, &Id::new(packet.dcid), initial)?;
         attempt.hello.begin(time);
         let kind = match meaning {
             Meaning::Again => "initial (client)",
             Meaning::Probe => "probe",
             Meaning::Unknown => {
                 attempt.unsure = true;
-                return true;
+                return Some(());
             }
-            Meaning::New | Meaning::Nothing => return true,
+            Meaning::New | Meaning::Nothing => return Some(()),
         };
         attempt.hello.again(time);
         self.counts.retransmission(kind, &mut attempt.lossy);
-        true
+        Some(())
     }
 
-    /// An Initial packet, if it is one of the server of a known attempt.
+    /// An Initial packet of the server of a known attempt; `None` if it is none.
     fn server_initial(
         &mut self,
         time: Nanos,
         key: &Key,
         packet: &QuicPacket<'_>,
         initial: &QuicInitial<'_>,
-    ) -> bool {
-        let Some(attempt) = self.attempts.get(time, key) else {
-            return false;
-        };
-        let sealed = initial.sealed.as_ref();
-        let (reader, from) = (&mut self.reader, &attempt.dcid);
-        let meaning = attempt
-            .server
-            .read(reader, initial.version, from, Sender::Server, sealed);
-        let Some(meaning) = meaning else {
-            return false;
-        };
+    ) -> Option<()> {
+        let attempt = self.attempts.get(time, key)?;
+        let meaning = attempt.read_server(&mut self.reader, initial)?;
         answered(time, attempt, &mut self.counts);
         let kind = match meaning {
             Meaning::New | Meaning::Unknown => {
                 attempt.reply.begin(time);
                 self.progress(time, key, packet);
-                return true;
+                return Some(());
             }
             Meaning::Again => "initial (server)",
             Meaning::Probe => "probe",
-            Meaning::Nothing => return true,
+            Meaning::Nothing => return Some(()),
         };
         attempt.reply.again(time);
         self.counts.retransmission(kind, &mut attempt.lossy);
-        true
+        Some(())
     }
 
     /// An Initial packet of no known attempt: the beginning of one, if its keys are those of a first packet.

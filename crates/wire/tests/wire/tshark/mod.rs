@@ -3,12 +3,11 @@
 mod capture;
 mod reading;
 
-use crate::samples;
+use crate::{samples, shared_captures};
 use capture::Frame;
 use gentle_wire::Tunnels;
 use reading::{Reading, Row, ours, tshark};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 /// Captures, how many of their frames tshark 4.0 reads differently, and why ours is the better reading.
 const CAPTURES_READ_DIFFERENTLY: &[(&str, usize, &str)] = &[
@@ -86,15 +85,13 @@ fn agree(frame: &Frame, ours: Option<&Reading>, theirs: Option<&Reading>) -> boo
 
 #[test]
 fn captures_read_as_tshark_reads_them() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
-    if !folder.is_dir() {
-        eprintln!("skipped: there is no folder {}", folder.display());
+    let captures = shared_captures::all();
+    if captures.is_empty() {
         return;
     }
     let mut frames = Vec::new();
-    for path in captures_under(&folder) {
-        let name = path.strip_prefix(&folder).unwrap().to_str().unwrap();
-        frames.extend(capture::read(&path, name));
+    for path in &captures {
+        frames.extend(capture::read(path, &shared_captures::name(path)));
     }
     assert!(frames.len() > 20_000, "{}", frames.len());
     for snap_len in [usize::MAX, 96, 68, 54] {
@@ -121,20 +118,6 @@ fn captures_read_as_tshark_reads_them() {
             );
         }
     }
-}
-
-fn captures_under(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(captures_under(&path));
-        } else if path.extension().is_some_and(|e| e != "md") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
 }
 
 #[test]

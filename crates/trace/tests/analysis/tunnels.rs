@@ -1,0 +1,223 @@
+//! Captures of real Linux TCP (`tests/make-captures`) put into tunnels: looked into, they tell what they told before.
+
+use crate::handshakes::{Counts, count};
+use crate::tshark::{self, Layer};
+use crate::{captures, netns};
+use gentle_trace::Options;
+use gentle_trace::capture::CaptureReader;
+use gentle_trace::results::Analysis;
+use gentle_units::Nanos;
+use gentle_wire::LinkType;
+use serde_json::json;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What is wrapped: handshakes with and without losses, copies, failures, data, port reuse, over IPv4 and IPv6.
+const CAPTURES: [&str; 12] = [
+    "data.span.pcap",
+    "half-open.server.pcap",
+    "ipv6-data.client.pcap",
+    "ipv6-syn.client.pcap",
+    "ipv6-synack.server.pcap",
+    "plain.client.pcap",
+    "refused.client.pcap",
+    "reuse.client.pcap",
+    "syn-3.router.pcap",
+    "synack-2.server.pcap",
+    "syn-synack.server.pcap",
+    "unanswered.client.pcap",
+];
+
+const ETHERNET: usize = 14;
+
+#[derive(Debug, Clone, Copy)]
+enum Tunnel {
+    IpInIp,
+    Gre,
+    Erspan2,
+    Erspan3,
+    Vxlan,
+    Geneve,
+    GtpU,
+}
+
+const TUNNELS: [Tunnel; 7] = [
+    Tunnel::IpInIp,
+    Tunnel::Gre,
+    Tunnel::Erspan2,
+    Tunnel::Erspan3,
+    Tunnel::Vxlan,
+    Tunnel::Geneve,
+    Tunnel::GtpU,
+];
+
+/// An Ethernet frame of a capture.
+struct Frame {
+    time: Nanos,
+    original_len: u32,
+    bytes: Vec<u8>,
+}
+
+impl Frame {
+    fn is_ipv6(&self) -> bool {
+        self.bytes[12..ETHERNET] == [0x86, 0xdd]
+    }
+
+    /// The frame in a tunnel between two others hosts, as an Ethernet frame again.
+    fn inside(&self, tunnel: Tunnel) -> Frame {
+        const IPV4_IN_IP: u8 = 4;
+        const IPV6_IN_IP: u8 = 41;
+        const GRE: u8 = 47;
+        // Some carry the frame, others the IP packet in it.
+        let skipped = match tunnel {
+            Tunnel::IpInIp | Tunnel::Gre | Tunnel::GtpU => ETHERNET,
+            Tunnel::Erspan2 | Tunnel::Erspan3 | Tunnel::Vxlan | Tunnel::Geneve => 0,
+        };
+        let carried = self.original_len as u16 - skipped as u16;
+        let (protocol, header) = match tunnel {
+            Tunnel::IpInIp if self.is_ipv6() => (IPV6_IN_IP, Vec::new()),
+            Tunnel::IpInIp => (IPV4_IN_IP, Vec::new()),
+            Tunnel::Gre => (GRE, vec![0, 0, self.bytes[12], self.bytes[13]]),
+            Tunnel::Erspan2 => (
+                GRE,
+                // GRE with a sequence number; version 1, session 1.
+                vec![0x10, 0, 0x88, 0xbe, 0, 0, 0, 1, 0x10, 0, 0, 1, 0, 0, 0, 0],
+            ),
+            Tunnel::Erspan3 => (
+                GRE,
+                // Version 2, session 1, no subheader, an Ethernet frame.
+                [
+                    &[0x10, 0, 0x22, 0xeb, 0, 0, 0, 1][..],
+                    &[0x20, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+                ]
+                .concat(),
+            ),
+            Tunnel::Vxlan => udp(4789, &[8, 0, 0, 0, 0, 0, 1, 0], carried),
+            Tunnel::Geneve => udp(6081, &[0, 0, 0x65, 0x58, 0, 0, 1, 0], carried),
+            Tunnel::GtpU => {
+                let [high, low] = carried.to_be_bytes();
+                udp(2152, &[0x30, 255, high, low, 0, 0, 0, 1], carried)
+            }
+        };
+        let mut bytes = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x08, 0x00];
+        bytes.extend([0x45, 0]);
+        bytes.extend((20 + header.len() as u16 + carried).to_be_bytes());
+        bytes.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
+        bytes.extend([203, 0, 113, 1, 203, 0, 113, 2]);
+        bytes.extend(header);
+        let added = bytes.len() as u32;
+        bytes.extend(&self.bytes[skipped..]);
+        Frame {
+            time: self.time,
+            original_len: u32::from(carried) + added,
+            bytes,
+        }
+    }
+}
+
+/// A protocol over UDP and its header, before `carried` bytes.
+fn udp(port: u16, header: &[u8], carried: u16) -> (u8, Vec<u8>) {
+    let len = 8 + header.len() as u16 + carried;
+    let datagram = [50_000, port, len, 0].map(u16::to_be_bytes).concat();
+    (17, [&datagram, header].concat())
+}
+
+fn frames(path: &Path) -> Vec<Frame> {
+    let mut reader = CaptureReader::open(path).expect("it is a capture");
+    let mut frames = Vec::new();
+    while let Some(packet) = reader.next().expect("it is whole") {
+        assert_eq!(packet.link, LinkType::ETHERNET);
+        frames.push(Frame {
+            time: packet.time,
+            original_len: packet.original_len,
+            bytes: packet.data.to_vec(),
+        });
+    }
+    frames
+}
+
+/// A pcap file with nanoseconds.
+fn pcap(frames: impl Iterator<Item = Frame>) -> Vec<u8> {
+    let head = [0xa1b2_3c4d, 0x0004_0002, 0, 0, 65_535, 1];
+    let mut file = head.map(u32::to_le_bytes).concat();
+    for frame in frames {
+        let head = [
+            (frame.time.0 / 1_000_000_000) as u32,
+            (frame.time.0 % 1_000_000_000) as u32,
+            frame.bytes.len() as u32,
+            frame.original_len,
+        ];
+        file.extend(head.map(u32::to_le_bytes).concat());
+        file.extend(frame.bytes);
+    }
+    file
+}
+
+/// Every capture in every tunnel, as files; with the capture that each was before.
+fn wrapped(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let mut files = Vec::new();
+    for capture in CAPTURES {
+        let original = netns::folder().join(capture);
+        for tunnel in TUNNELS {
+            let file = folder.join(format!("{tunnel:?}-{capture}"));
+            let inside = frames(&original)
+                .into_iter()
+                .map(|frame| frame.inside(tunnel));
+            fs::write(&file, pcap(inside)).expect("a temporary file");
+            files.push((file, original.clone()));
+        }
+    }
+    files
+}
+
+#[test]
+fn connections_inside_are_those_of_the_capture_that_was_wrapped() {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let mut attempts = 0;
+    for (file, original) in wrapped(folder.path()) {
+        let name = file.display();
+        let analyze = |path: &Path, inner| {
+            let options = Options {
+                inner,
+                ..Options::default()
+            };
+            captures::analyze_files(&[path], &options)
+        };
+        let (before, rows_before) = analyze(&original, false);
+        let (inside, rows_inside) = analyze(&file, true);
+        let found = |of: &Analysis| json!([of.handshakes, of.retransmissions, of.closes]);
+        assert_eq!(found(&inside), found(&before), "{name}");
+        assert_eq!(rows_inside, rows_before, "{name}");
+        attempts += inside.handshakes.attempts;
+
+        let (outside, rows_outside) = analyze(&file, false);
+        assert_eq!(outside.captures[0].tcp_segments, 0, "{name}");
+        assert!(rows_outside.is_empty(), "{name}");
+    }
+    assert!(attempts >= 7 * 12, "{attempts}");
+}
+
+#[test]
+fn handshakes_inside_are_those_that_tshark_sees() {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let files = wrapped(folder.path()).into_iter().map(|(file, _)| file);
+    let files: Vec<PathBuf> = files.collect();
+    let Some(lines) = tshark::lines(&files) else {
+        return;
+    };
+    let options = Options {
+        inner: true,
+        ..Options::default()
+    };
+    for (path, lines) in files.iter().zip(&lines) {
+        let segments = |layer| {
+            lines
+                .iter()
+                .filter_map(move |line| tshark::segment(line, layer))
+        };
+        let ours = Counts::of(&captures::analyze_files(&[path], &options).0);
+        let theirs = count(segments(Layer::Innermost));
+        assert_eq!(ours, theirs, "{}", path.display());
+        assert_eq!(segments(Layer::Outermost).count(), 0, "{}", path.display());
+    }
+}
