@@ -374,8 +374,16 @@ static int gsp_parse(struct gsp_params *p, struct nlattr *opt,
 	return gsp_parse_threshold(p, tb, extack);
 }
 
-/* Fits the state to new parameters, which it then puts in place. */
-static void gsp_adopt(struct Qdisc *sch, const struct gsp_params *new)
+static bool gsp_same_law(const struct gsp_params *a, const struct gsp_params *b)
+{
+	return a->unit == b->unit && a->threshold == b->threshold &&
+	       a->adaptive == b->adaptive && a->interval == b->interval &&
+	       a->alpha == b->alpha && a->tau == b->tau &&
+	       a->maxtime == b->maxtime;
+}
+
+/* Fits the state to another law. */
+static void gsp_settle(struct Qdisc *sch, const struct gsp_params *new)
 {
 	struct gsp_sched_data *q = qdisc_priv(sch);
 	u64 now = ktime_get_ns();
@@ -396,7 +404,15 @@ static void gsp_adopt(struct Qdisc *sch, const struct gsp_params *new)
 	if (new->unit == GSP_DELAY && q->params.unit != GSP_DELAY)
 		for (skb = sch->q.head; skb; skb = skb->next)
 			gsp_skb_cb(skb)->enqueue_time = now;
+}
 
+/* Puts new parameters in place. Those that it has already change nothing. */
+static void gsp_adopt(struct Qdisc *sch, const struct gsp_params *new)
+{
+	struct gsp_sched_data *q = qdisc_priv(sch);
+
+	if (!gsp_same_law(&q->params, new))
+		gsp_settle(sch, new);
 	q->params = *new;
 	sch->limit = new->limit;
 	if (new->limit_bytes >= psched_mtu(qdisc_dev(sch)))
