@@ -22,7 +22,7 @@ test:
 	scripts/bootstrap test
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo test --workspace --locked
+	GENTLE_TESTBED=required cargo test --workspace --locked
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	$(MAKE) test-kernel-headers
 

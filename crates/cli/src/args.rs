@@ -4,7 +4,7 @@
 mod testbed;
 
 #[cfg(target_os = "linux")]
-pub(crate) use testbed::{ExecArgs, MachineArgs, TestbedArgs, TestbedCommand};
+pub(crate) use testbed::{BuildArgs, ExecArgs, MachineArgs, TestbedArgs, TestbedCommand};
 
 use clap::builder::{
     NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,

@@ -4,6 +4,8 @@ use gentle_sim::{Observer, Run};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+#[cfg(target_os = "linux")]
+use std::time::Duration;
 
 /// Steps that a bar has for each run.
 const STEPS: u64 = 1000;
@@ -101,6 +103,46 @@ impl Reading {
     /// Takes the bar off the screen.
     pub(crate) fn clear(&self) {
         self.0.finish_and_clear();
+    }
+}
+
+/// A line for the build of a kernel: its stage, and a bar where the stage says how far it has come.
+#[cfg(target_os = "linux")]
+pub(crate) struct Building(ProgressBar);
+
+#[cfg(target_os = "linux")]
+impl Building {
+    pub(crate) fn new(quiet: bool) -> Building {
+        let target = if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+        bar.set_style(style("{bar:30} {percent:>3} %  {msg}, {elapsed} so far"));
+        bar.enable_steady_tick(Duration::from_secs(1));
+        Building(bar)
+    }
+
+    /// Takes the line off the screen.
+    pub(crate) fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl gentle_testbed::build::Observer for Building {
+    fn began(&self, stage: gentle_testbed::build::Stage) {
+        self.0.set_position(0);
+        self.0.set_message(stage.to_string());
+    }
+
+    fn reached(&self, fraction: f64) {
+        self.0.set_position((fraction * STEPS as f64) as u64);
+    }
+
+    fn note(&self, text: &str) {
+        self.0.suspend(|| crate::output::warn(text));
     }
 }
 

@@ -1,8 +1,18 @@
 //! `gentle testbed`.
 
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use std::ffi::OsString;
+use std::num::NonZero;
+use std::path::PathBuf;
 use std::time::Duration;
+
+const BUILD_EXAMPLES: &str = "\
+Examples:
+  gentle testbed build
+  gentle testbed build --source linux-7.2.12.tar.xz
+  gentle testbed build --debug
+
+The kernel is kept in $XDG_CACHE_HOME/gentle/testbed, or ~/.cache/gentle/testbed; removing that directory is safe.";
 
 const EXEC_EXAMPLES: &str = "\
 Examples:
@@ -20,11 +30,39 @@ pub(crate) struct TestbedArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TestbedCommand {
+    /// Build the kernel of the machines, unless it has been built already
+    Build(BuildArgs),
     /// Run a program as root of a machine of its own
     Exec(ExecArgs),
     /// The testbed's own: its stages on the host and in the machine
     #[command(hide = true)]
     Guest(GuestArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_long_help = BUILD_EXAMPLES)]
+pub(crate) struct BuildArgs {
+    /// The kernel's source: an archive (.tar, .tar.xz, .tar.gz) or a directory, Linux 7.2 or later
+    ///
+    /// Without it, what the distribution has installed in /usr/src is taken, or else its package is fetched.
+    #[arg(long, value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
+    pub(crate) source: Option<PathBuf>,
+
+    /// The kernel that watches for mistakes: lockdep, KASAN, kmemleak, UBSAN
+    #[arg(long)]
+    pub(crate) debug: bool,
+
+    /// Build it even if it has been built already
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Compilers at a time [default: one for each core]
+    #[arg(long, short, value_name = "N")]
+    pub(crate) jobs: Option<NonZero<usize>>,
+
+    /// No progress bar
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, ClapArgs)]

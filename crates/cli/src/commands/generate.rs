@@ -3,7 +3,7 @@
 use crate::args::{Args, CompletionsArgs, ManArgs};
 use crate::output::{OutputFile, print};
 use anyhow::Context;
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use std::process::ExitCode;
 
 pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
@@ -18,17 +18,24 @@ pub(crate) fn man(args: &ManArgs) -> anyhow::Result<ExitCode> {
         .with_context(|| args.directory.display().to_string())?;
     let mut command = Args::command().disable_help_subcommand(true);
     command.build();
-    let mut pages = vec![(command.get_name().to_owned(), command.clone())];
-    for sub in command.get_subcommands() {
-        let name = format!("gentle-{}", sub.get_name());
-        pages.push((name.clone(), sub.clone().name(name)));
-    }
-    for (name, command) in pages {
-        let mut file = OutputFile::create(&args.directory.join(format!("{name}.1")))?;
+    for command in pages(command) {
+        let page = format!("{}.1", command.get_name());
+        let mut file = OutputFile::create(&args.directory.join(page))?;
         clap_mangen::Man::new(command)
             .render(&mut file)
             .with_context(|| file.name())?;
         file.commit()?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A command and all below it, each under the name of its page: `gentle-testbed-build`.
+fn pages(command: Command) -> Vec<Command> {
+    let mut pages = Vec::new();
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let name = format!("{}-{}", command.get_name(), sub.get_name());
+        pages.extend(self::pages(sub.clone().name(name)));
+    }
+    pages.push(command);
+    pages
 }

@@ -5,15 +5,19 @@ use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 8] = [
     "analyze",
     "compare",
     "sim",
+    "testbed",
     "schemes",
     "profiles",
     "completions",
     "man",
 ];
+
+/// The verbs of those that have several.
+const VERBS: [&str; 2] = ["testbed-build", "testbed-exec"];
 
 /// Runs a program that a machine may lack; says so when it does.
 fn run(program: &str, args: &[&str]) -> Option<std::process::Output> {
@@ -49,7 +53,8 @@ fn every_command_has_a_manual_page_that_renders() {
     let directory = folder.path().join("share/man1");
     assert_eq!(stdout(&mut gentle(&["man", text(&directory)])), "");
     let mut pages = vec!["gentle.1".to_owned()];
-    pages.extend(COMMANDS.iter().map(|command| format!("gentle-{command}.1")));
+    let named = COMMANDS.iter().chain(&VERBS);
+    pages.extend(named.map(|command| format!("gentle-{command}.1")));
     assert_eq!(fs::read_dir(&directory).unwrap().count(), pages.len());
     for page in pages {
         let file = directory.join(&page);

@@ -1,7 +1,15 @@
 //! Where kernels and modules are kept between runs.
 
-use super::{BuildError, Flavour, Kernel};
+use super::{BuildError, Flavour, Kernel, Observer, Stage};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// How often a process that waits for another's build looks again.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The directory that holds everything the testbed builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,14 +63,76 @@ impl Cache {
         }
     }
 
-    fn kernels(&self) -> PathBuf {
+    pub(super) fn kernels(&self) -> PathBuf {
         self.root.join("kernels")
     }
 
-    /// The directory itself.
-    pub fn root(&self) -> &Path {
-        &self.root
+    pub(super) fn modules(&self) -> PathBuf {
+        self.root.join("modules")
     }
+
+    /// Waits until no other process builds. The lock ends with the file, however the process ends.
+    pub(super) fn lock(
+        &self,
+        stop: &AtomicBool,
+        observer: &dyn Observer,
+    ) -> Result<File, BuildError> {
+        let path = self.root.join("lock");
+        fs::create_dir_all(&self.root).map_err(|error| BuildError::file(&self.root, error))?;
+        let file = File::create(&path).map_err(|error| BuildError::file(&path, error))?;
+        let mut told = false;
+        loop {
+            match file.try_lock() {
+                Ok(()) => {
+                    self.clean();
+                    return Ok(file);
+                }
+                Err(TryLockError::WouldBlock) if stop.load(Ordering::Relaxed) => {
+                    return Err(BuildError::Stopped);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    if !std::mem::replace(&mut told, true) {
+                        observer.began(Stage::Wait);
+                    }
+                    sleep(LOOK);
+                }
+                Err(TryLockError::Error(error)) => return Err(BuildError::file(&path, error)),
+            }
+        }
+    }
+
+    /// Removes the work of processes that were killed: under the lock there can be no other.
+    fn clean(&self) {
+        for folder in [self.kernels(), self.modules()] {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            for entry in entries {
+                if entry.file_name().to_string_lossy().starts_with(WORK) {
+                    // It costs room, and nothing else.
+                    let _ = fs::remove_dir_all(entry.path());
+                }
+            }
+        }
+    }
+
+    /// A directory to work in, on the same file system as what it shall become.
+    pub(super) fn work(&self, folder: &Path) -> Result<TempDir, BuildError> {
+        fs::create_dir_all(folder)
+            .and_then(|()| tempfile::Builder::new().prefix(WORK).tempdir_in(folder))
+            .map_err(|error| BuildError::file(folder, error))
+    }
+}
+
+/// How the names of directories begin that are worked in.
+const WORK: &str = "work-";
+
+/// Gives finished work its name; what had that name before goes.
+pub(super) fn keep(work: TempDir, place: &Path) -> Result<(), BuildError> {
+    let failed = |error| BuildError::file(place, error);
+    if place.exists() {
+        fs::remove_dir_all(place).map_err(failed)?;
+    }
+    let work = work.keep();
+    fs::rename(&work, place).map_err(failed)
 }
 
 /// A version as it sorts: 7.10 comes after 7.9.

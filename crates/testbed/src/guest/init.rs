@@ -4,9 +4,10 @@ use super::{FILES, SHARE, SHARE_VARIABLE, share};
 use crate::machine::Setup;
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{Resource, Rlimit, WaitOptions, setrlimit, wait};
-use rustix::system::{RebootCommand, finit_module, reboot};
+use rustix::system::{RebootCommand, finit_module, reboot, sethostname};
 use std::ffi::CString;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -57,6 +58,8 @@ fn work() -> Result<(), String> {
     if let Some(files) = &setup.files {
         mount_host(files.as_bytes(), FILES)?;
     }
+    sethostname(b"testbed").map_err(|error| format!("sethostname: {error}"))?;
+    loopback()?;
     let limit = Rlimit {
         current: Some(OPEN_FILES),
         maximum: Some(OPEN_FILES),
@@ -120,6 +123,21 @@ fn mount_host(path: &[u8], place: &str) -> Result<(), String> {
 
 fn make(folder: &str) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|error| format!("{folder}: {error}"))
+}
+
+/// A computer without its loopback interface would be a strange place; jobs that make networks need `ip` as well.
+fn loopback() -> Result<(), String> {
+    let up = Command::new("ip")
+        .args(["link", "set", "lo", "up"])
+        .env_clear()
+        .envs(ENVIRONMENT)
+        .stdin(Stdio::null())
+        .status();
+    match up {
+        Ok(status) if !status.success() => Err(format!("ip link set lo up: {status}")),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(format!("ip: {error}")),
+        _ => Ok(()),
+    }
 }
 
 fn share_of_host() -> Result<PathBuf, String> {

@@ -68,6 +68,19 @@ impl Console {
         self.lines[first..].join("\n")
     }
 
+    /// Whether user-mode Linux ended because it cannot run programs of the guest: neither way of it is permitted.
+    pub(super) fn tracing_refused(&self) -> bool {
+        // arch/um/os-Linux/start_up.c
+        let checks = [
+            "check_ptrace",
+            "check_sysemu",
+            "start_ptraced_child",
+            "stop_ptraced_child",
+        ];
+        let mut lines = self.lines.iter();
+        lines.any(|line| checks.iter().any(|check| line.starts_with(check)))
+    }
+
     /// Every complaint of the kernel with the lines that follow it, as far as they can belong to it.
     pub fn complaints(&self) -> Vec<String> {
         let mut complaints: Vec<Vec<&str>> = Vec::new();
@@ -120,6 +133,13 @@ mod tests {
         assert!(complaints[0].starts_with("WARNING: net/sched/sch_spa.c:10"));
         assert!(complaints[0].ends_with("Call Trace:"));
         assert!(complaints[1].starts_with("UBSAN:"));
+    }
+
+    #[test]
+    fn a_host_that_forbids_tracing_is_recognised() {
+        let text = "Checking that seccomp filters can be installed...error\ncheck_ptrace: PTRACE_SETOPTIONS failed: x\n";
+        assert!(Console::read(text.as_bytes()).tracing_refused());
+        assert!(!Console::read("Linux version 7.2.12\n".as_bytes()).tracing_refused());
     }
 
     #[test]

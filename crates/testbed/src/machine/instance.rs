@@ -179,6 +179,9 @@ impl<'a> Instance<'a> {
             });
         }
         let Some(answer) = self.read(share::ANSWER)? else {
+            if console.tracing_refused() {
+                return Err(MachineError::Trace(console));
+            }
             return Err(MachineError::Died {
                 status: status.to_string(),
                 console,

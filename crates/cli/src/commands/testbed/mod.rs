@@ -1,5 +1,6 @@
 //! `gentle testbed`, one file a verb.
 
+mod build;
 mod exec;
 
 use crate::args::{MachineArgs, TestbedArgs, TestbedCommand};
@@ -11,22 +12,28 @@ use std::process::ExitCode;
 
 pub(crate) fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
+        TestbedCommand::Build(args) => build::run(args),
         TestbedCommand::Exec(args) => exec::run(args),
         TestbedCommand::Guest(args) => Ok(guest::main(&args.stage)),
     }
 }
 
-/// A machine with the kernel of the cache.
-fn machine(args: &MachineArgs) -> anyhow::Result<Machine> {
-    let flavour = if args.debug {
+fn flavour(debug: bool) -> Flavour {
+    if debug {
         Flavour::Debug
     } else {
         Flavour::Plain
-    };
-    let kernel = Cache::of_user()?.kernel(flavour).with_context(|| {
-        let option = if args.debug { " --debug" } else { "" };
-        format!("no kernel has been built yet; run: gentle testbed build{option}")
-    })?;
+    }
+}
+
+/// A machine with the kernel of the cache.
+fn machine(args: &MachineArgs) -> anyhow::Result<Machine> {
+    let kernel = Cache::of_user()?
+        .kernel(flavour(args.debug))
+        .with_context(|| {
+            let option = if args.debug { " --debug" } else { "" };
+            format!("no kernel has been built yet; run: gentle testbed build{option}")
+        })?;
     let program = GuestProgram {
         path: std::env::current_exe().context("the path of this program is not known")?,
         arguments: vec!["testbed".to_owned(), "guest".to_owned()],

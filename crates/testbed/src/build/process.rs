@@ -1,0 +1,106 @@
+//! Runs a program of the build: its output is watched, and it ends when it is told to.
+
+use super::BuildError;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, PipeReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+/// Lines that an error message shows.
+const TAIL: usize = 15;
+/// How soon a stop is heard.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Runs `command` to its end; `line` sees everything it says.
+pub(super) fn run(
+    command: &mut Command,
+    stop: &AtomicBool,
+    line: &mut dyn FnMut(&str),
+) -> Result<(), BuildError> {
+    let name = name(command);
+    let failed = |tail: String| BuildError::Command {
+        command: name.clone(),
+        tail,
+    };
+    let (reader, writer) = std::io::pipe().map_err(|error| failed(error.to_string()))?;
+    let errors = writer
+        .try_clone()
+        .map_err(|error| failed(error.to_string()))?;
+    let child = command
+        // Messages are looked at, so they have to be the same everywhere.
+        .env("LC_ALL", "C")
+        .env_remove("MAKEFLAGS")
+        .env_remove("MAKELEVEL")
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(writer)
+        .stderr(errors)
+        .spawn();
+    // Keeps its ends of the pipe open as long as it lives.
+    *command = Command::new("true");
+    let mut group = Group(child.map_err(|error| failed(error.to_string()))?);
+    let lines = lines(reader);
+    let mut tail = VecDeque::new();
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(BuildError::Stopped);
+        }
+        match lines.recv_timeout(LOOK) {
+            Ok(text) => {
+                line(&text);
+                if tail.len() == TAIL {
+                    tail.pop_front();
+                }
+                tail.push_back(text);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let status = group.0.wait().map_err(|error| failed(error.to_string()))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(failed(Vec::from(tail).join("\n")))
+}
+
+/// What an error calls the command: the program and its arguments.
+fn name(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
+
+fn lines(reader: PipeReader) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
+            if sender
+                .send(String::from_utf8_lossy(&line).into_owned())
+                .is_err()
+            {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// A process with its children; they end with it.
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Ok(None) = self.0.try_wait() {
+            if let Some(group) = Pid::from_raw(self.0.id().cast_signed()) {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            let _ = self.0.wait();
+        }
+    }
+}

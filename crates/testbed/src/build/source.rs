@@ -1,0 +1,157 @@
+//! Where the kernel's source comes from.
+
+use super::cache::numbers;
+use super::{BuildError, Observer, Stage, download};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// The first version whose user-mode kernel runs programs: 6.12 stops at the first one.
+const OLDEST: [u64; 2] = [7, 2];
+
+/// A kernel's source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// `.tar`, `.tar.xz` or `.tar.gz`.
+    Archive(PathBuf),
+    /// A tree; it is copied and stays as it is.
+    Directory(PathBuf),
+}
+
+impl Source {
+    /// What the user named.
+    pub fn named(path: &Path) -> Result<Source, BuildError> {
+        let kind = fs::metadata(path).map_err(|error| BuildError::source(path, error))?;
+        if kind.is_dir() {
+            if path.join("Makefile").is_file() && path.join("arch/um").is_dir() {
+                return Ok(Source::Directory(path.to_owned()));
+            }
+            return Err(BuildError::source(
+                path,
+                "not the source of Linux: there is no Makefile or no arch/um",
+            ));
+        }
+        Ok(Source::Archive(path.to_owned()))
+    }
+
+    /// The newest that the distribution has installed (Debian and Ubuntu: `/usr/src/linux-source-*.tar.xz`).
+    pub fn installed() -> Option<Source> {
+        Source::newest_in(Path::new("/usr/src"))
+    }
+
+    fn newest_in(folder: &Path) -> Option<Source> {
+        fs::read_dir(folder)
+            .ok()?
+            .filter_map(|entry| {
+                let name = entry.ok()?.file_name().into_string().ok()?;
+                let version = name
+                    .strip_prefix("linux-source-")?
+                    .strip_suffix(".tar.xz")?;
+                let version = numbers(version);
+                (version[..] >= OLDEST[..]).then(|| (version, folder.join(&name)))
+            })
+            .max()
+            .map(|(_, path)| Source::Archive(path))
+    }
+
+    /// What is installed, or else the distribution's package, which is fetched into `folder`.
+    pub(super) fn of_distribution(
+        folder: &Path,
+        observer: &dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<Source, BuildError> {
+        if let Some(source) = Source::installed() {
+            return Ok(source);
+        }
+        observer.began(Stage::Download);
+        download::debian(folder, stop)?;
+        Source::newest_in(&folder.join("usr/src"))
+            .ok_or_else(|| BuildError::NoSource("the package that was fetched has none".to_owned()))
+    }
+
+    /// For messages.
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Source::Archive(path) | Source::Directory(path) => path,
+        }
+    }
+
+    /// The version that a tree's Makefile gives, if it is new enough.
+    pub(super) fn version(&self, makefile: &str) -> Result<String, BuildError> {
+        let value = |name: &str| {
+            makefile.lines().find_map(|line| {
+                let (key, value) = line.split_once('=')?;
+                (key.trim() == name).then(|| value.trim().to_owned())
+            })
+        };
+        let (Some(version), Some(patchlevel), Some(sublevel)) =
+            (value("VERSION"), value("PATCHLEVEL"), value("SUBLEVEL"))
+        else {
+            return Err(BuildError::source(
+                self.path(),
+                "not the source of Linux: its Makefile has no VERSION, PATCHLEVEL and SUBLEVEL",
+            ));
+        };
+        let extra = value("EXTRAVERSION").unwrap_or_default();
+        let version = format!("{version}.{patchlevel}.{sublevel}{extra}");
+        if numbers(&version)[..] < OLDEST[..] {
+            let problem = format!("Linux {version} is too old: 7.2 or later was expected");
+            return Err(BuildError::source(self.path(), problem));
+        }
+        if version.contains('/') {
+            return Err(BuildError::source(
+                self.path(),
+                "its version has a slash in it",
+            ));
+        }
+        Ok(version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(makefile: &str) -> Result<String, String> {
+        let source = Source::Directory(PathBuf::from("linux"));
+        source.version(makefile).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn versions_are_read_from_the_makefile() {
+        let makefile =
+            "# SPDX\nVERSION = 7\nPATCHLEVEL = 2\nSUBLEVEL = 12\nEXTRAVERSION =\nNAME = x\n";
+        assert_eq!(version(makefile).unwrap(), "7.2.12");
+        let makefile = "VERSION = 7\nPATCHLEVEL = 10\nSUBLEVEL = 0\nEXTRAVERSION = -rc1\n";
+        assert_eq!(version(makefile).unwrap(), "7.10.0-rc1");
+    }
+
+    #[test]
+    fn old_and_foreign_sources_are_refused() {
+        let makefile = "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 95\nEXTRAVERSION =\n";
+        assert_eq!(
+            version(makefile).unwrap_err(),
+            "linux: Linux 6.12.95 is too old: 7.2 or later was expected"
+        );
+        assert!(version("all:\n").unwrap_err().contains("not the source"));
+    }
+
+    #[test]
+    fn the_newest_installed_source_is_taken() {
+        let folder = tempfile::TempDir::new().unwrap();
+        assert_eq!(Source::newest_in(folder.path()), None);
+        for name in [
+            "linux-source-7.2.tar.xz",
+            "linux-source-7.10.tar.xz",
+            "linux-source-6.1.tar.xz",
+            "linux-config-9",
+        ] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let newest = folder.path().join("linux-source-7.10.tar.xz");
+        assert_eq!(
+            Source::newest_in(folder.path()),
+            Some(Source::Archive(newest))
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! Leaves of a built tree what running the kernel and building modules need.
+
+use super::BuildError;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Directories that are kept whole: headers, the build system, its programs.
+const WHOLE: [&str; 5] = [
+    "include",
+    "scripts",
+    "arch/um/include",
+    "arch/x86/include",
+    "arch/x86/um/asm",
+];
+
+/// Single files beside those.
+const FILES: [&str; 4] = ["linux", ".config", "Module.symvers", "Makefile"];
+
+/// Removes all else. Modules shall link against the symbols of the kernel itself, so these get the name that is looked for.
+pub(super) fn tidy(tree: &Path) -> Result<(), BuildError> {
+    let symbols = tree.join("vmlinux.symvers");
+    fs::rename(&symbols, tree.join("Module.symvers"))
+        .map_err(|error| BuildError::file(&symbols, error))?;
+    below(tree, Path::new("")).map_err(|error| BuildError::file(tree, error))?;
+    Ok(())
+}
+
+/// Whether anything is left in the directory.
+fn below(tree: &Path, folder: &Path) -> io::Result<bool> {
+    let mut left = false;
+    for entry in fs::read_dir(tree.join(folder))? {
+        let entry = entry?;
+        let path = folder.join(entry.file_name());
+        let full = tree.join(&path);
+        if WHOLE.iter().any(|whole| path == Path::new(whole)) {
+            left = true;
+        } else if entry.file_type()?.is_dir() {
+            if below(tree, &path)? {
+                left = true;
+            } else {
+                fs::remove_dir(full)?;
+            }
+        } else if kept(&path) {
+            left = true;
+        } else {
+            fs::remove_file(full)?;
+        }
+    }
+    Ok(left)
+}
+
+fn kept(path: &Path) -> bool {
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    let describes = ["Makefile", "Kbuild"]
+        .iter()
+        .any(|start| name.starts_with(start));
+    FILES.iter().any(|file| path == Path::new(file))
+        // The architecture's are read for modules too; drivers and the rest are not descended into.
+        || (describes && (path.starts_with("arch") || path.components().count() == 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_and_the_build_system_stay() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let tree = folder.path();
+        let files = [
+            "linux",
+            "vmlinux.symvers",
+            "Makefile",
+            "net/core/dev.o",
+            "net/Makefile",
+            "include/linux/skbuff.h",
+            "scripts/mod/modpost",
+            "arch/um/Makefile",
+            "arch/um/kernel/time.c",
+        ];
+        for file in files {
+            fs::create_dir_all(tree.join(file).parent().unwrap()).unwrap();
+            fs::write(tree.join(file), "").unwrap();
+        }
+        tidy(tree).unwrap();
+        let there = |file: &str| tree.join(file).exists();
+        assert!(there("linux") && there("Makefile") && there("Module.symvers"));
+        assert!(
+            there("include/linux/skbuff.h")
+                && there("scripts/mod/modpost")
+                && there("arch/um/Makefile")
+        );
+        assert!(!there("net") && !there("arch/um/kernel") && !there("vmlinux.symvers"));
+    }
+}

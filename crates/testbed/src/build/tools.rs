@@ -1,0 +1,40 @@
+//! Programs that the build of a kernel runs.
+
+use super::BuildError;
+use std::path::Path;
+
+/// The program and the package of Debian that has it.
+const NEEDED: [(&str, &str); 6] = [
+    ("gcc", "gcc"),
+    ("ld", "binutils"),
+    ("make", "make"),
+    ("flex", "flex"),
+    ("bison", "bison"),
+    ("bc", "bc"),
+];
+
+/// Fails with all that is missing, not only the first.
+pub(super) fn check() -> Result<(), BuildError> {
+    if !cfg!(target_arch = "x86_64") {
+        return Err(BuildError::Processor(std::env::consts::ARCH));
+    }
+    let mut missing: Vec<&str> = NEEDED
+        .iter()
+        .filter(|(program, _)| !installed(program))
+        .map(|(_, package)| *package)
+        .collect();
+    if !Path::new("/usr/include/stdio.h").exists() {
+        missing.push("libc6-dev");
+    }
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(BuildError::Tools(missing))
+    }
+}
+
+/// Whether a program is found where programs are looked for.
+pub(super) fn installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
