@@ -1,6 +1,7 @@
 //! What has to hold of an analysis, whatever was captured.
 
 use crate::capture::open;
+use crate::flows::flows_and_check;
 use gentle_trace::results::{Analysis, IntervalHistogram};
 use gentle_trace::row::Row;
 use gentle_trace::{Anonymizer, Options, Watch, analyze};
@@ -28,9 +29,10 @@ pub fn analyze_and_check(
         Some(&mut take),
         &Watch::default(),
     );
-    let analysis = analysis.expect("damage is a warning, and rows go into memory");
+    let mut analysis = analysis.expect("damage is a warning, and rows go into memory");
     check(&analysis, options);
     check_rows(&analysis, &rows);
+    flows_and_check(&mut analysis, &rows, options, anonymizer);
     serde_json::to_vec(&analysis).expect("an analysis is JSON");
     Some(analysis)
 }

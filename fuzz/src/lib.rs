@@ -3,4 +3,6 @@
 pub mod analysis;
 pub mod build;
 pub mod capture;
+pub mod flows;
 pub mod quic;
+pub mod segment;
