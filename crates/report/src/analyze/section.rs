@@ -3,7 +3,7 @@
 //! Names and words may come from a capture or a file's name. They become plain text here, so that neither layout has to
 //! think of it.
 
-use crate::format::{NONE, Quantity, Scale, count, plain, time};
+use crate::format::{NONE, Quantity, Scale, count, plain, time, unbroken};
 use gentle_trace::results::Quantiles;
 
 /// A heading with what stands below it.
@@ -44,6 +44,15 @@ impl Section {
         self
     }
 
+    /// Adds a list of sentences, if there are any.
+    pub(super) fn list(mut self, sentences: &[String]) -> Self {
+        if !sentences.is_empty() {
+            let sentences = sentences.iter().map(|s| unbroken(&plain(s)));
+            self.blocks.push(Block::List(sentences.collect()));
+        }
+        self
+    }
+
     /// Adds names with values, if there are any.
     pub(super) fn facts(mut self, facts: Vec<(String, String)>) -> Self {
         if !facts.is_empty() {
@@ -81,6 +90,7 @@ pub(super) struct Chart {
 
 pub(super) enum Block {
     Prose(String),
+    List(Vec<String>),
     Facts(Vec<(String, String)>),
     Table(Table),
 }

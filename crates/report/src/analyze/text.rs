@@ -50,6 +50,11 @@ fn one(sheet: &mut Sheet, analysis: &Analysis) {
             }
             match block {
                 Block::Prose(sentence) => sheet.text += &paragraph(" ", sentence, width),
+                Block::List(sentences) => {
+                    for sentence in sentences {
+                        sheet.text += &paragraph("  -", sentence, width);
+                    }
+                }
                 Block::Facts(facts) => {
                     for (name, value) in facts {
                         sheet.line(name, value);

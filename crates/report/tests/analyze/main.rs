@@ -2,5 +2,7 @@
 
 mod docs;
 mod fixture;
+#[path = "../html/mod.rs"]
+mod html;
 mod page;
 mod text;

@@ -1,59 +1,13 @@
 //! The page of an analysis: complete in itself, and safe with whatever names a capture brings.
 
 use super::fixture::{HOSTILE, healthy, hostile, rich, without_tcp};
+use crate::html::{assert_loads_nothing, parse, select, texts};
 use gentle_report::analyze::html;
-use scraper::{ElementRef, Html, Selector};
-
-fn parse(page: &str) -> Html {
-    let document = Html::parse_document(page);
-    assert!(document.errors.is_empty(), "{:?}", document.errors);
-    document
-}
-
-fn select<'a>(document: &'a Html, selector: &str) -> Vec<ElementRef<'a>> {
-    let selector = Selector::parse(selector).unwrap();
-    document.select(&selector).collect()
-}
-
-fn texts(document: &Html, selector: &str) -> Vec<String> {
-    let elements = select(document, selector);
-    elements.iter().map(|e| e.text().collect()).collect()
-}
+use scraper::Selector;
 
 #[test]
 fn loads_nothing() {
-    let document = parse(&html(&[rich(), healthy()]));
-    let loading =
-        "[src], [srcset], [data], link, iframe, object, embed, base, img, [style*='url(']";
-    assert_eq!(texts(&document, loading), Vec::<String>::new());
-    for link in select(&document, "[href]") {
-        let anchor = link.attr("href").unwrap();
-        assert!(anchor.starts_with('#'));
-        assert_eq!(select(&document, anchor).len(), 1, "{anchor}");
-    }
-    for css in texts(&document, "style") {
-        assert!(!css.contains("url(") && !css.contains("@import"));
-    }
-    // The page's own script; the vendored ones name the addresses of XML namespaces and licences.
-    let own = texts(&document, "script").pop().unwrap();
-    for word in [
-        "http:",
-        "https:",
-        "fetch(",
-        "import(",
-        "XMLHttpRequest",
-        "eval(",
-        "innerHTML",
-    ] {
-        assert!(!own.contains(word), "{word}");
-    }
-    let policy = select(&document, "meta[http-equiv='Content-Security-Policy']")[0];
-    assert!(
-        policy
-            .attr("content")
-            .unwrap()
-            .starts_with("default-src 'none';")
-    );
+    assert_loads_nothing(&html(&[rich(), healthy()]));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What is drawn of a comparison.
 
 mod fixture;
+#[path = "../html/mod.rs"]
+mod html;
 mod page;
 mod text;

@@ -1,57 +1,12 @@
 //! The page: complete in itself, and safe with whatever text a user puts into a scenario.
 
 use super::fixture::comparison;
+use crate::html::{assert_loads_nothing, parse, texts};
 use gentle_report::compare::html;
-use scraper::{Html, Selector};
-
-fn parse(page: &str) -> Html {
-    let document = Html::parse_document(page);
-    assert!(document.errors.is_empty(), "{:?}", document.errors);
-    document
-}
-
-fn texts(document: &Html, selector: &str) -> Vec<String> {
-    let selector = Selector::parse(selector).unwrap();
-    document
-        .select(&selector)
-        .map(|e| e.text().collect())
-        .collect()
-}
 
 #[test]
 fn loads_nothing() {
-    let page = html(&comparison());
-    let document = parse(&page);
-    let loading =
-        "[src], [srcset], [data], link, iframe, object, embed, base, img, [style*='url(']";
-    assert_eq!(texts(&document, loading), Vec::<String>::new());
-    let links = Selector::parse("[href]").unwrap();
-    for link in document.select(&links) {
-        assert!(link.attr("href").unwrap().starts_with('#'));
-    }
-    for css in texts(&document, "style") {
-        assert!(!css.contains("url(") && !css.contains("@import"));
-    }
-    // The page's own script; the vendored ones name the addresses of XML namespaces and licences.
-    let own = texts(&document, "script").pop().unwrap();
-    for word in [
-        "http:",
-        "https:",
-        "fetch(",
-        "import(",
-        "XMLHttpRequest",
-        "eval(",
-    ] {
-        assert!(!own.contains(word), "{word}");
-    }
-    let policy = Selector::parse("meta[http-equiv='Content-Security-Policy']").unwrap();
-    let policy = document
-        .select(&policy)
-        .next()
-        .unwrap()
-        .attr("content")
-        .unwrap();
-    assert!(policy.starts_with("default-src 'none';"));
+    assert_loads_nothing(&html(&comparison()));
 }
 
 #[test]

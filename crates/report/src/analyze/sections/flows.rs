@@ -4,10 +4,8 @@ use crate::analyze::section::Section;
 use gentle_trace::results::Analysis;
 
 pub(super) fn flows(analysis: &Analysis) -> Option<Section> {
-    let words = &analysis.flows.as_ref()?.in_words;
-    let section = Section::new("flows", "Flows to replay");
-    words
-        .iter()
-        .fold(section, |section, sentence| section.prose(sentence))
+    let flows = analysis.flows.as_ref()?;
+    Section::new("flows", "Flows to replay")
+        .list(&flows.in_words)
         .unless_empty()
 }
