@@ -775,7 +775,7 @@ static int spa_change(struct Qdisc *sch, struct nlattr *opt,
 	}
 	if (tb[TCA_SPA_HELD])
 		q->max_held = nla_get_u32(tb[TCA_SPA_HELD]);
-	if (tb[TCA_SPA_SHARE]) {
+	if (tb[TCA_SPA_SHARE] && nla_get_u8(tb[TCA_SPA_SHARE]) != q->share) {
 		q->share = nla_get_u8(tb[TCA_SPA_SHARE]);
 		q->credit = spa_max_credit(q);
 	}

@@ -194,14 +194,24 @@ fn schemes_of_our_own() {
             "spa fin=none target=20ms maxlen=66",
             "spa held=3 limit=20 share=60",
             "spa share=100",
-            "syn_prio limit=30",
-            "syn_fin_prio limit=30",
             "gsp",
             "gsp threshold=20000b mode=basic interval=50ms",
             "gsp threshold=12p limit=40 alpha=4 tau=200ms maxtime=2s",
-            "redfavor",
-            "redfavor limit=30000 probability=0.2 ecn",
         ],
+        |case| case.set_again = true,
+    );
+}
+
+/// As with RED, options that are set again begin a new average.
+#[test]
+fn redfavor() {
+    equal(
+        &["redfavor", "redfavor limit=30000 probability=0.2 ecn"],
         |_| {},
     );
+}
+
+#[test]
+fn priority_from_stock_parts() {
+    equal(&["syn_prio limit=30", "syn_fin_prio limit=30"], |_| {});
 }

@@ -6,6 +6,7 @@
 
 mod build;
 mod clock;
+mod decisions;
 mod end;
 mod exec;
 mod kernel;
