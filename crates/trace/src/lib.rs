@@ -7,6 +7,7 @@ mod connections;
 mod decode;
 pub mod flows;
 mod fragments;
+mod hash_size;
 mod measure;
 mod options;
 mod other;

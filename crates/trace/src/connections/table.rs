@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, State};
 use super::ends::{Ends, widen};
+use crate::hash_size::hash_table_bytes;
 use crate::segment::Segment;
 use gentle_wire::Address;
 use hashbrown::HashTable;
@@ -35,7 +36,7 @@ impl Table {
     pub(crate) fn bytes(&self) -> usize {
         self.len() * size_of::<Connection>()
             + (self.wide.len() - self.free_wide.len()) * size_of::<[Address; 2]>()
-            + self.index.capacity() * 8 / 7 * (size_of::<u32>() + 1)
+            + hash_table_bytes(self.connections.len(), size_of::<u32>())
             + (self.free.capacity() + self.free_wide.capacity()) * size_of::<u32>()
     }
 

@@ -7,6 +7,7 @@
 use super::directions::{DirectionSums, Share};
 use super::rate::Meter;
 use crate::connections::{Connection, State};
+use crate::hash_size::hash_table_bytes;
 use crate::results::{Direction, Filter};
 use gentle_units::{Nanos, Rate};
 use gentle_wire::Address;
@@ -69,7 +70,7 @@ impl Parties {
     }
 
     fn bytes(&self) -> usize {
-        self.places.capacity() * (size_of::<(Address, u32)>() + 1)
+        hash_table_bytes(self.places.len(), size_of::<(Address, u32)>())
             + self.parties.capacity() * size_of::<Party>()
     }
 }

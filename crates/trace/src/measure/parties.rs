@@ -1,6 +1,7 @@
 //! Who loses most time: servers, clients, prefixes.
 
 use crate::connections::{Connection, State};
+use crate::hash_size::hash_table_bytes;
 use crate::results::{Top, TopEntry};
 use gentle_units::Nanos;
 use gentle_wire::Address;
@@ -82,8 +83,8 @@ impl PartyCounts {
 
     /// Memory in use, bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.servers.capacity() * (size_of::<((Address, u16), Loss)>() + 1)
-            + self.clients.capacity() * (size_of::<(Address, Loss)>() + 1)
+        hash_table_bytes(self.servers.len(), size_of::<((Address, u16), Loss)>())
+            + hash_table_bytes(self.clients.len(), size_of::<(Address, Loss)>())
     }
 
     /// Keeps as many as fit into `bytes`, those that lose most.

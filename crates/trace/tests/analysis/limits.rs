@@ -1,7 +1,7 @@
 //! What is forgotten, when, and what that costs.
 
 use crate::captures::{analyze_bytes, analyze_files};
-use crate::frames::{ACK, FIN, SYN, Segment, pcap, pcap_header, pcap_record};
+use crate::frames::{ACK, FIN, RST, SYN, Segment, pcap, pcap_header, pcap_record};
 use crate::programs;
 use gentle_trace::capture::CaptureReader;
 use gentle_trace::row::Close;
@@ -251,4 +251,29 @@ fn several_captures_are_one_trace() {
     together.captures = apart.captures.clone();
     let json = |analysis| serde_json::to_string(analysis).unwrap();
     assert_eq!(json(&together), json(&apart));
+}
+
+/// What goes when memory is short may not depend on the random keys of hash tables.
+#[test]
+fn the_same_is_forgotten_again() {
+    let segments: Vec<Segment> = (0..60_000_u32)
+        .flat_map(|i| {
+            let at = f64::from(i) * 1e-2;
+            let port = 1_025 + (i.wrapping_mul(7_919) % 50_000) as u16;
+            let syn = Segment::client(at, SYN).seq(i).port(port);
+            let rst = Segment::server(at + 1e-3, RST | ACK).ack(i + 1).port(port);
+            [Some(syn), (i % 3 == 0).then_some(rst)]
+        })
+        .flatten()
+        .collect();
+    let file = pcap(&segments);
+    let options = Options {
+        memory_limit: Options::LEAST_MEMORY,
+        ..Options::default()
+    };
+    let limits = || format!("{:?}", analyze_bytes(&[&file], &options).0.limits);
+    let first = limits();
+    for _ in 0..3 {
+        assert_eq!(limits(), first);
+    }
 }
