@@ -12,8 +12,15 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
+/* As in the TCP header. */
 #define HANDSHAKE_FIN	BIT(0)
 #define HANDSHAKE_SYN	BIT(1)
+
+/* Which byte of the TCP header the flags are. */
+#define HANDSHAKE_TCP_FLAGS	13
+
+/* The first byte of an IPv4 header without options. */
+#define HANDSHAKE_IPV4_PLAIN	0x45
 
 /* Tags inside the frame; one more may travel in skb->vlan_tci. */
 #define HANDSHAKE_MAX_VLANS	2
@@ -100,21 +107,8 @@ static inline int handshake_tcp_ipv6(const struct sk_buff *skb, int offset)
 	return offset;
 }
 
-/**
- * handshake_flags - the handshake flags of a packet
- * @skb: a packet as a qdisc gets it: skb->data is its link-layer header
- *
- * Return: HANDSHAKE_SYN and HANDSHAKE_FIN as the TCP header has them, zero for
- * anything that is not the head of a TCP segment over IPv4 or IPv6, directly or
- * behind VLAN tags. Of a tunnel only the outer headers count.
- *
- * Nothing is changed or pulled: headers outside the linear part are copied to
- * the stack. A GSO packet stands for segments that are cut after the qdisc; SYN
- * is never among them, and FIN is for the last segment alone. Its length, in
- * qdisc_pkt_len(), is that of all of them, so a limit on the length of handshake
- * packets makes data of it.
- */
-static inline u8 handshake_flags(const struct sk_buff *skb)
+/* Looks behind whatever carries the segment. */
+static noinline u8 handshake_flags_behind(const struct sk_buff *skb)
 {
 	int offset = skb_network_offset(skb);
 	__be16 protocol = skb->protocol;
@@ -165,6 +159,40 @@ static inline u8 handshake_flags(const struct sk_buff *skb)
 	if (tcp->fin)
 		flags |= HANDSHAKE_FIN;
 	return flags;
+}
+
+/**
+ * handshake_flags - the handshake flags of a packet
+ * @skb: a packet as a qdisc gets it: skb->data is its link-layer header
+ *
+ * Return: HANDSHAKE_SYN and HANDSHAKE_FIN as the TCP header has them, zero for
+ * anything that is not the head of a TCP segment over IPv4 or IPv6, directly or
+ * behind VLAN tags. Of a tunnel only the outer headers count.
+ *
+ * Nothing is changed or pulled: headers outside the linear part are copied to
+ * the stack. A GSO packet stands for segments that are cut after the qdisc; SYN
+ * is never among them, and FIN is for the last segment alone. Its length, in
+ * qdisc_pkt_len(), is that of all of them, so a limit on the length of handshake
+ * packets makes data of it.
+ */
+static inline u8 handshake_flags(const struct sk_buff *skb)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+	const u8 *tcp = (const u8 *)(ip + 1);
+
+	/* What nearly all packets are: IPv4 without options, in one piece. */
+	if (unlikely(skb->protocol != htons(ETH_P_IP) ||
+		     (int)skb_headlen(skb) - skb_network_offset(skb) <
+			(int)(sizeof(*ip) + sizeof(struct tcphdr)) ||
+		     *(const u8 *)ip != HANDSHAKE_IPV4_PLAIN))
+		return handshake_flags_behind(skb);
+
+	if (ip->protocol != IPPROTO_TCP || (ip->frag_off & htons(IP_OFFSET)))
+		return 0;
+	if (ip->tot_len &&
+	    ntohs(ip->tot_len) < sizeof(*ip) + sizeof(struct tcphdr))
+		return 0;
+	return tcp[HANDSHAKE_TCP_FLAGS] & (HANDSHAKE_FIN | HANDSHAKE_SYN);
 }
 
 #endif

@@ -70,6 +70,10 @@ struct gsp_params {
 };
 
 struct gsp_sched_data {
+	/* A packet that leaves no more than this can matter to nothing. */
+	u32			calm_packets;
+	u32			calm_bytes;
+
 	struct gsp_params	params;
 
 	u64			expiry;	/* no drop until then */
@@ -119,7 +123,7 @@ static bool gsp_delay_above(const struct Qdisc *sch, u64 threshold, u64 now,
 	return sch->q.qlen > 1 && gsp_head_delay(sch, now) > threshold;
 }
 
-static bool gsp_above(struct Qdisc *sch, u64 now)
+static bool gsp_above(struct Qdisc *sch, u64 now, bool full)
 {
 	const struct gsp_sched_data *q = qdisc_priv(sch);
 	const struct gsp_params *p = &q->params;
@@ -130,7 +134,7 @@ static bool gsp_above(struct Qdisc *sch, u64 now)
 	case GSP_PACKETS:
 		return sch->q.qlen > p->threshold;
 	default:
-		return gsp_delay_above(sch, p->threshold, now, false);
+		return gsp_delay_above(sch, p->threshold, now, full);
 	}
 }
 
@@ -176,24 +180,33 @@ static u64 gsp_interval(const struct gsp_params *p, u64 cumul)
 }
 
 /* Enqueues where the threshold, or the end of the queue, may matter. */
-static int gsp_enqueue_near(struct sk_buff *skb, struct Qdisc *sch,
-			    struct sk_buff **to_free, u64 now, bool above,
-			    bool full)
+static noinline int gsp_enqueue_near(struct sk_buff *skb, struct Qdisc *sch,
+				     struct sk_buff **to_free)
 {
 	struct gsp_sched_data *q = qdisc_priv(sch);
+	const struct gsp_params *p = &q->params;
+	u64 now = ktime_get_ns();
+	bool full, above;
 
-	if (q->params.adaptive)
+	full = sch->q.qlen >= p->limit ||
+	       (u64)sch->qstats.backlog + qdisc_pkt_len(skb) > p->limit_bytes;
+
+	if (p->unit == GSP_DELAY)
+		gsp_skb_cb(skb)->enqueue_time = now;
+	above = gsp_above(sch, now, full);
+
+	if (p->adaptive)
 		gsp_observe(q, now, above);
 
 	if (above && now > q->expiry) {
-		q->expiry = now + gsp_interval(&q->params, q->cumul);
+		q->expiry = now + gsp_interval(p, q->cumul);
 		q->early_drop++;
 		qdisc_qstats_overlimit(sch);
 		qdisc_drop_reason(skb, sch, to_free, QDISC_DROP_CONGESTED);
 		return NET_XMIT_CN;
 	}
 	if (full) {
-		if (q->params.adaptive)
+		if (p->adaptive)
 			q->overflow = GSP_OVERFLOW_HAPPENED;
 		q->tail_drop++;
 		return qdisc_drop_reason(skb, sch, to_free,
@@ -206,32 +219,12 @@ static int gsp_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		       struct sk_buff **to_free)
 {
 	const struct gsp_sched_data *q = qdisc_priv(sch);
-	const struct gsp_params *p = &q->params;
-	unsigned int len = qdisc_pkt_len(skb);
-	u64 level, step, now;
-	bool full, above;
 
-	full = sch->q.qlen >= p->limit ||
-	       (u64)sch->qstats.backlog + len > p->limit_bytes;
-
-	if (p->unit == GSP_DELAY) {
-		now = ktime_get_ns();
-		gsp_skb_cb(skb)->enqueue_time = now;
-		above = gsp_delay_above(sch, p->threshold, now, full);
-		return gsp_enqueue_near(skb, sch, to_free, now, above, full);
-	}
-
-	if (p->unit == GSP_BYTES) {
-		level = sch->qstats.backlog;
-		step = len;
-	} else {
-		level = sch->q.qlen;
-		step = 1;
-	}
-	if (likely(!full && level + step <= p->threshold))
+	if (likely(sch->q.qlen < q->calm_packets &&
+		   (u64)sch->qstats.backlog + qdisc_pkt_len(skb) <=
+			q->calm_bytes))
 		return qdisc_enqueue_tail(skb, sch);
-	return gsp_enqueue_near(skb, sch, to_free, ktime_get_ns(),
-				level > p->threshold, full);
+	return gsp_enqueue_near(skb, sch, to_free);
 }
 
 static struct sk_buff *gsp_dequeue(struct Qdisc *sch)
@@ -390,7 +383,7 @@ static void gsp_settle(struct Qdisc *sch, const struct gsp_params *new)
 	struct sk_buff *skb;
 
 	if (q->params.adaptive && new->adaptive) {
-		gsp_observe(q, now, gsp_above(sch, now));
+		gsp_observe(q, now, gsp_above(sch, now, false));
 		q->cumul = min(q->cumul, new->maxtime);
 	} else {
 		q->cumul = 0;
@@ -406,6 +399,27 @@ static void gsp_settle(struct Qdisc *sch, const struct gsp_params *new)
 			gsp_skb_cb(skb)->enqueue_time = now;
 }
 
+/* What gsp_enqueue() looks at: thresholds are below the limits. */
+static void gsp_set_calm(struct gsp_sched_data *q)
+{
+	const struct gsp_params *p = &q->params;
+
+	switch (p->unit) {
+	case GSP_BYTES:
+		q->calm_packets = p->limit;
+		q->calm_bytes = p->threshold;
+		break;
+	case GSP_PACKETS:
+		q->calm_packets = p->threshold;
+		q->calm_bytes = p->limit_bytes;
+		break;
+	default:
+		/* Every arrival needs its time. */
+		q->calm_packets = 0;
+		q->calm_bytes = 0;
+	}
+}
+
 /* Puts new parameters in place. Those that it has already change nothing. */
 static void gsp_adopt(struct Qdisc *sch, const struct gsp_params *new)
 {
@@ -414,6 +428,7 @@ static void gsp_adopt(struct Qdisc *sch, const struct gsp_params *new)
 	if (!gsp_same_law(&q->params, new))
 		gsp_settle(sch, new);
 	q->params = *new;
+	gsp_set_calm(q);
 	sch->limit = new->limit;
 	if (new->limit_bytes >= psched_mtu(qdisc_dev(sch)))
 		sch->flags |= TCQ_F_CAN_BYPASS;
@@ -539,7 +554,7 @@ static int gsp_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 
 	sch_tree_lock(sch);
 	now = ktime_get_ns();
-	above = gsp_above(sch, now);
+	above = gsp_above(sch, now, false);
 	/* What the next arrival would find. */
 	if (q->params.adaptive)
 		cumul = gsp_cumul(q, now - q->last, above && !q->emptied);

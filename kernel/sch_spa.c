@@ -137,6 +137,7 @@ struct spa_queue {
  * @held: FINs that wait for what was queued before them
  * @fin_backlog: bytes in @ready and @held
  * @credit: bytes x 100 that the priority queue may still send before data
+ * @max_credit: of @share, what @credit never exceeds
  * @owed: a FIN was spared in this dequeue, and the next packet is to pay
  * @drop_count: packets dropped in this dequeue
  * @drop_len: their bytes
@@ -166,6 +167,7 @@ struct spa_sched_data {
 	struct qdisc_skb_head	held;
 	u32			fin_backlog;
 	s64			credit;
+	s64			max_credit;
 
 	u32			drop_count;
 	u32			drop_len;
@@ -211,9 +213,11 @@ static bool spa_has_room_for_fin(const struct spa_sched_data *q)
 	return spa_fins(q) < q->max_held;
 }
 
-static s64 spa_max_credit(const struct spa_sched_data *q)
+static void spa_set_share(struct spa_sched_data *q, u8 share)
 {
-	return (s64)SPA_BURST * (100 - q->share);
+	q->share = share;
+	q->max_credit = (s64)SPA_BURST * (100 - share);
+	q->credit = q->max_credit;
 }
 
 /* FINs beside the data queue */
@@ -240,7 +244,7 @@ static bool spa_fin_is_due(const struct spa_sched_data *q,
 	return !head || spa_cb(head)->arrived > spa_cb(fin)->arrived;
 }
 
-static struct sk_buff *spa_fin_dequeue(struct spa_sched_data *q)
+static noinline struct sk_buff *spa_fin_take(struct spa_sched_data *q)
 {
 	struct sk_buff *skb = __qdisc_dequeue_head(&q->ready);
 
@@ -252,6 +256,12 @@ static struct sk_buff *spa_fin_dequeue(struct spa_sched_data *q)
 	q->fin_backlog -= qdisc_pkt_len(skb);
 	q->queue[SPA_DATA].mem -= spa_cb(skb)->mem;
 	return skb;
+}
+
+/* The next FIN whose turn has come, if there is any. */
+static inline struct sk_buff *spa_fin_dequeue(struct spa_sched_data *q)
+{
+	return unlikely(spa_fins(q)) ? spa_fin_take(q) : NULL;
 }
 
 /* Nothing is queued before the held FINs any more. */
@@ -266,10 +276,8 @@ static void spa_fin_release(struct spa_sched_data *q)
 /* Enqueue */
 
 static enum spa_kind spa_classify(struct spa_sched_data *q,
-				  const struct sk_buff *skb)
+				  const struct sk_buff *skb, u8 flags)
 {
-	u8 flags = handshake_flags(skb);
-
 	if (!(flags & HANDSHAKE_SYN) &&
 	    (!(flags & HANDSHAKE_FIN) || q->fin == TC_SPA_FIN_NONE))
 		return SPA_KIND_DATA;
@@ -313,9 +321,11 @@ static int spa_hold_fin(struct Qdisc *sch, struct sk_buff *skb)
 	return NET_XMIT_SUCCESS;
 }
 
-static int spa_enqueue_codel(struct sk_buff *skb, struct Qdisc *sch,
-			     struct spa_queue *queue, enum spa_kind kind,
-			     struct sk_buff **to_free)
+static __always_inline int spa_enqueue_codel(struct sk_buff *skb,
+					     struct Qdisc *sch,
+					     struct spa_queue *queue,
+					     enum spa_kind kind,
+					     struct sk_buff **to_free)
 {
 	struct spa_sched_data *q = qdisc_priv(sch);
 	struct spa_skb_cb *cb = spa_cb(skb);
@@ -359,9 +369,10 @@ static bool spa_take_back(struct sk_buff *skb, struct sk_buff **refused)
 	return false;
 }
 
-static int spa_enqueue_child(struct sk_buff *skb, struct Qdisc *sch,
-			     struct spa_queue *queue, enum spa_kind kind,
-			     struct sk_buff **to_free)
+static noinline int spa_enqueue_child(struct sk_buff *skb, struct Qdisc *sch,
+				      struct spa_queue *queue,
+				      enum spa_kind kind,
+				      struct sk_buff **to_free)
 {
 	struct spa_sched_data *q = qdisc_priv(sch);
 	unsigned int len = qdisc_pkt_len(skb);
@@ -395,17 +406,37 @@ static int spa_enqueue_child(struct sk_buff *skb, struct Qdisc *sch,
 	return ret;
 }
 
+static __always_inline int spa_enqueue_kind(struct sk_buff *skb,
+					    struct Qdisc *sch,
+					    enum spa_kind kind,
+					    struct sk_buff **to_free)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct spa_queue *queue = &q->queue[spa_band(kind)];
+
+	if (unlikely(queue->child))
+		return spa_enqueue_child(skb, sch, queue, kind, to_free);
+	return spa_enqueue_codel(skb, sch, queue, kind, to_free);
+}
+
+static noinline int spa_enqueue_handshake(struct sk_buff *skb,
+					  struct Qdisc *sch, u8 flags,
+					  struct sk_buff **to_free)
+{
+	enum spa_kind kind = spa_classify(qdisc_priv(sch), skb, flags);
+
+	return spa_enqueue_kind(skb, sch, kind, to_free);
+}
+
+/* Data, which nearly all packets are, has a way of its own without detours. */
 static int spa_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		       struct sk_buff **to_free)
 {
-	struct spa_sched_data *q = qdisc_priv(sch);
-	enum spa_kind kind = spa_classify(q, skb);
-	struct spa_queue *queue;
+	u8 flags = handshake_flags(skb);
 
-	queue = &q->queue[spa_band(kind)];
-	if (queue->child)
-		return spa_enqueue_child(skb, sch, queue, kind, to_free);
-	return spa_enqueue_codel(skb, sch, queue, kind, to_free);
+	if (unlikely(flags))
+		return spa_enqueue_handshake(skb, sch, flags, to_free);
+	return spa_enqueue_kind(skb, sch, SPA_KIND_DATA, to_free);
 }
 
 /* Dequeue */
@@ -464,41 +495,40 @@ static void spa_codel_drop_func(struct sk_buff *skb, void *ctx)
 	spa_drop_at_dequeue(queue->sch, skb);
 }
 
-/* The packet that @queue sends next, still counted in the qdisc. */
-static struct sk_buff *spa_queue_dequeue(struct spa_sched_data *q,
-					 struct spa_queue *queue)
+static noinline struct sk_buff *spa_queue_ask(struct spa_sched_data *q,
+					      struct spa_queue *queue)
 {
 	if (queue->child)
 		return qdisc_dequeue_peeked(queue->child);
 
-	if (!queue->list.head) {
-		/* What codel_dequeue() does when there is nothing. */
-		queue->vars.first_above_time = 0;
-		queue->vars.dropping = false;
-		return NULL;
-	}
 	return codel_dequeue(queue, &queue->backlog, &q->params, &queue->vars,
 			     &queue->cstats, qdisc_pkt_len, spa_enqueue_time,
 			     spa_codel_drop_func, spa_codel_dequeue_func);
 }
 
-static struct sk_buff *spa_dequeue_data(struct Qdisc *sch)
+/* The packet that @queue sends next, still counted in the qdisc. Both queues are
+ * asked for every packet, and in vain when the last one has left, so asking an
+ * empty one is cheap.
+ */
+static __always_inline struct sk_buff *
+spa_queue_dequeue(struct spa_sched_data *q, struct spa_queue *queue)
+{
+	if (!queue->list.head && !queue->child) {
+		/* What codel_dequeue() does when there is nothing. */
+		queue->vars.first_above_time = 0;
+		queue->vars.dropping = false;
+		return NULL;
+	}
+	return spa_queue_ask(q, queue);
+}
+
+/* CoDel dropped FINs: they leave now, and its next packet @skb pays, unless that
+ * is a FIN too, or there is none.
+ */
+static noinline struct sk_buff *spa_pay(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct spa_sched_data *q = qdisc_priv(sch);
-	struct sk_buff *skb;
 
-	skb = spa_fin_dequeue(q);
-	if (skb)
-		return skb;
-
-	q->owed = false;
-	skb = spa_queue_dequeue(q, &q->queue[SPA_DATA]);
-	if (likely(skb && !q->owed))
-		return skb;
-
-	/* CoDel dropped FINs: they leave now, and its next packet pays, unless
-	 * that is a FIN too, or there is none.
-	 */
 	if (skb) {
 		if (spa_cb(skb)->fin) {
 			spa_fin_ready(q, skb);
@@ -510,6 +540,22 @@ static struct sk_buff *spa_dequeue_data(struct Qdisc *sch)
 	return spa_fin_dequeue(q);
 }
 
+static __always_inline struct sk_buff *spa_dequeue_data(struct Qdisc *sch)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *skb;
+
+	skb = spa_fin_dequeue(q);
+	if (skb)
+		return skb;
+
+	q->owed = false;
+	skb = spa_queue_dequeue(q, &q->queue[SPA_DATA]);
+	if (unlikely(q->owed))
+		return spa_pay(sch, skb);
+	return skb ? skb : spa_fin_dequeue(q);
+}
+
 /* While data waits, a packet of L bytes of priority costs L * (100 - share), and
  * one of data earns L * share: over any time in which data always waits, the
  * priority queue sends at most share percent of all bytes, and SPA_BURST. It is
@@ -517,8 +563,8 @@ static struct sk_buff *spa_dequeue_data(struct Qdisc *sch)
  *
  * What a child keeps to itself (it shapes) does not wait for the priority queue.
  */
-static struct sk_buff *spa_take_data_first(struct Qdisc *sch,
-					   struct spa_queue **from)
+static noinline struct sk_buff *spa_take_data_first(struct Qdisc *sch,
+						    struct spa_queue **from)
 {
 	struct spa_sched_data *q = qdisc_priv(sch);
 	struct spa_queue *priority = &q->queue[SPA_PRIORITY];
@@ -534,8 +580,8 @@ static struct sk_buff *spa_take_data_first(struct Qdisc *sch,
 	return spa_queue_dequeue(q, priority);
 }
 
-static struct sk_buff *spa_take_priority_first(struct Qdisc *sch,
-					       struct spa_queue **from)
+static __always_inline struct sk_buff *
+spa_take_priority_first(struct Qdisc *sch, struct spa_queue **from)
 {
 	struct spa_sched_data *q = qdisc_priv(sch);
 	struct sk_buff *skb;
@@ -552,7 +598,7 @@ static struct sk_buff *spa_take_priority_first(struct Qdisc *sch,
 }
 
 /* Takes out the packet to send. */
-static struct sk_buff *spa_take(struct Qdisc *sch)
+static __always_inline struct sk_buff *spa_take(struct Qdisc *sch)
 {
 	struct spa_sched_data *q = qdisc_priv(sch);
 	struct spa_queue *from;
@@ -565,8 +611,8 @@ static struct sk_buff *spa_take(struct Qdisc *sch)
 	if (!skb)
 		return NULL;
 
-	if (from == &q->queue[SPA_DATA])
-		q->credit = min(spa_max_credit(q),
+	if (from == &q->queue[SPA_DATA] && unlikely(q->credit < q->max_credit))
+		q->credit = min(q->max_credit,
 				q->credit + (s64)qdisc_pkt_len(skb) * q->share);
 	spa_count(sch, -1, -(int)qdisc_pkt_len(skb));
 	bstats_update(&from->bstats, skb);
@@ -633,7 +679,7 @@ static void spa_reset(struct Qdisc *sch)
 	__qdisc_reset_queue(&q->ready);
 	__qdisc_reset_queue(&q->held);
 	q->fin_backlog = 0;
-	q->credit = spa_max_credit(q);
+	q->credit = q->max_credit;
 }
 
 static void spa_destroy(struct Qdisc *sch)
@@ -775,10 +821,8 @@ static int spa_change(struct Qdisc *sch, struct nlattr *opt,
 	}
 	if (tb[TCA_SPA_HELD])
 		q->max_held = nla_get_u32(tb[TCA_SPA_HELD]);
-	if (tb[TCA_SPA_SHARE] && nla_get_u8(tb[TCA_SPA_SHARE]) != q->share) {
-		q->share = nla_get_u8(tb[TCA_SPA_SHARE]);
-		q->credit = spa_max_credit(q);
-	}
+	if (tb[TCA_SPA_SHARE] && nla_get_u8(tb[TCA_SPA_SHARE]) != q->share)
+		spa_set_share(q, nla_get_u8(tb[TCA_SPA_SHARE]));
 	if (tb[TCA_SPA_MEMORY])
 		q->memory = nla_get_u32(tb[TCA_SPA_MEMORY]);
 
@@ -804,9 +848,8 @@ static int spa_init(struct Qdisc *sch, struct nlattr *opt,
 	q->memory = SPA_MEMORY;
 	q->maxlen = SPA_MAXLEN;
 	q->max_held = SPA_HELD;
-	q->share = SPA_SHARE;
+	spa_set_share(q, SPA_SHARE);
 	q->fin = TC_SPA_FIN_INORDER;
-	q->credit = spa_max_credit(q);
 
 	for (i = 0; i < SPA_BANDS; i++) {
 		struct spa_queue *queue = &q->queue[i];
