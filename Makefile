@@ -44,6 +44,12 @@ bench-trace:
 	bench/run-trace
 	bench/run-trace --flood
 
+# A packet's cost in the kernel's queue disciplines, ours and Linux's own, side by side.
+.PHONY: bench-kernel
+bench-kernel:
+	scripts/bootstrap bench-kernel
+	bench/run-kernel
+
 # Every parser on inputs made to break it, FUZZ_SECONDS (60) each; see CONTRIBUTING.md.
 .PHONY: fuzz
 fuzz:
