@@ -1,0 +1,51 @@
+//! Network devices.
+
+use super::attribute::{self, Attribute};
+use super::{Netlink, NetlinkError};
+use crate::device::{Device, Link};
+
+const RTM_GETLINK: u16 = 18;
+const IFINFO_HEADER: usize = 16;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
+const IFLA_IFALIAS: u16 = 20;
+
+/// `ARPHRD_ETHER` and `ARPHRD_LOOPBACK`, whose packets carry an Ethernet header through the queue.
+const WITH_ETHERNET_HEADER: [u16; 2] = [1, 772];
+const ETHERNET_HEADER: u32 = 14;
+
+/// What is known of a device that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Interface {
+    pub(crate) index: u32,
+    pub(crate) link: Link,
+    pub(crate) alias: Option<String>,
+}
+
+/// The device of that name; `None`: there is none.
+pub(crate) fn interface(
+    netlink: &mut Netlink,
+    device: &Device,
+) -> Result<Option<Interface>, NetlinkError> {
+    let list = netlink.dump(RTM_GETLINK, &[0; IFINFO_HEADER], "the list of devices")?;
+    Ok(list.iter().find_map(|bytes| {
+        let attributes = Attribute::all(bytes.get(IFINFO_HEADER..)?);
+        let name = attribute::find(&attributes, IFLA_IFNAME).map(attribute::text)?;
+        if name != device.name() {
+            return None;
+        }
+        let hardware = u16::from_ne_bytes(*bytes.get(2..)?.first_chunk()?);
+        let mtu = attribute::find(&attributes, IFLA_MTU)?;
+        Some(Interface {
+            index: u32::from_ne_bytes(*bytes.get(4..)?.first_chunk()?),
+            link: Link {
+                header: match WITH_ETHERNET_HEADER.contains(&hardware) {
+                    true => ETHERNET_HEADER,
+                    false => 0,
+                },
+                mtu: u32::from_ne_bytes(*mtu.first_chunk()?),
+            },
+            alias: attribute::find(&attributes, IFLA_IFALIAS).map(attribute::text),
+        })
+    }))
+}

@@ -1,0 +1,175 @@
+//! Questions and answers.
+
+use super::NetlinkError;
+use super::attribute::{self, Attribute};
+use super::message::{Object, TcMessage};
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_EXCL, NLM_F_REQUEST, NetlinkBuffer,
+};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use std::io;
+
+const HEADER: usize = 16;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+
+/// Set in the flags of an error when the kernel's own words follow (`NLM_F_ACK_TLVS`).
+const ACK_TLVS: u16 = 0x200;
+const ERROR_TEXT: u16 = 1;
+
+/// A dump that changed while it was read is read again, this often.
+const ATTEMPTS: usize = 5;
+
+/// A socket to the kernel's routing tables, which hold qdiscs too.
+pub(crate) struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+/// What a datagram says of the answer as a whole.
+#[derive(Default)]
+struct Progress {
+    /// Nothing more will come.
+    last: bool,
+    /// What was listed has changed meanwhile.
+    interrupted: bool,
+}
+
+impl Netlink {
+    pub(crate) fn open() -> Result<Netlink, NetlinkError> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        socket.set_ext_ack(true)?;
+        Ok(Netlink {
+            socket,
+            sequence: 0,
+        })
+    }
+
+    /// All objects that the kernel has for `question`.
+    pub(crate) fn list(
+        &mut self,
+        object: Object,
+        question: &TcMessage,
+    ) -> Result<Vec<TcMessage>, NetlinkError> {
+        let list = self.dump(object.new_type() + 2, &question.to_bytes(), object.name())?;
+        list.iter()
+            .map(|bytes| TcMessage::parse(bytes).ok_or(NetlinkError::Malformed("struct tcmsg")))
+            // A kernel before 4.20 sends those of every device.
+            .filter(|message| match message {
+                Ok(message) => message.ifindex == question.ifindex,
+                Err(_) => true,
+            })
+            .collect()
+    }
+
+    /// Makes an object that is not there yet.
+    pub(crate) fn create(
+        &mut self,
+        object: Object,
+        message: &TcMessage,
+    ) -> Result<(), NetlinkError> {
+        let flags = NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK;
+        self.send(object.new_type(), flags, &message.to_bytes())?;
+        let mut none = Vec::new();
+        self.receive(object.name(), &mut none).map(|_| ())
+    }
+
+    /// The payloads of all answers to a question.
+    pub(crate) fn dump(
+        &mut self,
+        message_type: u16,
+        payload: &[u8],
+        what: &'static str,
+    ) -> Result<Vec<Vec<u8>>, NetlinkError> {
+        for _ in 0..ATTEMPTS {
+            self.send(message_type, NLM_F_DUMP, payload)?;
+            let mut list = Vec::new();
+            let mut interrupted = false;
+            loop {
+                let progress = self.receive(what, &mut list)?;
+                interrupted |= progress.interrupted;
+                if progress.last {
+                    break;
+                }
+            }
+            if !interrupted {
+                return Ok(list);
+            }
+        }
+        Err(NetlinkError::Refused {
+            what,
+            reason: "it changed while it was read, every time; try again".to_owned(),
+        })
+    }
+
+    fn send(&mut self, message_type: u16, flags: u16, payload: &[u8]) -> Result<(), NetlinkError> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let length = u32::try_from(HEADER + payload.len())
+            .map_err(|_| NetlinkError::Malformed("a message of 4 GB"))?;
+        let mut bytes = vec![0; HEADER];
+        bytes.extend(payload);
+        let mut header = NetlinkBuffer::new(&mut bytes);
+        header.set_length(length);
+        header.set_message_type(message_type);
+        header.set_flags(flags | NLM_F_REQUEST);
+        header.set_sequence_number(self.sequence);
+        header.set_port_number(0);
+        self.socket.send(&bytes, 0)?;
+        Ok(())
+    }
+
+    fn receive(
+        &self,
+        what: &'static str,
+        list: &mut Vec<Vec<u8>>,
+    ) -> Result<Progress, NetlinkError> {
+        let (bytes, _) = self.socket.recv_from_full()?;
+        let mut rest = bytes.as_slice();
+        let mut progress = Progress::default();
+        while rest.len() >= HEADER {
+            let message = NetlinkBuffer::new_checked(rest)
+                .map_err(|_| NetlinkError::Malformed("a message's length"))?;
+            let length = (message.length() as usize).next_multiple_of(4);
+            let current = message.sequence_number() == self.sequence;
+            progress.interrupted |= current && message.flags() & NLM_F_DUMP_INTR != 0;
+            match message.message_type() {
+                _ if !current => {}
+                NLMSG_ERROR => {
+                    error(what, message.payload(), message.flags())?;
+                    progress.last = true;
+                }
+                NLMSG_DONE => progress.last = true,
+                _ => list.push(message.payload().to_owned()),
+            }
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        Ok(progress)
+    }
+}
+
+/// An error message also says that all went well: its code is 0 then.
+fn error(what: &'static str, payload: &[u8], flags: u16) -> Result<(), NetlinkError> {
+    let code = payload
+        .first_chunk()
+        .map(|bytes| i32::from_ne_bytes(*bytes))
+        .ok_or(NetlinkError::Malformed("an error without code"))?;
+    if code == 0 {
+        return Ok(());
+    }
+    // The request follows the code; of a refused one all of it, and then the words.
+    let words = (flags & ACK_TLVS != 0)
+        .then(|| {
+            let request = payload.get(4..)?;
+            let length = u32::from_ne_bytes(*request.first_chunk()?) as usize;
+            let attributes = Attribute::all(request.get(length.next_multiple_of(4)..)?);
+            attribute::find(&attributes, ERROR_TEXT).map(attribute::text)
+        })
+        .flatten();
+    let cause = io::Error::from_raw_os_error(code.saturating_neg());
+    Err(NetlinkError::Refused {
+        what,
+        reason: words.unwrap_or_else(|| cause.to_string()),
+    })
+}
