@@ -1,8 +1,12 @@
 //! The flags, defined once: help, man pages and completions come from here.
 
 #[cfg(target_os = "linux")]
+mod qdisc;
+#[cfg(target_os = "linux")]
 mod testbed;
 
+#[cfg(target_os = "linux")]
+pub(crate) use qdisc::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{BuildArgs, ExecArgs, MachineArgs, TestbedArgs, TestbedCommand};
 
@@ -81,6 +85,9 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run one scenario file as it stands
     Sim(SimArgs),
+    /// Put a queue scheme on a network device, see what it does, take it off
+    #[cfg(target_os = "linux")]
+    Qdisc(QdiscArgs),
     /// A real Linux kernel in virtual time: build it, run programs in it
     #[cfg(target_os = "linux")]
     Testbed(TestbedArgs),

@@ -24,6 +24,8 @@ fn main() -> ExitCode {
         Command::Compare(compare) => commands::compare::run(&compare),
         Command::Sim(sim) => commands::sim::run(&sim),
         #[cfg(target_os = "linux")]
+        Command::Qdisc(qdisc) => commands::qdisc::run(&qdisc),
+        #[cfg(target_os = "linux")]
         Command::Testbed(testbed) => commands::testbed::run(&testbed),
         Command::Schemes(schemes) => commands::schemes::run(&schemes),
         Command::Profiles(profiles) => commands::profiles::run(&profiles),

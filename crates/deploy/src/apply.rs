@@ -271,13 +271,12 @@ fn roll_back(netlink: &mut Netlink, before: &Scene) -> Result<(), String> {
         }
         if let Some((old, snapshot)) = &before.ifb {
             let ifb = before.dev.ingress();
-            run(&Command::ip(&format!("link add name {ifb} type ifb")))?;
-            run(&Command::ip(&format!("link set dev {ifb} alias")).arg(ingress_alias(&before.dev)))?;
+            // The filter that redirects to it knows it by its number.
             run(&Command::ip(&format!(
-                "link set dev {ifb} index {}",
+                "link add name {ifb} index {} type ifb",
                 old.index
-            )))
-            .or_else(|_| Ok::<(), RunError>(()))?;
+            )))?;
+            run(&Command::ip(&format!("link set dev {ifb} alias")).arg(ingress_alias(&before.dev)))?;
             snapshot.restore(netlink)?;
             run(&Command::ip(&format!("link set dev {ifb} up")))?;
         }

@@ -1,6 +1,6 @@
 //! What is set up on a device, as the kernel tells it and takes it back.
 
-use crate::netlink::{Attribute, INGRESS, Netlink, NetlinkError, Object, ROOT, TcMessage};
+use crate::netlink::{INGRESS, Netlink, NetlinkError, Object, ROOT, TcMessage};
 use crate::netlink::{format_handle, tca};
 use serde::{Deserialize, Serialize};
 
@@ -38,8 +38,8 @@ const WITH_HIDDEN_PARTS: [&str; 4] = ["red", "choke", "gred", "redfavor"];
 const OWN_TABLE: u32 = 1 << 31;
 
 /// Parts of options that change while a qdisc or filter works: by kind, `TCA_RED_MAX_P`, and of `u32` the policer, the
-/// actions and the counters.
-const MOVING_PARTS: [(&str, &[u16]); 2] = [("red", &[3]), ("u32", &[6, 7, 9])];
+/// actions, the counters, and padding that only aligns a message.
+const MOVING_PARTS: [(&str, &[u16]); 2] = [("red", &[3]), ("u32", &[6, 7, 9, 12])];
 
 impl Snapshot {
     pub(crate) fn take(
@@ -69,7 +69,7 @@ impl Snapshot {
                     && filter.handle & 0x000f_ffff == 0;
                 filter.attribute(tca::OPTIONS).is_some() && !own_table
             });
-            let set = set.map(|filter| (Object::Filter, filter.settings(Object::Filter)));
+            let set = set.map(|filter| accepted(Object::Filter, filter));
             snapshot.objects.extend(set);
         }
         Ok(snapshot)
@@ -106,16 +106,7 @@ impl Snapshot {
             let Some((_, moving)) = MOVING_PARTS.iter().find(|(name, _)| *name == kind) else {
                 continue;
             };
-            for options in &mut message.attributes {
-                if options.kind() == tca::OPTIONS {
-                    let mut parts = Attribute::all(&options.value);
-                    parts.retain(|part| !moving.contains(&part.kind()));
-                    options.value.clear();
-                    for part in parts {
-                        part.write(&mut options.value);
-                    }
-                }
-            }
+            message.change_options(|parts| parts.retain(|part| !moving.contains(&part.kind())));
         }
         settled
     }
@@ -131,6 +122,62 @@ impl Snapshot {
     }
 }
 
+/// Attributes of 32-bit numbers that the kernel tells in another way than it accepts them.
+const MENDED: [(&str, u16, Mend); 4] = [
+    // `TCA_HTB_INIT`: all of the version, of which `htb_init` accepts the upper half; at the end, packets that no class
+    // took.
+    ("htb", 2, Mend::HtbInit),
+    // `TCA_U32_FLAGS`, `TCA_FLOWER_FLAGS`, `TCA_MATCHALL_FLAGS`: whether it is in hardware, besides where it should be.
+    ("u32", 11, Mend::FilterFlags),
+    ("flower", 22, Mend::FilterFlags),
+    ("matchall", 3, Mend::FilterFlags),
+];
+
+#[derive(Clone, Copy)]
+enum Mend {
+    HtbInit,
+    FilterFlags,
+}
+
+/// `TCA_CLS_FLAGS_SKIP_HW` and `TCA_CLS_FLAGS_SKIP_SW`.
+const FILTER_FLAGS: u32 = 3;
+
+impl Mend {
+    fn apply(self, value: &mut [u8]) {
+        let Some((first, rest)) = value.split_first_chunk_mut() else {
+            return;
+        };
+        let number = u32::from_ne_bytes(*first);
+        match self {
+            Mend::HtbInit => {
+                *first = (number >> 16).to_ne_bytes();
+                if let Some(packets) = rest.last_chunk_mut() {
+                    *packets = [0; 4];
+                }
+            }
+            Mend::FilterFlags => *first = (number & FILTER_FLAGS).to_ne_bytes(),
+        }
+    }
+}
+
+/// The settings of an object, as the kernel accepts them.
+fn accepted(object: Object, message: &TcMessage) -> (Object, TcMessage) {
+    let mut settings = message.settings(object);
+    let kind = settings.kind();
+    // A class has the kind of its qdisc, but options of its own.
+    let mended = MENDED
+        .iter()
+        .find(|(name, ..)| *name == kind && object != Object::Class);
+    if let Some((_, attribute, mend)) = mended {
+        settings.change_options(|parts| {
+            for part in parts.iter_mut().filter(|part| part.kind() == *attribute) {
+                mend.apply(&mut part.value);
+            }
+        });
+    }
+    (object, settings)
+}
+
 struct Tree {
     qdiscs: Vec<TcMessage>,
     classes: Vec<TcMessage>,
@@ -144,7 +191,7 @@ impl Tree {
     /// A qdisc, then its classes from the top, then what is beneath them.
     fn descend(&mut self, qdisc: TcMessage, objects: &mut Vec<(Object, TcMessage)>) {
         let major = qdisc.handle & 0xffff_0000;
-        objects.push((Object::Qdisc, qdisc.settings(Object::Qdisc)));
+        objects.push(accepted(Object::Qdisc, &qdisc));
         if major == 0 {
             // It came with the device, and so did its children (mq).
             return;
@@ -157,7 +204,7 @@ impl Tree {
                 });
                 for class in children {
                     parents.push(class.handle);
-                    objects.push((Object::Class, class.settings(Object::Class)));
+                    objects.push(accepted(Object::Class, &class));
                 }
             }
         }

@@ -4,6 +4,8 @@ pub(crate) mod analyze;
 pub(crate) mod compare;
 pub(crate) mod generate;
 pub(crate) mod profiles;
+#[cfg(target_os = "linux")]
+pub(crate) mod qdisc;
 pub(crate) mod schemes;
 pub(crate) mod sim;
 #[cfg(target_os = "linux")]

@@ -122,6 +122,22 @@ impl TcMessage {
     }
 }
 
+impl TcMessage {
+    /// Changes what its options are made of.
+    pub(crate) fn change_options(&mut self, change: impl Fn(&mut Vec<Attribute>)) {
+        for options in &mut self.attributes {
+            if options.kind() == tca::OPTIONS {
+                let mut parts = Attribute::all(&options.value);
+                change(&mut parts);
+                options.value.clear();
+                for part in parts {
+                    part.write(&mut options.value);
+                }
+            }
+        }
+    }
+}
+
 /// A handle as `tc` writes it.
 pub(crate) fn format_handle(value: u32) -> String {
     match (value >> 16, value & 0xffff) {

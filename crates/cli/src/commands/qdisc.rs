@@ -1,0 +1,226 @@
+//! `gentle qdisc`.
+
+use crate::args::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
+use crate::interrupt;
+use crate::output::{Terminal, print, warn};
+use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
+use gentle_deploy::{
+    Applied, ApplyError, Backing, Direction, Discipline, Framing, Link, Plan, Removed, Setup,
+    Shaper, ShaperKind, Shown, StateDir, apply, backing_for, link_of, plan, remove, show,
+};
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Where it is remembered what was applied: it goes with the queues when the machine stops.
+const STATE: &str = "/run/gentle";
+
+/// How long Ctrl-C may take to be noticed.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Back to the first line, and nothing below what is written: no other state of the terminal is touched, so none has to
+/// be put back.
+const REDRAW: &str = "\x1b[H\x1b[J";
+
+pub(crate) fn run(args: &QdiscArgs) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        QdiscCommand::Plan(args) => print_plan(args),
+        QdiscCommand::Apply(args) if args.dry_run => print_plan(&args.setup),
+        QdiscCommand::Apply(args) => carry_out(args),
+        QdiscCommand::Show(args) => watch(args),
+        QdiscCommand::Remove(args) => take_off(args),
+    }
+}
+
+/// What is wanted, and from which parts.
+fn setup(args: &SetupArgs, link: Link) -> (Setup, Backing) {
+    let shaper = args.rate.map(|rate| Shaper {
+        kind: args.shaper.unwrap_or(match args.discipline {
+            Discipline::Cake(_) => ShaperKind::Cake,
+            Discipline::Scheme(_) => ShaperKind::Htb,
+        }),
+        rate,
+        framing: Framing {
+            overhead: args.overhead,
+            mpu: args.mpu,
+            linklayer: args.linklayer,
+        },
+    });
+    let backing = match (args.backing.as_str(), &args.discipline) {
+        ("native", _) => Backing::Native,
+        ("auto", Discipline::Scheme(spec)) => backing_for(spec),
+        _ => Backing::Stock,
+    };
+    let setup = Setup {
+        dev: args.dev.clone(),
+        link,
+        direction: direction(args.ingress),
+        shaper,
+        discipline: args.discipline.clone(),
+    };
+    (setup, backing)
+}
+
+fn direction(ingress: bool) -> Direction {
+    match ingress {
+        true => Direction::Ingress,
+        false => Direction::Egress,
+    }
+}
+
+fn print_plan(args: &SetupArgs) -> anyhow::Result<ExitCode> {
+    // A plan may be made for a device of another machine.
+    let link = match link_of(&args.dev) {
+        Ok(link) => link,
+        Err(ApplyError::NoDevice(dev)) => {
+            warn(&format!(
+                "there is no device '{dev}' here; the plan takes it for Ethernet"
+            ));
+            Link::ETHERNET
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let (setup, backing) = setup(args, link);
+    let plan = plan(&setup, backing)?;
+    notes(&plan);
+    let mut text = String::new();
+    for command in &plan.commands {
+        writeln!(text, "{command}")?;
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn notes(plan: &Plan) {
+    for note in &plan.notes {
+        warn(note);
+    }
+}
+
+fn carry_out(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
+    let (setup, backing) = setup(&args.setup, link_of(&args.setup.dev)?);
+    let dev = &setup.dev;
+    match apply(&setup, backing, args.replace, &StateDir::new(STATE))? {
+        Applied::Unchanged(_) => print(&format!("{dev}: nothing to do, it is set up like this\n"))?,
+        Applied::Changed { plan, forgotten } => {
+            notes(&plan);
+            if let Some(error) = forgotten {
+                warn(&format!(
+                    "{STATE}: {error}; what was done cannot be remembered, so that applying it again makes it anew"
+                ));
+            }
+            print(&format!("{dev}: set up; see gentle qdisc show {dev}\n"))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn take_off(args: &RemoveArgs) -> anyhow::Result<ExitCode> {
+    let dev = &args.dev;
+    let directions: &[Direction] = match args.ingress {
+        true => &[Direction::Ingress],
+        false => &[Direction::Ingress, Direction::Egress],
+    };
+    let mut text = String::new();
+    for direction in directions {
+        if let Some(removed) = remove(dev, *direction, &StateDir::new(STATE))? {
+            writeln!(text, "{dev}: {}", sentence(&removed))?;
+        }
+    }
+    if text.is_empty() {
+        writeln!(text, "{dev}: nothing of gentle's is there")?;
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn sentence(removed: &Removed) -> String {
+    let direction = match removed.direction {
+        Direction::Egress => "egress",
+        Direction::Ingress => "ingress",
+    };
+    match &removed.restored {
+        Some(before) => format!("{direction} taken off, {before} is back"),
+        None => format!("{direction} taken off"),
+    }
+}
+
+fn watch(args: &ShowArgs) -> anyhow::Result<ExitCode> {
+    let Some(seconds) = args.watch else {
+        print(&shown(args, &show(&args.dev)?)?)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let stop = interrupt::flag()?;
+    let redraw = !args.json && Terminal::of_stdout().width.is_some();
+    loop {
+        let text = shown(args, &show(&args.dev)?)?;
+        let before = if redraw { REDRAW } else { "" };
+        print(&format!("{before}{text}"))?;
+        if wait(Duration::from_secs(seconds.into()), &stop) {
+            return Ok(ExitCode::from(interrupt::EXIT_CODE));
+        }
+    }
+}
+
+/// Returns whether it was cut short.
+fn wait(time: Duration, stop: &AtomicBool) -> bool {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        if stop.load(Ordering::Relaxed) {
+            return true;
+        }
+        thread::sleep(TICK.min(end.saturating_duration_since(Instant::now())));
+    }
+    stop.load(Ordering::Relaxed)
+}
+
+fn shown(args: &ShowArgs, shown: &Shown) -> anyhow::Result<String> {
+    Ok(match (args.json, args.watch) {
+        (true, None) => serde_json::to_string_pretty(shown)? + "\n",
+        (true, Some(_)) => serde_json::to_string(shown)? + "\n",
+        (false, _) => table(shown, Terminal::of_stdout().width),
+    })
+}
+
+fn table(shown: &Shown, width: Option<usize>) -> String {
+    let mut table = Table::new();
+    table.load_style(TableStyle::new()).force_no_tty();
+    match width.and_then(|width| u16::try_from(width).ok()) {
+        Some(width) => table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width),
+        None => table.set_content_arrangement(ContentArrangement::Disabled),
+    };
+    table.set_header([
+        "qdisc", "at", "holds", "packets", "bytes", "drops", "waiting", "counters",
+    ]);
+    for qdisc in &shown.qdiscs {
+        let counters: Vec<String> = qdisc
+            .counters
+            .iter()
+            .filter(|counter| counter.value > 0)
+            .map(|counter| format!("{} {}", counter.name, counter.value))
+            .collect();
+        table.add_row([
+            format!("{} {}", qdisc.kind, qdisc.handle),
+            format!("{} {}", qdisc.direction, qdisc.parent),
+            qdisc.role.unwrap_or_default().to_owned(),
+            qdisc.packets.to_string(),
+            qdisc.bytes.to_string(),
+            qdisc.drops.to_string(),
+            format!("{} ({} B)", qdisc.backlog_packets, qdisc.backlog_bytes),
+            counters.join(", "),
+        ]);
+    }
+    for index in [3, 4, 5, 6] {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table.trim_fmt() + "\n"
+}

@@ -1,0 +1,160 @@
+//! Putting on and taking off.
+
+use super::namespace::{has, run, stdout};
+
+/// All that the kernel has on a device, without counters.
+const LOOK: &str = "look() { tc qdisc show dev wan | sed 's/direct_packets_stat [0-9]*//'; tc class show dev wan; for p in root 1: 77: 5a0: 5a1:; do tc filter show dev wan parent $p 2>/dev/null || :; done; }\n";
+
+#[test]
+fn applied_once_it_is_there_and_again_nothing_happens() {
+    let Some(text) = stdout(
+        "before=$(tc qdisc show dev wan)
+        gentle qdisc apply wan 'pfifo limit=50' --rate 20mbit
+        tc -d qdisc show dev wan; tc -d class show dev wan
+        tc qdisc show dev wan > /run/a
+        ping -c 1 -W 1 -I wan 192.0.2.1 >/dev/null 2>&1 || :
+        gentle qdisc apply wan 'pfifo limit=50' --rate 20mbit
+        tc qdisc show dev wan | cmp - /run/a
+        gentle qdisc apply wan 'pfifo limit=60' --rate 20mbit
+        tc qdisc show dev wan
+        gentle qdisc remove wan
+        test \"$before\" = \"$(tc qdisc show dev wan)\"
+        gentle qdisc remove wan",
+    ) else {
+        return;
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "wan: set up; see gentle qdisc show wan");
+    for part in [
+        "qdisc htb 5a0: root",
+        "qdisc pfifo 5a1: parent 5a0:1 limit 50p",
+        "rate 20Mbit ceil 20Mbit",
+        "wan: nothing to do, it is set up like this",
+        "qdisc pfifo 5a1: parent 5a0:1 limit 60p",
+        "wan: egress taken off",
+        "wan: nothing of gentle's is there",
+    ] {
+        assert!(text.contains(part), "no '{part}' in\n{text}");
+    }
+}
+
+#[test]
+fn what_somebody_changed_is_set_up_anew() {
+    let Some(text) = stdout(
+        "gentle qdisc apply wan 'pfifo limit=50'
+        tc qdisc replace dev wan root handle 5a1: pfifo limit 7
+        gentle qdisc apply wan 'pfifo limit=50'
+        tc qdisc show dev wan",
+    ) else {
+        return;
+    };
+    assert!(
+        text.contains("pfifo 5a1: root refcnt 2 limit 50p"),
+        "{text}"
+    );
+    assert!(!text.contains("nothing to do"), "{text}");
+}
+
+/// An htb tree of somebody else's.
+const FOREIGN: &str = "\
+tc qdisc add dev wan root handle 77: htb default 2
+tc class add dev wan parent 77: classid 77:1 htb rate 10mbit burst 3000 cburst 3000
+tc class add dev wan parent 77:1 classid 77:2 htb rate 5mbit ceil 10mbit burst 3000 cburst 3000
+tc class add dev wan parent 77:1 classid 77:3 htb rate 1mbit ceil 10mbit burst 3000 cburst 3000
+tc qdisc add dev wan parent 77:2 handle 1: pfifo limit 33
+tc qdisc add dev wan parent 77:3 handle 2: bfifo limit 44000
+tc filter add dev wan parent 77: protocol ip pref 5 u32 match ip dport 22 0xffff flowid 77:3
+";
+
+#[test]
+fn what_came_from_elsewhere_is_left_alone_unless_asked_and_comes_back() {
+    let refused = format!("{FOREIGN}gentle qdisc apply wan 'pfifo limit=50'");
+    let Some(output) = run(&refused) else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(1));
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        words.contains("htb 77:") && words.contains("--replace"),
+        "{words}"
+    );
+
+    let replaced = stdout(&format!(
+        "{LOOK}{FOREIGN}look > /run/before
+        gentle qdisc apply wan 'pfifo limit=50' --replace
+        tc qdisc show dev wan
+        gentle qdisc remove wan
+        look > /run/after
+        diff /run/before /run/after"
+    ));
+    let text = replaced.expect("namespaces work, as seen above");
+    assert!(text.contains("qdisc pfifo 5a1: root"), "{text}");
+    assert!(text.contains("htb 77: is back"), "{text}");
+}
+
+#[test]
+fn a_command_that_fails_in_the_middle_leaves_all_as_it_was() {
+    // Native parts that are not there: the shaper before them can be made, and has to go again.
+    let no_module = "{ test ! -d /sys/module/sch_spa && ! modprobe -n -q sch_spa; }";
+    for (name, before) in [
+        ("nothing", ""),
+        (
+            "of gentle's",
+            "gentle qdisc apply wan 'pfifo limit=50' --rate 5mbit\n",
+        ),
+        ("of others", FOREIGN),
+    ] {
+        let Some(output) = run(&format!(
+            "{no_module} || exit 42
+            {LOOK}{before}look > /run/before
+            if gentle qdisc apply wan spa --rate 20mbit --backing native --replace 2>/run/error; then exit 1; fi
+            look > /run/after
+            diff /run/before /run/after
+            cat /run/error"
+        )) else {
+            return;
+        };
+        if output.status.code() == Some(42) {
+            eprintln!("skipped: sch_spa is there, so its absence cannot be tried");
+            return;
+        }
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{name}: {text}");
+        assert!(
+            text.contains("'tc qdisc add dev wan parent 5a0:1 handle 5a1: spa' failed:"),
+            "{name}: {text}"
+        );
+        assert!(text.contains("is there again"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn without_the_capability_it_is_said_which() {
+    let Some(output) =
+        run("setpriv --bounding-set=-net_admin gentle qdisc apply wan 'pfifo limit=50'")
+    else {
+        return;
+    };
+    let words = String::from_utf8(output.stderr).unwrap();
+    if words.contains("setpriv: ") {
+        eprintln!("skipped: setpriv cannot be used here: {words}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    assert!(words.contains("CAP_NET_ADMIN"), "{words}");
+}
+
+#[test]
+fn priority_from_stock_parts_is_accepted_and_recognised() {
+    if !has(&["htb", "prio", "codel"]) {
+        return;
+    }
+    let text = stdout(
+        "gentle qdisc apply wan spa --backing stock
+        gentle qdisc apply wan spa --backing stock
+        tc qdisc show dev wan",
+    )
+    .expect("namespaces work, as seen above");
+    assert!(text.contains("nothing to do"), "{text}");
+    assert!(text.contains("codel 5a2: parent 5a1:1"), "{text}");
+}

@@ -1,0 +1,10 @@
+//! `gentle qdisc` on real devices: each test has a network namespace of its own, which needs root. Without that, or
+//! where the kernel lacks a queue, a test says so and is skipped.
+#![cfg(target_os = "linux")]
+
+mod apply;
+mod ingress;
+mod namespace;
+mod openwrt;
+mod plan;
+mod show;

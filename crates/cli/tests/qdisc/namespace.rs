@@ -1,0 +1,58 @@
+//! A network namespace with a pair of devices, and a `/run` of its own.
+
+use std::process::{Command, Output};
+
+/// Made anew for every script; `wan` and `peer` are the two ends of a cable.
+const BEFORE: &str = "\
+mount -t tmpfs none /run
+mount -t sysfs none /sys
+ip link add wan type veth peer name peer
+ip link set wan up
+ip link set peer up
+";
+
+/// Runs a shell script in a new namespace, where `gentle` is the command under test; it ends at the first failure.
+/// `None`: this system lets nobody here make one.
+pub(crate) fn run(script: &str) -> Option<Output> {
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_gentle")).parent()?;
+    let path = format!(
+        "{}:{}:/usr/sbin:/sbin",
+        folder.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let inside = |script: &str| {
+        Command::new("unshare")
+            .args(["--net", "--mount", "sh", "-ec", script])
+            .env("PATH", &path)
+            .output()
+            .ok()
+    };
+    match inside(BEFORE) {
+        Some(output) if output.status.success() => inside(&format!("{BEFORE}{script}")),
+        _ => {
+            eprintln!("skipped: making a network namespace needs root, unshare and ip");
+            None
+        }
+    }
+}
+
+/// What a script printed, after it succeeded.
+pub(crate) fn stdout(script: &str) -> Option<String> {
+    let output = run(script)?;
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{script}\n{stdout}{stderr}");
+    Some(stdout)
+}
+
+/// Whether the kernel has these queues; if not it is said.
+pub(crate) fn has(queues: &[&str]) -> bool {
+    let missing = queues.iter().find(|queue| {
+        run(&format!("tc qdisc add dev wan root {queue}"))
+            .is_none_or(|output| !output.status.success())
+    });
+    if let Some(queue) = missing {
+        eprintln!("skipped: this kernel has no {queue}");
+    }
+    missing.is_none()
+}

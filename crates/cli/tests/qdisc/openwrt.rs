@@ -1,0 +1,97 @@
+//! `deploy/openwrt/spa.qos`, with sqm-scripts' own functions where they are installed and a stand-in otherwise.
+
+use super::namespace::{has, stdout};
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/openwrt")
+}
+
+/// Where sqm-scripts are, or stand-ins.
+fn libraries() -> Vec<PathBuf> {
+    let installed = std::env::var_os("SQM_LIB_DIR").unwrap_or_else(|| "/usr/lib/sqm".into());
+    let installed = PathBuf::from(installed);
+    let mut list = vec![folder().join("tests")];
+    if installed.join("functions.sh").exists() {
+        list.push(installed);
+    } else {
+        eprintln!("sqm-scripts are not installed: only the stand-in for its functions is used");
+    }
+    list
+}
+
+fn script(library: &Path, before: &str, after: &str) -> String {
+    format!(
+        "{before}
+        ip link add ifb4wan type veth peer name other
+        sh {}/tests/run {} wan ifb4wan 19000 90000
+        {after}",
+        folder().display(),
+        library.display()
+    )
+}
+
+#[test]
+fn the_commands_are_those_of_a_plan() {
+    let recorder = "printf '#!/bin/sh\\necho tc \"$@\" >>/run/record\\n' > /run/tc
+        chmod +x /run/tc
+        export TC_BINARY=/run/tc";
+    for library in libraries() {
+        let Some(text) = stdout(&script(
+            &library,
+            recorder,
+            "cat /run/record; echo; gentle qdisc plan wan spa --backing stock --rate 19mbit",
+        )) else {
+            return;
+        };
+        let (recorded, planned) = text.split_once("\n\n").expect("both");
+        // Filters by what they match; numbers of policers and handles are each's own.
+        let matches = |text: &str, device: &str| -> Vec<String> {
+            let mut list: Vec<String> = text
+                .lines()
+                .filter(|line| line.contains(&format!(" {device} ")) && line.contains(" match u8 "))
+                .filter(|line| !line.contains("802.1Q"))
+                .filter_map(|line| line.split_once(" pref "))
+                .map(|(_, rest)| rest.split(" flowid").next().unwrap_or(rest).to_owned())
+                .collect();
+            list.sort();
+            list
+        };
+        let planned = matches(planned, "wan");
+        assert_eq!(planned.len(), 8);
+        for device in ["wan", "ifb4wan"] {
+            assert_eq!(
+                matches(recorded, device),
+                planned,
+                "{device}: {}",
+                library.display()
+            );
+        }
+        let last = recorded.lines().last().unwrap_or_default();
+        assert!(
+            last.contains("mirred egress redirect dev ifb4wan"),
+            "{last}"
+        );
+    }
+}
+
+#[test]
+fn a_kernel_takes_it() {
+    if !has(&["htb", "prio", "codel"]) {
+        return;
+    }
+    for library in libraries() {
+        let text = stdout(&script(
+            &library,
+            "",
+            "tc qdisc show; tc filter show dev wan parent 110:",
+        ))
+        .expect("namespaces work, as seen above");
+        assert!(text.contains("codel 111: dev wan parent 110:1"), "{text}");
+        assert!(
+            text.contains("codel 112: dev ifb4wan parent 110:2"),
+            "{text}"
+        );
+        assert!(text.contains("flowid 110:1"), "{text}");
+    }
+}

@@ -1,0 +1,5 @@
+# What spa.qos uses of sqm-scripts' defaults.sh.
+# SPDX-License-Identifier: MIT OR Apache-2.0
+: "${LIMIT:=1001}" "${IECN:=ECN}" "${EECN:=NOECN}" "${OVERHEAD:=0}" "${LLAM:=default}"
+: "${TC:=tc_wrapper}" "${TC_BINARY:=$(command -v tc)}" "${IP:=ip_wrapper}" "${IP_BINARY:=$(command -v ip)}"
+SILENT=0

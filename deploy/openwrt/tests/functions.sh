@@ -1,0 +1,27 @@
+# What spa.qos uses of sqm-scripts' functions.sh, with the same meaning, for tests on machines that lack sqm-scripts.
+# SPDX-License-Identifier: MIT OR Apache-2.0
+
+sqm_warn() { echo "WARNING: $*" >&2; }
+sqm_debug() { :; }
+do_modules() { :; }
+verify_qdisc() { :; }
+tc_wrapper() { run_quietly "$TC_BINARY" "$@"; }
+ip_wrapper() { run_quietly "$IP_BINARY" "$@"; }
+
+# SILENT=1 before a command hides what it says, once.
+run_quietly() {
+    if [ "$SILENT" = 1 ]; then
+        SILENT=0
+        "$@" >/dev/null 2>&1
+    else
+        "$@" || { echo "FAILED: $*" >&2; return 1; }
+    fi
+}
+
+get_stab_string() { :; }
+get_htb_adsll_string() { [ "$LLAM" = tc_stab ] || echo "overhead $OVERHEAD"; }
+get_htb_quantum() { echo 1749; }
+get_htb_burst() { echo burst 1749 cburst 1749; }
+get_limit() { echo "limit ${1:-$LIMIT}"; }
+get_target() { echo "target ${1:-5ms}"; }
+get_ecn() { [ "$1" = ECN ] && echo ecn || echo noecn; }
