@@ -116,7 +116,7 @@ fn bound(at: &Under, share: Option<Value>, notes: &mut Vec<String>) -> Option<Ra
         return None;
     };
     notes.push(format!(
-        "share={percent} is a policer: handshake packets beyond {percent} % of {rate} queue as data, also while no data waits"
+        "share={percent} is a policer (act_police; share=100 does without): handshake packets beyond {percent} % of {rate} queue as data, also while no data waits"
     ));
     Rate::from_bits_per_second(rate.bits_per_second() / 100 * percent)
 }

@@ -5,10 +5,11 @@ use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "analyze",
     "compare",
     "sim",
+    "qdisc",
     "testbed",
     "schemes",
     "profiles",
