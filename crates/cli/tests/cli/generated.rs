@@ -18,7 +18,14 @@ const COMMANDS: [&str; 9] = [
 ];
 
 /// The verbs of those that have several.
-const VERBS: [&str; 2] = ["testbed-build", "testbed-exec"];
+const VERBS: [&str; 6] = [
+    "qdisc-plan",
+    "qdisc-apply",
+    "qdisc-show",
+    "qdisc-remove",
+    "testbed-build",
+    "testbed-exec",
+];
 
 /// Runs a program that a machine may lack; says so when it does.
 fn run(program: &str, args: &[&str]) -> Option<std::process::Output> {
