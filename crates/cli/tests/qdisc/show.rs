@@ -31,7 +31,8 @@ fn counters_are_those_of_tc() {
         pfifo["bytes"], pfifo["packets"], pfifo["drops"]
     );
     assert!(pfifo["packets"].as_u64().unwrap() > 0, "{text}");
-    assert_eq!(text.matches(&sent).count(), 2, "{sent}\n{text}");
+    let told = text.rsplit("qdisc pfifo 5a1:").next().unwrap_or_default();
+    assert!(told.contains(&sent), "{sent}\n{text}");
 }
 
 #[test]
