@@ -233,8 +233,7 @@ pub fn apply(
         .load(index, setup.direction)
         .filter(|_| before.is_own());
     if let Some(record) = &record {
-        let planned = plan.commands.iter().map(Command::to_string);
-        if planned.eq(record.commands.iter().cloned()) && before.settled() == record.applied {
+        if plan.commands == record.commands && before.settled() == record.applied {
             return Ok(Applied::Unchanged(plan));
         }
     }
@@ -245,7 +244,7 @@ pub fn apply(
     let commands = before.clearing().into_iter().chain(plan.commands.clone());
     for command in commands {
         if let Err(cause) = run(&command) {
-            let back = roll_back(&mut netlink, &before);
+            let back = roll_back(&mut netlink, &before, record.as_ref());
             return Err(ApplyError::Failed { cause, back });
         }
     }
@@ -260,7 +259,10 @@ pub fn apply(
 }
 
 /// Brings back what was observed; the error says what differs.
-fn roll_back(netlink: &mut Netlink, before: &Scene) -> Result<(), String> {
+///
+/// What is known to have been made by commands is made by them again: they can do what the kernel does not tell.
+fn roll_back(netlink: &mut Netlink, before: &Scene, record: Option<&Record>) -> Result<(), String> {
+    let made_by = record.filter(|record| before.settled() == record.applied);
     let restore = |netlink: &mut Netlink| -> Result<bool, ApplyError> {
         let now = Scene::observe(netlink, &before.dev, before.direction)?;
         if now.settled() == before.settled() {
@@ -268,6 +270,11 @@ fn roll_back(netlink: &mut Netlink, before: &Scene) -> Result<(), String> {
         }
         for command in now.clearing() {
             run(&command)?;
+        }
+        if let Some(record) = made_by {
+            record.commands.iter().try_for_each(run)?;
+            let now = Scene::observe(netlink, &before.dev, before.direction)?;
+            return Ok(now.settled() == before.settled());
         }
         if let Some((old, snapshot)) = &before.ifb {
             let ifb = before.dev.ingress();

@@ -1,9 +1,10 @@
 //! A command as its words, so that nothing has to be quoted to run it and all is quoted to show it.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The programs of iproute2 that a plan calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Program {
     /// `tc(8)`.
     Tc,
@@ -22,7 +23,7 @@ impl Program {
 }
 
 /// One command, as a program receives it. Its [`Display`](fmt::Display) is a line that a POSIX shell reads back.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     /// What is run.
     pub program: Program,

@@ -34,6 +34,9 @@ const WITH_OWN_CLASSES: [&str; 5] = ["htb", "hfsc", "drr", "qfq", "cbq"];
 /// Qdiscs that need a table which the kernel keeps to itself (`TCA_RED_STAB`), so that they cannot be told to it again.
 const WITH_HIDDEN_PARTS: [&str; 4] = ["red", "choke", "gred", "redfavor"];
 
+/// The name of an action among the options of a filter, whose rate table is not told either (`TCA_POLICE_RATE`).
+const POLICE: &[u8] = b"police\0";
+
 /// Tables that a `u32` filter makes by itself have a handle with this bit.
 const OWN_TABLE: u32 = 1 << 31;
 
@@ -91,17 +94,24 @@ impl Snapshot {
             .map(|top| format!("{} {}", top.kind(), format_handle(top.handle)))
     }
 
-    /// The kind of the first qdisc that the kernel does not tell all of.
+    /// The first part that the kernel does not tell all of.
     pub(crate) fn hidden_part(&self) -> Option<String> {
+        let policed = self.of(Object::Filter).any(|filter| {
+            let options = filter.attribute(tca::OPTIONS).unwrap_or_default();
+            options.windows(POLICE.len()).any(|part| part == POLICE)
+        });
         self.of(Object::Qdisc)
             .map(TcMessage::kind)
             .find(|kind| WITH_HIDDEN_PARTS.contains(&kind.as_str()))
+            .or_else(|| policed.then(|| "a policer".to_owned()))
     }
 
     /// What does not change while packets pass: equal before and after, nothing was set up anew.
     pub(crate) fn settled(&self) -> Snapshot {
         let mut settled = self.clone();
         for (_, message) in &mut settled.objects {
+            // An intermediate device that is made again has another number.
+            message.ifindex = 0;
             let kind = message.kind();
             let Some((_, moving)) = MOVING_PARTS.iter().find(|(name, _)| *name == kind) else {
                 continue;

@@ -18,8 +18,8 @@ pub struct StateDir(PathBuf);
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,
-    /// What was run, as shown.
-    pub(crate) commands: Vec<String>,
+    /// What was run.
+    pub(crate) commands: Vec<Command>,
     /// What the kernel had of it then.
     pub(crate) applied: Vec<Snapshot>,
     /// What was there before, where that was not what the device came with.
@@ -34,7 +34,7 @@ impl Record {
     ) -> Record {
         Record {
             version: VERSION,
-            commands: commands.iter().map(Command::to_string).collect(),
+            commands: commands.to_owned(),
             applied,
             before,
         }
