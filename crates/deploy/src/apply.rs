@@ -232,10 +232,11 @@ pub fn apply(
     let record = state
         .load(index, setup.direction)
         .filter(|_| before.is_own());
-    if let Some(record) = &record {
-        if plan.commands == record.commands && before.settled() == record.applied {
-            return Ok(Applied::Unchanged(plan));
-        }
+    if let Some(record) = &record
+        && plan.commands == record.commands
+        && before.settled() == record.applied
+    {
+        return Ok(Applied::Unchanged(plan));
     }
     if !system::has_net_admin() {
         return Err(ApplyError::Capability);
