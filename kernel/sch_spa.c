@@ -220,6 +220,20 @@ static void spa_set_share(struct spa_sched_data *q, u8 share)
 	q->credit = q->max_credit;
 }
 
+/* A packet may pass the empty queue where it would leave no trace in it but in
+ * the counters: without children, and with nothing to earn.
+ */
+static void spa_set_bypass(struct Qdisc *sch)
+{
+	const struct spa_sched_data *q = qdisc_priv(sch);
+
+	if (q->credit == q->max_credit && !q->queue[SPA_PRIORITY].child &&
+	    !q->queue[SPA_DATA].child)
+		sch->flags |= TCQ_F_CAN_BYPASS;
+	else
+		sch->flags &= ~TCQ_F_CAN_BYPASS;
+}
+
 /* FINs beside the data queue */
 
 static void spa_fin_append(struct spa_sched_data *q,
@@ -589,8 +603,10 @@ spa_take_priority_first(struct Qdisc *sch, struct spa_queue **from)
 	*from = &q->queue[SPA_PRIORITY];
 	skb = spa_queue_dequeue(q, *from);
 	if (skb) {
-		if (spa_has_data(q))
+		if (spa_has_data(q)) {
 			q->credit -= (s64)qdisc_pkt_len(skb) * (100 - q->share);
+			spa_set_bypass(sch);
+		}
 		return skb;
 	}
 	*from = &q->queue[SPA_DATA];
@@ -611,9 +627,11 @@ static __always_inline struct sk_buff *spa_take(struct Qdisc *sch)
 	if (!skb)
 		return NULL;
 
-	if (from == &q->queue[SPA_DATA] && unlikely(q->credit < q->max_credit))
+	if (from == &q->queue[SPA_DATA] && unlikely(q->credit < q->max_credit)) {
 		q->credit = min(q->max_credit,
 				q->credit + (s64)qdisc_pkt_len(skb) * q->share);
+		spa_set_bypass(sch);
+	}
 	spa_count(sch, -1, -(int)qdisc_pkt_len(skb));
 	bstats_update(&from->bstats, skb);
 	qdisc_bstats_update(sch, skb);
@@ -680,6 +698,7 @@ static void spa_reset(struct Qdisc *sch)
 	__qdisc_reset_queue(&q->held);
 	q->fin_backlog = 0;
 	q->credit = q->max_credit;
+	spa_set_bypass(sch);
 }
 
 static void spa_destroy(struct Qdisc *sch)
@@ -827,6 +846,7 @@ static int spa_change(struct Qdisc *sch, struct nlattr *opt,
 		q->memory = nla_get_u32(tb[TCA_SPA_MEMORY]);
 
 	spa_trim(sch);
+	spa_set_bypass(sch);
 
 	sch_tree_unlock(sch);
 	return 0;
@@ -860,8 +880,8 @@ static int spa_init(struct Qdisc *sch, struct nlattr *opt,
 		gnet_stats_basic_sync_init(&queue->bstats);
 	}
 
-	/* Never bypassed, though it could be: the counters would miss packets. */
 	sch->flags |= TCQ_F_DEQUEUE_DROPS;
+	spa_set_bypass(sch);
 
 	return opt ? spa_change(sch, opt, extack) : 0;
 }
@@ -1017,6 +1037,7 @@ static int spa_graft(struct Qdisc *sch, unsigned long cl, struct Qdisc *new,
 	queue->child = new;
 	if (queue == &q->queue[SPA_DATA])
 		spa_fin_release(q);
+	spa_set_bypass(sch);
 
 	sch_tree_unlock(sch);
 	return 0;
