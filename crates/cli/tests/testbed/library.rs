@@ -129,6 +129,29 @@ MODULE_DESCRIPTION("says hello");
 "#;
 
 #[test]
+fn our_queue_disciplines_load_without_a_complaint() {
+    let Some(kernel) = kernel() else { return };
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel");
+    let cache = Cache::of_user().unwrap();
+    let built = modules(&kernel, &sources, &cache, &RUNS_ON).unwrap();
+    let mut machine = machine(kernel);
+    machine.modules = built
+        .into_iter()
+        .filter(|path| names(std::slice::from_ref(path))[0].starts_with("sch_"))
+        .collect();
+    let loaded = names(&machine.modules).join(" ");
+    assert_eq!(loaded, "sch_gsp.ko sch_redfavor.ko sch_spa.ko");
+    let outcome = machine.run(sh("cut -d' ' -f1 /proc/modules | sort"), &RUNS_ON, &|_| {});
+    let outcome = outcome.unwrap();
+    assert_eq!(outcome.answer.stdout, b"sch_gsp\nsch_redfavor\nsch_spa\n");
+    assert!(
+        outcome.complaints().is_empty(),
+        "{:?}",
+        outcome.complaints()
+    );
+}
+
+#[test]
 fn a_module_that_does_not_compile_is_explained() {
     let Some(kernel) = kernel() else { return };
     let folder = TempDir::new().unwrap();

@@ -6,13 +6,10 @@ use std::io;
 use std::path::Path;
 
 /// Directories that are kept whole: headers, the build system, its programs.
-const WHOLE: [&str; 5] = [
-    "include",
-    "scripts",
-    "arch/um/include",
-    "arch/x86/include",
-    "arch/x86/um/asm",
-];
+const WHOLE: [&str; 4] = ["include", "scripts", "arch/um/include", "arch/x86/include"];
+
+/// Directories of which headers and descriptions of the build are kept, wherever they are.
+const ARCHITECTURES: [&str; 2] = ["arch/um", "arch/x86"];
 
 /// Single files beside those.
 const FILES: [&str; 4] = ["linux", ".config", "Module.symvers", "Makefile"];
@@ -51,16 +48,14 @@ fn below(tree: &Path, folder: &Path) -> io::Result<bool> {
 }
 
 fn kept(path: &Path) -> bool {
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
-    let describes = ["Makefile", "Kbuild"]
-        .iter()
-        .any(|start| name.starts_with(start));
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.unwrap_or_default();
+    let describes = name.starts_with("Makefile") || name.starts_with("Kbuild");
+    let architecture = ARCHITECTURES.iter().any(|folder| path.starts_with(folder));
+    let top = path.components().count() == 1;
     FILES.iter().any(|file| path == Path::new(file))
-        // The architecture's are read for modules too; drivers and the rest are not descended into.
-        || (describes && (path.starts_with("arch") || path.components().count() == 1))
+        || (describes && (top || architecture))
+        || (name.ends_with(".h") && architecture)
 }
 
 #[cfg(test)]
@@ -81,6 +76,8 @@ mod tests {
             "scripts/mod/modpost",
             "arch/um/Makefile",
             "arch/um/kernel/time.c",
+            "arch/x86/um/shared/sysdep/ptrace_user.h",
+            "arch/mips/Makefile",
         ];
         for file in files {
             fs::create_dir_all(tree.join(file).parent().unwrap()).unwrap();
@@ -94,6 +91,8 @@ mod tests {
                 && there("scripts/mod/modpost")
                 && there("arch/um/Makefile")
         );
+        assert!(there("arch/x86/um/shared/sysdep/ptrace_user.h"));
+        assert!(!there("arch/mips"));
         assert!(!there("net") && !there("arch/um/kernel") && !there("vmlinux.symvers"));
     }
 }
