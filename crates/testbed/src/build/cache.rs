@@ -71,20 +71,22 @@ impl Cache {
         self.root.join("modules")
     }
 
-    /// Waits until no other process builds. The lock ends with the file, however the process ends.
+    /// Waits until no other process builds in `folder`, kernels or modules. The lock ends with the file, however the
+    /// process ends.
     pub(super) fn lock(
         &self,
+        folder: &Path,
         stop: &AtomicBool,
         observer: &dyn Observer,
     ) -> Result<File, BuildError> {
-        let path = self.root.join("lock");
-        fs::create_dir_all(&self.root).map_err(|error| BuildError::file(&self.root, error))?;
+        let path = folder.join("lock");
+        fs::create_dir_all(folder).map_err(|error| BuildError::file(folder, error))?;
         let file = File::create(&path).map_err(|error| BuildError::file(&path, error))?;
         let mut told = false;
         loop {
             match file.try_lock() {
                 Ok(()) => {
-                    self.clean();
+                    clean(folder);
                     return Ok(file);
                 }
                 Err(TryLockError::WouldBlock) if stop.load(Ordering::Relaxed) => {
@@ -101,19 +103,6 @@ impl Cache {
         }
     }
 
-    /// Removes the work of processes that were killed: under the lock there can be no other.
-    fn clean(&self) {
-        for folder in [self.kernels(), self.modules()] {
-            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-            for entry in entries {
-                if entry.file_name().to_string_lossy().starts_with(WORK) {
-                    // It costs room, and nothing else.
-                    let _ = fs::remove_dir_all(entry.path());
-                }
-            }
-        }
-    }
-
     /// A directory to work in, on the same file system as what it shall become.
     pub(super) fn work(&self, folder: &Path) -> Result<TempDir, BuildError> {
         fs::create_dir_all(folder)
@@ -124,6 +113,16 @@ impl Cache {
 
 /// How the names of directories begin that are worked in.
 const WORK: &str = "work-";
+
+/// Removes the work of processes that were killed: under the lock there can be no other.
+fn clean(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(WORK) {
+            // It costs room, and nothing else.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
 
 /// Gives finished work its name; what had that name before goes.
 pub(super) fn keep(work: TempDir, place: &Path) -> Result<(), BuildError> {

@@ -70,7 +70,7 @@ pub fn build(
         return Ok(kernel);
     }
     tools::check()?;
-    let _lock = cache.lock(stop, observer)?;
+    let _lock = cache.lock(&cache.kernels(), stop, observer)?;
     // The one that was waited for may have built it.
     if let Some(kernel) = cached() {
         return Ok(kernel);

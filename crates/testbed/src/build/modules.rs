@@ -45,7 +45,7 @@ pub fn modules(
     if place.is_dir() {
         return built(&place);
     }
-    let _lock = cache.lock(stop, &())?;
+    let _lock = cache.lock(&cache.modules(), stop, &())?;
     if place.is_dir() {
         return built(&place);
     }
