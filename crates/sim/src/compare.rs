@@ -79,13 +79,7 @@ pub fn compare(
                 !stop.load(Ordering::Relaxed)
             });
             observer.finished(*run);
-            world.map(|mut record| {
-                // Only the first seed's is shown, and there may be many seeds.
-                if run.seed > 0 {
-                    record.timeline.clear();
-                }
-                record
-            })
+            world.map(|record| thin_out(run.seed, record))
         })
         .collect();
     let interrupted = records.iter().any(Result::is_err);
@@ -95,6 +89,25 @@ pub fn compare(
             by_scheme[run.scheme].push(record);
         }
     }
+    put_together(scenario, schemes, settings, by_scheme, interrupted)
+}
+
+/// Takes out of the record of the `index`th seed what results show of the first seed only: there may be many seeds.
+pub(crate) fn thin_out(index: usize, mut record: RunRecord) -> RunRecord {
+    if index > 0 {
+        record.timeline.clear();
+    }
+    record
+}
+
+/// The results over all runs: `by_scheme` has a list for each scheme, in order of seeds.
+pub(crate) fn put_together(
+    scenario: &Scenario,
+    schemes: &[Spec],
+    settings: &Settings,
+    by_scheme: Vec<Vec<RunRecord>>,
+    interrupted: bool,
+) -> Comparison {
     let results = schemes
         .iter()
         .zip(by_scheme)

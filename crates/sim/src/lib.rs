@@ -24,6 +24,7 @@ mod compare;
 mod direction;
 mod engine;
 mod error;
+pub mod measured;
 mod metrics;
 pub mod results;
 mod scenario;
@@ -32,7 +33,10 @@ mod workload;
 pub use capture::{CaptureError, capture};
 pub use compare::{Observer, Run, Settings, compare};
 pub use direction::Direction;
+pub use engine::REQUEST_BYTES;
 pub use error::ScenarioError;
 pub use metrics::bins::DEFAULT_BINS;
 pub use scenario::{Access, BUILTIN, LinkConfig, Scenario};
-pub use workload::{Initiator, Traffic, Workload, flows::Flow, sizes::Sizes};
+pub use workload::{
+    Arrival, Initiator, Schedule, Span, Traffic, Workload, flows::Flow, sizes::Sizes,
+};

@@ -8,7 +8,7 @@ use gentle_units::Nanos;
 use std::sync::Arc;
 
 /// What a receiver that connects sends to ask for the data: a request of one small segment.
-pub(crate) const REQUEST_BYTES: u64 = 300;
+pub const REQUEST_BYTES: u64 = 300;
 
 /// A connection and what has to be remembered of it.
 pub(crate) struct Connection {

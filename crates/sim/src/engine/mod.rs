@@ -20,4 +20,5 @@ mod transmitter;
 mod udp;
 mod world;
 
+pub use connection::REQUEST_BYTES;
 pub(crate) use world::{Stopped, World};

@@ -13,8 +13,10 @@ pub(crate) const NO_CONNECTION: u32 = u32::MAX;
 
 /// What a packet is to the statistics of loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
+pub enum Class {
+    /// SYN without ACK.
     Syn,
+    /// SYN and ACK.
     SynAck,
     /// With payload, with or without FIN.
     Data,

@@ -12,7 +12,7 @@ use super::udp::Udp;
 use crate::direction::Direction;
 use crate::metrics::record::{Ending, RunRecord};
 use crate::scenario::Scenario;
-use crate::workload::{Arrival, Arrivals, Setting, Span};
+use crate::workload::{Schedule, Span};
 use gentle_aqm::{Packet as _, Spec};
 use gentle_tcp::{Profile, Segment};
 use gentle_units::Nanos;
@@ -39,10 +39,7 @@ pub(crate) struct World<'a, T> {
     events: Events,
     links: [Link; 2],
     access: Option<Access>,
-    arrivals: Vec<Arrivals>,
-    /// The next connection of each workload.
-    upcoming: Vec<Option<Arrival>>,
-    next_arrival: Nanos,
+    schedule: Schedule,
     udp: Vec<Udp>,
     /// Packets between the hosts and either queue.
     entering: [Lane; 2],
@@ -65,18 +62,6 @@ impl<'a, T: Tap> World<'a, T> {
         tap: &'a mut T,
     ) -> World<'a, T> {
         let [down, up] = &scenario.links;
-        let setting = Setting {
-            end: scenario.duration,
-            mss: u64::from(scenario.profile.mss),
-            link_rtt: scenario.link_rtt(),
-        };
-        let mut arrivals: Vec<Arrivals> = scenario
-            .workloads
-            .iter()
-            .enumerate()
-            .map(|(index, workload)| Arrivals::new(workload, index, seed, &setting))
-            .collect();
-        let upcoming: Vec<Option<Arrival>> = arrivals.iter_mut().map(Arrivals::next).collect();
         let mut events = Events::new(spacing(scenario));
         let udp = Udp::all(scenario);
         for (flow, udp) in udp.iter().enumerate() {
@@ -99,9 +84,7 @@ impl<'a, T: Tap> World<'a, T> {
                 Link::new(up, &up.qdisc, !(seed.wrapping_mul(2) + 1)),
             ],
             access: scenario.access.as_ref().map(Access::new),
-            arrivals,
-            upcoming,
-            next_arrival: Nanos::MAX,
+            schedule: scenario.schedule(seed),
             udp,
             entering: [Lane::default(), Lane::default()],
             spare: Vec::new(),
@@ -110,7 +93,7 @@ impl<'a, T: Tap> World<'a, T> {
             segments: Vec::new(),
             record: RunRecord::new(seed, scenario.warmup, scenario.duration, bins),
         };
-        world.find_next_arrival();
+        world.find_next_turn();
         world
     }
 
@@ -189,7 +172,7 @@ impl<'a, T: Tap> World<'a, T> {
 
     /// A connection arrives, or a mark is passed.
     fn turn(&mut self) {
-        if self.now == self.next_arrival {
+        if self.now == self.schedule.next_at() {
             self.start_connection();
         } else {
             self.marks.pop();
@@ -201,7 +184,7 @@ impl<'a, T: Tap> World<'a, T> {
     /// Both are rare, so that a step compares with the earlier one only.
     fn find_next_turn(&mut self) {
         let mark = self.marks.last().copied().unwrap_or(Nanos::MAX);
-        self.next_turn = self.next_arrival.min(mark);
+        self.next_turn = self.schedule.next_at().min(mark);
     }
 
     /// One of the two links has sent a packet, or one reaches the end of its wire.
@@ -256,21 +239,9 @@ impl<'a, T: Tap> World<'a, T> {
         }
     }
 
-    fn find_next_arrival(&mut self) {
-        let times = self.upcoming.iter().flatten().map(|arrival| arrival.at);
-        self.next_arrival = times.min().unwrap_or(Nanos::MAX);
-        self.find_next_turn();
-    }
-
     fn start_connection(&mut self) {
-        let index = self
-            .upcoming
-            .iter()
-            .position(|arrival| arrival.is_some_and(|arrival| arrival.at == self.next_arrival))
-            .expect("an arrival is due");
-        let arrival = self.upcoming[index].take().expect("it is due");
-        self.upcoming[index] = self.arrivals[index].next();
-        self.find_next_arrival();
+        let arrival = self.schedule.next().expect("a connection is due");
+        self.find_next_turn();
         let serial = self.next_serial;
         self.next_serial = self.next_serial.wrapping_add(1);
         let mut out = std::mem::take(&mut self.segments);

@@ -78,7 +78,7 @@ impl BySize {
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub enum Ending {
     /// It completed after this time.
     Completed(Nanos),
     /// TCP gave it up.
@@ -151,18 +151,34 @@ impl RunRecord {
     /// left out wherever it ends.
     #[inline]
     pub(crate) fn offered(&mut self, now: Nanos, packet: &mut Packet) {
-        packet.counts = now >= self.window.0;
-        if packet.counts {
-            self.links[packet.direction.index()].offered[packet.class as usize] += 1;
+        packet.counts = self.offer(now, packet.direction, packet.class);
+    }
+
+    /// The same for a packet that is not the simulator's; says whether it counts.
+    #[inline]
+    pub(crate) fn offer(&mut self, now: Nanos, direction: Direction, class: Class) -> bool {
+        let counts = now >= self.window.0;
+        if counts {
+            self.links[direction.index()].offered[class as usize] += 1;
         }
+        counts
     }
 
     pub(crate) fn dropped(&mut self, packet: &Packet, reason: Option<DropReason>) {
         if packet.counts {
-            let link = &mut self.links[packet.direction.index()];
-            link.dropped[packet.class as usize] += 1;
-            link.reasons[reason_index(reason)] += 1;
+            self.count_drop(packet.direction, packet.class, reason);
         }
+    }
+
+    pub(crate) fn count_drop(
+        &mut self,
+        direction: Direction,
+        class: Class,
+        reason: Option<DropReason>,
+    ) {
+        let link = &mut self.links[direction.index()];
+        link.dropped[class as usize] += 1;
+        link.reasons[reason_index(reason)] += 1;
     }
 
     /// A packet left the queue of `direction` after `delay`; sending it lasts until `done`.
@@ -190,8 +206,13 @@ impl RunRecord {
     #[inline]
     pub(crate) fn sent(&mut self, packet: &Packet) {
         if packet.counts {
-            self.links[packet.direction.index()].sent += 1;
+            self.count_sent(packet.direction);
         }
+    }
+
+    #[inline]
+    pub(crate) fn count_sent(&mut self, direction: Direction) {
+        self.links[direction.index()].sent += 1;
     }
 
     /// TCP's counters of one end of a connection; `before`: what they were at the end of the warm-up.

@@ -9,8 +9,8 @@ pub use builtin::BUILTIN;
 
 use crate::direction::Direction;
 use crate::error::ScenarioError;
-use crate::workload::Workload;
 use crate::workload::flows::{self, Flow};
+use crate::workload::{Schedule, Workload};
 use gentle_aqm::Spec;
 use gentle_tcp::{KnobError, Profile, UnknownProfile};
 use gentle_units::{Nanos, Rate};
@@ -138,6 +138,11 @@ impl Scenario {
     /// The link of `direction`.
     pub fn link(&self, direction: Direction) -> &LinkConfig {
         &self.links[direction.index()]
+    }
+
+    /// The connections that start under `seed`.
+    pub fn schedule(&self, seed: u64) -> Schedule {
+        Schedule::new(self, seed)
     }
 
     /// Round-trip time of a packet that meets no queue and no extra delay, transmission times aside.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// How long a connection goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Span {
+pub enum Span {
     /// Until so many bytes have been sent.
     Bytes(u64),
     /// Until a time.
@@ -18,15 +18,18 @@ pub(crate) enum Span {
 }
 
 /// A connection about to start.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Arrival {
-    pub(crate) at: Nanos,
-    pub(crate) span: Span,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// When, after the start of the run.
+    pub at: Nanos,
+    /// How long it goes on.
+    pub span: Span,
     /// The link that carries the data.
-    pub(crate) direction: Direction,
-    pub(crate) initiator: Initiator,
+    pub direction: Direction,
+    /// Which end connects.
+    pub initiator: Initiator,
     /// Round-trip time on top of the links' own.
-    pub(crate) extra_rtt: Nanos,
+    pub extra_rtt: Nanos,
 }
 
 /// What a workload has to know of its scenario.

@@ -3,10 +3,13 @@
 
 mod arrivals;
 pub(crate) mod flows;
+mod schedule;
 pub(crate) mod sizes;
 mod web;
 
-pub(crate) use arrivals::{Arrival, Arrivals, Setting, Span};
+pub use arrivals::{Arrival, Span};
+pub(crate) use arrivals::{Arrivals, Setting};
+pub use schedule::Schedule;
 
 use crate::direction::Direction;
 use flows::Flow;
