@@ -1,6 +1,8 @@
 //! What is asked of a machine, and what it answers.
 
+use crate::conduct::Observed;
 use crate::decisions::Decisions;
+use crate::experiment::Experiment;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +14,8 @@ pub enum Job {
     Command(Command),
     /// Put schedules through qdiscs.
     Decisions(Decisions),
+    /// Run an experiment.
+    Experiment(Box<Experiment>),
 }
 
 /// A kind of job together with the type of its answer.
@@ -46,4 +50,14 @@ impl From<Command> for Job {
 
 impl Task for Command {
     type Answer = Finished;
+}
+
+impl From<Experiment> for Job {
+    fn from(experiment: Experiment) -> Job {
+        Job::Experiment(Box::new(experiment))
+    }
+}
+
+impl Task for Experiment {
+    type Answer = Observed;
 }

@@ -9,11 +9,20 @@
 //! - [`guest`] is the side within. There the same program runs that started the machine: the host's files are the
 //!   machine's, read-only.
 //! - [`decisions`] puts the same packets through the kernel's queues and those of `gentle-aqm`, and compares.
+//! - [`experiment`] plans the run of a simulator's scenario down to each command, [`conduct`] carries it out where the
+//!   kernel is, [`results`] makes of what was seen what the simulator reports, and [`runs`] does all of that for many
+//!   schemes and seeds.
 
 pub mod build;
+pub mod check;
+pub mod conduct;
 pub mod decisions;
+pub mod experiment;
 pub mod guest;
 pub mod machine;
+pub mod native;
+pub mod results;
+pub mod runs;
 
 mod job;
 

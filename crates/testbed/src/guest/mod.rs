@@ -6,6 +6,7 @@
 
 mod command;
 mod decisions;
+mod experiment;
 mod init;
 mod launch;
 mod place;
@@ -67,6 +68,7 @@ fn job() -> Result<(), String> {
     let outcome = read_job().and_then(|job| match job {
         Job::Command(command) => place.answer(&command.run()?),
         Job::Decisions(decisions) => place.answer(&decisions.run(&place)?),
+        Job::Experiment(experiment) => place.answer(&experiment::run(&experiment, &place)?),
     });
     if let Err(problem) = &outcome {
         place.fail(problem);

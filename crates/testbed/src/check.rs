@@ -1,0 +1,202 @@
+//! Simulator and kernel side by side: the same connections through both, metric by metric.
+
+use gentle_sim::results::{Comparison, SchemeResult, SizeBin};
+use serde::Serialize;
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Mean response time of all connections.
+    Response,
+    /// Mean response time of those of the first range of sizes.
+    ResponseOfShort,
+    /// Mean response time of those of the last range of sizes.
+    ResponseOfLong,
+    /// Mean time until the initiator is established.
+    Handshake,
+    /// Mean time in the queue under test.
+    QueueDelay,
+    /// Packets lost.
+    Loss,
+    /// SYNs lost.
+    SynLoss,
+    /// Retransmitted packets.
+    Retransmissions,
+    /// Mean retransmission delay of a connection.
+    RetransmissionDelay,
+    /// Mean round-trip time.
+    Rtt,
+    /// Use of the link under test.
+    Utilization,
+}
+
+impl Metric {
+    /// All of them, in the order in which they are reported.
+    pub const ALL: [Metric; 11] = [
+        Metric::Response,
+        Metric::ResponseOfShort,
+        Metric::ResponseOfLong,
+        Metric::Handshake,
+        Metric::QueueDelay,
+        Metric::Loss,
+        Metric::SynLoss,
+        Metric::Retransmissions,
+        Metric::RetransmissionDelay,
+        Metric::Rtt,
+        Metric::Utilization,
+    ];
+
+    /// For people.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Metric::Response => "response time",
+            Metric::ResponseOfShort => "… of the shortest",
+            Metric::ResponseOfLong => "… of the longest",
+            Metric::Handshake => "handshake",
+            Metric::QueueDelay => "time in the queue",
+            Metric::Loss => "packets lost",
+            Metric::SynLoss => "SYNs lost",
+            Metric::Retransmissions => "packets sent again",
+            Metric::RetransmissionDelay => "retransmission delay",
+            Metric::Rtt => "round-trip time",
+            Metric::Utilization => "use of the link",
+        }
+    }
+
+    /// What a value has to be multiplied with for people, and the unit it has then.
+    pub const fn unit(self) -> (f64, &'static str) {
+        match self {
+            Metric::Loss | Metric::SynLoss | Metric::Retransmissions | Metric::Utilization => {
+                (100.0, "%")
+            }
+            _ => (1000.0, "ms"),
+        }
+    }
+
+    /// The value and the half-width of its 95 % interval.
+    fn of(self, result: &SchemeResult) -> (Option<f64>, Option<f64>) {
+        let bin = |bin: Option<&SizeBin>| bin.map_or((None, None), |bin| (bin.mean_s, bin.ci95_s));
+        let by_size = &result.response_time_by_size;
+        let again = &result.retransmission;
+        let again_ci95 = &result.retransmission_ci95;
+        match self {
+            Metric::Response => (result.response_time_s.mean, result.response_time_s.ci95),
+            Metric::ResponseOfShort => bin(by_size.first()),
+            Metric::ResponseOfLong => bin(by_size.last()),
+            Metric::Handshake => (result.handshake_s.mean, result.handshake_s.ci95),
+            Metric::QueueDelay => (result.queue_delay_s.mean, result.queue_delay_s.ci95),
+            Metric::Loss => (result.loss.all, result.loss_ci95.all),
+            Metric::SynLoss => (result.loss.syn, result.loss_ci95.syn),
+            Metric::Retransmissions => (again.packet_probability, again_ci95.packet_probability),
+            Metric::RetransmissionDelay => (again.delay_mean_s, again_ci95.delay_mean_s),
+            Metric::Rtt => (result.rtt_s.mean, result.rtt_s.ci95),
+            Metric::Utilization => (result.utilization, result.utilization_ci95),
+        }
+    }
+}
+
+/// One metric of one scheme.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The scheme as asked for.
+    pub scheme: String,
+    /// What is compared.
+    pub metric: Metric,
+    /// What the simulator says, in seconds or as a fraction.
+    pub simulator: Option<f64>,
+    /// Half-width of the 95 % confidence interval.
+    pub simulator_ci95: Option<f64>,
+    /// What the kernel says.
+    pub kernel: Option<f64>,
+    /// Half-width of the 95 % confidence interval.
+    pub kernel_ci95: Option<f64>,
+    /// How much more the simulator says, as a fraction of what the kernel says.
+    pub difference: Option<f64>,
+    /// Whether the two confidence intervals have something in common; `None` with fewer than two seeds.
+    pub intervals_overlap: Option<bool>,
+}
+
+/// A simulated and a measured comparison side by side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Agreement {
+    /// The scenario's title.
+    pub title: String,
+    /// What was chosen, and what differs on the kernel.
+    pub choices: Vec<String>,
+    /// Scheme by scheme, metric by metric.
+    pub rows: Vec<Row>,
+}
+
+/// Lays the two side by side; schemes that only one of them has are left out.
+pub fn agreement(simulator: &Comparison, kernel: &Comparison) -> Agreement {
+    let mut rows = Vec::new();
+    for measured in &kernel.results {
+        let same = |result: &&SchemeResult| result.label == measured.label;
+        let Some(simulated) = simulator.results.iter().find(same) else {
+            continue;
+        };
+        rows.extend(Metric::ALL.map(|metric| row(metric, simulated, measured)));
+    }
+    Agreement {
+        title: kernel.scenario.title.clone(),
+        choices: kernel.scenario.choices.clone(),
+        rows,
+    }
+}
+
+fn row(metric: Metric, simulated: &SchemeResult, measured: &SchemeResult) -> Row {
+    let (simulator, simulator_ci95) = metric.of(simulated);
+    let (kernel, kernel_ci95) = metric.of(measured);
+    let both = simulator.zip(kernel);
+    let widths = simulator_ci95.zip(kernel_ci95);
+    Row {
+        scheme: measured.label.clone(),
+        metric,
+        simulator,
+        simulator_ci95,
+        kernel,
+        kernel_ci95,
+        difference: both
+            .filter(|(_, kernel)| *kernel != 0.0)
+            .map(|(simulator, kernel)| (simulator - kernel) / kernel),
+        intervals_overlap: both
+            .zip(widths)
+            .map(|((a, b), (wide_a, wide_b))| (a - b).abs() <= wide_a + wide_b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gentle_sim::{Scenario, Settings, compare};
+    use gentle_units::Nanos;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn the_simulator_agrees_with_itself_and_not_with_another_queue() {
+        let mut scenario = Scenario::builtin("real").unwrap();
+        scenario.set_duration(Nanos::from_secs(40));
+        let settings = Settings {
+            seeds: vec![1, 2],
+            bins: vec![3, 100],
+        };
+        let of = |scheme: &str| {
+            let schemes = [scheme.parse().unwrap()];
+            compare(&scenario, &schemes, &settings, &(), &AtomicBool::new(false))
+        };
+        let codel = of("codel");
+        let same = agreement(&codel, &codel);
+        assert_eq!(same.rows.len(), Metric::ALL.len());
+        for row in &same.rows {
+            assert_ne!(row.intervals_overlap, Some(false), "{row:?}");
+            assert!(row.difference.is_none_or(|part| part == 0.0), "{row:?}");
+        }
+        let mut other = of("pfifo limit=500");
+        other.results[0].label = "codel".to_owned();
+        let apart = agreement(&codel, &other);
+        let queue = |row: &&Row| row.metric == Metric::QueueDelay;
+        let queue = apart.rows.iter().find(queue).unwrap();
+        assert!(queue.difference.unwrap() < -0.5, "{queue:?}");
+    }
+}

@@ -1,0 +1,56 @@
+//! The clock of an experiment.
+
+use nix::time::{ClockId, clock_gettime};
+use std::thread;
+use std::time::Duration;
+
+/// The moment from which times count, on the monotonic clock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Start {
+    monotonic_ns: u64,
+    /// What has to be added to a time of the monotonic clock to have one of the real-time clock, in which packets are
+    /// stamped.
+    real_offset_ns: i128,
+}
+
+impl Start {
+    /// When the monotonic clock next shows a multiple of `period`.
+    pub(super) fn at_multiple_of(period: Duration) -> Result<Start, String> {
+        let monotonic = now(ClockId::CLOCK_MONOTONIC)?;
+        let real = now(ClockId::CLOCK_REALTIME)?;
+        Ok(Start {
+            monotonic_ns: (monotonic + 1).next_multiple_of(period.as_nanos().max(1) as u64),
+            real_offset_ns: i128::from(real) - i128::from(monotonic),
+        })
+    }
+
+    /// Time since the start; zero before it.
+    pub(super) fn elapsed_ns(&self) -> Result<u64, String> {
+        Ok(now(ClockId::CLOCK_MONOTONIC)?.saturating_sub(self.monotonic_ns))
+    }
+
+    /// Time from the start to a stamp of the real-time clock; zero before the start.
+    pub(super) fn of_stamp_ns(&self, real_ns: i128) -> u64 {
+        let since = real_ns - self.real_offset_ns - i128::from(self.monotonic_ns);
+        u64::try_from(since).unwrap_or(0)
+    }
+
+    /// The time on the monotonic clock.
+    pub(super) fn monotonic_ns(&self, since_start: u64) -> u64 {
+        self.monotonic_ns.saturating_add(since_start)
+    }
+
+    /// Sleeps until so long after the start.
+    pub(super) fn sleep_until(&self, since_start: u64) -> Result<(), String> {
+        let wait = self
+            .monotonic_ns(since_start)
+            .saturating_sub(now(ClockId::CLOCK_MONOTONIC)?);
+        thread::sleep(Duration::from_nanos(wait));
+        Ok(())
+    }
+}
+
+fn now(clock: ClockId) -> Result<u64, String> {
+    let time = clock_gettime(clock).map_err(|error| format!("clock_gettime: {error}"))?;
+    Ok(Duration::from(time).as_nanos() as u64)
+}

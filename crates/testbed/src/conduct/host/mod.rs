@@ -1,0 +1,352 @@
+//! A host: connects, accepts, sends, receives and closes, as one process with epoll does.
+
+mod datagrams;
+mod initiator;
+mod outgoing;
+mod responder;
+
+use super::clock::Start;
+use super::observed::Connection;
+use crate::experiment::{Experiment, PORT, client_address, server_address};
+use datagrams::Source;
+use initiator::Initiator;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::socket::{
+    AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, listen, setsockopt, socket,
+    sockopt,
+};
+use nix::sys::time::{TimeSpec, TimeValLike};
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use responder::Responder;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Where data are asked for: chargen (RFC 864), beside discard.
+pub(super) const REQUEST_PORT: u16 = 19;
+
+/// What epoll says of which descriptor; connections come after these.
+const TIMER: u64 = 0;
+const WAKER: u64 = 1;
+const SINK: u64 = 2;
+const SOURCE: u64 = 3;
+const FIRST_CONNECTION: u64 = 16;
+
+/// Bytes read in one call.
+const CHUNK: usize = 256 << 10;
+
+/// Whether there is more to come of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Status {
+    Open,
+    Over,
+}
+
+/// What a connection's end point may need when something happens to it.
+struct Turn<'a> {
+    now_ns: u64,
+    buffer: &'a mut [u8],
+}
+
+/// One end of a connection.
+enum End {
+    Initiator(Initiator),
+    Responder(Responder),
+}
+
+impl End {
+    fn ready(&mut self, turn: &mut Turn<'_>) -> Status {
+        match self {
+            End::Initiator(end) => end.ready(turn),
+            End::Responder(end) => end.ready(turn),
+        }
+    }
+
+    fn stream(&self) -> &TcpStream {
+        match self {
+            End::Initiator(end) => end.stream(),
+            End::Responder(end) => end.stream(),
+        }
+    }
+}
+
+/// One of the two hosts; a thread in its namespace runs it.
+pub(super) struct Host<'a> {
+    experiment: &'a Experiment,
+    is_client: bool,
+    start: Start,
+    epoll: Epoll,
+    timer: TimerFd,
+    waker: EventFd,
+    listeners: [(u64, TcpListener); 2],
+    /// So that nobody answers datagrams with an error; it is never read.
+    _discard: UdpSocket,
+    /// The next flow to look at.
+    next_flow: usize,
+    datagrams: Vec<Source>,
+    ends: HashMap<u64, End>,
+    next_end: u64,
+    /// When long-lived connections have no more to send.
+    stops: BinaryHeap<Reverse<(u64, u64)>>,
+    connections: Vec<Connection>,
+    /// Flows of either host that have not ended.
+    open: &'a AtomicUsize,
+}
+
+/// Ends a host's wait from another thread.
+pub(super) struct Waker(std::os::fd::OwnedFd);
+
+impl Waker {
+    pub(super) fn wake(&self) -> Result<(), String> {
+        nix::unistd::write(&self.0, &1_u64.to_ne_bytes())
+            .map(|_| ())
+            .map_err(|error| format!("eventfd: {error}"))
+    }
+}
+
+impl<'a> Host<'a> {
+    /// To be called in the host's namespace.
+    pub(super) fn new(
+        experiment: &'a Experiment,
+        is_client: bool,
+        start: Start,
+        open: &'a AtomicUsize,
+    ) -> Result<Host<'a>, String> {
+        let name = if is_client {
+            "the client"
+        } else {
+            "the server"
+        };
+        Host::prepare(experiment, is_client, start, open)
+            .map_err(|error| format!("{name}: {error}"))
+    }
+
+    fn prepare(
+        experiment: &'a Experiment,
+        is_client: bool,
+        start: Start,
+        open: &'a AtomicUsize,
+    ) -> io::Result<Host<'a>> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let timer = TimerFd::new(
+            ClockId::CLOCK_MONOTONIC,
+            TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC,
+        )?;
+        let waker = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
+        let listeners = [(SINK, listener(PORT)?), (SOURCE, listener(REQUEST_PORT)?)];
+        let watch = |descriptor: BorrowedFd<'_>, token| {
+            epoll.add(descriptor, EpollEvent::new(EpollFlags::EPOLLIN, token))
+        };
+        watch(timer.as_fd(), TIMER)?;
+        watch(waker.as_fd(), WAKER)?;
+        for (token, listener) in &listeners {
+            watch(listener.as_fd(), *token)?;
+        }
+        let discard = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT))?;
+        let (own, other) = if is_client {
+            (client_address(0), server_address())
+        } else {
+            (server_address(), client_address(0))
+        };
+        let mine = experiment.datagrams.iter();
+        let mine = mine.filter(|datagrams| datagrams.from_client == is_client);
+        let datagrams = mine
+            .map(|datagrams| Source::new(*datagrams, own, SocketAddrV4::new(other, PORT)))
+            .collect::<io::Result<_>>()?;
+        Ok(Host {
+            experiment,
+            is_client,
+            start,
+            epoll,
+            timer,
+            waker,
+            listeners,
+            _discard: discard,
+            next_flow: 0,
+            datagrams,
+            ends: HashMap::new(),
+            next_end: FIRST_CONNECTION,
+            stops: BinaryHeap::new(),
+            connections: Vec::new(),
+            open,
+        })
+    }
+
+    pub(super) fn waker(&self) -> Result<Waker, String> {
+        let descriptor = self.waker.as_fd().try_clone_to_owned();
+        descriptor
+            .map(Waker)
+            .map_err(|error| format!("eventfd: {error}"))
+    }
+
+    /// Does what the experiment has for this host until it is over; the connections that it opened.
+    pub(super) fn run(mut self, over: &AtomicBool) -> Result<Vec<Connection>, String> {
+        let name = if self.is_client {
+            "the client"
+        } else {
+            "the server"
+        };
+        self.serve(over)
+            .map_err(|error| format!("{name}: {error}"))?;
+        Ok(self.connections)
+    }
+
+    fn serve(&mut self, over: &AtomicBool) -> io::Result<()> {
+        let mut events = vec![EpollEvent::empty(); 256];
+        let mut buffer = vec![0; CHUNK];
+        while !over.load(Ordering::Relaxed) {
+            self.set_timer()?;
+            let n = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
+                Err(nix::Error::EINTR) => continue,
+                outcome => outcome?,
+            };
+            for event in &events[..n] {
+                match event.data() {
+                    TIMER => {
+                        // Says how often it has expired, which is not wanted; without reading it would go on.
+                        let mut count = [0; 8];
+                        let _ = nix::unistd::read(&self.timer, &mut count);
+                    }
+                    WAKER => {}
+                    token @ (SINK | SOURCE) => self.accept(token, &mut buffer)?,
+                    token => self.ready(token, &mut buffer)?,
+                }
+            }
+            self.start_what_is_due(&mut buffer)?;
+        }
+        let left: BTreeMap<u64, End> = self.ends.drain().collect();
+        for end in left.into_values() {
+            if let End::Initiator(end) = end {
+                self.connections.push(end.unfinished());
+            }
+        }
+        Ok(())
+    }
+
+    fn now_ns(&self) -> io::Result<u64> {
+        self.start.elapsed_ns().map_err(io::Error::other)
+    }
+
+    /// The timer goes off when the next thing is due that no packet causes.
+    fn set_timer(&mut self) -> io::Result<()> {
+        let flows = &self.experiment.flows;
+        while flows
+            .get(self.next_flow)
+            .is_some_and(|flow| flow.from_client != self.is_client)
+        {
+            self.next_flow += 1;
+        }
+        let flow = flows.get(self.next_flow).map(|flow| flow.at_ns);
+        let stop = self.stops.peek().map(|Reverse((at, _))| *at);
+        let datagram = self.datagrams.iter().filter_map(Source::next_ns).min();
+        let next = [flow, stop, datagram].into_iter().flatten().min();
+        match next {
+            Some(at) => {
+                let at = i64::try_from(self.start.monotonic_ns(at)).unwrap_or(i64::MAX);
+                self.timer.set(
+                    Expiration::OneShot(TimeSpec::nanoseconds(at)),
+                    TimerSetTimeFlags::TFD_TIMER_ABSTIME,
+                )?;
+            }
+            None => self.timer.unset()?,
+        }
+        Ok(())
+    }
+
+    fn start_what_is_due(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        let now = self.now_ns()?;
+        let flows = &self.experiment.flows;
+        while let Some(flow) = flows.get(self.next_flow).filter(|flow| flow.at_ns <= now) {
+            let number = self.next_flow as u32;
+            self.next_flow += 1;
+            if flow.from_client == self.is_client {
+                let end = Initiator::connect(flow, number, self.now_ns()?)?;
+                let stop = flow.bytes.is_none() && flow.initiator_sends;
+                self.insert(End::Initiator(end), stop.then_some(flow.until_ns))?;
+            }
+        }
+        while let Some(Reverse((_, token))) = self.stops.peek().filter(|due| due.0.0 <= now) {
+            let token = *token;
+            self.stops.pop();
+            self.ready(token, buffer)?;
+        }
+        for source in &mut self.datagrams {
+            source.send_due(now)?;
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, token: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let [sink, source] = &self.listeners;
+        let listener = if token == sink.0 { &sink.1 } else { &source.1 };
+        let listener = listener.try_clone()?;
+        loop {
+            let stream = match listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                // It was gone before it was accepted.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(error) => return Err(error),
+            };
+            stream.set_nonblocking(true)?;
+            let end = Responder::new(stream, token == SOURCE);
+            let token = self.insert(End::Responder(end), None)?;
+            // What has arrived by now makes no event of its own.
+            self.ready(token, buffer)?;
+        }
+    }
+
+    fn insert(&mut self, end: End, stop_ns: Option<u64>) -> io::Result<u64> {
+        let token = self.next_end;
+        self.next_end += 1;
+        let all = EpollFlags::EPOLLIN
+            | EpollFlags::EPOLLOUT
+            | EpollFlags::EPOLLRDHUP
+            | EpollFlags::EPOLLET;
+        self.epoll.add(end.stream(), EpollEvent::new(all, token))?;
+        self.ends.insert(token, end);
+        if let Some(at) = stop_ns {
+            self.stops.push(Reverse((at, token)));
+        }
+        Ok(token)
+    }
+
+    /// Something happened to a connection, or may have.
+    fn ready(&mut self, token: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let now_ns = self.now_ns()?;
+        let Some(end) = self.ends.get_mut(&token) else {
+            return Ok(());
+        };
+        let status = end.ready(&mut Turn { now_ns, buffer });
+        if let End::Responder(end) = end
+            && let Some(at) = end.take_stop()
+        {
+            self.stops.push(Reverse((at, token)));
+        }
+        if status == Status::Over {
+            // The socket closes with it, and epoll forgets it then.
+            if let Some(End::Initiator(end)) = self.ends.remove(&token) {
+                self.connections.push(end.into_connection());
+                self.open.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn listener(port: u16) -> io::Result<TcpListener> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
+    setsockopt(&socket, sockopt::ReuseAddr, &true)?;
+    bind(
+        std::os::fd::AsRawFd::as_raw_fd(&socket),
+        &SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)),
+    )?;
+    // net.core.somaxconn is the bound.
+    listen(&socket, Backlog::MAXALLOWABLE)?;
+    Ok(socket.into())
+}

@@ -1,0 +1,126 @@
+//! The end that accepts: reads to the end and closes, or does what it is asked for.
+
+use super::outgoing::Outgoing;
+use super::{Status, Turn};
+use std::io::{self, Read};
+use std::net::TcpStream;
+
+/// Length of a request, as in the simulator.
+const REQUEST: usize = gentle_sim::REQUEST_BYTES as usize;
+
+/// What is asked for by a host that connects in order to receive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Request {
+    /// So many bytes; `None`: as many as go through until `until_ns`.
+    pub(super) bytes: Option<u64>,
+    pub(super) until_ns: u64,
+}
+
+impl Request {
+    /// As it is sent.
+    pub(super) fn written(self) -> Vec<u8> {
+        let mut text = vec![0; REQUEST];
+        text[..8].copy_from_slice(&self.bytes.unwrap_or(u64::MAX).to_be_bytes());
+        text[8..16].copy_from_slice(&self.until_ns.to_be_bytes());
+        text
+    }
+
+    fn read(text: &[u8]) -> Option<Request> {
+        let number = |at: usize| -> Option<u64> {
+            let bytes = text.get(at..at + 8)?;
+            Some(u64::from_be_bytes(bytes.try_into().ok()?))
+        };
+        Some(Request {
+            bytes: number(0).filter(|bytes| *bytes != u64::MAX),
+            until_ns: number(8)?,
+        })
+    }
+}
+
+/// A connection that this host accepted.
+pub(super) struct Responder {
+    stream: TcpStream,
+    /// The request as far as it has come; `None`: nothing is asked for, or everything has been understood.
+    request: Option<Vec<u8>>,
+    outgoing: Outgoing,
+    /// When it has to be looked after because what it sends ends.
+    stop_ns: Option<u64>,
+}
+
+impl Responder {
+    pub(super) fn new(stream: TcpStream, awaits_request: bool) -> Responder {
+        Responder {
+            stream,
+            request: awaits_request.then(Vec::new),
+            outgoing: Outgoing::Nothing,
+            stop_ns: None,
+        }
+    }
+
+    pub(super) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// When it wants to be looked after, once.
+    pub(super) fn take_stop(&mut self) -> Option<u64> {
+        self.stop_ns.take()
+    }
+
+    pub(super) fn ready(&mut self, turn: &mut Turn<'_>) -> Status {
+        // An error is the other end's to report: it is the one that has the connection's record.
+        self.proceed(turn).unwrap_or(Status::Over)
+    }
+
+    fn proceed(&mut self, turn: &mut Turn<'_>) -> io::Result<Status> {
+        loop {
+            match (&self.stream).read(turn.buffer) {
+                Ok(0) => return Ok(Status::Over),
+                Ok(n) => self.hear(&turn.buffer[..n]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.outgoing.write(&self.stream, turn.now_ns)?;
+        Ok(Status::Open)
+    }
+
+    fn hear(&mut self, bytes: &[u8]) {
+        let Some(request) = &mut self.request else {
+            return;
+        };
+        request.extend_from_slice(bytes);
+        if request.len() < REQUEST {
+            return;
+        }
+        if let Some(asked) = Request::read(request) {
+            self.outgoing = match asked.bytes {
+                Some(bytes) => Outgoing::Bytes(bytes),
+                None => {
+                    self.stop_ns = Some(asked.until_ns);
+                    Outgoing::Until(asked.until_ns)
+                }
+            };
+        }
+        self.request = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_understood() {
+        for bytes in [Some(0), Some(1_448), None] {
+            let request = Request {
+                bytes,
+                until_ns: 7_000_000_000,
+            };
+            let text = request.written();
+            assert_eq!(text.len(), 300);
+            assert_eq!(Request::read(&text), Some(request));
+        }
+        assert_eq!(Request::read(&[0; 9]), None);
+    }
+}

@@ -1,0 +1,225 @@
+//! Every packet at the router's devices, into a file: pcapng with an interface for each way through each device.
+//!
+//! One socket hears both devices both ways, so the file is in order of time. What arrives is stamped before the queue,
+//! what leaves when the queue has let it go.
+
+use super::clock::Start;
+use crate::experiment::{ROUTER_DOWN, ROUTER_UP};
+use nix::cmsg_space;
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{
+    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, SockFlag, SockProtocol,
+    SockType, recvmmsg, setsockopt, socket, sockopt,
+};
+use nix::sys::time::TimeSpec;
+use pcap_file::DataLink;
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution,
+};
+use std::fs::File;
+use std::io::{BufWriter, IoSliceMut, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// How often the socket is emptied: in virtual time each look costs the host as much, whether it finds one packet or many.
+pub(super) const PERIOD: Duration = Duration::from_millis(50);
+
+/// What the kernel may keep until then. A 1514-byte frame takes 2.3 kB there; this is 50 ms of 10 Gb/s.
+const ROOM: usize = 128 << 20;
+
+/// Bytes kept of a frame: Ethernet, IPv4 and the longest TCP header.
+const SNAPLEN: usize = 14 + 20 + 60;
+
+/// Messages taken in one call.
+const BATCH: usize = 256;
+
+/// `PACKET_OUTGOING`, include/uapi/linux/if_packet.h.
+const OUTGOING: u8 = 4;
+
+/// Where a packet was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Point {
+    /// It came from the client and is about to enter the queue of direction `down`.
+    DownEntry,
+    /// It has left that queue.
+    DownExit,
+    /// It came from the server and is about to enter the queue of direction `up`.
+    UpEntry,
+    /// It has left that queue.
+    UpExit,
+}
+
+impl Point {
+    /// In the order of the interfaces in the file.
+    pub const ALL: [Point; 4] = [
+        Point::DownEntry,
+        Point::DownExit,
+        Point::UpEntry,
+        Point::UpExit,
+    ];
+
+    /// The interface's name, as in the simulator's captures.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Point::DownEntry => "down entry",
+            Point::DownExit => "down exit",
+            Point::UpEntry => "up entry",
+            Point::UpExit => "up exit",
+        }
+    }
+}
+
+/// A socket that hears all, and where it goes.
+pub(super) struct Tap {
+    socket: OwnedFd,
+    writer: PcapNgWriter<BufWriter<File>>,
+    start: Start,
+    down: usize,
+    up: usize,
+    /// Packets that found no room in the socket, as far as those that did have told.
+    missed: u64,
+}
+
+impl Tap {
+    /// To be called in the router's namespace, whose packets it hears from then on.
+    pub(super) fn open(path: &Path, start: Start) -> Result<Tap, String> {
+        let problem = |what: &str, error: nix::Error| format!("{what}: {error}");
+        let index = |name: &str| {
+            if_nametoindex(name)
+                .map(|index| index as usize)
+                .map_err(|error| problem(name, error))
+        };
+        let (down, up) = (index(ROUTER_DOWN)?, index(ROUTER_UP)?);
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let socket = socket(
+            AddressFamily::Packet,
+            SockType::Raw,
+            flags,
+            SockProtocol::EthAll,
+        )
+        .map_err(|error| problem("a packet socket", error))?;
+        setsockopt(&socket, sockopt::RcvBufForce, &ROOM)
+            .map_err(|error| problem("SO_RCVBUFFORCE", error))?;
+        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)
+            .map_err(|error| problem("SO_TIMESTAMPNS", error))?;
+        setsockopt(&socket, sockopt::RxqOvfl, &1).map_err(|error| problem("SO_RXQ_OVFL", error))?;
+        let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let file = BufWriter::with_capacity(1 << 20, file);
+        let writer = header(file).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Tap {
+            socket,
+            writer,
+            start,
+            down,
+            up,
+            missed: 0,
+        })
+    }
+
+    /// Writes until it is over; how many packets were missed.
+    pub(super) fn run(mut self, over: &AtomicBool) -> Result<u64, String> {
+        let mut buffers = vec![[0_u8; SNAPLEN]; BATCH];
+        loop {
+            // Looked at first: what came until then is still taken.
+            let last = over.load(Ordering::Relaxed);
+            while self.take(&mut buffers)? == BATCH {}
+            if last {
+                break;
+            }
+            thread::sleep(PERIOD);
+        }
+        let mut file = self.writer.into_inner();
+        file.flush().map_err(|error| error.to_string())?;
+        Ok(self.missed)
+    }
+
+    /// Takes one batch; how many packets that were.
+    fn take(&mut self, buffers: &mut [[u8; SNAPLEN]]) -> Result<usize, String> {
+        let mut headers =
+            MultiHeaders::<LinkAddr>::preallocate(BATCH, Some(cmsg_space!(TimeSpec, u32)));
+        let mut slices: Vec<[IoSliceMut<'_>; 1]> = buffers
+            .iter_mut()
+            .map(|buffer| [IoSliceMut::new(buffer)])
+            .collect();
+        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
+        let messages = recvmmsg(
+            self.socket.as_raw_fd(),
+            &mut headers,
+            slices.iter_mut(),
+            flags,
+            None,
+        );
+        let messages = match messages {
+            Ok(messages) => messages,
+            Err(nix::Error::EAGAIN | nix::Error::EINTR) => return Ok(0),
+            Err(error) => return Err(format!("recvmmsg: {error}")),
+        };
+        let mut n = 0;
+        for message in messages {
+            n += 1;
+            let Some(address) = message.address else {
+                continue;
+            };
+            let Some(point) = self.point(address.ifindex(), address.pkttype()) else {
+                continue;
+            };
+            let mut stamp = None;
+            for control in message
+                .cmsgs()
+                .map_err(|error| format!("recvmmsg: {error}"))?
+            {
+                match control {
+                    ControlMessageOwned::ScmTimestampns(time) => stamp = Some(time),
+                    ControlMessageOwned::RxqOvfl(missed) => self.missed = missed.into(),
+                    _ => {}
+                }
+            }
+            let stamp = stamp.ok_or("a packet without a time stamp")?;
+            let real = i128::from(stamp.tv_sec()) * 1_000_000_000 + i128::from(stamp.tv_nsec());
+            let at = self.start.of_stamp_ns(real);
+            let captured = message.iovs().next().unwrap_or_default();
+            let block = EnhancedPacketBlock {
+                interface_id: point as u32,
+                timestamp: Duration::from_nanos(at),
+                original_len: message.bytes as u32,
+                data: captured.into(),
+                options: Vec::new(),
+            };
+            self.writer
+                .write_pcapng_block(block)
+                .map_err(|error| format!("the capture: {error}"))?;
+        }
+        Ok(n)
+    }
+
+    fn point(&self, device: usize, kind: u8) -> Option<Point> {
+        match (device, kind == OUTGOING) {
+            (device, false) if device == self.up => Some(Point::DownEntry),
+            (device, true) if device == self.down => Some(Point::DownExit),
+            (device, false) if device == self.down => Some(Point::UpEntry),
+            (device, true) if device == self.up => Some(Point::UpExit),
+            _ => None,
+        }
+    }
+}
+
+fn header(file: BufWriter<File>) -> Result<PcapNgWriter<BufWriter<File>>, String> {
+    let mut writer = PcapNgWriter::new(file).map_err(|error| error.to_string())?;
+    for point in Point::ALL {
+        let mut interface = InterfaceDescriptionBlock::new(DataLink::ETHERNET, SNAPLEN as u32);
+        interface.options = vec![
+            InterfaceDescriptionOption::IfName(point.name().into()),
+            InterfaceDescriptionOption::IfTsResol(InterfaceTsResolution::NANO),
+        ];
+        writer
+            .write_pcapng_block(interface)
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(writer)
+}

@@ -1,0 +1,256 @@
+//! The connections and datagrams of a run, as the traffic generator takes them.
+
+use super::ExperimentError;
+use gentle_sim::{Arrival, Direction, Initiator, Scenario, Span, Traffic};
+use gentle_units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Round-trip times that can be told apart: the bands of one prio qdisc, one for each (`TCQ_PRIO_BANDS`,
+/// include/uapi/linux/pkt_sched.h).
+const MOST_CLASSES: usize = 16;
+
+/// IPv4 and UDP headers.
+const UDP_OVERHEAD: u32 = 28;
+
+/// One connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// When it starts.
+    pub at_ns: u64,
+    /// Payload; `None`: as much as goes through until `until_ns`.
+    pub bytes: Option<u64>,
+    /// When it stops having data to send; of those of a known size the end of the run.
+    pub until_ns: u64,
+    /// Whether the client connects; else the server does.
+    pub from_client: bool,
+    /// Whether the host that connects sends the data; else it asks for them.
+    pub initiator_sends: bool,
+    /// Which of the client's addresses it has, from 0: its class of round-trip times.
+    pub class: u8,
+}
+
+/// Datagrams at a constant rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Datagrams {
+    /// Whether the client sends them; else the server does.
+    pub from_client: bool,
+    /// Bits of IP packets per second.
+    pub rate_bps: u64,
+    /// Length of an IP packet.
+    pub ip_bytes: u32,
+    /// Payload of each.
+    pub payload: u32,
+    /// When the first is sent.
+    pub start_ns: u64,
+    /// No datagram at or after it.
+    pub stop_ns: u64,
+}
+
+/// The round-trip times of a scenario's connections, as far as they are told apart.
+pub(super) struct Classes {
+    extra_rtts: Vec<Nanos>,
+    /// Connections may have others, up to so much away.
+    error: Nanos,
+}
+
+impl Classes {
+    /// Of the connections of any seed: the fixed round-trip times as they are, ranges by their middle values.
+    pub(super) fn of(scenario: &Scenario) -> Classes {
+        let links: Nanos = scenario.links.iter().map(|link| link.delay).sum();
+        let mut fixed = BTreeSet::new();
+        let mut ranges: Option<(Nanos, Nanos)> = None;
+        let mut add = |from: Nanos, to: Nanos| {
+            let (from, to) = (from.saturating_sub(links), to.saturating_sub(links));
+            if from == to {
+                fixed.insert(from);
+            } else {
+                let (low, high) = ranges.unwrap_or((from, to));
+                ranges = Some((low.min(from), high.max(to)));
+            }
+        };
+        for workload in &scenario.workloads {
+            let (from, to) = workload.rtt.unwrap_or((links, links));
+            match &workload.traffic {
+                Traffic::Udp { .. } => {}
+                Traffic::Replay { flows } => {
+                    for flow in &flows[..] {
+                        match flow.rtt {
+                            Some(rtt) => add(rtt, rtt),
+                            None => add(from, to),
+                        }
+                    }
+                }
+                Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Long { .. } => {
+                    add(from, to);
+                }
+            }
+        }
+        if fixed.len() > MOST_CLASSES {
+            let all = (fixed.first().copied(), fixed.last().copied());
+            if let (Some(from), Some(to)) = all {
+                let (low, high) = ranges.unwrap_or((from, to));
+                ranges = Some((low.min(from), high.max(to)));
+            }
+            fixed.clear();
+        }
+        let Some((from, to)) = ranges else {
+            return Classes {
+                extra_rtts: fixed.into_iter().collect(),
+                error: Nanos::ZERO,
+            };
+        };
+        let n = (MOST_CLASSES - fixed.len()).max(1) as u64;
+        let width = (to - from).0;
+        // The middle of each of n parts: nothing in the range is further away than half a part.
+        fixed.extend((0..n).map(|i| {
+            let part = u128::from(width) * u128::from(2 * i + 1) / u128::from(2 * n);
+            from + Nanos(part as u64)
+        }));
+        Classes {
+            extra_rtts: fixed.into_iter().take(MOST_CLASSES).collect(),
+            error: Nanos(width.div_ceil(2 * n)),
+        }
+    }
+
+    pub(super) fn extra_rtts(&self) -> &[Nanos] {
+        &self.extra_rtts
+    }
+
+    pub(super) fn deviation(&self) -> Option<String> {
+        (self.error > Nanos::ZERO).then(|| {
+            format!(
+                "Round-trip times of connections are rounded to {} values, by at most {:.1} ms.",
+                self.extra_rtts.len(),
+                self.error.as_secs_f64() * 1e3
+            )
+        })
+    }
+
+    fn nearest(&self, extra_rtt: Nanos) -> u8 {
+        let distance = |class: &(usize, &Nanos)| class.1.0.abs_diff(extra_rtt.0);
+        let classes = self.extra_rtts.iter().enumerate();
+        let nearest = classes.min_by_key(distance);
+        nearest.map_or(0, |(class, _)| class as u8)
+    }
+}
+
+/// The connections and datagrams of `scenario` under `seed`.
+pub(super) fn plan(
+    scenario: &Scenario,
+    seed: u64,
+    classes: &Classes,
+) -> Result<(Vec<Flow>, Vec<Datagrams>), ExperimentError> {
+    let mss = scenario.profile.mss;
+    // Linux takes no MTU below 128 + 12 into account that TCP would keep to (TCP_MIN_MSS is 88).
+    if !(88..=1460).contains(&mss) {
+        return Err(ExperimentError::Mss { mss });
+    }
+    let end = scenario.duration + scenario.drain;
+    let flow = |arrival: Arrival| {
+        let initiator_sends = arrival.initiator == Initiator::Sender;
+        let data_from_client = arrival.direction == Direction::Down;
+        let (bytes, until) = match arrival.span {
+            Span::Bytes(bytes) => (Some(bytes), end),
+            Span::Until(until) => (None, until.min(scenario.duration)),
+        };
+        Flow {
+            at_ns: arrival.at.0,
+            bytes,
+            until_ns: until.0,
+            from_client: data_from_client == initiator_sends,
+            initiator_sends,
+            class: classes.nearest(arrival.extra_rtt),
+        }
+    };
+    let flows: Vec<Flow> = scenario.schedule(seed).map(flow).collect();
+    let datagrams: Vec<Datagrams> = scenario
+        .workloads
+        .iter()
+        .filter_map(|workload| match workload.traffic {
+            Traffic::Udp {
+                rate,
+                bytes,
+                start,
+                stop,
+            } => Some(Datagrams {
+                from_client: workload.direction == Direction::Down,
+                rate_bps: rate.bits_per_second(),
+                ip_bytes: bytes,
+                payload: bytes.saturating_sub(UDP_OVERHEAD),
+                start_ns: start.0,
+                stop_ns: stop.unwrap_or(Nanos::MAX).min(scenario.duration).0,
+            }),
+            _ => None,
+        })
+        .collect();
+    if flows.is_empty() && datagrams.is_empty() {
+        return Err(ExperimentError::Nothing { seed });
+    }
+    Ok((flows, datagrams))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(workloads: &str) -> Scenario {
+        let text = format!(
+            "duration = \"20s\"\n[link.down]\nrate = \"10mbit\"\ndelay = \"5ms\"\n[link.up]\nrate = \"10mbit\"\ndelay = \"5ms\"\n{workloads}"
+        );
+        Scenario::from_toml("test.toml", &text, &|_| {
+            Err(std::io::ErrorKind::NotFound.into())
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn connections_are_those_of_the_simulator() {
+        let mut real = Scenario::builtin("real-reverse").unwrap();
+        real.set_duration(Nanos::from_secs(30));
+        let classes = Classes::of(&real);
+        assert_eq!(classes.extra_rtts(), [Nanos::ZERO]);
+        let (flows, datagrams) = plan(&real, 3, &classes).unwrap();
+        assert_eq!(datagrams, []);
+        let simulated: Vec<Arrival> = real.schedule(3).collect();
+        assert_eq!(flows.len(), simulated.len());
+        for (flow, arrival) in flows.iter().zip(&simulated) {
+            assert_eq!(flow.at_ns, arrival.at.0);
+            let bytes = match arrival.span {
+                Span::Bytes(bytes) => Some(bytes),
+                Span::Until(_) => None,
+            };
+            assert_eq!(flow.bytes, bytes);
+        }
+        // The long one goes up, and its sender connects: that is the server.
+        let long = flows.iter().find(|flow| flow.bytes.is_none()).unwrap();
+        assert!(!long.from_client && long.initiator_sends);
+        assert_eq!(long.until_ns, real.duration.0);
+    }
+
+    #[test]
+    fn ranges_of_round_trip_times_are_rounded_and_fixed_ones_are_kept() {
+        let classes = Classes::of(&scenario(
+            "[[workload]]\nkind = \"long\"\nflows = 3\nrtt = [\"20ms\", \"180ms\"]\n[[workload]]\nkind = \"long\"\nrtt = \"11ms\"\n",
+        ));
+        assert_eq!(classes.extra_rtts().len(), MOST_CLASSES);
+        assert_eq!(classes.extra_rtts()[0], Nanos::from_millis(1));
+        for extra in (10..=170).map(Nanos::from_millis) {
+            let class = classes.extra_rtts()[usize::from(classes.nearest(extra))];
+            assert!(class.0.abs_diff(extra.0) <= classes.error.0, "{extra}");
+        }
+        assert!(classes.deviation().unwrap().contains("16 values"));
+    }
+
+    #[test]
+    fn datagrams_are_planned_and_an_empty_run_is_refused() {
+        let udp = scenario("[[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\nstart = \"1s\"\n");
+        let (flows, datagrams) = plan(&udp, 1, &Classes::of(&udp)).unwrap();
+        assert_eq!(flows, []);
+        assert_eq!(datagrams[0].payload, 1472);
+        assert_eq!(datagrams[0].stop_ns, 20_000_000_000);
+        let late = scenario("[[workload]]\nkind = \"long\"\nstart = \"25s\"\n");
+        let nothing = plan(&late, 1, &Classes::of(&late)).unwrap_err();
+        assert_eq!(nothing, ExperimentError::Nothing { seed: 1 });
+    }
+}

@@ -1,0 +1,213 @@
+//! What of a TCP profile a real Linux can be told, and what it cannot.
+
+use gentle_tcp::Profile;
+
+/// The profile that the kernel of the testbed is without being told anything.
+const KERNEL: &str = "linux-7.2";
+
+/// The end hosts' TCP as Linux can be set to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Settings {
+    /// Parameters of a namespace below `/proc/sys/net`, with their values.
+    pub(super) sysctls: Vec<(&'static str, String)>,
+    /// Parameters of the whole kernel: file and value.
+    pub(super) parameters: Vec<(&'static str, String)>,
+    /// Words for the routes to the other host.
+    pub(super) route: Vec<String>,
+    /// First timeout of SYNs and SYN/ACKs, for the sock_ops program.
+    pub(super) initial_rto_ms: Option<u32>,
+    /// Sentences about the knobs that Linux does not have.
+    pub(super) deviations: Vec<String>,
+}
+
+/// Where Linux keeps a knob.
+enum Place {
+    Sysctl(&'static str, fn(&Profile) -> String),
+    Parameter(&'static str, fn(&Profile) -> String),
+    Route(fn(&Profile) -> String),
+    InitialRto,
+    /// Only shapes what is planned: the size of segments.
+    Planned,
+}
+
+/// The knobs that Linux has. Those that are not listed it has not, or not so that a profile's value could be set.
+const PLACES: &[(&str, Place)] = &[
+    ("mss", Place::Planned),
+    ("initial_rto", Place::InitialRto),
+    // TCP_RTO_MIN is a metric of routes: ip-route(8).
+    (
+        "min_rto",
+        Place::Route(|p| format!("rto_min {}ms", p.min_rto.as_millis())),
+    ),
+    // Since 6.15.
+    (
+        "max_rto",
+        Place::Sysctl("ipv4/tcp_rto_max_ms", |p| p.max_rto.as_millis().to_string()),
+    ),
+    (
+        "syn_retries",
+        Place::Sysctl("ipv4/tcp_syn_retries", |p| p.syn_retries.to_string()),
+    ),
+    (
+        "syn_linear_timeouts",
+        Place::Sysctl("ipv4/tcp_syn_linear_timeouts", |p| {
+            p.syn_linear_timeouts.to_string()
+        }),
+    ),
+    (
+        "synack_retries",
+        Place::Sysctl("ipv4/tcp_synack_retries", |p| p.synack_retries.to_string()),
+    ),
+    (
+        "retries",
+        Place::Sysctl("ipv4/tcp_retries2", |p| p.retries.to_string()),
+    ),
+    (
+        "congestion_control",
+        Place::Sysctl("ipv4/tcp_congestion_control", |p| {
+            p.get("congestion_control").unwrap_or_default()
+        }),
+    ),
+    ("iw", Place::Route(|p| format!("initcwnd {}", p.iw))),
+    (
+        "hystart",
+        Place::Parameter("/sys/module/tcp_cubic/parameters/hystart", |p| {
+            switch(p.hystart)
+        }),
+    ),
+    (
+        "idle_restart",
+        Place::Sysctl("ipv4/tcp_slow_start_after_idle", |p| switch(p.idle_restart)),
+    ),
+    ("sack", Place::Sysctl("ipv4/tcp_sack", |p| switch(p.sack))),
+    (
+        "dsack",
+        Place::Sysctl("ipv4/tcp_dsack", |p| switch(p.dsack)),
+    ),
+    (
+        "timestamps",
+        Place::Sysctl("ipv4/tcp_timestamps", |p| switch(p.timestamps)),
+    ),
+    (
+        "ecn",
+        Place::Sysctl("ipv4/tcp_ecn", |p| {
+            use gentle_tcp::Ecn;
+            match p.ecn {
+                Ecn::Off => "0",
+                Ecn::Request => "1",
+                Ecn::Accept => "2",
+            }
+            .to_owned()
+        }),
+    ),
+    (
+        "dupthresh",
+        Place::Sysctl("ipv4/tcp_reordering", |p| p.dupthresh.to_string()),
+    ),
+    (
+        "max_reordering",
+        Place::Sysctl("ipv4/tcp_max_reordering", |p| p.max_reordering.to_string()),
+    ),
+    // Bit 0, TCP_RACK_LOSS_DETECTION.
+    (
+        "rack",
+        Place::Sysctl("ipv4/tcp_recovery", |p| switch(p.rack)),
+    ),
+    (
+        "tlp",
+        Place::Sysctl("ipv4/tcp_early_retrans", |p| {
+            if p.tlp { "3" } else { "0" }.to_owned()
+        }),
+    ),
+    // 2 is the default, and what the kernel means by "on".
+    (
+        "frto",
+        Place::Sysctl("ipv4/tcp_frto", |p| {
+            if p.frto { "2" } else { "0" }.to_owned()
+        }),
+    ),
+];
+
+fn switch(on: bool) -> String {
+    u8::from(on).to_string()
+}
+
+/// What has to be set for `profile`, and what cannot be.
+pub(super) fn settings(profile: &Profile) -> Settings {
+    let kernel = Profile::default();
+    let mut settings = Settings::default();
+    let mut missing = Vec::new();
+    for knob in Profile::knobs() {
+        let name = knob.name;
+        let value = |profile: &Profile| profile.get(name).unwrap_or_default();
+        if value(profile) == value(&kernel) {
+            continue;
+        }
+        let place = PLACES.iter().find(|(known, _)| *known == name);
+        match place.map(|(_, place)| place) {
+            Some(Place::Sysctl(file, of)) => settings.sysctls.push((file, of(profile))),
+            Some(Place::Parameter(file, of)) => settings.parameters.push((file, of(profile))),
+            Some(Place::Route(of)) => settings.route.push(of(profile)),
+            Some(Place::InitialRto) => {
+                let ms = profile.initial_rto.as_millis();
+                settings.initial_rto_ms = Some(u32::try_from(ms).unwrap_or(u32::MAX));
+            }
+            Some(Place::Planned) => {}
+            None => missing.push(format!("{name} = {}", value(profile))),
+        }
+    }
+    if !missing.is_empty() {
+        settings.deviations.push(format!(
+            "The end hosts are Linux and cannot be told: {}; they do as the profile {KERNEL} says.",
+            missing.join(", ")
+        ));
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_belongs_to_a_knob() {
+        for (name, _) in PLACES {
+            let known = Profile::knobs().iter().any(|knob| knob.name == *name);
+            assert!(known, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_kernels_own_profile_needs_nothing() {
+        let own = Profile::by_name(KERNEL).unwrap();
+        assert_eq!(settings(&own), Settings::default());
+    }
+
+    #[test]
+    fn the_papers_hosts_are_set_as_far_as_linux_can() {
+        let settings = settings(&Profile::by_name("freebsd-9.3").unwrap());
+        assert_eq!(settings.initial_rto_ms, Some(3_000));
+        assert!(settings.route.contains(&"initcwnd 4".to_owned()));
+        let reno = ("ipv4/tcp_congestion_control", "reno".to_owned());
+        assert!(settings.sysctls.contains(&reno));
+        assert!(
+            settings
+                .sysctls
+                .contains(&("ipv4/tcp_recovery", "0".to_owned()))
+        );
+        let [missing] = &settings.deviations[..] else {
+            panic!("{:?}", settings.deviations);
+        };
+        assert!(missing.contains("rto_estimator = "), "{missing}");
+        assert!(!missing.contains("iw = "), "{missing}");
+    }
+
+    #[test]
+    fn a_single_knob_is_set_alone() {
+        let mut profile = Profile::default();
+        profile.set("sack", "false").unwrap();
+        let settings = settings(&profile);
+        assert_eq!(settings.sysctls, [("ipv4/tcp_sack", "0".to_owned())]);
+        assert_eq!(settings.deviations, Vec::<String>::new());
+    }
+}

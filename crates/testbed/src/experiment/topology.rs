@@ -1,0 +1,386 @@
+//! From a scenario to the commands that build its network (see [`Names`] for the picture).
+//!
+//! The bottleneck is htb with a burst of one byte: a packet goes the moment the bytes of the one before are paid for, so
+//! that the queue under test is asked for a packet exactly when a link of that rate would begin to transmit. The wire
+//! behind it (netem) adds the transmission of the packet itself and the delay.
+
+use super::names::{ROUTER_DOWN, ROUTER_UP};
+use super::tcp::Settings;
+use super::{Change, ExperimentError, Names, Step};
+use gentle_aqm::Spec;
+use gentle_deploy::{Backing, Link, Parent, Program, Under, plan_under};
+use gentle_sim::{Direction, LinkConfig, Scenario};
+use gentle_units::{Nanos, Rate};
+
+/// What Linux counts of a frame beyond its IP packet.
+const ETHERNET_HEADER: i64 = 14;
+/// TCP and IPv4 headers, and timestamps where they are on.
+const HEADERS: u16 = 40;
+const TIMESTAMPS: u16 = 12;
+/// Of the queue under test, and of the one on the way back.
+const HANDLE: u16 = 0x10;
+/// The class below which it is.
+const CLASS: &str = "1:10";
+/// Of netem: more packets than any run has under way.
+const WIRE_LIMIT: &str = "limit 1000000";
+
+/// What the hosts need beyond a kernel's defaults, so that neither end is the bottleneck and connections do not learn from
+/// one another.
+const HOSTS: &[(&str, &str)] = &[
+    ("ipv4/tcp_no_metrics_save", "1"),
+    ("ipv4/ip_local_port_range", "10000 65000"),
+    ("core/somaxconn", "65535"),
+    ("ipv4/tcp_max_syn_backlog", "65535"),
+    ("ipv4/tcp_max_tw_buckets", "200000"),
+];
+
+/// A network to be built.
+pub(super) struct Network<'a> {
+    pub(super) scenario: &'a Scenario,
+    pub(super) names: &'a Names,
+    pub(super) tcp: &'a Settings,
+    /// Round-trip time on top of the links' own, by class.
+    pub(super) extra_rtts: &'a [Nanos],
+}
+
+/// A pair of devices and what belongs to it. The first end has address `10.0.N.1`, the other `10.0.N.2`.
+struct Cable<'a> {
+    number: u8,
+    ends: [(&'a str, &'a str); 2],
+}
+
+impl Network<'_> {
+    /// Everything up to the first packet.
+    pub(super) fn setup(
+        &self,
+        scheme: &Spec,
+        backing: Backing,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Step>, ExperimentError> {
+        let mut steps = Vec::new();
+        for name in self.names.all() {
+            steps.push(ip(format!("netns add {name}")));
+            // Before there are devices: what IPv6 says of itself would pass the queues too.
+            steps.push(Step::optional_sysctl(
+                name,
+                "ipv6/conf/default/disable_ipv6",
+                1,
+            ));
+            steps.push(ip(format!("-n {name} link set dev lo up")));
+        }
+        self.cables(&mut steps);
+        self.routes(&mut steps);
+        self.hosts(&mut steps);
+        let down = self.scenario.link(Direction::Down);
+        let up = self.scenario.link(Direction::Up);
+        for (direction, link, spec) in [
+            (Direction::Down, down, scheme),
+            (Direction::Up, up, &up.qdisc),
+        ] {
+            self.bottleneck(direction, link, spec, backing, notes, &mut steps)?;
+            self.wire(direction, link, link.rate, "add", &mut steps);
+        }
+        Ok(steps)
+    }
+
+    /// Changes of rates, in order of time.
+    pub(super) fn changes(&self) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for direction in Direction::BOTH {
+            let link = self.scenario.link(direction);
+            for (at, rate) in &link.changes {
+                let mut steps = Vec::new();
+                steps.push(self.class("change", direction, *rate));
+                self.wire(direction, link, *rate, "change", &mut steps);
+                changes.push(Change { at_ns: at.0, steps });
+            }
+        }
+        changes.sort_by_key(|change| change.at_ns);
+        changes
+    }
+
+    fn cables(&self, steps: &mut Vec<Step>) {
+        let Names {
+            client,
+            up,
+            router,
+            down,
+            server,
+        } = self.names;
+        let cables = [
+            [(client.as_str(), "c0"), (up.as_str(), "u0")],
+            [(up, "u1"), (router, ROUTER_UP)],
+            [(router, ROUTER_DOWN), (down, "d0")],
+            [(down, "d1"), (server, "s0")],
+        ];
+        for (number, ends) in (1..).zip(cables) {
+            let cable = Cable { number, ends };
+            self.cable(&cable, steps);
+        }
+    }
+
+    fn cable(&self, cable: &Cable<'_>, steps: &mut Vec<Step>) {
+        let Cable { number, ends } = cable;
+        let hardware = |end: usize| format!("02:00:00:00:{number:02x}:{end:02x}");
+        let [(near, near_dev), (far, far_dev)] = ends;
+        steps.push(ip(format!(
+            "link add name {near_dev} netns {near} address {} type veth peer name {far_dev} netns {far} address {}",
+            hardware(1),
+            hardware(2)
+        )));
+        for (end, (namespace, dev)) in (1..).zip(ends) {
+            steps.push(ip(format!(
+                "-n {namespace} address add 10.0.{number}.{end}/24 dev {dev}"
+            )));
+            // A packet on the wire shall be a packet in the queue.
+            steps.push(Step::run(
+                Some(namespace),
+                &format!("ethtool -K {dev} tso off gso off gro off"),
+            ));
+            if let Some(mtu) = self.mtu() {
+                steps.push(ip(format!("-n {namespace} link set dev {dev} mtu {mtu}")));
+            }
+            steps.push(ip(format!("-n {namespace} link set dev {dev} up")));
+            let other = 3 - end;
+            // No ARP: it would wait in the queues, and the first connection for it.
+            steps.push(ip(format!(
+                "-n {namespace} neighbour replace 10.0.{number}.{other} lladdr {} dev {dev} nud permanent",
+                hardware(other)
+            )));
+        }
+    }
+
+    /// The MTU that makes full segments as large as the profile says, where it is not Ethernet's.
+    fn mtu(&self) -> Option<u16> {
+        let profile = &self.scenario.profile;
+        let options = if profile.timestamps { TIMESTAMPS } else { 0 };
+        let mtu = profile.mss + HEADERS + options;
+        (mtu != 1500).then_some(mtu)
+    }
+
+    fn routes(&self, steps: &mut Vec<Step>) {
+        let Names {
+            client,
+            up,
+            router,
+            down,
+            server,
+        } = self.names;
+        for class in 0..self.extra_rtts.len().max(1) {
+            steps.push(ip(format!(
+                "-n {client} address add {}/32 dev lo",
+                client_address(class as u8)
+            )));
+        }
+        steps.push(ip(format!(
+            "-n {server} address add {}/32 dev lo",
+            server_address()
+        )));
+        let mut tcp = String::new();
+        for words in &self.tcp.route {
+            tcp.push(' ');
+            tcp.push_str(words);
+        }
+        let to_client = "10.1.0.0/16";
+        let to_server = "10.2.0.0/16";
+        for (namespace, to, via, more) in [
+            (client, to_server, "10.0.1.2", tcp.as_str()),
+            (up, to_server, "10.0.2.2", ""),
+            (router, to_server, "10.0.3.2", ""),
+            (down, to_server, "10.0.4.2", ""),
+            (up, to_client, "10.0.1.1", ""),
+            (router, to_client, "10.0.2.1", ""),
+            (down, to_client, "10.0.3.1", ""),
+            (server, to_client, "10.0.4.1", tcp.as_str()),
+        ] {
+            steps.push(ip(format!("-n {namespace} route add {to} via {via}{more}")));
+        }
+    }
+
+    fn hosts(&self, steps: &mut Vec<Step>) {
+        let Names {
+            client,
+            up,
+            router,
+            down,
+            server,
+        } = self.names;
+        for namespace in [up, router, down] {
+            steps.push(Step::sysctl(namespace, "ipv4/ip_forward", 1));
+        }
+        for namespace in [client, server] {
+            for (name, value) in HOSTS {
+                steps.push(Step::sysctl(namespace, name, value));
+            }
+            for (name, value) in &self.tcp.sysctls {
+                steps.push(Step::sysctl(namespace, name, value));
+            }
+        }
+        for (path, value) in &self.tcp.parameters {
+            steps.push(Step::Write {
+                namespace: None,
+                path: (*path).to_owned(),
+                value: value.clone(),
+                optional: false,
+            });
+        }
+    }
+
+    /// htb with the queue below it.
+    fn bottleneck(
+        &self,
+        direction: Direction,
+        link: &LinkConfig,
+        spec: &Spec,
+        backing: Backing,
+        notes: &mut Vec<String>,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), ExperimentError> {
+        let router = &self.names.router;
+        let dev = router_device(direction);
+        let stab = match i64::from(link.overhead) - ETHERNET_HEADER {
+            0 => String::new(),
+            more => format!(" stab overhead {more}"),
+        };
+        steps.push(tc(
+            router,
+            format!("qdisc add dev {dev} root{stab} handle 1: htb default 10"),
+        ));
+        steps.push(self.class("add", direction, link.rate));
+        let queue = plan_under(
+            &Under {
+                dev: dev.parse().expect("a valid name"),
+                parent: Parent::Class(CLASS.to_owned()),
+                handle: HANDLE,
+                link: Link::ETHERNET,
+                rate: Some(link.rate),
+            },
+            spec,
+            backing,
+        )?;
+        steps.extend(queue.commands.into_iter().map(|command| {
+            let in_namespace = ["-n".to_owned(), router.clone()];
+            let name = match command.program {
+                Program::Tc => "tc",
+                Program::Ip => "ip",
+            };
+            let mut argv = vec![name.to_owned()];
+            argv.extend(in_namespace);
+            argv.extend(command.args);
+            Step::Run {
+                namespace: None,
+                argv,
+            }
+        }));
+        notes.extend(queue.notes.iter().map(|note| sentence(note)));
+        Ok(())
+    }
+
+    fn class(&self, verb: &str, direction: Direction, rate: Rate) -> Step {
+        let dev = router_device(direction);
+        tc(
+            &self.names.router,
+            format!(
+                "class {verb} dev {dev} parent 1: classid {CLASS} htb rate {rate} ceil {rate} burst 1b cburst 1b quantum 1514"
+            ),
+        )
+    }
+
+    /// Delay, transmission time and loss behind a queue; a band for each class of round-trip times.
+    fn wire(
+        &self,
+        direction: Direction,
+        link: &LinkConfig,
+        rate: Rate,
+        verb: &str,
+        steps: &mut Vec<Step>,
+    ) {
+        let (namespace, dev, field) = match direction {
+            Direction::Down => (&self.names.down, "d1", "src"),
+            Direction::Up => (&self.names.up, "u0", "dst"),
+        };
+        let loss = match link.loss {
+            0.0 => String::new(),
+            loss => format!(" loss random {}%", loss * 100.0),
+        };
+        let overhead = match i64::from(link.overhead) - ETHERNET_HEADER {
+            0 => String::new(),
+            more => format!(" {more}"),
+        };
+        let netem = |extra_rtt: Nanos| {
+            let delay = link.delay + Nanos(extra_rtt.0 / 2);
+            format!(
+                "netem {WIRE_LIMIT} delay {}us{loss} rate {rate}{overhead}",
+                delay.as_micros()
+            )
+        };
+        if let [] | [_] = self.extra_rtts {
+            let extra = self.extra_rtts.first().copied().unwrap_or_default();
+            steps.push(tc(
+                namespace,
+                format!("qdisc {verb} dev {dev} root handle 1: {}", netem(extra)),
+            ));
+            return;
+        }
+        let bands = self.extra_rtts.len();
+        if verb == "add" {
+            let map = " 0".repeat(16);
+            steps.push(tc(
+                namespace,
+                format!("qdisc add dev {dev} root handle 1: prio bands {bands} priomap{map}"),
+            ));
+        }
+        for (class, extra) in self.extra_rtts.iter().enumerate() {
+            let band = class + 1;
+            steps.push(tc(
+                namespace,
+                format!(
+                    "qdisc {verb} dev {dev} parent 1:{band:x} handle {:x}: {}",
+                    0x100 + band,
+                    netem(*extra)
+                ),
+            ));
+            if verb == "add" {
+                steps.push(tc(
+                    namespace,
+                    format!(
+                        "filter add dev {dev} parent 1: protocol ip prio 1 u32 match ip {field} {}/32 flowid 1:{band:x}",
+                        client_address(class as u8)
+                    ),
+                ));
+            }
+        }
+    }
+}
+
+/// The client's address for connections of a class of round-trip times.
+pub fn client_address(class: u8) -> std::net::Ipv4Addr {
+    std::net::Ipv4Addr::new(10, 1, 0, class + 1)
+}
+
+/// The server's address.
+pub fn server_address() -> std::net::Ipv4Addr {
+    std::net::Ipv4Addr::new(10, 2, 0, 1)
+}
+
+fn router_device(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Down => ROUTER_DOWN,
+        Direction::Up => ROUTER_UP,
+    }
+}
+
+fn ip(words: String) -> Step {
+    Step::run(None, &format!("ip {words}"))
+}
+
+fn tc(namespace: &str, words: String) -> Step {
+    Step::run(None, &format!("tc -n {namespace} {words}"))
+}
+
+/// A note as a sentence.
+fn sentence(note: &str) -> String {
+    let mut letters = note.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+}

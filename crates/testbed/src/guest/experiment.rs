@@ -1,0 +1,33 @@
+//! Carries out an experiment in the machine.
+
+use super::Place;
+use crate::conduct::{self, Observed, Surroundings};
+use crate::experiment::Experiment;
+use crate::runs::PACKETS;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Ticks per second of the testbed's kernel (`CONFIG_HZ`).
+const HZ: u32 = 1000;
+
+/// Longer than the network takes to be built, so that every run begins at the same time; waiting costs nothing here.
+const START: Duration = Duration::from_secs(100);
+
+pub(super) fn run(experiment: &Experiment, place: &Place) -> Result<Observed, String> {
+    let files = place
+        .files()
+        .ok_or("an experiment needs a directory to write its packets to")?;
+    conduct::run(
+        experiment,
+        &files.join(PACKETS),
+        Surroundings {
+            cgroup: Path::new("/sys/fs/cgroup"),
+            hz: HZ,
+            start: START,
+        },
+        // The host ends the machine when it is asked to stop.
+        &AtomicBool::new(false),
+        &|fraction| place.progress(fraction),
+    )
+}

@@ -1,0 +1,241 @@
+//! One end of a connection, as the packets show it: what it sent, and when it learned that it had arrived.
+
+use super::frames::Segment;
+use gentle_tcp::Stats;
+use gentle_units::Nanos;
+use std::collections::BTreeMap;
+
+/// A part of the sequence space that was sent in one piece.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    end: u64,
+    last: Nanos,
+    retransmitted: bool,
+    sacked: bool,
+}
+
+/// What one end did.
+#[derive(Debug, Default)]
+pub(super) struct Endpoint {
+    /// The number of its SYN, from which the others count.
+    isn: Option<u32>,
+    /// Everything below it has been sent.
+    next: u64,
+    /// Everything below it has been acknowledged.
+    una: u64,
+    /// What was sent and not yet acknowledged, by where it begins.
+    pieces: BTreeMap<u64, Piece>,
+    /// A time stamp of its clock, which counts milliseconds, and when it had it.
+    clock: Option<(u32, Nanos)>,
+    stats: Stats,
+}
+
+impl Endpoint {
+    pub(super) fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Whether its SYN had this number.
+    pub(super) fn began_with(&self, seq: u32) -> bool {
+        self.isn == Some(seq)
+    }
+
+    /// It sends a segment.
+    pub(super) fn sends(&mut self, now: Nanos, segment: &Segment) {
+        if segment.syn && self.isn.is_none() {
+            self.isn = Some(segment.seq);
+            self.clock = segment.stamps.map(|(stamp, _)| (stamp, now));
+        }
+        let length = u64::from(segment.length());
+        if length == 0 {
+            return;
+        }
+        let Some(start) = self.offset(segment.seq, self.next) else {
+            return;
+        };
+        let end = start + length;
+        let retransmitted = start < self.next;
+        self.stats.segments_sent += 1;
+        if segment.syn {
+            self.stats.syn_sent += 1;
+        }
+        if retransmitted {
+            self.stats.segments_retransmitted += 1;
+            let before = self.pieces.range(..=start).next_back();
+            let before = before
+                .map(|(_, piece)| piece)
+                .filter(|piece| piece.end > start);
+            let waited = before.map_or(Nanos::ZERO, |piece| now.saturating_sub(piece.last));
+            self.stats.retransmission_delay += waited;
+            if segment.syn {
+                self.stats.syn_retransmitted += 1;
+                self.stats.syn_retransmission_delay += waited;
+            }
+        }
+        self.pieces.insert(
+            start,
+            Piece {
+                end,
+                last: now,
+                retransmitted,
+                sacked: false,
+            },
+        );
+        self.next = self.next.max(end);
+    }
+
+    /// It receives a segment of the other end, and takes the round-trip time that Linux would take
+    /// (`tcp_ack_update_rtt`): of what the acknowledgement newly covers, else of what was newly reported as received out of
+    /// order, else the one that the echoed time stamp tells.
+    pub(super) fn receives(&mut self, now: Nanos, segment: &Segment) {
+        let selective = self.take_sacks(now, segment);
+        let ack = segment.ack.and_then(|ack| self.offset(ack, self.una));
+        let new = ack.filter(|ack| (self.una + 1..=self.next).contains(ack));
+        let cumulative = new.and_then(|ack| self.take_ack(now, ack));
+        let echoed = || new.and_then(|_| self.echoed(now, segment));
+        if let Some(sample) = cumulative.or(selective).or_else(echoed) {
+            self.stats.rtt_samples += 1;
+            self.stats.rtt_sum += sample;
+        }
+    }
+
+    fn take_ack(&mut self, now: Nanos, ack: u64) -> Option<Nanos> {
+        self.una = ack;
+        let mut first = None;
+        let mut retransmitted = false;
+        while let Some(entry) = self.pieces.first_entry()
+            && entry.get().end <= ack
+        {
+            let piece = entry.remove();
+            // Karn's algorithm: a retransmitted segment gives no sample (RFC 6298, section 3).
+            retransmitted |= piece.retransmitted;
+            if !piece.sacked {
+                first.get_or_insert(piece.last);
+            }
+        }
+        let sent = first.filter(|_| !retransmitted)?;
+        Some(now.saturating_sub(sent))
+    }
+
+    fn take_sacks(&mut self, now: Nanos, segment: &Segment) -> Option<Nanos> {
+        let mut first: Option<Nanos> = None;
+        for (left, right) in &segment.sacks {
+            let left = self.offset(*left, self.una)?;
+            let right = self.offset(*right, self.una)?;
+            if left < self.una || right > self.next || left >= right {
+                continue;
+            }
+            for (_, piece) in self.pieces.range_mut(left..right) {
+                if piece.end <= right && !piece.sacked {
+                    piece.sacked = true;
+                    if !piece.retransmitted {
+                        first = Some(first.map_or(piece.last, |first| first.min(piece.last)));
+                    }
+                }
+            }
+        }
+        Some(now.saturating_sub(first?))
+    }
+
+    fn echoed(&self, now: Nanos, segment: &Segment) -> Option<Nanos> {
+        let (stamp, at) = self.clock?;
+        let (_, echo) = segment.stamps?;
+        let sent = at + Nanos::from_millis(u64::from(echo.wrapping_sub(stamp)));
+        Some(now.saturating_sub(sent).max(Nanos::from_millis(1)))
+    }
+
+    /// How much of what this end sent, without its SYN, the other end says it has, in a segment of the other end.
+    pub(super) fn acknowledged(&self, segment: &Segment) -> u64 {
+        let ack = segment.ack.and_then(|ack| self.offset(ack, self.next));
+        ack.map_or(0, |ack| ack.saturating_sub(1))
+    }
+
+    /// A sequence number counted from the SYN, given one that is near.
+    fn offset(&self, seq: u32, near: u64) -> Option<u64> {
+        let low = seq.wrapping_sub(self.isn?);
+        let distance = low.wrapping_sub(near as u32).cast_signed();
+        near.checked_add_signed(i64::from(distance))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(seq: u32, payload: u32, syn: bool) -> Segment {
+        Segment {
+            src_port: 10_000,
+            dst_port: 9,
+            seq,
+            ack: None,
+            syn,
+            fin: false,
+            payload,
+            sacks: Vec::new(),
+            stamps: None,
+        }
+    }
+
+    fn ack(number: u32) -> Segment {
+        Segment {
+            ack: Some(number),
+            ..segment(0, 0, false)
+        }
+    }
+
+    #[test]
+    fn retransmissions_and_round_trips_are_counted_across_the_wrap() {
+        let ms = Nanos::from_millis;
+        let isn = u32::MAX - 1000;
+        let mut end = Endpoint::default();
+        end.sends(ms(0), &segment(isn, 0, true));
+        end.sends(ms(3000), &segment(isn, 0, true));
+        end.receives(ms(3100), &ack(isn.wrapping_add(1)));
+        assert_eq!(end.stats.rtt_samples, 0);
+        end.sends(ms(3100), &segment(isn.wrapping_add(1), 1448, false));
+        end.sends(ms(3110), &segment(isn.wrapping_add(1449), 1448, false));
+        end.receives(ms(3200), &ack(isn.wrapping_add(1449)));
+        end.sends(ms(3500), &segment(isn.wrapping_add(1449), 1448, false));
+        end.receives(ms(3600), &ack(isn.wrapping_add(2897)));
+        let expected = Stats {
+            segments_sent: 5,
+            segments_retransmitted: 2,
+            syn_sent: 2,
+            syn_retransmitted: 1,
+            retransmission_delay: ms(3390),
+            syn_retransmission_delay: ms(3000),
+            rtt_samples: 1,
+            rtt_sum: ms(100),
+            ..Stats::default()
+        };
+        assert_eq!(end.stats, expected);
+        assert!(end.pieces.is_empty());
+    }
+
+    #[test]
+    fn selective_acknowledgements_and_echoes_give_samples_too() {
+        let ms = Nanos::from_millis;
+        let mut end = Endpoint::default();
+        let stamped = |mut segment: Segment, stamps| {
+            segment.stamps = Some(stamps);
+            segment
+        };
+        end.sends(ms(0), &stamped(segment(0, 0, true), (500, 0)));
+        end.receives(ms(100), &ack(1));
+        for piece in 0..3 {
+            end.sends(ms(100), &segment(1 + piece * 1000, 1000, false));
+        }
+        let mut hole = ack(1);
+        hole.sacks = vec![(1001, 2001)];
+        end.receives(ms(210), &hole);
+        assert_eq!(end.stats.rtt_sum, ms(210));
+        // The same again says nothing new.
+        end.receives(ms(211), &hole);
+        assert_eq!(end.stats.rtt_samples, 2);
+        end.sends(ms(300), &segment(1, 1000, false));
+        // Karn forbids a sample, but the echo is of a segment sent at 300 ms.
+        end.receives(ms(420), &stamped(ack(2001), (0, 800)));
+        assert_eq!(end.stats.rtt_samples, 3);
+        assert_eq!(end.stats.rtt_sum, ms(330));
+    }
+}

@@ -1,0 +1,47 @@
+//! Who is in a queue: packets that were seen entering it and not yet leaving.
+
+use super::frames::Frame;
+use gentle_sim::measured::Class;
+use gentle_units::Nanos;
+use std::collections::{HashMap, VecDeque};
+
+/// A packet in the queue, or dropped by it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiting {
+    pub(super) since: Nanos,
+    pub(super) class: Class,
+    /// It entered after the warm-up.
+    pub(super) counts: bool,
+}
+
+/// One direction's queue.
+#[derive(Debug, Default)]
+pub(super) struct Passage {
+    /// By what they look like; alike ones leave in the order in which they came.
+    inside: HashMap<u64, VecDeque<Waiting>>,
+}
+
+impl Passage {
+    pub(super) fn enter(&mut self, frame: &Frame, waiting: Waiting) {
+        let alike = self.inside.entry(frame.identity).or_default();
+        alike.push_back(waiting);
+    }
+
+    pub(super) fn leave(&mut self, frame: &Frame) -> Option<Waiting> {
+        let alike = self.inside.get_mut(&frame.identity)?;
+        let first = alike.pop_front();
+        if alike.is_empty() {
+            self.inside.remove(&frame.identity);
+        }
+        first
+    }
+
+    /// What never left and counts, without the `waiting` youngest, which are still in the queue.
+    pub(super) fn dropped(self, waiting: usize) -> Vec<Class> {
+        let mut left: Vec<Waiting> = self.inside.into_values().flatten().collect();
+        left.sort_by_key(|packet| packet.since);
+        left.truncate(left.len().saturating_sub(waiting));
+        left.retain(|packet| packet.counts);
+        left.iter().map(|packet| packet.class).collect()
+    }
+}

@@ -1,0 +1,35 @@
+//! How long the bottleneck takes for a packet.
+
+use gentle_sim::LinkConfig;
+use gentle_units::{Nanos, Rate};
+
+/// The rate of a link over time.
+pub(super) struct Wire {
+    rate: Rate,
+    overhead: u32,
+    /// Later rates, the next one last.
+    changes: Vec<(Nanos, Rate)>,
+}
+
+impl Wire {
+    pub(super) fn new(link: &LinkConfig) -> Wire {
+        let mut changes = link.changes.clone();
+        changes.reverse();
+        Wire {
+            rate: link.rate,
+            overhead: link.overhead,
+            changes,
+        }
+    }
+
+    /// How long sending the IP packet takes that begins at `now`, which does not run back.
+    pub(super) fn time_to_send(&mut self, now: Nanos, ip_bytes: u32) -> Nanos {
+        while let Some((at, rate)) = self.changes.last()
+            && *at <= now
+        {
+            self.rate = *rate;
+            self.changes.pop();
+        }
+        self.rate.time_to_send(u64::from(ip_bytes + self.overhead))
+    }
+}

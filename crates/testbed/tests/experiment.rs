@@ -1,0 +1,100 @@
+//! Scenarios and the commands that they become.
+
+use gentle_aqm::Spec;
+use gentle_deploy::Backing;
+use gentle_sim::Scenario;
+use gentle_testbed::experiment::{Experiment, ExperimentError, Names, plan};
+
+fn planned(scenario: &Scenario, scheme: &str) -> Experiment {
+    let scheme: Spec = scheme.parse().unwrap();
+    let planned = plan(scenario, &scheme, 1, Backing::Stock, &Names::plain()).unwrap();
+    planned.experiment
+}
+
+fn lines(experiment: &Experiment) -> String {
+    let mut text = String::new();
+    for step in &experiment.setup {
+        text.push_str(&format!("{step}\n"));
+    }
+    for change in &experiment.changes {
+        text.push_str(&format!("# after {} s\n", change.at_ns as f64 / 1e9));
+        for step in &change.steps {
+            text.push_str(&format!("{step}\n"));
+        }
+    }
+    text
+}
+
+#[test]
+fn the_network_of_the_paper() {
+    let mut real = Scenario::builtin("real").unwrap();
+    real.set_profile("freebsd-9.3").unwrap();
+    insta::assert_snapshot!(lines(&planned(&real, "codel target=20ms")));
+}
+
+const VARIED: &str = r#"
+duration = "20s"
+
+[hosts]
+profile = "linux-7.2"
+sack = false
+
+[link.down]
+rate = "10mbit"
+delay = "5ms"
+loss = 0.01
+overhead = "38b"
+changes = [{ at = "10s", rate = "2mbit" }]
+
+[link.up]
+rate = "1mbit"
+delay = "7ms"
+qdisc = "fq_codel"
+
+[[workload]]
+kind = "long"
+rtt = "12ms"
+
+[[workload]]
+kind = "long"
+rtt = "40ms"
+initiator = "receiver"
+"#;
+
+fn varied() -> Scenario {
+    Scenario::from_toml("varied.toml", VARIED, &|_| {
+        Err(std::io::ErrorKind::NotFound.into())
+    })
+    .unwrap()
+}
+
+#[test]
+fn rates_that_change_loss_overhead_and_round_trip_times() {
+    insta::assert_snapshot!(lines(&planned(&varied(), "pfifo limit=100")));
+}
+
+#[test]
+fn what_the_testbed_has_not_is_refused_with_a_reason() {
+    let mut scenario = varied();
+    let gsp: Spec = "gsp".parse().unwrap();
+    let problem = plan(&scenario, &gsp, 1, Backing::Stock, &Names::plain()).unwrap_err();
+    assert!(matches!(problem, ExperimentError::Queue(_)), "{problem}");
+    scenario.access = Some(gentle_sim::Access {
+        rate: "100mbit".parse().unwrap(),
+        hosts: 4,
+    });
+    let codel: Spec = "codel".parse().unwrap();
+    let problem = plan(&scenario, &codel, 1, Backing::Stock, &Names::plain()).unwrap_err();
+    assert!(problem.to_string().contains("no access links"), "{problem}");
+}
+
+#[test]
+fn names_of_namespaces_do_not_collide_with_those_of_the_host() {
+    let real = Scenario::builtin("real").unwrap();
+    let codel: Spec = "codel".parse().unwrap();
+    let names = Names::with_prefix("gentle-7-");
+    let planned = plan(&real, &codel, 1, Backing::Stock, &names).unwrap();
+    let text = lines(&planned.experiment);
+    assert!(text.contains("ip netns add gentle-7-router"));
+    assert!(!text.contains("netns router"), "{text}");
+}
