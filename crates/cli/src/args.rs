@@ -8,7 +8,10 @@ mod testbed;
 #[cfg(target_os = "linux")]
 pub(crate) use qdisc::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
 #[cfg(target_os = "linux")]
-pub(crate) use testbed::{BuildArgs, ExecArgs, MachineArgs, TestbedArgs, TestbedCommand};
+pub(crate) use testbed::{
+    BuildArgs, CheckArgs, ExecArgs, MachineArgs, TestbedArgs, TestbedCommand, TestbedCompareArgs,
+    TestbedRunArgs,
+};
 
 use clap::builder::{
     NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
@@ -301,10 +304,24 @@ pub(crate) struct ScenarioArgs {
     pub(crate) first_seed: u64,
 }
 
+/// Where results and packets go.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OutputArgs {
+    #[command(flatten)]
+    pub(crate) results: ResultArgs,
+
+    /// Write the packets of the first seed as pcapng; of several schemes, one file each (NAME-SCHEME.pcapng)
+    ///
+    /// Each direction has three interfaces: entry (offered to the queue), exit (sent) and drop (with a comment that says
+    /// why). The first seed is simulated once more for it, with the same outcome.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) pcap: Option<PathBuf>,
+}
+
 /// Where results go.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct OutputArgs {
+pub(crate) struct ResultArgs {
     /// Print JSON instead of a table (schema: docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
@@ -316,13 +333,6 @@ pub(crate) struct OutputArgs {
     /// Write a page with plots that opens without a network
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
-
-    /// Write the packets of the first seed as pcapng; of several schemes, one file each (NAME-SCHEME.pcapng)
-    ///
-    /// Each direction has three interfaces: entry (offered to the queue), exit (sent) and drop (with a comment that says
-    /// why). The first seed is simulated once more for it, with the same outcome.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) pcap: Option<PathBuf>,
 
     /// Upper ends of the ranges of connection sizes, in segments
     #[arg(long, value_name = "N[,N...]", default_value_t = Bins(DEFAULT_BINS.to_vec()))]

@@ -1,6 +1,9 @@
 //! `gentle testbed`.
 
-use clap::{Args as ClapArgs, Subcommand, ValueHint};
+use super::{MOST_SEEDS, MOST_THREADS, ResultArgs, ScenarioArgs, Traffic};
+use clap::{Args as ClapArgs, Subcommand, ValueHint, value_parser};
+use gentle_aqm::Spec;
+use gentle_sim::BUILTIN;
 use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -22,6 +25,22 @@ Examples:
 
 Exit code: that of the program.";
 
+const RUN_EXAMPLES: &str = "\
+Examples:
+  gentle testbed run real --duration 100s
+  gentle testbed run scenario.toml --scheme spa --keep observed
+  sudo gentle testbed run short --duration 30s --native";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  gentle testbed compare --html report.html
+  gentle testbed compare --traffic short --duration 100s --seeds 2 --scheme codel --scheme spa";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  gentle testbed check
+  gentle testbed check --traffic short --duration 120s --scheme codel --scheme fq_codel";
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TestbedArgs {
     #[command(subcommand)]
@@ -34,6 +53,12 @@ pub(crate) enum TestbedCommand {
     Build(BuildArgs),
     /// Run a program as root of a machine of its own
     Exec(ExecArgs),
+    /// Run one scenario on a real Linux kernel
+    Run(TestbedRunArgs),
+    /// One traffic, every queue scheme, as gentle compare, but on a real Linux kernel
+    Compare(TestbedCompareArgs),
+    /// Simulator and kernel side by side: the same connections through both
+    Check(CheckArgs),
     /// The testbed's own: its stages on the host and in the machine
     #[command(hide = true)]
     Guest(GuestArgs),
@@ -74,6 +99,110 @@ pub(crate) struct ExecArgs {
 
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_long_help = RUN_EXAMPLES)]
+pub(crate) struct TestbedRunArgs {
+    /// The scenario: one of the paper's types, a scenario file (.toml) or a list of flows (.csv)
+    #[arg(value_name = "TYPE|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) traffic: Traffic,
+
+    /// The queue under test, in place of the one that the scenario names
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) scheme: Option<Spec>,
+
+    /// How many seeds to run it with
+    #[arg(long, value_name = "N", default_value = "1", value_parser = value_parser!(u32).range(1..=MOST_SEEDS))]
+    pub(crate) seeds: u32,
+
+    /// Run it on this computer's own kernel in real time; takes root, and as long as the traffic lasts
+    #[arg(long, conflicts_with_all = ["debug", "memory", "real_time", "time_limit", "threads"])]
+    pub(crate) native: bool,
+
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+
+    #[command(flatten)]
+    pub(crate) results: ResultArgs,
+
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_long_help = COMPARE_EXAMPLES)]
+pub(crate) struct TestbedCompareArgs {
+    /// The connections: one of the paper's types, a scenario file (.toml) or a list of flows (.csv)
+    #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
+    pub(crate) traffic: Traffic,
+
+    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those of Table III]
+    #[arg(long = "scheme", value_name = "SPEC")]
+    pub(crate) schemes: Vec<Spec>,
+
+    /// How many seeds to run each scheme with
+    #[arg(long, value_name = "N", default_value = "5", value_parser = value_parser!(u32).range(1..=MOST_SEEDS))]
+    pub(crate) seeds: u32,
+
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+
+    #[command(flatten)]
+    pub(crate) results: ResultArgs,
+
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_long_help = CHECK_EXAMPLES)]
+pub(crate) struct CheckArgs {
+    /// The connections: one of the paper's types, a scenario file (.toml) or a list of flows (.csv)
+    #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
+    pub(crate) traffic: Traffic,
+
+    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those of Table III]
+    #[arg(long = "scheme", value_name = "SPEC")]
+    pub(crate) schemes: Vec<Spec>,
+
+    /// How many seeds to run each scheme with; confidence intervals take at least two
+    #[arg(long, value_name = "N", default_value = "5", value_parser = value_parser!(u32).range(1..=MOST_SEEDS))]
+    pub(crate) seeds: u32,
+
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// How many machines to run at a time [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=MOST_THREADS))]
+    pub(crate) threads: Option<u16>,
+
+    /// No progress bars
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+}
+
+/// What is kept of a run beside its results.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct KeepArgs {
+    /// Keep what each run observed in a folder of its own: packets before and behind the router's queues
+    /// (entry.pcapng, exit.pcapng), connections.json, statistics of the queues (queues.json), and the commands that built the
+    /// network (commands.sh)
+    #[arg(long = "keep", value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
+    pub(crate) directory: Option<PathBuf>,
 }
 
 /// What the machine is like.

@@ -19,9 +19,9 @@ pub(crate) struct OpenCaptures<'a>(Vec<(&'a Spec, OutputFile)>);
 impl<'a> Captures<'a> {
     /// What the job asks for: nothing without `--pcap`.
     pub(crate) fn of(job: &'a Job<'_>) -> Captures<'a> {
-        let files = job.output.pcap.iter().flat_map(|path| {
+        let files = job.pcap.iter().flat_map(|path| {
             job.schemes.iter().map(move |spec| match &job.schemes[..] {
-                [_] => (spec, path.clone()),
+                [_] => (spec, path.to_path_buf()),
                 _ => (spec, path_for(path, &spec.to_string())),
             })
         });

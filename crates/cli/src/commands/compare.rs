@@ -47,7 +47,8 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         schemes,
         seeds: args.seeds,
         first_seed: args.scenario.first_seed,
-        output: &args.output,
+        output: &args.output.results,
+        pcap: args.output.pcap.as_deref(),
         table: match &args.from[..] {
             [] => gentle_report::compare::table,
             _ => gentle_report::compare::table_with_choices,
@@ -66,7 +67,7 @@ fn inputs(args: &CompareArgs) -> Vec<&Path> {
     }
 }
 
-fn scenario(traffic: &Traffic) -> anyhow::Result<Scenario> {
+pub(super) fn scenario(traffic: &Traffic) -> anyhow::Result<Scenario> {
     match traffic {
         Traffic::Builtin(name) => between_todays_hosts(builtin(name)),
         Traffic::Scenario(path) => runs::read_scenario(path),
@@ -74,7 +75,7 @@ fn scenario(traffic: &Traffic) -> anyhow::Result<Scenario> {
     }
 }
 
-fn builtin(name: &str) -> Scenario {
+pub(super) fn builtin(name: &str) -> Scenario {
     Scenario::builtin(name).expect("its name is in the list of those that are built in")
 }
 
@@ -87,7 +88,8 @@ fn read_flows(path: &Path) -> anyhow::Result<Scenario> {
 /// if it was stopped.
 fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Option<Scenario>> {
     // Again with the names that --pcap makes of the schemes, but that is known only after reading.
-    let outputs = [&args.output.csv, &args.output.html, &args.output.pcap];
+    let results = &args.output.results;
+    let outputs = [&results.csv, &results.html, &args.output.pcap];
     let files = args.from.iter().chain(outputs.into_iter().flatten());
     each_file_once(
         files.map(|path| path.as_path()),
@@ -112,7 +114,7 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
         flows.add(row);
         Ok(())
     };
-    let quiet = args.output.quiet;
+    let quiet = results.quiet;
     let mut analysis = trace::analyze(readers?, &options, None, Some(&mut sink), quiet, stop)?;
     if stop.load(Ordering::Relaxed) {
         return Ok(None);

@@ -1,14 +1,14 @@
 //! What `compare` and `sim` share: a scenario, runs of it, and results in every form asked for.
 
 use super::captures::Captures;
-use crate::args::{OutputArgs, ScenarioArgs};
+use crate::args::{ResultArgs, ScenarioArgs};
 use crate::interrupt;
 use crate::output::{OutputFile, Terminal, complain, each_file_once, print};
 use crate::progress::Progress;
 use anyhow::Context;
 use gentle_aqm::Spec;
 use gentle_sim::results::Comparison;
-use gentle_sim::{Direction, Scenario, Settings, compare};
+use gentle_sim::{Direction, Observer, Scenario, Settings, compare};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,9 @@ pub(crate) struct Job<'a> {
     pub(crate) schemes: Vec<Spec>,
     pub(crate) seeds: u32,
     pub(crate) first_seed: u64,
-    pub(crate) output: &'a OutputArgs,
+    pub(crate) output: &'a ResultArgs,
+    /// Where the packets of the first seed go.
+    pub(crate) pcap: Option<&'a Path>,
     /// Draws the terminal's view, given its width and whether it shows colours.
     pub(crate) table: fn(&Comparison, Option<usize>, bool) -> String,
 }
@@ -59,8 +61,24 @@ pub(crate) fn change(scenario: &mut Scenario, args: &ScenarioArgs) -> anyhow::Re
     Ok(())
 }
 
-/// Runs the job to its end or until `stop`.
+/// Simulates the job to its end or until `stop`.
 pub(crate) fn run(job: &Job<'_>, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    run_with(job, stop, &|settings, observer| {
+        let comparison = compare(&job.scenario, &job.schemes, settings, observer, stop);
+        Ok(comparison)
+    })
+}
+
+/// Makes the runs of a job, given what they have in common and who wants to hear of them.
+pub(crate) type Compare<'a> =
+    dyn Fn(&Settings, &dyn Observer) -> anyhow::Result<Comparison> + Sync + 'a;
+
+/// Has `compare` make the runs, and puts the results where the job says.
+pub(crate) fn run_with(
+    job: &Job<'_>,
+    stop: &AtomicBool,
+    compare: &Compare<'_>,
+) -> anyhow::Result<ExitCode> {
     let output = job.output;
     let captures = Captures::of(job);
     let files = job.inputs.iter().copied();
@@ -76,22 +94,17 @@ pub(crate) fn run(job: &Job<'_>, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     let html = OutputFile::create_if(output.html.as_deref())?;
     let captures = captures.create()?;
 
-    let threads = rayon::ThreadPoolBuilder::new()
-        .num_threads(output.threads.map_or(0, usize::from))
-        .build()
-        .context("the threads could not be started")?;
+    let threads = threads(output.threads)?;
     let settings = Settings {
-        seeds: (0..u64::from(job.seeds))
-            .map(|n| job.first_seed.wrapping_add(n))
-            .collect(),
+        seeds: seeds(job.first_seed, job.seeds),
         bins: output.bins.0.clone(),
     };
     let runs = job.schemes.len() * settings.seeds.len();
     let progress = Progress::new(runs, output.quiet);
     let observer = progress.observer(job.schemes.iter().map(ToString::to_string).collect());
-    let comparison =
-        threads.install(|| compare(&job.scenario, &job.schemes, &settings, &observer, stop));
+    let comparison = threads.install(|| compare(&settings, &observer));
     progress.clear();
+    let comparison = comparison?;
 
     // Shown at once; no trouble with a file shall lose what was computed.
     let mut outcome = show(job, &comparison);
@@ -109,6 +122,21 @@ pub(crate) fn run(job: &Job<'_>, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
             ExitCode::SUCCESS
         }
     })
+}
+
+/// So many threads, or one for each core.
+pub(crate) fn threads(number: Option<u16>) -> anyhow::Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(number.map_or(0, usize::from))
+        .build()
+        .context("the threads could not be started")
+}
+
+/// So many seeds from the first on.
+pub(crate) fn seeds(first: u64, number: u32) -> Vec<u64> {
+    (0..u64::from(number))
+        .map(|n| first.wrapping_add(n))
+        .collect()
 }
 
 fn show(job: &Job<'_>, comparison: &Comparison) -> anyhow::Result<()> {

@@ -19,7 +19,8 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
         schemes: vec![scheme],
         seeds: args.seeds,
         first_seed: args.scenario.first_seed,
-        output: &args.output,
+        output: &args.output.results,
+        pcap: args.output.pcap.as_deref(),
         table: gentle_report::compare::single,
     };
     let stop = interrupt::flag()?;

@@ -18,13 +18,16 @@ const COMMANDS: [&str; 9] = [
 ];
 
 /// The verbs of those that have several.
-const VERBS: [&str; 6] = [
+const VERBS: [&str; 9] = [
     "qdisc-plan",
     "qdisc-apply",
     "qdisc-show",
     "qdisc-remove",
     "testbed-build",
     "testbed-exec",
+    "testbed-run",
+    "testbed-compare",
+    "testbed-check",
 ];
 
 /// Runs a program that a machine may lack; says so when it does.

@@ -11,4 +11,5 @@ mod end;
 mod exec;
 mod kernel;
 mod library;
+mod scenarios;
 mod user;

@@ -1,7 +1,11 @@
 //! `gentle testbed`, one file a verb.
 
 mod build;
+mod check;
+mod compare;
 mod exec;
+mod run;
+mod scenario;
 
 use crate::args::{MachineArgs, TestbedArgs, TestbedCommand};
 use anyhow::Context;
@@ -14,6 +18,9 @@ pub(crate) fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         TestbedCommand::Build(args) => build::run(args),
         TestbedCommand::Exec(args) => exec::run(args),
+        TestbedCommand::Run(args) => run::run(args),
+        TestbedCommand::Compare(args) => compare::run(args),
+        TestbedCommand::Check(args) => check::run(args),
         TestbedCommand::Guest(args) => Ok(guest::main(&args.stage)),
     }
 }

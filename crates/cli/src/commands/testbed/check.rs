@@ -1,0 +1,99 @@
+//! `gentle testbed check`.
+
+use super::scenario::{self, Asked};
+use crate::args::CheckArgs;
+use crate::commands::runs;
+use crate::interrupt;
+use crate::output::{complain, print};
+use crate::progress::Progress;
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use gentle_sim::{DEFAULT_BINS, Settings};
+use gentle_testbed::check::{Agreement, Row, agreement};
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    let stop = interrupt::flag()?;
+    let Asked { scenario, schemes } =
+        scenario::asked(&args.traffic, &args.schemes, &args.scenario)?;
+    let testbed = scenario::testbed(&args.machine, None)?;
+    let settings = Settings {
+        seeds: runs::seeds(args.scenario.first_seed, args.seeds),
+        bins: DEFAULT_BINS.to_vec(),
+    };
+    let threads = runs::threads(args.threads)?;
+    let progress = Progress::new(schemes.len() * settings.seeds.len(), args.quiet);
+    let observer = progress.observer(schemes.iter().map(ToString::to_string).collect());
+    let kernel = threads.install(|| {
+        gentle_testbed::runs::compare(&scenario, &schemes, &settings, &testbed, &observer, &stop)
+    });
+    progress.clear();
+    let kernel = kernel?;
+    if kernel.interrupted {
+        complain("stopped before all runs had finished; nothing was compared");
+        return Ok(ExitCode::from(interrupt::EXIT_CODE));
+    }
+    let simulator =
+        threads.install(|| gentle_sim::compare(&scenario, &schemes, &settings, &(), &stop));
+    let agreement = agreement(&simulator, &kernel);
+    if args.json {
+        print(&format!("{}\n", serde_json::to_string(&agreement)?))?;
+    } else {
+        print(&drawn(&agreement))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn drawn(agreement: &Agreement) -> String {
+    let style = TableStyle::new().header_separator(LineStyle::none().fill('─'));
+    let mut table = Table::new();
+    table
+        .load_style(style)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header([
+            "scheme",
+            "",
+            "simulator",
+            "kernel",
+            "difference",
+            "intervals",
+        ]);
+    let mut last = "";
+    for row in &agreement.rows {
+        let scheme = if row.scheme == last { "" } else { &row.scheme };
+        last = &row.scheme;
+        table.add_row([
+            scheme.to_owned(),
+            row.metric.label().to_owned(),
+            shown(row, row.simulator, row.simulator_ci95),
+            shown(row, row.kernel, row.kernel_ci95),
+            row.difference
+                .map_or_else(String::new, |part| format!("{:+.1} %", part * 100.0)),
+            match row.intervals_overlap {
+                Some(true) => "overlap".to_owned(),
+                Some(false) => "apart".to_owned(),
+                None => String::new(),
+            },
+        ]);
+    }
+    for column in 2..5 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text = format!("{}\n{}\n", agreement.title, table.trim_fmt());
+    for choice in &agreement.choices {
+        text.push_str(&format!("- {choice}\n"));
+    }
+    text
+}
+
+fn shown(row: &Row, value: Option<f64>, ci95: Option<f64>) -> String {
+    let (factor, unit) = row.metric.unit();
+    match (value, ci95) {
+        (None, _) => String::new(),
+        (Some(value), None) => format!("{:.2} {unit}", value * factor),
+        (Some(value), Some(ci95)) => {
+            format!("{:.2} ± {:.2} {unit}", value * factor, ci95 * factor)
+        }
+    }
+}

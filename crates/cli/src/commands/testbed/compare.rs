@@ -1,0 +1,30 @@
+//! `gentle testbed compare`.
+
+use super::scenario::{self, Asked};
+use crate::args::TestbedCompareArgs;
+use crate::commands::runs::{self, Job};
+use crate::interrupt;
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
+    let stop = interrupt::flag()?;
+    let Asked { scenario, schemes } =
+        scenario::asked(&args.traffic, &args.schemes, &args.scenario)?;
+    let testbed = scenario::testbed(&args.machine, args.keep.directory.as_deref())?;
+    let job = Job {
+        scenario,
+        inputs: scenario::inputs(&args.traffic),
+        schemes,
+        seeds: args.seeds,
+        first_seed: args.scenario.first_seed,
+        output: &args.results,
+        pcap: None,
+        table: gentle_report::compare::table_with_choices,
+    };
+    runs::run_with(&job, &stop, &|settings, observer| {
+        let (scenario, schemes) = (&job.scenario, &job.schemes);
+        let runs =
+            gentle_testbed::runs::compare(scenario, schemes, settings, &testbed, observer, &stop);
+        Ok(runs?)
+    })
+}
