@@ -22,6 +22,7 @@ pub(super) fn configure(
     stop: &AtomicBool,
 ) -> Result<(), BuildError> {
     observer.began(Stage::Configure);
+    set_ticks(tree)?;
     process::run(make(tree).arg("tinyconfig"), stop, &mut |_| {})?;
     let config = tree.join(".config");
     let mut text = fs::read_to_string(&config).map_err(|error| BuildError::file(&config, error))?;
@@ -38,6 +39,22 @@ pub(super) fn configure(
         ));
     }
     Ok(())
+}
+
+/// User-mode Linux has 100 ticks a second, and no question in its configuration to change that. TCP's timers count in ticks:
+/// with 1000, as the kernels of distributions have or nearly have, they are as fine as the simulator's. `base.config` asks for
+/// them too, so that what did not work here is told.
+fn set_ticks(tree: &Path) -> Result<(), BuildError> {
+    let path = tree.join("arch/um/Kconfig");
+    let text = fs::read_to_string(&path).map_err(|error| BuildError::file(&path, error))?;
+    fs::write(&path, with_ticks(&text)).map_err(|error| BuildError::file(&path, error))
+}
+
+fn with_ticks(kconfig: &str) -> String {
+    kconfig.replace(
+        "config HZ\n\tint\n\tdefault 100\n",
+        "config HZ\n\tint\n\tdefault 1000\n",
+    )
 }
 
 /// The lines of the fragments that a configuration does not follow.
@@ -92,6 +109,18 @@ fn expected_objects(flavour: Flavour) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ticks_are_set_where_the_kernel_has_its_own_number() {
+        let kconfig =
+            "config NR\n\tint\n\tdefault 100\n\nconfig HZ\n\tint\n\tdefault 100\n\nconfig HZ_X\n";
+        let set = with_ticks(kconfig);
+        assert_eq!(
+            set,
+            kconfig.replace("HZ\n\tint\n\tdefault 100\n", "HZ\n\tint\n\tdefault 1000\n")
+        );
+        assert_eq!(with_ticks(&set), set);
+    }
 
     #[test]
     fn options_that_a_kernel_lacks_are_found() {
