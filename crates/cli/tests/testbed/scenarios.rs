@@ -66,9 +66,11 @@ fn real_agrees_with_the_simulator_and_with_itself() {
             .values()
             .filter_map(Value::as_f64);
         assert_eq!(offered, sent + dropped.sum::<f64>());
+        // Where a full queue decides on ties, every small difference grows; SPA's does not fill.
+        let median = [0.25, 0.05][scheme];
         for (metric, tolerance) in [
             ("response_time_s/mean", 0.15),
-            ("response_time_s/p50", 0.05),
+            ("response_time_s/p50", median),
             ("queue_delay_s/mean", 0.15),
             ("rtt_s/mean", 0.15),
             ("utilization", 0.02),
@@ -93,8 +95,7 @@ fn real_agrees_with_the_simulator_and_with_itself() {
         .map(|kept| number(kept, "/syn_retransmitted"))
         .sum();
     assert_eq!(number(&analysis, "/handshakes/duplicate_syn"), again);
-    // The kernel's clock counts in steps of 256 ns, and not from the same one in every run. Where a full queue decides on a
-    // tie, that can decide it; SPA's does not fill.
+    // The kernel's clock counts in steps of 256 ns, and not from the same one in every run.
     let again = gentle(&[&["testbed", "compare"], &REAL[..]].concat());
     let mean = "/results/1/response_time_s/mean";
     let (first, second) = (number(&measured, mean), number(&again, mean));
