@@ -172,7 +172,6 @@ fn adaptive_red_that_tc_sets_up_does_not_adapt() {
 }
 
 #[test]
-#[ignore = "PIE's timer is modelled for a kernel with 1,000 ticks a second, and the testbed's has 100"]
 fn pie_and_its_fair_form() {
     equal(
         &[
