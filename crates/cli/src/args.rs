@@ -3,10 +3,14 @@
 #[cfg(target_os = "linux")]
 mod qdisc;
 #[cfg(target_os = "linux")]
+mod rexmit;
+#[cfg(target_os = "linux")]
 mod testbed;
 
 #[cfg(target_os = "linux")]
 pub(crate) use qdisc::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
+#[cfg(target_os = "linux")]
+pub(crate) use rexmit::{Engine, RexmitArgs, RexmitCommand, RexmitStatusArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{
     BuildArgs, CheckArgs, ExecArgs, MachineArgs, TestbedArgs, TestbedCommand, TestbedCompareArgs,
@@ -91,6 +95,9 @@ pub(crate) enum Command {
     /// Put a queue scheme on a network device, see what it does, take it off
     #[cfg(target_os = "linux")]
     Qdisc(QdiscArgs),
+    /// Send lost SYNs and SYN/ACKs again sooner than the stack does
+    #[cfg(target_os = "linux")]
+    Rexmit(RexmitArgs),
     /// A real Linux kernel in virtual time: build it, run programs in it
     #[cfg(target_os = "linux")]
     Testbed(TestbedArgs),

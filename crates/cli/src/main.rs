@@ -26,6 +26,8 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Qdisc(qdisc) => commands::qdisc::run(&qdisc),
         #[cfg(target_os = "linux")]
+        Command::Rexmit(rexmit) => commands::rexmit::run(&rexmit),
+        #[cfg(target_os = "linux")]
         Command::Testbed(testbed) => commands::testbed::run(&testbed),
         Command::Schemes(schemes) => commands::schemes::run(&schemes),
         Command::Profiles(profiles) => commands::profiles::run(&profiles),

@@ -6,6 +6,8 @@ pub(crate) mod generate;
 pub(crate) mod profiles;
 #[cfg(target_os = "linux")]
 pub(crate) mod qdisc;
+#[cfg(target_os = "linux")]
+pub(crate) mod rexmit;
 pub(crate) mod schemes;
 pub(crate) mod sim;
 #[cfg(target_os = "linux")]

@@ -5,11 +5,12 @@ use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "analyze",
     "compare",
     "sim",
     "qdisc",
+    "rexmit",
     "testbed",
     "schemes",
     "profiles",
@@ -18,11 +19,12 @@ const COMMANDS: [&str; 9] = [
 ];
 
 /// The verbs of those that have several.
-const VERBS: [&str; 9] = [
+const VERBS: [&str; 10] = [
     "qdisc-plan",
     "qdisc-apply",
     "qdisc-show",
     "qdisc-remove",
+    "rexmit-status",
     "testbed-build",
     "testbed-exec",
     "testbed-run",

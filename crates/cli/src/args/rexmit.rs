@@ -1,0 +1,231 @@
+//! The flags of `gentle rexmit`.
+
+use super::prefix;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgGroup, Args as ClapArgs, Subcommand, ValueHint, value_parser};
+use gentle_rexmit::{Ports, Timing};
+use gentle_units::Nanos;
+use ipnet::IpNet;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  gentle rexmit -d 200 -r 3 -c -p 80      the tool of handshake-2009, section 4, as it was
+  gentle rexmit -c                        what this host opens, with a delay learned for each network
+  gentle rexmit -c --dry-run              only say what it would do and save
+  gentle rexmit -c -s --edge -i wan0      a router, for both directions
+  gentle rexmit status
+
+It ends on Ctrl-C or SIGTERM and leaves nothing behind. Needs CAP_NET_RAW, and gives it up once it listens.
+
+Exit codes: 0 stopped by SIGTERM or Ctrl-C, 1 failure, 2 wrong usage.";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_long_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(group = ArgGroup::new("sides").multiple(true).required(true).args(["client", "server"]))]
+pub(crate) struct RexmitArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<RexmitCommand>,
+
+    #[command(flatten)]
+    pub(crate) what: WhatArgs,
+
+    #[command(flatten)]
+    pub(crate) when: WhenArgs,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RexmitCommand {
+    /// Show what running engines have learned, sent and saved
+    Status(RexmitStatusArgs),
+}
+
+/// Which packets.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Which handshakes")]
+pub(crate) struct WhatArgs {
+    /// The client's side: SYNs that leave
+    #[arg(long, short)]
+    pub(crate) client: bool,
+
+    /// The server's side: SYN/ACKs that leave
+    #[arg(long, short)]
+    pub(crate) server: bool,
+
+    /// Ports of servers, as in 80,443 or 8000-8099; repeat for more [default: all]
+    #[arg(long = "port", short, value_name = "PORT", value_delimiter = ',')]
+    pub(crate) ports: Vec<Ports>,
+
+    /// Only with these addresses at the other end, as in 192.0.2.0/24; repeat for more
+    #[arg(long, value_name = "PREFIX", value_parser = prefix)]
+    pub(crate) only: Vec<IpNet>,
+
+    /// Not with these, whatever else is said; repeat for more
+    #[arg(long, value_name = "PREFIX", value_parser = prefix)]
+    pub(crate) except: Vec<IpNet>,
+
+    /// Packets with data (TCP Fast Open) too
+    #[arg(long)]
+    pub(crate) with_data: bool,
+}
+
+/// After which delay.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Delay")]
+pub(crate) struct WhenArgs {
+    /// Always wait this long for an answer, in milliseconds, or with a unit [default: learned for each network]
+    #[arg(long, short, value_name = "TIME", value_parser = milliseconds)]
+    pub(crate) delay: Option<Nanos>,
+
+    /// Where nothing has been learned yet
+    #[arg(long, value_name = "TIME", default_value_t = Timing::LEARNED.initial, value_parser = milliseconds)]
+    pub(crate) initial: Nanos,
+
+    /// Never less than this, where it is learned
+    #[arg(long, value_name = "TIME", default_value_t = Timing::LEARNED.least, value_parser = milliseconds)]
+    pub(crate) min: Nanos,
+
+    /// Never more than this
+    #[arg(long, value_name = "TIME", default_value_t = Timing::LEARNED.most, value_parser = milliseconds)]
+    pub(crate) max: Nanos,
+
+    /// Each copy waits so many times as long as the one before [default: 1 with --delay, else 2]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=8))]
+    pub(crate) backoff: Option<u32>,
+
+    /// Up to so many per cent longer, by chance [default: 0 with --delay, else 10]
+    #[arg(long, value_name = "PERCENT", value_parser = value_parser!(u8).range(0..=100))]
+    pub(crate) jitter: Option<u8>,
+
+    /// More careful, for a gateway that all traffic of a network passes: longer delays, also than --delay where that was learned
+    #[arg(long)]
+    pub(crate) edge: bool,
+
+    /// Forget what was learned of a network after this long without a new handshake
+    #[arg(long, value_name = "TIME", default_value = "3600s", value_parser = age)]
+    pub(crate) age: Nanos,
+
+    /// Keep what was learned in this file from run to run
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) learned: Option<PathBuf>,
+}
+
+/// How much.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// Copies of a packet at most, 0 to 10
+    #[arg(long = "retries", short, value_name = "N", default_value = "3", value_parser = value_parser!(u32).range(0..=10))]
+    pub(crate) copies: u32,
+
+    /// Send every packet twice, the second after this gap, on top of the copies
+    #[arg(long, value_name = "GAP", value_parser = milliseconds)]
+    pub(crate) duplicate: Option<Nanos>,
+
+    /// Copies and duplicates per second at most
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) budget: u32,
+
+    /// Copies per hundred handshakes at most, after the first hundred copies
+    #[arg(long, value_name = "PERCENT", default_value = "25", value_parser = value_parser!(u32).range(1..=1_000))]
+    pub(crate) share: u32,
+
+    /// Leave a host alone after so many handshakes in a row without an answer, until it answers; 0: never
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub(crate) give_up: u32,
+
+    /// Handshakes remembered at a time; beyond them the oldest is forgotten, and counted
+    #[arg(long, value_name = "N", default_value = "65536", value_parser = value_parser!(u32).range(1..=16_777_216))]
+    pub(crate) table: u32,
+
+    /// Send nothing; count what would have been sent and saved
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// After which time the stack sends a packet again itself: what savings are measured by
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = milliseconds)]
+    pub(crate) stack_rto: Nanos,
+}
+
+/// Where, and what is reported.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Place and output")]
+pub(crate) struct PlaceArgs {
+    /// What sends the copies
+    #[arg(long, default_value = "wire", value_parser = engine())]
+    pub(crate) engine: Engine,
+
+    /// The network device on which the packets leave [default: that of the default route]
+    #[arg(long, short, value_name = "DEV")]
+    pub(crate) interface: Option<String>,
+
+    /// A JSON object a line on standard output for every copy and what came of it (schema: docs/rexmit.md)
+    #[arg(long)]
+    pub(crate) log_json: bool,
+
+    /// Write counters for Prometheus (node_exporter's textfile collector) every ten seconds; removed at the end
+    #[arg(long, value_name = "FILE.prom", value_hint = ValueHint::FilePath)]
+    pub(crate) metrics: Option<PathBuf>,
+
+    /// Where it can be asked for its status
+    #[arg(long, value_name = "DIR", default_value = RUN, value_hint = ValueHint::DirPath)]
+    pub(crate) run_dir: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RexmitStatusArgs {
+    /// Only the one on this network device
+    #[arg(long, short, value_name = "DEV")]
+    pub(crate) interface: Option<String>,
+
+    /// Print JSON instead of tables (schema: docs/rexmit.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// The --run-dir of those that run
+    #[arg(long, value_name = "DIR", default_value = RUN, value_hint = ValueHint::DirPath)]
+    pub(crate) run_dir: PathBuf,
+}
+
+const RUN: &str = "/run/gentle";
+
+/// What sends the copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Wire,
+}
+
+fn engine() -> impl TypedValueParser<Value = Engine> {
+    PossibleValuesParser::new([PossibleValue::new("wire")
+        .help("This program: it sees the packets leave and sends copies of them")])
+    .map(|_| Engine::Wire)
+}
+
+/// A time; a number without a unit is in milliseconds, as in the paper's call.
+fn milliseconds(text: &str) -> Result<Nanos, String> {
+    let time = match text.parse::<u32>() {
+        Ok(number) => Nanos::from_millis(number.into()),
+        Err(_) => text.parse().map_err(|error| format!("{error}"))?,
+    };
+    let (least, most) = (Nanos::from_millis(1), Nanos::from_secs(60));
+    if !(least..=most).contains(&time) {
+        return Err(format!("expected {least} to {most}"));
+    }
+    Ok(time)
+}
+
+fn age(text: &str) -> Result<Nanos, String> {
+    let time: Nanos = text.parse().map_err(|error| format!("{error}"))?;
+    let (least, most) = (Nanos::from_secs(1), Nanos::from_secs(30 * 86_400));
+    if !(least..=most).contains(&time) {
+        return Err(format!("expected {least} to {most}"));
+    }
+    Ok(time)
+}

@@ -1,0 +1,142 @@
+//! `gentle rexmit status`, and the summary at the end.
+
+use crate::args::RexmitStatusArgs;
+use crate::output::{Terminal, definitions, print};
+use gentle_rexmit::{Status, wire};
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// Paths in a table; the JSON has all.
+const MOST_PATHS: usize = 20;
+
+pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
+    let running = wire::running(&args.run_dir, args.interface.as_deref())?;
+    if args.json {
+        print(&(serde_json::to_string_pretty(&running)? + "\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = String::new();
+    for status in &running {
+        write!(text, "{}{}", summary(status), paths(status))?;
+    }
+    if running.is_empty() {
+        text.push_str("nothing runs\n");
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What was done, without what was learned.
+pub(super) fn summary(status: &Status) -> String {
+    let c = &status.counters;
+    let row = |name: &str, count: u64, meaning: &str| {
+        (count > 0).then(|| [name.to_owned(), count.to_string(), meaning.to_owned()])
+    };
+    let always = |name: &str, count: u64, meaning: &str| {
+        Some([name.to_owned(), count.to_string(), meaning.to_owned()])
+    };
+    let sent = match status.dry_run {
+        false => "copies that were sent",
+        true => "copies that would have been sent",
+    };
+    let rows = [
+        always(
+            "handshakes",
+            c.syns + c.synacks,
+            "SYNs and SYN/ACKs that were watched",
+        ),
+        always("copies", c.copies, sent),
+        row("duplicates", c.duplicates, "second packets sent on request"),
+        row(
+            "rescued",
+            c.answered_after_copy - c.unneeded,
+            "handshakes answered behind a copy",
+        ),
+        row(
+            "unneeded",
+            c.unneeded,
+            "handshakes whose answer was on its way already",
+        ),
+        row("refused", c.resets, "handshakes ended by a reset"),
+        row(
+            "undeliverable",
+            c.undeliverable,
+            "handshakes ended by an ICMP error",
+        ),
+        row(
+            "unanswered",
+            c.unanswered,
+            "handshakes that nothing answered",
+        ),
+        row(
+            "by the stack",
+            c.stack_retransmissions,
+            "handshakes whose packet the stack itself sent again",
+        ),
+        row("held: rate", c.held_by_rate, "copies beyond --budget"),
+        row("held: share", c.held_by_share, "copies beyond --share"),
+        row(
+            "held: silence",
+            c.held_by_silence,
+            "copies to hosts that do not answer",
+        ),
+        row(
+            "with data",
+            c.with_data,
+            "packets left alone because of their data",
+        ),
+        row(
+            "damaged",
+            c.not_copied,
+            "packets left alone because of their checksum or length",
+        ),
+        row(
+            "malformed",
+            c.malformed,
+            "frames that contradict themselves",
+        ),
+        row("forgotten", c.evicted, "handshakes beyond --table"),
+        row("missed", status.missed, "packets that came too fast"),
+        row(
+            "not sent",
+            c.send_errors,
+            "copies that the system did not take",
+        ),
+        row(
+            "pending",
+            status.pending,
+            "handshakes that wait for their answer",
+        ),
+    ];
+    let saved = [
+        "saved".to_owned(),
+        format!("{:.1} s", c.saved_ms as f64 / 1e3),
+        "time that connections did not wait".to_owned(),
+    ];
+    let rows = rows.into_iter().flatten().chain([saved]).collect();
+    let width = Terminal::of_stdout().width;
+    format!("{}\n{}", status.interface, definitions(rows, width))
+}
+
+fn paths(status: &Status) -> String {
+    let mut paths: Vec<_> = status.paths.iter().collect();
+    paths.sort_by_key(|path| std::cmp::Reverse(path.samples));
+    let more = paths.len().saturating_sub(MOST_PATHS);
+    let ms = |us: u64| us as f64 / 1e3;
+    let rows = paths.iter().take(MOST_PATHS).map(|path| {
+        [
+            path.prefix.to_string(),
+            format!("{:.1} ms", ms(path.srtt_us)),
+            format!(
+                "± {:.1} ms, {} handshakes",
+                ms(path.rttvar_us),
+                path.samples
+            ),
+        ]
+    });
+    let table = definitions(rows.collect(), Terminal::of_stdout().width);
+    match more {
+        0 => table,
+        more => format!("{table}  and {more} more networks (--json lists them)\n"),
+    }
+}

@@ -1,0 +1,34 @@
+#![doc = include_str!("../README.md")]
+
+mod bounded;
+mod budget;
+mod classify;
+mod config;
+mod copy;
+mod counters;
+mod estimate;
+mod frame;
+mod memory;
+mod metrics;
+mod paths;
+mod pending;
+mod quoted;
+mod retransmitter;
+mod select;
+mod silent;
+mod status;
+mod timing;
+#[cfg(target_os = "linux")]
+pub mod wire;
+
+pub use budget::{Limits, SHARE_BURST};
+pub use config::Config;
+pub use counters::Counters;
+pub use frame::{Connection, Direction, Frame, Kind, Vlan};
+pub use memory::{MemoryError, recall, remember};
+pub use metrics::metrics;
+pub use paths::PathRecord;
+pub use retransmitter::{Answered, Copy, Due, Held, Retransmitter};
+pub use select::{Ports, Selection};
+pub use status::{STATUS_VERSION, Status};
+pub use timing::Timing;

@@ -1,0 +1,65 @@
+//! Hosts that do not answer.
+
+use crate::bounded::Bounded;
+use gentle_wire::Address;
+
+/// As many of them are remembered.
+const CAPACITY: usize = 4096;
+
+/// How many handshakes in a row each host has left without an answer.
+#[derive(Debug)]
+pub(crate) struct Silent {
+    hosts: Bounded<Address, u32>,
+    /// From so many on a host is left alone; 0: never.
+    limit: u32,
+}
+
+impl Silent {
+    pub(crate) fn new(limit: u32) -> Silent {
+        Silent {
+            hosts: Bounded::new(CAPACITY),
+            limit,
+        }
+    }
+
+    /// Nothing came back.
+    pub(crate) fn unanswered(&mut self, host: Address) {
+        match self.hosts.get_mut(&host) {
+            Some(count) => *count = count.saturating_add(1),
+            None => {
+                self.hosts.insert(host, 1);
+            }
+        }
+    }
+
+    /// Something came back.
+    pub(crate) fn answered(&mut self, host: Address) {
+        self.hosts.remove(&host);
+    }
+
+    /// Whether it is left alone until it answers.
+    pub(crate) fn is_left_alone(&self, host: Address) -> bool {
+        self.limit > 0
+            && self
+                .hosts
+                .get(&host)
+                .is_some_and(|count| *count >= self.limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_ends_it() {
+        let (host, other) = (Address::v4([192, 0, 2, 1]), Address::v4([192, 0, 2, 2]));
+        let mut silent = Silent::new(2);
+        silent.unanswered(host);
+        assert!(!silent.is_left_alone(host));
+        silent.unanswered(host);
+        assert!(silent.is_left_alone(host) && !silent.is_left_alone(other));
+        silent.answered(host);
+        assert!(!silent.is_left_alone(host));
+    }
+}

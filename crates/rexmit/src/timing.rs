@@ -1,0 +1,141 @@
+//! After which delay a copy is sent.
+
+use crate::estimate::Estimate;
+use gentle_units::Nanos;
+use rand::RngExt;
+
+/// The delays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// Always this delay, as the paper's tool; `None`: what was learned of the path.
+    pub fixed: Option<Nanos>,
+    /// For a path of which nothing is known.
+    pub initial: Nanos,
+    /// Never less than this, where it is learned.
+    pub least: Nanos,
+    /// Never more than this.
+    pub most: Nanos,
+    /// Each copy waits so many times as long as the one before it, 1 to 8.
+    pub backoff: u32,
+    /// Up to so much longer by chance, 0 to 100 %, so that what was lost together is not sent together.
+    pub jitter_percent: u8,
+    /// At the edge of a network: twice the variation, at least [`Timing::EDGE_LEAST`], and a fixed delay yields to a
+    /// longer learned one.
+    pub edge: bool,
+}
+
+impl Timing {
+    /// The delay is learned. A first handshake waits a little less than the second after which today's stacks send it
+    /// again themselves (RFC 6298, 2.1), and longer than one over a satellite takes.
+    pub const LEARNED: Timing = Timing {
+        fixed: None,
+        initial: Nanos::from_millis(800),
+        least: Nanos::from_millis(20),
+        most: Nanos::from_secs(3),
+        backoff: 2,
+        jitter_percent: 10,
+        edge: false,
+    };
+
+    /// The delay is always this, as that of the tool in handshake-2009, section 4: its copies follow each other evenly.
+    pub const fn fixed(delay: Nanos) -> Timing {
+        Timing {
+            fixed: Some(delay),
+            backoff: 1,
+            jitter_percent: 0,
+            ..Timing::LEARNED
+        }
+    }
+
+    /// Nothing shorter at the edge, where the ways of many different hosts are taken together.
+    pub const EDGE_LEAST: Nanos = Nanos::from_millis(100);
+
+    /// Of copy `number` (from 0) behind the packet before it.
+    pub(crate) fn delay(
+        &self,
+        estimate: Option<Estimate>,
+        doubled: u32,
+        number: u32,
+        rng: &mut impl RngExt,
+    ) -> Nanos {
+        let (variations, least) = match self.edge {
+            false => (4, self.least),
+            true => (8, self.least.max(Timing::EDGE_LEAST)),
+        };
+        let learned = || {
+            let timeout = estimate.map_or(self.initial, |estimate| estimate.timeout(variations));
+            Nanos(timeout.0.saturating_mul(1 << doubled.min(16))).max(least)
+        };
+        let delay = match self.fixed {
+            Some(fixed) if self.edge && estimate.is_some() => fixed.max(learned()),
+            Some(fixed) => fixed,
+            None => learned(),
+        };
+        let factor = u64::from(self.backoff).saturating_pow(number);
+        let delay = Nanos(delay.0.saturating_mul(factor)).min(self.most);
+        let jitter = delay.0 / 100 * u64::from(self.jitter_percent);
+        match jitter {
+            0 => delay,
+            most => delay + Nanos(rng.random_range(0..=most)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    const TIMING: Timing = Timing {
+        jitter_percent: 0,
+        ..Timing::LEARNED
+    };
+
+    fn delays(timing: &Timing, rtt_ms: Option<u64>, doubled: u32) -> [u64; 3] {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let estimate = rtt_ms.map(|ms| Estimate {
+            srtt: Nanos::from_millis(ms),
+            rttvar: Nanos::from_millis(5),
+        });
+        [0, 1, 2].map(|n| timing.delay(estimate, doubled, n, &mut rng).as_millis())
+    }
+
+    #[test]
+    fn the_papers_delay_is_the_papers() {
+        let paper = Timing::fixed(Nanos::from_millis(200));
+        assert_eq!(delays(&paper, Some(900), 3), [200, 200, 200]);
+        let edge = Timing {
+            edge: true,
+            ..paper
+        };
+        assert_eq!(delays(&edge, None, 0), [200, 200, 200]);
+        assert_eq!(delays(&edge, Some(900), 0), [940, 940, 940]);
+    }
+
+    #[test]
+    fn a_learned_delay_grows_within_its_bounds() {
+        assert_eq!(delays(&TIMING, Some(10), 0), [30, 60, 120]);
+        assert_eq!(delays(&TIMING, Some(10), 2), [120, 240, 480]);
+        assert_eq!(delays(&TIMING, None, 0), [800, 1600, 3000]);
+        let edge = Timing {
+            edge: true,
+            ..TIMING
+        };
+        assert_eq!(delays(&edge, Some(10), 0), [100, 200, 400]);
+    }
+
+    #[test]
+    fn jitter_only_lengthens() {
+        let timing = Timing {
+            jitter_percent: 50,
+            ..TIMING
+        };
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+        let delays: Vec<u64> = (0..200)
+            .map(|_| timing.delay(None, 0, 0, &mut rng).as_millis())
+            .collect();
+        assert!(delays.iter().all(|ms| (800..=1200).contains(ms)));
+        assert!(delays.iter().any(|ms| *ms < 850) && delays.iter().any(|ms| *ms > 1150));
+    }
+}

@@ -1,0 +1,190 @@
+//! The wire engine: a packet socket on one interface, with the core behind it.
+
+mod call;
+mod clock;
+mod error;
+mod filter;
+mod interface;
+mod privileges;
+mod socket;
+mod status_socket;
+
+pub use error::WireError;
+pub use interface::of_default_route;
+pub use status_socket::running;
+
+/// How many ports or ranges of ports a selection may name: more do not fit into the kernel's filter.
+pub const MOST_PORTS: usize = filter::MOST_PORTS;
+
+use crate::config::Config;
+use crate::paths::PathRecord;
+use crate::retransmitter::{Answered, Due, Retransmitter};
+use crate::status::{STATUS_VERSION, Status};
+use clock::Clock;
+use gentle_units::Nanos;
+use nix::net::if_::if_nametoindex;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use socket::{BATCH, PacketSocket};
+use status_socket::StatusSocket;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long it may take until a signal is noticed.
+const TICK: Nanos = Nanos::from_millis(250);
+
+/// How often [`Observer::report`] is called.
+const REPORT: Nanos = Nanos::from_secs(10);
+
+/// Hears what happens, in the order in which it does; `unix_ns` is when.
+pub trait Observer {
+    /// A copy, or why there was none, or that all was in vain. `sent`: the system has taken it.
+    fn due(&mut self, unix_ns: Nanos, due: &Due<'_>, sent: bool);
+    /// An answer to a packet that was sent again.
+    fn answered(&mut self, unix_ns: Nanos, answered: &Answered);
+    /// The state of things, every ten seconds.
+    fn report(&mut self, status: &Status);
+}
+
+/// Opened on an interface, without privileges from then on.
+pub struct Engine {
+    interface: String,
+    index: u32,
+    dry_run: bool,
+    core: Retransmitter,
+    socket: PacketSocket,
+    status: StatusSocket,
+    clock: Clock,
+}
+
+impl Engine {
+    /// Opens the socket, then gives up every capability of this thread and of those that it will start.
+    ///
+    /// `run`: the directory in which it can be asked for its status; `seed`: of the jitter; `learned`: what an earlier run
+    /// has learned.
+    ///
+    /// # Errors
+    /// What is missing or in the way.
+    pub fn open(
+        interface: &str,
+        config: Config,
+        run: &Path,
+        seed: u64,
+        learned: Vec<PathRecord>,
+    ) -> Result<Engine, WireError> {
+        let socket = PacketSocket::open(interface, &config.selection)?;
+        let status = StatusSocket::open(run, interface)?;
+        let index =
+            if_nametoindex(interface).map_err(|_| WireError::NoInterface(interface.to_owned()))?;
+        privileges::drop_all()?;
+        let clock = Clock::start();
+        let dry_run = config.dry_run;
+        let mut core = Retransmitter::new(config, seed);
+        core.restore(clock.now(), learned);
+        Ok(Engine {
+            interface: interface.to_owned(),
+            index,
+            dry_run,
+            core,
+            socket,
+            status,
+            clock,
+        })
+    }
+
+    /// Runs until `stop`; the state of things at the end.
+    ///
+    /// # Errors
+    /// The interface is gone, or the system refuses a call.
+    pub fn run(
+        mut self,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<Status, WireError> {
+        let mut next_report = self.clock.now();
+        while !stop.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            if now >= next_report {
+                next_report = now + REPORT;
+                observer.report(&self.state());
+            }
+            self.wait(now)?;
+            loop {
+                let taken = self.receive(observer)?;
+                self.send_what_is_due(observer);
+                if taken < BATCH {
+                    break;
+                }
+            }
+            self.status.answer(|| self.state());
+        }
+        Ok(self.state())
+    }
+
+    /// Until a packet or a question has come, or something is due.
+    fn wait(&self, now: Nanos) -> Result<(), WireError> {
+        let due = self.core.next_deadline().unwrap_or(Nanos::MAX);
+        let time = due.saturating_sub(now).min(TICK);
+        let mut sources = [self.socket.as_fd(), self.status.as_fd()]
+            .map(|source| PollFd::new(source, PollFlags::POLLIN));
+        let timeout = TimeSpec::from(Duration::from_nanos(time.0));
+        match ppoll(&mut sources, Some(timeout), None) {
+            Ok(_) | Err(nix::Error::EINTR) => Ok(()),
+            Err(error) => Err(WireError::errno("ppoll")(error)),
+        }
+    }
+
+    /// Takes a batch of packets; how many there were.
+    fn receive(&mut self, observer: &mut dyn Observer) -> Result<usize, WireError> {
+        let (core, now) = (&mut self.core, self.clock.now());
+        let outcome = self.socket.receive(|direction, frame| {
+            if let Some(answered) = core.frame(now, direction, frame) {
+                observer.answered(now, &answered);
+            }
+        });
+        match outcome {
+            // It is down, or gone for good; a device of the same name is another one.
+            Err(nix::Error::ENETDOWN) => match if_nametoindex(self.interface.as_str()) {
+                Ok(index) if index == self.index => Ok(0),
+                _ => Err(WireError::Gone(self.interface.clone())),
+            },
+            outcome => outcome.map_err(WireError::errno("recvmmsg")),
+        }
+    }
+
+    fn send_what_is_due(&mut self, observer: &mut dyn Observer) {
+        let now = self.clock.now();
+        loop {
+            let mut failed = false;
+            let Some(due) = self.core.poll(now) else {
+                break;
+            };
+            if let Due::Copy(copy) = &due
+                && !self.dry_run
+            {
+                failed = self.socket.send(copy.bytes).is_err();
+            }
+            observer.due(now, &due, !failed && !self.dry_run);
+            if failed {
+                self.core.not_sent();
+            }
+        }
+    }
+
+    fn state(&self) -> Status {
+        Status {
+            version: STATUS_VERSION,
+            engine: "wire".to_owned(),
+            interface: self.interface.clone(),
+            pid: std::process::id(),
+            started_s: self.clock.started().0 / 1_000_000_000,
+            dry_run: self.dry_run,
+            pending: self.core.pending() as u64,
+            missed: self.socket.missed(),
+            counters: self.core.counters(),
+            paths: self.core.paths(self.clock.now()),
+        }
+    }
+}

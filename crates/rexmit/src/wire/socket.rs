@@ -1,0 +1,208 @@
+//! The socket that hears the interface and speaks on it.
+
+use super::call::{self, ETH_P_ALL};
+use super::error::WireError;
+use super::filter::{self, OUTGOING};
+use crate::frame::{Direction, Frame, Vlan};
+use crate::select::Selection;
+use gentle_wire::LinkType;
+use nix::cmsg_space;
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{
+    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, SockFlag, SockType,
+    UnknownCmsg, getsockname, recvmmsg, setsockopt, socket, sockopt,
+};
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// Packets taken in one call.
+pub(super) const BATCH: usize = 64;
+
+/// Bytes of a frame: an Ethernet frame without jumbo extensions. Of a longer one it is known that it is longer.
+const FRAME: usize = 2048;
+
+/// What the kernel may keep while we are busy. A handshake packet takes about 0.8 kB there (a page fragment and the
+/// descriptor), so these are some 20,000.
+const ROOM: usize = 16 << 20;
+
+/// include/uapi/linux/if_ether.h
+const ETH_P_IP: u16 = 0x0800;
+const ETH_P_IPV6: u16 = 0x86dd;
+const ETH_P_8021Q: u16 = 0x8100;
+
+/// Opened on one interface, and no other.
+pub(super) struct PacketSocket {
+    socket: OwnedFd,
+    interface: u32,
+    link: LinkType,
+    /// Packets that found no room, as far as those that did have told.
+    missed: u64,
+    /// The same as the kernel counts it, in 32 bits.
+    missed_count: u32,
+    buffers: Vec<[u8; FRAME]>,
+}
+
+impl PacketSocket {
+    /// Hears what the selection asks for, from now on and nothing from before.
+    pub(super) fn open(name: &str, selection: &Selection) -> Result<PacketSocket, WireError> {
+        let interface =
+            if_nametoindex(name).map_err(|_| WireError::NoInterface(name.to_owned()))?;
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None).map_err(
+            |error| match error {
+                nix::Error::EPERM => WireError::NotPermitted,
+                error => WireError::errno("socket(AF_PACKET)")(error),
+            },
+        )?;
+        // Bound to the interface, but deaf until the filter is there.
+        call::bind(&socket, interface, 0).map_err(WireError::call("bind"))?;
+        let address: LinkAddr =
+            getsockname(socket.as_raw_fd()).map_err(WireError::errno("getsockname"))?;
+        let link = link(address.hatype()).ok_or_else(|| WireError::UnknownLink {
+            interface: name.to_owned(),
+            hardware: address.hatype(),
+        })?;
+        call::attach(&socket, &filter::program(link, selection))
+            .map_err(WireError::call("SO_ATTACH_FILTER"))?;
+        call::want_auxiliary_data(&socket).map_err(WireError::call("PACKET_AUXDATA"))?;
+        setsockopt(&socket, sockopt::RxqOvfl, &1).map_err(WireError::errno("SO_RXQ_OVFL"))?;
+        // Beyond the system's limit only with CAP_NET_ADMIN; up to it without.
+        setsockopt(&socket, sockopt::RcvBufForce, &ROOM)
+            .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &ROOM))
+            .map_err(WireError::errno("SO_RCVBUF"))?;
+        call::bind(&socket, interface, ETH_P_ALL).map_err(WireError::call("bind"))?;
+        Ok(PacketSocket {
+            socket,
+            interface,
+            link,
+            missed: 0,
+            missed_count: 0,
+            buffers: vec![[0; FRAME]; BATCH],
+        })
+    }
+
+    /// Packets that came faster than they were taken.
+    pub(super) fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// Takes what has come, at most [`BATCH`] packets; how many those were.
+    pub(super) fn receive(
+        &mut self,
+        mut take: impl FnMut(Direction, &Frame<'_>),
+    ) -> Result<usize, nix::Error> {
+        let space = cmsg_space!(libc::tpacket_auxdata, u32);
+        let mut headers = MultiHeaders::<LinkAddr>::preallocate(BATCH, Some(space));
+        let mut slices: Vec<[IoSliceMut<'_>; 1]> = self
+            .buffers
+            .iter_mut()
+            .map(|buffer| [IoSliceMut::new(buffer)])
+            .collect();
+        let flags = MsgFlags::MSG_DONTWAIT;
+        let descriptor = self.socket.as_raw_fd();
+        let messages = match recvmmsg(descriptor, &mut headers, slices.iter_mut(), flags, None) {
+            Ok(messages) => messages,
+            Err(nix::Error::EAGAIN | nix::Error::EINTR) => return Ok(0),
+            Err(error) => return Err(error),
+        };
+        let mut taken = 0;
+        for message in messages {
+            taken += 1;
+            let mut auxiliary = None;
+            for control in message.cmsgs()? {
+                match control {
+                    ControlMessageOwned::RxqOvfl(count) => {
+                        self.missed += u64::from(count.wrapping_sub(self.missed_count));
+                        self.missed_count = count;
+                    }
+                    ControlMessageOwned::Unknown(message) => auxiliary = Auxiliary::of(&message),
+                    _ => {}
+                }
+            }
+            let (Some(address), Some(auxiliary)) = (message.address, auxiliary) else {
+                continue;
+            };
+            let direction = match address.pkttype() {
+                OUTGOING => Direction::Out,
+                _ => Direction::In,
+            };
+            let frame = Frame {
+                bytes: message.iovs().next().unwrap_or_default(),
+                original_len: auxiliary.length,
+                link: self.link,
+                vlan: auxiliary.vlan,
+                partial_checksum: auxiliary.partial_checksum,
+            };
+            take(direction, &frame);
+        }
+        Ok(taken)
+    }
+
+    /// Sends a frame as it is.
+    pub(super) fn send(&self, frame: &[u8]) -> io::Result<()> {
+        let protocol = match (self.link, frame.first().map(|byte| byte >> 4)) {
+            (LinkType::ETHERNET, _) => 0,
+            (_, Some(6)) => ETH_P_IPV6,
+            _ => ETH_P_IP,
+        };
+        call::send(&self.socket, self.interface, protocol, frame)
+    }
+}
+
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// What frames begin with, by `ARPHRD_*` (include/uapi/linux/if_arp.h).
+fn link(hardware: u16) -> Option<LinkType> {
+    match hardware {
+        libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Some(LinkType::ETHERNET),
+        // Devices without a link header: tun, WireGuard, PPP, IP in IP, mobile modems.
+        libc::ARPHRD_NONE
+        | libc::ARPHRD_PPP
+        | libc::ARPHRD_TUNNEL
+        | libc::ARPHRD_TUNNEL6
+        | libc::ARPHRD_SIT
+        | ARPHRD_RAWIP => Some(LinkType::RAW),
+        _ => None,
+    }
+}
+
+const ARPHRD_RAWIP: u16 = 519;
+
+/// What is needed of `struct tpacket_auxdata`, include/uapi/linux/if_packet.h.
+struct Auxiliary {
+    length: u32,
+    partial_checksum: bool,
+    vlan: Option<Vlan>,
+}
+
+impl Auxiliary {
+    fn of(message: &UnknownCmsg) -> Option<Auxiliary> {
+        let header = &message.cmsg_header;
+        if (header.cmsg_level, header.cmsg_type) != (libc::SOL_PACKET, libc::PACKET_AUXDATA) {
+            return None;
+        }
+        let data = &message.data_bytes;
+        let word = |at: usize| Some(u32::from_ne_bytes(*data.get(at..)?.first_chunk()?));
+        let half = |at: usize| Some(u16::from_ne_bytes(*data.get(at..)?.first_chunk()?));
+        let status = word(0)?;
+        let has = |flag: u32| status & flag != 0;
+        Some(Auxiliary {
+            length: word(4)?,
+            partial_checksum: has(libc::TP_STATUS_CSUMNOTREADY),
+            vlan: match has(libc::TP_STATUS_VLAN_VALID) {
+                false => None,
+                true => Some(Vlan {
+                    tci: half(16)?,
+                    tpid: match has(libc::TP_STATUS_VLAN_TPID_VALID) {
+                        true => half(18)?,
+                        false => ETH_P_8021Q,
+                    },
+                }),
+            },
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! Where a running engine answers questions: a Unix socket in the run directory, which also shows that it runs.
+
+use super::error::WireError;
+use crate::status::Status;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// How long one who asks may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const PREFIX: &str = "rexmit-";
+const SUFFIX: &str = ".sock";
+
+/// Goes away with the value.
+pub(super) struct StatusSocket {
+    path: PathBuf,
+    listener: UnixListener,
+}
+
+impl StatusSocket {
+    pub(super) fn open(directory: &Path, interface: &str) -> Result<StatusSocket, WireError> {
+        let path = directory.join(format!("{PREFIX}{interface}{SUFFIX}"));
+        let problem = |source| WireError::File {
+            path: path.clone(),
+            source,
+        };
+        fs::create_dir_all(directory).map_err(problem)?;
+        match ask(&path) {
+            Ok(status) => {
+                return Err(WireError::Running {
+                    interface: interface.to_owned(),
+                    pid: status.pid,
+                });
+            }
+            // One that ended without being asked has left it behind.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                fs::remove_file(&path).map_err(problem)?;
+            }
+            Err(_) => {}
+        }
+        let listener = UnixListener::bind(&path).map_err(problem)?;
+        listener.set_nonblocking(true).map_err(problem)?;
+        Ok(StatusSocket { path, listener })
+    }
+
+    /// Answers whoever has asked. One who is slow to read is no reason to let packets wait, so each gets a thread.
+    pub(super) fn answer(&self, status: impl Fn() -> Status) {
+        while let Ok((mut stream, _)) = self.listener.accept() {
+            let Ok(text) = serde_json::to_string(&status()) else {
+                continue;
+            };
+            thread::spawn(move || {
+                let prepared = stream
+                    .set_nonblocking(false)
+                    .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
+                if prepared.is_ok() {
+                    // Whoever has gone away does not miss it.
+                    let _ = stream.write_all(text.as_bytes());
+                }
+            });
+        }
+    }
+}
+
+impl AsFd for StatusSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+}
+
+impl Drop for StatusSocket {
+    fn drop(&mut self) {
+        // Left behind it would do no harm.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The engines that run, by interface; `interface`: only this one.
+///
+/// # Errors
+/// The directory or a socket that cannot be read. That there is none is no error.
+pub fn running(directory: &Path, interface: Option<&str>) -> Result<Vec<Status>, WireError> {
+    let problem = |path: &Path| {
+        let path = path.to_owned();
+        move |source| WireError::File { path, source }
+    };
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(problem(directory))?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(problem(directory))?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
+        if name.is_none() || interface.is_some_and(|interface| name != Some(interface)) {
+            continue;
+        }
+        match ask(&path) {
+            Ok(status) => found.push(status),
+            // It has ended: without a word, or just now.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound
+                ) => {}
+            Err(error) => return Err(problem(&path)(error)),
+        }
+    }
+    found.sort_by(|a, b| a.interface.cmp(&b.interface));
+    Ok(found)
+}
+
+fn ask(path: &Path) -> io::Result<Status> {
+    let mut stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    Ok(serde_json::from_str(&text)?)
+}

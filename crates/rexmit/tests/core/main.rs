@@ -1,0 +1,6 @@
+//! The core, from outside: what it sends, what it never sends, and what it learns.
+
+mod copies;
+mod delays;
+mod limits;
+mod packets;
