@@ -4,7 +4,7 @@
 
 use gentle_wire::{
     Address, LinkType, Packet, QuicKind, Skip, Transport, Tunnels, dissect, is_handshake,
-    reassembled,
+    plain_tcp, reassembled,
 };
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::net::IpAddr;
@@ -70,6 +70,33 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     let known = LinkType::ALL.contains(&link);
     assert_eq!(link.name().is_some(), known);
     assert!(known || matches!(outer, Err(Skip::UnknownLink)));
+    if let Some(plain) = plain_tcp(link, frame) {
+        let plain = Some((
+            Address::v4(plain.src),
+            Address::v4(plain.dst),
+            plain.ttl,
+            Some(plain.id),
+            None,
+            format!("{:?}", plain.tcp),
+        ));
+        for packet in [outer, inner] {
+            let found = packet.ok().and_then(|packet| match packet.transport {
+                Transport::Tcp(tcp) => {
+                    let Packet { ip, .. } = packet;
+                    Some((
+                        ip.src,
+                        ip.dst,
+                        ip.ttl,
+                        ip.id,
+                        ip.fragment,
+                        format!("{tcp:?}"),
+                    ))
+                }
+                _ => None,
+            });
+            assert_eq!(found, plain);
+        }
+    }
     for packet in [outer, inner].into_iter().flatten() {
         assert!(packet.payload.len() < frame.len());
         assert!(examine(&packet) <= packet.payload.len());

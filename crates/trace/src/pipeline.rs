@@ -15,9 +15,9 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::ScopedJoinHandle;
 
 /// Segments that go from one thread to the other at a time.
-const SEGMENTS: usize = 2048;
+const SEGMENTS: usize = 8192;
 /// Connections that do.
-const DEPARTURES: usize = 256;
+const DEPARTURES: usize = 2048;
 /// Batches under way.
 const BATCHES: usize = 8;
 /// Packets between looks at [`Watch`].

@@ -1,8 +1,8 @@
 //! TCP segments of a trace, decoded.
 
-use crate::connections::{Ends, EndsHasher, after};
+use crate::connections::{Ends, EndsHasher, Found, after};
 use gentle_units::Nanos;
-use gentle_wire::{Address, Packet, Tcp, TcpFlags};
+use gentle_wire::{Address, Packet, PlainTcp, Tcp, TcpFlags};
 
 /// What the analysis needs of a segment; no borrow from the frame, so that decoding and analysis can overlap, and one
 /// line of the cache, because it goes from one core to another.
@@ -95,7 +95,6 @@ impl Batch {
     }
 
     /// Adds a dissected packet.
-    #[inline(always)]
     pub(crate) fn push(
         &mut self,
         time: Nanos,
@@ -105,7 +104,40 @@ impl Batch {
         tcp: &Tcp<'_>,
         hasher: &EndsHasher,
     ) {
-        let found = hasher.ends((packet.ip.src, tcp.src_port), (packet.ip.dst, tcp.dst_port));
+        let ip = &packet.ip;
+        let found = hasher.ends((ip.src, tcp.src_port), (ip.dst, tcp.dst_port));
+        let id = ip.id.unwrap_or(0);
+        self.add(time, wire_len, direction, found, (id, ip.ttl), tcp);
+    }
+
+    /// Adds a plain one.
+    #[inline(always)]
+    pub(crate) fn push_plain(
+        &mut self,
+        time: Nanos,
+        wire_len: u32,
+        direction: u8,
+        plain: &PlainTcp<'_>,
+        hasher: &EndsHasher,
+    ) {
+        let tcp = &plain.tcp;
+        let found = hasher.v4_ends(
+            (u32::from_be_bytes(plain.src), tcp.src_port),
+            (u32::from_be_bytes(plain.dst), tcp.dst_port),
+        );
+        self.add(time, wire_len, direction, found, (plain.id, plain.ttl), tcp);
+    }
+
+    #[inline(always)]
+    fn add(
+        &mut self,
+        time: Nanos,
+        wire_len: u32,
+        direction: u8,
+        found: Found,
+        (ip_id, ttl): (u16, u8),
+        tcp: &Tcp<'_>,
+    ) {
         let mut ends = found.ends;
         let mut marks = 0;
         if found.forward {
@@ -142,10 +174,10 @@ impl Batch {
             timestamp: timestamp.unwrap_or_default(),
             sack,
             window: tcp.window,
-            ip_id: packet.ip.id.unwrap_or(0),
+            ip_id,
             flags: tcp.flags.0 as u8,
             marks,
-            ttl: packet.ip.ttl,
+            ttl,
             direction,
         });
     }

@@ -6,6 +6,7 @@ mod dccp;
 mod ip;
 mod link;
 mod packet;
+mod plain;
 mod quic;
 mod sctp;
 mod tcp;
@@ -20,6 +21,7 @@ mod frames;
 pub use address::Address;
 pub use link::LinkType;
 pub use packet::{Dccp, Fragment, Ip, Packet, Sctp, Skip, Tcp, TcpFlags, Transport, Tunnels, Udp};
+pub use plain::{PlainTcp, plain_tcp};
 pub use quic::{
     QuicInitial, QuicKind, QuicPacket, QuicPackets, QuicSealed, QuicVersion, quic_varint,
 };

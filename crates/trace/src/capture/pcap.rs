@@ -142,8 +142,13 @@ impl Pcap {
         self.interface.as_slice()
     }
 
+    /// Finds the next packet, if there is one, and writes down where.
     #[inline]
-    pub(super) fn next(&mut self, input: &mut Input) -> Result<Option<Record>, Box<Fault>> {
+    pub(super) fn next(
+        &mut self,
+        input: &mut Input,
+        record: &mut Record,
+    ) -> Result<bool, Box<Fault>> {
         if !input.want(RECORD_HEADER)? {
             return self.end(input);
         }
@@ -158,14 +163,15 @@ impl Pcap {
         if !input.want(total)? {
             return self.end(input);
         }
-        Ok(Some(Record {
+        *record = Record {
             time: Nanos(u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit),
             interface: 0,
             link: self.link,
             original_len,
             at: input.take(total) + RECORD_HEADER,
             len: len as usize,
-        }))
+        };
+        Ok(true)
     }
 
     /// Seconds, fraction, captured and original length.
@@ -232,7 +238,7 @@ impl Pcap {
 
     /// What is left is no whole record: nothing, or the rest of one.
     #[cold]
-    fn end(&mut self, input: &Input) -> Result<Option<Record>, Box<Fault>> {
+    fn end(&mut self, input: &Input) -> Result<bool, Box<Fault>> {
         let left = input.window();
         let expected = match (self.header_cut.take(), left.first_chunk::<RECORD_HEADER>()) {
             (Some(cut), _) => {
@@ -248,7 +254,7 @@ impl Pcap {
                     self.fields(header)[2]
                 )
             }
-            (None, None) if left.is_empty() => return Ok(None),
+            (None, None) if left.is_empty() => return Ok(false),
             (None, None) => format!("a packet header of {RECORD_HEADER} bytes"),
         };
         Err(Trouble::cut_short(input.offset(), expected, left.len()))

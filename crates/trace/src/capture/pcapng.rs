@@ -64,7 +64,8 @@ struct Port {
     snap_length: u32,
 }
 
-type Found = Result<Option<Record>, Box<Fault>>;
+/// Whether a packet was found.
+type Found = Result<bool, Box<Fault>>;
 
 impl PcapNg {
     /// Looks at the first section header, which remains to be read. The error says why the file cannot be.
@@ -100,18 +101,19 @@ impl PcapNg {
         &self.interfaces
     }
 
+    /// Finds the next packet, if there is one, and writes down where.
     #[inline]
-    pub(super) fn next(&mut self, input: &mut Input) -> Found {
+    pub(super) fn next(&mut self, input: &mut Input, record: &mut Record) -> Found {
         loop {
             if !input.want(EMPTY_BLOCK)? {
                 return self.end(input);
             }
             let (kind, total) = self.block(input);
             if matches!(kind, ENHANCED_PACKET | PACKET) {
-                return self.packet(input, kind, total);
+                return self.packet(input, kind, total, record);
             }
-            if let Some(record) = self.other(input, kind, total)? {
-                return Ok(Some(record));
+            if self.other(input, kind, total, record)? {
+                return Ok(true);
             }
         }
     }
@@ -134,7 +136,13 @@ impl PcapNg {
 
     /// An enhanced packet or an obsolete packet.
     #[inline]
-    fn packet(&mut self, input: &mut Input, kind: u32, total: usize) -> Found {
+    fn packet(
+        &mut self,
+        input: &mut Input,
+        kind: u32,
+        total: usize,
+        record: &mut Record,
+    ) -> Found {
         check_length(input.offset(), total, PACKET_HEADER + TRAILER, MAX_BLOCK)?;
         if !input.want(total)? {
             return self.end(input);
@@ -159,24 +167,31 @@ impl PcapNg {
             return self.bad_block(input, total, PACKET_HEADER, len);
         }
         self.last = port.clock.time(ticks);
-        Ok(Some(Record {
+        *record = Record {
             time: self.last,
             interface: self.first + interface,
             link: port.link,
             original_len,
             at: input.take(total) + PACKET_HEADER,
             len: len as usize,
-        }))
+        };
+        Ok(true)
     }
 
     /// Any other block; a packet if it was one.
     #[inline(never)]
-    fn other(&mut self, input: &mut Input, kind: u32, total: usize) -> Found {
+    fn other(
+        &mut self,
+        input: &mut Input,
+        kind: u32,
+        total: usize,
+        record: &mut Record,
+    ) -> Found {
         match kind {
-            SECTION_HEADER => self.section(input).map(|()| None),
-            INTERFACE_DESCRIPTION => self.interface(input, total).map(|()| None),
-            SIMPLE_PACKET => self.simple_packet(input, total),
-            _ => self.pass(input, total, EMPTY_BLOCK).map(|()| None),
+            SECTION_HEADER => self.section(input).map(|()| false),
+            INTERFACE_DESCRIPTION => self.interface(input, total).map(|()| false),
+            SIMPLE_PACKET => self.simple_packet(input, total, record),
+            _ => self.pass(input, total, EMPTY_BLOCK).map(|()| false),
         }
     }
 
@@ -295,7 +310,7 @@ impl PcapNg {
         }
     }
 
-    fn simple_packet(&mut self, input: &mut Input, total: usize) -> Found {
+    fn simple_packet(&mut self, input: &mut Input, total: usize, record: &mut Record) -> Found {
         check_length(input.offset(), total, SIMPLE_HEADER + TRAILER, MAX_BLOCK)?;
         if !input.want(total)? {
             return self.end(input);
@@ -321,14 +336,15 @@ impl PcapNg {
         if len as usize > total - SIMPLE_HEADER - TRAILER {
             return self.bad_block(input, total, SIMPLE_HEADER, len);
         }
-        Ok(Some(Record {
+        *record = Record {
             time: self.last,
             interface: self.first,
             link: port.link,
             original_len,
             at: input.take(total) + SIMPLE_HEADER,
             len: len as usize,
-        }))
+        };
+        Ok(true)
     }
 
     /// Passes over a block without keeping it.
@@ -390,7 +406,7 @@ impl PcapNg {
     fn end(&self, input: &Input) -> Found {
         let left = input.window();
         if left.is_empty() {
-            return Ok(None);
+            return Ok(false);
         }
         let (offset, left) = (input.offset(), left.len());
         if left < EMPTY_BLOCK {

@@ -30,7 +30,8 @@ pub struct CaptureReader {
     warnings: Vec<Warning>,
     strict: bool,
     ended: bool,
-    /// The packet that [`CaptureReader::advance`] found.
+    /// The packet found last. It is written field by field and read so: a processor that has to load as a whole what it has
+    /// just stored in parts waits until it is through, which took a sixth of the time of `gentle analyze`.
     record: Record,
 }
 
@@ -146,18 +147,15 @@ impl CaptureReader {
     #[allow(clippy::should_implement_trait)] // A packet borrows from the reader, which an iterator's items cannot.
     pub fn next(&mut self) -> Result<Option<RawPacket<'_>>, CaptureError> {
         Ok(match self.find()? {
-            Some(record) => Some(record.packet(&self.input)),
-            None => None,
+            true => Some(self.record.packet(&self.input)),
+            false => None,
         })
     }
 
     /// Finds the next packet and keeps it for [`CaptureReader::current`]; its time, or `None` at the end.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<Option<Nanos>, CaptureError> {
-        Ok(self.find()?.map(|record| {
-            self.record = record;
-            record.time
-        }))
+        Ok(self.find()?.then_some(self.record.time))
     }
 
     /// The packet that [`CaptureReader::advance`] has found.
@@ -166,19 +164,21 @@ impl CaptureReader {
         self.record.packet(&self.input)
     }
 
+    /// Whether there is a next packet; then it is in `record`.
     #[inline]
-    fn find(&mut self) -> Result<Option<Record>, CaptureError> {
+    fn find(&mut self) -> Result<bool, CaptureError> {
         loop {
             if self.ended {
-                return Ok(None);
+                return Ok(false);
             }
+            let record = &mut self.record;
             let found = match &mut self.framing {
-                Framing::Pcap(pcap) => pcap.next(&mut self.input),
-                Framing::PcapNg(pcapng) => pcapng.next(&mut self.input),
+                Framing::Pcap(pcap) => pcap.next(&mut self.input, record),
+                Framing::PcapNg(pcapng) => pcapng.next(&mut self.input, record),
             };
             match found {
-                Ok(Some(record)) => return Ok(Some(record)),
-                Ok(None) => self.end()?,
+                Ok(true) => return Ok(true),
+                Ok(false) => self.end()?,
                 Err(fault) => self.suffer(*fault)?,
             }
         }

@@ -31,36 +31,43 @@ impl EndsHasher {
     /// The ends of a segment.
     #[inline]
     pub(crate) fn ends(&self, src: (Address, u16), dst: (Address, u16)) -> Found {
-        let forward;
-        let (addresses, hash, wide) = match (v4(src.0), v4(dst.0)) {
-            (Some(a), Some(b)) => {
-                let from = u64::from(a) << 16 | u64::from(src.1);
-                let to = u64::from(b) << 16 | u64::from(dst.1);
-                forward = from <= to;
-                let (lower, upper) = if forward { (a, b) } else { (b, a) };
-                let hash = self.0.hash_one((from.min(to), from.max(to)));
-                (u64::from(lower) << 32 | u64::from(upper), hash, None)
-            }
-            _ => {
-                forward = src <= dst;
-                let (lower, upper) = if forward { (src, dst) } else { (dst, src) };
-                (0, self.0.hash_one((lower, upper)), Some([lower.0, upper.0]))
-            }
-        };
+        if let (Some(a), Some(b)) = (v4(src.0), v4(dst.0)) {
+            return self.v4_ends((a, src.1), (b, dst.1));
+        }
+        let forward = src <= dst;
+        let (lower, upper) = if forward { (src, dst) } else { (dst, src) };
         Found {
             ends: Ends {
-                addresses,
-                ports: if forward {
-                    [src.1, dst.1]
-                } else {
-                    [dst.1, src.1]
-                },
-                hash: (hash ^ hash >> 32) as u32,
+                addresses: 0,
+                ports: [lower.1, upper.1],
+                hash: folded(self.0.hash_one((lower, upper))),
             },
             forward,
-            wide,
+            wide: Some([lower.0, upper.0]),
         }
     }
+
+    /// The ends of a segment between IPv4 addresses.
+    #[inline(always)]
+    pub(crate) fn v4_ends(&self, src: (u32, u16), dst: (u32, u16)) -> Found {
+        let from = u64::from(src.0) << 16 | u64::from(src.1);
+        let to = u64::from(dst.0) << 16 | u64::from(dst.1);
+        let (lower, upper) = (from.min(to), from.max(to));
+        Found {
+            ends: Ends {
+                addresses: lower >> 16 << 32 | upper >> 16,
+                ports: [lower as u16, upper as u16],
+                hash: folded(self.0.hash_one((lower, upper))),
+            },
+            forward: from <= to,
+            wide: None,
+        }
+    }
+}
+
+#[inline]
+fn folded(hash: u64) -> u32 {
+    (hash ^ hash >> 32) as u32
 }
 
 #[inline]

@@ -17,7 +17,7 @@ mod trouble;
 mod window;
 
 pub(crate) use connection::{CLIENT, Connection, SERVER, State};
-pub(crate) use ends::{Ends, EndsHasher};
+pub(crate) use ends::{Ends, EndsHasher, Found};
 pub(crate) use half::Kind;
 pub(crate) use retire::{Departure, Farewell};
 pub(crate) use seq::after;
@@ -37,6 +37,9 @@ use window::Pool;
 const GROUP: usize = 16;
 
 /// The connections of a trace.
+///
+/// On cache lines of its own: one thread writes here for every packet, and others are at work beside it.
+#[repr(align(128))]
 #[derive(Debug)]
 pub(crate) struct Connections {
     table: Table,

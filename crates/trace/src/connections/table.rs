@@ -151,27 +151,22 @@ impl Table {
     pub(crate) fn remove(&mut self, at: u32) -> Connection {
         let connection = &self.connections[at as usize];
         let (hash, older) = (connection.ends.hash, connection.older);
-        let newest = *self
-            .index
-            .find(spread(hash), |&head| {
-                let newest = &self.connections[head as usize];
-                newest.ends.hash == hash && self.chain(head).any(|link| link == at)
-            })
-            .expect("a connection is in the index or behind one that is");
-        if newest == at {
-            if older == NONE {
-                if let Ok(entry) = self.index.find_entry(spread(hash), |&head| head == at) {
-                    entry.remove();
-                }
-            } else {
-                self.repoint(hash, at, older);
+        match self.index.find_entry(spread(hash), |&head| head == at) {
+            Ok(mut newest) if older != NONE => *newest.get_mut() = older,
+            Ok(newest) => {
+                newest.remove();
             }
-        } else {
-            let before = self
-                .chain(newest)
-                .find(|&link| self.connections[link as usize].older == at)
-                .expect("it is in this chain");
-            self.connections[before as usize].older = older;
+            Err(_) => {
+                let newest = *self
+                    .index
+                    .find(spread(hash), |&head| self.chain(head).any(|link| link == at))
+                    .expect("a connection is in the index or behind one that is");
+                let before = self
+                    .chain(newest)
+                    .find(|&link| self.connections[link as usize].older == at)
+                    .expect("it is in this chain");
+                self.connections[before as usize].older = older;
+            }
         }
         let connection = self.take(at);
         if connection.state.has(State::WIDE) {

@@ -54,10 +54,14 @@ struct Moments {
 const Z95: f64 = 1.959_964;
 
 impl Moments {
-    fn record(&mut self, value: f64) {
+    fn record(&mut self, delay: Nanos) {
         self.n += 1;
-        self.sum += value;
-        self.squares += value * value;
+        // Most connections waited for nothing.
+        if delay > Nanos::ZERO {
+            let value = delay.as_secs_f64();
+            self.sum += value;
+            self.squares += value * value;
+        }
     }
 
     fn plus(self, other: Moments) -> Moments {
@@ -121,7 +125,7 @@ impl DirectionSums {
             } else {
                 &mut sums.delay_without_loss
             }
-            .record(share.delay.as_secs_f64());
+            .record(share.delay);
         }
     }
 
