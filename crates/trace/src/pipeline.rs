@@ -14,7 +14,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::ScopedJoinHandle;
 
-/// Segments that go from one thread to the other at a time.
+/// Segments that go from one thread to the other at a time: with a quarter of that, waking each other took a tenth more
+/// of the time, with twice as many nothing is gained. All that is under way takes about 10 MB.
 const SEGMENTS: usize = 8192;
 /// Connections that do.
 const DEPARTURES: usize = 2048;

@@ -136,13 +136,7 @@ impl PcapNg {
 
     /// An enhanced packet or an obsolete packet.
     #[inline]
-    fn packet(
-        &mut self,
-        input: &mut Input,
-        kind: u32,
-        total: usize,
-        record: &mut Record,
-    ) -> Found {
+    fn packet(&mut self, input: &mut Input, kind: u32, total: usize, record: &mut Record) -> Found {
         check_length(input.offset(), total, PACKET_HEADER + TRAILER, MAX_BLOCK)?;
         if !input.want(total)? {
             return self.end(input);
@@ -180,13 +174,7 @@ impl PcapNg {
 
     /// Any other block; a packet if it was one.
     #[inline(never)]
-    fn other(
-        &mut self,
-        input: &mut Input,
-        kind: u32,
-        total: usize,
-        record: &mut Record,
-    ) -> Found {
+    fn other(&mut self, input: &mut Input, kind: u32, total: usize, record: &mut Record) -> Found {
         match kind {
             SECTION_HEADER => self.section(input).map(|()| false),
             INTERFACE_DESCRIPTION => self.interface(input, total).map(|()| false),

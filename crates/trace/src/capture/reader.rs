@@ -31,7 +31,7 @@ pub struct CaptureReader {
     strict: bool,
     ended: bool,
     /// The packet found last. It is written field by field and read so: a processor that has to load as a whole what it has
-    /// just stored in parts waits until it is through, which took a sixth of the time of `gentle analyze`.
+    /// just stored in parts waits until it is through; that was 14 % of the time of `gentle analyze` (perf).
     record: Record,
 }
 

@@ -38,7 +38,7 @@ const GROUP: usize = 16;
 
 /// The connections of a trace.
 ///
-/// On cache lines of its own: one thread writes here for every packet, and others are at work beside it.
+/// On cache lines of its own, as `Decoder` is.
 #[repr(align(128))]
 #[derive(Debug)]
 pub(crate) struct Connections {

@@ -159,7 +159,9 @@ impl Table {
             Err(_) => {
                 let newest = *self
                     .index
-                    .find(spread(hash), |&head| self.chain(head).any(|link| link == at))
+                    .find(spread(hash), |&head| {
+                        self.chain(head).any(|link| link == at)
+                    })
                     .expect("a connection is in the index or behind one that is");
                 let before = self
                     .chain(newest)

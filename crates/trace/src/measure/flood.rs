@@ -75,6 +75,36 @@ impl Parties {
     }
 }
 
+/// Connections that pass a filter.
+#[derive(Debug, Clone, Default)]
+struct Passed {
+    connections: u64,
+    sums: DirectionSums,
+}
+
+impl Passed {
+    fn record(&mut self, shares: &[Share; 2]) {
+        self.connections += 1;
+        self.sums.record(shares);
+    }
+}
+
+/// What the SYN-flood filter and the one after it let pass.
+#[derive(Debug, Clone, Default)]
+struct Harmless {
+    all: Passed,
+    established_with_data: Passed,
+}
+
+impl Harmless {
+    fn record(&mut self, kept: &Kept) {
+        self.all.record(&kept.shares);
+        if kept.established_with_data {
+            self.established_with_data.record(&kept.shares);
+        }
+    }
+}
+
 /// The filters, in the order in which they apply.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Filters {
@@ -84,9 +114,12 @@ pub(crate) struct Filters {
     without_syn: u64,
     too_long: u64,
     flooded: u64,
-    not_established: u64,
-    left: [u64; 4],
-    sums: [DirectionSums; 4],
+    syn_seen: Passed,
+    not_too_long: Passed,
+    /// Of those about whom all is decided.
+    harmless: Harmless,
+    /// And of those kept, too, if nobody floods: then nothing is left to do at the end.
+    harmless_unless_flood: Harmless,
     judged_early: u64,
     /// Addresses found flooding when memory was short, with their connections.
     flooders: HashMap<Address, u32>,
@@ -118,7 +151,7 @@ impl Filters {
             return;
         }
         let shares = [Share::of(connection, 0), Share::of(connection, 1)];
-        self.pass(0, &shares);
+        self.syn_seen.record(&shares);
         if shares
             .iter()
             .any(|share| share.waits_longer_than(LONGEST_DELAY))
@@ -126,7 +159,7 @@ impl Filters {
             self.too_long += 1;
             return;
         }
-        self.pass(1, &shares);
+        self.not_too_long.record(&shares);
         let has_data = connection.halves.iter().any(|half| half.bytes > 0);
         let parties = ends.map(|address| self.parties.place(address));
         let distinct = if parties[0] == parties[1] { 1 } else { 2 };
@@ -138,42 +171,42 @@ impl Filters {
                 party.without_data = party.without_data.saturating_add(1);
             }
         }
-        self.kept.push(Kept {
+        let kept = Kept {
             shares,
             parties,
             established_with_data: has_data && connection.state.has(State::ESTABLISHED),
-        });
-    }
-
-    fn pass(&mut self, filter: usize, shares: &[Share; 2]) {
-        self.left[filter] += 1;
-        self.sums[filter].record(shares);
+        };
+        self.harmless_unless_flood.record(&kept);
+        self.kept.push(kept);
     }
 
     /// Decides about every connection kept with what is known of the addresses now.
     fn judge(&mut self) {
+        let kept = std::mem::take(&mut self.kept);
+        let mut anybody = false;
         for party in self.parties.parties.iter().filter(|party| party.floods()) {
+            anybody = true;
             self.flooders.insert(
                 party.address,
                 party.without_data.saturating_add(party.with_data),
             );
         }
-        for kept in std::mem::take(&mut self.kept) {
+        if !anybody {
+            self.harmless = self.harmless_unless_flood.clone();
+            return;
+        }
+        for kept in kept {
             if kept
                 .parties
                 .iter()
                 .any(|&place| self.parties.parties[place as usize].floods())
             {
                 self.flooded += 1;
-                continue;
-            }
-            self.pass(2, &kept.shares);
-            if kept.established_with_data {
-                self.pass(3, &kept.shares);
             } else {
-                self.not_established += 1;
+                self.harmless.record(&kept);
             }
         }
+        self.harmless_unless_flood = self.harmless.clone();
     }
 
     /// Memory in use, bytes.
@@ -208,11 +241,17 @@ impl Filters {
         self.judge();
         let mut flooders: Vec<_> = self.flooders.iter().map(|(&a, &n)| (n, a)).collect();
         flooders.sort_unstable_by_key(|&(n, address)| (std::cmp::Reverse(n), address));
+        let passed = [
+            &self.syn_seen,
+            &self.not_too_long,
+            &self.harmless.all,
+            &self.harmless.established_with_data,
+        ];
         let removed = [
             self.without_syn,
             self.too_long,
             self.flooded,
-            self.not_established,
+            passed[2].connections - passed[3].connections,
         ];
         FILTERS
             .iter()
@@ -231,15 +270,15 @@ impl Filters {
                 } else {
                     Vec::new()
                 },
-                connections: self.left[i],
-                directions: directions(&self.sums[i]),
+                connections: passed[i].connections,
+                directions: directions(&passed[i].sums),
             })
             .collect()
     }
 
     /// The sums behind the quantities of spa-2018: after the 45 s filter.
     pub(crate) fn considered(&self) -> &DirectionSums {
-        &self.sums[1]
+        &self.not_too_long.sums
     }
 }
 

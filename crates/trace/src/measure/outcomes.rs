@@ -15,7 +15,7 @@ use gentle_units::Nanos;
 ///
 /// It grows with what was seen, so it has its part of the memory limit: an eighth. Beyond, it keeps what fits.
 ///
-/// On cache lines of its own: one thread writes here for every packet, and others are at work beside it.
+/// On cache lines of its own, as `Decoder` is.
 #[repr(align(128))]
 #[derive(Debug)]
 pub(crate) struct Outcomes {
