@@ -60,7 +60,7 @@ pub(crate) struct WhatArgs {
     pub(crate) server: bool,
 
     /// Ports of servers, as in 80,443 or 8000-8099; repeat for more [default: all]
-    #[arg(long = "port", short, value_name = "PORT", value_delimiter = ',')]
+    #[arg(long = "port", short = 'p', value_name = "PORT", value_delimiter = ',')]
     pub(crate) ports: Vec<Ports>,
 
     /// Only with these addresses at the other end, as in 192.0.2.0/24; repeat for more
@@ -122,7 +122,7 @@ pub(crate) struct WhenArgs {
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
     /// Copies of a packet at most, 0 to 10
-    #[arg(long = "retries", short, value_name = "N", default_value = "3", value_parser = value_parser!(u32).range(0..=10))]
+    #[arg(long = "retries", short = 'r', value_name = "N", default_value = "3", value_parser = value_parser!(u32).range(0..=10))]
     pub(crate) copies: u32,
 
     /// Send every packet twice, the second after this gap, on top of the copies

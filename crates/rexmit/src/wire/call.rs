@@ -25,6 +25,23 @@ pub(super) fn bind(socket: &impl AsFd, interface: u32, protocol: u16) -> io::Res
     check(outcome as isize)
 }
 
+/// The `ARPHRD_*` of the interface that a socket is bound to. (nix knows only addresses of full length, which the kernel
+/// does not return.)
+pub(super) fn hardware_type(socket: &impl AsFd) -> io::Result<u16> {
+    let mut address = address(0, 0);
+    let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to where the pointer shows, and any bytes are a valid address.
+    let outcome = unsafe {
+        libc::getsockname(
+            socket.as_fd().as_raw_fd(),
+            (&raw mut address).cast(),
+            &raw mut length,
+        )
+    };
+    check(outcome as isize)?;
+    Ok(address.sll_hatype)
+}
+
 /// Sends a frame. Protocol 0: the kernel reads it in the Ethernet header.
 pub(super) fn send(
     socket: &impl AsFd,

@@ -53,6 +53,8 @@ pub struct Engine {
     interface: String,
     index: u32,
     dry_run: bool,
+    /// The interface went down, and nothing has been heard since: it may be gone.
+    down: bool,
     core: Retransmitter,
     socket: PacketSocket,
     status: StatusSocket,
@@ -87,6 +89,7 @@ impl Engine {
             interface: interface.to_owned(),
             index,
             dry_run,
+            down: false,
             core,
             socket,
             status,
@@ -144,14 +147,21 @@ impl Engine {
                 observer.answered(now, &answered);
             }
         });
-        match outcome {
-            // It is down, or gone for good; a device of the same name is another one.
-            Err(nix::Error::ENETDOWN) => match if_nametoindex(self.interface.as_str()) {
-                Ok(index) if index == self.index => Ok(0),
-                _ => Err(WireError::Gone(self.interface.clone())),
-            },
-            outcome => outcome.map_err(WireError::errno("recvmmsg")),
+        let taken = match outcome {
+            Err(nix::Error::ENETDOWN) => {
+                self.down = true;
+                0
+            }
+            outcome => outcome.map_err(WireError::errno("recvmmsg"))?,
+        };
+        if taken > 0 {
+            self.down = false;
         }
+        // Of a device that goes away it is only told that it is down; one of the same name is another.
+        if self.down && if_nametoindex(self.interface.as_str()) != Ok(self.index) {
+            return Err(WireError::Gone(self.interface.clone()));
+        }
+        Ok(taken)
     }
 
     fn send_what_is_due(&mut self, observer: &mut dyn Observer) {

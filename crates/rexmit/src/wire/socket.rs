@@ -10,7 +10,7 @@ use nix::cmsg_space;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, SockFlag, SockType,
-    UnknownCmsg, getsockname, recvmmsg, setsockopt, socket, sockopt,
+    UnknownCmsg, recvmmsg, setsockopt, socket, sockopt,
 };
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -56,11 +56,10 @@ impl PacketSocket {
         )?;
         // Bound to the interface, but deaf until the filter is there.
         call::bind(&socket, interface, 0).map_err(WireError::call("bind"))?;
-        let address: LinkAddr =
-            getsockname(socket.as_raw_fd()).map_err(WireError::errno("getsockname"))?;
-        let link = link(address.hatype()).ok_or_else(|| WireError::UnknownLink {
+        let hardware = call::hardware_type(&socket).map_err(WireError::call("getsockname"))?;
+        let link = link(hardware).ok_or_else(|| WireError::UnknownLink {
             interface: name.to_owned(),
-            hardware: address.hatype(),
+            hardware,
         })?;
         call::attach(&socket, &filter::program(link, selection))
             .map_err(WireError::call("SO_ATTACH_FILTER"))?;

@@ -1,0 +1,89 @@
+//! An engine that runs on a host for the length of a test.
+
+use crate::host::Host;
+use gentle_rexmit::wire::{Engine, Observer, WireError};
+use gentle_rexmit::{Answered, Config, Due, Selection, Status, Timing};
+use gentle_units::Nanos;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use tempfile::TempDir;
+
+pub(crate) struct Running {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Result<Status, WireError>>,
+    directory: TempDir,
+}
+
+/// The paper's call, for one side.
+pub(crate) fn paper(client: bool, server: bool) -> Config {
+    Config {
+        timing: Timing::fixed(Nanos::from_millis(200)),
+        ..Config::new(Selection {
+            client,
+            server,
+            ports: vec!["80".parse().expect("a port")],
+            ..Selection::default()
+        })
+    }
+}
+
+impl Running {
+    /// Starts it, and comes back when it listens.
+    pub(crate) fn start(host: &Host, interface: &'static str, config: Config) -> Running {
+        let directory = TempDir::new().expect("a directory");
+        let stop = Arc::new(AtomicBool::new(false));
+        let (ended, path) = (Arc::clone(&stop), directory.path().to_owned());
+        let (told, listens) = std::sync::mpsc::channel();
+        let thread = host.start(move || {
+            let engine = Engine::open(interface, config, &path, 1, Vec::new())?;
+            told.send(()).expect("somebody waits for it");
+            engine.run(&ended, &mut Silent)
+        });
+        let outcome = listens.recv();
+        assert!(
+            outcome.is_ok(),
+            "{:?}",
+            thread.join().expect("no panic").err()
+        );
+        Running {
+            stop,
+            thread,
+            directory,
+        }
+    }
+
+    /// Where its status socket is.
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.directory.path().to_owned()
+    }
+
+    /// Ends it; what it has done. It leaves nothing behind.
+    pub(crate) fn end(self) -> Status {
+        // What the last packets were it has heard by then.
+        thread::sleep(Duration::from_millis(200));
+        self.stop.store(true, Ordering::Relaxed);
+        let outcome = self.thread.join().expect("no panic");
+        let left = self.directory.path().read_dir().expect("a directory");
+        assert_eq!(left.count(), 0);
+        outcome.expect("it has ended well")
+    }
+}
+
+impl Running {
+    /// Waits for it to end by itself; why it did.
+    pub(crate) fn fails(self) -> WireError {
+        let outcome = self.thread.join().expect("no panic");
+        outcome.expect_err("it has nothing to watch any more")
+    }
+}
+
+struct Silent;
+
+impl Observer for Silent {
+    fn due(&mut self, _: Nanos, _: &Due<'_>, _: bool) {}
+    fn answered(&mut self, _: Nanos, _: &Answered) {}
+    fn report(&mut self, _: &Status) {}
+}

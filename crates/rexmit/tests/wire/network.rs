@@ -1,0 +1,107 @@
+//! client – router – server, and what the router loses.
+
+use crate::host::Host;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+pub(crate) const PORT: u16 = 80;
+
+pub(crate) struct Network {
+    pub(crate) client: Host,
+    pub(crate) router: Host,
+    pub(crate) server: Host,
+}
+
+/// What gets lost at the router: the first so many.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Losses {
+    pub(crate) syns: u32,
+    pub(crate) synacks: u32,
+}
+
+impl Network {
+    /// `None`: a network cannot be made here.
+    pub(crate) fn new() -> Option<Network> {
+        for program in ["ip", "nft"] {
+            if Command::new(program).arg("-V").output().is_err() {
+                eprintln!("skipped: {program} is missing");
+                return None;
+            }
+        }
+        let network = Network {
+            client: Host::new()?,
+            router: Host::new()?,
+            server: Host::new()?,
+        };
+        let (client, router, server) = (&network.client, &network.router, &network.server);
+        // ip takes the number of a process or a thread for its namespace.
+        client.sh(&format!(
+            "ip link add eth0 type veth peer name left netns {}",
+            router.thread()
+        ));
+        server.sh(&format!(
+            "ip link add eth0 type veth peer name right netns {}",
+            router.thread()
+        ));
+        let end = |net: &str| {
+            format!(
+                "ip link set lo up; ip link set eth0 up; \
+                 ip address add 192.0.{net}.2/24 dev eth0; ip route add default via 192.0.{net}.1; \
+                 ip address add 2001:db8:{net}::2/64 dev eth0 nodad; ip route add default via 2001:db8:{net}::1"
+            )
+        };
+        client.sh(&end("2"));
+        server.sh(&end("3"));
+        router.sh(
+            "for d in left:2 right:3; do ip link set ${d%:*} up; \
+             ip address add 192.0.${d#*:}.1/24 dev ${d%:*}; \
+             ip address add 2001:db8:${d#*:}::1/64 dev ${d%:*} nodad; done; \
+             echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding",
+        );
+        server.run(|| {
+            // IPv4 comes to it as mapped addresses.
+            let listener = TcpListener::bind(("::", PORT)).expect("a port");
+            std::thread::spawn(move || {
+                // Each connection is kept until its client closes it.
+                while let Ok((mut stream, _)) = listener.accept() {
+                    std::thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
+                }
+            });
+        });
+        // Neighbours and routes are known before anything is measured.
+        for address in [SERVER_V4, SERVER_V6] {
+            network.connect(address);
+        }
+        Some(network)
+    }
+
+    /// From now on the router loses the first of each kind.
+    pub(crate) fn lose(&self, losses: Losses) {
+        let rule = |flags: &str, count: u32| match count {
+            0 => String::new(),
+            count => format!(
+                "nft add rule inet loss forward 'tcp flags & (syn|ack) == {flags} numgen inc mod 1000000 < {count} drop';"
+            ),
+        };
+        self.router.sh(&format!(
+            "nft add table inet loss; \
+             nft add chain inet loss forward '{{ type filter hook forward priority 0; }}'; {}{}",
+            rule("syn", losses.syns),
+            rule("(syn|ack)", losses.synacks)
+        ));
+    }
+
+    /// Opens a connection from the client to the server; how long that took.
+    pub(crate) fn connect(&self, server: &str) -> Duration {
+        let server = SocketAddr::new(server.parse::<IpAddr>().expect("an address"), PORT);
+        self.client.run(move || {
+            let start = Instant::now();
+            TcpStream::connect(server).expect("the server is there");
+            start.elapsed()
+        })
+    }
+}
+
+pub(crate) const SERVER_V4: &str = "192.0.3.2";
+pub(crate) const SERVER_V6: &str = "2001:db8:3::2";
