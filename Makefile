@@ -50,6 +50,12 @@ bench-kernel:
 	scripts/bootstrap bench-kernel
 	bench/run-kernel
 
+# A SYN flood through the wire engine of gentle rexmit, on one core.
+.PHONY: bench-rexmit
+bench-rexmit:
+	scripts/bootstrap bench-rexmit
+	bench/run-rexmit
+
 # Every parser on inputs made to break it, FUZZ_SECONDS (60) each; see CONTRIBUTING.md.
 .PHONY: fuzz
 fuzz:
