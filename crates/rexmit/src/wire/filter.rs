@@ -278,3 +278,230 @@ fn flags(p: &mut Assembler, selection: &Selection) {
     let wanted = |wanted| if wanted { Take } else { Reject };
     p.has(ACK, wanted(server), wanted(client));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select::Ports;
+    use proptest::prelude::*;
+
+    /// What the kernel's interpreter does (net/core/filter.c, lib/test_bpf.c): how many bytes pass. Reading beyond the
+    /// packet ends the program with 0.
+    fn run(program: &[Instruction], packet: &[u8], outgoing: bool) -> u32 {
+        let mut memory = [0_u32; 16];
+        let (mut a, mut x, mut at) = (0_u32, 0_u32, 0_usize);
+        loop {
+            let Instruction { code, jt, jf, k } = program[at];
+            at += 1;
+            let load = |offset: u32| {
+                let size = match code & 0x18 {
+                    W => 4,
+                    H => 2,
+                    _ => 1,
+                };
+                let from = usize::try_from(offset).ok()?;
+                let bytes = packet.get(from..from.checked_add(size)?)?;
+                Some(
+                    bytes
+                        .iter()
+                        .fold(0, |value, byte| value << 8 | u32::from(*byte)),
+                )
+            };
+            let jump = |holds: bool| usize::from(if holds { jt } else { jf });
+            match (code & 0x07, code & 0xf8) {
+                (LD, mode) if mode & 0xe0 == ABS && k == PACKET_TYPE => {
+                    a = if outgoing { OUTGOING.into() } else { 0 };
+                }
+                (LD, mode) if mode & 0xe0 == ABS => match load(k) {
+                    Some(value) => a = value,
+                    None => return 0,
+                },
+                (LD, mode) if mode & 0xe0 == IND => match load(x.wrapping_add(k)) {
+                    Some(value) => a = value,
+                    None => return 0,
+                },
+                (LD, MEM) => a = memory[k as usize],
+                (LDX, IMM) => x = k,
+                (LDX, MEM) => x = memory[k as usize],
+                (ST, _) => memory[k as usize] = a,
+                (ALU, op) => {
+                    let operand = if op & X == X { x } else { k };
+                    a = match op & 0xf0 {
+                        ADD => a.wrapping_add(operand),
+                        SUB => a.wrapping_sub(operand),
+                        AND => a & operand,
+                        LSH => a << operand,
+                        RSH => a >> operand,
+                        other => panic!("ALU {other:#x}"),
+                    };
+                }
+                (JMP, op) => {
+                    let operand = if op & X == X { x } else { k };
+                    at += match op & 0xf0 {
+                        JA => k as usize,
+                        JEQ => jump(a == operand),
+                        JGT => jump(a > operand),
+                        JGE => jump(a >= operand),
+                        JSET => jump(a & operand != 0),
+                        other => panic!("JMP {other:#x}"),
+                    };
+                }
+                (RET, _) => return k,
+                (MISC, TAX) => x = a,
+                (MISC, TXA) => a = x,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn selection(client: bool, server: bool, ports: &[&str]) -> Selection {
+        Selection {
+            client,
+            server,
+            ports: ports
+                .iter()
+                .map(|text| text.parse::<Ports>().expect("ports"))
+                .collect(),
+            ..Selection::default()
+        }
+    }
+
+    /// A TCP segment in IPv4 (with `options` words of options) or IPv6.
+    fn tcp(v6: bool, options: u8, ports: (u16, u16), flags: u8, data: u8) -> Vec<u8> {
+        let mut ip = if v6 {
+            let mut ip = vec![0x60, 0, 0, 0, 0, 20 + data, 6, 64];
+            ip.resize(40, 0);
+            ip
+        } else {
+            let header = 20 + 4 * options;
+            let mut ip = vec![
+                0x45 + options,
+                0,
+                0,
+                header + 20 + data,
+                0,
+                0,
+                0x40,
+                0,
+                64,
+                6,
+            ];
+            ip.resize(header.into(), 0);
+            ip
+        };
+        ip.extend(ports.0.to_be_bytes());
+        ip.extend(ports.1.to_be_bytes());
+        ip.extend([0; 8]);
+        ip.extend([0x50, flags, 0, 0, 0, 0, 0, 0]);
+        ip.resize(ip.len() + usize::from(data), 0);
+        ip
+    }
+
+    /// In Ethernet with so many tags.
+    fn tagged(tags: usize, ip: &[u8]) -> Vec<u8> {
+        let kind = if ip[0] >> 4 == 6 {
+            [0x86, 0xdd]
+        } else {
+            [8, 0]
+        };
+        [&[2; 12][..], &[0x81, 0, 0, 7].repeat(tags), &kind, ip].concat()
+    }
+
+    const SYN: u8 = 2;
+    const RST: u8 = 4;
+    const PSH: u8 = 8;
+    const ACK: u8 = 16;
+
+    #[test]
+    fn each_side_gets_its_handshakes() {
+        let (whole, head) = (WHOLE, HEAD);
+        // Flags, bytes of data, leaves; what passes for the client's side and for the server's.
+        let cases = [
+            (SYN, 0, true, whole, 0),
+            (SYN, 40, true, whole, 0),
+            (SYN | ACK, 0, true, 0, whole),
+            (SYN, 0, false, 0, 0),
+            (SYN | ACK, 0, false, head, 0),
+            (ACK, 0, false, 0, head),
+            (ACK, 1, false, 0, 0),
+            (ACK | PSH, 40, false, 0, head),
+            (ACK, 0, true, 0, 0),
+            (RST, 0, true, head, head),
+            (RST | ACK, 0, false, head, head),
+        ];
+        for (flags, data, outgoing, client, server) in cases {
+            for (v6, options, tags) in [(false, 0, 0), (false, 3, 1), (true, 0, 0), (true, 0, 2)] {
+                let ip = tcp(v6, options, (40_000, 80), flags, data);
+                for (sides, expected) in [
+                    ((true, false), client),
+                    ((false, true), server),
+                    ((true, true), client.max(server)),
+                ] {
+                    let selection = selection(sides.0, sides.1, &[]);
+                    let ethernet = program(LinkType::ETHERNET, &selection);
+                    let raw = program(LinkType::RAW, &selection);
+                    let case = format!("{flags:#x} {data} {outgoing} {v6} {tags} {sides:?}");
+                    assert_eq!(
+                        run(&ethernet, &tagged(tags, &ip), outgoing),
+                        expected,
+                        "{case}"
+                    );
+                    assert_eq!(run(&raw, &ip, outgoing), expected, "{case}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn as_many_ports_as_are_allowed_fit() {
+        let ranges: Vec<String> = (0..MOST_PORTS)
+            .map(|n| format!("{}-{}", n * 100 + 1, n * 100 + 9))
+            .collect();
+        let texts: Vec<&str> = ranges.iter().map(String::as_str).collect();
+        let selection = selection(true, true, &texts);
+        let program = program(LinkType::ETHERNET, &selection);
+        for (port, passes) in [
+            (1, true),
+            (9, true),
+            (10, false),
+            (3_105, true),
+            (3_110, false),
+        ] {
+            for ports in [(50_000, port), (port, 50_000)] {
+                let frame = tagged(0, &tcp(false, 0, ports, SYN, 0));
+                assert_eq!(run(&program, &frame, true) == WHOLE, passes, "{ports:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn icmp_errors_pass_on_their_way_in_and_fragments_never() {
+        let program = program(LinkType::RAW, &selection(true, true, &[]));
+        let mut icmp = tcp(false, 0, (0x0301, 0), 0, 0);
+        icmp[9] = 1;
+        assert_eq!(
+            (run(&program, &icmp, false), run(&program, &icmp, true)),
+            (HEAD, 0)
+        );
+        icmp[20] = 8;
+        assert_eq!(run(&program, &icmp, false), 0);
+        let mut icmp6 = tcp(true, 0, (0x0100, 0), 0, 0);
+        icmp6[6] = 58;
+        assert_eq!(run(&program, &icmp6, false), HEAD);
+        icmp6[40] = 128;
+        assert_eq!(run(&program, &icmp6, false), 0);
+        let mut fragment = tcp(false, 0, (1, 80), SYN, 0);
+        fragment[7] = 1;
+        assert_eq!(run(&program, &fragment, true), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_packet_ends_the_program(packet in prop::collection::vec(any::<u8>(), 0..120), outgoing: bool, ethernet: bool) {
+            let link = if ethernet { LinkType::ETHERNET } else { LinkType::RAW };
+            let program = program(link, &selection(true, true, &["80", "8000-8099"]));
+            let passes = run(&program, &packet, outgoing);
+            prop_assert!([0, HEAD, WHOLE].contains(&passes));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Frames into the core of `gentle rexmit`, and time: what it sends is what it saw, and never more often than it may.
+
+#![no_main]
+
+use arbitrary::Arbitrary;
+use gentle_rexmit::{Config, Direction, Due, Frame, Retransmitter, Selection, Timing, Vlan};
+use gentle_units::Nanos;
+use gentle_wire::LinkType;
+use libfuzzer_sys::fuzz_target;
+
+#[derive(Debug, Arbitrary)]
+struct Input<'a> {
+    ethernet: bool,
+    duplicate: bool,
+    with_data: bool,
+    edge: bool,
+    copies: u8,
+    table: u8,
+    steps: Vec<Step<'a>>,
+}
+
+#[derive(Debug, Arbitrary)]
+struct Step<'a> {
+    /// Time before it, milliseconds.
+    wait: u8,
+    out: bool,
+    partial_checksum: bool,
+    tag: Option<u16>,
+    /// The same frame again, or its bytes.
+    again: bool,
+    bytes: &'a [u8],
+}
+
+fuzz_target!(|input: Input<'_>| {
+    let copies = u32::from(input.copies % 4);
+    let table = usize::from(input.table % 8) + 1;
+    let config = Config {
+        timing: Timing {
+            edge: input.edge,
+            ..Timing::fixed(Nanos::from_millis(50))
+        },
+        copies,
+        table,
+        duplicate: input.duplicate.then_some(Nanos::from_millis(3)),
+        with_data: input.with_data,
+        ..Config::new(Selection {
+            client: true,
+            server: true,
+            ..Selection::default()
+        })
+    };
+    let mut core = Retransmitter::new(config, 1);
+    let mut now = Nanos::ZERO;
+    let mut last: &[u8] = &[];
+    for step in &input.steps {
+        now += Nanos::from_millis(step.wait.into());
+        drain(&mut core, now);
+        let bytes = if step.again { last } else { step.bytes };
+        last = bytes;
+        let frame = Frame {
+            bytes,
+            original_len: bytes.len() as u32,
+            link: if input.ethernet { LinkType::ETHERNET } else { LinkType::RAW },
+            vlan: step.tag.map(|tci| Vlan { tpid: 0x8100, tci }),
+            partial_checksum: step.partial_checksum,
+        };
+        let direction = if step.out { Direction::Out } else { Direction::In };
+        if let Some(answered) = core.frame(now, direction, &frame) {
+            assert!(answered.copies > 0 && answered.copies <= copies);
+        }
+        assert!(core.pending() <= table);
+    }
+    drain(&mut core, Nanos::MAX);
+    let counters = core.counters();
+    let opened = counters.syns + counters.synacks;
+    assert_eq!(core.pending(), 0);
+    assert!(counters.copies <= opened * u64::from(copies));
+    assert!(counters.duplicates <= opened * u64::from(input.duplicate));
+    assert!(opened <= counters.frames);
+});
+
+fn drain(core: &mut Retransmitter, now: Nanos) {
+    while let Some(due) = core.poll(now) {
+        if let Due::Copy(copy) = due {
+            // An IPv4 header and a TCP header at least.
+            assert!(copy.bytes.len() >= 40);
+        }
+    }
+}
