@@ -11,7 +11,7 @@ const VERSION: u32 = 1;
 #[derive(Debug, Error)]
 pub enum MemoryError {
     /// It is not JSON, or something is missing.
-    #[error("{0}; expected what gentle rexmit --learned has written")]
+    #[error("expected what gentle rexmit --learned has written")]
     Form(#[from] serde_json::Error),
     /// Written by another version.
     #[error("it has version {0}, expected {VERSION}; remove it, and it will be written anew")]
@@ -65,17 +65,14 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
-        for (text, part) in [
-            ("", "expected what gentle"),
-            ("{\"version\":1}", "paths"),
-            ("{\"version\":2,\"paths\":[]}", "version 2"),
-            (
-                "{\"version\":1,\"paths\":[{\"prefix\":\"x\"}]}",
-                "invalid IP",
-            ),
+        for text in [
+            "",
+            "{\"version\":1}",
+            "{\"version\":1,\"paths\":[{\"prefix\":\"x\"}]}",
         ] {
-            let error = recall(text).expect_err(text).to_string();
-            assert!(error.contains(part), "{text}: {error}");
+            assert!(matches!(recall(text), Err(MemoryError::Form(_))), "{text}");
         }
+        let later = recall("{\"version\":2,\"paths\":[]}");
+        assert!(matches!(later, Err(MemoryError::Version(2))), "{later:?}");
     }
 }

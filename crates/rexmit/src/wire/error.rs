@@ -38,7 +38,7 @@ pub enum WireError {
     #[error("{0}: the network device is gone")]
     Gone(String),
     /// A file.
-    #[error("{path}: {source}")]
+    #[error("{}", path.display())]
     File {
         /// Which one.
         path: PathBuf,
@@ -46,7 +46,7 @@ pub enum WireError {
         source: io::Error,
     },
     /// A system call.
-    #[error("{call}: {source}")]
+    #[error("{call}")]
     Call {
         /// Which one.
         call: &'static str,

@@ -124,3 +124,23 @@ fn a_dry_run_only_counts() {
     assert_eq!((c.copies, c.stack_retransmissions), (3, 1));
     assert!((780..=1_000).contains(&c.saved_ms), "{}", c.saved_ms);
 }
+
+/// The engine listens at a port of a bridge, which has no address: what the bridge forwards leaves there.
+#[test]
+fn on_a_port_of_a_bridge() {
+    let Some(network) = Network::new() else {
+        return;
+    };
+    network.client.sh(
+        "ip link add br0 type bridge; ip link set eth0 master br0; ip link set br0 up; \
+         ip address flush dev eth0; ip address add 192.0.2.2/24 dev br0; \
+         ip route add default via 192.0.2.1",
+    );
+    network.connect(SERVER_V4);
+    let engine = Running::start(&network.client, "eth0", paper(true, false));
+    network.lose(lost(1, 0));
+    let took = network.connect(SERVER_V4).as_millis();
+    assert!((200..200 + LATE).contains(&took), "{took} ms");
+    let c = engine.end().counters;
+    assert_eq!((c.syns, c.copies, c.answered_after_copy), (1, 1, 1));
+}
