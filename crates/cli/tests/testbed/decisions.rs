@@ -3,16 +3,13 @@
 //! GENTLE_DECISIONS=N draws N schedules of each pattern for each scheme instead of one.
 
 use crate::kernel::{kernel, machine};
+use crate::modules::{RUNS_ON, kernel_folder, plugins};
 use gentle_aqm::Spec;
 use gentle_testbed::build::{Cache, Kernel, modules};
 use gentle_testbed::decisions::{Case, Decisions, Pattern, Tally, Traffic, generate};
 use gentle_units::Nanos;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::AtomicBool;
+use std::path::Path;
 use tempfile::TempDir;
-
-static RUNS_ON: AtomicBool = AtomicBool::new(false);
 
 /// Calls of the queue in each schedule.
 const STEPS: usize = 2000;
@@ -53,28 +50,6 @@ fn cases(spec: &str) -> Vec<Case> {
         }
     }
     cases
-}
-
-fn kernel_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel")
-}
-
-/// Builds the plug-ins for `tc` from a copy of their source.
-fn plugins(folder: &Path) -> PathBuf {
-    let source = kernel_folder();
-    let run = |command: &mut Command| assert!(command.status().unwrap().success(), "{command:?}");
-    for part in ["Makefile", "tc", "include"] {
-        run(Command::new("cp")
-            .arg("-r")
-            .arg(source.join(part))
-            .arg(folder));
-    }
-    run(Command::new("make")
-        .arg("-s")
-        .arg("-C")
-        .arg(folder)
-        .arg("tc"));
-    folder.join("tc")
 }
 
 /// Compares all, and returns what was compared.

@@ -11,5 +11,6 @@ mod end;
 mod exec;
 mod kernel;
 mod library;
+mod modules;
 mod scenarios;
 mod user;

@@ -1,0 +1,359 @@
+//! Which packet goes first: spa of stock parts, the module, and what gentle-wire makes of the same frame.
+
+use super::guest::{attempt, dummy, only_here, qdiscs, run};
+use super::laboratory::{Laboratory, number};
+use super::packets::{ACK, FIN, IPV4, IPV6, SYN, Sender, TCP, UDP, ethernet, ipv4, ipv6, tcp};
+use gentle_wire::{LinkType, TcpFlags, Transport, Tunnels, dissect};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// The default `maxlen` of spa.
+const MAXLEN: usize = 142;
+
+const VLAN: u16 = 0x8100;
+const SERVICE_VLAN: u16 = 0x88a8;
+const ARP: u16 = 0x0806;
+const RST: u8 = 0x04;
+
+/// Words of an IPv4 header: more fragments follow; not the first one.
+const MORE: u16 = 0x2000;
+const LATER: u16 = 185;
+
+const HOP_BY_HOP: u8 = 0;
+const FRAGMENT: u8 = 44;
+
+/// A frame and where it goes.
+struct Row {
+    name: &'static str,
+    /// Types of the tags and of the packet.
+    types: &'static [u16],
+    packet: Vec<u8>,
+    /// Whether the module gives it priority.
+    native: bool,
+    /// Whether the stock parts do.
+    stock: bool,
+}
+
+fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut row = |name, types, packet, native, stock| {
+        rows.push(Row {
+            name,
+            types,
+            packet,
+            native,
+            stock,
+        });
+    };
+    let v4 = |segment: &[u8]| ipv4(TCP, 0, 0, segment);
+    let v6 = |segment: &[u8]| ipv6(TCP, segment);
+    // Behind an extension header of eight bytes.
+    let behind = |next: u8, words: [u8; 7], segment: &[u8]| {
+        ipv6(next, &[&[TCP][..], &words, segment].concat())
+    };
+    let padding = [0, 1, 4, 0, 0, 0, 0];
+    let plain = &[IPV4][..];
+
+    row("SYN", plain, v4(&tcp(SYN, 0, 0)), true, true);
+    row(
+        "SYN with all options",
+        plain,
+        v4(&tcp(SYN, 40, 0)),
+        true,
+        true,
+    );
+    row(
+        "SYN/ACK behind all options of IPv4",
+        plain,
+        ipv4(TCP, 40, 0, &tcp(SYN | ACK, 40, 0)),
+        true,
+        true,
+    );
+    row("SYN of 142 bytes", plain, v4(&tcp(SYN, 40, 48)), true, true);
+    row(
+        "SYN of 143 bytes",
+        plain,
+        v4(&tcp(SYN, 40, 49)),
+        false,
+        false,
+    );
+    row(
+        "SYN with data",
+        plain,
+        v4(&tcp(SYN, 20, 1000)),
+        false,
+        false,
+    );
+    row("FIN", plain, v4(&tcp(FIN | ACK, 12, 0)), false, false);
+    row(
+        "FIN with data",
+        plain,
+        v4(&tcp(FIN | ACK, 12, 1000)),
+        false,
+        false,
+    );
+    row("RST", plain, v4(&tcp(RST, 0, 0)), false, false);
+    row("ACK", plain, v4(&tcp(ACK, 12, 0)), false, false);
+    row("data", plain, v4(&tcp(ACK, 12, 1448)), false, false);
+    let bytes = tcp(SYN, 0, 0);
+    row(
+        "first fragment",
+        plain,
+        ipv4(TCP, 0, MORE, &bytes),
+        true,
+        true,
+    );
+    row(
+        "later fragment",
+        plain,
+        ipv4(TCP, 0, LATER, &bytes),
+        false,
+        false,
+    );
+    row("UDP", plain, ipv4(UDP, 0, 0, &bytes), false, false);
+
+    let plain = &[IPV6][..];
+    row("IPv6 SYN", plain, v6(&tcp(SYN, 40, 0)), true, true);
+    row(
+        "IPv6 SYN of 142 bytes",
+        plain,
+        v6(&tcp(SYN, 40, 28)),
+        true,
+        true,
+    );
+    row(
+        "IPv6 SYN of 143 bytes",
+        plain,
+        v6(&tcp(SYN, 40, 29)),
+        false,
+        false,
+    );
+    row("IPv6 FIN", plain, v6(&tcp(FIN | ACK, 12, 0)), false, false);
+    row("IPv6 ACK", plain, v6(&tcp(ACK, 12, 0)), false, false);
+    row("IPv6 UDP", plain, ipv6(UDP, &bytes), false, false);
+    // Told when stock parts are set up: they look behind no extension.
+    row(
+        "IPv6 SYN behind options",
+        plain,
+        behind(HOP_BY_HOP, padding, &bytes),
+        true,
+        false,
+    );
+    row(
+        "IPv6 first fragment",
+        plain,
+        behind(FRAGMENT, [0, 0, 1, 0, 0, 0, 7], &bytes),
+        true,
+        false,
+    );
+    row(
+        "IPv6 later fragment",
+        plain,
+        behind(FRAGMENT, [0, 5, 0, 0, 0, 0, 7], &bytes),
+        false,
+        false,
+    );
+    row("ARP", &[ARP], vec![0; 28], false, false);
+
+    let tagged = &[VLAN, IPV4][..];
+    row("tagged SYN", tagged, v4(&tcp(SYN, 20, 0)), true, true);
+    row(
+        "tagged SYN with data",
+        tagged,
+        v4(&tcp(SYN, 20, 100)),
+        false,
+        false,
+    );
+    row("tagged ACK", tagged, v4(&tcp(ACK, 20, 0)), false, false);
+    row(
+        "tagged IPv6 SYN",
+        &[VLAN, IPV6],
+        v6(&tcp(SYN, 20, 0)),
+        true,
+        true,
+    );
+    // The filters look behind one tag.
+    row(
+        "SYN with two tags",
+        &[SERVICE_VLAN, VLAN, IPV4],
+        v4(&tcp(SYN, 20, 0)),
+        true,
+        false,
+    );
+    rows
+}
+
+#[test]
+fn packets_go_where_they_belong() {
+    // By the rule, from what gentle-wire says of a frame.
+    for row in rows() {
+        let frame = ethernet(row.types, &row.packet);
+        let packet = dissect(
+            LinkType::ETHERNET,
+            &frame,
+            frame.len() as u32,
+            Tunnels::Outer,
+        );
+        let syn = packet.is_ok_and(
+            |packet| matches!(packet.transport, Transport::Tcp(tcp) if tcp.flags.any(TcpFlags::SYN)),
+        );
+        assert_eq!(syn && frame.len() <= MAXLEN, row.native, "{}", row.name);
+    }
+    let Some(laboratory) = Laboratory::new() else {
+        return;
+    };
+    let printed = laboratory.run("modules::bands::within");
+    assert_eq!(number(&printed, "rows"), rows().len() as u64);
+}
+
+#[test]
+#[ignore = "runs within a machine"]
+fn within() {
+    only_here();
+    run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1");
+    dummy("d0");
+    run("ip link add link d0 name d0.5 type vlan id 5");
+    run("ip link set d0.5 up");
+    for backing in [Backing::Stock, Backing::Native] {
+        backing.set_up("d0");
+        every_row(backing);
+        backing.take_off("d0");
+    }
+    println!("rows: {}", rows().len());
+    segments_put_together();
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Backing {
+    Stock,
+    Native,
+}
+
+impl Backing {
+    fn set_up(self, dev: &str) {
+        match self {
+            Backing::Stock => {
+                let gentle = env!("CARGO_BIN_EXE_gentle");
+                run(&format!("{gentle} qdisc apply {dev} spa --backing stock"));
+            }
+            // At the root, packets would pass the empty queue uncounted.
+            Backing::Native => {
+                run(&format!(
+                    "tc qdisc add dev {dev} root handle 10: tbf rate 1gbit burst 100000 limit 10000000"
+                ));
+                run(&format!("tc qdisc add dev {dev} parent 10:1 handle 1: spa"));
+            }
+        }
+    }
+
+    fn take_off(self, dev: &str) {
+        run(&format!("tc qdisc del dev {dev} root"));
+    }
+
+    /// Packets that have left the queue of handshakes and that of data.
+    fn sent(self, dev: &str) -> [u64; 2] {
+        let number = |value: &Value| value.as_u64().expect("a number");
+        let list = qdiscs(dev);
+        let find = |what: &str, value: &str| {
+            let found = list.iter().find(|qdisc| qdisc[what] == value);
+            found.unwrap_or_else(|| panic!("no {what} {value}: {list:?}"))
+        };
+        match self {
+            Backing::Stock => {
+                ["5a1:1", "5a1:2"].map(|band| number(&find("parent", band)["packets"]))
+            }
+            Backing::Native => {
+                ["priority", "data"].map(|queue| number(&find("kind", "spa")[queue]["sent"]))
+            }
+        }
+    }
+
+    fn largest_data(self, dev: &str) -> u64 {
+        let list = qdiscs(dev);
+        let value = list.iter().find_map(|qdisc| match self {
+            Backing::Stock => (qdisc["parent"] == "5a1:2").then(|| &qdisc["maxpacket"]),
+            Backing::Native => (qdisc["kind"] == "spa").then(|| &qdisc["data"]["maxpacket"]),
+        });
+        value.and_then(Value::as_u64).expect("a number")
+    }
+}
+
+fn every_row(backing: Backing) {
+    let mut wrong = Vec::new();
+    for row in rows() {
+        // As it is; and, untagged, through the device of a virtual network, where the tag travels beside the frame and
+        // is no part of its length.
+        for dev in ["d0", "d0.5"] {
+            if dev == "d0.5" && row.types.len() > 1 {
+                continue;
+            }
+            let mut sender = Sender::new(dev);
+            let before = backing.sent("d0");
+            assert!(sender.send(&ethernet(row.types, &row.packet)));
+            sleep(Duration::from_millis(1));
+            let after = backing.sent("d0");
+            let priority = match backing {
+                Backing::Stock => row.stock,
+                Backing::Native => row.native,
+            };
+            let expected = [u64::from(priority), u64::from(!priority)];
+            let went = [after[0] - before[0], after[1] - before[1]];
+            if went != expected {
+                wrong.push(format!("{backing:?}: {} on {dev}: went {went:?}", row.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A connection whose data comes in packets of many segments, as the kernel puts them together.
+fn segments_put_together() {
+    const BYTES: usize = 1 << 20;
+    run("ip netns add far");
+    run("ip link add near0 type veth peer name far0 netns far");
+    run("ip addr add 10.9.0.1/24 dev near0");
+    run("ip link set near0 up");
+    run("ip -n far addr add 10.9.0.2/24 dev far0");
+    run("ip -n far link set far0 up");
+    let offloads = attempt("ethtool -k near0");
+    assert!(String::from_utf8_lossy(&offloads.stdout).contains("tcp-segmentation-offload: on"));
+    let listener = std::thread::spawn(|| {
+        let far = std::fs::File::open("/run/netns/far").expect("the namespace");
+        nix::sched::setns(far, nix::sched::CloneFlags::CLONE_NEWNET).expect("to enter it");
+        TcpListener::bind("10.9.0.2:80").expect("an address")
+    });
+    let listener = listener.join().expect("a listener");
+    for backing in [Backing::Stock, Backing::Native] {
+        backing.set_up("near0");
+        let received = std::thread::scope(|scope| {
+            let received = scope.spawn(|| {
+                let (mut connection, _) = listener.accept().expect("a connection");
+                connection.read_to_end(&mut Vec::new()).expect("all of it")
+            });
+            let mut connection = TcpStream::connect("10.9.0.2:80").expect("a connection");
+            connection.write_all(&[7; BYTES]).expect("it is taken");
+            connection.shutdown(Shutdown::Write).expect("a FIN");
+            received.join().expect("the other end")
+        });
+        assert_eq!(received, BYTES);
+        sleep(Duration::from_secs(1));
+        let [handshakes, data] = backing.sent("near0");
+        assert_eq!(
+            handshakes, 1,
+            "{backing:?}: one SYN went first, and nothing else"
+        );
+        assert!(
+            data as usize > BYTES / 1460,
+            "{backing:?}: segments are counted: {data}"
+        );
+        let largest = backing.largest_data("near0");
+        assert!(
+            largest > 10_000,
+            "{backing:?}: large packets were queued: {largest}"
+        );
+        backing.take_off("near0");
+    }
+}

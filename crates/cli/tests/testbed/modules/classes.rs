@@ -1,0 +1,157 @@
+//! The two classes of spa.
+
+use super::guest::{dummy, only_here, qdiscs, refused, run};
+use super::laboratory::{Laboratory, number};
+use super::packets::{self, Sender};
+use serde_json::Value;
+
+#[test]
+fn queues_of_spa_can_be_any_qdisc() {
+    let Some(laboratory) = Laboratory::new() else {
+        return;
+    };
+    let printed = laboratory.run("modules::classes::within");
+    assert_eq!(number(&printed, "children"), CHILDREN.len() as u64);
+}
+
+/// What takes the place of CoDel: without state, fair, with classes, with timers, one that can shape, our own.
+const CHILDREN: [&str; 10] = [
+    "pfifo limit 5",
+    "bfifo limit 20000",
+    "fq_codel",
+    "sfq perturb 1",
+    "pie",
+    "tbf rate 50kbit burst 2000 limit 30000",
+    "netem delay 3ms",
+    "gsp",
+    "redfavor adaptive",
+    "spa",
+];
+
+#[test]
+#[ignore = "runs within a machine"]
+fn within() {
+    only_here();
+    dummy("d0");
+    run("tc qdisc add dev d0 root handle 10: tbf rate 1mbit burst 2000 limit 10000000");
+    run("tc qdisc add dev d0 parent 10:1 handle 1: spa");
+    let mut sender = Sender::new("d0");
+    two_classes_and_no_more();
+    for child in CHILDREN {
+        a_child(child, &mut sender);
+    }
+    println!("children: {}", CHILDREN.len());
+    run("tc qdisc add dev d0 parent 1:1 handle 2: gsp");
+    run("tc qdisc add dev d0 parent 1:2 handle 3: spa");
+    run("tc qdisc add dev d0 parent 3:2 handle 4: redfavor");
+    load(&mut sender);
+    run("tc qdisc del dev d0 root");
+    assert!(qdiscs("d0").iter().all(|qdisc| qdisc["handle"] == "0:"));
+}
+
+fn two_classes_and_no_more() {
+    let classes = spa_classes();
+    assert_eq!(classes.len(), 2, "{classes:?}");
+    for (class, name) in classes.iter().zip(["1:1", "1:2"]) {
+        assert!(
+            class.starts_with(&format!("class spa {name} parent 1:")),
+            "{class}"
+        );
+    }
+    for command in ["add", "change"] {
+        refused(
+            &format!("tc class {command} dev d0 parent 1: classid 1:3 spa"),
+            "",
+        );
+    }
+    refused("tc class del dev d0 classid 1:1", "");
+    for class in ["1:3", "1:ffff"] {
+        refused(&format!("tc qdisc add dev d0 parent {class} pfifo"), "");
+    }
+    refused(
+        "tc filter add dev d0 parent 1: protocol ip u32 match u32 0 0 flowid 1:1",
+        "",
+    );
+}
+
+/// A line each; tc of iproute2 6.1 has no JSON for classes. Those of spa only: a list of all ends at a netem without a
+/// queue of its own.
+fn spa_classes() -> Vec<String> {
+    let text = run("tc class show dev d0 parent 1:");
+    let lines = text.lines().filter(|line| line.starts_with("class spa 1:"));
+    lines.map(str::to_owned).collect()
+}
+
+/// The one that has the children.
+fn spa() -> Value {
+    let mut list = qdiscs("d0").into_iter();
+    list.find(|qdisc| qdisc["handle"] == "1:")
+        .expect("it is there")
+}
+
+fn has_child(class: &str) -> bool {
+    spa()[queue(class)]["child"] == true
+}
+
+/// What the statistics of the qdisc call the class.
+fn queue(class: &str) -> &'static str {
+    if class == "1:1" { "priority" } else { "data" }
+}
+
+/// In both places: put there, used, replaced by itself, taken away.
+fn a_child(child: &str, sender: &mut Sender) {
+    for (class, handle) in [("1:1", "21:"), ("1:2", "22:")] {
+        load(sender);
+        run(&format!(
+            "tc qdisc add dev d0 parent {class} handle {handle} {child}"
+        ));
+        load(sender);
+        let classes = spa_classes();
+        let leaf = format!("class spa {class} parent 1: leaf {handle}");
+        assert!(
+            classes.iter().any(|class| class.starts_with(&leaf)),
+            "{classes:?}"
+        );
+        assert!(has_child(class));
+        run(&format!(
+            "tc qdisc replace dev d0 parent {class} handle 3{handle} {child}"
+        ));
+        load(sender);
+    }
+    let before = sent();
+    std::thread::sleep(std::time::Duration::from_secs(30));
+    assert!(sent() > before, "{child}: packets leave");
+    for class in ["1:1", "1:2"] {
+        load(sender);
+        run(&format!("tc qdisc del dev d0 parent {class}"));
+        assert!(!has_child(class));
+        let spa = spa();
+        assert_eq!(
+            spa[queue(class)]["qlen"],
+            0,
+            "what was queued there is lost"
+        );
+    }
+    std::thread::sleep(std::time::Duration::from_secs(30));
+    // All the way up, nothing is left in the books.
+    for qdisc in qdiscs("d0") {
+        assert_eq!(
+            (&qdisc["qlen"], &qdisc["backlog"]),
+            (&0.into(), &0.into()),
+            "{child}: {qdisc}"
+        );
+    }
+}
+
+fn sent() -> u64 {
+    spa()["packets"].as_u64().expect("a number")
+}
+
+/// More than leaves at once, of each kind.
+fn load(sender: &mut Sender) {
+    for _ in 0..12 {
+        for packet in [packets::data(1400), packets::syn(), packets::fin()] {
+            sender.send(&packet);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! A machine with our queue disciplines, seen from outside.
+
+use crate::kernel::{kernel, machine};
+use gentle_testbed::Command;
+use gentle_testbed::build::{Cache, modules};
+use gentle_testbed::machine::Machine;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use tempfile::TempDir;
+
+pub(crate) static RUNS_ON: AtomicBool = AtomicBool::new(false);
+
+/// Seconds on a computer of one's own; but tests may be many, and cores few.
+const TIME_LIMIT: Duration = Duration::from_secs(3600);
+
+/// The folder `kernel/` of the repository.
+pub(crate) fn kernel_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel")
+}
+
+/// Builds the plug-ins for `tc` from a copy of their source, and returns where they are.
+pub(crate) fn plugins(folder: &Path) -> PathBuf {
+    let source = kernel_folder();
+    let run = |command: &mut std::process::Command| {
+        assert!(command.status().unwrap().success(), "{command:?}");
+    };
+    for part in ["Makefile", "tc", "include"] {
+        run(std::process::Command::new("cp")
+            .arg("-r")
+            .arg(source.join(part))
+            .arg(folder));
+    }
+    run(std::process::Command::new("make")
+        .arg("-s")
+        .arg("-C")
+        .arg(folder)
+        .arg("tc"));
+    folder.join("tc")
+}
+
+/// A machine with the modules loaded, where `tc` finds the plug-ins.
+pub(super) struct Laboratory {
+    machine: Machine,
+    plugins: PathBuf,
+    /// Holds the plug-ins.
+    _folder: TempDir,
+}
+
+impl Laboratory {
+    /// `None` where no kernel can be had.
+    pub(super) fn new() -> Option<Laboratory> {
+        let kernel = kernel()?;
+        let cache = Cache::of_user().unwrap();
+        let built = modules(&kernel, &kernel_folder(), &cache, &RUNS_ON).unwrap();
+        let folder = TempDir::new().unwrap();
+        let plugins = plugins(folder.path());
+        let mut machine = machine(kernel);
+        machine.modules = built;
+        machine.time_limit = TIME_LIMIT;
+        Some(Laboratory {
+            machine,
+            plugins,
+            _folder: folder,
+        })
+    }
+
+    /// Runs the ignored test `name` of this program within, and returns what it printed. It has to succeed, and the kernel
+    /// to be content.
+    pub(super) fn run(&self, name: &str) -> String {
+        let program = std::env::current_exe().unwrap();
+        let program = program.to_str().unwrap();
+        let options = ["--ignored", "--exact", "--nocapture", "--test-threads=1"];
+        self.succeed(&[&[program, name], &options[..]].concat())
+    }
+
+    /// Runs a program within; it has to succeed, and the kernel to be content.
+    pub(super) fn succeed(&self, argv: &[&str]) -> String {
+        let mut words = vec![
+            "env".to_owned(),
+            format!("TC_LIB_DIR={}", self.plugins.display()),
+            "RUST_BACKTRACE=0".to_owned(),
+        ];
+        words.extend(argv.iter().map(|&word| word.to_owned()));
+        let command = Command { argv: words };
+        let outcome = self.machine.run(command, &RUNS_ON, &|_| {}).unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (stdout, stderr) = (text(&outcome.answer.stdout), text(&outcome.answer.stderr));
+        assert_eq!(outcome.answer.status, 0, "{argv:?}: {stdout}{stderr}");
+        let complaints = outcome.complaints();
+        assert!(complaints.is_empty(), "{}\n{stdout}", complaints.join("\n"));
+        stdout
+    }
+}
+
+/// The number that a test within has printed as `NAME: NUMBER`, perhaps behind its own name.
+pub(super) fn number(printed: &str, name: &str) -> u64 {
+    printed
+        .lines()
+        .filter_map(|line| line.rsplit(" ... ").next())
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok())
+        .unwrap_or_else(|| panic!("no number '{name}' in\n{printed}"))
+}

@@ -1,0 +1,18 @@
+//! Our queue disciplines as operators and attackers meet them.
+//!
+//! What talks to the kernel runs within the machine: tests of this same program, which are ignored elsewhere, and which a
+//! test outside starts there by name. Whatever the kernel complains about fails the test.
+
+mod bands;
+mod classes;
+mod deployed;
+mod guest;
+mod laboratory;
+mod load;
+mod malformed;
+mod options;
+mod packets;
+mod page;
+mod table;
+
+pub(crate) use laboratory::{RUNS_ON, kernel_folder, plugins};
