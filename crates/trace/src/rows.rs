@@ -42,7 +42,7 @@ impl<'a, 'b> Rows<'a, 'b> {
             let half = &connection.halves[side];
             Side {
                 segments: half.segments.into(),
-                bytes: half.bytes,
+                bytes: connection.bytes[side],
                 retransmissions: connection.retransmissions(side),
                 retransmission_delay: of_handshake.saturating_add(of_data),
             }

@@ -1,4 +1,4 @@
-//! What is remembered of one connection: 168 bytes, and more only while it has segments in flight or once something went
+//! What is remembered of one connection: 160 bytes, and more only while it has segments in flight or once something went
 //! wrong.
 
 use super::clock::Span;
@@ -12,15 +12,13 @@ use gentle_units::Nanos;
 /// One side of a connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Half {
-    /// Payload of the stream seen, each byte once.
-    pub(crate) bytes: u64,
     /// The sequence number after the highest seen.
     pub(crate) next: u32,
     /// The highest acknowledgement number that the other side sent.
     pub(crate) acked: u32,
     /// Segments, copies made by the capture aside.
     pub(crate) segments: u32,
-    /// The newest of what was sent; what came before it and is not acknowledged is in the [`Windows`].
+    /// How the newest was sent, which ends at `next`; what came before it and is not acknowledged is in the [`Windows`].
     pub(crate) recent: Sent,
     /// The last segment that took no sequence numbers.
     pub(crate) bare: Bare,
@@ -118,6 +116,8 @@ pub(crate) struct Connection {
     pub(crate) last: Nanos,
     /// First SYN to the acknowledgement of the client's FIN; [`Nanos::MAX`] until that was seen.
     pub(crate) response: Nanos,
+    /// Payload of each side's stream seen, each byte once; outside of its half, which it would make 4 bytes larger.
+    pub(crate) bytes: [u64; 2],
     pub(crate) halves: [Half; 2],
     pub(crate) windows: Option<Box<Windows>>,
     pub(crate) trouble: Option<Box<Trouble>>,
@@ -136,7 +136,7 @@ pub(crate) struct Connection {
     pub(crate) state: State,
 }
 
-const _: () = assert!(size_of::<Connection>() <= 168);
+const _: () = assert!(size_of::<Connection>() <= 160);
 
 impl Connection {
     /// Which side sent `segment`, which has the same ends.

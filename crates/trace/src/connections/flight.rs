@@ -4,10 +4,9 @@ use super::clock::Tick;
 use crate::segment::Segment;
 use gentle_units::Nanos;
 
-/// The newest transmission of the bytes that end at `end`.
+/// A transmission.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sent {
-    pub(crate) end: u32,
     pub(crate) at: Tick,
     /// IP identification and low half of the TCP time stamp: a retransmission has others.
     pub(crate) ip_id: u16,
@@ -16,12 +15,20 @@ pub(crate) struct Sent {
 
 impl Sent {
     #[inline]
-    pub(crate) fn new(segment: &Segment, end: u32) -> Sent {
+    pub(crate) fn new(segment: &Segment) -> Sent {
         Sent {
-            end,
             at: Tick::at(segment.time),
             ip_id: segment.ip_id,
             stamp: segment.timestamp.0 as u16,
+        }
+    }
+
+    /// One that the capture missed, of which `acknowledgement` tells.
+    pub(crate) fn unseen(acknowledgement: &Segment) -> Sent {
+        Sent {
+            at: Tick::at(acknowledgement.time),
+            ip_id: 0,
+            stamp: 0,
         }
     }
 
@@ -47,6 +54,13 @@ impl Sent {
             (false, false) => Nanos::from_millis(1),
         }
     }
+}
+
+/// The newest transmission of the bytes that end at `end`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flying {
+    pub(crate) end: u32,
+    pub(crate) sent: Sent,
 }
 
 /// The last segment of a side that took no sequence numbers, and when: to tell the copy of an acknowledgement from the

@@ -11,7 +11,7 @@
 
 use super::clock::Tick;
 use super::connection::{Connection, HalfState, State};
-use super::flight::{Bare, Sent};
+use super::flight::{Bare, Flying, Sent};
 use super::seq::{after, distance};
 use super::window::{Hole, Pool};
 use crate::segment::Segment;
@@ -46,15 +46,15 @@ impl Connection {
         let half = &mut self.halves[side];
         if !half.state.has(HalfState::SENT) {
             half.state.set(HalfState::SENT, true);
-            half.bytes += payload;
+            self.bytes[side] += payload;
             half.next = end;
-            half.recent = Sent::new(segment, end);
+            half.recent = Sent::new(segment);
             half.state.set(HalfState::FIN, fin);
             return Kind::New;
         }
         let ahead = distance(start, half.next);
         if ahead == 0 {
-            half.bytes += payload;
+            self.bytes[side] += payload;
             self.sent(side, segment, end, pool);
             self.fin(side, fin);
             return Kind::New;
@@ -64,11 +64,11 @@ impl Connection {
             return Kind::Reordered;
         }
         if ahead > 0 {
-            half.bytes += payload;
+            self.bytes[side] += payload;
             let hole = Hole {
                 from: half.next,
                 to: start,
-                by: Sent::new(segment, end),
+                by: Sent::new(segment),
             };
             pool.change(&mut self.windows, side, |window| window.leave_hole(hole));
             self.sent(side, segment, end, pool);
@@ -88,8 +88,10 @@ impl Connection {
     #[inline]
     fn sent(&mut self, side: usize, segment: &Segment, end: u32, pool: &mut Pool) {
         let half = &mut self.halves[side];
-        let before = std::mem::replace(&mut half.recent, Sent::new(segment, end));
-        half.next = end;
+        let before = Flying {
+            end: std::mem::replace(&mut half.next, end),
+            sent: std::mem::replace(&mut half.recent, Sent::new(segment)),
+        };
         half.state.set(HalfState::OPENING, false);
         if !half.state.has(HalfState::ACKED) || after(before.end, half.acked) {
             pool.change(&mut self.windows, side, |window| window.push(before));
@@ -126,7 +128,7 @@ impl Connection {
         let fin_again = fin && beyond == 0 && half.state.has(HalfState::FIN);
         let numbers = end.wrapping_sub(start);
         let seen_before = numbers - beyond.min(numbers) - filled.min(numbers);
-        self.halves[side].bytes += u64::from((filled + beyond).min(segment.payload_len));
+        self.bytes[side] += u64::from((filled + beyond).min(segment.payload_len));
 
         if let (0, Some(hole)) = (seen_before, hole) {
             let overtaken = hole.was_overtaken(segment, longest);
@@ -135,7 +137,10 @@ impl Connection {
                 self.sent(side, segment, end, pool);
             } else {
                 // Its copy, or its retransmission, is one of it and not of what lies beyond the hole.
-                let sent = Sent::new(segment, end);
+                let sent = Flying {
+                    end,
+                    sent: Sent::new(segment),
+                };
                 pool.change(&mut self.windows, side, |window| window.insert(sent));
             }
             if overtaken {
@@ -153,10 +158,10 @@ impl Connection {
         // A retransmission may end elsewhere than what it repeats (a FIN joins the last data): then only the identification
         // shows that it is the same packet.
         let comparable = previous.end == end || segment.ip_id != 0;
-        if beyond == 0 && comparable && previous.is_copy(segment) {
+        if beyond == 0 && comparable && previous.sent.is_copy(segment) {
             return Kind::Copy;
         }
-        let delay = now.since(previous.at);
+        let delay = now.since(previous.sent.at);
         self.transmitted_again(side, start, end, segment);
         if beyond > 0 {
             self.sent(side, segment, end, pool);
@@ -198,23 +203,27 @@ impl Connection {
     }
 
     /// The transmission that had the byte at `seq`; where it is forgotten, the oldest one known after it.
-    fn transmission(&mut self, side: usize, seq: u32) -> Sent {
+    fn transmission(&mut self, side: usize, seq: u32) -> Flying {
+        let half = &self.halves[side];
         self.windows
             .as_mut()
             .and_then(|windows| windows.sides[side].find(seq).copied())
-            .unwrap_or(self.halves[side].recent)
+            .unwrap_or(Flying {
+                end: half.next,
+                sent: half.recent,
+            })
     }
 
     /// The transmissions that began in `start..end` are now as new as `segment`.
     fn transmitted_again(&mut self, side: usize, start: u32, end: u32, segment: &Segment) {
         let half = &mut self.halves[side];
-        if !after(start, half.recent.end) && !after(half.recent.end, end) {
-            half.recent = Sent::new(segment, half.recent.end);
+        if !after(start, half.next) && !after(half.next, end) {
+            half.recent = Sent::new(segment);
         }
         if let Some(windows) = &mut self.windows
-            && let Some(sent) = windows.sides[side].find(start)
+            && let Some(flying) = windows.sides[side].find(start)
         {
-            *sent = Sent::new(segment, sent.end);
+            flying.sent = Sent::new(segment);
         }
     }
 
@@ -234,12 +243,7 @@ impl Connection {
                 let hole = Hole {
                     from: half.next,
                     to: ack,
-                    by: Sent {
-                        end: ack,
-                        at: Tick::at(segment.time),
-                        ip_id: 0,
-                        stamp: 0,
-                    },
+                    by: Sent::unseen(segment),
                 };
                 half.next = ack;
                 half.recent = hole.by;

@@ -98,14 +98,14 @@ impl Connection {
     /// The first SYN or SYN/ACK of a side opens its sequence space.
     fn opens(&mut self, side: usize, segment: &Segment) {
         let end = segment.seq.wrapping_add(segment.span());
+        self.bytes[side] += u64::from(segment.payload_len);
         let half = &mut self.halves[side];
         half.segments += 1;
-        half.bytes += u64::from(segment.payload_len);
         if !half.state.has(HalfState::SENT) {
             half.state.set(HalfState::SENT, true);
             half.state.set(HalfState::OPENING, true);
             half.next = end;
-            half.recent = Sent::new(segment, end);
+            half.recent = Sent::new(segment);
         }
     }
 
@@ -225,7 +225,7 @@ impl Connection {
         }
         let interval = previous.map_or(Nanos::ZERO, |sent| Tick::at(segment.time).since(sent.at));
         if let Some(sent) = self.previous_open(side) {
-            *sent = Sent::new(segment, sent.end);
+            *sent = Sent::new(segment);
         }
         self.halves[side].segments += 1;
         self.state.add(State::HANDSHAKE_AGAIN);

@@ -145,6 +145,7 @@ impl Connections {
             first: segment.time,
             last: segment.time,
             response: Nanos::MAX,
+            bytes: [0; 2],
             halves: [Half::default(); 2],
             windows: None,
             trouble: None,

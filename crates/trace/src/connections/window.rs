@@ -1,7 +1,7 @@
 //! What is in flight, and what is missing.
 
 use super::clock::Tick;
-use super::flight::Sent;
+use super::flight::{Flying, Sent};
 use super::seq::{after, distance};
 use crate::segment::Segment;
 use gentle_units::Nanos;
@@ -51,12 +51,12 @@ impl Hole {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Window {
     /// In order of sequence numbers; not the newest, which is the half's `recent`.
-    flight: VecDeque<Sent>,
+    flight: VecDeque<Flying>,
     holes: Vec<Hole>,
 }
 
 impl Window {
-    pub(crate) fn push(&mut self, sent: Sent) {
+    pub(crate) fn push(&mut self, sent: Flying) {
         if self.flight.len() == FLIGHT {
             self.flight.pop_front();
         }
@@ -64,7 +64,7 @@ impl Window {
     }
 
     /// `sent` came out of order.
-    pub(crate) fn insert(&mut self, sent: Sent) {
+    pub(crate) fn insert(&mut self, sent: Flying) {
         if self.flight.len() == FLIGHT {
             self.flight.pop_front();
         }
@@ -86,7 +86,7 @@ impl Window {
     }
 
     /// The transmission that has the byte at `seq`.
-    pub(crate) fn find(&mut self, seq: u32) -> Option<&mut Sent> {
+    pub(crate) fn find(&mut self, seq: u32) -> Option<&mut Flying> {
         let at = self.flight.partition_point(|sent| !after(sent.end, seq));
         self.flight.get_mut(at)
     }
@@ -153,7 +153,7 @@ impl Window {
     }
 
     fn bytes(&self) -> usize {
-        self.flight.capacity() * size_of::<Sent>() + self.holes.capacity() * size_of::<Hole>()
+        self.flight.capacity() * size_of::<Flying>() + self.holes.capacity() * size_of::<Hole>()
     }
 }
 

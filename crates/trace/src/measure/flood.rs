@@ -160,7 +160,7 @@ impl Filters {
             return;
         }
         self.not_too_long.record(&shares);
-        let has_data = connection.halves.iter().any(|half| half.bytes > 0);
+        let has_data = connection.bytes.iter().any(|&bytes| bytes > 0);
         let parties = ends.map(|address| self.parties.place(address));
         let distinct = if parties[0] == parties[1] { 1 } else { 2 };
         for &place in &parties[..distinct] {
