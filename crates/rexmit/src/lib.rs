@@ -8,6 +8,8 @@ mod copy;
 mod counters;
 mod estimate;
 mod frame;
+#[cfg(target_os = "linux")]
+pub mod kernel_engine;
 mod memory;
 mod metrics;
 mod paths;

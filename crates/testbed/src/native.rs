@@ -2,6 +2,7 @@
 
 use crate::conduct::{self, Observed, Surroundings};
 use crate::experiment::{Experiment, Names};
+use gentle_rexmit::kernel_engine::default_cgroup;
 use nix::unistd::{Uid, getpid};
 use std::fs;
 use std::path::Path;
@@ -9,8 +10,6 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use thiserror::Error;
-
-const CGROUPS: &str = "/sys/fs/cgroup";
 
 /// Why there was no run on this computer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -32,11 +31,6 @@ pub enum NativeError {
         /// The command.
         step: String,
     },
-    /// The kernel's ticks have to be known for another initial RTO.
-    #[error(
-        "the scenario sets an initial RTO, for which the kernel's CONFIG_HZ has to be known; neither /proc/config.gz nor /boot tells it"
-    )]
-    Ticks,
     /// Anything else.
     #[error("{0}")]
     Other(String),
@@ -69,14 +63,9 @@ pub fn run(
     if !Uid::effective().is_root() {
         return Err(NativeError::Root);
     }
-    let hz = match experiment.initial_rto_ms {
-        Some(_) => ticks().ok_or(NativeError::Ticks)?,
-        None => 1000,
-    };
     let _network = Network(&experiment.names);
     let surroundings = Surroundings {
-        cgroup: Path::new(CGROUPS),
-        hz,
+        cgroup: &default_cgroup(),
         start: Duration::from_secs(1),
     };
     conduct::run(experiment, packets, surroundings, stop, progress).map_err(explained)
@@ -116,19 +105,6 @@ fn explained(problem: String) -> NativeError {
         kind: kind.to_owned(),
         step: step.to_owned(),
     }
-}
-
-/// `CONFIG_HZ` of the running kernel, where its configuration can be read.
-fn ticks() -> Option<u32> {
-    let config = fs::read_to_string(format!("/boot/config-{}", kernel_version()));
-    let config = config.ok().or_else(|| {
-        let output = Command::new("zcat").arg("/proc/config.gz").output().ok()?;
-        String::from_utf8(output.stdout).ok()
-    })?;
-    let line = config
-        .lines()
-        .find_map(|line| line.strip_prefix("CONFIG_HZ="));
-    line?.trim().parse().ok()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Many runs: every scheme under every seed, each in a machine of its own, and the results of a comparison.
 
 use crate::conduct::{Observed, Point};
-use crate::experiment::{ExperimentError, Names, Planned, plan};
+use crate::experiment::{ExperimentError, Names, Planned, Rexmit, plan};
 use crate::machine::{Machine, MachineError};
 use crate::native::{self, NativeError};
 use crate::results::{ResultsError, Run as Measured, measure, split};
@@ -34,6 +34,8 @@ pub struct Testbed {
     pub kernel: Kernel,
     /// From which parts schemes are made that Linux does not have.
     pub backing: Backing,
+    /// What sends lost SYNs of the hosts again.
+    pub rexmit: Option<Rexmit>,
     /// Below it, everything that was observed is kept, a folder for each run.
     pub keep: Option<PathBuf>,
 }
@@ -180,6 +182,11 @@ fn possible(
             native::kernel_version()
         ),
     }];
+    if let Some(rexmit) = testbed.rexmit {
+        choices.push(format!(
+            "Both hosts send lost SYNs again by gentle rexmit: {rexmit}."
+        ));
+    }
     let seed = settings.seeds.first().copied().unwrap_or_default();
     let mut possible = Vec::new();
     let mut refused = None;
@@ -231,13 +238,14 @@ fn one(
     progress: &dyn Fn(f64),
 ) -> Result<Option<Measurement>, RunsError> {
     let label = scheme.to_string();
-    let planned =
+    let mut planned =
         plan(scenario, scheme, seed, testbed.backing, &testbed.names()).map_err(|problem| {
             RunsError::Plan {
                 scheme: label.clone(),
                 problem,
             }
         })?;
+    planned.experiment.rexmit = testbed.rexmit;
     let folder = tempfile::Builder::new()
         .prefix("gentle-run-")
         .tempdir()

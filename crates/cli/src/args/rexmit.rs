@@ -1,8 +1,7 @@
 //! The flags of `gentle rexmit`.
 
 use super::prefix;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{ArgGroup, Args as ClapArgs, Subcommand, ValueHint, value_parser};
+use clap::{ArgGroup, Args as ClapArgs, Subcommand, ValueEnum, ValueHint, value_parser};
 use gentle_rexmit::{Ports, Timing};
 use gentle_units::Nanos;
 use ipnet::IpNet;
@@ -14,19 +13,26 @@ Examples:
   gentle rexmit -c                        what this host opens, with a delay learned for each network
   gentle rexmit -c --dry-run              only say what it would do and save
   gentle rexmit -c -s --edge -i wan0      a router, for both directions
+  gentle rexmit --engine kernel -c -d 200  this host's own connections, inside the kernel
   gentle rexmit status
+  gentle rexmit --remove
 
-It ends on Ctrl-C or SIGTERM and leaves nothing behind. Needs CAP_NET_RAW, and gives it up once it listens.
+The wire engine ends on Ctrl-C or SIGTERM and leaves nothing behind. It needs CAP_NET_RAW, and gives it up
+once it listens. The kernel engine needs CAP_BPF and CAP_NET_ADMIN, and stays until --remove or the next boot.
 
 Exit codes: 0 stopped by SIGTERM or Ctrl-C, 1 failure, 2 wrong usage.";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = EXAMPLES)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[command(group = ArgGroup::new("sides").multiple(true).required(true).args(["client", "server"]))]
+#[command(group = ArgGroup::new("sides").multiple(true).required(true).args(["client", "server", "remove"]))]
 pub(crate) struct RexmitArgs {
     #[command(subcommand)]
     pub(crate) command: Option<RexmitCommand>,
+
+    /// Remove what the kernel engine has installed, from all control groups or from that of --cgroup
+    #[arg(long, conflicts_with_all = ["client", "server"])]
+    pub(crate) remove: bool,
 
     #[command(flatten)]
     pub(crate) what: WhatArgs,
@@ -121,9 +127,9 @@ pub(crate) struct WhenArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// Copies of a packet at most, 0 to 10
-    #[arg(long = "retries", short = 'r', value_name = "N", default_value = "3", value_parser = value_parser!(u32).range(0..=10))]
-    pub(crate) copies: u32,
+    /// Copies of a packet at most, 0 to 10 [default: 3]
+    #[arg(long = "retries", short = 'r', value_name = "N", value_parser = value_parser!(u32).range(0..=10))]
+    pub(crate) copies: Option<u32>,
 
     /// Send every packet twice, the second after this gap, on top of the copies
     #[arg(long, value_name = "GAP", value_parser = milliseconds)]
@@ -158,15 +164,19 @@ pub(crate) struct LimitArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Place and output")]
 pub(crate) struct PlaceArgs {
-    /// What sends the copies
-    #[arg(long, default_value = "wire", value_parser = engine())]
+    /// What sends lost packets again
+    #[arg(long, value_enum, default_value_t = Engine::Wire)]
     pub(crate) engine: Engine,
 
     /// The network device on which the packets leave [default: that of the default route]
     #[arg(long, short, value_name = "DEV")]
     pub(crate) interface: Option<String>,
 
-    /// A JSON object a line on standard output for every copy and what came of it (schema: docs/rexmit.md)
+    /// The control group whose sockets the kernel engine serves [default: the root, all sockets of this host]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cgroup: Option<PathBuf>,
+
+    /// A JSON object a line on standard output for every copy and what came of it (schema: docs/rexmit-wire.md)
     #[arg(long)]
     pub(crate) log_json: bool,
 
@@ -196,16 +206,13 @@ pub(crate) struct RexmitStatusArgs {
 
 const RUN: &str = "/run/gentle";
 
-/// What sends the copies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What sends lost packets again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
+    /// This program: it sees the packets leave and sends copies of them
     Wire,
-}
-
-fn engine() -> impl TypedValueParser<Value = Engine> {
-    PossibleValuesParser::new([PossibleValue::new("wire")
-        .help("This program: it sees the packets leave and sends copies of them")])
-    .map(|_| Engine::Wire)
+    /// This host's TCP, by a program in the kernel that gives it another first timeout
+    Kernel,
 }
 
 /// A time; a number without a unit is in milliseconds, as in the paper's call.

@@ -4,6 +4,7 @@ use super::{MOST_SEEDS, MOST_THREADS, ResultArgs, ScenarioArgs, Traffic};
 use clap::{Args as ClapArgs, Subcommand, ValueHint, value_parser};
 use gentle_aqm::Spec;
 use gentle_sim::BUILTIN;
+use gentle_testbed::experiment::Rexmit;
 use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -127,6 +128,9 @@ pub(crate) struct TestbedRunArgs {
     pub(crate) results: ResultArgs,
 
     #[command(flatten)]
+    pub(crate) hosts: HostArgs,
+
+    #[command(flatten)]
     pub(crate) keep: KeepArgs,
 
     #[command(flatten)]
@@ -153,6 +157,9 @@ pub(crate) struct TestbedCompareArgs {
 
     #[command(flatten)]
     pub(crate) results: ResultArgs,
+
+    #[command(flatten)]
+    pub(crate) hosts: HostArgs,
 
     #[command(flatten)]
     pub(crate) keep: KeepArgs,
@@ -193,6 +200,15 @@ pub(crate) struct CheckArgs {
 
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
+}
+
+/// What the hosts do beside TCP.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct HostArgs {
+    /// Both hosts send lost SYNs again with gentle rexmit: an engine, wire or kernel, and its delay, as in wire=200ms
+    /// [default: what the engine's is]
+    #[arg(long, value_name = "ENGINE[=TIME]", help_heading = "Scenario")]
+    pub(crate) rexmit: Option<Rexmit>,
 }
 
 /// What is kept of a run beside its results.

@@ -1,5 +1,6 @@
 //! `gentle rexmit`.
 
+mod kernel;
 mod log;
 mod status;
 
@@ -18,8 +19,10 @@ use std::process::ExitCode;
 pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         Some(RexmitCommand::Status(args)) => status::run(args),
+        None if args.remove => kernel::remove(args),
         None => match args.place.engine {
             Engine::Wire => watch(args),
+            Engine::Kernel => kernel::install(args),
         },
     }
 }
@@ -59,10 +62,6 @@ fn config(args: &RexmitArgs) -> anyhow::Result<Config> {
         );
         return Err(Usage(usage).into());
     }
-    if when.min > when.max {
-        let usage = format!("--min {} is more than --max {}", when.min, when.max);
-        return Err(Usage(usage).into());
-    }
     let selection = Selection {
         client: what.client,
         server: what.server,
@@ -70,19 +69,16 @@ fn config(args: &RexmitArgs) -> anyhow::Result<Config> {
         only: what.only.clone(),
         except: what.except.clone(),
     };
-    let kind = when.delay.map_or(Timing::LEARNED, Timing::fixed);
-    let timing = Timing {
-        initial: when.initial,
-        least: when.min,
-        most: when.max,
-        backoff: when.backoff.unwrap_or(kind.backoff),
-        jitter_percent: when.jitter.unwrap_or(kind.jitter_percent),
-        edge: when.edge,
-        ..kind
-    };
+    if args.place.cgroup.is_some() {
+        let usage = "--cgroup is the kernel engine's; the wire engine serves an --interface";
+        return Err(Usage(usage.to_owned()).into());
+    }
+    let copies = limits
+        .copies
+        .unwrap_or(Config::new(Selection::default()).copies);
     Ok(Config {
-        timing,
-        copies: limits.copies,
+        timing: timing(args)?,
+        copies,
         duplicate: limits.duplicate,
         limits: Limits {
             per_second: limits.budget,
@@ -95,6 +91,24 @@ fn config(args: &RexmitArgs) -> anyhow::Result<Config> {
         table: limits.table as usize,
         age: when.age,
         ..Config::new(selection)
+    })
+}
+
+fn timing(args: &RexmitArgs) -> anyhow::Result<Timing> {
+    let when = &args.when;
+    if when.min > when.max {
+        let usage = format!("--min {} is more than --max {}", when.min, when.max);
+        return Err(Usage(usage).into());
+    }
+    let kind = when.delay.map_or(Timing::LEARNED, Timing::fixed);
+    Ok(Timing {
+        initial: when.initial,
+        least: when.min,
+        most: when.max,
+        backoff: when.backoff.unwrap_or(kind.backoff),
+        jitter_percent: when.jitter.unwrap_or(kind.jitter_percent),
+        edge: when.edge,
+        ..kind
     })
 }
 

@@ -12,5 +12,6 @@ mod exec;
 mod kernel;
 mod library;
 mod modules;
+mod rexmit;
 mod scenarios;
 mod user;

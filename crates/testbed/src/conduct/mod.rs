@@ -6,13 +6,14 @@
 
 mod clock;
 mod host;
-mod initial_rto;
 mod namespace;
 mod observed;
+mod rexmit;
 mod samples;
 mod steps;
 mod tap;
 mod tcp_info;
+mod timeouts;
 
 pub use observed::{Connection, End, Observed, Sample};
 pub use steps::{StepError, run as run_step};
@@ -20,6 +21,7 @@ pub use tap::Point;
 
 use crate::experiment::{Change, Experiment};
 use clock::Start;
+use gentle_rexmit::kernel_engine::Settings;
 use host::Host;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -34,8 +36,6 @@ const STEPS_OF_PROGRESS: u64 = 200;
 pub struct Surroundings<'a> {
     /// A directory of a cgroup v2 hierarchy below which a group can be made.
     pub cgroup: &'a Path,
-    /// The kernel's ticks per second.
-    pub hz: u32,
     /// Traffic begins when the monotonic clock shows a multiple of it. Timers of the kernel expire by the phase of its
     /// clock; beginning at the same phase makes runs repeat.
     pub start: Duration,
@@ -56,10 +56,17 @@ pub fn run(
     for step in &experiment.setup {
         steps::run(step).map_err(|error| error.to_string())?;
     }
-    let _initial_rto = experiment
+    let initial_rto = experiment
         .initial_rto_ms
-        .map(|ms| initial_rto::set(surroundings.cgroup, ms, surroundings.hz))
-        .transpose()?;
+        .map(|ms| Settings::everything(Duration::from_millis(ms.into())));
+    let timeouts: Vec<Settings> = initial_rto
+        .into_iter()
+        .chain(rexmit::settings(experiment.rexmit))
+        .collect();
+    let _timeouts = match &timeouts[..] {
+        [] => None,
+        all => Some(timeouts::set(surroundings.cgroup, all)?),
+    };
     let start = Start::at_multiple_of(surroundings.start)?;
     let over = AtomicBool::new(false);
     let open = AtomicUsize::new(experiment.flows.len());
@@ -70,7 +77,13 @@ pub fn run(
     };
     let (client, server) = (host(&names.client, true)?, host(&names.server, false)?);
     let wakers = [client.waker()?, server.waker()?];
+    let mut rexmit = rexmit::open(experiment)?;
     thread::scope(|scope| {
+        let engines: Vec<_> = rexmit
+            .engines
+            .drain(..)
+            .map(|engine| scope.spawn(|| engine.run(&over, &mut rexmit::Unheard)))
+            .collect();
         let tap = scope.spawn(|| tap.run(&over));
         // A host's sockets belong to the namespace of the thread that makes them.
         let hosts = [(client, &names.client), (server, &names.server)].map(|(host, name)| {
@@ -86,6 +99,12 @@ pub fn run(
         let mut connections = Vec::new();
         for host in hosts {
             connections.extend(host.join().unwrap_or_else(panicked)?);
+        }
+        for engine in engines {
+            let outcome = engine
+                .join()
+                .map_err(|_| "gentle rexmit panicked".to_owned())?;
+            outcome.map_err(|error| format!("gentle rexmit: {error}"))?;
         }
         connections.sort_by_key(|connection| connection.started_ns);
         let missed = tap.join().unwrap_or_else(panicked)?;

@@ -3,6 +3,7 @@
 mod error;
 mod flows;
 mod names;
+mod rexmit;
 mod step;
 mod tcp;
 mod topology;
@@ -10,6 +11,7 @@ mod topology;
 pub use error::ExperimentError;
 pub use flows::{Datagrams, Flow};
 pub use names::{Names, ROUTER_DOWN, ROUTER_UP};
+pub use rexmit::{Rexmit, RexmitEngine};
 pub use step::Step;
 pub use topology::{client_address, server_address};
 
@@ -36,6 +38,8 @@ pub struct Experiment {
     pub changes: Vec<Change>,
     /// First timeout of SYNs and SYN/ACKs in milliseconds, where it is not the kernel's own.
     pub initial_rto_ms: Option<u32>,
+    /// What sends lost SYNs of both hosts again.
+    pub rexmit: Option<Rexmit>,
     /// Connections, in order of their start.
     pub flows: Vec<Flow>,
     /// UDP traffic.
@@ -107,6 +111,7 @@ pub fn plan(
             setup,
             changes,
             initial_rto_ms: tcp.initial_rto_ms,
+            rexmit: None,
             flows,
             datagrams,
             warmup_ns: scenario.warmup.0,

@@ -8,9 +8,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Ticks per second of the testbed's kernel (`CONFIG_HZ`).
-const HZ: u32 = 1000;
-
 /// Longer than the network takes to be built, so that every run begins at the same time; waiting costs nothing here.
 const START: Duration = Duration::from_secs(100);
 
@@ -23,7 +20,6 @@ pub(super) fn run(experiment: &Experiment, place: &Place) -> Result<Observed, St
         &files.join(PACKETS),
         Surroundings {
             cgroup: Path::new("/sys/fs/cgroup"),
-            hz: HZ,
             start: START,
         },
         // The host ends the machine when it is asked to stop.

@@ -1,8 +1,9 @@
 //! `gentle rexmit status`, and the summary at the end.
 
+use super::kernel;
 use crate::args::RexmitStatusArgs;
-use crate::output::{Terminal, definitions, print};
-use gentle_rexmit::{Status, wire};
+use crate::output::{Terminal, definitions, print, warn};
+use gentle_rexmit::{Status, kernel_engine, wire};
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -11,15 +12,30 @@ const MOST_PATHS: usize = 20;
 
 pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
     let running = wire::running(&args.run_dir, args.interface.as_deref())?;
+    // What is pinned is root's; an interface was asked for: another engine.
+    let installed = match args.interface {
+        Some(_) => Vec::new(),
+        None => kernel_engine::status().unwrap_or_else(|error| {
+            warn(&error.to_string());
+            Vec::new()
+        }),
+    };
     if args.json {
-        print(&(serde_json::to_string_pretty(&running)? + "\n"))?;
+        let mut all = serde_json::to_value(&running)?;
+        if let Some(all) = all.as_array_mut() {
+            all.extend(installed.iter().map(kernel::json));
+        }
+        print(&(serde_json::to_string_pretty(&all)? + "\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
     for status in &running {
         write!(text, "{}{}", summary(status), paths(status))?;
     }
-    if running.is_empty() {
+    for status in &installed {
+        text.push_str(&kernel::text(status));
+    }
+    if running.is_empty() && installed.is_empty() {
         text.push_str("nothing runs\n");
     }
     print(&text)?;

@@ -15,7 +15,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
     let Asked { scenario, schemes } =
         scenario::asked(&args.traffic, &args.schemes, &args.scenario)?;
-    let testbed = scenario::testbed(&args.machine, None)?;
+    let testbed = scenario::testbed(&args.machine, None, None)?;
     let settings = Settings {
         seeds: runs::seeds(args.scenario.first_seed, args.seeds),
         bins: DEFAULT_BINS.to_vec(),

@@ -10,7 +10,8 @@ pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
     let Asked { scenario, schemes } =
         scenario::asked(&args.traffic, &args.schemes, &args.scenario)?;
-    let testbed = scenario::testbed(&args.machine, args.keep.directory.as_deref())?;
+    let keep = args.keep.directory.as_deref();
+    let testbed = scenario::testbed(&args.machine, keep, args.hosts.rexmit)?;
     let job = Job {
         scenario,
         inputs: scenario::inputs(&args.traffic),

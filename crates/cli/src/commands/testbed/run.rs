@@ -24,9 +24,9 @@ pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
     };
     let keep = args.keep.directory.as_deref();
     let testbed = if args.native {
-        scenario::native(keep)
+        scenario::native(keep, args.hosts.rexmit)
     } else {
-        scenario::testbed(&args.machine, keep)?
+        scenario::testbed(&args.machine, keep, args.hosts.rexmit)?
     };
     runs::run_with(&job, &stop, &|settings, observer| {
         let runs = || {

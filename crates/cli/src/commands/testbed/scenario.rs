@@ -5,6 +5,7 @@ use crate::commands::{compare, runs};
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;
 use gentle_sim::{BUILTIN, Scenario};
+use gentle_testbed::experiment::Rexmit;
 use gentle_testbed::runs::{Kernel, Testbed};
 use std::path::Path;
 
@@ -44,19 +45,25 @@ pub(super) fn inputs(traffic: &Traffic) -> Vec<&Path> {
 }
 
 /// Machines with the kernel of the cache, their queues from stock parts.
-pub(super) fn testbed(machine: &MachineArgs, keep: Option<&Path>) -> anyhow::Result<Testbed> {
+pub(super) fn testbed(
+    machine: &MachineArgs,
+    keep: Option<&Path>,
+    rexmit: Option<Rexmit>,
+) -> anyhow::Result<Testbed> {
     Ok(Testbed {
         kernel: Kernel::Machine(super::machine(machine)?),
         backing: Backing::Stock,
+        rexmit,
         keep: keep.map(Path::to_owned),
     })
 }
 
 /// This computer's own kernel.
-pub(super) fn native(keep: Option<&Path>) -> Testbed {
+pub(super) fn native(keep: Option<&Path>, rexmit: Option<Rexmit>) -> Testbed {
     Testbed {
         kernel: Kernel::Native,
         backing: Backing::Stock,
+        rexmit,
         keep: keep.map(Path::to_owned),
     }
 }

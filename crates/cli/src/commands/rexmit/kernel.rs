@@ -1,0 +1,245 @@
+//! The kernel engine: what it is asked for, what it says.
+
+use crate::args::RexmitArgs;
+use crate::output::{Terminal, definitions, print};
+use crate::usage::Usage;
+use gentle_rexmit::kernel_engine::{
+    self, Network, Settings, Status, Treatment, default_cgroup, learned_network,
+};
+use gentle_rexmit::{PathRecord, Timing};
+use gentle_units::Nanos;
+use ipnet::IpNet;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Of the form of [`json()`]: raised when a field changes its meaning or goes.
+const VERSION: u32 = 1;
+
+pub(super) fn install(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
+    refuse_what_only_the_wire_can(args)?;
+    let timing = super::timing(args)?;
+    let learned = match timing.fixed {
+        Some(_) => Vec::new(),
+        None => super::learned(args.when.learned.as_deref())?,
+    };
+    let what = &args.what;
+    let settings = Settings {
+        delay: duration(timing.fixed.unwrap_or(timing.initial)),
+        syn: what.client,
+        syn_ack: what.server,
+        ports: what.ports.iter().map(|ports| ports.0.clone()).collect(),
+        networks: networks(&what.only, &what.except, &learned, &timing),
+        others: match what.only.is_empty() {
+            true => Treatment::Default,
+            false => Treatment::Exclude,
+        },
+        patient: true,
+    };
+    let cgroup = args.place.cgroup.clone().unwrap_or_else(default_cgroup);
+    kernel_engine::install(&settings, &cgroup)?;
+    for status in kernel_engine::status()? {
+        if std::fs::canonicalize(&cgroup).is_ok_and(|cgroup| cgroup == status.cgroup) {
+            print(&text(&status))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn remove(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
+    let removed = kernel_engine::remove(args.place.cgroup.as_deref())?;
+    if removed == 0 {
+        print("nothing was installed\n")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is installed, for people.
+pub(super) fn text(status: &Status) -> String {
+    let settings = &status.settings;
+    let sides = [(settings.syn, "SYNs"), (settings.syn_ack, "SYN/ACKs")];
+    let sides: Vec<&str> = sides
+        .iter()
+        .filter_map(|(wanted, name)| wanted.then_some(*name))
+        .collect();
+    let row =
+        |name: &str, value: String, meaning: &str| [name.to_owned(), value, meaning.to_owned()];
+    let mut rows = vec![row(
+        "delay",
+        Nanos(settings.delay.as_nanos() as u64).to_string(),
+        &format!("first timeout of {}", sides.join(" and ")),
+    )];
+    if !settings.ports.is_empty() {
+        let ports = settings
+            .ports
+            .iter()
+            .map(|range| gentle_rexmit::Ports(range.clone()).to_string());
+        let ports: Vec<String> = ports.collect();
+        rows.push(row(
+            "ports",
+            ports.join(","),
+            "of servers; others are left alone",
+        ));
+    }
+    if !settings.networks.is_empty() {
+        let rest = match settings.others {
+            Treatment::Exclude => "treated on their own; others are left alone",
+            _ => "treated on their own",
+        };
+        rows.push(row("networks", settings.networks.len().to_string(), rest));
+    }
+    rows.push(row(
+        "SYNs",
+        status.syns.to_string(),
+        "that got this timeout",
+    ));
+    rows.push(row(
+        "SYN/ACKs",
+        status.syn_acks.to_string(),
+        "that got this timeout",
+    ));
+    let state = match status.in_force {
+        true => "",
+        false => " (the group has gone; gentle rexmit --remove tidies up)",
+    };
+    let table = definitions(rows, Terminal::of_stdout().width);
+    format!("kernel, {}{state}\n{table}", status.cgroup.display())
+}
+
+/// What is installed, for programs.
+pub(super) fn json(status: &Status) -> Value {
+    let settings = &status.settings;
+    let ms = |delay: Duration| delay.as_secs_f64() * 1e3;
+    let delay = |treatment| match treatment {
+        Treatment::Default => json!(ms(settings.delay)),
+        Treatment::Delay(delay) => json!(ms(delay)),
+        Treatment::Exclude => Value::Null,
+    };
+    let networks = settings
+        .networks
+        .iter()
+        .map(|network| json!({ "prefix": network.prefix, "delay_ms": delay(network.treatment) }));
+    let ports = settings
+        .ports
+        .iter()
+        .map(|range| json!([range.start(), range.end()]));
+    json!({
+        "version": VERSION,
+        "engine": "kernel",
+        "cgroup": status.cgroup,
+        "in_force": status.in_force,
+        "client": settings.syn,
+        "server": settings.syn_ack,
+        "delay_ms": delay(settings.others),
+        "ports": ports.collect::<Vec<_>>(),
+        "networks": networks.collect::<Vec<_>>(),
+        "counters": { "syns": status.syns, "synacks": status.syn_acks },
+    })
+}
+
+/// A flag that would do nothing is a mistake.
+fn refuse_what_only_the_wire_can(args: &RexmitArgs) -> anyhow::Result<()> {
+    let (when, limits, place) = (&args.when, &args.limits, &args.place);
+    if limits.copies.is_some() {
+        let usage = "--engine kernel takes no --retries: TCP repeats a SYN as often as net.ipv4.tcp_syn_retries says, a SYN/ACK \
+                     as often as net.ipv4.tcp_synack_retries; leave it out";
+        return Err(Usage(usage.to_owned()).into());
+    }
+    for (flag, given) in [
+        ("--interface", place.interface.is_some()),
+        ("--log-json", place.log_json),
+        ("--metrics", place.metrics.is_some()),
+        ("--with-data", args.what.with_data),
+        ("--backoff", when.backoff.is_some()),
+        ("--jitter", when.jitter.is_some()),
+        ("--duplicate", limits.duplicate.is_some()),
+        ("--dry-run", limits.dry_run),
+    ] {
+        if given {
+            let usage = format!("{flag} is the wire engine's; leave it out, or --engine kernel");
+            return Err(Usage(usage).into());
+        }
+    }
+    Ok(())
+}
+
+/// Those chosen, those excepted and those of which a delay is known; the longest prefix decides.
+fn networks(
+    only: &[IpNet],
+    except: &[IpNet],
+    learned: &[PathRecord],
+    timing: &Timing,
+) -> Vec<Network> {
+    let within =
+        |prefixes: &[IpNet], prefix: &IpNet| prefixes.iter().any(|all| all.contains(prefix));
+    let treated = |prefix: &IpNet, treatment| Network {
+        prefix: *prefix,
+        treatment,
+    };
+    // An exception holds, whatever else is said.
+    let chosen = only.iter().filter(|prefix| !within(except, prefix));
+    let known = learned.iter().filter(|record| {
+        (only.is_empty() || within(only, &record.prefix)) && !within(except, &record.prefix)
+    });
+    chosen
+        .map(|prefix| treated(prefix, Treatment::Default))
+        .chain(known.map(|record| learned_network(record, timing)))
+        .chain(
+            except
+                .iter()
+                .map(|prefix| treated(prefix, Treatment::Exclude)),
+        )
+        .collect()
+}
+
+fn duration(time: Nanos) -> Duration {
+    Duration::from_nanos(time.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn net(text: &str) -> IpNet {
+        text.parse().unwrap()
+    }
+
+    fn record(prefix: &str) -> PathRecord {
+        PathRecord {
+            prefix: net(prefix),
+            srtt_us: 40_000,
+            rttvar_us: 5_000,
+            samples: 9,
+            measured_ns: 0,
+        }
+    }
+
+    #[test]
+    fn exceptions_beat_choices_and_what_was_learned() {
+        let timing = Timing::LEARNED;
+        let learned = [
+            record("10.0.1.0/24"),
+            record("10.9.1.0/24"),
+            record("192.0.2.0/24"),
+        ];
+        let networks = networks(
+            &[net("10.0.0.0/8"), net("10.9.7.0/24")],
+            &[net("10.9.0.0/16")],
+            &learned,
+            &timing,
+        );
+        let delay = Treatment::Delay(Duration::from_millis(60));
+        let expected = [
+            ("10.0.0.0/8", Treatment::Default),
+            ("10.0.1.0/24", delay),
+            ("10.9.0.0/16", Treatment::Exclude),
+        ];
+        assert_eq!(
+            networks,
+            expected.map(|(prefix, treatment)| Network {
+                prefix: net(prefix),
+                treatment
+            })
+        );
+    }
+}

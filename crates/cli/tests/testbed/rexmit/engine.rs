@@ -1,0 +1,47 @@
+//! The wire engine as a process of a host's.
+
+use super::network::{Network, run};
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// An engine that runs until it is stopped.
+pub(crate) struct Engine {
+    process: Child,
+}
+
+impl Engine {
+    /// Starts `gentle rexmit` on a host, and waits until it listens.
+    pub(crate) fn start(network: &Network, host: &str, arguments: &[&str]) -> Engine {
+        let interface = if host == "client" { "c0" } else { "s0" };
+        let mut process = network
+            .command(host, cargo_bin("gentle").to_str().unwrap())
+            .args(["rexmit", "--interface", interface])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = String::new();
+        let mut errors = BufReader::new(process.stderr.take().unwrap());
+        errors.read_line(&mut said).unwrap();
+        assert!(said.contains("watching"), "{said}");
+        Engine { process }
+    }
+
+    /// What it says of itself.
+    pub(crate) fn status(&self) -> Value {
+        let text = run(Command::new(cargo_bin("gentle")).args(["rexmit", "status", "--json"]));
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Asks it to end, as systemd does, and gives its last words.
+    pub(crate) fn stop(self) -> String {
+        let process = self.process.id().to_string();
+        run(Command::new("sh").args(["-c", "kill -TERM $0", &process]));
+        let output = self.process.wait_with_output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+}

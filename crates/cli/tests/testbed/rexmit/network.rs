@@ -1,0 +1,180 @@
+//! A client and a server with a router between them that loses chosen packets.
+
+use nix::sched::{CloneFlags, setns};
+use std::fs::File;
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The addresses of the server, and the port that it listens on.
+pub(crate) const SERVER: &str = "10.0.2.1";
+pub(crate) const SERVER_IP6: &str = "fd00:2::1";
+pub(crate) const PORT: u16 = 80;
+
+/// Long enough for everything that a connection has left behind.
+const QUIET: Duration = Duration::from_secs(30);
+
+/// The namespaces, their devices and the delays of the router's.
+const BUILD: &str = "set -e
+for host in client router server; do ip netns add $host; ip -n $host link set lo up; done
+ip link add c0 netns client type veth peer name r0 netns router
+ip link add s0 netns server type veth peer name r1 netns router
+for device in client/c0 router/r0 router/r1 server/s0; do
+  ip netns exec ${device%/*} ethtool -K ${device#*/} tso off gso off gro off
+  ip -n ${device%/*} link set ${device#*/} up
+done
+ip -n client address add 10.0.1.1/24 dev c0; ip -n router address add 10.0.1.2/24 dev r0
+ip -n server address add 10.0.2.1/24 dev s0; ip -n router address add 10.0.2.2/24 dev r1
+ip -n client address add fd00:1::1/64 dev c0 nodad; ip -n router address add fd00:1::2/64 dev r0 nodad
+ip -n server address add fd00:2::1/64 dev s0 nodad; ip -n router address add fd00:2::2/64 dev r1 nodad
+ip -n client route add default via 10.0.1.2; ip -n server route add default via 10.0.2.2
+ip -n client route add default via fd00:1::2; ip -n server route add default via fd00:2::2
+ip netns exec router sysctl -q -w net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+for host in client server; do ip netns exec $host sysctl -q -w net.ipv4.tcp_no_metrics_save=1; done
+for device in r0 r1; do tc -n router qdisc add dev $device root netem delay \"$1\"; done
+# No ARP and no neighbour discovery, which connections would wait for.
+know() { # host device addresses of the neighbour, its host and device
+  hardware=$(ip netns exec $5 cat /sys/class/net/$6/address)
+  for address in $3 $4; do ip -n $1 neighbour replace $address lladdr $hardware dev $2 nud permanent; done
+}
+know client c0 10.0.1.2 fd00:1::2 router r0; know router r0 10.0.1.1 fd00:1::1 client c0
+know server s0 10.0.2.2 fd00:2::2 router r1; know router r1 10.0.2.1 fd00:2::1 server s0";
+
+/// Which packets the router loses, of those that come from now on.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Loses {
+    pub(crate) syns: u32,
+    pub(crate) syn_acks: u32,
+}
+
+/// The network; it is there until the machine is turned off.
+pub(crate) struct Network;
+
+impl Network {
+    /// Builds it with this time from one host to the other and back.
+    pub(crate) fn with_rtt(rtt: Duration) -> Network {
+        let each_way = format!("{}us", rtt.as_micros() / 2);
+        run(Command::new("sh").args(["-c", BUILD, "sh", &each_way]));
+        let network = Network;
+        within("server", || {
+            // Takes IPv4 as well; for as long as there is a machine.
+            std::mem::forget(TcpListener::bind(("::", PORT)).unwrap());
+        });
+        network
+    }
+
+    /// A parameter below `net.` of a host.
+    pub(crate) fn set(&self, host: &str, parameter: &str, value: &str) {
+        let setting = format!("net.{parameter}={value}");
+        run(Command::new("ip").args(["netns", "exec", host, "sysctl", "-q", "-w", &setting]));
+    }
+
+    /// The time that `connect` takes when these packets are lost: what the client sends first leaves then.
+    pub(crate) fn connect(&self, loses: Loses) -> Duration {
+        self.connect_to(SERVER, loses)
+    }
+
+    /// The same, to another address of the server.
+    pub(crate) fn connect_to(&self, server: &str, loses: Loses) -> Duration {
+        self.lose(loses);
+        let to = SocketAddr::new(server.parse().unwrap(), PORT);
+        let took = within("client", || {
+            let start = Instant::now();
+            TcpStream::connect(to).map(|_| start.elapsed())
+        });
+        thread::sleep(QUIET);
+        took.unwrap()
+    }
+
+    /// How long `connect` tries when nothing comes back.
+    pub(crate) fn give_up(&self) -> Duration {
+        // More than any connection sends.
+        let all = 1_000;
+        self.lose(Loses {
+            syns: all,
+            syn_acks: all,
+        });
+        let to = SocketAddr::new(SERVER.parse().unwrap(), PORT);
+        within("client", || {
+            let start = Instant::now();
+            TcpStream::connect(to).unwrap_err();
+            start.elapsed()
+        })
+    }
+
+    /// A program in a host's namespace.
+    pub(crate) fn command(&self, host: &str, program: &str) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", host, program]);
+        command
+    }
+
+    /// How many packets of the kind have reached the router since [`Network::connect`] began: `(SYNs, SYN/ACKs)`.
+    pub(crate) fn seen(&self) -> (u64, u64) {
+        let output = Command::new("ip")
+            .args(["netns", "exec", "router", "nft", "list", "counters"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let count = |name: &str| -> u64 {
+            let (_, rest) = text.split_once(&format!("counter {name} ")).unwrap();
+            let (_, rest) = rest.split_once("packets ").unwrap();
+            rest.split_whitespace().next().unwrap().parse().unwrap()
+        };
+        (count("syns"), count("syn_acks"))
+    }
+
+    /// A limit matches packets as long as its bucket has some left, and a packet a day is none in a test.
+    fn lose(&self, loses: Loses) {
+        let mut rules = "flush ruleset
+            table inet loss {
+              counter syns {}
+              counter syn_acks {}
+              chain forward {
+                type filter hook forward priority 0;
+                tcp flags & (syn|ack) == syn counter name syns
+                tcp flags & (syn|ack) == (syn|ack) counter name syn_acks
+            "
+        .to_owned();
+        for (flags, packets) in [("syn", loses.syns), ("(syn|ack)", loses.syn_acks)] {
+            if packets > 0 {
+                rules += &format!(
+                    "tcp flags & (syn|ack) == {flags} limit rate 1/day burst {packets} packets drop\n"
+                );
+            }
+        }
+        rules += "}\n}\n";
+        let mut nft = self.command("router", "nft");
+        let mut nft = nft.args(["-f", "-"]).stdin(Stdio::piped()).spawn().unwrap();
+        nft.stdin
+            .take()
+            .unwrap()
+            .write_all(rules.as_bytes())
+            .unwrap();
+        assert!(nft.wait().unwrap().success(), "{rules}");
+    }
+}
+
+/// Runs a command that has to succeed.
+pub(crate) fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Does something in a host's namespace.
+fn within<T: Send>(host: &str, work: impl FnOnce() -> T + Send) -> T {
+    let namespace = File::open(format!("/run/netns/{host}")).unwrap();
+    thread::scope(|scope| {
+        scope
+            .spawn(|| {
+                setns(namespace, CloneFlags::CLONE_NEWNET).unwrap();
+                work()
+            })
+            .join()
+            .unwrap()
+    })
+}

@@ -1,0 +1,226 @@
+//! The tables of handshake-2009, section 4.2: the time until the request leaves, without and with the tool.
+//!
+//! The published round trip is some 60 ms, and so is this one. Where Linux of today differs from the hosts of 2009 is said
+//! with each expectation: it repeats a SYN four times at equal distances before these double, and answers the duplicate of a
+//! SYN at most twice a second (`net.ipv4.tcp_invalid_ratelimit`).
+
+use super::engine::Engine;
+use super::inside;
+use super::network::{Loses, Network};
+use gentle_rexmit::kernel_engine::{Settings, attach, default_cgroup, install, remove};
+use std::time::Duration;
+
+const RTT: Duration = Duration::from_millis(60);
+/// `-d 200 -r 3`.
+const DELAY: Duration = Duration::from_millis(200);
+
+/// The initial timeouts of hosts then and now.
+const RTOS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(1)];
+
+/// What is lost, and what the paper found, in seconds.
+struct Case {
+    name: &'static str,
+    loses: Loses,
+    /// With an initial timeout of 3 s.
+    published_without: f64,
+    published_with: f64,
+    /// Timeouts that pass without the tool, at least and at most.
+    without: [f64; 2],
+    /// Timeouts that pass with the wire engine, and with the kernel engine for each of the initial ones: of the client's own,
+    /// and of the engine's.
+    wire: (f64, f64),
+    kernel: [(f64, f64); 2],
+}
+
+const fn loses(syns: u32, syn_acks: u32) -> Loses {
+    Loses { syns, syn_acks }
+}
+
+const CLIENT: [Case; 4] = [
+    Case {
+        name: "1 SYN",
+        loses: loses(1, 0),
+        published_without: 3.00,
+        published_with: 0.26,
+        without: [1.0, 1.0],
+        wire: (0.0, 1.0),
+        kernel: [(0.0, 1.0), (0.0, 1.0)],
+    },
+    Case {
+        name: "1 SYN/ACK",
+        loses: loses(0, 1),
+        published_without: 3.00,
+        published_with: 0.30,
+        without: [1.0, 1.0],
+        wire: (0.0, 1.0),
+        kernel: [(0.0, 1.0), (0.0, 1.0)],
+    },
+    Case {
+        name: "1 SYN, 1 SYN/ACK",
+        loses: loses(1, 1),
+        published_without: 6.50,
+        published_with: 0.45,
+        without: [2.0, 2.0],
+        wire: (0.0, 2.0),
+        kernel: [(0.0, 2.0), (0.0, 2.0)],
+    },
+    Case {
+        name: "3 SYN",
+        loses: loses(3, 0),
+        // 3 + 6 + 12 then; three times the same since Linux 6.5.
+        published_without: 21.02,
+        published_with: 0.73,
+        without: [3.0, 3.0],
+        wire: (0.0, 3.0),
+        kernel: [(0.0, 3.0), (0.0, 3.0)],
+    },
+];
+
+const SERVER: [Case; 4] = [
+    Case {
+        name: "1 SYN",
+        loses: loses(1, 0),
+        published_without: 2.99,
+        published_with: 3.00,
+        without: [1.0, 1.0],
+        // The server has not seen what was lost.
+        wire: (1.0, 0.0),
+        kernel: [(1.0, 0.0), (1.0, 0.0)],
+    },
+    Case {
+        name: "1 SYN/ACK",
+        loses: loses(0, 1),
+        published_without: 3.00,
+        published_with: 0.33,
+        without: [1.0, 1.0],
+        wire: (0.0, 1.0),
+        kernel: [(0.0, 1.0), (0.0, 1.0)],
+    },
+    Case {
+        name: "1 SYN, 1 SYN/ACK",
+        loses: loses(1, 1),
+        published_without: 6.27,
+        published_with: 3.28,
+        without: [2.0, 2.0],
+        wire: (1.0, 1.0),
+        kernel: [(1.0, 1.0), (1.0, 1.0)],
+    },
+    Case {
+        name: "3 SYN/ACK",
+        loses: loses(0, 3),
+        published_without: 9.00,
+        published_with: 0.80,
+        // The client's next SYN and the server's own timeout come at the same moment; if the SYN is first, it puts the other
+        // off.
+        without: [2.0, 3.0],
+        wire: (0.0, 3.0),
+        // SYN/ACKs' distances double from the first, 1 + 2 + 4, unless the client's next SYN comes before.
+        kernel: [(0.0, 7.0), (1.0, 0.0)],
+    },
+];
+
+#[test]
+fn the_clients_side() {
+    if inside("rexmit::published::the_clients_side") {
+        table("client", &CLIENT);
+    }
+}
+
+#[test]
+fn the_servers_side() {
+    if inside("rexmit::published::the_servers_side") {
+        table("server", &SERVER);
+    }
+}
+
+fn table(host: &str, cases: &[Case]) {
+    let network = Network::with_rtt(RTT);
+    let cgroup = default_cgroup();
+    let client = host == "client";
+    println!("| RTO (s) | lost, {host} side | published | without | wire | kernel |");
+    for (number, rto) in RTOS.into_iter().enumerate() {
+        // As the testbed gives hosts another initial timeout.
+        let hosts = Settings::everything(rto);
+        let _hosts = (rto != Duration::from_secs(1)).then(|| attach(&hosts, &cgroup).unwrap());
+        let rto = rto.as_secs_f64();
+        let measure = || {
+            cases
+                .iter()
+                .map(|case| network.connect(case.loses).as_secs_f64())
+        };
+        let without: Vec<f64> = measure().collect();
+        let side = if client { "-c" } else { "-s" };
+        let engine = Engine::start(&network, host, &["-d", "200", "-r", "3", side, "-p", "80"]);
+        let wire: Vec<f64> = measure().collect();
+        engine.stop();
+        let settings = Settings {
+            syn: client,
+            syn_ack: !client,
+            ports: vec![80..=80],
+            patient: true,
+            ..Settings::everything(DELAY)
+        };
+        install(&settings, &cgroup).unwrap();
+        let kernel: Vec<f64> = measure().collect();
+        assert_eq!(remove(None).unwrap(), 1);
+        for (n, case) in cases.iter().enumerate() {
+            println!(
+                "| {rto} | {} | {:.2} → {:.2} | {:.3} | {:.3} | {:.3} |",
+                case.name,
+                case.published_without,
+                case.published_with,
+                without[n],
+                wire[n],
+                kernel[n]
+            );
+        }
+        for (n, case) in cases.iter().enumerate() {
+            let engines = |(own, delays): (f64, f64)| {
+                let expected = own * rto + delays * DELAY.as_secs_f64();
+                [expected, expected]
+            };
+            for (what, measured, expected) in [
+                (
+                    "without",
+                    without[n],
+                    case.without.map(|timeouts| timeouts * rto),
+                ),
+                ("wire", wire[n], engines(case.wire)),
+                ("kernel", kernel[n], engines(case.kernel[number])),
+            ] {
+                let [least, most] = expected.map(|expected| expected + RTT.as_secs_f64());
+                // Timers of the kernel's are late by up to an eighth (kernel/time/timer.c), never early.
+                assert!(
+                    (least - 0.002..most * 1.125 + 0.01).contains(&measured),
+                    "{}, {what}, {rto} s: {measured} s, expected {least} to {most} s",
+                    case.name
+                );
+            }
+        }
+    }
+}
+
+/// With what the hosts of 2009 did, which doubled the timeout from the first, three lost SYNs cost what was published.
+#[test]
+fn three_lost_syns_with_the_backoff_of_2009() {
+    if !inside("rexmit::published::three_lost_syns_with_the_backoff_of_2009") {
+        return;
+    }
+    let network = Network::with_rtt(RTT);
+    network.set("client", "ipv4.tcp_syn_linear_timeouts", "0");
+    let _hosts = attach(
+        &Settings::everything(Duration::from_secs(3)),
+        &default_cgroup(),
+    );
+    let without = network.connect(loses(3, 0)).as_secs_f64();
+    let engine = Engine::start(
+        &network,
+        "client",
+        &["-d", "200", "-r", "3", "-c", "-p", "80"],
+    );
+    let with = network.connect(loses(3, 0)).as_secs_f64();
+    engine.stop();
+    println!("| 3 | 3 SYN, backoff of 2009 | 21.02 → 0.73 | {without:.3} | {with:.3} |");
+    assert!((21.06..21.8).contains(&without), "{without} s");
+    assert!((0.66..0.8).contains(&with), "{with} s");
+}

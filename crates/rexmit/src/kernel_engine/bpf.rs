@@ -1,0 +1,349 @@
+//! bpf(2), as much of it as this engine needs.
+//!
+//! The crates that wrap it (aya, libbpf-rs) start from an object file that a compiler for BPF has made, and libbpf-rs
+//! from a C library too. The program here is put together at run time and has some fifty instructions: nobody who builds
+//! gentle needs clang for it. Hence the unsafe code, which is in this file only.
+
+#![expect(
+    unsafe_code,
+    reason = "bpf(2) has no safe interface without an object file"
+)]
+
+use std::ffi::CString;
+use std::io;
+use std::mem::size_of_val;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+// include/uapi/linux/bpf.h
+const BPF_MAP_CREATE: libc::c_int = 0;
+const BPF_MAP_LOOKUP_ELEM: libc::c_int = 1;
+const BPF_MAP_UPDATE_ELEM: libc::c_int = 2;
+const BPF_PROG_LOAD: libc::c_int = 5;
+const BPF_OBJ_PIN: libc::c_int = 6;
+const BPF_OBJ_GET: libc::c_int = 7;
+const BPF_OBJ_GET_INFO_BY_FD: libc::c_int = 15;
+const BPF_LINK_CREATE: libc::c_int = 28;
+const BPF_LINK_UPDATE: libc::c_int = 29;
+const BPF_PROG_TYPE_SOCK_OPS: u32 = 13;
+const BPF_CGROUP_SOCK_OPS: u32 = 3;
+const BPF_OBJ_NAME_LEN: usize = 16;
+
+/// What a map is, and how large its parts are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    kind: u32,
+    key: usize,
+    value: usize,
+    entries: u32,
+    flags: u32,
+}
+
+impl Shape {
+    /// Values by their number (`BPF_MAP_TYPE_ARRAY`).
+    pub(super) const fn array(value: usize, entries: u32) -> Shape {
+        Shape {
+            kind: 2,
+            key: 4,
+            value,
+            entries,
+            flags: 0,
+        }
+    }
+
+    /// Values by the longest prefix of an address of 16 bytes (`BPF_MAP_TYPE_LPM_TRIE`, which allocates entries as they
+    /// come: `BPF_F_NO_PREALLOC`).
+    pub(super) const fn prefixes(value: usize, entries: u32) -> Shape {
+        Shape {
+            kind: 11,
+            key: 4 + 16,
+            value,
+            entries,
+            flags: 1,
+        }
+    }
+}
+
+/// A map of the kernel's.
+#[derive(Debug)]
+pub(super) struct Map {
+    descriptor: OwnedFd,
+    /// What [`call`] relies on when the kernel reads and writes as many bytes.
+    shape: Shape,
+}
+
+impl Map {
+    pub(super) fn create(name: &str, shape: Shape) -> io::Result<Map> {
+        #[repr(C)]
+        struct Attributes {
+            kind: u32,
+            key: u32,
+            value: u32,
+            entries: u32,
+            flags: u32,
+            inner: u32,
+            numa_node: u32,
+            name: [u8; BPF_OBJ_NAME_LEN],
+        }
+        let attributes = Attributes {
+            kind: shape.kind,
+            key: shape.key as u32,
+            value: shape.value as u32,
+            entries: shape.entries,
+            flags: shape.flags,
+            inner: 0,
+            numa_node: 0,
+            name: object_name(name),
+        };
+        let descriptor = open(BPF_MAP_CREATE, &attributes)?;
+        Ok(Map { descriptor, shape })
+    }
+
+    /// A pinned array; anything else is refused.
+    pub(super) fn pinned_array(path: &Path) -> io::Result<Map> {
+        let descriptor = pinned(path)?;
+        // The beginning of struct bpf_map_info: type, id, sizes of key and value, number of entries.
+        let [kind, _, key, value, entries] = information::<[u32; 5]>(&descriptor)?;
+        let shape = Shape::array(value as usize, entries);
+        if (kind, key as usize) != (shape.kind, shape.key) {
+            return Err(io::Error::other("not an array"));
+        }
+        Ok(Map { descriptor, shape })
+    }
+
+    pub(super) fn update(&self, key: &[u8], value: &[u8]) -> io::Result<()> {
+        self.fits((key.len(), value.len()) == (self.shape.key, self.shape.value))?;
+        self.element(BPF_MAP_UPDATE_ELEM, key, value.as_ptr() as u64)
+    }
+
+    pub(super) fn look_up(&self, key: &[u8]) -> io::Result<Vec<u8>> {
+        self.fits(key.len() == self.shape.key)?;
+        let mut value = vec![0_u8; self.shape.value];
+        self.element(BPF_MAP_LOOKUP_ELEM, key, value.as_mut_ptr() as u64)?;
+        Ok(value)
+    }
+
+    /// The kernel does not ask for lengths.
+    fn fits(&self, so: bool) -> io::Result<()> {
+        match so {
+            true => Ok(()),
+            false => Err(io::Error::other(format!(
+                "does not fit a map of {:?}",
+                self.shape
+            ))),
+        }
+    }
+
+    fn element(&self, command: libc::c_int, key: &[u8], value: u64) -> io::Result<()> {
+        #[repr(C)]
+        struct Attributes {
+            map: u32,
+            padding: u32,
+            key: u64,
+            value: u64,
+            flags: u64,
+        }
+        let attributes = Attributes {
+            map: number(&self.descriptor),
+            padding: 0,
+            key: key.as_ptr() as u64,
+            value,
+            flags: 0,
+        };
+        call(command, &attributes).map(|_| ())
+    }
+}
+
+impl AsFd for Map {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Loads a program of type sock_ops. An error has the verifier's last words.
+pub(super) fn load(name: &str, code: &[u64]) -> io::Result<OwnedFd> {
+    #[repr(C)]
+    struct Attributes {
+        kind: u32,
+        instructions: u32,
+        code: u64,
+        license: u64,
+        log_level: u32,
+        log_size: u32,
+        log: u64,
+        kernel_version: u32,
+        flags: u32,
+        name: [u8; BPF_OBJ_NAME_LEN],
+    }
+    let license = c"Dual MIT/GPL";
+    let mut attributes = Attributes {
+        kind: BPF_PROG_TYPE_SOCK_OPS,
+        instructions: code.len() as u32,
+        code: code.as_ptr() as u64,
+        license: license.as_ptr() as u64,
+        log_level: 0,
+        log_size: 0,
+        log: 0,
+        kernel_version: 0,
+        flags: 0,
+        name: object_name(name),
+    };
+    // Without a log first: one that does not fit would be an error of its own.
+    if let Ok(program) = open(BPF_PROG_LOAD, &attributes) {
+        return Ok(program);
+    }
+    let mut log = vec![0_u8; 1 << 16];
+    attributes.log_level = 1;
+    attributes.log_size = log.len() as u32;
+    attributes.log = log.as_mut_ptr() as u64;
+    open(BPF_PROG_LOAD, &attributes).map_err(|error| {
+        let said = String::from_utf8_lossy(&log);
+        let said = said.trim_matches(['\0', '\n']);
+        // The last line tells how long it took, the one above it what is wrong.
+        match said.lines().rev().nth(1) {
+            Some(complaint) => io::Error::new(error.kind(), format!("{error}: {complaint}")),
+            None => error,
+        }
+    })
+}
+
+/// Attaches a program to a control group, beside others that may be there, for as long as the link is open or pinned.
+pub(super) fn link(program: &OwnedFd, cgroup: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    #[repr(C)]
+    struct Attributes {
+        program: u32,
+        target: u32,
+        attach_type: u32,
+        flags: u32,
+    }
+    let attributes = Attributes {
+        program: number(program),
+        target: number(&cgroup),
+        attach_type: BPF_CGROUP_SOCK_OPS,
+        flags: 0,
+    };
+    open(BPF_LINK_CREATE, &attributes)
+}
+
+/// Puts a program in the place of the link's, with no moment between in which there is none.
+pub(super) fn replace(link: &OwnedFd, program: &OwnedFd) -> io::Result<()> {
+    #[repr(C)]
+    struct Attributes {
+        link: u32,
+        program: u32,
+        flags: u32,
+        old_program: u32,
+    }
+    let attributes = Attributes {
+        link: number(link),
+        program: number(program),
+        flags: 0,
+        old_program: 0,
+    };
+    call(BPF_LINK_UPDATE, &attributes).map(|_| ())
+}
+
+/// The number of the control group that a link belongs to; `None`: the group has gone.
+pub(super) fn cgroup_of(link: &OwnedFd) -> io::Result<Option<u64>> {
+    /// The beginning of struct bpf_link_info.
+    #[derive(Clone, Copy, Default)]
+    #[repr(C)]
+    struct Information {
+        kind: u32,
+        id: u32,
+        program: u32,
+        padding: u32,
+        cgroup: u64,
+    }
+    impl Plain for Information {}
+    let information: Information = information(link)?;
+    Ok(Some(information.cgroup).filter(|cgroup| *cgroup != 0))
+}
+
+/// Gives an object a name in BPF's file system, which keeps it.
+pub(super) fn pin(object: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    call(BPF_OBJ_PIN, &Object::new(&path, number(&object))).map(|_| ())
+}
+
+/// Opens what has been pinned.
+pub(super) fn pinned(path: &Path) -> io::Result<OwnedFd> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    open(BPF_OBJ_GET, &Object::new(&path, 0))
+}
+
+/// What `BPF_OBJ_PIN` and `BPF_OBJ_GET` take.
+#[repr(C)]
+struct Object {
+    path: u64,
+    descriptor: u32,
+    flags: u32,
+}
+
+impl Object {
+    fn new(path: &CString, descriptor: u32) -> Object {
+        Object {
+            path: path.as_ptr() as u64,
+            descriptor,
+            flags: 0,
+        }
+    }
+}
+
+/// Types that any bytes are a value of.
+trait Plain: Copy + Default {}
+impl Plain for [u32; 5] {}
+
+fn information<T: Plain>(object: &OwnedFd) -> io::Result<T> {
+    #[repr(C)]
+    struct Attributes {
+        object: u32,
+        length: u32,
+        to: u64,
+    }
+    let mut information = T::default();
+    let attributes = Attributes {
+        object: number(object),
+        length: size_of::<T>() as u32,
+        to: std::ptr::from_mut(&mut information) as u64,
+    };
+    call(BPF_OBJ_GET_INFO_BY_FD, &attributes)?;
+    Ok(information)
+}
+
+/// A name as the kernel shows it to bpftool; what is too long is cut off.
+fn object_name(name: &str) -> [u8; BPF_OBJ_NAME_LEN] {
+    let mut bytes = [0; BPF_OBJ_NAME_LEN];
+    let length = name.len().min(BPF_OBJ_NAME_LEN - 1);
+    bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
+    bytes
+}
+
+fn number(descriptor: &impl AsRawFd) -> u32 {
+    descriptor.as_raw_fd().cast_unsigned()
+}
+
+fn open<T>(command: libc::c_int, attributes: &T) -> io::Result<OwnedFd> {
+    let descriptor = call(command, attributes)?;
+    // SAFETY: the kernel has just opened it for us, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+fn call<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_int> {
+    // SAFETY: the kernel reads `size` bytes of the attributes; what their pointers name is alive until it returns, and as
+    // large as the kernel takes it to be: lengths stand beside the pointers, and the sizes of keys and values are the
+    // map's own.
+    let outcome = unsafe {
+        libc::syscall(
+            libc::SYS_bpf,
+            command,
+            std::ptr::from_ref(attributes),
+            size_of_val(attributes),
+        )
+    };
+    match libc::c_int::try_from(outcome) {
+        Ok(descriptor) if descriptor >= 0 => Ok(descriptor),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

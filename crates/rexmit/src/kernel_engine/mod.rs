@@ -1,0 +1,335 @@
+//! The kernel engine: this host's own connections get another first timeout, inside the kernel.
+//!
+//! Nothing is captured and nothing copied. A BPF program on a control group answers when TCP asks for the first timeout
+//! of a SYN or a SYN/ACK, which is one second otherwise (`TCP_TIMEOUT_INIT`, RFC 6298 section 2.1). What follows is TCP's own: a
+//! SYN is repeated `net.ipv4.tcp_syn_linear_timeouts` times (4) at equal distances, then at distances that double; a
+//! SYN/ACK at distances that double from the beginning. There is no lower bound in the kernel but its ticks.
+//!
+//! [`install`] pins the program in BPF's file system, where it outlives the command (not the next boot); a second call puts
+//! its program in the place of the first one's. [`status`] lists what is installed, [`remove`] removes it.
+//! [`attach`] pins nothing: it ends with its process.
+
+mod bpf;
+mod cgroup;
+mod error;
+mod instruction;
+mod pins;
+mod program;
+mod settings;
+mod ticks;
+
+pub use cgroup::default_cgroup;
+pub use error::KernelError;
+pub use settings::{Network, Settings, Treatment, learned_network};
+
+use bpf::{Map, Shape};
+use cgroup::Cgroup;
+use ipnet::IpNet;
+use pins::{Pins, Record};
+use program::{SYN_ACKS, SYNS, Task, Verdict};
+use serde::Serialize;
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// As bpftool shows it.
+const NAME: &str = "gentle_rexmit";
+
+/// The first timeout of a kernel that is not told otherwise (`TCP_TIMEOUT_INIT`, include/net/tcp.h).
+const KERNELS_OWN: Duration = Duration::from_secs(1);
+
+/// How often a kernel repeats a SYN that is not told otherwise (`TCP_SYN_RETRIES`, include/net/tcp.h).
+const SYN_RETRIES: i32 = 6;
+
+/// A program on a control group, for as long as this value lives.
+#[derive(Debug)]
+pub struct Attached {
+    _link: OwnedFd,
+}
+
+/// What is installed on a control group.
+#[derive(Debug, Clone, Serialize)]
+pub struct Status {
+    /// The directory of the control group.
+    pub cgroup: PathBuf,
+    /// Whether the group still exists.
+    pub in_force: bool,
+    /// Which connections get which timeout.
+    pub settings: Settings,
+    /// SYNs that got their timeout since the last [`install`].
+    pub syns: u64,
+    /// SYN/ACKs that got theirs.
+    pub syn_acks: u64,
+}
+
+/// Puts the program on the control group, and keeps it there; in the place of what has been installed on it before.
+///
+/// # Errors
+/// Settings without a meaning, a directory that is no control group, or what the kernel says. Then everything is as it
+/// was.
+pub fn install(settings: &Settings, cgroup: &Path) -> Result<(), KernelError> {
+    settings.check()?;
+    let cgroup = Cgroup::open(cgroup)?;
+    let loaded = Loaded::new(settings)?;
+    let record = record(&Record {
+        cgroup: cgroup.path.clone(),
+        settings: settings.clone(),
+    })?;
+    let pins = Pins::prepare()?;
+    let pinned = pins.of(cgroup.number);
+    // A link whose group has gone, and whose number another group has got, holds nothing.
+    let old = match pinned.link()? {
+        Some(link) if in_force(&link)? => Some(link),
+        _ => None,
+    };
+    let link = match &old {
+        Some(link) => link,
+        None => &loaded.link(&cgroup)?,
+    };
+    let successor = pinned.succeed(link, &record, &loaded.counters)?;
+    if let Some(link) = &old
+        && let Err(problem) = bpf::replace(link, &loaded.program)
+    {
+        successor.withdraw()?;
+        let what = "bpf(BPF_LINK_UPDATE)";
+        return Err(KernelError::Kernel { what, problem });
+    }
+    successor.take_over()
+}
+
+/// Puts the program on the control group until the value is dropped.
+///
+/// # Errors
+/// As [`install`].
+pub fn attach(settings: &Settings, cgroup: &Path) -> Result<Attached, KernelError> {
+    settings.check()?;
+    let cgroup = Cgroup::open(cgroup)?;
+    let link = Loaded::new(settings)?.link(&cgroup)?;
+    Ok(Attached { _link: link })
+}
+
+/// What is installed, in order of the control groups' names.
+///
+/// # Errors
+/// Pins that cannot be read.
+pub fn status() -> Result<Vec<Status>, KernelError> {
+    let Some(pins) = Pins::existing()? else {
+        return Ok(Vec::new());
+    };
+    let mut all = Vec::new();
+    for pinned in pins.all()? {
+        let record = pinned.record()?;
+        let link = pinned.link()?;
+        all.push(Status {
+            cgroup: record.cgroup,
+            in_force: link.map_or(Ok(false), |link| in_force(&link))?,
+            settings: record.settings,
+            syns: pinned.count(SYNS)?,
+            syn_acks: pinned.count(SYN_ACKS)?,
+        });
+    }
+    all.sort_by(|a, b| a.cgroup.cmp(&b.cgroup));
+    Ok(all)
+}
+
+/// Removes what is installed on the control group, or on all; the number of groups from which something was removed.
+///
+/// # Errors
+/// Pins that cannot be read or removed.
+pub fn remove(cgroup: Option<&Path>) -> Result<usize, KernelError> {
+    let Some(pins) = Pins::existing()? else {
+        return Ok(0);
+    };
+    let mut removed = 0;
+    for pinned in pins.all()? {
+        let wanted = match cgroup {
+            None => true,
+            // A group that has gone has no path that could be resolved.
+            Some(path) => {
+                let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+                pinned.record()?.cgroup == path
+            }
+        };
+        if wanted {
+            pinned.remove()?;
+            removed += 1;
+        }
+    }
+    pins.tidy()?;
+    Ok(removed)
+}
+
+fn in_force(link: &OwnedFd) -> Result<bool, KernelError> {
+    match bpf::cgroup_of(link) {
+        Ok(cgroup) => Ok(cgroup.is_some()),
+        Err(problem) => Err(KernelError::Kernel {
+            what: "bpf(BPF_OBJ_GET_INFO_BY_FD)",
+            problem,
+        }),
+    }
+}
+
+fn record(record: &Record) -> Result<Map, KernelError> {
+    let write = || {
+        let text = serde_json::to_vec(record)?;
+        let map = Map::create("settings", Shape::array(text.len(), 1))?;
+        map.update(&0_u32.to_ne_bytes(), &text)?;
+        Ok(map)
+    };
+    write().map_err(|problem| KernelError::Kernel {
+        what: "bpf(BPF_MAP_CREATE)",
+        problem,
+    })
+}
+
+/// A program that the kernel has taken, with its counters.
+struct Loaded {
+    program: OwnedFd,
+    counters: Map,
+}
+
+impl Loaded {
+    fn new(settings: &Settings) -> Result<Loaded, KernelError> {
+        let kernel = |what| move |problem| KernelError::Kernel { what, problem };
+        let hz = ticks::per_second().map_err(|error| kernel("clock_getres(2)")(error.into()))?;
+        let verdict = |treatment| verdict(settings.timeout(treatment), settings.patient, hz);
+        let map = kernel("bpf(BPF_MAP_CREATE)");
+        let counters = Map::create("counters", Shape::array(8, 2)).map_err(map)?;
+        let networks = match settings.networks.len() {
+            0 => None,
+            entries => {
+                let shape = Shape::prefixes(8, entries as u32);
+                let networks = Map::create("networks", shape).map_err(map)?;
+                for network in &settings.networks {
+                    let value = verdict(network.treatment).bytes();
+                    networks
+                        .update(&key(network.prefix), &value)
+                        .map_err(kernel("bpf(BPF_MAP_UPDATE_ELEM)"))?;
+                }
+                Some(networks)
+            }
+        };
+        let task = Task {
+            syn: settings.syn,
+            syn_ack: settings.syn_ack,
+            ports: &settings.ports,
+            networks: networks.as_ref().map(AsFd::as_fd),
+            others: verdict(settings.others),
+            counters: Some(counters.as_fd()),
+            syn_retries: syn_retries(),
+        };
+        let code = program::assemble(&task).ok_or(KernelError::TooMany {
+            what: "ranges of ports",
+            have: settings.ports.len(),
+            most: Settings::MAX_PORTS,
+        })?;
+        let program = bpf::load(NAME, &code).map_err(kernel("bpf(BPF_PROG_LOAD)"))?;
+        Ok(Loaded { program, counters })
+    }
+
+    fn link(&self, cgroup: &Cgroup) -> Result<OwnedFd, KernelError> {
+        bpf::link(&self.program, cgroup.as_fd()).map_err(|problem| KernelError::Kernel {
+            what: "bpf(BPF_LINK_CREATE)",
+            problem,
+        })
+    }
+}
+
+fn verdict(timeout: Option<Duration>, patient: bool, hz: u32) -> Verdict {
+    timeout.map_or(Verdict::default(), |timeout| Verdict {
+        ticks: ticks::of(timeout, hz),
+        more_retries: if patient { more_retries(timeout) } else { 0 },
+    })
+}
+
+/// How many more times a SYN has to be repeated so that `connect` gives up no sooner than with the kernel's own timeout.
+/// With n doubling timeouts after l equal ones it gives up after (l + 2^(n+1) - 1) times the first.
+fn more_retries(timeout: Duration) -> u32 {
+    let ratio = KERNELS_OWN.as_nanos().div_ceil(timeout.as_nanos().max(1));
+    ratio.next_power_of_two().ilog2()
+}
+
+/// Of this network namespace; others, where it was changed, keep theirs.
+fn syn_retries() -> i32 {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_syn_retries").unwrap_or_default();
+    text.trim().parse().unwrap_or(SYN_RETRIES)
+}
+
+/// A key of the map of networks: the length of the prefix, and the address as IPv6 has it (RFC 4291 section 2.5.5.2 for
+/// those of IPv4).
+fn key(prefix: IpNet) -> [u8; 20] {
+    let (length, address) = match prefix {
+        IpNet::V4(net) => (96 + net.prefix_len(), net.addr().to_ipv6_mapped()),
+        IpNet::V6(net) => (net.prefix_len(), net.addr()),
+    };
+    let mut key = [0; 20];
+    key[..4].copy_from_slice(&u32::from(length).to_ne_bytes());
+    key[4..].copy_from_slice(&address.octets());
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_both_kinds_are_keys() {
+        let [v4, v6]: [IpNet; 2] =
+            ["192.0.2.0/24", "2001:db8::/32"].map(|net| net.parse().unwrap());
+        let v4 = key(v4);
+        assert_eq!(v4[..4], 120_u32.to_ne_bytes());
+        assert_eq!(
+            v4[4..],
+            [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 0]
+        );
+        assert_eq!(
+            key(v6)[..8],
+            [32_u32.to_ne_bytes(), [0x20, 1, 0xd, 0xb8]].concat()
+        );
+    }
+
+    #[test]
+    fn connections_give_up_no_sooner() {
+        // Seconds until the kernel gives up: 4 + 2^7 - 1.
+        let own = 131.0;
+        for ms in [10_u64, 100, 200, 250, 300, 500, 999, 1000] {
+            let more = more_retries(Duration::from_millis(ms));
+            let gives_up = ms as f64 / 1e3 * (4.0 + 2_f64.powi(7 + more as i32) - 1.0);
+            assert!(gives_up > 0.98 * own, "{ms} ms: {gives_up} s");
+            assert!(gives_up < 2.0 * own, "{ms} ms: {gives_up} s");
+        }
+        assert_eq!(more_retries(Duration::from_secs(3)), 0);
+    }
+
+    #[test]
+    fn settings_without_a_meaning_are_refused() {
+        let cgroup = Path::new("/nowhere");
+        for ms in [1, 121_000] {
+            let settings = Settings::everything(Duration::from_millis(ms));
+            assert!(matches!(
+                install(&settings, cgroup),
+                Err(KernelError::Delay(_))
+            ));
+        }
+        let mut settings = Settings::everything(Duration::from_millis(200));
+        settings.ports = vec![80..=80; Settings::MAX_PORTS + 1];
+        assert!(matches!(
+            install(&settings, cgroup),
+            Err(KernelError::TooMany { .. })
+        ));
+        settings.ports.clear();
+        (settings.syn, settings.syn_ack) = (false, false);
+        assert!(matches!(
+            install(&settings, cgroup),
+            Err(KernelError::Nothing)
+        ));
+    }
+
+    #[test]
+    fn a_directory_that_is_no_control_group_is_refused() {
+        let settings = Settings::everything(Duration::from_millis(200));
+        let error = install(&settings, Path::new("/proc")).unwrap_err();
+        assert!(error.to_string().starts_with("/proc: "), "{error}");
+    }
+}

@@ -1,0 +1,223 @@
+//! What outlives the command: a directory for each control group in BPF's file system, with three objects in it.
+
+use super::bpf::{self, Map};
+use super::{KernelError, Settings};
+use rustix::fs::{FlockOperation, flock, statfs};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Where BPF's file system is on every Linux.
+const FILE_SYSTEM: &str = "/sys/fs/bpf";
+/// Below it, a directory for each control group.
+const DIRECTORY: &str = "gentle-rexmit";
+/// `BPF_FS_MAGIC` (include/uapi/linux/magic.h).
+const MAGIC: u32 = 0xcafe_4a11;
+
+/// Holds the program in force.
+const LINK: &str = "link";
+const SETTINGS: &str = "settings";
+const COUNTERS: &str = "counters";
+
+/// All pins, locked against others that want to change them.
+pub(super) struct Pins {
+    root: PathBuf,
+    _lock: File,
+}
+
+/// What is kept of a control group: written as JSON into a map, so that nothing but the pins has to be kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// Its directory.
+    pub(super) cgroup: PathBuf,
+    pub(super) settings: Settings,
+}
+
+/// The pins of one control group.
+#[derive(Debug, Clone)]
+pub(super) struct Pinned {
+    directory: PathBuf,
+}
+
+impl Pins {
+    /// The pins, where there are any.
+    pub(super) fn existing() -> Result<Option<Pins>, KernelError> {
+        let root = Path::new(FILE_SYSTEM).join(DIRECTORY);
+        match File::open(&root) {
+            Ok(directory) => Pins::locked(root, directory).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(problem(&root, error)),
+        }
+    }
+
+    /// The pins; their directory is made if there is none.
+    pub(super) fn prepare() -> Result<Pins, KernelError> {
+        let kind = statfs(FILE_SYSTEM).map_err(|error| problem(Path::new(FILE_SYSTEM), error))?;
+        if kind.f_type as u32 != MAGIC {
+            let missing = "is not BPF's file system; mount -t bpf bpf /sys/fs/bpf makes it that";
+            return Err(problem(Path::new(FILE_SYSTEM), missing));
+        }
+        let root = Path::new(FILE_SYSTEM).join(DIRECTORY);
+        match DirBuilder::new().mode(0o700).create(&root) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(problem(&root, error));
+            }
+            _ => {}
+        }
+        let directory = File::open(&root).map_err(|error| problem(&root, error))?;
+        Pins::locked(root, directory)
+    }
+
+    fn locked(root: PathBuf, directory: File) -> Result<Pins, KernelError> {
+        flock(&directory, FlockOperation::LockExclusive).map_err(|error| problem(&root, error))?;
+        Ok(Pins {
+            root,
+            _lock: directory,
+        })
+    }
+
+    /// The place of the control group with this number.
+    pub(super) fn of(&self, cgroup: u64) -> Pinned {
+        Pinned {
+            directory: self.root.join(format!("cgroup-{cgroup}")),
+        }
+    }
+
+    /// Everything that is pinned, in no particular order.
+    pub(super) fn all(&self) -> Result<Vec<Pinned>, KernelError> {
+        let entries = fs::read_dir(&self.root).map_err(|error| problem(&self.root, error))?;
+        entries
+            .map(|entry| {
+                let entry = entry.map_err(|error| problem(&self.root, error))?;
+                Ok(Pinned {
+                    directory: entry.path(),
+                })
+            })
+            .collect()
+    }
+
+    /// Removes the directory of all pins if it is empty.
+    pub(super) fn tidy(self) -> Result<(), KernelError> {
+        match fs::remove_dir(&self.root) {
+            Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
+                Err(problem(&self.root, error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Pinned {
+    /// The link, where there is one.
+    pub(super) fn link(&self) -> Result<Option<OwnedFd>, KernelError> {
+        let path = self.directory.join(LINK);
+        match bpf::pinned(&path) {
+            Ok(link) => Ok(Some(link)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(problem(&path, error)),
+        }
+    }
+
+    pub(super) fn record(&self) -> Result<Record, KernelError> {
+        let path = self.directory.join(SETTINGS);
+        let read = || -> io::Result<Record> {
+            let bytes = Map::pinned_array(&path)?.look_up(&0_u32.to_ne_bytes())?;
+            Ok(serde_json::from_slice(&bytes)?)
+        };
+        read().map_err(|error| problem(&path, error))
+    }
+
+    /// A counter of the program's.
+    pub(super) fn count(&self, counter: i32) -> Result<u64, KernelError> {
+        let path = self.directory.join(COUNTERS);
+        let read = || -> io::Result<u64> {
+            let bytes = Map::pinned_array(&path)?.look_up(&counter.to_ne_bytes())?;
+            let bytes = bytes.try_into();
+            bytes
+                .map(u64::from_ne_bytes)
+                .map_err(|_| io::Error::other("not a counter"))
+        };
+        read().map_err(|error| problem(&path, error))
+    }
+
+    /// Pins everything under a name of its own until [`Successor::take_over`].
+    pub(super) fn succeed(
+        &self,
+        link: &OwnedFd,
+        settings: &Map,
+        counters: &Map,
+    ) -> Result<Successor, KernelError> {
+        let mut name = self.directory.clone().into_os_string();
+        name.push("-new");
+        let new = Pinned {
+            directory: name.into(),
+        };
+        // What an interrupted command has left.
+        new.remove()?;
+        let successor = Successor {
+            new,
+            old: self.clone(),
+        };
+        let directory = &successor.new.directory;
+        let made = DirBuilder::new().mode(0o700).create(directory);
+        made.map_err(|error| problem(directory, error))?;
+        for (name, object) in [
+            (LINK, link.as_fd()),
+            (SETTINGS, settings.as_fd()),
+            (COUNTERS, counters.as_fd()),
+        ] {
+            let path = directory.join(name);
+            if let Err(error) = bpf::pin(object, &path) {
+                successor.new.remove()?;
+                return Err(problem(&path, error));
+            }
+        }
+        Ok(successor)
+    }
+
+    /// Removes the pins, and with the link's the program from its control group.
+    pub(super) fn remove(&self) -> Result<(), KernelError> {
+        let entries = match fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(problem(&self.directory, error)),
+        };
+        for entry in entries {
+            let path = entry
+                .map_err(|error| problem(&self.directory, error))?
+                .path();
+            fs::remove_file(&path).map_err(|error| problem(&path, error))?;
+        }
+        fs::remove_dir(&self.directory).map_err(|error| problem(&self.directory, error))
+    }
+}
+
+/// New pins beside those that are in force.
+pub(super) struct Successor {
+    new: Pinned,
+    old: Pinned,
+}
+
+impl Successor {
+    /// Puts the new pins in the place of the old.
+    pub(super) fn take_over(self) -> Result<(), KernelError> {
+        self.old.remove()?;
+        let (new, old) = (&self.new.directory, &self.old.directory);
+        fs::rename(new, old).map_err(|error| problem(new, error))
+    }
+
+    /// Leaves the old pins in force.
+    pub(super) fn withdraw(self) -> Result<(), KernelError> {
+        self.new.remove()
+    }
+}
+
+fn problem(path: &Path, problem: impl ToString) -> KernelError {
+    KernelError::Pins {
+        path: path.to_owned(),
+        problem: problem.to_string(),
+    }
+}

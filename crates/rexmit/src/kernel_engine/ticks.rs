@@ -1,0 +1,59 @@
+//! Timeouts as the kernel counts them.
+
+use nix::errno::Errno;
+use nix::time::{ClockId, clock_getres};
+use std::time::Duration;
+
+/// The shortest timeout that TCP's timers take (`TCP_TIMEOUT_MIN`, include/net/tcp.h).
+const SHORTEST: u32 = 2;
+
+/// The kernel's ticks per second (`CONFIG_HZ`).
+///
+/// Nothing in `/proc` says it. The coarse clocks do: they advance once a tick, and that is the resolution they give
+/// (`posix_get_coarse_res`, kernel/time/posix-timers.c).
+///
+/// # Errors
+/// The kernel has no such clock; all since 2.6.32 have it.
+pub(super) fn per_second() -> Result<u32, Errno> {
+    let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE)?;
+    Ok(from_tick(Duration::from(tick)))
+}
+
+/// A tick is rounded to nanoseconds: 3,333,333 ns with 300 ticks a second.
+fn from_tick(tick: Duration) -> u32 {
+    let tick = tick.as_nanos().max(1);
+    u32::try_from((1_000_000_000 + tick / 2) / tick).unwrap_or(u32::MAX)
+}
+
+/// The ticks that last at least as long as `timeout`.
+pub(super) fn of(timeout: Duration, per_second: u32) -> u32 {
+    let ticks = (timeout.as_nanos() * u128::from(per_second)).div_ceil(1_000_000_000);
+    u32::try_from(ticks).unwrap_or(u32::MAX).max(SHORTEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_choice_that_a_kernel_has_is_found() {
+        for hz in [100, 250, 300, 1000] {
+            let tick = (1_000_000_000 + u64::from(hz) / 2) / u64::from(hz);
+            assert_eq!(from_tick(Duration::from_nanos(tick)), hz);
+        }
+    }
+
+    #[test]
+    fn this_kernel_tells() {
+        let hz = per_second().unwrap();
+        assert!((24..=1200).contains(&hz), "{hz}");
+    }
+
+    #[test]
+    fn timeouts_are_never_shorter_than_asked() {
+        assert_eq!(of(Duration::from_millis(200), 1000), 200);
+        assert_eq!(of(Duration::from_millis(200), 250), 50);
+        assert_eq!(of(Duration::from_millis(201), 250), 51);
+        assert_eq!(of(Duration::from_millis(10), 100), 2);
+    }
+}
