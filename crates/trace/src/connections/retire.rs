@@ -88,8 +88,8 @@ impl Retirement {
     /// Places of connections are used again but never given back, so connections may never have more than their part of
     /// the limit, whatever the rest needs at the time: three eighths. What is remembered of those that are over has an
     /// eighth. The other half is for what the allocator needs beyond: tables that grow hold the old one and the new one,
-    /// and freed memory lies about (measured with a flood of 100 million SYNs and a limit of 64 MiB: the whole process
-    /// takes 73 MB).
+    /// and freed memory lies about (measured with a flood of 20 million SYNs and a limit of 64 MiB: the whole process
+    /// takes 63 MB).
     fn is_full(&self, table: &Table, pool: &Pool) -> bool {
         self.bytes(table, pool) > self.memory_limit / 8 * 3
     }
