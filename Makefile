@@ -67,6 +67,8 @@ PREFIX ?= /usr/local
 .PHONY: install
 install: build
 	install -D -m 755 target/release/gentle $(DESTDIR)$(PREFIX)/bin/gentle
+	for file in $$(cd kernel && ls Kbuild Makefile LICENSE-GPL-2.0 *.[ch] include/uapi/*.h tc/*.[ch]); do \
+		install -D -m 644 "kernel/$$file" "$(DESTDIR)$(PREFIX)/share/gentle/kernel/$$file" || exit; done
 	target/release/gentle man $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	target/release/gentle completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gentle

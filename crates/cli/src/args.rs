@@ -13,8 +13,8 @@ pub(crate) use qdisc::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs
 pub(crate) use rexmit::{Engine, RexmitArgs, RexmitCommand, RexmitStatusArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{
-    BuildArgs, CheckArgs, ExecArgs, MachineArgs, TestbedArgs, TestbedCommand, TestbedCompareArgs,
-    TestbedRunArgs,
+    BuildArgs, CheckArgs, ExecArgs, MachineArgs, PartsArgs, TestbedArgs, TestbedCommand,
+    TestbedCompareArgs, TestbedRunArgs,
 };
 
 use clap::builder::{

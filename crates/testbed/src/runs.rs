@@ -6,7 +6,7 @@ use crate::machine::{Machine, MachineError};
 use crate::native::{self, NativeError};
 use crate::results::{ResultsError, Run as Measured, measure, split};
 use gentle_aqm::Spec;
-use gentle_deploy::{Backing, PlanError};
+use gentle_deploy::{Backing, Module, PlanError};
 use gentle_sim::measured::{Measurement, comparison};
 use gentle_sim::results::Comparison;
 use gentle_sim::{Observer, Run, Scenario, Settings};
@@ -105,7 +105,7 @@ pub enum RunsError {
 
 /// Runs `scenario` under each scheme with each seed on the kernel, as many at a time as the current rayon pool has threads.
 ///
-/// Schemes that only a module could be are left out, with a sentence among the results' choices. When `stop` becomes true,
+/// Schemes that only a module could be are left out where there are none, with a sentence among the results' choices. When `stop` becomes true,
 /// what has finished by then is returned, marked `interrupted`.
 ///
 /// # Errors
@@ -174,7 +174,7 @@ fn possible(
 ) -> Result<Vec<Spec>, RunsError> {
     let mut choices = vec![match &testbed.kernel {
         Kernel::Machine(machine) => format!(
-            "Measured on Linux {} in virtual time, not simulated; what the queues are made of is Linux's own.",
+            "Measured on Linux {} in virtual time, not simulated.",
             machine.kernel.version
         ),
         Kernel::Native => format!(
@@ -223,8 +223,27 @@ fn possible(
         Some(problem) if possible.is_empty() => return Err(problem),
         _ => {}
     }
+    let queues = scenario.links.iter().map(|link| &link.qdisc);
+    // The queue that a scenario names for the link under test is not the one that is run.
+    let queues = queues.skip(1).chain(&possible);
+    choices.extend(parts(queues, testbed.backing));
     scenario.choices.extend(choices);
     Ok(possible)
+}
+
+/// What the schemes are made of that Linux does not have; `None`: it has all of them.
+fn parts<'a>(queues: impl Iterator<Item = &'a Spec>, backing: Backing) -> Option<String> {
+    let mut own: Vec<&str> = queues
+        .filter(|spec| Module::of(spec).is_some())
+        .map(|spec| spec.scheme().name)
+        .collect();
+    own.sort_unstable();
+    own.dedup();
+    let what = match backing {
+        Backing::Native => "from gentle's own kernel modules",
+        Backing::Stock => "from stock parts of Linux (prio, its children and filters)",
+    };
+    (!own.is_empty()).then(|| format!("Made {what}: {}.", own.join(", ")))
 }
 
 /// One run; `None`: it was stopped.

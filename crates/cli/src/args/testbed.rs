@@ -23,6 +23,7 @@ Examples:
   gentle testbed exec -- uname -a
   gentle testbed exec -- sleep 1000
   gentle testbed exec -- sh -c 'ip link add d0 type dummy; tc qdisc add dev d0 root cake; tc -s qdisc show dev d0'
+  gentle testbed exec --modules kernel -- sh -c 'ip link add d0 type dummy; tc qdisc add dev d0 root spa; tc -s qdisc show'
 
 Exit code: that of the program.";
 
@@ -118,7 +119,7 @@ pub(crate) struct TestbedRunArgs {
     pub(crate) seeds: u32,
 
     /// Run it on this computer's own kernel in real time; takes root, and as long as the traffic lasts
-    #[arg(long, conflicts_with_all = ["debug", "memory", "real_time", "time_limit", "threads"])]
+    #[arg(long, conflicts_with_all = ["debug", "memory", "modules", "real_time", "time_limit", "threads"])]
     pub(crate) native: bool,
 
     #[command(flatten)]
@@ -132,6 +133,9 @@ pub(crate) struct TestbedRunArgs {
 
     #[command(flatten)]
     pub(crate) keep: KeepArgs,
+
+    #[command(flatten)]
+    pub(crate) parts: PartsArgs,
 
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
@@ -163,6 +167,9 @@ pub(crate) struct TestbedCompareArgs {
 
     #[command(flatten)]
     pub(crate) keep: KeepArgs,
+
+    #[command(flatten)]
+    pub(crate) parts: PartsArgs,
 
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
@@ -199,6 +206,9 @@ pub(crate) struct CheckArgs {
     pub(crate) quiet: bool,
 
     #[command(flatten)]
+    pub(crate) parts: PartsArgs,
+
+    #[command(flatten)]
     pub(crate) machine: MachineArgs,
 }
 
@@ -221,6 +231,15 @@ pub(crate) struct KeepArgs {
     pub(crate) directory: Option<PathBuf>,
 }
 
+/// What schemes are made of that Linux does not have.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PartsArgs {
+    /// Whether spa, the SYN priorities, gsp and redfavor are gentle's kernel modules or stock parts, which gsp and redfavor
+    /// cannot be; auto: modules where their source is found
+    #[arg(long, value_name = "PARTS", default_value = "auto", value_parser = ["auto", "native", "stock"])]
+    pub(crate) backing: String,
+}
+
 /// What the machine is like.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Machine")]
@@ -232,6 +251,11 @@ pub(crate) struct MachineArgs {
     /// Its memory in MiB, 64 to 65536
     #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = clap::value_parser!(u32).range(64..=65_536))]
     pub(crate) memory: u32,
+
+    /// Build gentle's kernel modules from the source in DIR and load them, with their plug-ins for tc [default for scenarios:
+    /// the folder kernel/ that came with this program, or what DKMS has in /usr/src]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) modules: Option<PathBuf>,
 
     /// A clock like this computer's instead of one that jumps over idle time
     #[arg(long)]

@@ -3,9 +3,9 @@
 //! GENTLE_DECISIONS=N draws N schedules of each pattern for each scheme instead of one.
 
 use crate::kernel::{kernel, machine};
-use crate::modules::{RUNS_ON, kernel_folder, plugins};
+use crate::modules::{RUNS_ON, kernel_folder};
 use gentle_aqm::Spec;
-use gentle_testbed::build::{Cache, Kernel, modules};
+use gentle_testbed::build::{Cache, Kernel, modules, plugins};
 use gentle_testbed::decisions::{Case, Decisions, Pattern, Tally, Traffic, generate};
 use gentle_units::Nanos;
 use std::path::Path;
@@ -58,7 +58,6 @@ fn compare(kernel: Kernel, cases: &[Case]) -> Tally {
     let build = |sources: &Path| modules(&kernel, sources, &cache, &RUNS_ON).unwrap();
     let mut loaded = build(&kernel_folder().join("testing/replay"));
     loaded.extend(build(&kernel_folder()));
-    let tools = TempDir::new().unwrap();
     let folder = TempDir::new().unwrap();
     let replays = cases
         .iter()
@@ -66,11 +65,11 @@ fn compare(kernel: Kernel, cases: &[Case]) -> Tally {
         .map(|(number, case)| case.prepare(folder.path(), number).unwrap());
     let task = Decisions {
         replays: replays.collect(),
-        plugins: Some(plugins(tools.path())),
     };
     let mut machine = machine(kernel.clone());
     machine.files = Some(folder.path().to_owned());
     machine.modules = loaded;
+    machine.plugins = plugins(&kernel_folder(), &cache, &RUNS_ON).unwrap();
     let outcome = machine.run(task, &RUNS_ON, &|_| {}).unwrap();
     assert_eq!(outcome.answer.schedules, cases.len());
     assert_eq!(outcome.complaints(), [""; 0]);

@@ -13,5 +13,7 @@ mod kernel;
 mod library;
 mod modules;
 mod rexmit;
+mod run;
 mod scenarios;
+mod schemes;
 mod user;

@@ -1,27 +1,10 @@
 //! Scenarios on a real kernel, beside the simulator.
 
 use crate::kernel::kernel;
-use assert_cmd::cargo::cargo_bin;
+use crate::run::{gentle, number};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 use tempfile::TempDir;
-
-fn gentle(arguments: &[&str]) -> Value {
-    let output = Command::new(cargo_bin("gentle"))
-        .args(arguments)
-        .arg("--json")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {said}");
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-fn number(value: &Value, path: &str) -> f64 {
-    let found = value.pointer(path).and_then(Value::as_f64);
-    found.unwrap_or_else(|| panic!("no {path} in {value}"))
-}
 
 fn connections(folder: &Path) -> Vec<Value> {
     let text = std::fs::read(folder.join("connections.json")).unwrap();
@@ -40,6 +23,9 @@ const REAL: [&str; 9] = [
     "--threads=2",
 ];
 
+/// SPA from stock parts; `schemes.rs` has the modules.
+const TESTBED: [&str; 3] = ["testbed", "compare", "--backing=stock"];
+
 #[test]
 fn real_agrees_with_the_simulator_and_with_itself() {
     if kernel().is_none() {
@@ -47,7 +33,7 @@ fn real_agrees_with_the_simulator_and_with_itself() {
     }
     let folder = TempDir::new().unwrap();
     let keep = format!("--keep={}", folder.path().display());
-    let measured = gentle(&[&["testbed", "compare"], &REAL[..], &[&keep]].concat());
+    let measured = gentle(&[&TESTBED[..], &REAL[..], &[&keep]].concat());
     let simulated = gentle(&[&["compare"], &REAL[..]].concat());
     for scheme in 0..2 {
         let at = |path: &str| format!("/results/{scheme}/{path}");
@@ -96,7 +82,7 @@ fn real_agrees_with_the_simulator_and_with_itself() {
         .sum();
     assert_eq!(number(&analysis, "/handshakes/duplicate_syn"), again);
     // The kernel's clock counts in steps of 256 ns, and not from the same one in every run.
-    let again = gentle(&[&["testbed", "compare"], &REAL[..]].concat());
+    let again = gentle(&[&TESTBED[..], &REAL[..]].concat());
     let mean = "/results/1/response_time_s/mean";
     let (first, second) = (number(&measured, mean), number(&again, mean));
     assert!((first - second).abs() < 0.01 * first, "{first} {second}");

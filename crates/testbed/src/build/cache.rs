@@ -71,7 +71,11 @@ impl Cache {
         self.root.join("modules")
     }
 
-    /// Waits until no other process builds in `folder`, kernels or modules. The lock ends with the file, however the
+    pub(super) fn plugins(&self) -> PathBuf {
+        self.root.join("plugins")
+    }
+
+    /// Waits until no other process builds in `folder`. The lock ends with the file, however the
     /// process ends.
     pub(super) fn lock(
         &self,
@@ -132,6 +136,17 @@ pub(super) fn keep(work: TempDir, place: &Path) -> Result<(), BuildError> {
     }
     let work = work.keep();
     fs::rename(&work, place).map_err(failed)
+}
+
+/// The files in `folder` whose names end with `.extension`, by name.
+pub(super) fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, BuildError> {
+    let entries = fs::read_dir(folder).map_err(|error| BuildError::file(folder, error))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect();
+    files.sort();
+    Ok(files)
 }
 
 /// A version as it sorts: 7.10 comes after 7.9.

@@ -1,4 +1,4 @@
-//! Makes the kernel of the machines, and modules for it, and keeps them in a cache.
+//! Makes the kernel of the machines, modules for it and the plug-ins of `tc` that go with them, and keeps them in a cache.
 //!
 //! A kernel is made once for each version and configuration: its source is unpacked into the cache, configured, compiled
 //! and stripped to what modules need; only then it gets its name, so that what has its name is whole. Several processes
@@ -6,11 +6,13 @@
 
 mod cache;
 mod compile;
+mod copy;
 mod download;
 mod error;
 mod flavour;
 mod modules;
 mod observer;
+mod plugins;
 mod process;
 mod source;
 mod tidy;
@@ -22,6 +24,7 @@ pub use error::BuildError;
 pub use flavour::Flavour;
 pub use modules::modules;
 pub use observer::{Observer, Stage};
+pub use plugins::plugins;
 pub use source::Source;
 
 use std::num::NonZero;

@@ -3,17 +3,15 @@
 use super::case::Replay;
 use crate::{Job, Task};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
 /// Puts the schedules prepared in the machine's directory through the kernel's qdiscs, one after the other.
 ///
-/// The module `gentle_replay` has to be loaded, and those of the schemes that Linux does not have.
+/// The module `gentle_replay` has to be loaded, and those of the schemes that Linux does not have, with their
+/// plug-ins for `tc`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Decisions {
     /// From [`Case::prepare`](super::Case::prepare).
     pub replays: Vec<Replay>,
-    /// Where `tc` finds its plug-ins for the schemes that Linux does not have.
-    pub plugins: Option<PathBuf>,
 }
 
 /// How [`Decisions`] ended; what came of them is in the directory.

@@ -16,7 +16,7 @@ impl Decisions {
             .files()
             .ok_or("no directory was given for the schedules")?;
         for (done, replay) in self.replays.iter().enumerate() {
-            self.replay(replay, folder)
+            put_through(replay, folder)
                 .map_err(|problem| format!("schedule {}: {problem}", replay.number))?;
             place.progress((done + 1) as f64 / self.replays.len() as f64);
         }
@@ -24,43 +24,36 @@ impl Decisions {
             schedules: self.replays.len(),
         })
     }
+}
 
-    fn replay(&self, replay: &Replay, folder: &Path) -> Result<(), String> {
-        let files = Files::of(folder, replay.number);
-        self.command(&["ip", "link", "add", DEVICE, "type", "dummy"])?;
-        feed(&files.preamble)?;
-        for requests in &files.requests {
-            if fs::metadata(requests).is_ok_and(|file| file.len() == 0) {
-                continue;
-            }
-            for command in &replay.commands {
-                self.command(command)?;
-            }
-            feed(requests)?;
+fn put_through(replay: &Replay, folder: &Path) -> Result<(), String> {
+    let files = Files::of(folder, replay.number);
+    command(&["ip", "link", "add", DEVICE, "type", "dummy"])?;
+    feed(&files.preamble)?;
+    for requests in &files.requests {
+        if fs::metadata(requests).is_ok_and(|file| file.len() == 0) {
+            continue;
         }
-        let events = fs::read(MODULE).map_err(|error| format!("{MODULE}: {error}"))?;
-        fs::write(&files.events, events)
-            .map_err(|error| format!("{}: {error}", files.events.display()))?;
-        self.command(&["ip", "link", "del", DEVICE])
+        for words in &replay.commands {
+            command(words)?;
+        }
+        feed(requests)?;
     }
+    let events = fs::read(MODULE).map_err(|error| format!("{MODULE}: {error}"))?;
+    fs::write(&files.events, events)
+        .map_err(|error| format!("{}: {error}", files.events.display()))?;
+    command(&["ip", "link", "del", DEVICE])
+}
 
-    fn command(&self, words: &[impl AsRef<str>]) -> Result<(), String> {
-        let mut argv = Vec::new();
-        if let Some(plugins) = &self.plugins {
-            argv.extend([
-                "env".to_owned(),
-                format!("TC_LIB_DIR={}", plugins.display()),
-            ]);
-        }
-        argv.extend(words.iter().map(|word| word.as_ref().to_owned()));
-        let line = argv.join(" ");
-        let finished = Command { argv }.run()?;
-        if finished.status == 0 {
-            return Ok(());
-        }
-        let text = String::from_utf8_lossy(&finished.stderr);
-        Err(format!("{line}: {}", text.trim()))
+fn command(words: &[impl AsRef<str>]) -> Result<(), String> {
+    let argv: Vec<String> = words.iter().map(|word| word.as_ref().to_owned()).collect();
+    let line = argv.join(" ");
+    let finished = Command { argv }.run()?;
+    if finished.status == 0 {
+        return Ok(());
     }
+    let text = String::from_utf8_lossy(&finished.stderr);
+    Err(format!("{line}: {}", text.trim()))
 }
 
 /// Returns when the last request of `path` has been carried out.

@@ -162,11 +162,13 @@ fn insert(path: &Path) -> Result<(), String> {
 
 /// Runs the job and waits for it; processes that nobody waits for end up here and are waited for, too.
 fn job(setup: &Setup) -> Result<(), String> {
+    let plugins = Path::new(SHARE).join(share::PLUGINS);
     let mut job = Command::new("/proc/self/exe")
         .args(&setup.arguments)
         .arg("job")
         .env_clear()
         .envs(ENVIRONMENT)
+        .envs(setup.plugins.then_some(("TC_LIB_DIR", plugins)))
         .current_dir("/")
         .stdin(Stdio::null())
         .spawn()

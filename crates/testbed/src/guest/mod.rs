@@ -41,6 +41,8 @@ pub(crate) mod share {
     pub(crate) const LEAKS: &str = "kmemleak.txt";
     /// The folder of modules.
     pub(crate) const MODULES: &str = "modules";
+    /// The folder of plug-ins of `tc`.
+    pub(crate) const PLUGINS: &str = "plugins";
 }
 
 /// Does the stage that `arguments` name.

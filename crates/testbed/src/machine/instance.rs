@@ -40,27 +40,34 @@ impl<'a> Instance<'a> {
             share,
             memory: memory::directory(machine.memory_mib)?,
         };
-        let modules = instance.share.path().join(share::MODULES);
-        fs::create_dir(&modules).map_err(|error| trouble(&modules, error))?;
-        let mut names = Vec::new();
-        for module in &machine.modules {
-            let name = module.file_name().unwrap_or_default();
-            // Where the guest would look may be hidden there by its own file systems.
-            fs::copy(module, modules.join(name)).map_err(|error| trouble(module, error))?;
-            names.push(word(Path::new(name))?);
-        }
+        let modules = instance.bring(share::MODULES, &machine.modules)?;
+        let plugins = instance.bring(share::PLUGINS, &machine.plugins)?;
         let files = match &machine.files {
             Some(files) => Some(word(&absolute(files)?)?),
             None => None,
         };
         let setup = Setup {
-            modules: names,
+            modules,
+            plugins: !plugins.is_empty(),
             files,
             arguments: machine.program.arguments.clone(),
         };
         instance.write(share::SETUP, &setup)?;
         instance.write(share::JOB, job)?;
         Ok(instance)
+    }
+
+    /// Copies files into a folder of the share, since where they are may be hidden in the guest by its own file systems.
+    fn bring(&self, folder: &str, files: &[PathBuf]) -> Result<Vec<String>, MachineError> {
+        let folder = self.share.path().join(folder);
+        fs::create_dir(&folder).map_err(|error| trouble(&folder, error))?;
+        let mut names = Vec::new();
+        for file in files {
+            let name = file.file_name().unwrap_or_default();
+            fs::copy(file, folder.join(name)).map_err(|error| trouble(file, error))?;
+            names.push(word(Path::new(name))?);
+        }
+        Ok(names)
     }
 
     pub(super) fn run<A: DeserializeOwned>(

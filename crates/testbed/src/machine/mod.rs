@@ -32,6 +32,8 @@ pub struct Machine {
     pub memory_mib: u32,
     /// Modules that are loaded before the task begins, in this order.
     pub modules: Vec<PathBuf>,
+    /// Plug-ins of `tc`: all that it finds there (`TC_LIB_DIR`) if there are any, else those of the host.
+    pub plugins: Vec<PathBuf>,
     /// A directory of the host that the task may read and write ([`Place::files`](crate::guest::Place::files)).
     pub files: Option<PathBuf>,
     /// How long it may take by the clock on the wall, boot and end included.
@@ -85,6 +87,7 @@ impl Machine {
             clock: Clock::Virtual,
             memory_mib: 512,
             modules: Vec::new(),
+            plugins: Vec::new(),
             files: None,
             time_limit: Duration::from_secs(600),
         }

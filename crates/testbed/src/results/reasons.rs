@@ -6,18 +6,32 @@ use gentle_aqm::{DropReason, Spec};
 use gentle_sim::{Direction, Scenario};
 use serde_json::Value;
 
-/// Counters of the kernel's queue disciplines, and what a packet counted there was dropped for (the fields that
-/// iproute2's `tc -s -j` prints of `tc_codel_xstats`, `tc_fq_codel_xstats`, `tc_red_xstats`, `tc_pie_xstats`,
-/// `tc_choke_xstats`).
+/// Counters of the kernel's queue disciplines, as JSON pointers, and what a packet counted there was dropped for: the
+/// fields that iproute2's `tc -s -j` prints of `tc_codel_xstats`, `tc_fq_codel_xstats`, `tc_red_xstats`, `tc_pie_xstats`,
+/// `tc_choke_xstats`, and our own plug-ins (kernel/tc) of `tc_gsp_xstats`, `tc_redfavor_xstats` and `tc_spa_xstats`.
 const REASONS: &[(&str, DropReason)] = &[
-    ("drop_overlimit", DropReason::Overlimit),
-    ("early", DropReason::Early),
-    ("pdrop", DropReason::Tail),
-    ("matched", DropReason::PushOut),
-    ("overlimit", DropReason::Tail),
+    ("/drop_overlimit", DropReason::Overlimit),
+    ("/early", DropReason::Early),
+    ("/pdrop", DropReason::Tail),
+    ("/matched", DropReason::PushOut),
+    ("/overlimit", DropReason::Tail),
+    ("/early_drop", DropReason::Early),
+    ("/tail_drop", DropReason::Tail),
+    ("/prob_drop", DropReason::Early),
+    ("/forced_drop", DropReason::Early),
+    ("/push_out", DropReason::PushOut),
+    ("/priority/drops/limit", DropReason::Tail),
+    ("/data/drops/limit", DropReason::Tail),
 ];
 
-const MARKS: &[&str] = &["ecn_mark", "marked"];
+const MARKS: &[&str] = &[
+    "/ecn_mark",
+    "/marked",
+    "/prob_mark",
+    "/forced_mark",
+    "/priority/ecn_mark",
+    "/data/ecn_mark",
+];
 
 /// What was counted after the warm-up in the queues of one direction.
 pub(super) struct Counted {
@@ -84,7 +98,7 @@ pub(super) fn waiting(sample: &Sample, direction: Direction) -> usize {
 
 fn total(sample: &Sample, direction: Direction, counter: &str) -> u64 {
     of(sample, direction)
-        .filter_map(|qdisc| qdisc[counter].as_u64())
+        .filter_map(|qdisc| qdisc.pointer(counter)?.as_u64())
         .sum()
 }
 
@@ -144,9 +158,22 @@ mod tests {
         );
         assert_eq!(counted.marks(), 5);
         assert_eq!(waiting(seen.samples.last().unwrap(), Direction::Down), 3);
+        let spa =
+            json!({"dev": "rdown", "data": {"drops": {"codel": 7, "limit": 2}, "ecn_mark": 1}});
+        let counted = Counted::of(
+            &observed(vec![(10, json!({"dev": "rdown"})), (90, spa)]),
+            &scenario,
+            Direction::Down,
+        );
+        let spa = "spa".parse().unwrap();
+        let reasons: Vec<DropReason> = counted.of_drops(&spa, 3).take(3).collect();
+        assert_eq!(
+            reasons,
+            [DropReason::Tail, DropReason::Tail, DropReason::Aqm]
+        );
+        assert_eq!(counted.marks(), 1);
         let up = Counted::of(&seen, &scenario, Direction::Up);
         assert_eq!(up.marks(), 0);
-        let spa = "spa".parse().unwrap();
         assert_eq!(up.of_drops(&spa, 1).next(), Some(DropReason::Aqm));
     }
 }

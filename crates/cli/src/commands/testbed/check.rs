@@ -13,9 +13,9 @@ use std::process::ExitCode;
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
-    let Asked { scenario, schemes } =
-        scenario::asked(&args.traffic, &args.schemes, &args.scenario)?;
-    let testbed = scenario::testbed(&args.machine, None, None)?;
+    let asked = scenario::asked(&args.traffic, &args.schemes, &args.scenario)?;
+    let testbed = scenario::testbed(&asked, &args.machine, &args.parts, None, &stop)?;
+    let Asked { scenario, schemes } = asked;
     let settings = Settings {
         seeds: runs::seeds(args.scenario.first_seed, args.seeds),
         bins: DEFAULT_BINS.to_vec(),

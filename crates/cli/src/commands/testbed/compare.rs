@@ -8,10 +8,11 @@ use std::process::ExitCode;
 
 pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
-    let Asked { scenario, schemes } =
-        scenario::asked(&args.traffic, &args.schemes, &args.scenario)?;
+    let asked = scenario::asked(&args.traffic, &args.schemes, &args.scenario)?;
     let keep = args.keep.directory.as_deref();
-    let testbed = scenario::testbed(&args.machine, keep, args.hosts.rexmit)?;
+    let mut testbed = scenario::testbed(&asked, &args.machine, &args.parts, keep, &stop)?;
+    testbed.rexmit = args.hosts.rexmit;
+    let Asked { scenario, schemes } = asked;
     let job = Job {
         scenario,
         inputs: scenario::inputs(&args.traffic),

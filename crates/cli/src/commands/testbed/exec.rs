@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
-    let machine = super::machine(&args.machine)?;
+    let machine = super::machine(&args.machine, &stop)?;
     let command = Command {
         argv: args.argv.clone(),
     };

@@ -4,6 +4,7 @@ mod build;
 mod check;
 mod compare;
 mod exec;
+mod modules;
 mod run;
 mod scenario;
 
@@ -13,6 +14,7 @@ use gentle_testbed::build::{Cache, Flavour};
 use gentle_testbed::guest;
 use gentle_testbed::machine::{Clock, GuestProgram, Machine};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 pub(crate) fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
@@ -33,8 +35,8 @@ fn flavour(debug: bool) -> Flavour {
     }
 }
 
-/// A machine with the kernel of the cache.
-fn machine(args: &MachineArgs) -> anyhow::Result<Machine> {
+/// A machine with the kernel of the cache, and the modules that were asked for.
+fn machine(args: &MachineArgs, stop: &AtomicBool) -> anyhow::Result<Machine> {
     let kernel = Cache::of_user()?
         .kernel(flavour(args.debug))
         .with_context(|| {
@@ -50,6 +52,9 @@ fn machine(args: &MachineArgs) -> anyhow::Result<Machine> {
     machine.time_limit = args.time_limit;
     if args.real_time {
         machine.clock = Clock::Real;
+    }
+    if let Some(folder) = &args.modules {
+        modules::load(&mut machine, &modules::named(folder)?, stop)?;
     }
     Ok(machine)
 }

@@ -9,24 +9,26 @@ use std::process::ExitCode;
 
 pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
-    let Asked { scenario, .. } = scenario::asked(&args.traffic, &[], &args.scenario)?;
-    let own = || scenario.link(Direction::Down).qdisc.clone();
-    let scheme = args.scheme.clone().unwrap_or_else(own);
+    let mut asked = scenario::asked(&args.traffic, &[], &args.scenario)?;
+    let own = || asked.scenario.link(Direction::Down).qdisc.clone();
+    asked.schemes = vec![args.scheme.clone().unwrap_or_else(own)];
+    let keep = args.keep.directory.as_deref();
+    let mut testbed = if args.native {
+        scenario::native(&asked, &args.parts, keep)
+    } else {
+        scenario::testbed(&asked, &args.machine, &args.parts, keep, &stop)?
+    };
+    testbed.rexmit = args.hosts.rexmit;
+    let Asked { scenario, schemes } = asked;
     let job = Job {
         scenario,
         inputs: scenario::inputs(&args.traffic),
-        schemes: vec![scheme],
+        schemes,
         seeds: args.seeds,
         first_seed: args.scenario.first_seed,
         output: &args.results,
         pcap: None,
         table: gentle_report::compare::single,
-    };
-    let keep = args.keep.directory.as_deref();
-    let testbed = if args.native {
-        scenario::native(keep, args.hosts.rexmit)
-    } else {
-        scenario::testbed(&args.machine, keep, args.hosts.rexmit)?
     };
     runs::run_with(&job, &stop, &|settings, observer| {
         let runs = || {

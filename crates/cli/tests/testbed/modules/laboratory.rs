@@ -2,12 +2,11 @@
 
 use crate::kernel::{kernel, machine};
 use gentle_testbed::Command;
-use gentle_testbed::build::{Cache, modules};
+use gentle_testbed::build::{Cache, modules, plugins};
 use gentle_testbed::machine::Machine;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use tempfile::TempDir;
 
 pub(crate) static RUNS_ON: AtomicBool = AtomicBool::new(false);
 
@@ -19,32 +18,9 @@ pub(crate) fn kernel_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel")
 }
 
-/// Builds the plug-ins for `tc` from a copy of their source, and returns where they are.
-pub(crate) fn plugins(folder: &Path) -> PathBuf {
-    let source = kernel_folder();
-    let run = |command: &mut std::process::Command| {
-        assert!(command.status().unwrap().success(), "{command:?}");
-    };
-    for part in ["Makefile", "tc", "include"] {
-        run(std::process::Command::new("cp")
-            .arg("-r")
-            .arg(source.join(part))
-            .arg(folder));
-    }
-    run(std::process::Command::new("make")
-        .arg("-s")
-        .arg("-C")
-        .arg(folder)
-        .arg("tc"));
-    folder.join("tc")
-}
-
 /// A machine with the modules loaded, where `tc` finds the plug-ins.
 pub(super) struct Laboratory {
     machine: Machine,
-    plugins: PathBuf,
-    /// Holds the plug-ins.
-    _folder: TempDir,
 }
 
 impl Laboratory {
@@ -52,17 +28,11 @@ impl Laboratory {
     pub(super) fn new() -> Option<Laboratory> {
         let kernel = kernel()?;
         let cache = Cache::of_user().unwrap();
-        let built = modules(&kernel, &kernel_folder(), &cache, &RUNS_ON).unwrap();
-        let folder = TempDir::new().unwrap();
-        let plugins = plugins(folder.path());
         let mut machine = machine(kernel);
-        machine.modules = built;
+        machine.modules = modules(&machine.kernel, &kernel_folder(), &cache, &RUNS_ON).unwrap();
+        machine.plugins = plugins(&kernel_folder(), &cache, &RUNS_ON).unwrap();
         machine.time_limit = TIME_LIMIT;
-        Some(Laboratory {
-            machine,
-            plugins,
-            _folder: folder,
-        })
+        Some(Laboratory { machine })
     }
 
     /// Runs the ignored test `name` of this program within, and returns what it printed. It has to succeed, and the kernel
@@ -76,11 +46,7 @@ impl Laboratory {
 
     /// Runs a program within; it has to succeed, and the kernel to be content.
     pub(super) fn succeed(&self, argv: &[&str]) -> String {
-        let mut words = vec![
-            "env".to_owned(),
-            format!("TC_LIB_DIR={}", self.plugins.display()),
-            "RUST_BACKTRACE=0".to_owned(),
-        ];
+        let mut words = vec!["env".to_owned(), "RUST_BACKTRACE=0".to_owned()];
         words.extend(argv.iter().map(|&word| word.to_owned()));
         let command = Command { argv: words };
         let outcome = self.machine.run(command, &RUNS_ON, &|_| {}).unwrap();

@@ -15,4 +15,4 @@ mod packets;
 mod page;
 mod table;
 
-pub(crate) use laboratory::{RUNS_ON, kernel_folder, plugins};
+pub(crate) use laboratory::{RUNS_ON, kernel_folder};

@@ -1,0 +1,71 @@
+//! gentle's own kernel modules, for the machines.
+
+use crate::usage::Usage;
+use anyhow::Context;
+use gentle_testbed::build::{Cache, modules, plugins};
+use gentle_testbed::machine::Machine;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// Where the source may be, below a directory that the program is in: in the tree that it was built in, and where
+/// `make install` puts it.
+const BESIDE_PROGRAM: [&str; 2] = ["kernel", "share/gentle/kernel"];
+
+/// Where DKMS has sources, and how the name of ours begins there (kernel/dkms.conf).
+const DKMS: &str = "/usr/src";
+const DKMS_NAME: &str = "gentle-qdiscs-";
+
+/// The directory that `--modules` names, if it is one.
+pub(super) fn named(folder: &Path) -> anyhow::Result<PathBuf> {
+    if holds_source(folder) {
+        return Ok(folder.to_owned());
+    }
+    let folder = folder.display();
+    Err(Usage(format!(
+        "--modules {folder}: expected the folder kernel/ of gentle's source, with Kbuild and sch_spa.c"
+    ))
+    .into())
+}
+
+/// The source that came with this program.
+pub(super) fn found() -> Option<PathBuf> {
+    let program = std::env::current_exe().and_then(fs::canonicalize).ok();
+    let above = program
+        .iter()
+        .flat_map(|program| program.ancestors().skip(1));
+    let beside = above.flat_map(|folder| BESIDE_PROGRAM.map(|name| folder.join(name)));
+    beside.chain(of_dkms()).find(|folder| holds_source(folder))
+}
+
+/// What DKMS has, the latest version first.
+fn of_dkms() -> Vec<PathBuf> {
+    let entries = fs::read_dir(DKMS).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(DKMS_NAME))
+        .map(|entry| entry.path())
+        .collect();
+    folders.sort();
+    folders.reverse();
+    folders
+}
+
+fn holds_source(folder: &Path) -> bool {
+    ["Kbuild", "Makefile", "sch_spa.c"]
+        .iter()
+        .all(|name| folder.join(name).is_file())
+}
+
+/// Has them built, unless the cache has them, and loaded into the machine.
+pub(super) fn load(machine: &mut Machine, source: &Path, stop: &AtomicBool) -> anyhow::Result<()> {
+    let cache = Cache::of_user()?;
+    let trouble = || {
+        format!(
+            "{}: gentle's kernel modules cannot be built",
+            source.display()
+        )
+    };
+    machine.modules = modules(&machine.kernel, source, &cache, stop).with_context(trouble)?;
+    machine.plugins = plugins(source, &cache, stop).with_context(trouble)?;
+    Ok(())
+}

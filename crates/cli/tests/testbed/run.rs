@@ -1,0 +1,23 @@
+//! Runs the program and reads what it prints.
+
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
+use std::process::Command;
+
+/// What `gentle … --json` prints.
+pub(crate) fn gentle(arguments: &[&str]) -> Value {
+    let output = Command::new(cargo_bin("gentle"))
+        .args(arguments)
+        .arg("--json")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The number at a JSON pointer.
+pub(crate) fn number(value: &Value, path: &str) -> f64 {
+    let found = value.pointer(path).and_then(Value::as_f64);
+    found.unwrap_or_else(|| panic!("no {path} in {value}"))
+}
