@@ -108,6 +108,8 @@ pub struct SchemeResult {
     pub utilization: Option<f64>,
     /// Half-width of its 95 % confidence interval.
     pub utilization_ci95: Option<f64>,
+    /// Payload that all long-lived flows together received, bits per second; absent without long-lived flows.
+    pub long_goodput_bps: Mean,
     /// Goodput of long-lived flows, Jain's index; absent without long-lived flows.
     pub jain_index: Option<f64>,
     /// Packets dropped by the queue under test, by reason, over all seeds.

@@ -138,6 +138,15 @@ fn impossible_values_are_refused() {
 }
 
 #[test]
+fn packets_that_cannot_be_are_refused() {
+    let poisson = "kind = \"poisson\"\ngap = \"120ms\"\nsize = { zipf = 1.7, max = 6000 }";
+    for (kind, packet, shortest) in [("udp", 27, "28"), ("syn_flood", 39, "40")] {
+        let workload = format!("kind = \"{kind}\"\nrate = \"1mbit\"\npacket = {packet}");
+        refused(poisson, &workload, &["x.toml:20:10", shortest]);
+    }
+}
+
+#[test]
 fn missing_parts_are_named() {
     refused(
         "duration = \"10s\"",

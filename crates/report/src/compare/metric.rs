@@ -203,6 +203,19 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
         .better(Higher),
     ]);
     if comparison.results.iter().any(|r| r.jain_index.is_some()) {
+        let rate = comparison.scenario.down.rate_bps as f64;
+        all.push(
+            metric("goodput", "long flows", Share, move |r| {
+                let share = |bps: Option<f64>| bps.map(|bps| bps / rate);
+                Measured {
+                    value: share(r.long_goodput_bps.mean),
+                    ci95: share(r.long_goodput_bps.ci95),
+                }
+            })
+            .rank(4)
+            .about("payload that the long-lived flows received, as a share of the rate of the link under test")
+            .better(Higher),
+        );
         all.push(
             metric("fairness", "Jain", Index, |r| Measured::bare(r.jain_index))
                 .rank(12)

@@ -99,6 +99,9 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
         &r.links.down,
     );
     page.line("ECN marks", &count(r.marks));
+    if let Some(goodput) = r.long_goodput_bps.mean {
+        page.line("goodput, long flows", &rate(goodput.round() as u64));
+    }
     if let Some(jain) = r.jain_index {
         page.line(
             "Jain's index",

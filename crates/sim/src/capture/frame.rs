@@ -17,6 +17,9 @@ const DISCARD: u16 = 9;
 
 const TTL: u8 = 64;
 
+/// 10.3.0.0/16: addresses that no host has.
+const FLOOD_NET: u8 = 3;
+
 const PORTS: u32 = 60_000;
 const FIRST_PORT: u32 = 1_024;
 
@@ -35,6 +38,10 @@ pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
     let right = [10, 2, 0, 1];
     let left_port = (FIRST_PORT + packet.serial % PORTS) as u16;
     let (source, destination, source_port, destination_port) = match packet.direction {
+        _ if packet.is_of_flood() => {
+            let source = [10, FLOOD_NET, (host >> 8) as u8, host as u8];
+            (source, right, left_port, DISCARD)
+        }
         Direction::Down => (left, right, left_port, DISCARD),
         Direction::Up => (right, left, DISCARD, left_port),
     };
@@ -72,6 +79,11 @@ pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
         out.extend_from_slice(&udp.to_bytes());
     } else {
         let mut tcp = tcp_header(&packet.segment, source_port, destination_port);
+        // Those of a flood have none.
+        if !packet.is_of_flood() {
+            tcp.set_options(&options(&packet.segment))
+                .expect("at most 40 bytes of options");
+        }
         let payload = usize::from(payload_len) - tcp.header_len();
         tcp.checksum = tcp
             .calc_checksum_ipv4(&ip, &ZEROS[..payload])
@@ -100,8 +112,6 @@ fn tcp_header(segment: &Segment, source_port: u16, destination_port: u16) -> Tcp
     if tcp.ack {
         tcp.acknowledgment_number = segment.ack.0;
     }
-    tcp.set_options(&options(segment))
-        .expect("at most 40 bytes of options");
     tcp
 }
 

@@ -13,11 +13,11 @@ mod connection;
 mod events;
 mod lane;
 mod link;
+mod paced;
 pub(crate) mod packet;
 mod slab;
 pub(crate) mod tap;
 mod transmitter;
-mod udp;
 mod world;
 
 pub use connection::REQUEST_BYTES;

@@ -1,52 +1,63 @@
-//! Datagrams at a constant rate.
+//! Packets at a constant rate: datagrams, and floods of SYNs.
 
+use super::packet::Packet;
 use crate::direction::Direction;
 use crate::scenario::Scenario;
-use crate::workload::Traffic;
-use gentle_units::{Nanos, Rate};
+use crate::workload::{ConstantRate, Traffic};
+use gentle_units::Nanos;
 
-/// A constant-rate flow.
-pub(crate) struct Udp {
-    pub(crate) direction: Direction,
+/// What sends them.
+pub(crate) struct Paced {
+    direction: Direction,
+    /// Its place among all of a scenario.
+    number: u32,
     /// Length on the link.
-    pub(crate) bytes: u32,
-    pub(crate) sent: u64,
-    rate: Rate,
-    /// Length of an IP packet, which the rate counts.
-    ip_bytes: u32,
-    start: Nanos,
-    stop: Nanos,
+    bytes: u32,
+    sent: u64,
+    pace: ConstantRate,
+    flood: bool,
+    /// The end of arrivals.
+    end: Nanos,
 }
 
-impl Udp {
-    /// The constant-rate flows of a scenario.
-    pub(crate) fn all(scenario: &Scenario) -> Vec<Udp> {
-        let flows = scenario.workloads.iter();
-        flows
-            .filter_map(|workload| match workload.traffic {
-                Traffic::Udp {
-                    rate,
-                    bytes,
-                    start,
-                    stop,
-                } => Some(Udp {
-                    direction: workload.direction,
-                    bytes: bytes + scenario.link(workload.direction).overhead,
-                    sent: 0,
-                    rate,
-                    ip_bytes: bytes,
-                    start,
-                    stop: stop.unwrap_or(Nanos::MAX).min(scenario.duration),
-                }),
-                _ => None,
+impl Paced {
+    /// Those of a scenario.
+    pub(crate) fn all(scenario: &Scenario) -> Vec<Paced> {
+        let found = scenario.workloads.iter().filter_map(|workload| {
+            let (pace, flood) = match workload.traffic {
+                Traffic::Udp(pace) => (pace, false),
+                Traffic::SynFlood(pace) => (pace, true),
+                _ => return None,
+            };
+            Some((workload.direction, pace, flood))
+        });
+        (0..)
+            .zip(found)
+            .map(|(number, (direction, pace, flood))| Paced {
+                direction,
+                number,
+                bytes: pace.bytes + scenario.link(direction).overhead,
+                sent: 0,
+                pace,
+                flood,
+                end: scenario.duration,
             })
             .collect()
     }
 
-    /// When the next datagram is due. Reckoned from the start, so that rounding does not add up.
+    /// When the next packet is due.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
-        let before = self.sent * u64::from(self.ip_bytes);
-        let at = self.start + self.rate.time_to_send(before);
-        (at < self.stop).then_some(at)
+        self.pace.due(self.sent, self.end)
+    }
+
+    /// The next packet, from `host`.
+    pub(crate) fn send(&mut self, host: u32) -> Packet {
+        let number = self.sent;
+        self.sent += 1;
+        if self.flood {
+            Packet::flood(number, host, self.direction, self.bytes)
+        } else {
+            Packet::udp(self.number, number, host, self.direction, self.bytes)
+        }
     }
 }

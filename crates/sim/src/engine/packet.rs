@@ -8,7 +8,7 @@ use gentle_units::Nanos;
 /// IPv4 header without options.
 pub(crate) const IP_HEADER: u32 = 20;
 
-/// UDP datagrams are told from TCP segments by it; no connection gets this place.
+/// Packets that belong to no connection are told by it: no connection gets this place.
 pub(crate) const NO_CONNECTION: u32 = u32::MAX;
 
 /// What a packet is to the statistics of loss.
@@ -20,7 +20,7 @@ pub enum Class {
     SynAck,
     /// With payload, with or without FIN.
     Data,
-    /// Pure ACKs and FINs, RSTs.
+    /// Pure ACKs and FINs, RSTs; the SYNs of a flood, since no connection waits for them.
     Other,
 }
 
@@ -123,6 +123,15 @@ impl Packet {
         }
     }
 
+    /// A SYN of a flood, its `number`th, of `bytes` on the link.
+    pub(crate) fn flood(number: u64, host: u32, direction: Direction, bytes: u32) -> Packet {
+        let mut packet = Packet::udp(number as u32, number, host, direction, bytes);
+        packet.segment.flags = Flags::SYN;
+        packet.segment.len = 0;
+        packet.class = Class::Other;
+        packet
+    }
+
     /// A new box for a packet.
     #[cold]
     pub(crate) fn blank() -> Box<Packet> {
@@ -131,7 +140,13 @@ impl Packet {
 
     #[inline]
     pub(crate) fn is_udp(&self) -> bool {
-        self.place == NO_CONNECTION
+        self.place == NO_CONNECTION && !self.is_of_flood()
+    }
+
+    /// Whether it is a SYN to which no connection belongs.
+    #[inline]
+    pub(crate) fn is_of_flood(&self) -> bool {
+        self.place == NO_CONNECTION && self.segment.flags.contains(Flags::SYN)
     }
 
     /// Whether a queue marked it.
@@ -148,8 +163,12 @@ impl gentle_aqm::Packet for Packet {
 
     #[inline]
     fn flow(&self) -> u64 {
-        // UDP flows are numbered apart from connections.
-        u64::from(self.is_udp()) << 33 | u64::from(self.serial) << 1 | self.direction as u64
+        // UDP flows and the packets of a flood, each a flow of its own, are numbered apart from connections.
+        let apart = match self.place {
+            NO_CONNECTION => 1 + u64::from(self.is_of_flood()),
+            _ => 0,
+        };
+        apart << 33 | u64::from(self.serial) << 1 | self.direction as u64
     }
 
     #[inline]

@@ -5,10 +5,10 @@ use super::connection::Connection;
 use super::events::{Event, Events};
 use super::lane::Lane;
 use super::link::Link;
+use super::paced::Paced;
 use super::packet::{Packet, Path};
 use super::slab::Slab;
 use super::tap::{LOSS, Tap};
-use super::udp::Udp;
 use crate::direction::Direction;
 use crate::metrics::record::{Ending, RunRecord};
 use crate::scenario::Scenario;
@@ -40,7 +40,7 @@ pub(crate) struct World<'a, T> {
     links: [Link; 2],
     access: Option<Access>,
     schedule: Schedule,
-    udp: Vec<Udp>,
+    paced: Vec<Paced>,
     /// Packets between the hosts and either queue.
     entering: [Lane; 2],
     /// Packets that have arrived or were dropped, to be used again: a packet is moved often, so what moves is a pointer.
@@ -63,10 +63,10 @@ impl<'a, T: Tap> World<'a, T> {
     ) -> World<'a, T> {
         let [down, up] = &scenario.links;
         let mut events = Events::new(spacing(scenario));
-        let udp = Udp::all(scenario);
-        for (flow, udp) in udp.iter().enumerate() {
-            if let Some(at) = udp.next_at() {
-                events.plan(at, Event::Udp(flow as u32));
+        let paced = Paced::all(scenario);
+        for (number, paced) in paced.iter().enumerate() {
+            if let Some(at) = paced.next_at() {
+                events.plan(at, Event::Paced(number as u32));
             }
         }
         let mut world = World {
@@ -85,7 +85,7 @@ impl<'a, T: Tap> World<'a, T> {
             ],
             access: scenario.access.as_ref().map(Access::new),
             schedule: scenario.schedule(seed),
-            udp,
+            paced,
             entering: [Lane::default(), Lane::default()],
             spare: Vec::new(),
             connections: Slab::default(),
@@ -207,7 +207,7 @@ impl<'a, T: Tap> World<'a, T> {
         match event {
             Event::Deliver(place, packet) => self.deliver(place, packet),
             Event::Timer(place, responder) => self.timer(place, responder),
-            Event::Udp(flow) => self.datagram(flow),
+            Event::Paced(number) => self.paced(number),
             Event::Stop(place) => {
                 // Another connection may have taken the place of one that failed.
                 let connection = self.connections.get_mut(place);
@@ -349,14 +349,12 @@ impl<'a, T: Tap> World<'a, T> {
             .map_or(0, |access| number % access.hosts())
     }
 
-    fn datagram(&mut self, flow: u32) {
-        let host = self.host_of(flow);
-        let udp = &mut self.udp[flow as usize];
-        let packet = Packet::udp(flow, udp.sent, host, udp.direction, udp.bytes);
-        let packet = boxed(&mut self.spare, packet);
-        udp.sent += 1;
-        if let Some(at) = udp.next_at() {
-            self.events.plan(at, Event::Udp(flow));
+    fn paced(&mut self, number: u32) {
+        let host = self.host_of(number);
+        let paced = &mut self.paced[number as usize];
+        let packet = boxed(&mut self.spare, paced.send(host));
+        if let Some(at) = paced.next_at() {
+            self.events.plan(at, Event::Paced(number));
         }
         self.send(packet, false);
     }

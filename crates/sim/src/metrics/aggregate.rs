@@ -64,6 +64,7 @@ const READINGS: &[(&str, Reading)] = &[
         retransmission(r).delay_mean_without_syn_loss_s
     }),
     ("utilization", |r| utilization(r, down(r))),
+    ("long_goodput_bps.mean", |r| goodput_bps(&r.long_goodput)),
     ("jain_index", |r| jain(&r.long_goodput)),
 ];
 
@@ -99,6 +100,7 @@ pub(crate) fn scheme_result(spec: &Spec, runs: &[RunRecord]) -> SchemeResult {
         retransmission_ci95,
         utilization: utilization.mean,
         utilization_ci95: utilization.ci95,
+        long_goodput_bps: over(runs, |r| goodput_bps(&r.long_goodput)),
         jain_index: over(runs, |r| jain(&r.long_goodput)).mean,
         drops,
         marks: count(|r| down(r).marked),
@@ -277,6 +279,11 @@ fn utilization(run: &RunRecord, link: &LinkRecord) -> Option<f64> {
     let (from, to) = run.window;
     let window = to.saturating_sub(from).as_secs_f64();
     (window > 0.0).then(|| link.busy.as_secs_f64() / window)
+}
+
+/// Of all flows together, from their bytes per second.
+fn goodput_bps(flows: &[f64]) -> Option<f64> {
+    (!flows.is_empty()).then(|| 8.0 * flows.iter().sum::<f64>())
 }
 
 /// Jain's fairness index, (Σx)² / (n·Σx²).

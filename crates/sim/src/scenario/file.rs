@@ -4,7 +4,7 @@ use super::section::{Item, Section, Source};
 use super::{Access, LinkConfig, Scenario};
 use crate::direction::Direction;
 use crate::error::ScenarioError;
-use crate::workload::{Initiator, Traffic, Workload, flows, sizes::Sizes};
+use crate::workload::{ConstantRate, Initiator, Traffic, Workload, flows, sizes::Sizes};
 use gentle_aqm::Spec;
 use gentle_tcp::Profile;
 use gentle_units::{Nanos, Rate};
@@ -15,6 +15,11 @@ const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// Ethernet's header, which Linux counts into a packet's length (`skb->len` at the qdisc).
 const ETHERNET_HEADER: u64 = 14;
+
+/// Lengths of IP packets, the shortest possible and the default: datagrams with IPv4 and UDP headers, full ones; SYNs with
+/// IPv4 and TCP headers, as floods send them, without options.
+const UDP_PACKET: (u64, u32) = (28, 1500);
+const SYN_PACKET: (u64, u32) = (40, 40);
 
 /// `Profile::default()` by name.
 const DEFAULT_PROFILE: &str = "linux-7.2";
@@ -235,6 +240,7 @@ fn workload(
         Web,
         Long,
         Udp,
+        SynFlood,
         Replay,
     }
     let kind = section.require("kind", "\"poisson\"")?.choice(&[
@@ -242,6 +248,7 @@ fn workload(
         ("web", Name::Web),
         ("long", Name::Long),
         ("udp", Name::Udp),
+        ("syn_flood", Name::SynFlood),
         ("replay", Name::Replay),
     ])?;
     let direction = match section.take("direction") {
@@ -294,34 +301,8 @@ fn workload(
             let stop = stop(&mut section, start.1)?;
             Traffic::Long { flows, start, stop }
         }
-        Name::Udp => {
-            let item = section.require("rate", "\"1mbit\"")?;
-            let rate = item.rate()?;
-            if let Some(access) = access
-                && rate > access.rate
-            {
-                // Nothing holds it back, so the host's own queue would grow for ever.
-                return Err(item.error(format!(
-                    "expected at most {}, the rate of the access links",
-                    access.rate
-                )));
-            }
-            let bytes = match section.take("packet") {
-                Some(item) => item.size(28..=65_535)? as u32,
-                None => 1500,
-            };
-            let start = match section.take("start") {
-                Some(item) => item.time()?,
-                None => Nanos::ZERO,
-            };
-            let stop = stop(&mut section, start)?;
-            Traffic::Udp {
-                rate,
-                bytes,
-                start,
-                stop,
-            }
-        }
+        Name::Udp => Traffic::Udp(constant_rate(&mut section, access, UDP_PACKET)?),
+        Name::SynFlood => Traffic::SynFlood(constant_rate(&mut section, access, SYN_PACKET)?),
         Name::Replay => {
             let item = section.require("file", "\"flows.csv\"")?;
             let path = item.text()?;
@@ -337,6 +318,39 @@ fn workload(
         direction,
         initiator,
         rtt,
+    })
+}
+
+fn constant_rate(
+    section: &mut Section<'_>,
+    access: Option<Access>,
+    (shortest, default): (u64, u32),
+) -> Result<ConstantRate, ScenarioError> {
+    let item = section.require("rate", "\"1mbit\"")?;
+    let rate = item.rate()?;
+    if let Some(access) = access
+        && rate > access.rate
+    {
+        // Nothing holds it back, so the host's own queue would grow for ever.
+        return Err(item.error(format!(
+            "expected at most {}, the rate of the access links",
+            access.rate
+        )));
+    }
+    let bytes = match section.take("packet") {
+        Some(item) => item.size(shortest..=65_535)? as u32,
+        None => default,
+    };
+    let start = match section.take("start") {
+        Some(item) => item.time()?,
+        None => Nanos::ZERO,
+    };
+    let stop = stop(section, start)?;
+    Ok(ConstantRate {
+        rate,
+        bytes,
+        start,
+        stop,
     })
 }
 

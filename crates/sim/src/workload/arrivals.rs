@@ -128,7 +128,7 @@ impl Arrivals {
                 flows: Arc::clone(flows),
                 next: 0,
             },
-            Traffic::Udp { .. } => Source::Nothing,
+            Traffic::Udp(_) | Traffic::SynFlood(_) => Source::Nothing,
         };
         Arrivals {
             source,

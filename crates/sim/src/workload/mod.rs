@@ -87,22 +87,51 @@ pub enum Traffic {
         /// When they close; `None`: when arrivals end.
         stop: Option<Nanos>,
     },
-    /// Packets at a constant rate, without congestion control.
-    Udp {
-        /// Rate in bits of IP packets per second.
-        rate: Rate,
-        /// Length of an IP packet, bytes.
-        bytes: u32,
-        /// Time of the first packet.
-        start: Nanos,
-        /// No packet at or after it; `None`: until arrivals end.
-        stop: Option<Nanos>,
-    },
+    /// Datagrams of one flow, without congestion control.
+    Udp(ConstantRate),
+    /// SYNs that nobody answers, each from another address and port: a flood with forged addresses.
+    SynFlood(ConstantRate),
     /// A list of connections.
     Replay {
         /// In order of start.
         flows: Arc<[Flow]>,
     },
+}
+
+/// Packets that follow one another at a constant rate, whatever becomes of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConstantRate {
+    /// Rate in bits of IP packets per second.
+    pub rate: Rate,
+    /// Length of an IP packet, bytes.
+    pub bytes: u32,
+    /// Time of the first packet.
+    pub start: Nanos,
+    /// No packet at or after it; `None`: until arrivals end.
+    pub stop: Option<Nanos>,
+}
+
+impl ConstantRate {
+    /// When packet `number`, from 0, is due, in arrivals that end at `end`; `None`: there is none. Reckoned from the start,
+    /// so that rounding does not add up.
+    pub fn due(&self, number: u64, end: Nanos) -> Option<Nanos> {
+        let before = number.checked_mul(u64::from(self.bytes))?;
+        let at = self.start + self.rate.time_to_send(before);
+        (at < self.stop.unwrap_or(Nanos::MAX).min(end)).then_some(at)
+    }
+}
+
+impl fmt::Display for ConstantRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, {}-byte packets, from {} to {}",
+            self.rate,
+            self.bytes,
+            self.start,
+            End(self.stop)
+        )
+    }
 }
 
 /// One line for people.
@@ -125,20 +154,12 @@ impl fmt::Display for Workload {
             Traffic::Long { flows, start, stop } => {
                 write!(f, "{flows} long-lived, from {} to {}", start.0, End(*stop))?;
             }
-            Traffic::Udp {
-                rate,
-                bytes,
-                start,
-                stop,
-            } => write!(
-                f,
-                "UDP at {rate}, {bytes}-byte packets, from {start} to {}",
-                End(*stop)
-            )?,
+            Traffic::Udp(packets) => write!(f, "UDP at {packets}")?,
+            Traffic::SynFlood(packets) => write!(f, "a flood of SYNs at {packets}")?,
             Traffic::Replay { flows } => write!(f, "{} listed connections", flows.len())?,
         }
         write!(f, "; data goes {}", self.direction.name())?;
-        if !matches!(self.traffic, Traffic::Udp { .. }) {
+        if !matches!(self.traffic, Traffic::Udp(_) | Traffic::SynFlood(_)) {
             write!(f, ", the {} connects", self.initiator.name())?;
         }
         match self.rtt {

@@ -1,8 +1,8 @@
-//! The connections and datagrams of a run, as the traffic generator takes them.
+//! The connections and other packets of a run, as the traffic generator takes them.
 
 use super::ExperimentError;
-use gentle_sim::{Arrival, Direction, Initiator, Scenario, Span, Traffic};
-use gentle_units::Nanos;
+use gentle_sim::{Arrival, ConstantRate, Direction, Initiator, Scenario, Span, Traffic};
+use gentle_units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -30,21 +30,49 @@ pub struct Flow {
     pub class: u8,
 }
 
-/// Datagrams at a constant rate.
+/// What packets at a constant rate are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Datagrams {
+#[serde(rename_all = "kebab-case")]
+pub enum PacedKind {
+    /// Datagrams from host to host.
+    Udp,
+    /// SYNs to an address that nobody has, each from another that nobody has.
+    SynFlood,
+}
+
+/// Packets at a constant rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paced {
+    /// What they are.
+    pub kind: PacedKind,
     /// Whether the client sends them; else the server does.
     pub from_client: bool,
     /// Bits of IP packets per second.
     pub rate_bps: u64,
     /// Length of an IP packet.
     pub ip_bytes: u32,
-    /// Payload of each.
-    pub payload: u32,
     /// When the first is sent.
     pub start_ns: u64,
-    /// No datagram at or after it.
+    /// No packet at or after it.
     pub stop_ns: u64,
+}
+
+impl Paced {
+    /// Payload of a datagram.
+    pub fn payload(&self) -> u32 {
+        self.ip_bytes.saturating_sub(UDP_OVERHEAD)
+    }
+
+    /// When packet `number`, from 0, is due; `None`: there is none.
+    pub fn due_ns(&self, number: u64) -> Option<u64> {
+        let pace = ConstantRate {
+            rate: Rate::from_bits_per_second(self.rate_bps)?,
+            bytes: self.ip_bytes,
+            start: Nanos(self.start_ns),
+            stop: Some(Nanos(self.stop_ns)),
+        };
+        pace.due(number, Nanos::MAX).map(|at| at.0)
+    }
 }
 
 /// The round-trip times of a scenario's connections, as far as they are told apart.
@@ -72,7 +100,7 @@ impl Classes {
         for workload in &scenario.workloads {
             let (from, to) = workload.rtt.unwrap_or((links, links));
             match &workload.traffic {
-                Traffic::Udp { .. } => {}
+                Traffic::Udp(_) | Traffic::SynFlood(_) => {}
                 Traffic::Replay { flows } => {
                     for flow in &flows[..] {
                         match flow.rtt {
@@ -135,12 +163,12 @@ impl Classes {
     }
 }
 
-/// The connections and datagrams of `scenario` under `seed`.
+/// The connections of `scenario` under `seed`, and its packets at a constant rate.
 pub(super) fn plan(
     scenario: &Scenario,
     seed: u64,
     classes: &Classes,
-) -> Result<(Vec<Flow>, Vec<Datagrams>), ExperimentError> {
+) -> Result<(Vec<Flow>, Vec<Paced>), ExperimentError> {
     let mss = scenario.profile.mss;
     // Linux takes no MTU below 128 + 12 into account that TCP would keep to (TCP_MIN_MSS is 88).
     if !(88..=1460).contains(&mss) {
@@ -164,30 +192,29 @@ pub(super) fn plan(
         }
     };
     let flows: Vec<Flow> = scenario.schedule(seed).map(flow).collect();
-    let datagrams: Vec<Datagrams> = scenario
+    let paced: Vec<Paced> = scenario
         .workloads
         .iter()
-        .filter_map(|workload| match workload.traffic {
-            Traffic::Udp {
-                rate,
-                bytes,
-                start,
-                stop,
-            } => Some(Datagrams {
+        .filter_map(|workload| {
+            let (kind, pace) = match workload.traffic {
+                Traffic::Udp(pace) => (PacedKind::Udp, pace),
+                Traffic::SynFlood(pace) => (PacedKind::SynFlood, pace),
+                _ => return None,
+            };
+            Some(Paced {
+                kind,
                 from_client: workload.direction == Direction::Down,
-                rate_bps: rate.bits_per_second(),
-                ip_bytes: bytes,
-                payload: bytes.saturating_sub(UDP_OVERHEAD),
-                start_ns: start.0,
-                stop_ns: stop.unwrap_or(Nanos::MAX).min(scenario.duration).0,
-            }),
-            _ => None,
+                rate_bps: pace.rate.bits_per_second(),
+                ip_bytes: pace.bytes,
+                start_ns: pace.start.0,
+                stop_ns: pace.stop.unwrap_or(Nanos::MAX).min(scenario.duration).0,
+            })
         })
         .collect();
-    if flows.is_empty() && datagrams.is_empty() {
+    if flows.is_empty() && paced.is_empty() {
         return Err(ExperimentError::Nothing { seed });
     }
-    Ok((flows, datagrams))
+    Ok((flows, paced))
 }
 
 #[cfg(test)]
@@ -210,8 +237,8 @@ mod tests {
         real.set_duration(Nanos::from_secs(30));
         let classes = Classes::of(&real);
         assert_eq!(classes.extra_rtts(), [Nanos::ZERO]);
-        let (flows, datagrams) = plan(&real, 3, &classes).unwrap();
-        assert_eq!(datagrams, []);
+        let (flows, paced) = plan(&real, 3, &classes).unwrap();
+        assert_eq!(paced, []);
         let simulated: Vec<Arrival> = real.schedule(3).collect();
         assert_eq!(flows.len(), simulated.len());
         for (flow, arrival) in flows.iter().zip(&simulated) {
@@ -243,12 +270,22 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_are_planned_and_an_empty_run_is_refused() {
-        let udp = scenario("[[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\nstart = \"1s\"\n");
-        let (flows, datagrams) = plan(&udp, 1, &Classes::of(&udp)).unwrap();
+    fn packets_at_a_constant_rate_are_planned_and_an_empty_run_is_refused() {
+        let udp = scenario(
+            "[[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\nstart = \"1s\"\n[[workload]]\nkind = \"syn_flood\"\nrate = \"1mbit\"\ndirection = \"up\"\nstop = \"9s\"\n",
+        );
+        let (flows, paced) = plan(&udp, 1, &Classes::of(&udp)).unwrap();
         assert_eq!(flows, []);
-        assert_eq!(datagrams[0].payload, 1472);
-        assert_eq!(datagrams[0].stop_ns, 20_000_000_000);
+        let [datagrams, flood] = paced[..] else {
+            panic!("{paced:?}");
+        };
+        assert_eq!(datagrams.kind, PacedKind::Udp);
+        assert_eq!(datagrams.due_ns(1), Some(1_012_000_000));
+        assert_eq!(datagrams.due_ns(1583), Some(19_996_000_000));
+        assert_eq!(datagrams.due_ns(1584), None);
+        assert_eq!(flood.kind, PacedKind::SynFlood);
+        assert!(!flood.from_client);
+        assert_eq!((flood.ip_bytes, flood.stop_ns), (40, 9_000_000_000));
         let late = scenario("[[workload]]\nkind = \"long\"\nstart = \"25s\"\n");
         let nothing = plan(&late, 1, &Classes::of(&late)).unwrap_err();
         assert_eq!(nothing, ExperimentError::Nothing { seed: 1 });

@@ -9,11 +9,11 @@ mod tcp;
 mod topology;
 
 pub use error::ExperimentError;
-pub use flows::{Datagrams, Flow};
+pub use flows::{Flow, Paced, PacedKind};
 pub use names::{Names, ROUTER_DOWN, ROUTER_UP};
 pub use rexmit::{Rexmit, RexmitEngine};
 pub use step::Step;
-pub use topology::{client_address, server_address};
+pub use topology::{client_address, forged_address, is_forged, nobodys_address, server_address};
 
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;
@@ -42,8 +42,8 @@ pub struct Experiment {
     pub rexmit: Option<Rexmit>,
     /// Connections, in order of their start.
     pub flows: Vec<Flow>,
-    /// UDP traffic.
-    pub datagrams: Vec<Datagrams>,
+    /// Packets that do not depend on what becomes of them.
+    pub paced: Vec<Paced>,
     /// When the warm-up ends.
     pub warmup_ns: u64,
     /// When the last connection has started, and long-lived ones end.
@@ -90,7 +90,7 @@ pub fn plan(
     }
     let tcp = tcp::settings(&scenario.profile);
     let classes = flows::Classes::of(scenario);
-    let (flows, datagrams) = flows::plan(scenario, seed, &classes)?;
+    let (flows, paced) = flows::plan(scenario, seed, &classes)?;
     let mut deviations = tcp.deviations.clone();
     deviations.extend(classes.deviation());
     if scenario.links.iter().any(|link| link.loss > 0.0) {
@@ -113,7 +113,7 @@ pub fn plan(
             initial_rto_ms: tcp.initial_rto_ms,
             rexmit: None,
             flows,
-            datagrams,
+            paced,
             warmup_ns: scenario.warmup.0,
             duration_ns: scenario.duration.0,
             end_ns: end.0,

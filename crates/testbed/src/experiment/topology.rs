@@ -9,8 +9,9 @@ use super::tcp::Settings;
 use super::{Change, ExperimentError, Names, Step};
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, Link, Parent, Program, Under, plan_under};
-use gentle_sim::{Direction, LinkConfig, Scenario};
+use gentle_sim::{Direction, LinkConfig, Scenario, Traffic};
 use gentle_units::{Nanos, Rate};
+use std::net::Ipv4Addr;
 
 /// What Linux counts of a frame beyond its IP packet.
 const ETHERNET_HEADER: i64 = 14;
@@ -21,6 +22,8 @@ const TIMESTAMPS: u16 = 12;
 const HANDLE: u16 = 0x10;
 /// The class below which it is.
 const CLASS: &str = "1:10";
+/// The second number of forged addresses.
+const FORGED: u8 = 3;
 /// Of netem: more packets than any run has under way.
 const WIRE_LIMIT: &str = "limit 1000000";
 
@@ -66,6 +69,13 @@ impl Network<'_> {
                 "ipv6/conf/default/disable_ipv6",
                 1,
             ));
+            if self.has_flood() {
+                // Packets with forged addresses have to pass.
+                for of in ["all", "default"] {
+                    let rp_filter = format!("ipv4/conf/{of}/rp_filter");
+                    steps.push(Step::sysctl(name, &rp_filter, 0));
+                }
+            }
             steps.push(ip(format!("-n {name} link set dev lo up")));
         }
         self.cables(&mut steps);
@@ -81,6 +91,11 @@ impl Network<'_> {
             self.wire(direction, link, link.rate, "add", &mut steps);
         }
         Ok(steps)
+    }
+
+    fn has_flood(&self) -> bool {
+        let mut workloads = self.scenario.workloads.iter();
+        workloads.any(|workload| matches!(workload.traffic, Traffic::SynFlood(_)))
     }
 
     /// Changes of rates, in order of time.
@@ -354,13 +369,30 @@ impl Network<'_> {
 }
 
 /// The client's address for connections of a class of round-trip times.
-pub fn client_address(class: u8) -> std::net::Ipv4Addr {
-    std::net::Ipv4Addr::new(10, 1, 0, class + 1)
+pub fn client_address(class: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 1, 0, class + 1)
+}
+
+/// An address that nobody has and that floods come from: of 10.3.0.0/16.
+pub fn forged_address(number: u16) -> Ipv4Addr {
+    let [high, low] = number.to_be_bytes();
+    Ipv4Addr::new(10, FORGED, high, low)
+}
+
+/// Whether [`forged_address`] makes it.
+pub fn is_forged(address: Ipv4Addr) -> bool {
+    address.octets()[..2] == [10, FORGED]
+}
+
+/// An address where floods go: behind the queue of their direction, on the side of the server (`to_server`) or of the
+/// client, where nobody has it and nobody says so.
+pub fn nobodys_address(to_server: bool) -> Ipv4Addr {
+    Ipv4Addr::new(10, if to_server { 2 } else { 1 }, 255, 1)
 }
 
 /// The server's address.
-pub fn server_address() -> std::net::Ipv4Addr {
-    std::net::Ipv4Addr::new(10, 2, 0, 1)
+pub fn server_address() -> Ipv4Addr {
+    Ipv4Addr::new(10, 2, 0, 1)
 }
 
 fn router_device(direction: Direction) -> &'static str {

@@ -2,7 +2,7 @@
 
 use super::ResultsError;
 use crate::conduct::Point;
-use crate::experiment::{client_address, server_address};
+use crate::experiment::{client_address, is_forged, server_address};
 use gentle_sim::measured::Class;
 use gentle_units::Nanos;
 use gentle_wire::{Address, LinkType, TcpFlags, Transport, Tunnels, dissect};
@@ -25,6 +25,7 @@ pub(super) struct Frame {
     pub(super) ip_bytes: u32,
     /// Whether it is a UDP datagram.
     udp: bool,
+    /// What it is of a connection.
     pub(super) segment: Option<Segment>,
     /// The same at the entry and at the exit of a queue.
     pub(super) identity: u64,
@@ -118,11 +119,10 @@ impl Frames {
 
 fn frame(at: Nanos, point: Point, bytes: &[u8], original_len: u32) -> Option<Frame> {
     let packet = dissect(LinkType::ETHERNET, bytes, original_len, Tunnels::Outer).ok()?;
+    let of_flood = matches!(IpAddr::from(packet.ip.src), IpAddr::V4(src) if is_forged(src));
     // What the router's neighbours say to one another goes through no queue.
-    if [packet.ip.src, packet.ip.dst]
-        .into_iter()
-        .any(|address| !is_host(address))
-    {
+    let mut ends = [packet.ip.src, packet.ip.dst].into_iter();
+    if !of_flood && ends.any(|address| !is_host(address)) {
         return None;
     }
     let segment = match packet.transport {
@@ -153,7 +153,8 @@ fn frame(at: Nanos, point: Point, bytes: &[u8], original_len: u32) -> Option<Fra
         point,
         ip_bytes: original_len.saturating_sub(ETHERNET_HEADER),
         udp: packet.ip.protocol == UDP,
-        segment,
+        // No connection waits for it, whatever its flags say.
+        segment: segment.filter(|_| !of_flood),
         identity: hasher.finish(),
     })
 }

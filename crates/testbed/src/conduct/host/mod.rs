@@ -1,14 +1,13 @@
 //! A host: connects, accepts, sends, receives and closes, as one process with epoll does.
 
-mod datagrams;
 mod initiator;
 mod outgoing;
+mod paced;
 mod responder;
 
 use super::clock::Start;
 use super::observed::Connection;
-use crate::experiment::{Experiment, PORT, client_address, server_address};
-use datagrams::Source;
+use crate::experiment::{Experiment, PORT};
 use initiator::Initiator;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -18,6 +17,7 @@ use nix::sys::socket::{
 };
 use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use paced::Source;
 use responder::Responder;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
@@ -87,7 +87,7 @@ pub(super) struct Host<'a> {
     _discard: UdpSocket,
     /// The next flow to look at.
     next_flow: usize,
-    datagrams: Vec<Source>,
+    paced: Vec<Source>,
     ends: HashMap<u64, End>,
     next_end: u64,
     /// When long-lived connections have no more to send.
@@ -147,15 +147,10 @@ impl<'a> Host<'a> {
             watch(listener.as_fd(), *token)?;
         }
         let discard = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT))?;
-        let (own, other) = if is_client {
-            (client_address(0), server_address())
-        } else {
-            (server_address(), client_address(0))
-        };
-        let mine = experiment.datagrams.iter();
-        let mine = mine.filter(|datagrams| datagrams.from_client == is_client);
-        let datagrams = mine
-            .map(|datagrams| Source::new(*datagrams, own, SocketAddrV4::new(other, PORT)))
+        let mine = experiment.paced.iter();
+        let mine = mine.filter(|paced| paced.from_client == is_client);
+        let paced = mine
+            .map(|paced| Source::new(*paced))
             .collect::<io::Result<_>>()?;
         Ok(Host {
             experiment,
@@ -167,7 +162,7 @@ impl<'a> Host<'a> {
             listeners,
             _discard: discard,
             next_flow: 0,
-            datagrams,
+            paced,
             ends: HashMap::new(),
             next_end: FIRST_CONNECTION,
             stops: BinaryHeap::new(),
@@ -242,8 +237,8 @@ impl<'a> Host<'a> {
         }
         let flow = flows.get(self.next_flow).map(|flow| flow.at_ns);
         let stop = self.stops.peek().map(|Reverse((at, _))| *at);
-        let datagram = self.datagrams.iter().filter_map(Source::next_ns).min();
-        let next = [flow, stop, datagram].into_iter().flatten().min();
+        let packet = self.paced.iter().filter_map(Source::next_ns).min();
+        let next = [flow, stop, packet].into_iter().flatten().min();
         match next {
             Some(at) => {
                 let at = i64::try_from(self.start.monotonic_ns(at)).unwrap_or(i64::MAX);
@@ -274,7 +269,7 @@ impl<'a> Host<'a> {
             self.stops.pop();
             self.ready(token, buffer)?;
         }
-        for source in &mut self.datagrams {
+        for source in &mut self.paced {
             source.send_due(now)?;
         }
         Ok(())

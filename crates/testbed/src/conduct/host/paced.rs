@@ -1,53 +1,150 @@
-//! Datagrams at a constant rate.
+//! Packets at a constant rate: datagrams through a socket, floods of SYNs through a raw one.
 
-use crate::experiment::Datagrams;
+use crate::experiment::{PORT, Paced, PacedKind, forged_address, nobodys_address};
+use crate::experiment::{client_address, server_address};
+use etherparse::{IpNumber, Ipv4Header, TcpHeader};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, socket,
+};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::net::{SocketAddrV4, UdpSocket};
+use std::os::fd::{AsRawFd, OwnedFd};
 
-/// A sender of datagrams.
+/// Ports that a flood pretends to come from, by turns.
+const FIRST_PORT: u64 = 1_024;
+const PORTS: u64 = 60_000;
+
+/// As Linux sends packets.
+const TTL: u8 = 64;
+
+/// A sender.
 pub(super) struct Source {
-    datagrams: Datagrams,
-    socket: UdpSocket,
-    payload: Vec<u8>,
+    paced: Paced,
+    kind: Kind,
     sent: u64,
 }
 
+enum Kind {
+    Datagrams { socket: UdpSocket, payload: Vec<u8> },
+    Flood { socket: OwnedFd },
+}
+
 impl Source {
-    pub(super) fn new(
-        datagrams: Datagrams,
-        from: Ipv4Addr,
-        to: SocketAddrV4,
-    ) -> io::Result<Source> {
-        let socket = UdpSocket::bind((from, 0))?;
-        socket.set_nonblocking(true)?;
-        socket.connect(to)?;
+    pub(super) fn new(paced: Paced) -> io::Result<Source> {
+        let kind = match paced.kind {
+            PacedKind::Udp => {
+                let (from, to) = match paced.from_client {
+                    true => (client_address(0), server_address()),
+                    false => (server_address(), client_address(0)),
+                };
+                let socket = UdpSocket::bind((from, 0))?;
+                socket.set_nonblocking(true)?;
+                socket.connect((to, PORT))?;
+                Kind::Datagrams {
+                    socket,
+                    payload: vec![0; paced.payload() as usize],
+                }
+            }
+            PacedKind::SynFlood => {
+                let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+                Kind::Flood {
+                    // IPPROTO_RAW: what is written begins with the IP header (raw(7)).
+                    socket: socket(AddressFamily::Inet, SockType::Raw, flags, SockProtocol::Raw)?,
+                }
+            }
+        };
         Ok(Source {
-            payload: vec![0; datagrams.payload as usize],
-            datagrams,
-            socket,
+            paced,
+            kind,
             sent: 0,
         })
     }
 
-    /// When the next is due; reckoned from the start, so that rounding does not add up.
+    /// When the next is due.
     pub(super) fn next_ns(&self) -> Option<u64> {
-        let bits = u128::from(self.sent) * u128::from(self.datagrams.ip_bytes) * 8;
-        let after = bits * 1_000_000_000 / u128::from(self.datagrams.rate_bps.max(1));
-        let at = u128::from(self.datagrams.start_ns) + after;
-        u64::try_from(at)
-            .ok()
-            .filter(|at| *at < self.datagrams.stop_ns)
+        self.paced.due_ns(self.sent)
     }
 
     /// Sends what is due.
     pub(super) fn send_due(&mut self, now_ns: u64) -> io::Result<()> {
         while self.next_ns().is_some_and(|at| at <= now_ns) {
-            match self.socket.send(&self.payload) {
+            match self.send() {
                 // A host without room for it loses it, as any would.
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
                 _ => self.sent += 1,
             }
         }
         Ok(())
+    }
+
+    fn send(&self) -> io::Result<usize> {
+        match &self.kind {
+            Kind::Datagrams { socket, payload } => socket.send(payload),
+            Kind::Flood { socket } => {
+                let packet = syn(&self.paced, self.sent).map_err(io::Error::other)?;
+                let to = SocketAddrV4::new(nobodys_address(self.paced.from_client), 0);
+                let to = SockaddrIn::from(to);
+                Ok(sendto(socket.as_raw_fd(), &packet, &to, MsgFlags::empty())?)
+            }
+        }
+    }
+}
+
+/// The `number`th packet of a flood, from its IP header on.
+fn syn(flood: &Paced, number: u64) -> Result<Vec<u8>, String> {
+    let from = forged_address((number / PORTS) as u16);
+    let to = nobodys_address(flood.from_client);
+    let length = flood.ip_bytes - Ipv4Header::MIN_LEN as u32;
+    let mut ip = Ipv4Header::new(
+        u16::try_from(length).map_err(|error| error.to_string())?,
+        TTL,
+        IpNumber::TCP,
+        from.octets(),
+        to.octets(),
+    )
+    .map_err(|error| error.to_string())?;
+    ip.identification = number as u16;
+    let port = (FIRST_PORT + number % PORTS) as u16;
+    let mut tcp = TcpHeader::new(port, PORT, number as u32, u16::MAX);
+    tcp.syn = true;
+    let payload = vec![0; (length as usize).saturating_sub(TcpHeader::MIN_LEN)];
+    tcp.checksum = tcp
+        .calc_checksum_ipv4(&ip, &payload)
+        .map_err(|error| error.to_string())?;
+    ip.header_checksum = ip.calc_header_checksum();
+    let mut packet = ip.to_bytes().to_vec();
+    packet.extend_from_slice(&tcp.to_bytes());
+    packet.extend(payload);
+    Ok(packet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gentle_wire::{LinkType, Transport, Tunnels, dissect};
+
+    #[test]
+    fn a_flood_is_syns_of_the_length_asked_for_each_from_elsewhere() {
+        let mut flood = Paced {
+            kind: PacedKind::SynFlood,
+            from_client: true,
+            rate_bps: 1_000_000,
+            ip_bytes: 40,
+            start_ns: 0,
+            stop_ns: 1_000_000_000,
+        };
+        let mut seen = std::collections::HashSet::new();
+        for (number, ip_bytes) in [(0, 40), (1, 60), (59_999, 40), (60_000, 1500)] {
+            flood.ip_bytes = ip_bytes;
+            let packet = syn(&flood, number).unwrap();
+            assert_eq!(packet.len(), ip_bytes as usize);
+            let packet = dissect(LinkType::RAW, &packet, ip_bytes, Tunnels::Outer).unwrap();
+            let Transport::Tcp(tcp) = packet.transport else {
+                panic!("{packet:?}");
+            };
+            assert_eq!(tcp.seq, number as u32);
+            assert!(tcp.flags.is_syn_only(), "{tcp:?}");
+            assert!(seen.insert((packet.ip.src, tcp.src_port)));
+        }
     }
 }

@@ -1,0 +1,63 @@
+//! A flood of SYNs at the bottleneck, and what is left of the link for established connections.
+
+use gentle_sim::results::SchemeResult;
+use gentle_sim::{Scenario, Settings, compare};
+use std::sync::atomic::AtomicBool;
+
+const FLOOD: &str = r#"
+duration = "60s"
+warmup = "10s"
+[link.down]
+rate = "2.4mbit"
+delay = "42ms"
+[link.up]
+rate = "400kbit"
+delay = "52ms"
+[[workload]]
+kind = "long"
+flows = 4
+start = ["0s", "2s"]
+[[workload]]
+kind = "syn_flood"
+rate = "2mbit"
+start = "5s"
+"#;
+
+fn run(scheme: &str) -> SchemeResult {
+    let none = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+    let scenario = Scenario::from_toml("flood.toml", FLOOD, &none).unwrap();
+    let settings = Settings {
+        seeds: vec![1, 2],
+        bins: vec![3],
+    };
+    let schemes = [scheme.parse().unwrap()];
+    let stop = AtomicBool::new(false);
+    compare(&scenario, &schemes, &settings, &(), &stop)
+        .results
+        .remove(0)
+}
+
+/// What the established connections get of the link's 2.4 Mb/s.
+fn share(result: &SchemeResult) -> f64 {
+    result.long_goodput_bps.mean.unwrap() / 2.4e6
+}
+
+#[test]
+fn a_bound_on_priority_keeps_data_flowing() {
+    let bounded = share(&run("spa"));
+    assert!(bounded > 0.65, "{bounded}");
+    let unbounded = share(&run("spa share=100"));
+    assert!(unbounded < 0.05, "{unbounded}");
+}
+
+#[test]
+fn a_flood_counts_as_packets_but_not_as_syns_of_connections() {
+    let result = run("spa share=100");
+    // 2 Mb/s of 40 bytes for 50 s after the warm-up.
+    assert!(result.links.down.offered >= 50 * 6250);
+    assert_eq!(result.connections, 0);
+    assert_eq!(result.retransmission.syn_probability, Some(0.0));
+    assert!(result.loss.syn.unwrap_or(0.0) == 0.0, "{:?}", result.loss);
+    // 54 bytes on the link for each, of 300,000 a second.
+    assert!(result.utilization.unwrap() > 0.99);
+}
