@@ -58,3 +58,82 @@ fn modules_are_used_where_they_are_and_stock_parts_where_not() {
     assert!(said.contains("from stock parts of Linux"), "{said}");
     assert!(said.contains("Not run: gsp"), "{said}");
 }
+
+/// Four established connections, and a flood of SYNs that fills the link by itself.
+const FLOOD: &str = r#"
+duration = "12s"
+warmup = "4s"
+drain = "5s"
+[link.down]
+rate = "2.4mbit"
+delay = "42ms"
+[link.up]
+rate = "400kbit"
+delay = "52ms"
+[[workload]]
+kind = "long"
+flows = 4
+start = ["0s", "500ms"]
+[[workload]]
+kind = "syn_flood"
+rate = "2mbit"
+start = "3s"
+"#;
+
+#[test]
+fn a_flood_of_syns_cannot_starve_data_while_priority_has_a_bound() {
+    if kernel().is_none() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("flood.toml");
+    std::fs::write(&file, FLOOD).unwrap();
+    let traffic = format!("--traffic={}", file.display());
+    let arguments = [
+        &traffic,
+        "--seeds=1",
+        "--scheme=spa",
+        "--scheme=spa share=100",
+    ];
+    let kernel = compare(&arguments);
+    let simulator = gentle(&[&["compare", "--quiet"], &arguments[..]].concat());
+    let goodput = |results: &Value, label: &str| {
+        number(result(results, label), "/long_goodput_bps/mean") / 2.4e6
+    };
+    for results in [&kernel, &simulator] {
+        let bounded = goodput(results, "spa");
+        let unbounded = goodput(results, "spa share=100");
+        assert!(bounded > 0.65 && unbounded < 0.1, "{bounded} {unbounded}");
+    }
+    let off = goodput(&simulator, "spa") - goodput(&kernel, "spa");
+    assert!(off.abs() < 0.05, "{off}");
+    // The same packets, whatever becomes of them.
+    let offered = |results| number(result(results, "spa share=100"), "/links/down/offered");
+    let off = offered(&kernel) / offered(&simulator) - 1.0;
+    assert!(off.abs() < 0.01, "{off}");
+}
+
+/// papers.md 1.5: a FIN that overtakes its own data has it taken for lost.
+#[test]
+fn a_fin_that_overtakes_its_data_has_it_sent_again() {
+    if kernel().is_none() {
+        return;
+    }
+    let schemes = ["spa", "spa fin=none", "spa fin=priority"];
+    let schemes = schemes.map(|scheme| format!("--scheme={scheme}"));
+    let mut arguments = vec!["--traffic=short", "--duration=30s", "--seeds=1"];
+    arguments.extend(schemes.iter().map(String::as_str));
+    let results = compare(&arguments);
+    let again = |label: &str| {
+        number(
+            result(&results, label),
+            "/retransmission/packet_probability",
+        )
+    };
+    let (inorder, none) = (again("spa"), again("spa fin=none"));
+    let priority = again("spa fin=priority");
+    assert!(priority > 1.5 * inorder, "{priority} {inorder}");
+    assert!(priority > 1.5 * none, "{priority} {none}");
+    let response = |label: &str| number(result(&results, label), "/response_time_s/mean");
+    assert!(response("spa fin=priority") > 1.5 * response("spa"));
+}

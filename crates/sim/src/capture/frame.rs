@@ -78,12 +78,11 @@ pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
         };
         out.extend_from_slice(&udp.to_bytes());
     } else {
-        let mut tcp = tcp_header(&packet.segment, source_port, destination_port);
-        // Those of a flood have none.
-        if !packet.is_of_flood() {
-            tcp.set_options(&options(&packet.segment))
-                .expect("at most 40 bytes of options");
-        }
+        let header = match packet.is_of_flood() {
+            true => header_without_options,
+            false => tcp_header,
+        };
+        let mut tcp = header(&packet.segment, source_port, destination_port);
         let payload = usize::from(payload_len) - tcp.header_len();
         tcp.checksum = tcp
             .calc_checksum_ipv4(&ip, &ZEROS[..payload])
@@ -98,6 +97,13 @@ fn mac(ip: [u8; 4]) -> [u8; 6] {
 }
 
 fn tcp_header(segment: &Segment, source_port: u16, destination_port: u16) -> TcpHeader {
+    let mut tcp = header_without_options(segment, source_port, destination_port);
+    tcp.set_options(&options(segment))
+        .expect("at most 40 bytes of options");
+    tcp
+}
+
+fn header_without_options(segment: &Segment, source_port: u16, destination_port: u16) -> TcpHeader {
     let has = |flag| segment.flags.contains(flag);
     let scale = if has(Flags::SYN) { 0 } else { WINDOW_SCALE };
     let window = (segment.window >> scale).min(u32::from(u16::MAX)) as u16;
