@@ -22,7 +22,7 @@ pub(crate) const PACKETS: &str = "packets.pcapng";
 #[derive(Debug, Clone)]
 pub enum Kernel {
     /// That of a machine which boots for each run.
-    Machine(Machine),
+    Machine(Box<Machine>),
     /// This computer's own; takes root, and one run at a time.
     Native,
 }
@@ -275,7 +275,7 @@ fn one(
         Kernel::Machine(machine) => {
             let machine = Machine {
                 files: Some(folder.path().to_owned()),
-                ..machine.clone()
+                ..Machine::clone(machine)
             };
             match machine.run(experiment.clone(), stop, progress) {
                 Ok(outcome) => outcome.answer,

@@ -86,7 +86,7 @@ pub(super) fn testbed(
         },
     };
     Ok(Testbed {
-        kernel: Kernel::Machine(machine),
+        kernel: Kernel::Machine(Box::new(machine)),
         backing,
         rexmit: None,
         keep: keep.map(Path::to_owned),
