@@ -1,4 +1,4 @@
-//! The two classes of spa.
+//! The two classes of spa, and spa as a class of others.
 
 use super::guest::{dummy, only_here, qdiscs, refused, run};
 use super::laboratory::{Laboratory, number};
@@ -47,6 +47,7 @@ fn within() {
     load(&mut sender);
     run("tc qdisc del dev d0 root");
     assert!(qdiscs("d0").iter().all(|qdisc| qdisc["handle"] == "0:"));
+    under_others(&mut sender);
 }
 
 fn two_classes_and_no_more() {
@@ -153,5 +154,44 @@ fn load(sender: &mut Sender) {
         for packet in [packets::data(1400), packets::syn(), packets::fin()] {
             sender.send(&packet);
         }
+    }
+}
+
+fn under_others(sender: &mut Sender) {
+    for root in [
+        "htb default 1",
+        "prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
+        "drr",
+    ] {
+        run(&format!("tc qdisc add dev d0 root handle 10: {root}"));
+        match root.split(' ').next() {
+            Some("htb") => drop(run(
+                "tc class add dev d0 parent 10: classid 10:1 htb rate 1mbit",
+            )),
+            Some("drr") => {
+                run("tc class add dev d0 parent 10: classid 10:1 drr");
+                run("tc filter add dev d0 parent 10: protocol all matchall flowid 10:1");
+            }
+            _ => {}
+        }
+        for (handle, kind, limit) in [(20, "spa", 2), (30, "gsp", 2), (40, "redfavor", 3000)] {
+            run(&format!(
+                "tc qdisc replace dev d0 parent 10:1 handle {handle}: {kind}"
+            ));
+            load(sender);
+            // A queue that becomes shorter while its parent has it on a list of those with packets.
+            run(&format!(
+                "tc qdisc change dev d0 parent 10:1 handle {handle}: {kind} limit {limit}"
+            ));
+            std::thread::sleep(std::time::Duration::from_secs(10));
+            for qdisc in qdiscs("d0") {
+                assert_eq!(
+                    (&qdisc["qlen"], &qdisc["backlog"]),
+                    (&0.into(), &0.into()),
+                    "{root}: {qdisc}"
+                );
+            }
+        }
+        run("tc qdisc del dev d0 root");
     }
 }
