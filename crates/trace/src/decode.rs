@@ -162,12 +162,9 @@ impl Decoder {
         match plain_tcp(raw.link, raw.data) {
             Some(plain) => {
                 counts.tcp_segments += 1;
-                let direction = match self.by {
-                    DirectionBy::Initiator => 0,
-                    _ => self.direction(file, raw, || {
-                        [Address::v4(plain.src), Address::v4(plain.dst)]
-                    }),
-                };
+                let direction = self.direction(file, raw, || {
+                    [Address::v4(plain.src), Address::v4(plain.dst)]
+                });
                 batch.push_plain(raw.time, raw.original_len, direction, &plain, &self.hasher);
             }
             None => self.dissect(file, raw, batch),
@@ -210,6 +207,7 @@ impl Decoder {
     }
 
     /// The direction of a packet between `ends`, which counts in it.
+    #[inline]
     fn direction(
         &mut self,
         file: usize,
