@@ -8,3 +8,5 @@ mod namespace;
 mod openwrt;
 mod plan;
 mod show;
+#[path = "../unshare/mod.rs"]
+mod unshare;

@@ -1,6 +1,7 @@
 //! A network namespace with a pair of devices, and a `/run` of its own.
 
-use std::process::{Command, Output};
+use crate::unshare;
+use std::process::Output;
 
 /// Made anew for every script; `wan` and `peer` are the two ends of a cable.
 const BEFORE: &str = "\
@@ -11,29 +12,9 @@ ip link set wan up
 ip link set peer up
 ";
 
-/// Runs a shell script in a new namespace, where `gentle` is the command under test; it ends at the first failure.
-/// `None`: this system lets nobody here make one.
+/// Runs a shell script in a new namespace; `None` if nobody here may make one.
 pub(crate) fn run(script: &str) -> Option<Output> {
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_gentle")).parent()?;
-    let path = format!(
-        "{}:{}:/usr/sbin:/sbin",
-        folder.display(),
-        std::env::var("PATH").unwrap_or_default()
-    );
-    let inside = |script: &str| {
-        Command::new("unshare")
-            .args(["--net", "--mount", "sh", "-ec", script])
-            .env("PATH", &path)
-            .output()
-            .ok()
-    };
-    match inside(BEFORE) {
-        Some(output) if output.status.success() => inside(&format!("{BEFORE}{script}")),
-        _ => {
-            eprintln!("skipped: making a network namespace needs root, unshare and ip");
-            None
-        }
-    }
+    unshare::run(BEFORE, script)
 }
 
 /// What a script printed, after it succeeded.

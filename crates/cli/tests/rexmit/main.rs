@@ -2,6 +2,9 @@
 
 #![cfg(target_os = "linux")]
 
+#[path = "../unshare/mod.rs"]
+mod unshare;
+
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -30,28 +33,9 @@ ls /run/gentle
 test ! -e /run/metrics.prom
 ";
 
-/// Runs a script in a new network namespace with a `/run` of its own. `None`: nobody here may make one.
+/// Runs a script in a new namespace; `None` if nobody here may make one.
 fn run(script: &str) -> Option<Output> {
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_gentle")).parent()?;
-    let path = format!(
-        "{}:{}:/usr/sbin:/sbin",
-        folder.display(),
-        std::env::var("PATH").unwrap_or_default()
-    );
-    let inside = |script: &str| {
-        Command::new("unshare")
-            .args(["--net", "--mount", "sh", "-ec", script])
-            .env("PATH", &path)
-            .output()
-            .ok()
-    };
-    match inside(BEFORE) {
-        Some(output) if output.status.success() => inside(&format!("{BEFORE}{script}")),
-        _ => {
-            eprintln!("skipped: making a network namespace needs root, unshare and ip");
-            None
-        }
-    }
+    unshare::run(BEFORE, script)
 }
 
 fn texts(output: &Output) -> (String, String) {
