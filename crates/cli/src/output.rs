@@ -157,8 +157,8 @@ impl Terminal {
     }
 }
 
-/// Names, values and what they mean, one below the other; the meaning is wrapped to `width`.
-pub(crate) fn definitions(rows: Vec<[String; 3]>, width: Option<usize>) -> String {
+/// A table without lines, wrapped to `width`.
+pub(crate) fn bare_table(width: Option<usize>) -> Table {
     let mut table = Table::new();
     table.load_style(TableStyle::new()).force_no_tty();
     match width.and_then(|width| u16::try_from(width).ok()) {
@@ -167,6 +167,12 @@ pub(crate) fn definitions(rows: Vec<[String; 3]>, width: Option<usize>) -> Strin
             .set_width(width),
         None => table.set_content_arrangement(ContentArrangement::Disabled),
     };
+    table
+}
+
+/// Names, values and what they mean, one below the other; the meaning is wrapped to `width`.
+pub(crate) fn definitions(rows: Vec<[String; 3]>, width: Option<usize>) -> String {
+    let mut table = bare_table(width);
     for row in rows {
         table.add_row(row);
     }

@@ -2,8 +2,8 @@
 
 use crate::args::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
 use crate::interrupt;
-use crate::output::{Terminal, print, warn};
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
+use crate::output::{Terminal, bare_table, print, warn};
+use comfy_table::CellAlignment;
 use gentle_deploy::{
     Applied, ApplyError, Backing, Direction, Discipline, Framing, Link, Plan, Removed, Setup,
     Shaper, ShaperKind, Shown, StateDir, apply, backing_for, link_of, plan, remove, show,
@@ -185,14 +185,7 @@ fn shown(args: &ShowArgs, shown: &Shown) -> anyhow::Result<String> {
 }
 
 fn table(shown: &Shown, width: Option<usize>) -> String {
-    let mut table = Table::new();
-    table.load_style(TableStyle::new()).force_no_tty();
-    match width.and_then(|width| u16::try_from(width).ok()) {
-        Some(width) => table
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(width),
-        None => table.set_content_arrangement(ContentArrangement::Disabled),
-    };
+    let mut table = bare_table(width);
     table.set_header([
         "qdisc", "at", "holds", "packets", "bytes", "drops", "waiting", "counters",
     ]);
