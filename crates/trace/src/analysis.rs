@@ -7,7 +7,7 @@ use crate::capture::{CaptureError, CaptureReader, Merge};
 use crate::connections::Connections;
 use crate::decode::Decoder;
 use crate::measure::flood::Link;
-use crate::measure::{Outcomes, Tally};
+use crate::measure::{Filters, Outcomes, Tally};
 use crate::options::Options;
 use crate::pipeline::Pipeline;
 use crate::results::{Analysis, Capture, DirectionBy, SCHEMA};
@@ -63,12 +63,14 @@ pub fn analyze(
     let mut decoder = Decoder::new(options, by, files);
     let mut connections = Connections::new(options, by == DirectionBy::Initiator);
     let mut outcomes = Outcomes::new(options);
+    let mut filters = Filters::new(options);
     let mut rows = Rows::new(rows, anonymizer);
     let tally = Pipeline {
         merge: &mut merge,
         decoder: &mut decoder,
         connections: &mut connections,
         outcomes: &mut outcomes,
+        filters: &mut filters,
     }
     .run(&mut rows, watch)?;
     Ok(Found {
@@ -79,6 +81,7 @@ pub fn analyze(
         decoder,
         connections: &connections,
         outcomes,
+        filters,
         interrupted: watch.stop.load(Ordering::Relaxed),
     }
     .analysis(tally))
@@ -93,6 +96,7 @@ struct Found<'a> {
     decoder: Decoder,
     connections: &'a Connections,
     outcomes: Outcomes,
+    filters: Filters,
     interrupted: bool,
 }
 
@@ -114,10 +118,12 @@ impl Found<'_> {
             duration,
             rate: self.options.rate,
         };
-        let judged_early = self.outcomes.filters.judged_early();
-        let mut filters = std::mem::take(&mut self.outcomes.filters);
-        let directions = link.directions(filters.considered());
-        let filters = filters.finish(|address| self.show(address), |sums| link.directions(sums));
+        let judged_early = self.filters.judged_early();
+        self.filters.judge();
+        let directions = link.directions(self.filters.considered());
+        let filters = self
+            .filters
+            .result(|address| self.show(address), |sums| link.directions(sums));
         let top = self.outcomes.parties.result(
             self.options.top,
             |address| self.show(address),
@@ -129,7 +135,8 @@ impl Found<'_> {
         }
         let mut limits = self.connections.limits();
         limits.judged_early = judged_early;
-        limits.peak_remembered_bytes = self.outcomes.peak_bytes() as u64;
+        limits.peak_remembered_bytes =
+            (self.outcomes.peak_bytes() + self.filters.peak_bytes()) as u64;
         let mut analysis = Analysis {
             version: SCHEMA,
             gentle: env!("CARGO_PKG_VERSION").to_string(),

@@ -1,11 +1,12 @@
-//! Three threads: one reads and decodes, one follows connections, and the caller's counts those that are over. Between
-//! them go batches of segments and of connections. What comes out does not depend on how they are scheduled.
+//! Four threads: one reads and decodes, one follows connections, the caller's counts those that are over, and one keeps
+//! what the filters need of them. Between them go batches of segments and of connections. What comes out does not depend
+//! on how they are scheduled.
 
 use crate::analysis::{AnalysisError, Watch};
 use crate::capture::{CaptureError, CaptureReader, Merge};
 use crate::connections::{Connections, Departure, Farewell};
 use crate::decode::Decoder;
-use crate::measure::{Outcomes, Tally};
+use crate::measure::{Filters, Outcomes, Tally};
 use crate::rows::Rows;
 use crate::segment::Batch;
 use gentle_units::Nanos;
@@ -30,6 +31,7 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) decoder: &'a mut Decoder,
     pub(crate) connections: &'a mut Connections,
     pub(crate) outcomes: &'a mut Outcomes,
+    pub(crate) filters: &'a mut Filters,
 }
 
 struct Segments {
@@ -50,15 +52,19 @@ impl Pipeline<'_> {
             decoder,
             connections,
             outcomes,
+            filters,
         } = self;
         let (segments, to_follow) = sync_channel(BATCHES);
         let (emptied, to_fill) = channel();
         let (departures, to_count) = sync_channel(BATCHES);
+        let (counted, to_filter) = sync_channel(BATCHES);
         std::thread::scope(|scope| {
             let reading = scope.spawn(|| read(merge, decoder, segments, to_fill, watch));
             let following = scope.spawn(|| follow(to_follow, emptied, connections, departures));
+            let filtering = scope.spawn(|| filter(to_filter, filters));
             // When it fails, the others find their ways blocked and end.
-            let counted = count(to_count, outcomes, rows);
+            let counted = count(to_count, outcomes, rows, counted);
+            joined(filtering);
             let tally = joined(following);
             let read = joined(reading);
             counted.map_err(AnalysisError::Rows)?;
@@ -179,10 +185,23 @@ fn count(
     to_count: Receiver<Vec<Departure>>,
     outcomes: &mut Outcomes,
     rows: &mut Rows<'_, '_>,
+    counted: SyncSender<Vec<Departure>>,
 ) -> io::Result<()> {
-    for departure in to_count.into_iter().flatten() {
-        outcomes.record(&departure);
-        rows.write(&departure)?;
+    for departures in to_count {
+        for departure in &departures {
+            outcomes.record(departure);
+            rows.write(departure)?;
+        }
+        // It takes them as long as they come.
+        let _ = counted.send(departures);
     }
     Ok(())
+}
+
+/// Puts connections that are over through the filters: half as much to do as to count them, which would else be done
+/// alone when the others are through.
+fn filter(to_filter: Receiver<Vec<Departure>>, filters: &mut Filters) {
+    for departure in to_filter.into_iter().flatten() {
+        filters.record(&departure);
+    }
 }

@@ -51,6 +51,9 @@ const SWEEPS: u64 = 4;
 /// all of them.
 const MAKE_ROOM: usize = 4;
 
+/// Connections that are taken out of the index at a time.
+const GROUP: usize = 16;
+
 impl Retirement {
     pub(super) fn new(options: &Options) -> Retirement {
         Retirement {
@@ -135,9 +138,11 @@ impl Connections {
         if goes < by_age.len() {
             by_age.select_nth_unstable(goes);
         }
-        let mut oldest: Vec<u32> = by_age[..goes].iter().map(|&(_, at)| at).collect();
-        drop(by_age);
-        self.in_order(&mut oldest);
+        by_age.truncate(goes);
+        for (time, at) in &mut by_age {
+            *time = self.table.get(*at).first;
+        }
+        let oldest = in_order(by_age);
         self.retirement.memory += oldest.len() as u64;
         self.retire_all(&oldest, Close::Silent, farewell)
     }
@@ -179,18 +184,13 @@ impl Connections {
 
     /// The places of the connections that `which` says, in the order in which they began.
     fn places(&self, which: impl Fn(&Connection) -> bool) -> Vec<u32> {
-        let mut places: Vec<u32> = self
-            .table
-            .iter()
-            .filter(|(_, connection)| which(connection))
-            .map(|(at, _)| at)
-            .collect();
-        self.in_order(&mut places);
-        places
-    }
-
-    fn in_order(&self, places: &mut [u32]) {
-        places.sort_unstable_by_key(|&at| (self.table.get(at).first, at));
+        in_order(
+            self.table
+                .iter()
+                .filter(|(_, connection)| which(connection))
+                .map(|(at, connection)| (connection.first, at))
+                .collect(),
+        )
     }
 
     /// Forgets `places`; `unclosed` is what is said of those that neither FIN nor RST ended.
@@ -200,15 +200,27 @@ impl Connections {
         unclosed: Close,
         farewell: &mut F,
     ) -> Result<(), F::Error> {
-        for &at in places {
-            let ends = self.ends(at);
-            let mut connection = self.table.remove(at);
-            self.pool.take_back(&mut connection.windows);
-            self.retirement.troubles -= usize::from(connection.trouble.is_some());
-            farewell.farewell(Departure::new(connection, ends, unclosed))?;
+        for group in places.chunks(GROUP) {
+            // One after the other without anything between, so that the processor waits for memory once.
+            for &at in group {
+                self.table.unlink(at);
+            }
+            for &at in group {
+                let ends = self.ends(at);
+                let mut connection = self.table.remove_unlinked(at);
+                self.pool.take_back(&mut connection.windows);
+                self.retirement.troubles -= usize::from(connection.trouble.is_some());
+                farewell.farewell(Departure::new(connection, ends, unclosed))?;
+            }
         }
         Ok(())
     }
+}
+
+/// Places by the time at which their connections began.
+fn in_order(mut dated: Vec<(Nanos, u32)>) -> Vec<u32> {
+    dated.sort_unstable();
+    dated.into_iter().map(|(_, at)| at).collect()
 }
 
 impl Departure {

@@ -147,8 +147,8 @@ impl Table {
         at
     }
 
-    /// Takes a connection out of the index and its chain; its place is free afterwards.
-    pub(crate) fn remove(&mut self, at: u32) -> Connection {
+    /// Takes a connection out of the index and its chain; it is not found any more.
+    pub(crate) fn unlink(&mut self, at: u32) {
         let connection = &self.connections[at as usize];
         let (hash, older) = (connection.ends.hash, connection.older);
         match self.index.find_entry(spread(hash), |&head| head == at) {
@@ -170,6 +170,10 @@ impl Table {
                 self.connections[before as usize].older = older;
             }
         }
+    }
+
+    /// Takes a connection that has been [unlinked](Table::unlink) out of its place, which is free afterwards.
+    pub(crate) fn remove_unlinked(&mut self, at: u32) -> Connection {
         let connection = self.take(at);
         if connection.state.has(State::WIDE) {
             self.free_wide.push(connection.ends.addresses as u32);

@@ -6,8 +6,9 @@
 
 use super::directions::{DirectionSums, Share};
 use super::rate::Meter;
-use crate::connections::{Connection, State};
+use crate::connections::{Departure, State};
 use crate::hash_size::hash_table_bytes;
+use crate::options::Options;
 use crate::results::{Direction, Filter};
 use gentle_units::{Nanos, Rate};
 use gentle_wire::Address;
@@ -106,11 +107,13 @@ impl Harmless {
 }
 
 /// The filters, in the order in which they apply.
-#[derive(Debug, Clone, Default)]
+///
+/// They have a sixteenth of the memory limit, and cache lines of their own, as `Decoder` has.
+#[repr(align(128))]
+#[derive(Debug)]
 pub(crate) struct Filters {
     kept: Vec<Kept>,
     parties: Parties,
-    connections: u64,
     without_syn: u64,
     too_long: u64,
     flooded: u64,
@@ -123,6 +126,8 @@ pub(crate) struct Filters {
     judged_early: u64,
     /// Addresses found flooding when memory was short, with their connections.
     flooders: HashMap<Address, u32>,
+    memory_limit: usize,
+    peak_bytes: usize,
 }
 
 /// Names and descriptions.
@@ -143,9 +148,29 @@ const FILTERS: [(&str, &str); 4] = [
 ];
 
 impl Filters {
+    pub(crate) fn new(options: &Options) -> Filters {
+        Filters {
+            kept: Vec::new(),
+            parties: Parties::default(),
+            without_syn: 0,
+            too_long: 0,
+            flooded: 0,
+            syn_seen: Passed::default(),
+            not_too_long: Passed::default(),
+            harmless: Harmless::default(),
+            harmless_unless_flood: Harmless::default(),
+            judged_early: 0,
+            flooders: HashMap::new(),
+            memory_limit: options.memory() / 16,
+            peak_bytes: 0,
+        }
+    }
+
     /// A connection is over.
-    pub(crate) fn record(&mut self, connection: &Connection, ends: [Address; 2]) {
-        self.connections += 1;
+    pub(crate) fn record(&mut self, departure: &Departure) {
+        let Departure {
+            connection, ends, ..
+        } = departure;
         if !connection.state.has(State::SYN) {
             self.without_syn += 1;
             return;
@@ -178,10 +203,19 @@ impl Filters {
         };
         self.harmless_unless_flood.record(&kept);
         self.kept.push(kept);
+        self.limit_memory();
     }
 
-    /// Decides about every connection kept with what is known of the addresses now.
-    fn judge(&mut self) {
+    fn limit_memory(&mut self) {
+        let bytes = self.kept.capacity() * size_of::<Kept>() + self.parties.bytes();
+        self.peak_bytes = self.peak_bytes.max(bytes);
+        if bytes > self.memory_limit {
+            self.settle();
+        }
+    }
+
+    /// Decides about every connection kept with what is known of the addresses now: all, when the trace is over.
+    pub(crate) fn judge(&mut self) {
         let kept = std::mem::take(&mut self.kept);
         let mut anybody = false;
         for party in self.parties.parties.iter().filter(|party| party.floods()) {
@@ -209,13 +243,13 @@ impl Filters {
         self.harmless_unless_flood = self.harmless.clone();
     }
 
-    /// Memory in use, bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        self.kept.capacity() * size_of::<Kept>() + self.parties.bytes()
+    /// Most memory that was in use, bytes.
+    pub(crate) fn peak_bytes(&self) -> usize {
+        self.peak_bytes
     }
 
     /// Memory is short: decides early, and forgets the addresses that are far from flooding.
-    pub(crate) fn settle(&mut self) {
+    fn settle(&mut self) {
         self.judged_early += self.kept.len() as u64;
         self.judge();
         let parties = std::mem::take(&mut self.parties);
@@ -232,13 +266,12 @@ impl Filters {
         self.judged_early
     }
 
-    /// The trace is over. `show` writes an address.
-    pub(crate) fn finish(
-        &mut self,
+    /// What the filters left, once everything is [judged](Filters::judge). `show` writes an address.
+    pub(crate) fn result(
+        &self,
         show: impl Fn(Address) -> String,
         directions: impl Fn(&DirectionSums) -> Vec<Direction>,
     ) -> Vec<Filter> {
-        self.judge();
         let mut flooders: Vec<_> = self.flooders.iter().map(|(&a, &n)| (n, a)).collect();
         flooders.sort_unstable_by_key(|&(n, address)| (std::cmp::Reverse(n), address));
         let passed = [

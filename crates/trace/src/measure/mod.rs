@@ -12,6 +12,7 @@ mod tally;
 pub(crate) mod timeline;
 mod vantage;
 
+pub(crate) use flood::Filters;
 pub(crate) use outcomes::Outcomes;
 pub(crate) use spread::Spread;
 pub(crate) use tally::Tally;

@@ -1,6 +1,5 @@
 //! What connections came to, counted when each is over.
 
-use super::flood::Filters;
 use super::intervals::SeriesCounts;
 use super::parties::PartyCounts;
 use super::spread::Spread;
@@ -13,7 +12,7 @@ use gentle_units::Nanos;
 
 /// Counts of connections that are over.
 ///
-/// It grows with what was seen, so it has its part of the memory limit: an eighth. Beyond, it keeps what fits.
+/// It grows with what was seen, so it has its part of the memory limit: a sixteenth. Beyond, it keeps what fits.
 ///
 /// On cache lines of its own, as `Decoder` is.
 #[repr(align(128))]
@@ -21,7 +20,6 @@ use gentle_units::Nanos;
 pub(crate) struct Outcomes {
     /// Those of its fields that follow from how attempts ended.
     handshakes: Handshakes,
-    pub(crate) filters: Filters,
     pub(crate) parties: PartyCounts,
     pub(crate) series: SeriesCounts,
     pub(crate) closes: Closes,
@@ -39,7 +37,6 @@ impl Outcomes {
     pub(crate) fn new(options: &Options) -> Outcomes {
         Outcomes {
             handshakes: Handshakes::default(),
-            filters: Filters::default(),
             parties: PartyCounts::default(),
             series: SeriesCounts::default(),
             closes: Closes::default(),
@@ -48,7 +45,7 @@ impl Outcomes {
             waited_for_data: Nanos::ZERO,
             failed: Nanos::ZERO,
             syns_of_successes: 0,
-            memory_limit: options.memory() / 8,
+            memory_limit: options.memory() / 16,
             peak_bytes: 0,
         }
     }
@@ -56,12 +53,8 @@ impl Outcomes {
     /// A connection is over.
     pub(crate) fn record(&mut self, departure: &Departure) {
         let Departure {
-            connection,
-            ends,
-            close,
+            connection, close, ..
         } = departure;
-        let (ends, close) = (*ends, *close);
-        self.filters.record(connection, ends);
         for side in [CLIENT, SERVER] {
             self.waited_for_data = self
                 .waited_for_data
@@ -70,7 +63,7 @@ impl Outcomes {
         if connection.state.has(State::SYN) {
             self.attempt(departure);
         } else {
-            self.close(close);
+            self.close(*close);
         }
         self.limit_memory();
     }
@@ -134,11 +127,10 @@ impl Outcomes {
     }
 
     fn limit_memory(&mut self) {
-        let bytes = self.filters.bytes() + self.parties.bytes();
+        let bytes = self.parties.bytes();
         self.peak_bytes = self.peak_bytes.max(bytes);
         if bytes > self.memory_limit {
-            self.filters.settle();
-            self.parties.settle(self.memory_limit / 4);
+            self.parties.settle(self.memory_limit / 2);
         }
     }
 
