@@ -143,54 +143,73 @@ impl Pcap {
     }
 
     /// Finds the next packet, if there is one, and writes down where.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next(
         &mut self,
         input: &mut Input,
         record: &mut Record,
     ) -> Result<bool, Box<Fault>> {
+        let window = input.window();
+        if let Some(header) = window.first_chunk::<RECORD_HEADER>() {
+            let fields = self.fields(header);
+            let len = fields[2] as usize;
+            if len != 0 && len <= self.max_len && RECORD_HEADER + len <= window.len() {
+                self.take(fields, input, record);
+                return Ok(true);
+            }
+        }
+        self.rare(input, record)
+    }
+
+    /// As [`Pcap::next`] for a record that is not as a whole in the window, or whose length is odd.
+    #[cold]
+    #[inline(never)]
+    fn rare(&mut self, input: &mut Input, record: &mut Record) -> Result<bool, Box<Fault>> {
         if !input.want(RECORD_HEADER)? {
             return self.end(input);
         }
         let Some(header) = input.window().first_chunk::<RECORD_HEADER>() else {
             return self.end(input);
         };
-        let [seconds, fraction, len, original_len] = self.fields(header);
+        let fields = self.fields(header);
+        let len = fields[2];
         if len as usize > self.max_len || len == 0 {
             self.check(input, len)?;
         }
-        let total = RECORD_HEADER + len as usize;
-        if !input.want(total)? {
+        if !input.want(RECORD_HEADER + len as usize)? {
             return self.end(input);
         }
+        self.take(fields, input, record);
+        Ok(true)
+    }
+
+    /// Takes a record with these fields, which begins the window.
+    #[inline(always)]
+    fn take(&self, fields: [u32; 4], input: &mut Input, record: &mut Record) {
+        let [seconds, fraction, len, original_len] = fields;
         *record = Record {
             time: Nanos(u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit),
             interface: 0,
             link: self.link,
             original_len,
-            at: input.take(total) + RECORD_HEADER,
+            at: input.take(RECORD_HEADER + len as usize) + RECORD_HEADER,
             len: len as usize,
         };
-        Ok(true)
     }
 
     /// Seconds, fraction, captured and original length.
     #[inline]
     fn fields(&self, header: &[u8; RECORD_HEADER]) -> [u32; 4] {
-        let at = |i: usize| {
-            self.variant
-                .u32([header[i], header[i + 1], header[i + 2], header[i + 3]])
-        };
-        let (first, second) = (at(8), at(12));
+        let [seconds, fraction, first, second] = self.variant.u32s(header);
         let swap = match self.lengths {
             Lengths::CapturedFirst => false,
             Lengths::OriginalFirst => true,
             Lengths::Either => first > second,
         };
         if swap {
-            [at(0), at(4), second, first]
+            [seconds, fraction, second, first]
         } else {
-            [at(0), at(4), first, second]
+            [seconds, fraction, first, second]
         }
     }
 
@@ -302,6 +321,18 @@ impl Pcap {
 }
 
 impl Variant {
+    /// The four numbers of a record header.
+    #[inline]
+    fn u32s(self, bytes: &[u8; RECORD_HEADER]) -> [u32; 4] {
+        let at = |i: usize| [bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]];
+        let numbers = [at(0), at(4), at(8), at(12)];
+        if self.big_endian {
+            numbers.map(u32::from_be_bytes)
+        } else {
+            numbers.map(u32::from_le_bytes)
+        }
+    }
+
     #[inline]
     fn u16(self, bytes: [u8; 2]) -> u16 {
         if self.big_endian {

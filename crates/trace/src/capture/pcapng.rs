@@ -102,7 +102,6 @@ impl PcapNg {
     }
 
     /// Finds the next packet, if there is one, and writes down where.
-    #[inline]
     pub(super) fn next(&mut self, input: &mut Input, record: &mut Record) -> Found {
         loop {
             if !input.want(EMPTY_BLOCK)? {

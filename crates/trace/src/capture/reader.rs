@@ -165,7 +165,7 @@ impl CaptureReader {
     }
 
     /// Whether there is a next packet; then it is in `record`.
-    #[inline]
+    #[inline(always)]
     fn find(&mut self) -> Result<bool, CaptureError> {
         loop {
             if self.ended {
