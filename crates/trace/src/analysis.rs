@@ -4,7 +4,7 @@
 
 use crate::anonymize::Anonymizer;
 use crate::capture::{CaptureError, CaptureReader, Merge};
-use crate::connections::Connections;
+use crate::connections::{Connections, EndsHasher};
 use crate::decode::Decoder;
 use crate::measure::flood::Link;
 use crate::measure::{Filters, Outcomes, Tally};
@@ -60,8 +60,9 @@ pub fn analyze(
     });
     let files = readers.len();
     let mut merge = Merge::new(readers);
-    let mut decoder = Decoder::new(options, by, files);
-    let mut connections = Connections::new(options, by == DirectionBy::Initiator);
+    let hasher = EndsHasher::default();
+    let mut decoder = Decoder::new(options, by, files, hasher.clone());
+    let mut connections = Connections::new(options, by == DirectionBy::Initiator, hasher);
     let mut outcomes = Outcomes::new(options);
     let mut filters = Filters::new(options);
     let mut rows = Rows::new(rows, anonymizer);

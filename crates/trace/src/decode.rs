@@ -84,7 +84,12 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    pub(crate) fn new(options: &Options, by: DirectionBy, files: usize) -> Decoder {
+    pub(crate) fn new(
+        options: &Options,
+        by: DirectionBy,
+        files: usize,
+        hasher: EndsHasher,
+    ) -> Decoder {
         Decoder {
             tunnels: if options.inner {
                 Tunnels::Inner
@@ -95,7 +100,7 @@ impl Decoder {
             local: options.local.clone(),
             fragments: Fragments::default(),
             others: Others::new(options.memory_limit as usize / 16, options.idle_timeout),
-            hasher: EndsHasher::default(),
+            hasher,
             files: vec![FileCounts::default(); files],
             meters: vec![
                 Meter::default();

@@ -4,7 +4,6 @@ use crate::RowSink;
 use crate::anonymize::Anonymizer;
 use crate::connections::{CLIENT, Departure, SERVER, State};
 use crate::row::{Row, Side};
-use gentle_units::Nanos;
 use std::io;
 
 /// Makes rows, if anybody wants them.
@@ -66,7 +65,7 @@ impl<'a, 'b> Rows<'a, 'b> {
             syn_retransmissions: connection.handshake_retransmissions(CLIENT),
             synack_retransmissions: connection.handshake_retransmissions(SERVER),
             handshake_delay: connection.handshake_delay(),
-            response_time: (connection.response != Nanos::MAX).then_some(connection.response),
+            response_time: connection.response.get(),
             from_client: side(CLIENT),
             from_server: side(SERVER),
             close: *close,

@@ -1,8 +1,7 @@
-//! What is remembered of one connection: 160 bytes, and more only while it has segments in flight or once something went
+//! What is remembered of one connection: 152 bytes, and more only while it has segments in flight or once something went
 //! wrong.
 
 use super::clock::Span;
-use super::ends::Ends;
 use super::flight::{Bare, Sent};
 use super::trouble::Trouble;
 use super::window::Windows;
@@ -109,13 +108,13 @@ pub(crate) const SERVER: usize = 1;
 /// One connection, or one attempt at one.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// Client and server, in the order that [`State::FROM_UPPER`] says; IPv6 addresses are in the table.
-    pub(crate) ends: Ends,
+    /// As in [`Ends`](super::Ends): client and server, in the order that [`State::FROM_UPPER`] says; IPv6 addresses are in
+    /// the table.
+    pub(crate) addresses: u64,
+    pub(crate) ports: [u16; 2],
     /// Times of its first and last segment.
     pub(crate) first: Nanos,
     pub(crate) last: Nanos,
-    /// First SYN to the acknowledgement of the client's FIN; [`Nanos::MAX`] until that was seen.
-    pub(crate) response: Nanos,
     /// Payload of each side's stream seen, each byte once; outside of its half, which it would make 4 bytes larger.
     pub(crate) bytes: [u64; 2],
     pub(crate) halves: [Half; 2],
@@ -130,13 +129,15 @@ pub(crate) struct Connection {
     /// First SYN to first SYN/ACK, and to the acknowledgement of it.
     pub(crate) synack_at: Span,
     pub(crate) ack_at: Span,
+    /// And to the acknowledgement of the client's FIN.
+    pub(crate) response: Span,
     /// SYNs and SYN/ACKs seen, copies included.
     pub(crate) syns: u16,
     pub(crate) synacks: u16,
     pub(crate) state: State,
 }
 
-const _: () = assert!(size_of::<Connection>() <= 160);
+const _: () = assert!(size_of::<Connection>() <= 152);
 
 impl Connection {
     /// Which side sent `segment`, which has the same ends.
@@ -151,7 +152,7 @@ impl Connection {
 
     /// Ports of client and server.
     pub(crate) fn ports(&self) -> [u16; 2] {
-        let [lower, upper] = self.ends.ports;
+        let [lower, upper] = self.ports;
         if self.state.has(State::FROM_UPPER) {
             [upper, lower]
         } else {

@@ -4,7 +4,7 @@ use gentle_wire::Address;
 use hashbrown::DefaultHashBuilder;
 use std::hash::BuildHasher;
 
-/// Addresses and ports of both ends in 16 bytes, always the lower end first: the same for both directions.
+/// Addresses and ports of both ends, always the lower end first: the same for both directions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ends {
     /// Two IPv4 addresses, or the place of two IPv6 addresses elsewhere.
@@ -36,14 +36,15 @@ impl EndsHasher {
         }
         let forward = src <= dst;
         let (lower, upper) = if forward { (src, dst) } else { (dst, src) };
+        let (addresses, ports) = ([lower.0, upper.0], [lower.1, upper.1]);
         Found {
             ends: Ends {
                 addresses: 0,
-                ports: [lower.1, upper.1],
-                hash: folded(self.0.hash_one((lower, upper))),
+                ports,
+                hash: self.of_wide(addresses, ports),
             },
             forward,
-            wide: Some([lower.0, upper.0]),
+            wide: Some(addresses),
         }
     }
 
@@ -57,11 +58,32 @@ impl EndsHasher {
             ends: Ends {
                 addresses: lower >> 16 << 32 | upper >> 16,
                 ports: [lower as u16, upper as u16],
-                hash: folded(self.0.hash_one((lower, upper))),
+                hash: self.of_v4(lower, upper),
             },
             forward: from <= to,
             wide: None,
         }
+    }
+
+    /// The hash of the ends of a connection; `wide` are its addresses if they are IPv6.
+    pub(super) fn hash(&self, addresses: u64, ports: [u16; 2], wide: Option<[Address; 2]>) -> u32 {
+        match wide {
+            None => self.of_v4(
+                addresses >> 32 << 16 | u64::from(ports[0]),
+                addresses << 32 >> 16 | u64::from(ports[1]),
+            ),
+            Some(addresses) => self.of_wide(addresses, ports),
+        }
+    }
+
+    #[inline(always)]
+    fn of_v4(&self, lower: u64, upper: u64) -> u32 {
+        folded(self.0.hash_one((lower, upper)))
+    }
+
+    #[inline]
+    fn of_wide(&self, addresses: [Address; 2], ports: [u16; 2]) -> u32 {
+        folded(self.0.hash_one((addresses, ports)))
     }
 }
 

@@ -52,9 +52,10 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    pub(crate) fn new(options: &Options, by_initiator: bool) -> Connections {
+    /// `hasher` is the one that the segments' ends were hashed with.
+    pub(crate) fn new(options: &Options, by_initiator: bool, hasher: EndsHasher) -> Connections {
         Connections {
-            table: Table::default(),
+            table: Table::new(hasher),
             pool: Pool::default(),
             retirement: Retirement::new(options),
             now: Nanos::ZERO,
@@ -141,10 +142,10 @@ impl Connections {
             state.add(State::FROM_UPPER);
         }
         let connection = Connection {
-            ends: segment.ends,
+            addresses: segment.ends.addresses,
+            ports: segment.ends.ports,
             first: segment.time,
             last: segment.time,
-            response: Nanos::MAX,
             bytes: [0; 2],
             halves: [Half::default(); 2],
             windows: None,
@@ -154,6 +155,7 @@ impl Connections {
             synack_acks: 0,
             synack_at: Span::NONE,
             ack_at: Span::NONE,
+            response: Span::NONE,
             syns: 0,
             synacks: 0,
             state,
@@ -213,11 +215,11 @@ impl Connections {
         if ack {
             connection.acknowledge(side, segment, &mut self.pool);
             if side == SERVER
-                && connection.response == Nanos::MAX
+                && connection.response == Span::NONE
                 && connection.state.has(State::SYN)
                 && connection.halves[CLIENT].state.has(HalfState::FIN_ACKED)
             {
-                connection.response = segment.time.saturating_sub(connection.first);
+                connection.response = Span::new(segment.time.saturating_sub(connection.first));
             }
         }
         let half = &mut connection.halves[side];

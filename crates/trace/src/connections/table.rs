@@ -1,7 +1,7 @@
 //! The connections alive: found by addresses and ports, kept in one array.
 
 use super::connection::{Connection, State};
-use super::ends::{Ends, widen};
+use super::ends::{Ends, EndsHasher, widen};
 use crate::hash_size::hash_table_bytes;
 use crate::segment::Segment;
 use gentle_wire::Address;
@@ -16,8 +16,9 @@ pub(crate) const SAME_ENDS: usize = 32;
 
 /// The connections alive. Those with the same addresses and ports, in either direction, form a chain from the newest to
 /// the oldest; the index has the newest.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Table {
+    hasher: EndsHasher,
     index: HashTable<u32>,
     connections: Vec<Connection>,
     /// Address pairs of IPv6 connections.
@@ -27,6 +28,17 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    pub(crate) fn new(hasher: EndsHasher) -> Table {
+        Table {
+            hasher,
+            index: HashTable::new(),
+            connections: Vec::new(),
+            wide: Vec::new(),
+            free: Vec::new(),
+            free_wide: Vec::new(),
+        }
+    }
+
     /// Connections alive.
     pub(crate) fn len(&self) -> usize {
         self.connections.len() - self.free.len()
@@ -43,9 +55,9 @@ impl Table {
     /// Client and server.
     pub(crate) fn addresses(&self, connection: &Connection) -> [Address; 2] {
         let mut addresses = if connection.state.has(State::WIDE) {
-            self.wide[connection.ends.addresses as usize]
+            self.wide[connection.addresses as usize]
         } else {
-            widen(connection.ends.addresses)
+            widen(connection.addresses)
         };
         if connection.state.has(State::FROM_UPPER) {
             addresses.reverse();
@@ -64,14 +76,14 @@ impl Table {
         self.index
             .find(spread(hash), |&at| {
                 let connection = &self.connections[at as usize];
-                let known = &connection.ends;
-                known.hash == hash
-                    && known.ports == ports
+                connection.ports == ports
                     && match wide {
-                        None => known.addresses == addresses && !connection.state.has(State::WIDE),
+                        None => {
+                            connection.addresses == addresses && !connection.state.has(State::WIDE)
+                        }
                         Some(wide) => {
                             connection.state.has(State::WIDE)
-                                && self.wide[known.addresses as usize] == wide
+                                && self.wide[connection.addresses as usize] == wide
                         }
                     }
             })
@@ -122,10 +134,10 @@ impl Table {
                     (self.wide.len() - 1) as u32
                 }
             };
-            connection.ends.addresses = u64::from(at);
+            connection.addresses = u64::from(at);
         }
         connection.older = newest;
-        let hash = connection.ends.hash;
+        let hash = self.hash(&connection);
         let at = match self.free.pop() {
             Some(at) => {
                 self.connections[at as usize] = connection;
@@ -137,9 +149,15 @@ impl Table {
             }
         };
         if newest == NONE {
-            let connections = &self.connections;
-            self.index.insert_unique(spread(hash), at, |&other| {
-                spread(connections[other as usize].ends.hash)
+            let Table {
+                hasher,
+                index,
+                connections,
+                wide,
+                ..
+            } = self;
+            index.insert_unique(spread(hash), at, |&other| {
+                spread(hash_of(hasher, wide, &connections[other as usize]))
             });
         } else {
             self.repoint(hash, newest, at);
@@ -150,7 +168,7 @@ impl Table {
     /// Takes a connection out of the index and its chain; it is not found any more.
     pub(crate) fn unlink(&mut self, at: u32) {
         let connection = &self.connections[at as usize];
-        let (hash, older) = (connection.ends.hash, connection.older);
+        let (hash, older) = (self.hash(connection), connection.older);
         match self.index.find_entry(spread(hash), |&head| head == at) {
             Ok(mut newest) if older != NONE => *newest.get_mut() = older,
             Ok(newest) => {
@@ -176,7 +194,7 @@ impl Table {
     pub(crate) fn remove_unlinked(&mut self, at: u32) -> Connection {
         let connection = self.take(at);
         if connection.state.has(State::WIDE) {
-            self.free_wide.push(connection.ends.addresses as u32);
+            self.free_wide.push(connection.addresses as u32);
         }
         self.free.push(at);
         connection
@@ -195,6 +213,10 @@ impl Table {
         connection
     }
 
+    fn hash(&self, connection: &Connection) -> u32 {
+        hash_of(&self.hasher, &self.wide, connection)
+    }
+
     fn repoint(&mut self, hash: u32, from: u32, to: u32) {
         if let Some(head) = self.index.find_mut(spread(hash), |&head| head == from) {
             *head = to;
@@ -209,6 +231,15 @@ impl Table {
             .filter(|(_, connection)| !connection.state.has(State::VACANT))
             .map(|(at, connection)| (at as u32, connection))
     }
+}
+
+/// The hash of a connection's ends: made again when it is needed, since keeping it would take 8 bytes of each.
+fn hash_of(hasher: &EndsHasher, wide: &[[Address; 2]], connection: &Connection) -> u32 {
+    let wide = connection
+        .state
+        .has(State::WIDE)
+        .then(|| wide[connection.addresses as usize]);
+    hasher.hash(connection.addresses, connection.ports, wide)
 }
 
 /// The index takes its tag from the highest bits of 64.

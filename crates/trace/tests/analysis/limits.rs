@@ -166,20 +166,28 @@ fn a_syn_flood_passes_through_a_fixed_limit() {
 }
 
 #[test]
-fn without_a_flood_nothing_is_forgotten() {
-    let segments: Vec<Segment> = (0..20_000)
-        .map(|i| {
-            Segment::client(f64::from(i) * 1e-3, SYN)
-                .seq(i)
-                .port(1_025 + i as u16)
-        })
-        .collect();
-    let analysis = analyze_bytes(&[&pcap(&segments)], &Options::default()).0;
-    let limits = analysis.limits;
-    assert_eq!(limits.peak_connections, 20_000);
-    assert_eq!((limits.retired_idle, limits.retired_memory), (0, 0));
-    // At most 200 bytes for one that is alive, and its place in the index; nothing but SYNs is in flight here.
-    assert!(limits.peak_bytes < 20_000 * 250, "{limits:?}");
+fn without_a_flood_nothing_is_forgotten_and_a_connection_takes_at_most_200_bytes() {
+    // The index has just doubled: it never takes more for each.
+    const CONNECTIONS: u32 = 28_673;
+    for hosts in [
+        ["192.0.2.1", "198.51.100.2"],
+        ["2001:db8::1", "2001:db8::2"],
+    ] {
+        let segments: Vec<Segment> = (0..CONNECTIONS)
+            .map(|i| {
+                let client = (hosts[0], 1_025 + i as u16);
+                Segment::between(f64::from(i) * 1e-3, client, (hosts[1], 443), SYN).seq(i)
+            })
+            .collect();
+        let analysis = analyze_bytes(&[&pcap(&segments)], &Options::default()).0;
+        let limits = analysis.limits;
+        assert_eq!(limits.peak_connections, u64::from(CONNECTIONS));
+        assert_eq!((limits.retired_idle, limits.retired_memory), (0, 0));
+        assert!(
+            limits.peak_bytes <= u64::from(CONNECTIONS) * 200,
+            "{limits:?}"
+        );
+    }
 }
 
 /// Many holes and much in flight on one connection; then it is over. Nothing of the memory may be counted twice.
