@@ -1,6 +1,8 @@
 //! The flags, defined once: help, man pages and completions come from here.
 
 #[cfg(target_os = "linux")]
+mod given;
+#[cfg(target_os = "linux")]
 mod qdisc;
 #[cfg(target_os = "linux")]
 mod rexmit;
@@ -8,9 +10,11 @@ mod rexmit;
 mod testbed;
 
 #[cfg(target_os = "linux")]
+pub(crate) use given::Given;
+#[cfg(target_os = "linux")]
 pub(crate) use qdisc::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
 #[cfg(target_os = "linux")]
-pub(crate) use rexmit::{Engine, RexmitArgs, RexmitCommand, RexmitStatusArgs};
+pub(crate) use rexmit::{Engine, RUN, RexmitArgs, RexmitCommand, RexmitStatusArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{
     BuildArgs, CheckArgs, ExecArgs, MachineArgs, PartsArgs, TestbedArgs, TestbedCommand,

@@ -1,6 +1,6 @@
 //! The flags of `gentle rexmit`.
 
-use super::prefix;
+use super::{Given, prefix};
 use clap::{ArgGroup, Args as ClapArgs, Subcommand, ValueEnum, ValueHint, value_parser};
 use gentle_rexmit::{Ports, Timing};
 use gentle_units::Nanos;
@@ -27,6 +27,9 @@ Exit codes: 0 stopped by SIGTERM or Ctrl-C, 1 failure, 2 wrong usage.";
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(group = ArgGroup::new("sides").multiple(true).required(true).args(["client", "server", "remove"]))]
 pub(crate) struct RexmitArgs {
+    #[command(flatten)]
+    pub(crate) given: Given,
+
     #[command(subcommand)]
     pub(crate) command: Option<RexmitCommand>,
 
@@ -66,7 +69,13 @@ pub(crate) struct WhatArgs {
     pub(crate) server: bool,
 
     /// Ports of servers, as in 80,443 or 8000-8099; repeat for more [default: all]
-    #[arg(long = "port", short = 'p', value_name = "PORT", value_delimiter = ',')]
+    #[arg(
+        id = "port",
+        long = "port",
+        short = 'p',
+        value_name = "PORT",
+        value_delimiter = ','
+    )]
     pub(crate) ports: Vec<Ports>,
 
     /// Only with these addresses at the other end, as in 192.0.2.0/24; repeat for more
@@ -128,7 +137,7 @@ pub(crate) struct WhenArgs {
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
     /// Copies of a packet at most, 0 to 10 [default: 3]
-    #[arg(long = "retries", short = 'r', value_name = "N", value_parser = value_parser!(u32).range(0..=10))]
+    #[arg(id = "retries", long = "retries", short = 'r', value_name = "N", value_parser = value_parser!(u32).range(0..=10))]
     pub(crate) copies: Option<u32>,
 
     /// Send every packet twice, the second after this gap, on top of the copies
@@ -199,12 +208,12 @@ pub(crate) struct RexmitStatusArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// The --run-dir of those that run
-    #[arg(long, value_name = "DIR", default_value = RUN, value_hint = ValueHint::DirPath)]
-    pub(crate) run_dir: PathBuf,
+    /// The --run-dir of those that run [default: /run/gentle, and those of services]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) run_dir: Option<PathBuf>,
 }
 
-const RUN: &str = "/run/gentle";
+pub(crate) const RUN: &str = "/run/gentle";
 
 /// What sends lost packets again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -2,6 +2,7 @@
 
 mod kernel;
 mod log;
+mod options;
 mod status;
 
 use crate::args::{Engine, RexmitArgs, RexmitCommand};
@@ -17,13 +18,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
-    match &args.command {
-        Some(RexmitCommand::Status(args)) => status::run(args),
-        None if args.remove => kernel::remove(args),
-        None => match args.place.engine {
-            Engine::Wire => watch(args),
-            Engine::Kernel => kernel::install(args),
-        },
+    if let Some(RexmitCommand::Status(args)) = &args.command {
+        return status::run(args);
+    }
+    options::check(args)?;
+    match args.place.engine {
+        _ if args.remove => kernel::remove(args),
+        Engine::Wire => watch(args),
+        Engine::Kernel => kernel::install(args),
     }
 }
 
@@ -69,10 +71,6 @@ fn config(args: &RexmitArgs) -> anyhow::Result<Config> {
         only: what.only.clone(),
         except: what.except.clone(),
     };
-    if args.place.cgroup.is_some() {
-        let usage = "--cgroup is the kernel engine's; the wire engine serves an --interface";
-        return Err(Usage(usage.to_owned()).into());
-    }
     let copies = limits
         .copies
         .unwrap_or(Config::new(Selection::default()).copies);
@@ -96,9 +94,25 @@ fn config(args: &RexmitArgs) -> anyhow::Result<Config> {
 
 fn timing(args: &RexmitArgs) -> anyhow::Result<Timing> {
     let when = &args.when;
-    if when.min > when.max {
-        let usage = format!("--min {} is more than --max {}", when.min, when.max);
-        return Err(Usage(usage).into());
+    let (min, max) = (("--min", when.min), ("--max", when.max));
+    let initial = args
+        .given
+        .has("initial")
+        .then_some(("--initial", when.initial));
+    // The kernel engine's is not repeated, so nothing bounds it.
+    let fixed = when.delay.filter(|_| args.place.engine == Engine::Wire);
+    let fixed = fixed.map(|delay| ("--delay", delay));
+    for (low, high) in [
+        (Some(min), Some(max)),
+        (initial, Some(max)),
+        (Some(min), initial),
+        (fixed, Some(max)),
+    ] {
+        if let (Some((low, least)), Some((high, most))) = (low, high)
+            && least > most
+        {
+            return Err(Usage(format!("{low} {least} is more than {high} {most}")).into());
+        }
     }
     let kind = when.delay.map_or(Timing::LEARNED, Timing::fixed);
     Ok(Timing {

@@ -107,6 +107,72 @@ fn without_a_log_there_is_a_summary() {
 }
 
 #[test]
+fn the_engine_of_a_service_is_found_without_being_told_where() {
+    let script = "\
+gentle rexmit -c -i wan --run-dir /run/gentle-rexmit-wan > /dev/null 2>&1 &
+engine=$!
+until gentle rexmit status | grep -qx wan; do sleep 0.05; done
+gentle rexmit status --run-dir /run/gentle
+kill $engine
+wait $engine
+";
+    let Some(output) = run(script) else {
+        return;
+    };
+    let (stdout, stderr) = texts(&output);
+    assert!(output.status.success(), "{stdout}{stderr}");
+    assert_eq!(stdout, "nothing runs\n");
+}
+
+/// A control group for this script alone, and BPF's file system.
+const GROUP: &str = "\
+mount -t bpf bpf /sys/fs/bpf
+mkdir /run/groups
+mount -t cgroup2 none /run/groups
+group=/run/groups/gentle-test-rexmit
+trap 'echo $$ > /run/groups/cgroup.procs; rmdir $group' EXIT
+mkdir -p $group
+echo $$ > $group/cgroup.procs
+";
+
+/// Installs, connects to where nobody answers, replaces, removes.
+const KERNEL: &str = "\
+gentle rexmit --engine kernel -c -d 200 --cgroup $group > /dev/null
+timeout 0.5 bash -c 'echo > /dev/tcp/192.0.2.2/80' || true
+gentle rexmit status --json
+echo ==
+awk '/^TcpExt:/ { if (!names) names = split($0, name); else for (i in name) if (name[i] == \"TCPSynRetrans\") print $i }' /proc/net/netstat
+gentle rexmit --engine kernel -s -d 400 -p 443 --cgroup $group
+gentle rexmit --remove --cgroup $group
+gentle rexmit status
+test -z \"$(ls -d /sys/fs/bpf/gentle* 2> /dev/null)\"
+";
+
+#[test]
+fn the_kernel_engine_works_on_this_machine_s_kernel_and_leaves_nothing_behind() {
+    let before = format!("{BEFORE}{GROUP}");
+    let Some(output) = unshare::run(&before, KERNEL) else {
+        return;
+    };
+    let (stdout, stderr) = texts(&output);
+    if stderr.contains("bpf(") && stderr.contains("Operation not permitted") {
+        eprintln!("skipped: {stderr}");
+        return;
+    }
+    assert!(output.status.success(), "{stdout}{stderr}");
+    let (status, rest) = stdout.split_once("==\n").expect("all was run");
+    let status: Value = serde_json::from_str(status).expect("JSON");
+    assert_eq!(status[0]["engine"], "kernel");
+    assert_eq!(status[0]["delay_ms"], 200.0);
+    assert_eq!(status[0]["counters"]["syns"], 1);
+    let (repeated, rest) = rest.split_once('\n').expect("a number");
+    // After 0.2 and 0.4 s; a busy machine may have connected late.
+    assert!(["1", "2"].contains(&repeated), "{repeated}");
+    assert!(rest.contains("400ms  first timeout of SYN/ACKs"), "{rest}");
+    assert!(rest.ends_with("nothing runs\n"), "{rest}");
+}
+
+#[test]
 fn mistakes_are_said() {
     for (args, code, part) in [
         (vec!["-d", "200"], 2, "--client"),
@@ -122,6 +188,16 @@ fn mistakes_are_said() {
             "is more than --max",
         ),
         (vec!["-c", "-p", PORTS], 2, "at most 32 ports"),
+        (
+            vec!["-c", "-d", "5s"],
+            2,
+            "--delay 5s is more than --max 3s",
+        ),
+        (
+            vec!["-c", "--initial", "10"],
+            2,
+            "--min 20ms is more than --initial 10ms",
+        ),
         (
             vec!["-c", "-i", "nothing0"],
             1,
@@ -141,6 +217,113 @@ fn mistakes_are_said() {
         let (_, stderr) = texts(&output);
         assert_eq!(output.status.code(), Some(code), "{args:?}: {stderr}");
         assert!(stderr.contains(part), "{args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn an_option_that_would_do_nothing_is_refused() {
+    let kernel = "--engine kernel -c";
+    for (args, part) in [
+        (
+            format!("{kernel} --budget 1000"),
+            "--budget is the wire engine's",
+        ),
+        (
+            format!("{kernel} --share 25"),
+            "--share is the wire engine's",
+        ),
+        (
+            format!("{kernel} --give-up 5"),
+            "--give-up is the wire engine's",
+        ),
+        (
+            format!("{kernel} --table 65536"),
+            "--table is the wire engine's",
+        ),
+        (
+            format!("{kernel} --stack-rto 1s"),
+            "--stack-rto is the wire engine's",
+        ),
+        (
+            format!("{kernel} --age 3600s"),
+            "--age is the wire engine's",
+        ),
+        (
+            format!("{kernel} --run-dir /run/gentle"),
+            "--run-dir is the wire engine's",
+        ),
+        (
+            format!("{kernel} -i lo"),
+            "--interface is the wire engine's",
+        ),
+        (
+            format!("{kernel} --log-json"),
+            "--log-json is the wire engine's",
+        ),
+        (
+            format!("{kernel} --metrics a.prom"),
+            "--metrics is the wire engine's",
+        ),
+        (
+            format!("{kernel} --with-data"),
+            "--with-data is the wire engine's",
+        ),
+        (
+            format!("{kernel} --backoff 2"),
+            "--backoff is the wire engine's",
+        ),
+        (
+            format!("{kernel} --jitter 10"),
+            "--jitter is the wire engine's",
+        ),
+        (
+            format!("{kernel} --duplicate 5"),
+            "--duplicate is the wire engine's",
+        ),
+        (
+            format!("{kernel} --dry-run"),
+            "--dry-run is the wire engine's",
+        ),
+        (format!("{kernel} -r 3"), "takes no --retries"),
+        (
+            format!("{kernel} -d 200 --learned a"),
+            "makes no use of --learned",
+        ),
+        (
+            format!("{kernel} --max 1s"),
+            "--max is about learned delays",
+        ),
+        (format!("{kernel} --edge"), "--edge is about learned delays"),
+        (
+            format!("{kernel} -d 200 --initial 800"),
+            "with --delay it does nothing",
+        ),
+        (
+            "-c --cgroup /sys/fs/cgroup".to_owned(),
+            "--cgroup is the kernel engine's",
+        ),
+        (
+            "-c -d 200 --initial 800".to_owned(),
+            "with --delay it does nothing",
+        ),
+        (
+            "-c -d 200 --min 20".to_owned(),
+            "with --delay it does nothing without --edge",
+        ),
+        ("--remove -p 80".to_owned(), "--remove takes no --port"),
+        (
+            "--remove --engine wire".to_owned(),
+            "--remove is about the kernel engine",
+        ),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_gentle"))
+            .arg("rexmit")
+            .args(args.split(' '))
+            .output()
+            .expect("it starts");
+        let (_, stderr) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{args}: {stderr}");
+        assert!(stderr.contains(part), "{args}: {stderr}");
     }
 }
 

@@ -20,7 +20,7 @@ mod ticks;
 
 pub use cgroup::default_cgroup;
 pub use error::KernelError;
-pub use settings::{Network, Settings, Treatment, learned_network};
+pub use settings::{Network, Settings, Treatment, learned_network, unlearned_delay};
 
 use bpf::{Map, Shape};
 use cgroup::Cgroup;

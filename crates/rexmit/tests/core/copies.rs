@@ -278,6 +278,23 @@ fn a_packet_with_data_is_left_alone_unless_asked_for() {
 }
 
 #[test]
+fn a_syn_that_asks_for_ecn_or_for_a_cookie_goes_on_asking() {
+    // ECE and CWR (RFC 3168, section 6.1.1); an empty Fast Open option (RFC 7413, section 4.1.1).
+    let cookie = vec![34, 2, 1, 1];
+    for (flags, options) in [(SYN | 0xc0, Vec::new()), (SYN, cookie)] {
+        let syn = Segment {
+            flags,
+            options,
+            ..Segment::syn(40_000)
+        };
+        let mut wire = Wire::new(config());
+        wire.out(&syn.frame());
+        let sent = wire.wait(Nanos::from_millis(LONG));
+        assert_eq!(sent, [200, 400, 600].map(|ms| (ms, syn.frame())));
+    }
+}
+
+#[test]
 fn a_damaged_or_absurd_packet_is_not_copied() {
     let syn = Segment::syn(40_000);
     let mut wrong = syn.frame();

@@ -2,9 +2,8 @@
 
 use crate::args::RexmitArgs;
 use crate::output::{Terminal, definitions, print};
-use crate::usage::Usage;
 use gentle_rexmit::kernel_engine::{
-    self, Network, Settings, Status, Treatment, default_cgroup, learned_network,
+    self, Network, Settings, Status, Treatment, default_cgroup, learned_network, unlearned_delay,
 };
 use gentle_rexmit::{PathRecord, Timing};
 use gentle_units::Nanos;
@@ -17,7 +16,6 @@ use std::time::Duration;
 const VERSION: u32 = 1;
 
 pub(super) fn install(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
-    refuse_what_only_the_wire_can(args)?;
     let timing = super::timing(args)?;
     let learned = match timing.fixed {
         Some(_) => Vec::new(),
@@ -25,7 +23,7 @@ pub(super) fn install(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
     };
     let what = &args.what;
     let settings = Settings {
-        delay: duration(timing.fixed.unwrap_or(timing.initial)),
+        delay: unlearned_delay(&timing),
         syn: what.client,
         syn_ack: what.server,
         ports: what.ports.iter().map(|ports| ports.0.clone()).collect(),
@@ -137,32 +135,6 @@ pub(super) fn json(status: &Status) -> Value {
     })
 }
 
-/// A flag that would do nothing is a mistake.
-fn refuse_what_only_the_wire_can(args: &RexmitArgs) -> anyhow::Result<()> {
-    let (when, limits, place) = (&args.when, &args.limits, &args.place);
-    if limits.copies.is_some() {
-        let usage = "--engine kernel takes no --retries: TCP repeats a SYN as often as net.ipv4.tcp_syn_retries says, a SYN/ACK \
-                     as often as net.ipv4.tcp_synack_retries; leave it out";
-        return Err(Usage(usage.to_owned()).into());
-    }
-    for (flag, given) in [
-        ("--interface", place.interface.is_some()),
-        ("--log-json", place.log_json),
-        ("--metrics", place.metrics.is_some()),
-        ("--with-data", args.what.with_data),
-        ("--backoff", when.backoff.is_some()),
-        ("--jitter", when.jitter.is_some()),
-        ("--duplicate", limits.duplicate.is_some()),
-        ("--dry-run", limits.dry_run),
-    ] {
-        if given {
-            let usage = format!("{flag} is the wire engine's; leave it out, or --engine kernel");
-            return Err(Usage(usage).into());
-        }
-    }
-    Ok(())
-}
-
 /// Those chosen, those excepted and those of which a delay is known; the longest prefix decides.
 fn networks(
     only: &[IpNet],
@@ -190,10 +162,6 @@ fn networks(
                 .map(|prefix| treated(prefix, Treatment::Exclude)),
         )
         .collect()
-}
-
-fn duration(time: Nanos) -> Duration {
-    Duration::from_nanos(time.0)
 }
 
 #[cfg(test)]

@@ -1,17 +1,24 @@
 //! `gentle rexmit status`, and the summary at the end.
 
 use super::kernel;
-use crate::args::RexmitStatusArgs;
+use crate::args::{RUN, RexmitStatusArgs};
 use crate::output::{Terminal, definitions, print, warn};
 use gentle_rexmit::{Status, kernel_engine, wire};
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Paths in a table; the JSON has all.
 const MOST_PATHS: usize = 20;
 
+/// How the names of the services' directories begin.
+const SERVICES: &str = "gentle-rexmit-";
+
 pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
-    let running = wire::running(&args.run_dir, args.interface.as_deref())?;
+    let mut running = Vec::new();
+    for directory in args.run_dir.clone().map_or_else(run_dirs, |one| vec![one]) {
+        running.extend(wire::running(&directory, args.interface.as_deref())?);
+    }
     // What is pinned is root's; an interface was asked for: another engine.
     let installed = match args.interface {
         Some(_) => Vec::new(),
@@ -42,6 +49,25 @@ pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where engines that were started without `--run-dir` can be asked, and those of `deploy/systemd/gentle-rexmit@.service`,
+/// each of which has a directory of its own user's.
+fn run_dirs() -> Vec<PathBuf> {
+    let own = PathBuf::from(RUN);
+    let mut services: Vec<PathBuf> = own
+        .parent()
+        .and_then(|run| run.read_dir().ok())
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with(SERVICES))
+        })
+        .collect();
+    services.sort();
+    std::iter::once(own).chain(services).collect()
+}
+
 /// What was done, without what was learned.
 pub(super) fn summary(status: &Status) -> String {
     let c = &status.counters;
@@ -51,9 +77,12 @@ pub(super) fn summary(status: &Status) -> String {
     let always = |name: &str, count: u64, meaning: &str| {
         Some([name.to_owned(), count.to_string(), meaning.to_owned()])
     };
-    let sent = match status.dry_run {
-        false => "copies that were sent",
-        true => "copies that would have been sent",
+    let (sent, late) = match status.dry_run {
+        false => ("copies that were sent", "handshakes answered behind a copy"),
+        true => (
+            "copies that would have been sent",
+            "handshakes answered after a copy had been due",
+        ),
     };
     let rows = [
         always(
@@ -63,11 +92,7 @@ pub(super) fn summary(status: &Status) -> String {
         ),
         always("copies", c.copies, sent),
         row("duplicates", c.duplicates, "second packets sent on request"),
-        row(
-            "rescued",
-            c.answered_after_copy - c.unneeded,
-            "handshakes answered behind a copy",
-        ),
+        row("rescued", c.answered_after_copy - c.unneeded, late),
         row(
             "unneeded",
             c.unneeded,
