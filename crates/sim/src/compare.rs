@@ -108,11 +108,12 @@ pub(crate) fn put_together(
     by_scheme: Vec<Vec<RunRecord>>,
     interrupted: bool,
 ) -> Comparison {
+    let groups = scenario.groups();
     let results = schemes
         .iter()
         .zip(by_scheme)
         .filter(|(_, records)| !records.is_empty())
-        .map(|(spec, records)| aggregate::scheme_result(spec, &records))
+        .map(|(spec, records)| aggregate::scheme_result(spec, &groups, &records))
         .collect();
     Comparison {
         version: SCHEMA,

@@ -38,5 +38,6 @@ pub use error::ScenarioError;
 pub use metrics::bins::DEFAULT_BINS;
 pub use scenario::{Access, BUILTIN, LinkConfig, Scenario};
 pub use workload::{
-    Arrival, ConstantRate, Initiator, Schedule, Span, Traffic, Workload, flows::Flow, sizes::Sizes,
+    Arrival, ConstantRate, Initiator, Schedule, Span, TcpChanges, Traffic, Workload, flows::Flow,
+    sizes::Sizes,
 };

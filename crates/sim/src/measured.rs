@@ -3,7 +3,7 @@
 //! The rules of what counts are the simulator's own (`metrics/record.rs`), so the two can be laid side by side.
 
 pub use crate::engine::packet::Class;
-pub use crate::metrics::record::Ending;
+pub use crate::metrics::tally::Ending;
 
 use crate::compare::{self, Settings};
 use crate::direction::Direction;
@@ -21,12 +21,7 @@ pub struct Measurement(RunRecord);
 impl Measurement {
     /// Of a run of `scenario` under `seed`, before anything has been observed; `bins`: see [`Settings`].
     pub fn new(scenario: &Scenario, seed: u64, bins: &[u64]) -> Measurement {
-        Measurement(RunRecord::new(
-            seed,
-            scenario.warmup,
-            scenario.duration,
-            bins,
-        ))
+        Measurement(RunRecord::new(scenario, seed, bins))
     }
 
     /// A packet reached the queue of `direction`. False: that was during the warm-up, and what becomes of the packet must
@@ -56,32 +51,35 @@ impl Measurement {
         self.0.links[direction.index()].marked = packets;
     }
 
-    /// A connection of `segments` full segments that started after the warm-up has ended, or the run has. `handshake`: time
+    /// A connection of a workload, by its place in the scenario, and of `segments` full segments, that started after the warm-up has ended, or the run has. `handshake`: time
     /// until its initiator was established; `ends`: what the two end points counted.
     pub fn connection(
         &mut self,
+        workload: usize,
         segments: u64,
         ending: Ending,
         handshake: Option<Nanos>,
         ends: &[&Stats],
     ) {
         for stats in ends {
-            self.0.endpoint(stats, &Stats::default());
+            self.0.endpoint(workload, stats, &Stats::default());
         }
-        self.0.connection(segments, ending, handshake, ends);
+        self.0
+            .connection(workload, segments, ending, handshake, ends);
     }
 
-    /// A long-lived connection that began at `started` was over at `until` and had received `bytes` of payload since the
+    /// A long-lived connection of a workload that began at `started` was over at `until` and had received `bytes` of payload since the
     /// warm-up; `ends`: what its two end points had counted at the end, and at the end of the warm-up.
     pub fn long_lived(
         &mut self,
+        workload: usize,
         bytes: u64,
         started: Nanos,
         until: Nanos,
         ends: &[(&Stats, &Stats)],
     ) {
         for (stats, before) in ends {
-            self.0.endpoint(stats, before);
+            self.0.endpoint(workload, stats, before);
         }
         self.0.goodput(bytes, started, until);
     }
@@ -139,7 +137,7 @@ mod tests {
             ..Stats::default()
         };
         let response = Ending::Completed(Nanos::from_millis(300));
-        run.connection(2, response, Some(Nanos::from_millis(94)), &[&stats]);
+        run.connection(0, 2, response, Some(Nanos::from_millis(94)), &[&stats]);
         let schemes = ["codel".parse().unwrap(), "pie".parse().unwrap()];
         let settings = Settings {
             seeds: vec![1],

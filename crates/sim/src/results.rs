@@ -118,11 +118,40 @@ pub struct SchemeResult {
     pub marks: u64,
     /// The two directions apart.
     pub links: Links,
+    /// Connections of the scenario's groups of workloads on their own; empty without groups.
+    pub groups: Vec<GroupResult>,
     /// Curves for plots.
     pub curves: Curves,
     /// The scalar results seed by seed, for the CSV file.
     #[serde(skip)]
     pub by_seed: Vec<SeedResult>,
+}
+
+/// What became of the connections of one group of workloads; fields are those of [`SchemeResult`].
+#[derive(Debug, Clone, Serialize)]
+pub struct GroupResult {
+    /// Its name.
+    pub group: String,
+    /// Connections started.
+    pub connections: u64,
+    /// Connections that completed.
+    pub completed: u64,
+    /// Connections that had not completed when the drain ended.
+    pub unfinished: u64,
+    /// Connections given up by TCP.
+    pub failed: u64,
+    /// First SYN sent until completion, over completed connections.
+    pub response_time_s: Distribution,
+    /// The same by size of the connection.
+    pub response_time_by_size: Vec<SizeBin>,
+    /// Round-trip times as senders measure them.
+    pub rtt_s: Mean,
+    /// First SYN sent until the initiator is established.
+    pub handshake_s: Distribution,
+    /// Retransmissions.
+    pub retransmission: Retransmission,
+    /// Half-widths of the 95 % confidence intervals of `retransmission`.
+    pub retransmission_ci95: Retransmission,
 }
 
 /// Mean with its 95 % confidence interval over seeds.

@@ -71,6 +71,46 @@ fn unknown_keys_are_refused_with_the_known_ones() {
 }
 
 #[test]
+fn the_tcp_and_the_group_of_a_workload_are_checked() {
+    for (key, parts) in [
+        (
+            "tcp = { initial_cwnd = 4 }",
+            [
+                "x.toml:20:",
+                "workload[0].tcp.initial_cwnd",
+                "unknown TCP knob",
+            ],
+        ),
+        (
+            "initiator_tcp = { initial_rto = \"soon\" }",
+            [
+                "x.toml:20:",
+                "initiator_tcp.initial_rto",
+                "cannot be 'soon'",
+            ],
+        ),
+        (
+            "tcp = { profile = \"linux-1.0\" }",
+            ["x.toml:20:", "tcp.profile", "linux-1.0"],
+        ),
+        ("tcp = 3", ["x.toml:20:", "tcp", "expected a table"]),
+        (
+            "group = \" \"",
+            ["x.toml:20:", "group", "1 to 40 characters"],
+        ),
+    ] {
+        let text = format!("gap = \"120ms\"\n{key}");
+        refused("gap = \"120ms\"", &text, &parts);
+    }
+    let udp = "kind = \"udp\"\nrate = \"1mbit\"\ntcp = { initial_rto = \"1s\" }\n#";
+    let error = read(&GOOD.replace("kind = \"poisson\"", udp)).unwrap_err();
+    assert!(
+        error.contains("these packets belong to no connection"),
+        "{error}"
+    );
+}
+
+#[test]
 fn wrong_units_and_types_are_refused_with_what_was_expected() {
     refused(
         "rate = \"2.4mbit\"",

@@ -1,5 +1,6 @@
 //! The page: one file with its data, its styles and the library that draws, so that it opens without a network.
 
+use super::groups;
 use super::metric::metrics;
 use super::words::words;
 use crate::format::{count, plural, rate, time, unbroken};
@@ -16,6 +17,8 @@ struct Page<'a> {
     notes: Vec<String>,
     columns: Vec<Column>,
     rows: Vec<Row<'a>>,
+    groups: Vec<groups::Row<'a>>,
+    group_columns: Vec<groups::Column>,
     facts: Vec<(&'static str, Vec<String>)>,
     shell: Shell,
 }
@@ -70,6 +73,7 @@ pub fn html(comparison: &Comparison) -> String {
             explanation: metric.explanation,
         });
     }
+    let (groups, group_columns) = groups::groups(comparison);
     let page = Page {
         title: &comparison.scenario.title,
         population: population(comparison),
@@ -77,6 +81,8 @@ pub fn html(comparison: &Comparison) -> String {
         notes: words.notes.iter().map(|s| unbroken(s)).collect(),
         columns,
         rows,
+        groups,
+        group_columns,
         facts: facts(comparison),
         shell: Shell::new(
             include_str!("../../assets/compare.css"),

@@ -3,7 +3,9 @@
 use super::table::sentences;
 use crate::format::{NONE, Quantity, Scale, count, percent, plural, rate, sizes, time};
 use crate::terminal::Sheet;
-use gentle_sim::results::{Comparison, Distribution, LinkResult, LinkSummary, SchemeResult};
+use gentle_sim::results::{
+    Comparison, Distribution, LinkResult, LinkSummary, SchemeResult, SizeBin,
+};
 use std::collections::BTreeMap;
 
 /// Every number of every scheme in `comparison`, one below the other; made for a comparison of one.
@@ -39,16 +41,22 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
 
     page.heading("Response time");
     distribution(&mut page, "all sizes", &r.response_time_s);
-    for bin in &r.response_time_by_size {
-        let n = plural(bin.n, "connection", "connections");
-        let mean = mean(bin.mean_s, bin.ci95_s);
-        page.line(
-            &format!("{} segments", sizes(bin.min_segments, bin.max_segments)),
-            &format!("{mean}   {n}"),
-        );
-    }
+    by_size(&mut page, &r.response_time_by_size);
     distribution(&mut page, "handshake", &r.handshake_s);
     page.line("round-trip time", &mean(r.rtt_s.mean, r.rtt_s.ci95));
+
+    for group in &r.groups {
+        page.heading(&format!("Group {}", group.group));
+        page.line("connections", &count(group.connections));
+        distribution(&mut page, "all sizes", &group.response_time_s);
+        by_size(&mut page, &group.response_time_by_size);
+        distribution(&mut page, "handshake", &group.handshake_s);
+        let (rtx, ci) = (&group.retransmission, &group.retransmission_ci95);
+        page.line(
+            "SYN, SYN/ACK again",
+            &share(rtx.connections_with_syn_loss, ci.connections_with_syn_loss),
+        );
+    }
 
     page.heading("Retransmission");
     let (rtx, ci) = (&r.retransmission, &r.retransmission_ci95);
@@ -116,6 +124,17 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
         &r.links.up,
     );
     page.text
+}
+
+fn by_size(page: &mut Sheet, bins: &[SizeBin]) {
+    for bin in bins {
+        let n = plural(bin.n, "connection", "connections");
+        let mean = mean(bin.mean_s, bin.ci95_s);
+        page.line(
+            &format!("{} segments", sizes(bin.min_segments, bin.max_segments)),
+            &format!("{mean}   {n}"),
+        );
+    }
 }
 
 fn distribution(page: &mut Sheet, name: &str, d: &Distribution) {

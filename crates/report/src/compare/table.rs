@@ -1,5 +1,6 @@
 //! The terminal table.
 
+use super::groups;
 use super::metric::{Measured, Metric, metrics};
 use super::words::words;
 use crate::format::{Scale, plain};
@@ -16,6 +17,11 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
     if !comparison.results.is_empty() {
         text += &rows(comparison, width, color);
         text.push('\n');
+        let groups = groups::table(comparison, width, color);
+        if !groups.is_empty() {
+            text += &groups;
+            text.push('\n');
+        }
     }
     text + &sentences(comparison, width)
 }

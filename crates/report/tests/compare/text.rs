@@ -1,7 +1,8 @@
 //! The terminal table, the detailed view and the CSV, as a reader sees them.
 
 use super::fixture::comparison;
-use gentle_report::compare::{csv, single, table};
+use gentle_report::compare::{csv, html, single, table};
+use gentle_sim::results::GroupResult;
 
 fn widest(text: &str) -> usize {
     text.lines()
@@ -128,6 +129,39 @@ fn equal_means_are_said_to_be_equal() {
         "{text}"
     );
     assert!(text.contains("is 4.12 s under all of them."), "{text}");
+}
+
+#[test]
+fn groups_have_a_table_of_their_own() {
+    let mut comparison = comparison();
+    comparison.results.truncate(2);
+    assert!(!table(&comparison, None, false).contains("group"));
+    for result in &mut comparison.results {
+        result.groups = [("one in ten", 4_163), ("the rest", 37_467)]
+            .map(|(name, connections)| GroupResult {
+                group: name.to_owned(),
+                connections,
+                completed: connections,
+                unfinished: 0,
+                failed: 0,
+                response_time_s: result.response_time_s,
+                response_time_by_size: result.response_time_by_size.clone(),
+                rtt_s: result.rtt_s,
+                handshake_s: result.handshake_s,
+                retransmission: result.retransmission,
+                retransmission_ci95: result.retransmission_ci95,
+            })
+            .into();
+    }
+    insta::assert_snapshot!("groups", table(&comparison, None, false));
+    let narrow = table(&comparison, Some(70), false);
+    assert!(
+        narrow.contains("one in ten") && widest(&narrow) <= 70,
+        "{narrow}"
+    );
+    assert!(single(&comparison, Some(80), false).contains("Group the rest"));
+    let page = html(&comparison);
+    assert_eq!(page.matches("<td>one in ten</td>").count(), 2);
 }
 
 #[test]

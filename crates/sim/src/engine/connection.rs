@@ -13,6 +13,8 @@ pub const REQUEST_BYTES: u64 = 300;
 /// A connection and what has to be remembered of it.
 pub(crate) struct Connection {
     pub(crate) path: Path,
+    /// The place of its workload in the scenario.
+    pub(crate) workload: usize,
     pub(crate) started: Nanos,
     pub(crate) span: Span,
     /// Which way the initiator's packets go.
@@ -40,13 +42,14 @@ impl Connection {
     pub(crate) fn open(
         arrival: &Arrival,
         path: Path,
-        profile: &Arc<Profile>,
+        initiator: &Arc<Profile>,
         out: &mut Vec<Segment>,
     ) -> Connection {
         let now = arrival.at;
         let initiator_sends = arrival.initiator == Initiator::Sender;
         Connection {
             path,
+            workload: arrival.workload,
             started: now,
             span: arrival.span,
             initiator_direction: if initiator_sends {
@@ -55,7 +58,7 @@ impl Connection {
                 arrival.direction.reverse()
             },
             initiator_sends,
-            initiator: Endpoint::connect(Arc::clone(profile), isn(path.serial, 0), now, out),
+            initiator: Endpoint::connect(Arc::clone(initiator), isn(path.serial, 0), now, out),
             responder: None,
             planned: [Nanos::MAX; 2],
             completed_at: None,
@@ -84,7 +87,7 @@ impl Connection {
         to_responder: bool,
         segment: &Segment,
         congestion_experienced: bool,
-        profile: &Arc<Profile>,
+        responder: &Arc<Profile>,
         out: &mut Vec<Segment>,
     ) {
         use gentle_tcp::Flags;
@@ -93,7 +96,7 @@ impl Connection {
             // A listening host; only a SYN makes it do something.
             None if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK) => {
                 let isn = isn(self.path.serial, 1);
-                let profile = Arc::clone(profile);
+                let profile = Arc::clone(responder);
                 let end = Endpoint::accept(profile, isn, now, segment, congestion_experienced, out);
                 self.responder = Some(end);
             }

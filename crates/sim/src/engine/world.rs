@@ -10,7 +10,8 @@ use super::packet::{Packet, Path};
 use super::slab::Slab;
 use super::tap::{LOSS, Tap};
 use crate::direction::Direction;
-use crate::metrics::record::{Ending, RunRecord};
+use crate::metrics::record::RunRecord;
+use crate::metrics::tally::Ending;
 use crate::scenario::Scenario;
 use crate::workload::{Schedule, Span};
 use gentle_aqm::{Packet as _, Spec};
@@ -28,7 +29,10 @@ const BETWEEN_LOOKS: u32 = 16_384;
 /// A simulation under way.
 pub(crate) struct World<'a, T> {
     tap: &'a mut T,
-    profile: Arc<Profile>,
+    /// Of the two ends of each workload's connections.
+    profiles: Vec<[Arc<Profile>; 2]>,
+    /// Payload of a full segment, in which sizes are counted.
+    mss: u64,
     now: Nanos,
     /// The next points in time that are no event: the end of the warm-up and the end of arrivals.
     marks: Vec<Nanos>,
@@ -71,7 +75,10 @@ impl<'a, T: Tap> World<'a, T> {
         }
         let mut world = World {
             tap,
-            profile: Arc::clone(&scenario.profile),
+            profiles: (scenario.workloads.iter())
+                .map(|workload| scenario.profiles(workload))
+                .collect(),
+            mss: u64::from(scenario.profile.mss),
             now: Nanos::ZERO,
             marks: vec![scenario.duration, scenario.warmup],
             limit: scenario.duration + scenario.drain,
@@ -91,7 +98,7 @@ impl<'a, T: Tap> World<'a, T> {
             connections: Slab::default(),
             next_serial: 0,
             segments: Vec::new(),
-            record: RunRecord::new(seed, scenario.warmup, scenario.duration, bins),
+            record: RunRecord::new(scenario, seed, bins),
         };
         world.find_next_turn();
         world
@@ -251,7 +258,8 @@ impl<'a, T: Tap> World<'a, T> {
             host: self.host_of(serial),
             extra_delay: Nanos(arrival.extra_rtt.0 / 2),
         };
-        let connection = Connection::open(&arrival, path, &self.profile, &mut out);
+        let [initiator, _] = &self.profiles[arrival.workload];
+        let connection = Connection::open(&arrival, path, initiator, &mut out);
         let place = self.connections.insert(connection);
         self.segments = out;
         self.follow(place, false, false);
@@ -316,7 +324,7 @@ impl<'a, T: Tap> World<'a, T> {
                 to_responder,
                 &packet.segment,
                 packet.congestion_experienced(),
-                &self.profile,
+                &self.profiles[connection.workload][1],
                 &mut self.segments,
             );
             let turn = Turn::of(connection, to_responder, self.now, &mut self.events);
@@ -455,7 +463,7 @@ impl<'a, T: Tap> World<'a, T> {
             return;
         }
         for (stats, before) in connection.stats() {
-            self.record.endpoint(stats, before);
+            self.record.endpoint(connection.workload, stats, before);
         }
         let bytes = match connection.span {
             Span::Bytes(bytes) => bytes,
@@ -477,9 +485,10 @@ impl<'a, T: Tap> World<'a, T> {
             .initiator
             .established_at()
             .map(|at| at - connection.started);
-        let segments = bytes.div_ceil(u64::from(self.profile.mss)).max(1);
+        let segments = bytes.div_ceil(self.mss).max(1);
         let ends: Vec<_> = connection.stats().map(|(stats, _)| stats).collect();
-        self.record.connection(segments, ending, handshake, &ends);
+        self.record
+            .connection(connection.workload, segments, ending, handshake, &ends);
     }
 }
 

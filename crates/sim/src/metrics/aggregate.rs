@@ -1,12 +1,13 @@
 //! From the records of all seeds to one scheme's result.
 
-use super::record::{BySize, LinkRecord, REASONS, RunRecord, Sum};
+use super::record::{LinkRecord, REASONS, RunRecord};
 use super::spread::Spread;
+use super::tally::{BySize, Sum, Tally};
 use crate::direction::Direction;
 use crate::engine::packet::Class;
 use crate::results::{
-    Curves, Distribution, LinkResult, Links, Loss, Mean, Retransmission, SchemeResult, SeedResult,
-    SizeBin,
+    Curves, Distribution, GroupResult, LinkResult, Links, Loss, Mean, Retransmission, SchemeResult,
+    SeedResult, SizeBin,
 };
 use gentle_aqm::Spec;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -17,16 +18,16 @@ type Reading = fn(&RunRecord) -> Option<f64>;
 
 /// The scalar results that are listed seed by seed, named by their place in the JSON.
 const READINGS: &[(&str, Reading)] = &[
-    ("connections", |r| Some(r.connections as f64)),
-    ("completed", |r| Some(r.completed as f64)),
-    ("unfinished", |r| Some(r.unfinished as f64)),
-    ("failed", |r| Some(r.failed as f64)),
-    ("response_time_s.mean", |r| r.response.mean_s()),
-    ("response_time_s.p50", |r| r.response.quantile_s(0.50)),
-    ("response_time_s.p95", |r| r.response.quantile_s(0.95)),
-    ("response_time_s.p99", |r| r.response.quantile_s(0.99)),
-    ("handshake_s.mean", |r| r.handshake.mean_s()),
-    ("rtt_s.mean", |r| r.rtt.mean()),
+    ("connections", |r| Some(r.all.connections as f64)),
+    ("completed", |r| Some(r.all.completed as f64)),
+    ("unfinished", |r| Some(r.all.unfinished as f64)),
+    ("failed", |r| Some(r.all.failed as f64)),
+    ("response_time_s.mean", |r| r.all.response.mean_s()),
+    ("response_time_s.p50", |r| r.all.response.quantile_s(0.50)),
+    ("response_time_s.p95", |r| r.all.response.quantile_s(0.95)),
+    ("response_time_s.p99", |r| r.all.response.quantile_s(0.99)),
+    ("handshake_s.mean", |r| r.all.handshake.mean_s()),
+    ("rtt_s.mean", |r| r.all.rtt.mean()),
     ("queue_delay_s.mean", |r| down(r).queue_delay.mean_s()),
     ("queue_delay_s.p50", |r| {
         down(r).queue_delay.quantile_s(0.50)
@@ -42,37 +43,39 @@ const READINGS: &[(&str, Reading)] = &[
     ("loss.syn", |r| loss(r).syn),
     ("loss.synack", |r| loss(r).synack),
     ("retransmission.packet_probability", |r| {
-        retransmission(r).packet_probability
+        retransmission(&r.all).packet_probability
     }),
     ("retransmission.syn_probability", |r| {
-        retransmission(r).syn_probability
+        retransmission(&r.all).syn_probability
     }),
-    ("retransmission.syn_share", |r| retransmission(r).syn_share),
+    ("retransmission.syn_share", |r| {
+        retransmission(&r.all).syn_share
+    }),
     ("retransmission.connections_with_syn_loss", |r| {
-        retransmission(r).connections_with_syn_loss
+        retransmission(&r.all).connections_with_syn_loss
     }),
     ("retransmission.delay_mean_s", |r| {
-        retransmission(r).delay_mean_s
+        retransmission(&r.all).delay_mean_s
     }),
     ("retransmission.delay_mean_syn_part_s", |r| {
-        retransmission(r).delay_mean_syn_part_s
+        retransmission(&r.all).delay_mean_syn_part_s
     }),
     ("retransmission.delay_mean_with_syn_loss_s", |r| {
-        retransmission(r).delay_mean_with_syn_loss_s
+        retransmission(&r.all).delay_mean_with_syn_loss_s
     }),
     ("retransmission.delay_mean_without_syn_loss_s", |r| {
-        retransmission(r).delay_mean_without_syn_loss_s
+        retransmission(&r.all).delay_mean_without_syn_loss_s
     }),
     ("utilization", |r| utilization(r, down(r))),
     ("long_goodput_bps.mean", |r| goodput_bps(&r.long_goodput)),
     ("jain_index", |r| jain(&r.long_goodput)),
 ];
 
-/// One scheme's result over the runs of all its seeds; `runs` is in order of seeds.
-pub(crate) fn scheme_result(spec: &Spec, runs: &[RunRecord]) -> SchemeResult {
+/// One scheme's result over the runs of all its seeds; `runs` is in order of seeds, `groups` are the scenario's.
+pub(crate) fn scheme_result(spec: &Spec, groups: &[&str], runs: &[RunRecord]) -> SchemeResult {
     let count = |f: fn(&RunRecord) -> u64| runs.iter().map(f).sum::<u64>();
     let (loss, loss_ci95) = loss_over(runs, loss);
-    let (retransmission, retransmission_ci95) = retransmission_over(runs);
+    let (retransmission, retransmission_ci95) = retransmission_over(runs, |r| &r.all);
     let utilization = over(runs, |r| utilization(r, down(r)));
     let links = Links {
         down: link_result(runs, Direction::Down),
@@ -85,14 +88,14 @@ pub(crate) fn scheme_result(spec: &Spec, runs: &[RunRecord]) -> SchemeResult {
         label: spec.to_string(),
         options: spec.settings().into_iter().collect(),
         seeds: runs.len() as u32,
-        connections: count(|r| r.connections),
-        completed: count(|r| r.completed),
-        unfinished: count(|r| r.unfinished),
-        failed: count(|r| r.failed),
-        response_time_s: distribution(runs, |r| &r.response),
-        response_time_by_size: by_size(runs, |r| &r.by_size),
-        rtt_s: over(runs, |r| r.rtt.mean()),
-        handshake_s: distribution(runs, |r| &r.handshake),
+        connections: count(|r| r.all.connections),
+        completed: count(|r| r.all.completed),
+        unfinished: count(|r| r.all.unfinished),
+        failed: count(|r| r.all.failed),
+        response_time_s: distribution(runs, |r| &r.all.response),
+        response_time_by_size: by_size(runs, |r| &r.all.by_size),
+        rtt_s: over(runs, |r| r.all.rtt.mean()),
+        handshake_s: distribution(runs, |r| &r.all.handshake),
         queue_delay_s: links.down.queue_delay_s,
         loss,
         loss_ci95,
@@ -105,10 +108,13 @@ pub(crate) fn scheme_result(spec: &Spec, runs: &[RunRecord]) -> SchemeResult {
         drops,
         marks: count(|r| down(r).marked),
         links,
+        groups: (groups.iter().enumerate())
+            .map(|(index, name)| group_result(name, runs, |run| &run.groups[index]))
+            .collect(),
         curves: Curves {
-            response_time_cdf: pooled(runs, |r| &r.response).cdf(),
+            response_time_cdf: pooled(runs, |r| &r.all.response).cdf(),
             queue_delay_cdf: pooled(runs, |r| &down(r).queue_delay).cdf(),
-            response_time_by_size: without_empty_end(by_size(runs, |r| &r.by_size_fine)),
+            response_time_by_size: without_empty_end(by_size(runs, |r| &r.all.by_size_fine)),
             queue_over_time: runs.first().map_or_else(Vec::new, |r| r.timeline.points()),
         },
         by_seed: runs
@@ -118,6 +124,28 @@ pub(crate) fn scheme_result(spec: &Spec, runs: &[RunRecord]) -> SchemeResult {
                 values: READINGS.iter().map(|(name, f)| (*name, f(run))).collect(),
             })
             .collect(),
+    }
+}
+
+fn group_result(
+    group: &str,
+    runs: &[RunRecord],
+    tally: impl Fn(&RunRecord) -> &Tally + Copy,
+) -> GroupResult {
+    let count = |f: fn(&Tally) -> u64| runs.iter().map(|run| f(tally(run))).sum::<u64>();
+    let (retransmission, retransmission_ci95) = retransmission_over(runs, tally);
+    GroupResult {
+        group: group.to_owned(),
+        connections: count(|t| t.connections),
+        completed: count(|t| t.completed),
+        unfinished: count(|t| t.unfinished),
+        failed: count(|t| t.failed),
+        response_time_s: distribution(runs, |run| &tally(run).response),
+        response_time_by_size: by_size(runs, |run| &tally(run).by_size),
+        rtt_s: over(runs, |run| tally(run).rtt.mean()),
+        handshake_s: distribution(runs, |run| &tally(run).handshake),
+        retransmission,
+        retransmission_ci95,
     }
 }
 
@@ -237,20 +265,23 @@ fn loss_over(runs: &[RunRecord], loss: impl Fn(&RunRecord) -> Loss) -> (Loss, Lo
     (pick(|m| m.mean), pick(|m| m.ci95))
 }
 
-fn retransmission(run: &RunRecord) -> Retransmission {
+fn retransmission(tally: &Tally) -> Retransmission {
     Retransmission {
-        packet_probability: ratio(run.segments_retransmitted, run.segments_sent),
-        syn_probability: ratio(run.syn_retransmitted, run.syn_sent),
-        syn_share: ratio(run.syn_retransmitted, run.segments_retransmitted),
-        connections_with_syn_loss: ratio(run.delay_with_syn_loss.n, run.connections),
-        delay_mean_s: run.delay.mean(),
-        delay_mean_syn_part_s: run.delay_syn_part.mean(),
-        delay_mean_with_syn_loss_s: run.delay_with_syn_loss.mean(),
-        delay_mean_without_syn_loss_s: run.delay_without_syn_loss.mean(),
+        packet_probability: ratio(tally.segments_retransmitted, tally.segments_sent),
+        syn_probability: ratio(tally.syn_retransmitted, tally.syn_sent),
+        syn_share: ratio(tally.syn_retransmitted, tally.segments_retransmitted),
+        connections_with_syn_loss: ratio(tally.delay_with_syn_loss.n, tally.connections),
+        delay_mean_s: tally.delay.mean(),
+        delay_mean_syn_part_s: tally.delay_syn_part.mean(),
+        delay_mean_with_syn_loss_s: tally.delay_with_syn_loss.mean(),
+        delay_mean_without_syn_loss_s: tally.delay_without_syn_loss.mean(),
     }
 }
 
-fn retransmission_over(runs: &[RunRecord]) -> (Retransmission, Retransmission) {
+fn retransmission_over(
+    runs: &[RunRecord],
+    tally: impl Fn(&RunRecord) -> &Tally,
+) -> (Retransmission, Retransmission) {
     let fields: [fn(&Retransmission) -> Option<f64>; 8] = [
         |r| r.packet_probability,
         |r| r.syn_probability,
@@ -261,7 +292,7 @@ fn retransmission_over(runs: &[RunRecord]) -> (Retransmission, Retransmission) {
         |r| r.delay_mean_with_syn_loss_s,
         |r| r.delay_mean_without_syn_loss_s,
     ];
-    let means = fields.map(|field| over(runs, |run| field(&retransmission(run))));
+    let means = fields.map(|field| over(runs, |run| field(&retransmission(tally(run)))));
     let pick = |f: fn(&Mean) -> Option<f64>| Retransmission {
         packet_probability: f(&means[0]),
         syn_probability: f(&means[1]),

@@ -4,4 +4,5 @@ pub(crate) mod aggregate;
 pub(crate) mod bins;
 pub(crate) mod record;
 mod spread;
+pub(crate) mod tally;
 pub(crate) mod timeline;

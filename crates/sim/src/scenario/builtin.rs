@@ -3,7 +3,7 @@
 use super::{Scenario, file};
 use crate::direction::Direction;
 use crate::workload::flows::Flow;
-use crate::workload::{Initiator, Traffic, Workload};
+use crate::workload::{Initiator, TcpChanges, Traffic, Workload};
 use gentle_units::Nanos;
 
 const FILES: &[(&str, &str)] = &[
@@ -63,6 +63,9 @@ pub(super) fn replay(path: &str, flows: Vec<Flow>) -> Scenario {
         direction: Direction::Down,
         initiator: Initiator::Sender,
         rtt: Some((rtt, rtt)),
+        tcp: TcpChanges::default(),
+        initiator_tcp: TcpChanges::default(),
+        group: None,
     }];
     scenario
 }

@@ -4,7 +4,9 @@ use super::section::{Item, Section, Source};
 use super::{Access, LinkConfig, Scenario};
 use crate::direction::Direction;
 use crate::error::ScenarioError;
-use crate::workload::{ConstantRate, Initiator, Traffic, Workload, flows, sizes::Sizes};
+use crate::workload::{
+    ConstantRate, Initiator, TcpChanges, Traffic, Workload, flows, sizes::Sizes,
+};
 use gentle_aqm::Spec;
 use gentle_tcp::Profile;
 use gentle_units::{Nanos, Rate};
@@ -275,6 +277,16 @@ fn workload(
             Some((from, to))
         }
     };
+    let group = match section.take("group") {
+        Some(item) => Some(label(&item)?),
+        None => None,
+    };
+    let connects = !matches!(kind, Name::Udp | Name::SynFlood);
+    let mut tcp = |key| match section.take(key) {
+        Some(item) if !connects => Err(item.error("these packets belong to no connection")),
+        item => tcp_changes(item),
+    };
+    let (tcp, initiator_tcp) = (tcp("tcp")?, tcp("initiator_tcp")?);
     let traffic = match kind {
         Name::Poisson => Traffic::Poisson {
             gap: positive(section.require("gap", "\"120ms\"")?)?,
@@ -318,7 +330,37 @@ fn workload(
         direction,
         initiator,
         rtt,
+        tcp,
+        initiator_tcp,
+        group,
     })
+}
+
+/// A name for people, on one line.
+fn label(item: &Item<'_>) -> Result<String, ScenarioError> {
+    let text = item.text()?.trim();
+    if text.is_empty() || text.chars().count() > 40 || text.contains(char::is_control) {
+        return Err(item.error("expected 1 to 40 characters on one line"));
+    }
+    Ok(text.to_owned())
+}
+
+/// `{ profile = "freebsd-9.3", initial_rto = "200ms" }`.
+fn tcp_changes(item: Option<Item<'_>>) -> Result<TcpChanges, ScenarioError> {
+    let mut changes = TcpChanges::default();
+    let Some(item) = item else {
+        return Ok(changes);
+    };
+    let mut section = item.section()?;
+    if let Some(item) = section.take("profile") {
+        let set = changes.set_profile(item.text()?);
+        set.map_err(|error| item.error(error))?;
+    }
+    for (knob, item) in section.rest() {
+        let set = changes.set_knob(&knob, &item.scalar()?);
+        set.map_err(|error| item.error(error))?;
+    }
+    Ok(changes)
 }
 
 fn constant_rate(

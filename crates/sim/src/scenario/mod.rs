@@ -10,7 +10,7 @@ pub use builtin::BUILTIN;
 use crate::direction::Direction;
 use crate::error::ScenarioError;
 use crate::workload::flows::{self, Flow};
-use crate::workload::{Schedule, Workload};
+use crate::workload::{Schedule, TcpChanges, Workload};
 use gentle_aqm::Spec;
 use gentle_tcp::{KnobError, Profile, UnknownProfile};
 use gentle_units::{Nanos, Rate};
@@ -133,6 +133,31 @@ impl Scenario {
         let link = &mut self.links[direction.index()];
         link.rate = rate;
         link.changes.clear();
+    }
+
+    /// The TCP of the ends of a workload's connections: of the one that connects, and of the other.
+    pub fn profiles(&self, workload: &Workload) -> [Arc<Profile>; 2] {
+        let changed = |base: &Arc<Profile>, changes: &TcpChanges| match changes.is_empty() {
+            true => Arc::clone(base),
+            false => Arc::new(changes.applied_to(base)),
+        };
+        let both = changed(&self.profile, &workload.tcp);
+        [changed(&both, &workload.initiator_tcp), both]
+    }
+
+    /// The groups of its workloads, in the order in which they are first named.
+    pub fn groups(&self) -> Vec<&str> {
+        let mut groups: Vec<&str> = Vec::new();
+        for group in self
+            .workloads
+            .iter()
+            .filter_map(|workload| workload.group.as_deref())
+        {
+            if !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        groups
     }
 
     /// The link of `direction`.

@@ -30,6 +30,8 @@ pub struct Arrival {
     pub initiator: Initiator,
     /// Round-trip time on top of the links' own.
     pub extra_rtt: Nanos,
+    /// The place of its workload in the scenario.
+    pub workload: usize,
 }
 
 /// What a workload has to know of its scenario.
@@ -45,6 +47,8 @@ pub(crate) struct Setting {
 
 /// The connections of one workload.
 pub(crate) struct Arrivals {
+    /// The workload's place in the scenario.
+    index: usize,
     source: Source,
     rng: Xoshiro256PlusPlus,
     /// No connection starts at or after it.
@@ -131,6 +135,7 @@ impl Arrivals {
             Traffic::Udp(_) | Traffic::SynFlood(_) => Source::Nothing,
         };
         Arrivals {
+            index,
             source,
             rng,
             end,
@@ -180,6 +185,7 @@ impl Arrivals {
             direction: listed_direction.unwrap_or(direction),
             initiator: listed_initiator.unwrap_or(initiator),
             extra_rtt: rtt.saturating_sub(self.link_rtt),
+            workload: self.index,
         })
     }
 }

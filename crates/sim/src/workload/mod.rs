@@ -5,11 +5,13 @@ mod arrivals;
 pub(crate) mod flows;
 mod schedule;
 pub(crate) mod sizes;
+mod tcp;
 mod web;
 
 pub use arrivals::{Arrival, Span};
 pub(crate) use arrivals::{Arrivals, Setting};
 pub use schedule::Schedule;
+pub use tcp::TcpChanges;
 
 use crate::direction::Direction;
 use flows::Flow;
@@ -49,6 +51,12 @@ pub struct Workload {
     /// Round-trip time of a connection without queueing, drawn (or, for long flows, spread) evenly between the two;
     /// `None`: that of the links.
     pub rtt: Option<(Nanos, Nanos)>,
+    /// Where its hosts' TCP differs from the scenario's.
+    pub tcp: TcpChanges,
+    /// Where, on top of that, the TCP of the end that connects does.
+    pub initiator_tcp: TcpChanges,
+    /// The results of workloads of the same group are also given on their own; `None`: they are not.
+    pub group: Option<String>,
 }
 
 /// What a workload consists of.
@@ -163,8 +171,17 @@ impl fmt::Display for Workload {
             write!(f, ", the {} connects", self.initiator.name())?;
         }
         match self.rtt {
-            Some((from, to)) if from == to => write!(f, ", RTT {from}"),
-            Some((from, to)) => write!(f, ", RTT {from} to {to}"),
+            Some((from, to)) if from == to => write!(f, ", RTT {from}")?,
+            Some((from, to)) => write!(f, ", RTT {from} to {to}")?,
+            None => {}
+        }
+        for (whose, tcp) in [("hosts", &self.tcp), ("initiator", &self.initiator_tcp)] {
+            if !tcp.is_empty() {
+                write!(f, "; {whose}: {tcp}")?;
+            }
+        }
+        match &self.group {
+            Some(group) => write!(f, "; group {group}"),
             None => Ok(()),
         }
     }

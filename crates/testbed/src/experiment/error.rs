@@ -14,6 +14,12 @@ pub enum ExperimentError {
         "[access]: the testbed has one host on each side and no access links; leave the section out, or use gentle sim"
     )]
     Access,
+    /// Connections between the same two hosts would need different kernels.
+    #[error(
+        "[[workload]] tcp: the testbed has one host on each side, whose TCP all connections share; leave it out, or use gentle \
+         sim"
+    )]
+    WorkloadTcp,
     /// Nothing would be measured.
     #[error(
         "the scenario starts no connection and sends nothing within its duration under seed {seed}; make it longer"

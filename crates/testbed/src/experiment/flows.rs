@@ -28,6 +28,8 @@ pub struct Flow {
     pub initiator_sends: bool,
     /// Which of the client's addresses it has, from 0: its class of round-trip times.
     pub class: u8,
+    /// The place of its workload in the scenario.
+    pub workload: usize,
 }
 
 /// What packets at a constant rate are.
@@ -189,6 +191,7 @@ pub(super) fn plan(
             from_client: data_from_client == initiator_sends,
             initiator_sends,
             class: classes.nearest(arrival.extra_rtt),
+            workload: arrival.workload,
         }
     };
     let flows: Vec<Flow> = scenario.schedule(seed).map(flow).collect();

@@ -17,7 +17,7 @@ pub use topology::{client_address, forged_address, is_forged, nobodys_address, s
 
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;
-use gentle_sim::Scenario;
+use gentle_sim::{Scenario, Workload};
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +87,10 @@ pub fn plan(
 ) -> Result<Planned, ExperimentError> {
     if scenario.access.is_some() {
         return Err(ExperimentError::Access);
+    }
+    let own = |workload: &Workload| !(workload.tcp.is_empty() && workload.initiator_tcp.is_empty());
+    if scenario.workloads.iter().any(own) {
+        return Err(ExperimentError::WorkloadTcp);
     }
     let tcp = tcp::settings(&scenario.profile);
     let classes = flows::Classes::of(scenario);

@@ -319,6 +319,7 @@ fn report(run: &Run<'_>, connection: &Connection, tracked: &Tracked, to: &mut Me
         let ends = [0, 1].map(|end| (stats[end], &tracked.before[end]));
         let (before, after) = tracked.received;
         to.long_lived(
+            flow.workload,
             after.saturating_sub(before),
             started,
             Nanos(flow.until_ns),
@@ -337,5 +338,11 @@ fn report(run: &Run<'_>, connection: &Connection, tracked: &Tracked, to: &mut Me
     };
     let mss = u64::from(run.scenario.profile.mss);
     let segments = bytes.div_ceil(mss).max(1);
-    to.connection(segments, ending, connection.connected_ns.map(since), &stats);
+    to.connection(
+        flow.workload,
+        segments,
+        ending,
+        connection.connected_ns.map(since),
+        &stats,
+    );
 }

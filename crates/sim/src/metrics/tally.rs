@@ -1,0 +1,151 @@
+//! What became of connections: of all of a run, or of one group of its workloads.
+
+use super::bins::Bins;
+use super::spread::Spread;
+use gentle_tcp::Stats;
+use gentle_units::Nanos;
+
+/// Sum and number.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sum {
+    pub(crate) n: u64,
+    pub(crate) total: f64,
+}
+
+impl Sum {
+    pub(crate) fn record(&mut self, value: f64) {
+        self.n += 1;
+        self.total += value;
+    }
+
+    pub(crate) fn mean(&self) -> Option<f64> {
+        (self.n > 0).then(|| self.total / self.n as f64)
+    }
+}
+
+/// Response times by size.
+#[derive(Debug, Clone)]
+pub(crate) struct BySize {
+    pub(crate) bins: Bins,
+    pub(crate) sums: Vec<Sum>,
+}
+
+impl BySize {
+    fn new(bins: Bins) -> BySize {
+        let sums = vec![Sum::default(); bins.len()];
+        BySize { bins, sums }
+    }
+
+    fn record(&mut self, segments: u64, time: Nanos) {
+        self.sums[self.bins.of(segments)].record(time.as_secs_f64());
+    }
+}
+
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It completed after this time.
+    Completed(Nanos),
+    /// TCP gave it up.
+    Failed,
+    /// It was still open when the run ended.
+    Unfinished,
+}
+
+/// Counts and times of connections.
+#[derive(Debug, Clone)]
+pub(crate) struct Tally {
+    pub(crate) connections: u64,
+    pub(crate) completed: u64,
+    pub(crate) failed: u64,
+    pub(crate) unfinished: u64,
+    pub(crate) response: Spread,
+    pub(crate) handshake: Spread,
+    pub(crate) by_size: BySize,
+    pub(crate) by_size_fine: BySize,
+    /// TCP's own counters, of long-lived connections too.
+    pub(crate) segments_sent: u64,
+    pub(crate) segments_retransmitted: u64,
+    pub(crate) syn_sent: u64,
+    pub(crate) syn_retransmitted: u64,
+    pub(crate) rtt: Sum,
+    /// Retransmission delay per connection, long-lived ones left out.
+    pub(crate) delay: Sum,
+    pub(crate) delay_syn_part: Sum,
+    pub(crate) delay_with_syn_loss: Sum,
+    pub(crate) delay_without_syn_loss: Sum,
+}
+
+impl Tally {
+    pub(crate) fn new(bins: &[u64]) -> Tally {
+        Tally {
+            connections: 0,
+            completed: 0,
+            failed: 0,
+            unfinished: 0,
+            response: Spread::default(),
+            handshake: Spread::default(),
+            by_size: BySize::new(Bins::new(bins)),
+            by_size_fine: BySize::new(Bins::fine()),
+            segments_sent: 0,
+            segments_retransmitted: 0,
+            syn_sent: 0,
+            syn_retransmitted: 0,
+            rtt: Sum::default(),
+            delay: Sum::default(),
+            delay_syn_part: Sum::default(),
+            delay_with_syn_loss: Sum::default(),
+            delay_without_syn_loss: Sum::default(),
+        }
+    }
+
+    /// To be called when the run is over, before anything is read.
+    pub(crate) fn settle(&mut self) {
+        self.response.settle();
+        self.handshake.settle();
+    }
+
+    /// TCP's counters of one end of a connection; `before`: what they were at the end of the warm-up.
+    pub(crate) fn endpoint(&mut self, stats: &Stats, before: &Stats) {
+        let grown = |counter: fn(&Stats) -> u32| u64::from(counter(stats) - counter(before));
+        self.segments_sent += grown(|s| s.segments_sent);
+        self.segments_retransmitted += grown(|s| s.segments_retransmitted);
+        self.syn_sent += grown(|s| s.syn_sent);
+        self.syn_retransmitted += grown(|s| s.syn_retransmitted);
+        self.rtt.n += grown(|s| s.rtt_samples);
+        self.rtt.total += (stats.rtt_sum - before.rtt_sum).as_secs_f64();
+    }
+
+    /// One of a known size has ended, or the run has.
+    pub(crate) fn connection(
+        &mut self,
+        segments: u64,
+        ending: Ending,
+        handshake: Option<Nanos>,
+        ends: &[&Stats],
+    ) {
+        self.connections += 1;
+        match ending {
+            Ending::Completed(time) => {
+                self.completed += 1;
+                self.response.record(time);
+                self.by_size.record(segments, time);
+                self.by_size_fine.record(segments, time);
+            }
+            Ending::Failed => self.failed += 1,
+            Ending::Unfinished => self.unfinished += 1,
+        }
+        if let Some(time) = handshake {
+            self.handshake.record(time);
+        }
+        let delay: Nanos = ends.iter().map(|s| s.retransmission_delay).sum();
+        let syn_part: Nanos = ends.iter().map(|s| s.syn_retransmission_delay).sum();
+        self.delay.record(delay.as_secs_f64());
+        self.delay_syn_part.record(syn_part.as_secs_f64());
+        if ends.iter().any(|s| s.syn_retransmitted > 0) {
+            self.delay_with_syn_loss.record(delay.as_secs_f64());
+        } else {
+            self.delay_without_syn_loss.record(delay.as_secs_f64());
+        }
+    }
+}
