@@ -19,6 +19,7 @@ Examples:
 
 The wire engine ends on Ctrl-C or SIGTERM and leaves nothing behind. It needs CAP_NET_RAW, and gives it up
 once it listens. The kernel engine needs CAP_BPF and CAP_NET_ADMIN, and stays until --remove or the next boot.
+An option that the chosen engine has no use for is refused.
 
 Exit codes: 0 stopped by SIGTERM or Ctrl-C, 1 failure, 2 wrong usage.";
 
@@ -127,7 +128,7 @@ pub(crate) struct WhenArgs {
     #[arg(long, value_name = "TIME", default_value = "3600s", value_parser = age)]
     pub(crate) age: Nanos,
 
-    /// Keep what was learned in this file from run to run
+    /// Keep what was learned in this file from run to run; --engine kernel takes its delays from it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) learned: Option<PathBuf>,
 }
