@@ -31,6 +31,13 @@ test:
 test-kernel-headers:
 	kernel/testing/compile-all
 
+# The modules on the kernel that watches memory, locks and contexts: options, changes under load, malformed messages,
+# decisions. Builds that kernel first if it has not been built.
+.PHONY: test-kernel-debug
+test-kernel-debug:
+	scripts/bootstrap test
+	GENTLE_TESTBED=required GENTLE_TESTBED_KERNEL=debug cargo test -p gentle --locked --test testbed modules:: decisions::
+
 # The same scenario in ns-2, ns-3 and gentle, side by side.
 .PHONY: bench-sim
 bench-sim:

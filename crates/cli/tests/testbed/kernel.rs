@@ -1,4 +1,4 @@
-//! The kernel that all tests share.
+//! The kernel that all tests share: the plain one, or with GENTLE_TESTBED_KERNEL=debug the one that watches memory and locks.
 
 use assert_cmd::cargo::cargo_bin;
 use gentle_testbed::build::{Cache, Flavour, Kernel, Request, build};
@@ -7,6 +7,7 @@ use std::num::NonZero;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// The kernel, or `None` and a word on standard error about why.
 pub(crate) fn kernel() -> Option<Kernel> {
@@ -14,9 +15,17 @@ pub(crate) fn kernel() -> Option<Kernel> {
     KERNEL.get_or_init(find).clone()
 }
 
+fn flavour() -> Flavour {
+    match std::env::var("GENTLE_TESTBED_KERNEL").as_deref() {
+        Ok("debug") => Flavour::Debug,
+        Ok("plain") | Err(_) => Flavour::Plain,
+        Ok(other) => panic!("GENTLE_TESTBED_KERNEL={other}: expected plain or debug"),
+    }
+}
+
 fn find() -> Option<Kernel> {
     let request = Request {
-        flavour: Flavour::Plain,
+        flavour: flavour(),
         source: None,
         force: false,
         jobs: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
@@ -37,6 +46,14 @@ fn find() -> Option<Kernel> {
     }
 }
 
+/// What is freed stays in KASAN's quarantine for a while.
+fn memory_mib() -> u32 {
+    match flavour() {
+        Flavour::Plain => 256,
+        Flavour::Debug => 1024,
+    }
+}
+
 /// A machine as a user of the library makes one.
 pub(crate) fn machine(kernel: Kernel) -> Machine {
     let program = GuestProgram {
@@ -44,7 +61,10 @@ pub(crate) fn machine(kernel: Kernel) -> Machine {
         arguments: vec!["testbed".to_owned(), "guest".to_owned()],
     };
     let mut machine = Machine::new(kernel, program);
-    machine.memory_mib = 256;
+    machine.memory_mib = memory_mib();
+    if flavour() == Flavour::Debug {
+        machine.time_limit = Duration::from_secs(3600);
+    }
     machine
 }
 
@@ -52,7 +72,9 @@ pub(crate) fn machine(kernel: Kernel) -> Machine {
 pub(crate) fn exec(options: &[&str], program: &[&str]) -> Command {
     let mut command = Command::new(cargo_bin("gentle"));
     command
-        .args(["testbed", "exec", "--memory=256"])
+        .args(["testbed", "exec"])
+        .arg(format!("--memory={}", memory_mib()))
+        .args((flavour() == Flavour::Debug).then_some("--debug"))
         .args(options)
         .arg("--")
         .args(program);
