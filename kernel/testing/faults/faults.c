@@ -7,6 +7,7 @@
  * makes one. Nothing of it is to be loaded into a kernel that matters.
  */
 
+#include <linux/delay.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -100,10 +101,9 @@ static void faults_lock_context(void)
 		return;
 	timer_setup(&object->timer, faults_expired, 0);
 	mod_timer(&object->timer, jiffies);
+	while (timer_pending(&object->timer))
+		msleep(1);
 	timer_delete_sync(&object->timer);
-	local_bh_disable();
-	faults_expired(&object->timer);
-	local_bh_enable();
 	/* Softirqs are on here. */
 	spin_lock(&faults_softirq);
 	spin_unlock(&faults_softirq);

@@ -1,6 +1,6 @@
 //! The machine's first process: prepares it, has the job done, turns it off.
 
-use super::{FILES, SHARE, SHARE_VARIABLE, share};
+use super::{FILES, SHARE, SHARE_VARIABLE, share, watched};
 use crate::machine::Setup;
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{Resource, Rlimit, WaitOptions, setrlimit, wait};
@@ -12,8 +12,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 /// What a program of the system expects; the host's own would name places that cannot be written here.
 const ENVIRONMENT: [(&str, &str); 5] = [
@@ -29,11 +27,6 @@ const ENVIRONMENT: [(&str, &str); 5] = [
 
 /// Open files a process may have: a generator of traffic has one for each connection.
 const OPEN_FILES: u64 = 1 << 20;
-
-/// kmemleak takes nothing for lost that is younger than five seconds.
-const LEAK_AGE: Duration = Duration::from_secs(6);
-
-const LEAKS: &str = "/sys/kernel/debug/kmemleak";
 
 pub(super) fn run() -> Result<(), String> {
     if rustix::process::getpid() != rustix::process::Pid::INIT {
@@ -69,7 +62,7 @@ fn work() -> Result<(), String> {
         insert(&Path::new(SHARE).join(share::MODULES).join(module))?;
     }
     job(&setup)?;
-    leaks()
+    watched::end(&setup.modules, &ENVIRONMENT)
 }
 
 fn file_systems() -> Result<(), String> {
@@ -187,19 +180,4 @@ fn job(setup: &Setup) -> Result<(), String> {
             };
         }
     }
-}
-
-/// Has kmemleak look, where the kernel has it, and hands on what it finds.
-fn leaks() -> Result<(), String> {
-    if !Path::new(LEAKS).exists() {
-        return Ok(());
-    }
-    let problem = |error| format!("{LEAKS}: {error}");
-    // Twice: a pointer may have been in a register while the first scan passed.
-    for _ in 0..2 {
-        sleep(LEAK_AGE);
-        fs::write(LEAKS, "scan").map_err(problem)?;
-    }
-    let found = fs::read(LEAKS).map_err(problem)?;
-    fs::write(Path::new(SHARE).join(share::LEAKS), found).map_err(problem)
 }

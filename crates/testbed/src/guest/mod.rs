@@ -10,6 +10,7 @@ mod experiment;
 mod init;
 mod launch;
 mod place;
+mod watched;
 
 pub use place::Place;
 

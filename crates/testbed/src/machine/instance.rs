@@ -2,6 +2,7 @@
 
 use super::{Clock, Console, Machine, MachineError, Outcome, Setup, memory};
 use crate::Job;
+use crate::build::Flavour;
 use crate::guest::{SHARE_VARIABLE, share};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
@@ -140,6 +141,11 @@ impl<'a> Instance<'a> {
         if self.machine.clock == Clock::Virtual {
             line.push("time-travel=inf-cpu".to_owned());
             line.push(format!("time-travel-start={START_OF_TIME_NS}"));
+        }
+        if self.machine.kernel.flavour == Flavour::Debug {
+            // Without these checks freed objects go to arrays ("sheaves"), and an address that is left in one behind its
+            // object's back hides that the object is lost.
+            line.push("slab_debug=F".to_owned());
         }
         line.push("--".to_owned());
         line.extend(self.machine.program.arguments.iter().cloned());

@@ -55,6 +55,9 @@ impl Laboratory {
         assert_eq!(outcome.answer.status, 0, "{argv:?}: {stdout}{stderr}");
         let complaints = outcome.complaints();
         assert!(complaints.is_empty(), "{}\n{stdout}", complaints.join("\n"));
+        let stayed = |line: &&String| line.contains("cannot be taken out");
+        let stayed = outcome.console.lines().iter().find(stayed);
+        assert_eq!(stayed, None, "something still uses a module: {stdout}");
         stdout
     }
 }
