@@ -23,8 +23,8 @@
  * below is one span however many packets arrived in it, and a packet can find
  * the queue above the threshold only if the one before has left it there. So
  * below that a packet costs what it costs in pfifo. A threshold that is a
- * delay needs the time of every arrival. Nothing divides before a packet is
- * dropped.
+ * delay needs the time of every arrival, but no more of a packet that finds
+ * the queue below it. Nothing divides before a packet is dropped.
  */
 
 #include <linux/kernel.h>
@@ -74,13 +74,18 @@ struct gsp_sched_data {
 	u32			calm_packets;
 	u32			calm_bytes;
 
+	/* The last packet that found the queue below a delay: until then time
+	 * below counts, but has not been counted.
+	 */
+	u64			below;
+	enum gsp_overflow	overflow;
+	bool			emptied; /* has been empty since last or below */
+
 	struct gsp_params	params;
 
 	u64			expiry;	/* no drop until then */
 	u64			last;	/* when cumul was last brought up */
 	u64			cumul;
-	enum gsp_overflow	overflow;
-	bool			emptied; /* has been empty since last */
 
 	u64			early_drop;
 	u64			tail_drop;
@@ -138,6 +143,13 @@ static bool gsp_above(struct Qdisc *sch, u64 now, bool full)
 	}
 }
 
+static bool gsp_full(const struct sk_buff *skb, const struct Qdisc *sch,
+		     const struct gsp_params *p)
+{
+	return sch->q.qlen >= p->limit ||
+	       (u64)sch->qstats.backlog + qdisc_pkt_len(skb) > p->limit_bytes;
+}
+
 /* The cumulated time after another span above or below the threshold. */
 static u64 gsp_cumul(const struct gsp_sched_data *q, u64 span, bool above)
 {
@@ -153,6 +165,15 @@ static u64 gsp_cumul(const struct gsp_sched_data *q, u64 span, bool above)
 	return q->cumul - min(q->cumul, span);
 }
 
+/* Counts the time below that has only been noted. */
+static void gsp_catch_up(struct gsp_sched_data *q)
+{
+	if (q->below > q->last) {
+		q->cumul = gsp_cumul(q, q->below - q->last, false);
+		q->last = q->below;
+	}
+}
+
 /*
  * A queue that has been empty was below the threshold when the next packet
  * arrived, wherever it is now: packets that pass an empty qdisc are not seen
@@ -160,6 +181,7 @@ static u64 gsp_cumul(const struct gsp_sched_data *q, u64 span, bool above)
  */
 static void gsp_observe(struct gsp_sched_data *q, u64 now, bool above)
 {
+	gsp_catch_up(q);
 	if (q->emptied) {
 		q->emptied = false;
 		above = false;
@@ -180,20 +202,13 @@ static u64 gsp_interval(const struct gsp_params *p, u64 cumul)
 }
 
 /* Enqueues where the threshold, or the end of the queue, may matter. */
-static noinline int gsp_enqueue_near(struct sk_buff *skb, struct Qdisc *sch,
-				     struct sk_buff **to_free)
+static noinline int gsp_decide(struct sk_buff *skb, struct Qdisc *sch,
+			       struct sk_buff **to_free, u64 now)
 {
 	struct gsp_sched_data *q = qdisc_priv(sch);
 	const struct gsp_params *p = &q->params;
-	u64 now = ktime_get_ns();
-	bool full, above;
-
-	full = sch->q.qlen >= p->limit ||
-	       (u64)sch->qstats.backlog + qdisc_pkt_len(skb) > p->limit_bytes;
-
-	if (p->unit == GSP_DELAY)
-		gsp_skb_cb(skb)->enqueue_time = now;
-	above = gsp_above(sch, now, full);
+	bool full = gsp_full(skb, sch, p);
+	bool above = gsp_above(sch, now, full);
 
 	if (p->adaptive)
 		gsp_observe(q, now, above);
@@ -215,6 +230,33 @@ static noinline int gsp_enqueue_near(struct sk_buff *skb, struct Qdisc *sch,
 	return qdisc_enqueue_tail(skb, sch);
 }
 
+/*
+ * Enqueues where the threshold is a delay. That the queue has been empty
+ * matters to a packet that finds it below the threshold only after an overflow.
+ */
+static noinline int gsp_enqueue_timed(struct sk_buff *skb, struct Qdisc *sch,
+				      struct sk_buff **to_free)
+{
+	struct gsp_sched_data *q = qdisc_priv(sch);
+	const struct gsp_params *p = &q->params;
+	u64 now = ktime_get_ns();
+
+	gsp_skb_cb(skb)->enqueue_time = now;
+	if (unlikely(gsp_full(skb, sch, p) ||
+		     q->overflow == GSP_OVERFLOW_HAPPENED ||
+		     gsp_delay_above(sch, p->threshold, now, false)))
+		return gsp_decide(skb, sch, to_free, now);
+	q->below = now;
+	q->emptied = false;
+	return qdisc_enqueue_tail(skb, sch);
+}
+
+static noinline int gsp_enqueue_near(struct sk_buff *skb, struct Qdisc *sch,
+				     struct sk_buff **to_free)
+{
+	return gsp_decide(skb, sch, to_free, ktime_get_ns());
+}
+
 static int gsp_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		       struct sk_buff **to_free)
 {
@@ -224,6 +266,8 @@ static int gsp_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		   (u64)sch->qstats.backlog + qdisc_pkt_len(skb) <=
 			q->calm_bytes))
 		return qdisc_enqueue_tail(skb, sch);
+	if (q->params.unit == GSP_DELAY)
+		return gsp_enqueue_timed(skb, sch, to_free);
 	return gsp_enqueue_near(skb, sch, to_free);
 }
 
@@ -241,6 +285,7 @@ static void gsp_restart(struct gsp_sched_data *q)
 {
 	q->expiry = 0;
 	q->last = 0;
+	q->below = 0;
 	q->cumul = 0;
 	q->overflow = GSP_OVERFLOW_NONE;
 	q->emptied = true;
@@ -555,6 +600,7 @@ static int gsp_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	sch_tree_lock(sch);
 	now = ktime_get_ns();
 	above = gsp_above(sch, now, false);
+	gsp_catch_up(q);
 	/* What the next arrival would find. */
 	if (q->params.adaptive)
 		cumul = gsp_cumul(q, now - q->last, above && !q->emptied);
