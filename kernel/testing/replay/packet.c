@@ -142,6 +142,7 @@ struct sk_buff *replay_packet(struct net_device *dev, const struct replay_reques
 	if (request->truesize)
 		skb->truesize = request->truesize;
 	qdisc_skb_cb(skb)->pkt_len = skb->len;
+	qdisc_skb_cb(skb)->pkt_segs = 1;
 	tcf_set_qdisc_drop_reason(skb, QDISC_DROP_GENERIC);
 	return skb;
 }
