@@ -169,6 +169,7 @@ fn schemes_of_our_own() {
             "spa held=3 limit=20 share=60",
             "spa share=100",
             "gsp",
+            "gsp threshold=30ms limit=20 tau=200ms",
             "gsp threshold=20000b mode=basic interval=50ms",
             "gsp threshold=12p limit=40 alpha=4 tau=200ms maxtime=2s",
         ],

@@ -1,8 +1,8 @@
 //! What a kernel that watches is asked at the end.
 //!
-//! Leaks are looked for when everything that could still hold memory has been taken away: what a module has lost stays
-//! hidden while something of it points there. Locks are watched until the first complaint about them, or until the
-//! kernel runs out of room for it.
+//! What a module has lost stays hidden while anything points there, so leaks are looked for again when devices, their
+//! queues and the modules are gone. Locks are watched until the first complaint about them, or until the kernel runs out
+//! of room for what it notes: then silence says nothing.
 
 use super::{SHARE, share};
 use rustix::io::Errno;
