@@ -21,9 +21,6 @@
 
 #define FAULTS_SIZE	100
 
-/* What the compiler must not know in advance. */
-static volatile unsigned int faults_beyond = 40;
-
 static DEFINE_SPINLOCK(faults_first);
 static DEFINE_SPINLOCK(faults_second);
 static DEFINE_SPINLOCK(faults_softirq);
@@ -56,10 +53,12 @@ static void faults_use_after_free(void)
 static void faults_out_of_bounds(void)
 {
 	u8 *bytes = kmalloc(FAULTS_SIZE, GFP_KERNEL);
+	unsigned int beyond = FAULTS_SIZE + 1;
 
 	if (!bytes)
 		return;
-	WRITE_ONCE(bytes[FAULTS_SIZE + faults_beyond / 40], 1);
+	OPTIMIZER_HIDE_VAR(beyond);
+	WRITE_ONCE(bytes[beyond], 1);
 	kfree(bytes);
 }
 
@@ -102,7 +101,7 @@ static void faults_lock_context(void)
 	timer_setup(&object->timer, faults_expired, 0);
 	mod_timer(&object->timer, jiffies);
 	while (timer_pending(&object->timer))
-		msleep(1);
+		msleep(20);
 	timer_delete_sync(&object->timer);
 	/* Softirqs are on here. */
 	spin_lock(&faults_softirq);
@@ -152,9 +151,12 @@ static void faults_free_timer(void)
 
 static void faults_shift(void)
 {
-	static volatile u32 sink;
+	unsigned int width = 40;
+	u32 sink;
 
-	sink = 1U << faults_beyond;
+	OPTIMIZER_HIDE_VAR(width);
+	sink = 1U << width;
+	OPTIMIZER_HIDE_VAR(sink);
 }
 
 static void faults_warn(void)
