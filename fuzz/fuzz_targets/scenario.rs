@@ -10,6 +10,11 @@ fuzz_target!(|text: &str| {
     match Scenario::from_toml("fuzz.toml", scenario, &|_| Ok(file.to_owned())) {
         Ok(mut scenario) => {
             assert!(!scenario.workloads.is_empty());
+            assert!(scenario.groups().len() <= scenario.workloads.len());
+            for workload in &scenario.workloads {
+                let [initiator, responder] = scenario.profiles(workload);
+                assert!(!workload.initiator_tcp.is_empty() || initiator == responder);
+            }
             let duration = scenario.duration;
             scenario.set_duration(duration);
             for direction in [Direction::Down, Direction::Up] {

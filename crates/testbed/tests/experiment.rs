@@ -86,6 +86,11 @@ fn what_the_testbed_has_not_is_refused_with_a_reason() {
     let codel: Spec = "codel".parse().unwrap();
     let problem = plan(&scenario, &codel, 1, Backing::Stock, &Names::plain()).unwrap_err();
     assert!(problem.to_string().contains("no access links"), "{problem}");
+    let mut own_tcp = varied();
+    let tcp = &mut own_tcp.workloads[0].initiator_tcp;
+    tcp.set_knob("initial_rto", "200ms").unwrap();
+    let problem = plan(&own_tcp, &codel, 1, Backing::Stock, &Names::plain()).unwrap_err();
+    assert_eq!(problem, ExperimentError::WorkloadTcp);
 }
 
 #[test]

@@ -245,7 +245,10 @@ mod tests {
         let simulated: Vec<Arrival> = real.schedule(3).collect();
         assert_eq!(flows.len(), simulated.len());
         for (flow, arrival) in flows.iter().zip(&simulated) {
-            assert_eq!(flow.at_ns, arrival.at.0);
+            assert_eq!(
+                (flow.at_ns, flow.workload),
+                (arrival.at.0, arrival.workload)
+            );
             let bytes = match arrival.span {
                 Span::Bytes(bytes) => Some(bytes),
                 Span::Until(_) => None,
