@@ -112,7 +112,23 @@ fn real_traffic_has_the_kernels_response_times() {
 #[test]
 fn ten_megabit_traffic_has_the_kernels_response_times() {
     // The kernel ran it once; PIE, whose drops are random, is the furthest off.
-    means_agree("10m", 0.13, 0.15);
+    means_agree("10m", 0.08, 0.15);
+}
+
+/// On the kernel itself these means move by 5 to 20 % from run to run, and those of SPA with FINs that overtake, which
+/// collapses, by more.
+#[test]
+fn short_traffic_has_the_kernels_response_times() {
+    let ratios: Vec<(String, f64)> = pairs("short")
+        .into_iter()
+        .filter(|(kernel, _)| !kernel.scheme.starts_with("spa fin=priority"))
+        .map(|(kernel, result)| {
+            let mean = ratio(result.response_time_s.mean, kernel.mean_s);
+            (kernel.scheme, mean)
+        })
+        .collect();
+    assert_eq!(ratios.len(), 14);
+    all_within(0.2, &ratios);
 }
 
 /// Schemes that clearly differ on the kernel stand in the same order here.

@@ -101,6 +101,14 @@ impl AckState {
         }
     }
 
+    /// The receive window opened, which the peer should learn (`tcp_grow_window`).
+    #[inline]
+    pub(crate) fn opened(&mut self, profile: &Profile) {
+        if profile.ack_policy == AckPolicy::Linux {
+            self.quick |= 1;
+        }
+    }
+
     /// Data went out.
     #[inline]
     pub(crate) fn data_sent(&mut self, now: Nanos) {

@@ -48,7 +48,7 @@ pub struct Endpoint {
 }
 
 // A simulation holds as many as there are connections alive.
-const _: () = assert!(size_of::<Endpoint>() <= 800);
+const _: () = assert!(size_of::<Endpoint>() <= 896);
 
 impl Endpoint {
     pub(crate) fn new(profile: Arc<Profile>, state: State, isn: Seq, now: Nanos) -> Endpoint {
@@ -149,13 +149,20 @@ impl Endpoint {
         {
             return false;
         }
-        if segment.options.contains(Options::TIMESTAMPS) && rx.nxt == rx.acknowledged {
-            rx.note_timestamp(segment.ts_val);
+        if segment.options.contains(Options::TIMESTAMPS) {
+            if rx.nxt == rx.acknowledged {
+                rx.note_timestamp(segment.ts_val);
+            }
+            rx.window
+                .echoed(timestamp(now), segment.ts_ecr, segment.len);
         }
         rx.nxt += u64::from(segment.len);
         let push = segment.flags.contains(Flags::PSH);
         rx.ack
             .data(&self.profile, now, segment.len, push, self.rtt.rto());
+        if rx.window.received(now, segment.len, rx.nxt, 0) {
+            rx.ack.opened(&self.profile);
+        }
         self.transmit(now, out);
         self.acknowledge(now, out);
         true
@@ -173,8 +180,8 @@ impl Endpoint {
             return;
         };
         let end = start + u64::from(segment.seq_len());
-        let acceptable = end >= self.rx.acknowledged.min(self.rx.nxt)
-            && start <= self.rx.nxt + u64::from(self.profile.receive_window);
+        let acceptable =
+            end >= self.rx.acknowledged.min(self.rx.nxt) && self.rx.window.admits(start);
         if segment.flags.intersects(Flags::SYN | Flags::RST) {
             self.on_control(now, segment.flags, acceptable, out);
             return;
@@ -182,8 +189,12 @@ impl Endpoint {
         if !segment.flags.contains(Flags::ACK) {
             return;
         }
-        if segment.options.contains(Options::TIMESTAMPS) && start <= self.rx.acknowledged {
-            self.rx.note_timestamp(segment.ts_val);
+        if segment.options.contains(Options::TIMESTAMPS) {
+            if start <= self.rx.acknowledged {
+                self.rx.note_timestamp(segment.ts_val);
+            }
+            let window = &mut self.rx.window;
+            window.echoed(timestamp(now), segment.ts_ecr, segment.len);
         }
         if !self.on_ack(now, segment, out) {
             return;
@@ -233,6 +244,7 @@ impl Endpoint {
                     self.rx
                         .ack
                         .data(&self.profile, now, segment.len, push, self.rtt.rto());
+                    self.size_window(now, segment.len);
                 }
                 if self.rx.closed() && !was_closed {
                     self.rx.ack.peer_closed(&self.profile);
@@ -241,12 +253,26 @@ impl Endpoint {
                     self.rx.ack.force();
                 }
             }
-            Fit::OutOfOrder => self.rx.ack.force(),
+            Fit::OutOfOrder => {
+                // Without SACK only an acknowledgement that changes nothing tells of a gap.
+                if self.sack {
+                    self.size_window(now, segment.len);
+                }
+                self.rx.ack.force();
+            }
             Fit::Duplicate => {
                 self.stats.duplicates_received += 1;
                 self.rx.ack.trouble(&self.profile);
                 self.rx.ack.force();
             }
+        }
+    }
+
+    /// So many new bytes have arrived.
+    fn size_window(&mut self, now: Nanos, len: u32) {
+        let rx = &mut self.rx;
+        if rx.window.received(now, len, rx.nxt, rx.beyond()) {
+            rx.ack.opened(&self.profile);
         }
     }
 
@@ -278,7 +304,7 @@ impl Endpoint {
     pub(crate) fn segment(&mut self, now: Nanos, position: u64, flags: Flags) -> Segment {
         let mut segment = Segment::new(self.tx.unwrap.wire(position), flags);
         segment.ack = self.rx.unwrap.wire(self.rx.nxt);
-        segment.window = self.profile.receive_window;
+        segment.window = self.rx.window.offered(self.rx.nxt);
         if self.timestamps {
             segment.options |= Options::TIMESTAMPS;
             segment.ts_val = timestamp(now);

@@ -80,7 +80,7 @@ impl Endpoint {
     fn handshake_segment(&mut self, now: Nanos, flags: Flags) -> Segment {
         let mut segment = Segment::new(self.tx.unwrap.wire(0), flags);
         segment.mss = self.profile.mss;
-        segment.window = self.profile.receive_window;
+        segment.window = self.rx.window.offered(self.rx.nxt);
         segment.retransmitted = self.stats.syn_sent > 0;
         if self.sack {
             segment.options |= Options::SACK_PERMITTED;
@@ -250,6 +250,7 @@ impl Endpoint {
         self.handshake.established_at = now;
         let losses = self.handshake_losses(segment);
         self.open_sender(now, segment.window, losses);
+        self.rx.window.open(now, self.rx.nxt);
         let sample = if self.handshake.retransmissions == 0 {
             // Karn's algorithm: only what was sent once.
             Some(now.saturating_sub(self.handshake.sent))

@@ -178,7 +178,7 @@ macro_rules! knobs {
         &[
             Knob {
                 name: "receive_window",
-                help: "receive window; the application reads at once",
+                help: "receive window, with window_tuning the largest; the application reads at once",
                 takes: "bytes",
                 get: |profile| format_size(u64::from(profile.receive_window)),
                 set: |profile, text| {
@@ -209,6 +209,7 @@ const MS: u64 = 1_000_000;
 
 static KNOBS: &[Knob] = knobs! {
     mss: u16 in 1..=65_495, "payload bytes of a full segment";
+    window_tuning: bool in ANY, "the receive window grows with what arrives in a round trip";
     initial_rto: Nanos in MS..=DAY, "retransmission timeout before any round trip is known";
     rto_fallback: Nanos in MS..=DAY, "timeout after a handshake that gave no round-trip time";
     min_rto: Nanos in 0..=DAY, "lower bound of 4*RTTVAR (linux) or of the timeout (rfc6298)";

@@ -20,6 +20,7 @@ mod stats;
 mod timer;
 mod undo;
 mod wheel;
+mod window;
 
 pub use endpoint::Endpoint;
 pub use knobs::{Knob, KnobError};

@@ -84,8 +84,12 @@ pub enum AckPolicy {
 pub struct Profile {
     /// Payload bytes of a full segment: MTU less IP header, TCP header and timestamps.
     pub mss: u16,
-    /// Receive window in bytes. The application reads at once, so it never closes; buffer autotuning is not modelled.
+    /// Receive window in bytes; with `window_tuning` the largest. The application reads at once, so it never closes.
     pub receive_window: u32,
+    /// The window begins at 64 KiB and grows with what arrives in a round trip, as Linux tunes it
+    /// (`tcp_rcv_space_adjust`, `tcp_grow_window`). Of older Linux and of FreeBSD, whose rules are others, it is not
+    /// modelled.
+    pub window_tuning: bool,
 
     /// Timeout before any round trip is known (RFC 6298, rule 2.1).
     pub initial_rto: Nanos,
@@ -237,6 +241,7 @@ impl Profile {
         Profile {
             mss: 1448,
             receive_window: 4 << 20,
+            window_tuning: true,               // sysctl_tcp_moderate_rcvbuf
             initial_rto: Nanos::from_secs(1),  // TCP_TIMEOUT_INIT
             rto_fallback: Nanos::from_secs(3), // TCP_TIMEOUT_FALLBACK
             min_rto: Nanos::from_millis(200),  // TCP_RTO_MIN
@@ -293,6 +298,7 @@ impl Profile {
     /// Linux 3.16: no RACK, no linear SYN timeouts; forward acknowledgement, early retransmit, window moderation.
     pub fn linux_3_16() -> Profile {
         Profile {
+            window_tuning: false,
             timer_wheel: false, // since 4.8
             syn_linear_timeouts: 0,
             syn_undo: false,                 // since 5.2
@@ -310,6 +316,7 @@ impl Profile {
         Profile {
             mss: 1448,
             receive_window: 1 << 20,
+            window_tuning: false,
             initial_rto: Nanos::from_secs(3),  // TCPTV_RTOBASE
             rto_fallback: Nanos::from_secs(3), // TCPTV_RTOBASE
             min_rto: Nanos::from_millis(30),   // TCPTV_MIN
@@ -368,6 +375,7 @@ impl Profile {
         Profile {
             mss: 1460, // no options: packets of 1500 bytes, which the agent leaves to the script (segsize_)
             receive_window: 4 << 20,
+            window_tuning: false,
             initial_rto: Nanos::from_secs(3), // rtxcur_init_
             rto_fallback: Nanos::from_secs(3),
             min_rto: Nanos::from_millis(200), // minrto_

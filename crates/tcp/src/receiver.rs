@@ -4,6 +4,7 @@ use crate::ack_policy::AckState;
 use crate::profile::Profile;
 use crate::segment::MAX_SACK_BLOCKS;
 use crate::seq::{Seq, Unwrap};
+use crate::window::ReceiveWindow;
 
 /// Data beyond a gap.
 #[derive(Debug, Clone, Default)]
@@ -109,6 +110,7 @@ pub(crate) struct Receiver {
     /// Echo congestion until the peer says that it has reduced its window (RFC 3168, section 6.1.3).
     pub(crate) echo_congestion: bool,
     pub(crate) ack: AckState,
+    pub(crate) window: ReceiveWindow,
 }
 
 impl Receiver {
@@ -123,6 +125,7 @@ impl Receiver {
             ts_recent: 0,
             echo_congestion: false,
             ack: AckState::new(profile),
+            window: ReceiveWindow::new(profile),
         }
     }
 
@@ -150,6 +153,13 @@ impl Receiver {
         self.beyond
             .as_ref()
             .is_some_and(|beyond| !beyond.ranges.is_empty())
+    }
+
+    /// Bytes between what came in order and the end of what came beyond a gap.
+    #[inline]
+    pub(crate) fn beyond(&self) -> u64 {
+        let end = self.beyond.as_ref().and_then(|beyond| beyond.ranges.last());
+        end.map_or(0, |range| range.1 - self.nxt)
     }
 
     /// Everything so far came in order, and more may come.

@@ -558,13 +558,22 @@ fn delayed_acknowledgements() {
         [150, 150, 150],
         "quick at the start"
     );
-    let slow = [("quickack_segments", "0")];
+    assert_eq!(
+        acks("linux-7.2", &[("quickack_segments", "0")], 3 * MSS),
+        [150, 150, 150],
+        "each opens the window"
+    );
+    let slow = [("quickack_segments", "0"), ("window_tuning", "false")];
     // Not the first of a pair; the last is pushed, so it is acknowledged when it is read, at once.
     assert_eq!(acks("linux-7.2", &slow, 3 * MSS), [150, 150]);
     assert_eq!(
         acks(
             "linux-7.2",
-            &[("quickack_segments", "0"), ("mss", "500")],
+            &[
+                ("quickack_segments", "0"),
+                ("window_tuning", "false"),
+                ("mss", "500")
+            ],
             2 * 500
         ),
         [150]
