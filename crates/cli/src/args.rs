@@ -17,8 +17,8 @@ pub(crate) use qdisc::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs
 pub(crate) use rexmit::{Engine, RUN, RexmitArgs, RexmitCommand, RexmitStatusArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{
-    BuildArgs, CheckArgs, ExecArgs, MachineArgs, PartsArgs, TestbedArgs, TestbedCommand,
-    TestbedCompareArgs, TestbedRunArgs,
+    BuildArgs, CheckArgs, DecisionsArgs, ExecArgs, MachineArgs, PartsArgs, TestbedArgs,
+    TestbedCommand, TestbedCompareArgs, TestbedRunArgs,
 };
 
 use clap::builder::{

@@ -5,6 +5,7 @@ use clap::{Args as ClapArgs, Subcommand, ValueHint, value_parser};
 use gentle_aqm::Spec;
 use gentle_sim::BUILTIN;
 use gentle_testbed::experiment::Rexmit;
+use gentle_units::Rate;
 use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -43,6 +44,13 @@ Examples:
   gentle testbed check
   gentle testbed check --traffic short --duration 120s --scheme codel --scheme fq_codel";
 
+const DECISIONS_EXAMPLES: &str = "\
+Examples:
+  gentle testbed decisions office.pcapng
+  gentle testbed decisions *.pcap --rate 400kbit --scheme 'codel ecn' --scheme fq_codel --scheme spa
+
+Exit code: 1 if a queue of the kernel decided anything differently.";
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TestbedArgs {
     #[command(subcommand)]
@@ -61,6 +69,8 @@ pub(crate) enum TestbedCommand {
     Compare(TestbedCompareArgs),
     /// Simulator and kernel side by side: the same connections through both
     Check(CheckArgs),
+    /// The packets of a capture through queues of the kernel and of this program: does each do the same to every packet?
+    Decisions(DecisionsArgs),
     /// The testbed's own: its stages on the host and in the machine
     #[command(hide = true)]
     Guest(GuestArgs),
@@ -207,6 +217,45 @@ pub(crate) struct CheckArgs {
 
     #[command(flatten)]
     pub(crate) parts: PartsArgs,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_long_help = DECISIONS_EXAMPLES)]
+pub(crate) struct DecisionsArgs {
+    /// Captures, each on its own: pcap or pcapng, as they are or compressed; - is standard input
+    ///
+    /// All packets of a capture, whichever their direction, come to one link at their times; pauses of more than ten seconds
+    /// count as ten.
+    #[arg(value_name = "CAPTURE", required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) captures: Vec<PathBuf>,
+
+    /// Rate of the link [default: half of what the packets come with on average, so that they queue up, but no more than
+    /// 2.4mbit]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<Rate>,
+
+    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those of Table III]
+    #[arg(long = "scheme", value_name = "SPEC")]
+    pub(crate) schemes: Vec<Spec>,
+
+    /// Most packets of each capture
+    #[arg(long, value_name = "N", default_value = "100000", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) packets: u32,
+
+    /// Seed of random decisions and of the hashes of flows, for both
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: u64,
+
+    /// How many machines to run at a time [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=MOST_THREADS))]
+    pub(crate) threads: Option<u16>,
+
+    /// No progress bars
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 
     #[command(flatten)]
     pub(crate) machine: MachineArgs,

@@ -20,7 +20,7 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(50);
 
 /// Opens a capture; `-` is standard input.
-pub(super) fn open(
+pub(crate) fn open(
     path: &Path,
     strict: bool,
     stop: &Arc<AtomicBool>,

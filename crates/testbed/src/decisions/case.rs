@@ -1,12 +1,16 @@
 //! One schedule through both implementations of one scheme.
 
+use super::adaptive;
+use super::captured::Arrival;
 use super::clock;
 use super::compare::{Difference, Tally, compare};
-use super::ours;
+use super::link;
+use super::ours::replay;
 use super::record::{self, EventError};
 use super::schedule::Schedule;
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, Device, Link, Parent, PlanError, Under, plan_under};
+use gentle_units::Rate;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -32,19 +36,29 @@ pub struct Case {
 }
 
 impl Case {
-    /// The same scheme on both sides, with what the kernel's timers make of its options on ours.
+    /// The same scheme on both sides, with what `tc` and the kernel's timers make of its options on ours.
     pub fn new(spec: &Spec, seed: u64, schedule: Schedule) -> Case {
         Case {
             kernel: spec.clone(),
-            ours: clock::as_timed(spec),
+            ours: ours(spec),
             seed,
             schedule,
             set_again: false,
         }
     }
 
+    /// The same as [`Case::new`] has it, at a link of `rate` that `arrivals` come to.
+    ///
+    /// The link asks its queue for a packet whenever it has sent the one before, and when it is idle and a packet arrives,
+    /// until the queue is empty. When that is depends on what the queue does. The one that decides it is ours; the kernel's
+    /// is then asked at the same times.
+    pub fn over_link(spec: &Spec, seed: u64, arrivals: &[Arrival], rate: Rate) -> Case {
+        let schedule = link::schedule(arrivals, rate, &ours(spec), seed);
+        Case::new(spec, seed, schedule)
+    }
+
     /// Writes what the machine needs into `folder`, in files named after `number`.
-    pub fn prepare(&self, folder: &Path, number: usize) -> Result<Replay, CaseError> {
+    pub(super) fn prepare(&self, folder: &Path, number: usize) -> Result<Replay, CaseError> {
         let files = Files::of(folder, number);
         let write = |path: &Path, bytes: &[u8]| fs::write(path, bytes).map_err(at(path));
         write(&files.preamble, &record::preamble(&self.ours, self.seed))?;
@@ -63,11 +77,11 @@ impl Case {
     }
 
     /// Compares what the machine left in `folder` with what ours does.
-    pub fn check(&self, folder: &Path, number: usize) -> Result<Tally, CaseError> {
+    pub(super) fn check(&self, folder: &Path, number: usize) -> Result<Tally, CaseError> {
         let path = Files::of(folder, number).events;
         let events = fs::read(&path).map_err(at(&path))?;
         let record = record::read(&self.schedule, &events)?;
-        let ours = ours::replay(&self.ours, self.seed, &self.schedule, |step| {
+        let ours = replay(&self.ours, self.seed, &self.schedule, |step| {
             clock::ours(&self.ours, record.begun, record.times[step])
         });
         Ok(compare(&self.schedule, &record.outcomes, &ours)?)
@@ -141,6 +155,11 @@ pub enum CaseError {
     /// They are not equal.
     #[error(transparent)]
     Difference(#[from] Box<Difference>),
+}
+
+/// What ours has to be for the kernel's `spec`.
+fn ours(spec: &Spec) -> Spec {
+    clock::as_timed(&adaptive::as_set_up(spec))
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> CaseError {

@@ -24,13 +24,8 @@ pub(super) fn replay(
             let mut sent = None;
             match step.call {
                 Call::Enqueue(offer) => {
-                    let packet = Numbered {
-                        number,
-                        offer,
-                        arrived: Nanos::ZERO,
-                    };
+                    queue.enqueue(at, Numbered::new(number, offer), &mut drops);
                     number += 1;
-                    queue.enqueue(at, packet, &mut drops);
                 }
                 Call::Dequeue | Call::PeekDequeue => sent = queue.dequeue(at, &mut drops),
             }
@@ -46,11 +41,22 @@ pub(super) fn replay(
         .collect()
 }
 
+/// A packet of a schedule.
 #[derive(Debug)]
-struct Numbered {
+pub(super) struct Numbered {
     number: u32,
     offer: Offer,
     arrived: Nanos,
+}
+
+impl Numbered {
+    pub(super) fn new(number: u32, offer: Offer) -> Numbered {
+        Numbered {
+            number,
+            offer,
+            arrived: Nanos::ZERO,
+        }
+    }
 }
 
 impl Packet for Numbered {

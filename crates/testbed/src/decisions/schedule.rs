@@ -59,7 +59,16 @@ pub struct Offer {
 impl Offer {
     /// Bytes that the headers take.
     pub fn shortest(&self) -> u32 {
-        let Headers { ip, tag, transport } = self.headers;
+        let end = match self.headers.transport {
+            Transport::Tcp(_) => 20,
+            Transport::Udp => 8,
+        };
+        self.bytes_before_transport() + end
+    }
+
+    /// Bytes of the headers of link and network.
+    pub(super) fn bytes_before_transport(&self) -> u32 {
+        let Headers { ip, tag, .. } = self.headers;
         let link = match tag {
             Tag::None | Tag::Beside => 14,
             Tag::InLine | Tag::Both => 18,
@@ -68,11 +77,7 @@ impl Offer {
             Ip::V4 => 20,
             Ip::V6 => 40,
         };
-        let end = match transport {
-            Transport::Tcp(_) => 20,
-            Transport::Udp => 8,
-        };
-        link + network + end
+        link + network
     }
 
     /// Whether it is a SYN or a FIN.

@@ -3,6 +3,7 @@
 mod build;
 mod check;
 mod compare;
+mod decisions;
 mod exec;
 mod modules;
 mod run;
@@ -23,6 +24,7 @@ pub(crate) fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
         TestbedCommand::Run(args) => run::run(args),
         TestbedCommand::Compare(args) => compare::run(args),
         TestbedCommand::Check(args) => check::run(args),
+        TestbedCommand::Decisions(args) => decisions::run(args),
         TestbedCommand::Guest(args) => Ok(guest::main(&args.stage)),
     }
 }

@@ -16,6 +16,9 @@ const BESIDE_PROGRAM: [&str; 2] = ["kernel", "share/gentle/kernel"];
 const DKMS: &str = "/usr/src";
 const DKMS_NAME: &str = "gentle-qdiscs-";
 
+/// Where the module is that feeds packets to queues, below `kernel/`.
+const REPLAY: &str = "testing/replay";
+
 /// The directory that `--modules` names, if it is one.
 pub(super) fn named(folder: &Path) -> anyhow::Result<PathBuf> {
     if holds_source(folder) {
@@ -54,6 +57,28 @@ fn holds_source(folder: &Path) -> bool {
     ["Kbuild", "Makefile", "sch_spa.c"]
         .iter()
         .all(|name| folder.join(name).is_file())
+}
+
+/// Has the module that feeds schedules to queues built, unless the cache has it, and loaded into the machine before the
+/// others. It is in the tree of the source only.
+pub(super) fn load_replay(
+    machine: &mut Machine,
+    source: &Path,
+    stop: &AtomicBool,
+) -> anyhow::Result<()> {
+    let replay = source.join(REPLAY);
+    if !replay.is_dir() {
+        let source = source.display();
+        return Err(Usage(format!(
+            "{source}: the module that feeds packets to queues ({REPLAY}) is not there; say with --modules DIR where the \
+             folder kernel/ of gentle's source tree is"
+        ))
+        .into());
+    }
+    let built = modules(&machine.kernel, &replay, &Cache::of_user()?, stop)
+        .with_context(|| format!("{}: the module cannot be built", replay.display()))?;
+    machine.modules.splice(0..0, built);
+    Ok(())
 }
 
 /// Has them built, unless the cache has them, and loaded into the machine.

@@ -1,0 +1,193 @@
+//! The packets of a capture as arrivals at a queue.
+
+use super::schedule::{Headers, Ip, Offer, Schedule, Tag, Transport};
+use gentle_aqm::Ecn;
+use gentle_units::{Nanos, Rate};
+use gentle_wire::{Address, LinkType, Packet, Tunnels, dissect};
+use std::collections::HashMap;
+
+/// A packet and when it comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// When; at least [`Schedule::FIRST`].
+    pub at: Nanos,
+    /// What is offered to the queue.
+    pub offer: Offer,
+}
+
+/// The packets of a capture, both directions of it, on their way through one queue.
+///
+/// Of a packet are kept its time, its length as an Ethernet frame, its flow (a direction of a connection), its TCP
+/// flags and its ECN codepoint. Anything but TCP counts as UDP, and tags and tunnels are left out.
+#[derive(Debug, Default)]
+pub struct Captured {
+    arrivals: Vec<Arrival>,
+    flows: HashMap<Flow, u32>,
+    /// The time of the packet before, by the capture's clock.
+    last: Option<Nanos>,
+    left_out: usize,
+}
+
+/// Source, destination, protocol and ports.
+type Flow = (Address, Address, u8, u16, u16);
+
+/// Nothing happens in a longer pause: every queue has been empty for long, every average is forgotten.
+const LONGEST_PAUSE: Nanos = Nanos::from_secs(10);
+/// What the module makes no packet of (`kernel/testing/replay/packet.c`).
+const LONGEST: u32 = 65_535;
+/// Flows have 24 bits.
+const MOST_FLOWS: usize = 1 << 24;
+
+impl Captured {
+    /// Adds the next frame of the capture: its time, what it begins with, its captured bytes, and its length on the wire.
+    ///
+    /// A frame that no IP packet can be made of is left out, and counted. A pause of more than ten seconds counts as ten,
+    /// and time that runs back as standing still.
+    pub fn push(&mut self, time: Nanos, link: LinkType, frame: &[u8], original_len: u32) {
+        let offer = dissect(link, frame, original_len, Tunnels::Outer)
+            .ok()
+            .and_then(|packet| self.offer(&packet));
+        let Some(offer) = offer else {
+            self.left_out += 1;
+            return;
+        };
+        let pause = match self.last {
+            Some(last) => time.saturating_sub(last).min(LONGEST_PAUSE),
+            None => Nanos::ZERO,
+        };
+        let before = self
+            .arrivals
+            .last()
+            .map_or(Schedule::FIRST, |arrival| arrival.at);
+        self.last = Some(time);
+        self.arrivals.push(Arrival {
+            at: before + pause,
+            offer,
+        });
+    }
+
+    /// The packets, in order of time.
+    pub fn arrivals(&self) -> &[Arrival] {
+        &self.arrivals
+    }
+
+    /// Flows they belong to.
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Frames that no packet could be made of.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// The rate that all packets together have, pauses as they count here; `None` if they all come at once.
+    pub fn mean_rate(&self) -> Option<Rate> {
+        let (first, last) = (self.arrivals.first()?, self.arrivals.last()?);
+        let span = last.at.saturating_sub(first.at).as_secs_f64();
+        let bytes: u64 = self
+            .arrivals
+            .iter()
+            .map(|arrival| u64::from(arrival.offer.bytes))
+            .sum();
+        let rate = bytes as f64 * 8.0 / span;
+        rate.is_finite()
+            .then(|| Rate::from_bits_per_second(rate as u64))
+            .flatten()
+    }
+
+    fn offer(&mut self, packet: &Packet<'_>) -> Option<Offer> {
+        let (transport, ports) = match packet.transport {
+            gentle_wire::Transport::Tcp(tcp) => (
+                Transport::Tcp(tcp.flags.0 as u8),
+                (tcp.src_port, tcp.dst_port),
+            ),
+            gentle_wire::Transport::Udp(udp) => (Transport::Udp, (udp.src_port, udp.dst_port)),
+            _ => (Transport::Udp, (0, 0)),
+        };
+        let ip = packet.ip;
+        let headers = Headers {
+            ip: if ip.src.is_v4() { Ip::V4 } else { Ip::V6 },
+            tag: Tag::None,
+            transport,
+        };
+        let mut offer = Offer {
+            flow: 0,
+            bytes: 0,
+            headers,
+            ecn: match ip.tos & 3 {
+                0 => Ecn::NotEct,
+                1 => Ecn::Ect1,
+                2 => Ecn::Ect0,
+                _ => Ecn::Ce,
+            },
+        };
+        let before_payload = offer.bytes_before_transport();
+        offer.bytes = ip
+            .payload_len
+            .checked_add(before_payload)?
+            .max(offer.shortest());
+        if offer.bytes > LONGEST || self.flows.len() == MOST_FLOWS {
+            return None;
+        }
+        let number = self.flows.len() as u32;
+        let flow = (ip.src, ip.dst, ip.protocol, ports.0, ports.1);
+        offer.flow = *self.flows.entry(flow).or_insert(number);
+        Some(offer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::PacketBuilder;
+
+    fn push(captured: &mut Captured, ms: u64, port: u16, syn: bool, payload: usize) {
+        let mut builder = PacketBuilder::ethernet2([1; 6], [2; 6])
+            .ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+            .tcp(port, 80, 1, 1000);
+        if syn {
+            builder = builder.syn();
+        }
+        let mut frame = Vec::new();
+        builder.write(&mut frame, &vec![0; payload]).unwrap();
+        let len = frame.len() as u32;
+        captured.push(Nanos::from_millis(ms), LinkType::ETHERNET, &frame, len);
+    }
+
+    #[test]
+    fn packets_keep_flow_flags_length_and_time() {
+        let mut captured = Captured::default();
+        push(&mut captured, 5_000, 1000, true, 0);
+        push(&mut captured, 5_020, 1001, false, 1000);
+        push(&mut captured, 5_010, 1000, false, 100);
+        push(&mut captured, 100_000, 1001, false, 0);
+        let found: Vec<_> = captured
+            .arrivals()
+            .iter()
+            .map(|arrival| {
+                let Arrival { at, offer } = arrival;
+                let ms = (at.0 - Schedule::FIRST.0) / 1_000_000;
+                (ms, offer.flow, offer.bytes, offer.handshake().syn)
+            })
+            .collect();
+        let expected = [
+            (0, 0, 54, true),
+            (20, 1, 1054, false),
+            (20, 0, 154, false),
+            (10_020, 1, 54, false),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(captured.flows(), 2);
+        // 1316 bytes in 10.02 seconds.
+        assert_eq!(captured.mean_rate(), Rate::from_bits_per_second(1050));
+    }
+
+    #[test]
+    fn what_is_no_packet_is_counted() {
+        let mut captured = Captured::default();
+        captured.push(Nanos::ZERO, LinkType::ETHERNET, &[0; 60], 60);
+        assert_eq!((captured.arrivals().len(), captured.left_out()), (0, 1));
+        assert_eq!(captured.mean_rate(), None);
+    }
+}
