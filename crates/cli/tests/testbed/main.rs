@@ -12,6 +12,7 @@ mod exec;
 mod kernel;
 mod library;
 mod modules;
+mod native;
 mod rexmit;
 mod run;
 mod scenarios;
