@@ -221,8 +221,8 @@ fn packets_of_captures() {
         "pfifo limit=5",
         "bfifo limit=5000",
         "red probability=0.1 limit=20000",
-        // A short table of the kernel that fills up with holes looks empty and loses its packets.
-        "choke min=2 max=6",
+        // A table of the kernel that fills up with holes looks empty; a long one does not fill.
+        "choke limit=1000 min=2 max=6",
         "codel ecn",
         "fq_codel limit=8",
         "pie limit=10",
