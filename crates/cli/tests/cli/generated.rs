@@ -19,7 +19,7 @@ const COMMANDS: [&str; 10] = [
 ];
 
 /// The verbs of those that have several.
-const VERBS: [&str; 10] = [
+const VERBS: [&str; 11] = [
     "qdisc-plan",
     "qdisc-apply",
     "qdisc-show",
@@ -30,6 +30,7 @@ const VERBS: [&str; 10] = [
     "testbed-run",
     "testbed-compare",
     "testbed-check",
+    "testbed-decisions",
 ];
 
 /// Runs a program that a machine may lack; says so when it does.
