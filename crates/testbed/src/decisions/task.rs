@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// plug-ins for `tc`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Decisions {
-    /// From [`Case::prepare`](super::Case::prepare).
+    /// Made of cases by [`decide`](super::decide).
     pub replays: Vec<Replay>,
 }
 
