@@ -36,7 +36,7 @@ test-kernel-headers:
 .PHONY: test-kernel-debug
 test-kernel-debug:
 	scripts/bootstrap test
-	GENTLE_TESTBED=required GENTLE_TESTBED_KERNEL=debug cargo test -p gentle --locked --test testbed modules:: decisions::
+	GENTLE_TESTBED=required GENTLE_TESTBED_KERNEL=debug cargo test -p gentle --locked --test testbed -- modules:: decisions::
 
 # The same scenario in ns-2, ns-3 and gentle, side by side.
 .PHONY: bench-sim
