@@ -119,7 +119,18 @@ fn losses() {
         ],
     ] {
         let (truth, analysis) = compare(args);
-        assert_eq!(again(&analysis), again_in_truth(&truth), "{args:?}");
+        let [retransmitted, late, reordered] = again(&analysis);
+        let [really, really_late, really_reordered] = again_in_truth(&truth);
+        assert_eq!(
+            [retransmitted, late + reordered],
+            [really, really_late + really_reordered],
+            "{args:?}"
+        );
+        // Where neither identification nor time stamp tells what was overtaken, time decides, and may be wrong.
+        assert!(
+            late.abs_diff(really_late) <= really_late / 500,
+            "{args:?} {late} {really_late}"
+        );
         assert_eq!(copies(&analysis), [0, 0, 0], "{args:?}");
     }
 }
@@ -127,7 +138,8 @@ fn losses() {
 /// Copies come 1 to 50 µs behind their originals, other segments of the side between them. Handshakes and data are told
 /// apart but for what is the same to the bit: without IP identification, the SYN/ACK that answers a SYN that came again
 /// and the one that a timer sends in the same millisecond. Of bare acknowledgements only the last one is remembered, and without IP
-/// identification they are not believed to be copies before something else was copied.
+/// identification they are not believed to be copies before something else was copied; after that, an acknowledgement that a
+/// host repeats to the bit within a millisecond or two is.
 #[test]
 fn copies_made_by_the_capture() {
     for (args, bare) in [
@@ -142,9 +154,8 @@ fn copies_made_by_the_capture() {
             synack.abs_diff(of_truth.synack) <= of_truth.synack / 20,
             "{args:?} {synack} {of_truth:?}"
         );
-        assert!(other <= of_truth.other, "{args:?} {other}");
         let share = other as f64 / of_truth.other as f64;
-        assert!(share >= bare, "{args:?} {share}");
+        assert!((bare..1.02).contains(&share), "{args:?} {share}");
         let [retransmitted, late, reordered] = again(&analysis);
         let [really, really_late, really_reordered] = again_in_truth(&truth);
         assert!(

@@ -157,8 +157,13 @@ impl Connection {
         let previous = self.transmission(side, start);
         // A retransmission may end elsewhere than what it repeats (a FIN joins the last data): then only the identification
         // shows that it is the same packet.
-        let comparable = previous.end == end || segment.ip_id != 0;
-        if beyond == 0 && comparable && previous.sent.is_copy(segment) {
+        let is_copied =
+            |of: &Flying| (of.end == end || segment.ip_id != 0) && of.sent.is_copy(segment);
+        let again = self
+            .trouble
+            .as_ref()
+            .and_then(|trouble| trouble.sides[side].again);
+        if beyond == 0 && (is_copied(&previous) || again.as_ref().is_some_and(is_copied)) {
             return Kind::Copy;
         }
         let delay = now.since(previous.sent.at);
@@ -169,6 +174,10 @@ impl Connection {
         self.fin(side, fin && !fin_again);
         let trouble = &mut self.trouble().sides[side];
         trouble.retransmitted += 1;
+        trouble.again = Some(Flying {
+            end,
+            sent: Sent::new(segment),
+        });
         trouble.delay = trouble.delay.saturating_add(delay);
         trouble.newest = Some((end, segment.timestamp.0));
         Kind::Retransmitted(delay)

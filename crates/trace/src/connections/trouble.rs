@@ -1,5 +1,6 @@
 //! What went wrong on a connection; most have none of it.
 
+use super::flight::Flying;
 use crate::measure::backoff::Candidates;
 use gentle_units::Nanos;
 
@@ -20,6 +21,9 @@ pub(crate) struct SideTrouble {
     /// The newest retransmission: where it ended and its time stamp, until an acknowledgement shows whether it was
     /// needed (RFC 3522).
     pub(crate) newest: Option<(u32, u32)>,
+    /// The newest retransmission of what had been seen. If it was not needed, all of it may be acknowledged and so forgotten
+    /// elsewhere, and a copy of it would be taken for another one.
+    pub(crate) again: Option<Flying>,
     /// The last block found spurious by time stamp, so that a DSACK for it does not count again.
     pub(crate) found_spurious: Option<u32>,
     /// The last DSACK.
