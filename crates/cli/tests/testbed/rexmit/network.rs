@@ -2,7 +2,7 @@
 
 use nix::sched::{CloneFlags, setns};
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -58,10 +58,9 @@ impl Network {
         let each_way = format!("{}us", rtt.as_micros() / 2);
         run(Command::new("sh").args(["-c", BUILD, "sh", &each_way]));
         let network = Network;
-        within("server", || {
-            // Takes IPv4 as well; for as long as there is a machine.
-            std::mem::forget(TcpListener::bind(("::", PORT)).unwrap());
-        });
+        // Takes IPv4 as well.
+        let listener = within("server", || TcpListener::bind(("::", PORT)).unwrap());
+        thread::spawn(move || serve(&listener));
         network
     }
 
@@ -154,6 +153,16 @@ impl Network {
             .write_all(rules.as_bytes())
             .unwrap();
         assert!(nft.wait().unwrap().success(), "{rules}");
+    }
+}
+
+/// Lets connections end when the client ends them, for as long as there is a machine. Of one that stayed open here, the
+/// client would forget its half after a minute and could take the port again, now and then: such a SYN is answered by a
+/// challenge (RFC 5961, section 4) and not by a SYN/ACK, and the connection takes another timeout.
+fn serve(listener: &TcpListener) {
+    for connection in listener.incoming() {
+        // One that is reset has ended too.
+        let _ = io::copy(&mut connection.unwrap(), &mut io::sink());
     }
 }
 
