@@ -3,9 +3,10 @@
 use crate::usage::Usage;
 use anyhow::Context;
 use atomic_write_file::AtomicWriteFile;
-use comfy_table::{ContentArrangement, Table, TableStyle};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// A file that appears under its name when it is committed, and never in part.
@@ -167,6 +168,20 @@ pub(crate) fn bare_table(width: Option<usize>) -> Table {
             .set_width(width),
         None => table.set_content_arrangement(ContentArrangement::Disabled),
     };
+    table
+}
+
+/// A table with a line below its head; the columns `numbers` stand to the right.
+pub(crate) fn ruled_table<const N: usize>(head: [&str; N], numbers: Range<usize>) -> Table {
+    let mut table = bare_table(None);
+    table
+        .load_style(TableStyle::new().header_separator(LineStyle::none().fill('─')))
+        .set_header(head);
+    for number in numbers {
+        if let Some(column) = table.column_mut(number) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
     table
 }
 

@@ -38,6 +38,13 @@ pub(crate) fn align(table: &mut Table) {
     }
 }
 
+/// Whether a table drawn by [`align`] keeps to `width`, in columns of the terminal; `None` is endless.
+pub(crate) fn fits(table: &Table, width: Option<usize>) -> bool {
+    let widths = table.column_max_content_widths();
+    let needed: usize = widths.iter().map(|&w| usize::from(w + GAP)).sum();
+    width.is_none_or(|width| needed <= width + usize::from(GAP))
+}
+
 /// `text`, wrapped to `width`; lines after the first are indented below the end of `lead`.
 pub(crate) fn paragraph(lead: &str, text: &str, width: Option<usize>) -> String {
     let mut table = bare(TableStyle::new(), false);

@@ -51,8 +51,9 @@ impl Measurement {
         self.0.links[direction.index()].marked = packets;
     }
 
-    /// A connection of a workload, by its place in the scenario, and of `segments` full segments, that started after the warm-up has ended, or the run has. `handshake`: time
-    /// until its initiator was established; `ends`: what the two end points counted.
+    /// A connection of a workload, by its place in the scenario, and of `segments` full segments, that started after the
+    /// warm-up has ended, or the run has. `handshake`: time until its initiator was established; `ends`: what the two end
+    /// points counted.
     pub fn connection(
         &mut self,
         workload: usize,
@@ -68,8 +69,8 @@ impl Measurement {
             .connection(workload, segments, ending, handshake, ends);
     }
 
-    /// A long-lived connection of a workload that began at `started` was over at `until` and had received `bytes` of payload since the
-    /// warm-up; `ends`: what its two end points had counted at the end, and at the end of the warm-up.
+    /// A long-lived connection of a workload that began at `started` was over at `until` and had received `bytes` of
+    /// payload since the warm-up; `ends`: what its two end points had counted at the end, and at the end of the warm-up.
     pub fn long_lived(
         &mut self,
         workload: usize,

@@ -1,7 +1,7 @@
 //! The connections of groups of workloads, side by side.
 
 use crate::format::{Quantity, Scale, plain, sizes};
-use crate::terminal::{GAP, STYLE, align, bare};
+use crate::terminal::{STYLE, align, bare, fits};
 use comfy_table::{Cell, CellAlignment};
 use gentle_sim::results::{Comparison, GroupResult};
 
@@ -112,9 +112,7 @@ pub(super) fn table(comparison: &Comparison, width: Option<usize>, color: bool) 
         if let Some(column) = table.column_mut(1) {
             column.set_cell_alignment(CellAlignment::Left);
         }
-        let widths = table.column_max_content_widths();
-        let needed: usize = widths.iter().map(|&w| usize::from(w + GAP)).sum();
-        let fits = width.is_none_or(|width| needed <= width + usize::from(GAP));
+        let fits = fits(&table, width);
         let least = columns
             .iter()
             .enumerate()

@@ -4,7 +4,7 @@ use super::groups;
 use super::metric::{Measured, Metric, metrics};
 use super::words::words;
 use crate::format::{Scale, plain};
-use crate::terminal::{GAP, STYLE, align, bare, paragraph};
+use crate::terminal::{STYLE, align, bare, fits, paragraph};
 use comfy_table::{Attribute, Cell, Color, Table};
 use gentle_sim::results::Comparison;
 
@@ -78,13 +78,11 @@ fn rows(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
     let mut intervals = Intervals::All;
     loop {
         let drawn = draw(comparison, &columns, intervals, width, color);
-        let widths = drawn.column_max_content_widths();
-        let needed = widths.iter().map(|&w| usize::from(w + GAP)).sum::<usize>() - usize::from(GAP);
         let least = (0..columns.len())
             .max_by_key(|&i| columns[i].metric.rank)
             .unwrap_or(0);
         let rank = columns[least].metric.rank;
-        if rank == 0 || width.is_none_or(|width| needed <= width) {
+        if rank == 0 || fits(&drawn, width) {
             return drawn.trim_fmt() + "\n";
         }
         if rank <= WANTED && intervals == Intervals::All {

@@ -75,7 +75,19 @@ const READINGS: &[(&str, Reading)] = &[
 pub(crate) fn scheme_result(spec: &Spec, groups: &[&str], runs: &[RunRecord]) -> SchemeResult {
     let count = |f: fn(&RunRecord) -> u64| runs.iter().map(f).sum::<u64>();
     let (loss, loss_ci95) = loss_over(runs, loss);
-    let (retransmission, retransmission_ci95) = retransmission_over(runs, |r| &r.all);
+    let GroupResult {
+        group: _,
+        connections,
+        completed,
+        unfinished,
+        failed,
+        response_time_s,
+        response_time_by_size,
+        rtt_s,
+        handshake_s,
+        retransmission,
+        retransmission_ci95,
+    } = group_result("", runs, |run| &run.all);
     let utilization = over(runs, |r| utilization(r, down(r)));
     let links = Links {
         down: link_result(runs, Direction::Down),
@@ -88,14 +100,14 @@ pub(crate) fn scheme_result(spec: &Spec, groups: &[&str], runs: &[RunRecord]) ->
         label: spec.to_string(),
         options: spec.settings().into_iter().collect(),
         seeds: runs.len() as u32,
-        connections: count(|r| r.all.connections),
-        completed: count(|r| r.all.completed),
-        unfinished: count(|r| r.all.unfinished),
-        failed: count(|r| r.all.failed),
-        response_time_s: distribution(runs, |r| &r.all.response),
-        response_time_by_size: by_size(runs, |r| &r.all.by_size),
-        rtt_s: over(runs, |r| r.all.rtt.mean()),
-        handshake_s: distribution(runs, |r| &r.all.handshake),
+        connections,
+        completed,
+        unfinished,
+        failed,
+        response_time_s,
+        response_time_by_size,
+        rtt_s,
+        handshake_s,
         queue_delay_s: links.down.queue_delay_s,
         loss,
         loss_ci95,
@@ -127,6 +139,7 @@ pub(crate) fn scheme_result(spec: &Spec, groups: &[&str], runs: &[RunRecord]) ->
     }
 }
 
+/// The connections that `tally` says, named `group`.
 fn group_result(
     group: &str,
     runs: &[RunRecord],

@@ -4,9 +4,8 @@ use super::scenario::{self, Asked};
 use crate::args::CheckArgs;
 use crate::commands::runs;
 use crate::interrupt;
-use crate::output::{complain, print};
+use crate::output::{complain, print, ruled_table};
 use crate::progress::Progress;
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use gentle_sim::{DEFAULT_BINS, Settings};
 use gentle_testbed::check::{Agreement, Row, agreement};
 use std::process::ExitCode;
@@ -44,19 +43,15 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn drawn(agreement: &Agreement) -> String {
-    let style = TableStyle::new().header_separator(LineStyle::none().fill('─'));
-    let mut table = Table::new();
-    table
-        .load_style(style)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header([
-            "scheme",
-            "",
-            "simulator",
-            "kernel",
-            "difference",
-            "intervals",
-        ]);
+    let head = [
+        "scheme",
+        "",
+        "simulator",
+        "kernel",
+        "difference",
+        "intervals",
+    ];
+    let mut table = ruled_table(head, 2..5);
     let mut last = "";
     for row in &agreement.rows {
         let scheme = if row.scheme == last { "" } else { &row.scheme };
@@ -74,11 +69,6 @@ fn drawn(agreement: &Agreement) -> String {
                 None => String::new(),
             },
         ]);
-    }
-    for column in 2..5 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
     }
     let mut text = format!("{}\n{}\n", agreement.title, table.trim_fmt());
     for choice in &agreement.choices {

@@ -4,11 +4,10 @@ use super::modules;
 use crate::args::DecisionsArgs;
 use crate::commands::{compare, runs, trace};
 use crate::interrupt;
-use crate::output::{bare_table, print, warn};
+use crate::output::{print, ruled_table, warn};
 use crate::progress::Progress;
 use crate::usage::Usage;
 use anyhow::{Context, bail};
-use comfy_table::{CellAlignment, LineStyle, TableStyle};
 use gentle_aqm::Spec;
 use gentle_sim::BUILTIN;
 use gentle_testbed::decisions::{Captured, Case, CaseError, DecideError, Decided, Tally, decide};
@@ -117,7 +116,9 @@ fn machine(
         })?,
     };
     let mut machine = super::machine(&args.machine, stop)?;
-    modules::load(&mut machine, &source, stop)?;
+    if args.machine.modules.is_none() {
+        modules::load(&mut machine, &source, stop)?;
+    }
     modules::load_replay(&mut machine, &source, stop)?;
     Ok(machine)
 }
@@ -163,16 +164,15 @@ fn report(inputs: &[Input], schemes: &[Spec], decided: &[Decided]) -> anyhow::Re
 }
 
 fn table(schemes: &[Spec], decided: &[Decided]) -> String {
-    let mut table = bare_table(None);
-    table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─')));
-    table.set_header([
+    let head = [
         "scheme",
         "calls",
         "sent",
         "marked",
         "dropped",
         "decided alike",
-    ]);
+    ];
+    let mut table = ruled_table(head, 1..5);
     for (spec, of_scheme) in schemes.iter().zip(decided) {
         let mut all = Tally::default();
         let mut alike = 0;
@@ -192,11 +192,6 @@ fn table(schemes: &[Spec], decided: &[Decided]) -> String {
             all.dropped.to_string(),
             verdict,
         ]);
-    }
-    for column in 1..5 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
     }
     table.trim_fmt()
 }
