@@ -35,6 +35,13 @@ impl Network {
             server: Host::new()?,
         };
         let (client, router, server) = (&network.client, &network.router, &network.server);
+        // Addresses are not looked for twice before they are used: on a busy machine that takes longer than the neighbours
+        // wait for each other.
+        for host in [client, router, server] {
+            host.sh(
+                "for i in all default; do echo 0 > /proc/sys/net/ipv6/conf/$i/accept_dad; done",
+            );
+        }
         // ip takes the number of a process or a thread for its namespace.
         client.sh(&format!(
             "ip link add eth0 type veth peer name left netns {}",
