@@ -3,7 +3,7 @@
 //! on how they are scheduled.
 
 use crate::analysis::{AnalysisError, Watch};
-use crate::capture::{CaptureError, CaptureReader, Merge};
+use crate::capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink};
 use crate::connections::{Connections, Departure, Farewell};
 use crate::decode::Decoder;
 use crate::measure::{Filters, Outcomes, Tally};
@@ -11,6 +11,7 @@ use crate::rows::Rows;
 use crate::segment::Batch;
 use gentle_units::Nanos;
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::ScopedJoinHandle;
@@ -80,6 +81,48 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
+/// Decodes packets and sends them on in batches.
+struct Entrance<'a> {
+    decoder: &'a mut Decoder,
+    batch: Batch,
+    segments: SyncSender<Segments>,
+    to_fill: Receiver<Batch>,
+    /// Packets until the next look at [`Watch`].
+    until_look: u32,
+    /// Somebody takes the batches.
+    wanted: bool,
+}
+
+impl Sink for Entrance<'_> {
+    #[inline(always)]
+    fn packet(&mut self, file: usize, packet: &RawPacket<'_>) -> ControlFlow<()> {
+        self.decoder.decode(file, packet, &mut self.batch);
+        if self.batch.segments.len() == SEGMENTS {
+            self.send();
+        }
+        self.until_look -= 1;
+        if self.until_look == 0 || !self.wanted {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Entrance<'_> {
+    #[inline(never)]
+    fn send(&mut self) {
+        let next = self
+            .to_fill
+            .try_recv()
+            .unwrap_or_else(|_| Batch::with_capacity(SEGMENTS));
+        let full = Segments {
+            start: self.decoder.start(),
+            batch: std::mem::replace(&mut self.batch, next),
+        };
+        self.wanted = self.segments.send(full).is_ok();
+    }
+}
+
 /// Reads and decodes until the end, or until the other side is gone.
 fn read(
     merge: &mut Merge,
@@ -88,41 +131,26 @@ fn read(
     to_fill: Receiver<Batch>,
     watch: &Watch,
 ) -> Result<(), CaptureError> {
-    let mut batch = Batch::with_capacity(SEGMENTS);
-    let mut until_look = LOOK;
-    loop {
-        until_look -= 1;
-        if until_look == 0 {
-            until_look = LOOK;
+    let mut entrance = Entrance {
+        decoder,
+        batch: Batch::with_capacity(SEGMENTS),
+        segments,
+        to_fill,
+        until_look: LOOK,
+        wanted: true,
+    };
+    while entrance.wanted && merge.read(&mut entrance)? {
+        if entrance.until_look == 0 {
+            entrance.until_look = LOOK;
             let consumed = merge.readers().iter().map(CaptureReader::consumed).sum();
             watch.consumed.store(consumed, Ordering::Relaxed);
             if watch.stop.load(Ordering::Relaxed) {
                 break;
             }
         }
-        let Some((file, packet)) = merge.next()? else {
-            break;
-        };
-        decoder.decode(file, &packet, &mut batch);
-        if batch.segments.len() == SEGMENTS {
-            let next = to_fill
-                .try_recv()
-                .unwrap_or_else(|_| Batch::with_capacity(SEGMENTS));
-            let full = Segments {
-                start: decoder.start(),
-                batch: std::mem::replace(&mut batch, next),
-            };
-            if segments.send(full).is_err() {
-                return Ok(());
-            }
-        }
     }
-    let last = Segments {
-        start: decoder.start(),
-        batch,
-    };
     // If nobody takes it, something behind has failed and says why.
-    let _ = segments.send(last);
+    entrance.send();
     Ok(())
 }
 

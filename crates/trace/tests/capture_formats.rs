@@ -5,12 +5,13 @@ mod build;
 
 use build::*;
 use gentle_trace::capture::{
-    CaptureError, CaptureReader, Compression, FormatKind, Merge, WarningKind,
+    CaptureError, CaptureReader, Compression, FormatKind, Merge, RawPacket, Sink, WarningKind,
 };
 use gentle_units::Nanos;
 use pcap_file::{DataLink, Endianness};
 use std::borrow::Cow;
 use std::io::{self, Cursor, Read, Write};
+use std::ops::ControlFlow;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -481,15 +482,24 @@ fn timed(times: &[u64], mark: u8) -> CaptureReader {
     open(&pcap(ORDERS[0], true, &packets)).unwrap()
 }
 
+/// Times and captures of packets as they come.
+#[derive(Default)]
+struct Order(Vec<(u64, usize)>);
+
+impl Sink for Order {
+    fn packet(&mut self, file: usize, packet: &RawPacket<'_>) -> ControlFlow<()> {
+        assert_eq!(packet.data, [file as u8]);
+        self.0.push((packet.time.0, file));
+        ControlFlow::Continue(())
+    }
+}
+
 fn merged(readers: Vec<CaptureReader>) -> Vec<(u64, usize)> {
     let mut merge = Merge::new(readers);
-    let mut order = Vec::new();
-    while let Some((file, packet)) = merge.next().unwrap() {
-        assert_eq!(packet.data, [file as u8]);
-        order.push((packet.time.0, file));
-    }
-    assert!(merge.next().unwrap().is_none());
-    order
+    let mut order = Order::default();
+    while merge.read(&mut order).unwrap() {}
+    assert!(!merge.read(&mut order).unwrap());
+    order.0
 }
 
 #[test]
@@ -520,6 +530,16 @@ fn captures_merge_in_time_order() {
     assert_eq!(merged(vec![]), []);
 }
 
+/// Packets of each capture.
+struct Counts([usize; 3]);
+
+impl Sink for Counts {
+    fn packet(&mut self, file: usize, _: &RawPacket<'_>) -> ControlFlow<()> {
+        self.0[file] += 1;
+        ControlFlow::Continue(())
+    }
+}
+
 #[test]
 fn an_error_of_one_merged_capture_leaves_the_others() {
     let mut cut = pcap(ORDERS[0], true, &packets(1));
@@ -529,15 +549,15 @@ fn an_error_of_one_merged_capture_leaves_the_others() {
     empty.push(0);
     let strict_at_once = open(&empty).unwrap().strict(true);
     let mut merge = Merge::new(vec![strict_at_once, strict, timed(&[u64::MAX / 8], 2)]);
-    let (mut read, mut errors) = (vec![0; 3], 0);
+    let (mut read, mut errors) = (Counts([0; 3]), 0);
     loop {
-        match merge.next() {
-            Ok(Some((file, _))) => read[file] += 1,
-            Ok(None) => break,
+        match merge.read(&mut read) {
+            Ok(true) => {}
+            Ok(false) => break,
             Err(CaptureError::Damaged(_)) => errors += 1,
             Err(error) => panic!("{error}"),
         }
     }
-    assert_eq!((read, errors), (vec![0, 6, 1], 2));
+    assert_eq!((read.0, errors), ([0, 6, 1], 2));
     assert_eq!(merge.readers()[2].format().compression, Compression::None);
 }

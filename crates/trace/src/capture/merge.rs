@@ -1,6 +1,6 @@
 //! Several captures as one trace in time order.
 
-use super::{CaptureError, CaptureReader, RawPacket};
+use super::{CaptureError, CaptureReader, RawPacket, Sink};
 use gentle_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,7 +22,7 @@ pub struct Merge {
 }
 
 impl Merge {
-    /// Merges these, which [`Merge::next`] names by their index.
+    /// Merges these, which [`Sink::packet`] names by their index.
     pub fn new(readers: Vec<CaptureReader>) -> Merge {
         Merge {
             next: BinaryHeap::with_capacity(readers.len()),
@@ -32,17 +32,29 @@ impl Merge {
         }
     }
 
-    /// The next packet and the index of its capture, or `None` at the end of all. After an error of one capture the
-    /// others go on if asked.
+    /// Hands the next packets to `to`, at least one; `false` at the end of all. After an error of one capture the others
+    /// go on if asked.
     #[inline]
-    #[allow(clippy::should_implement_trait)] // As for `CaptureReader::next`.
-    pub fn next(&mut self) -> Result<Option<(usize, RawPacket<'_>)>, CaptureError> {
-        if self.readers.len() == 1 {
-            return Ok(self.readers[0].next()?.map(|packet| (0, packet)));
+    pub fn read<S: Sink>(&mut self, to: &mut S) -> Result<bool, CaptureError> {
+        match self.readers.as_mut_slice() {
+            [alone] => alone.read(to),
+            _ => self.read_earliest(to),
         }
-        self.earliest()
     }
 
+    // With a sink of any type, the way of a single capture keeps its own to itself: then the compiler makes one loop of
+    // reading and taking.
+    #[inline(never)]
+    fn read_earliest(&mut self, to: &mut dyn Sink) -> Result<bool, CaptureError> {
+        let earliest = self.earliest()?;
+        if let Some((file, packet)) = &earliest {
+            // It is the only one anyway.
+            let _ = to.packet(*file, packet);
+        }
+        Ok(earliest.is_some())
+    }
+
+    /// The next packet and the index of its capture.
     fn earliest(&mut self) -> Result<Option<(usize, RawPacket<'_>)>, CaptureError> {
         while let Some(reader) = self.readers.get_mut(self.started) {
             let file = self.started;

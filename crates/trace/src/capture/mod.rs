@@ -52,6 +52,7 @@ pub use reader::CaptureReader;
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
 use std::fmt;
+use std::ops::ControlFlow;
 
 /// One packet of a capture, borrowed from the reader's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +68,12 @@ pub struct RawPacket<'a> {
     pub original_len: u32,
     /// The bytes captured: all, or the first ones, as many as the snap length let through.
     pub data: &'a [u8],
+}
+
+/// Takes the packets of a [`Merge`].
+pub trait Sink {
+    /// The next packet, of the capture with the index `file`. After a break, [`Merge::read`] returns.
+    fn packet(&mut self, file: usize, packet: &RawPacket<'_>) -> ControlFlow<()>;
 }
 
 /// What packets were captured on, as the capture tells.

@@ -9,7 +9,7 @@ use super::error::{Fault, Trouble};
 use super::identify::{CONVERT, Variant};
 use super::input::Input;
 use super::reader::Record;
-use super::{FormatKind, Interface, WarningKind};
+use super::{FormatKind, Interface, RawPacket, Sink, WarningKind};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
 
@@ -149,16 +149,49 @@ impl Pcap {
         input: &mut Input,
         record: &mut Record,
     ) -> Result<bool, Box<Fault>> {
-        let window = input.window();
-        if let Some(header) = window.first_chunk::<RECORD_HEADER>() {
-            let fields = self.fields(header);
-            let len = fields[2] as usize;
-            if len != 0 && len <= self.max_len && RECORD_HEADER + len <= window.len() {
+        match self.whole(input.window()) {
+            Some(fields) => {
                 self.take(fields, input, record);
-                return Ok(true);
+                Ok(true)
+            }
+            None => self.rare(input, record),
+        }
+    }
+
+    /// Hands the packets to `to` that are in the window as a whole, until there is an odd one; `false` if there was none.
+    ///
+    /// One by one they would pass through memory, and a processor that loads as a whole what it has just stored in parts
+    /// waits: as a loop it takes a tenth less instructions, and time, of all that `gentle analyze` does (callgrind).
+    #[inline(always)]
+    pub(super) fn read<S: Sink>(&self, input: &mut Input, to: &mut S) -> bool {
+        let window = input.window();
+        let mut rest = window;
+        while let Some(fields) = self.whole(rest) {
+            let [.., len, original_len] = fields;
+            let (record, behind) = rest.split_at(RECORD_HEADER + len as usize);
+            rest = behind;
+            let packet = RawPacket {
+                time: self.time(fields),
+                interface: 0,
+                link: self.link,
+                original_len,
+                data: &record[RECORD_HEADER..],
+            };
+            if to.packet(0, &packet).is_break() {
+                break;
             }
         }
-        self.rare(input, record)
+        let read = window.len() - rest.len();
+        input.take(read);
+        read > 0
+    }
+
+    /// The fields of the record that begins the window, if it is whole and nothing about it is odd.
+    #[inline(always)]
+    fn whole(&self, window: &[u8]) -> Option<[u32; 4]> {
+        let fields = self.fields(window.first_chunk::<RECORD_HEADER>()?);
+        let len = fields[2] as usize;
+        (len != 0 && len <= self.max_len && RECORD_HEADER + len <= window.len()).then_some(fields)
     }
 
     /// As [`Pcap::next`] for a record that is not as a whole in the window, or whose length is odd.
@@ -186,15 +219,20 @@ impl Pcap {
     /// Takes a record with these fields, which begins the window.
     #[inline(always)]
     fn take(&self, fields: [u32; 4], input: &mut Input, record: &mut Record) {
-        let [seconds, fraction, len, original_len] = fields;
+        let [.., len, original_len] = fields;
         *record = Record {
-            time: Nanos(u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit),
+            time: self.time(fields),
             interface: 0,
             link: self.link,
             original_len,
             at: input.take(RECORD_HEADER + len as usize) + RECORD_HEADER,
             len: len as usize,
         };
+    }
+
+    #[inline(always)]
+    fn time(&self, [seconds, fraction, ..]: [u32; 4]) -> Nanos {
+        Nanos(u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit)
     }
 
     /// Seconds, fraction, captured and original length.

@@ -7,7 +7,7 @@ use super::input::Input;
 use super::pcap::Pcap;
 use super::pcapng::PcapNg;
 use super::{
-    CaptureError, Compression, Format, FormatKind, Interface, RawPacket, Warning, WarningKind,
+    CaptureError, Compression, Format, FormatKind, Interface, RawPacket, Sink, Warning, WarningKind,
 };
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
@@ -150,6 +150,28 @@ impl CaptureReader {
             true => Some(self.record.packet(&self.input)),
             false => None,
         })
+    }
+
+    /// Hands the next packets to `to`: those that are in the window, and at least one; `false` at the end.
+    #[inline]
+    pub(super) fn read<S: Sink>(&mut self, to: &mut S) -> Result<bool, CaptureError> {
+        if let Framing::Pcap(pcap) = &self.framing
+            && !self.ended
+            && pcap.read(&mut self.input, to)
+        {
+            return Ok(true);
+        }
+        self.read_one(to)
+    }
+
+    #[inline(never)]
+    fn read_one(&mut self, to: &mut dyn Sink) -> Result<bool, CaptureError> {
+        let found = self.find()?;
+        if found {
+            // It is the only one anyway.
+            let _ = to.packet(0, &self.current());
+        }
+        Ok(found)
     }
 
     /// Finds the next packet and keeps it for [`CaptureReader::current`]; its time, or `None` at the end.

@@ -3,6 +3,7 @@
 
 use super::clock::Span;
 use super::flight::{Bare, Sent};
+use super::table::NONE;
 use super::trouble::Trouble;
 use super::window::Windows;
 use crate::segment::Segment;
@@ -140,6 +141,33 @@ pub(crate) struct Connection {
 const _: () = assert!(size_of::<Connection>() <= 152);
 
 impl Connection {
+    /// A connection of which `segment`, sent by `side`, is the first to be seen.
+    pub(crate) fn new(segment: &Segment, side: usize) -> Connection {
+        let mut state = State::default();
+        if segment.is_forward() != (side == CLIENT) {
+            state.add(State::FROM_UPPER);
+        }
+        Connection {
+            addresses: segment.ends.addresses,
+            ports: segment.ends.ports,
+            first: segment.time,
+            last: segment.time,
+            bytes: [0; 2],
+            halves: [Half::default(); 2],
+            windows: None,
+            trouble: None,
+            older: NONE,
+            isn: [0; 2],
+            synack_acks: 0,
+            synack_at: Span::NONE,
+            ack_at: Span::NONE,
+            response: Span::NONE,
+            syns: 0,
+            synacks: 0,
+            state,
+        }
+    }
+
     /// Which side sent `segment`, which has the same ends.
     #[inline]
     pub(crate) fn side(&self, segment: &Segment) -> usize {

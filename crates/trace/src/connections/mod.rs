@@ -26,7 +26,7 @@ use crate::measure::Tally;
 use crate::options::Options;
 use crate::segment::{Batch, Segment};
 use clock::Span;
-use connection::{Half, HalfState};
+use connection::HalfState;
 use gentle_units::Nanos;
 use gentle_wire::{Address, TcpFlags};
 use retire::Retirement;
@@ -137,29 +137,7 @@ impl Connections {
             self.retire_one(oldest, farewell)?;
             newest = self.table.newest(segment, wide);
         }
-        let mut state = State::default();
-        if segment.is_forward() != (first_side == CLIENT) {
-            state.add(State::FROM_UPPER);
-        }
-        let connection = Connection {
-            addresses: segment.ends.addresses,
-            ports: segment.ends.ports,
-            first: segment.time,
-            last: segment.time,
-            bytes: [0; 2],
-            halves: [Half::default(); 2],
-            windows: None,
-            trouble: None,
-            older: NONE,
-            isn: [0; 2],
-            synack_acks: 0,
-            synack_at: Span::NONE,
-            ack_at: Span::NONE,
-            response: Span::NONE,
-            syns: 0,
-            synacks: 0,
-            state,
-        };
+        let connection = Connection::new(segment, first_side);
         let at = self.table.insert(connection, wide, newest);
         self.retirement.began(self.table.len());
         Ok(at)

@@ -1,7 +1,7 @@
 //! The connections alive: found by addresses and ports, kept in one array.
 
 use super::connection::{Connection, State};
-use super::ends::{Ends, EndsHasher, widen};
+use super::ends::{EndsHasher, widen};
 use crate::hash_size::hash_table_bytes;
 use crate::segment::Segment;
 use gentle_wire::Address;
@@ -14,12 +14,36 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// oldest is forgotten.
 pub(crate) const SAME_ENDS: usize = 32;
 
+/// Connections that were found lately, by the low bits of their hash: as many as are busy at a time on a busy link, and few
+/// enough to stay in the cache of a core (32 KiB). To find one in the index takes three looks into memory that has been
+/// elsewhere, of which each has to wait for the one before.
+const RECENT: usize = 4096;
+
+/// Where the newest connection with ends of this hash was.
+#[derive(Debug, Clone, Copy)]
+struct Recent {
+    hash: u32,
+    at: u32,
+}
+
+impl Recent {
+    const NONE: Recent = Recent { hash: 0, at: NONE };
+
+    #[inline]
+    fn place(hash: u32) -> usize {
+        hash as usize % RECENT
+    }
+}
+
 /// The connections alive. Those with the same addresses and ports, in either direction, form a chain from the newest to
 /// the oldest; the index has the newest.
 #[derive(Debug)]
 pub(crate) struct Table {
     hasher: EndsHasher,
     index: HashTable<u32>,
+    /// What is not true any more is found out when it is looked at: its place is vacant, or has a connection with other
+    /// ends. A newer one with the same ends has taken its place here.
+    recent: Box<[Recent; RECENT]>,
     connections: Vec<Connection>,
     /// Address pairs of IPv6 connections.
     wide: Vec<[Address; 2]>,
@@ -32,6 +56,7 @@ impl Table {
         Table {
             hasher,
             index: HashTable::new(),
+            recent: Box::new([Recent::NONE; RECENT]),
             connections: Vec::new(),
             wide: Vec::new(),
             free: Vec::new(),
@@ -67,28 +92,51 @@ impl Table {
 
     /// The newest connection with the addresses and ports of `segment`; `wide` are its addresses if they are IPv6.
     #[inline]
-    pub(crate) fn newest(&self, segment: &Segment, wide: Option<[Address; 2]>) -> u32 {
-        let Ends {
-            addresses,
-            ports,
-            hash,
-        } = segment.ends;
-        self.index
-            .find(spread(hash), |&at| {
-                let connection = &self.connections[at as usize];
-                connection.ports == ports
-                    && match wide {
-                        None => {
-                            connection.addresses == addresses && !connection.state.has(State::WIDE)
-                        }
-                        Some(wide) => {
-                            connection.state.has(State::WIDE)
-                                && self.wide[connection.addresses as usize] == wide
-                        }
-                    }
-            })
-            .copied()
-            .unwrap_or(NONE)
+    pub(crate) fn newest(&mut self, segment: &Segment, wide: Option<[Address; 2]>) -> u32 {
+        let hash = segment.ends.hash;
+        let Recent { hash: seen, at } = self.recent[Recent::place(hash)];
+        if seen == hash
+            && let Some(connection) = self.connections.get(at as usize)
+            && self.has_ends(connection, segment, wide)
+            && !connection.state.has(State::VACANT)
+        {
+            return at;
+        }
+        self.look_up(segment, wide)
+    }
+
+    /// As [`Table::newest`], for ends that have not been seen for some time.
+    #[inline]
+    fn look_up(&mut self, segment: &Segment, wide: Option<[Address; 2]>) -> u32 {
+        let hash = segment.ends.hash;
+        let found = self.index.find(spread(hash), |&at| {
+            self.has_ends(&self.connections[at as usize], segment, wide)
+        });
+        let Some(&at) = found else {
+            return NONE;
+        };
+        self.recent[Recent::place(hash)] = Recent { hash, at };
+        at
+    }
+
+    #[inline]
+    fn has_ends(
+        &self,
+        connection: &Connection,
+        segment: &Segment,
+        wide: Option<[Address; 2]>,
+    ) -> bool {
+        connection.ports == segment.ends.ports
+            && match wide {
+                None => {
+                    connection.addresses == segment.ends.addresses
+                        && !connection.state.has(State::WIDE)
+                }
+                Some(wide) => {
+                    connection.state.has(State::WIDE)
+                        && self.wide[connection.addresses as usize] == wide
+                }
+            }
     }
 
     #[inline]
@@ -148,6 +196,7 @@ impl Table {
                 (self.connections.len() - 1) as u32
             }
         };
+        self.recent[Recent::place(hash)] = Recent { hash, at };
         if newest == NONE {
             let Table {
                 hasher,
@@ -246,4 +295,76 @@ fn hash_of(hasher: &EndsHasher, wide: &[[Address; 2]], connection: &Connection) 
 #[inline]
 fn spread(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connections::CLIENT;
+    use crate::segment::Batch;
+    use gentle_units::Nanos;
+    use gentle_wire::{LinkType, plain_tcp};
+    use proptest::prelude::*;
+
+    /// An acknowledgement from a port.
+    fn segment(hasher: &EndsHasher, port: u16) -> Segment {
+        let mut frame = [0; 54];
+        frame[12..15].copy_from_slice(&[8, 0, 0x45]);
+        frame[17] = 40;
+        frame[23] = 6;
+        frame[34..36].copy_from_slice(&port.to_be_bytes());
+        frame[46..48].copy_from_slice(&[0x50, 0x10]);
+        let plain = plain_tcp(LinkType::ETHERNET, &frame).unwrap();
+        let mut batch = Batch::with_capacity(1);
+        batch.push_plain(Nanos::ZERO, 54, 0, &plain, hasher);
+        batch.segments[0]
+    }
+
+    /// A connection begins with these ends, whether there is one already or not.
+    fn begin(table: &mut Table, segment: &Segment) -> u32 {
+        let newest = table.newest(segment, None);
+        table.insert(Connection::new(segment, CLIENT), None, newest)
+    }
+
+    proptest! {
+        /// More connections than are remembered; some begin with the ends of others, and some go.
+        #[test]
+        fn what_was_found_lately_is_what_the_index_has(
+            steps in proptest::collection::vec(
+                (0..5, prop_oneof![0_u16..4, 0_u16..3 * RECENT as u16]),
+                1..300,
+            ),
+        ) {
+            let hasher = EndsHasher::default();
+            let mut table = Table::new(hasher.clone());
+            let mut alive: Vec<u32> = (0..2 * RECENT as u16)
+                .map(|port| begin(&mut table, &segment(&hasher, port)))
+                .collect();
+            for (step, port) in steps {
+                let segment = segment(&hasher, port);
+                let newest = table.newest(&segment, None);
+                prop_assert_eq!(newest, table.look_up(&segment, None));
+                let goes = match step {
+                    0 | 1 => {
+                        let began = begin(&mut table, &segment);
+                        alive.push(began);
+                        prop_assert_eq!(table.newest(&segment, None), began);
+                        None
+                    }
+                    2 => alive.iter().position(|&at| at == newest),
+                    3 => Some(usize::from(port) % alive.len()),
+                    _ => None,
+                };
+                if let Some(goes) = goes {
+                    let at = alive.swap_remove(goes);
+                    table.unlink(at);
+                    table.remove_unlinked(at);
+                }
+                prop_assert_eq!(table.len(), alive.len());
+                let newest = table.newest(&segment, None);
+                prop_assert!(newest == NONE || alive.contains(&newest));
+                prop_assert_eq!(newest, table.look_up(&segment, None));
+            }
+        }
+    }
 }

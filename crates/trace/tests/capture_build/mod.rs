@@ -3,9 +3,10 @@
 // Each test binary uses its own part of this.
 #![allow(dead_code)]
 
-use gentle_trace::capture::{CaptureError, CaptureReader, Warning};
+use gentle_trace::capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink, Warning};
 use gentle_units::Nanos;
 use std::io::{Cursor, Write};
+use std::ops::ControlFlow;
 
 /// A packet as the reader gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +16,18 @@ pub(crate) struct Packet {
     pub(crate) link: u16,
     pub(crate) original_len: u32,
     pub(crate) data: Vec<u8>,
+}
+
+impl From<&RawPacket<'_>> for Packet {
+    fn from(packet: &RawPacket<'_>) -> Packet {
+        Packet {
+            time: packet.time,
+            interface: packet.interface,
+            link: packet.link.0,
+            original_len: packet.original_len,
+            data: packet.data.to_vec(),
+        }
+    }
 }
 
 /// Packets on interface 0, Ethernet: of different sizes, some of them longer on the wire than captured.
@@ -253,18 +266,33 @@ pub(crate) fn drain(
 ) -> Result<(Vec<Packet>, Vec<Warning>), CaptureError> {
     let mut packets = Vec::new();
     while let Some(packet) = reader.next()? {
-        packets.push(Packet {
-            time: packet.time,
-            interface: packet.interface,
-            link: packet.link.0,
-            original_len: packet.original_len,
-            data: packet.data.to_vec(),
-        });
+        packets.push(Packet::from(&packet));
     }
     assert!(reader.next()?.is_none(), "the end is the end");
     Ok((packets, reader.warnings().to_vec()))
 }
 
+/// Takes packets, and breaks off now and then.
+#[derive(Default)]
+struct Taken(Vec<Packet>);
+
+impl Sink for Taken {
+    fn packet(&mut self, _: usize, packet: &RawPacket<'_>) -> ControlFlow<()> {
+        self.0.push(Packet::from(packet));
+        match self.0.len() % 3 {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// The same, which has to be the same packet by packet and as a stream.
 pub(crate) fn read(bytes: &[u8]) -> (Vec<Packet>, Vec<Warning>) {
-    drain(open(bytes).unwrap()).unwrap()
+    let (packets, warnings) = drain(open(bytes).unwrap()).unwrap();
+    let mut merge = Merge::new(vec![open(bytes).unwrap()]);
+    let mut taken = Taken::default();
+    while merge.read(&mut taken).unwrap() {}
+    assert_eq!(taken.0, packets);
+    assert_eq!(merge.readers()[0].warnings(), warnings);
+    (packets, warnings)
 }
