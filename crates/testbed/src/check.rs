@@ -117,9 +117,14 @@ pub struct Row {
     pub intervals_overlap: Option<bool>,
 }
 
+/// Version of an [`Agreement`] as JSON (`docs/json.md`).
+const SCHEMA: u32 = 1;
+
 /// A simulated and a measured comparison side by side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Agreement {
+    /// Version of this as JSON; it rises when a field changes its meaning or goes.
+    pub version: u32,
     /// The scenario's title.
     pub title: String,
     /// What was chosen, and what differs on the kernel.
@@ -139,6 +144,7 @@ pub fn agreement(simulator: &Comparison, kernel: &Comparison) -> Agreement {
         rows.extend(Metric::ALL.map(|metric| row(metric, simulated, measured)));
     }
     Agreement {
+        version: SCHEMA,
         title: kernel.scenario.title.clone(),
         choices: kernel.scenario.choices.clone(),
         rows,

@@ -253,6 +253,10 @@ pub(crate) struct DecisionsArgs {
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=MOST_THREADS))]
     pub(crate) threads: Option<u16>,
 
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+
     /// No progress bars
     #[arg(long, short)]
     pub(crate) quiet: bool,

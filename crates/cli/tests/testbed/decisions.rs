@@ -10,6 +10,7 @@ use gentle_testbed::build::{Cache, Kernel, modules, plugins};
 use gentle_testbed::decisions::{Captured, Case, Pattern, Tally, Traffic, decide, generate};
 use gentle_trace::capture::CaptureReader;
 use gentle_units::Nanos;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -280,6 +281,49 @@ fn the_command_compares_captures() {
         .collect();
     assert_eq!(rows.len(), 2, "{text}");
     assert!(rows[1].trim_start().starts_with("spa"), "{text}");
+}
+
+/// The kernel's `choke` looks empty when holes fill its table (`docs/kernel-proof.md`).
+#[test]
+fn the_command_tells_programs_what_differs() {
+    if kernel().is_none() {
+        return;
+    }
+    let arguments = [
+        "--json",
+        "--rate=20kbit",
+        "--scheme=choke limit=4 min=1 max=3",
+        "--scheme=codel",
+        "other/sctp.pcap",
+        "netns/data.client.pcap",
+    ];
+    let output = command(&arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&found["version"], &found["alike"]),
+        (&json!(1), &json!(false))
+    );
+    assert_eq!(found["captures"][1]["path"], "netns/data.client.pcap");
+    assert_eq!(found["captures"][1]["rate_bps"], 20_000);
+    let [choke, codel] = found["results"].as_array().unwrap().as_slice() else {
+        panic!("{found}");
+    };
+    assert_eq!(
+        (&choke["captures_alike"], &codel["captures_alike"]),
+        (&json!(1), &json!(2))
+    );
+    assert_eq!(codel["differences"], json!([]));
+    let difference = &choke["differences"][0];
+    assert_eq!(difference["path"], "netns/data.client.pcap");
+    let step = difference["step"].as_u64().unwrap();
+    let text = difference["text"].as_str().unwrap();
+    assert!(
+        text.starts_with(&format!("step {step} was decided in two ways")),
+        "{text}"
+    );
+    assert!(codel["calls"].as_u64() > choke["calls"].as_u64(), "{found}");
 }
 
 #[test]

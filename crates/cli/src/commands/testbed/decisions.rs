@@ -1,18 +1,21 @@
 //! `gentle testbed decisions`.
 
+mod outcome;
+
 use super::modules;
 use crate::args::DecisionsArgs;
 use crate::commands::{compare, runs, trace};
 use crate::interrupt;
-use crate::output::{print, ruled_table, warn};
+use crate::output::warn;
 use crate::progress::Progress;
 use crate::usage::Usage;
 use anyhow::{Context, bail};
 use gentle_aqm::Spec;
 use gentle_sim::BUILTIN;
-use gentle_testbed::decisions::{Captured, Case, CaseError, DecideError, Decided, Tally, decide};
+use gentle_testbed::decisions::{Captured, Case, DecideError, Decided, decide};
 use gentle_testbed::machine::MachineError;
 use gentle_units::Rate;
+use outcome::Outcome;
 use rayon::prelude::*;
 use std::path::Path;
 use std::process::ExitCode;
@@ -71,7 +74,12 @@ pub(crate) fn run(args: &DecisionsArgs) -> anyhow::Result<ExitCode> {
         Err((spec, error)) => return Err(error).with_context(|| spec.to_string()),
         Ok(decided) => decided,
     };
-    report(&inputs, &schemes, &decided)
+    let decided = Outcome {
+        inputs: &inputs,
+        schemes: &schemes,
+        decided: &decided,
+    };
+    decided.report(args.json)
 }
 
 /// The packets of a capture, and the rate of their link.
@@ -121,77 +129,4 @@ fn machine(
     }
     modules::load_replay(&mut machine, &source, stop)?;
     Ok(machine)
-}
-
-fn report(inputs: &[Input], schemes: &[Spec], decided: &[Decided]) -> anyhow::Result<ExitCode> {
-    let mut text = String::new();
-    for Input {
-        name,
-        captured,
-        rate,
-    } in inputs
-    {
-        let (packets, flows) = (captured.arrivals().len(), captured.flows());
-        let left_out = match captured.left_out() {
-            0 => String::new(),
-            frames => format!(", {frames} frames left out that are not IP"),
-        };
-        text += &format!("{name}: {packets} packets of {flows} flows, at {rate}{left_out}\n");
-    }
-    text += &format!("\n{}\n", table(schemes, decided));
-    let mut alike = true;
-    for (spec, of_scheme) in schemes.iter().zip(decided) {
-        for complaint in &of_scheme.complaints {
-            warn(&format!("{spec}: the kernel complains: {complaint}"));
-        }
-        for (input, case) in inputs.iter().zip(&of_scheme.cases) {
-            match case {
-                Ok(_) => {}
-                Err(error @ CaseError::File { .. }) => bail!("{spec}: {error}"),
-                Err(difference) => {
-                    alike = false;
-                    text += &format!("\n{spec}, {}: {difference}\n", input.name);
-                }
-            }
-        }
-    }
-    print(&text)?;
-    Ok(if alike {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
-}
-
-fn table(schemes: &[Spec], decided: &[Decided]) -> String {
-    let head = [
-        "scheme",
-        "calls",
-        "sent",
-        "marked",
-        "dropped",
-        "decided alike",
-    ];
-    let mut table = ruled_table(head, 1..5);
-    for (spec, of_scheme) in schemes.iter().zip(decided) {
-        let mut all = Tally::default();
-        let mut alike = 0;
-        for tally in of_scheme.cases.iter().flatten() {
-            all += *tally;
-            alike += 1;
-        }
-        let verdict = match of_scheme.cases.len() {
-            cases if cases == alike => "all".to_owned(),
-            cases => format!("{alike} of {cases} captures"),
-        };
-        table.add_row([
-            spec.to_string(),
-            all.steps.to_string(),
-            all.sent.to_string(),
-            all.marked.to_string(),
-            all.dropped.to_string(),
-            verdict,
-        ]);
-    }
-    table.trim_fmt()
 }
