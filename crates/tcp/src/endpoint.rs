@@ -190,7 +190,9 @@ impl Endpoint {
             return;
         }
         if segment.options.contains(Options::TIMESTAMPS) {
-            if start <= self.rx.acknowledged {
+            // In TIME-WAIT it stays (tcp_timewait_state_process; tcp_twrespond of FreeBSD): what acknowledges a FIN that came
+            // again echoes the first one, and its sender takes the time since then for a round trip.
+            if start <= self.rx.acknowledged && !self.is_closed() {
                 self.rx.note_timestamp(segment.ts_val);
             }
             let window = &mut self.rx.window;

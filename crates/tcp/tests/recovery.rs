@@ -633,3 +633,30 @@ fn counting_acks_halves_the_growth_under_delayed_acks() {
     let acked = window(&[("delack_segments", "2"), ("growth", "acked")]);
     assert!((29..=30).contains(&acked), "{acked}");
 }
+
+/// What Linux 7.2 sends on such a path (PIE under `short`): a round trip of the second FIN takes half a second and more.
+#[test]
+fn time_wait_echoes_the_first_fin() {
+    for name in ["linux-7.2", "linux-3.16", "freebsd-9.3"] {
+        let fin = |sent: &&Sent| sent.segment.flags.contains(Flags::FIN);
+        // The acknowledgement of the responder's FIN.
+        let wire = run(profile(name, &[]), 1, dropping(Way::Out, &[3]));
+        let fins: Vec<_> = wire.sent(Way::Back).filter(fin).collect();
+        let [first, second] = fins[..] else {
+            panic!("{name}: {fins:?}");
+        };
+        assert!(second.segment.ts_val > first.segment.ts_val, "{name}");
+        let last = wire.sent(Way::Out).last().unwrap();
+        assert_eq!(last.at, second.at + ms(50), "{name}");
+        assert_eq!(last.segment.ts_ecr, first.segment.ts_val, "{name}");
+        // Two round trips without anything special, the handshake's and the sum that the echo gives.
+        let responder = wire.responder.as_ref().unwrap();
+        let echoed = last.at + ms(50) - first.at;
+        assert_eq!(responder.stats().rtt_samples, 2, "{name}");
+        assert_eq!(
+            responder.stats().rtt_sum.as_millis(),
+            100 + echoed.as_millis(),
+            "{name}"
+        );
+    }
+}
