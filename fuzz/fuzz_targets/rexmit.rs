@@ -60,11 +60,19 @@ fuzz_target!(|input: Input<'_>| {
         let frame = Frame {
             bytes,
             original_len: bytes.len() as u32,
-            link: if input.ethernet { LinkType::ETHERNET } else { LinkType::RAW },
+            link: if input.ethernet {
+                LinkType::ETHERNET
+            } else {
+                LinkType::RAW
+            },
             vlan: step.tag.map(|tci| Vlan { tpid: 0x8100, tci }),
             partial_checksum: step.partial_checksum,
         };
-        let direction = if step.out { Direction::Out } else { Direction::In };
+        let direction = if step.out {
+            Direction::Out
+        } else {
+            Direction::In
+        };
         if let Some(answered) = core.frame(now, direction, &frame) {
             assert!(answered.copies > 0 && answered.copies <= copies);
         }

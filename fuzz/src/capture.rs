@@ -1,8 +1,9 @@
 //! Reading a capture of any bytes.
 
-use gentle_trace::capture::{CaptureError, CaptureReader, Warning};
+use gentle_trace::capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink, Warning};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Cursor, Read};
+use std::ops::ControlFlow;
 
 /// Reads a stream in small pieces, as a pipe may give it.
 struct Trickle<R> {
@@ -28,8 +29,54 @@ pub struct Outcome {
     digest: u64,
 }
 
-/// Reads a bare capture in one piece, in small ones, and strictly, and holds the three against each other; `None` if it
-/// is not a capture.
+/// What is being read.
+#[derive(Default)]
+struct Reading {
+    packets: u64,
+    wire_bytes: u64,
+    digest: DefaultHasher,
+}
+
+impl Reading {
+    fn note(&mut self, packet: &RawPacket<'_>) {
+        self.packets += 1;
+        self.wire_bytes += u64::from(packet.original_len);
+        packet.time.hash(&mut self.digest);
+        (
+            packet.interface,
+            packet.link,
+            packet.original_len,
+            packet.data,
+        )
+            .hash(&mut self.digest);
+    }
+
+    fn end(mut self, warnings: &[Warning]) -> Outcome {
+        for warning in warnings {
+            warning.to_string().hash(&mut self.digest);
+        }
+        Outcome {
+            packets: self.packets,
+            wire_bytes: self.wire_bytes,
+            digest: self.digest.finish(),
+        }
+    }
+}
+
+impl Sink for Reading {
+    fn packet(&mut self, file: usize, packet: &RawPacket<'_>) -> ControlFlow<()> {
+        assert_eq!(file, 0);
+        self.note(packet);
+        // Breaks off now and then.
+        match packet.data.len() % 3 {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Reads a bare capture in one piece, in small ones, as a stream, and strictly, and holds the four against each other;
+/// `None` if it is not a capture.
 pub fn read_every_way(bytes: &[u8], piece: usize) -> Option<Outcome> {
     let whole = read_all(
         &mut open(Cursor::new(bytes.to_vec())).ok()?,
@@ -42,6 +89,7 @@ pub fn read_every_way(bytes: &[u8], piece: usize) -> Option<Outcome> {
     match open(trickle) {
         Ok(mut reader) => {
             assert_eq!(whole, read_all(&mut reader, bytes.len() as u64));
+            assert_eq!(whole, read_as_stream(bytes));
             read_strictly(bytes, whole.packets, reader.warnings());
         }
         // Variants with longer record headers are known by what has arrived of the first records when the file is
@@ -61,12 +109,7 @@ pub fn open(from: impl Read + Send + 'static) -> Result<CaptureReader, CaptureEr
 
 /// Reads all packets of a capture that has, decompressed, at most `size` bytes.
 pub fn read_all(reader: &mut CaptureReader, size: u64) -> Outcome {
-    let mut outcome = Outcome {
-        packets: 0,
-        wire_bytes: 0,
-        digest: 0,
-    };
-    let mut digest = DefaultHasher::new();
+    let mut reading = Reading::default();
     let mut before = reader.offset();
     loop {
         let packet = match reader.next() {
@@ -75,10 +118,7 @@ pub fn read_all(reader: &mut CaptureReader, size: u64) -> Outcome {
             Err(error) => panic!("only a file or a strict reader fails: {error}"),
         };
         let (link, interface, captured) = (packet.link, packet.interface, packet.data.len() as u64);
-        outcome.packets += 1;
-        outcome.wire_bytes += u64::from(packet.original_len);
-        packet.time.hash(&mut digest);
-        (interface, link, packet.original_len, packet.data).hash(&mut digest);
+        reading.note(&packet);
         let offset = reader.offset();
         assert!(offset >= before + captured, "a packet lies before another");
         assert!(offset <= size, "a packet ends behind the end");
@@ -104,10 +144,18 @@ pub fn read_all(reader: &mut CaptureReader, size: u64) -> Outcome {
                 .all(|other| other.kind != warning.kind)
         );
         assert!(warning.offset <= size && warning.count > 0);
-        warning.to_string().hash(&mut digest);
     }
-    outcome.digest = digest.finish();
-    outcome
+    reading.end(warnings)
+}
+
+/// As the analysis reads it.
+fn read_as_stream(bytes: &[u8]) -> Outcome {
+    let reader = open(Cursor::new(bytes.to_vec())).expect("a capture");
+    let mut merge = Merge::new(vec![reader]);
+    let mut reading = Reading::default();
+    while merge.read(&mut reading).expect("it is not strict") {}
+    assert!(!merge.read(&mut reading).expect("the end is the end"));
+    reading.end(merge.readers()[0].warnings())
 }
 
 /// A strict reader fails if there was damage, after packets that the other reader had found too.
