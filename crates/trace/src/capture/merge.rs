@@ -42,8 +42,8 @@ impl Merge {
         }
     }
 
-    // With a sink of any type, the way of a single capture keeps its own to itself: then the compiler makes one loop of
-    // reading and taking.
+    /// As [`Merge::read`] for several captures.
+    // `dyn`: what a sink does is compiled into the loop over a single pcap file's packets only if it is needed nowhere else.
     #[inline(never)]
     fn read_earliest(&mut self, to: &mut dyn Sink) -> Result<bool, CaptureError> {
         let earliest = self.earliest()?;

@@ -161,7 +161,7 @@ impl Pcap {
     /// Hands the packets to `to` that are in the window as a whole, until there is an odd one; `false` if there was none.
     ///
     /// One by one they would pass through memory, and a processor that loads as a whole what it has just stored in parts
-    /// waits: as a loop it takes a tenth less instructions, and time, of all that `gentle analyze` does (callgrind).
+    /// waits. As a loop it saves `gentle analyze` a tenth of its instructions (callgrind) and 6 % of its time.
     #[inline(always)]
     pub(super) fn read<S: Sink>(&self, input: &mut Input, to: &mut S) -> bool {
         let window = input.window();
@@ -230,6 +230,7 @@ impl Pcap {
         };
     }
 
+    /// When a packet with these fields was captured.
     #[inline(always)]
     fn time(&self, [seconds, fraction, ..]: [u32; 4]) -> Nanos {
         Nanos(u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit)

@@ -164,6 +164,7 @@ impl CaptureReader {
         self.read_one(to)
     }
 
+    /// The next packet alone. `dyn` for the reason that `Merge::read_earliest` has.
     #[inline(never)]
     fn read_one(&mut self, to: &mut dyn Sink) -> Result<bool, CaptureError> {
         let found = self.find()?;
