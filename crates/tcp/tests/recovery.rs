@@ -634,7 +634,7 @@ fn counting_acks_halves_the_growth_under_delayed_acks() {
     assert!((29..=30).contains(&acked), "{acked}");
 }
 
-/// What Linux 7.2 sends on such a path (PIE under `short`): a round trip of the second FIN takes half a second and more.
+/// As Linux 7.2 does: the sender of the FIN that came again takes all the time since the first for a round trip.
 #[test]
 fn time_wait_echoes_the_first_fin() {
     for name in ["linux-7.2", "linux-3.16", "freebsd-9.3"] {
@@ -649,7 +649,7 @@ fn time_wait_echoes_the_first_fin() {
         let last = wire.sent(Way::Out).last().unwrap();
         assert_eq!(last.at, second.at + ms(50), "{name}");
         assert_eq!(last.segment.ts_ecr, first.segment.ts_val, "{name}");
-        // Two round trips without anything special, the handshake's and the sum that the echo gives.
+        // The round trip of the handshake, and what the echo gives.
         let responder = wire.responder.as_ref().unwrap();
         let echoed = last.at + ms(50) - first.at;
         assert_eq!(responder.stats().rtt_samples, 2, "{name}");

@@ -75,19 +75,7 @@ const READINGS: &[(&str, Reading)] = &[
 pub(crate) fn scheme_result(spec: &Spec, groups: &[&str], runs: &[RunRecord]) -> SchemeResult {
     let count = |f: fn(&RunRecord) -> u64| runs.iter().map(f).sum::<u64>();
     let (loss, loss_ci95) = loss_over(runs, loss);
-    let GroupResult {
-        group: _,
-        connections,
-        completed,
-        unfinished,
-        failed,
-        response_time_s,
-        response_time_by_size,
-        rtt_s,
-        handshake_s,
-        retransmission,
-        retransmission_ci95,
-    } = group_result("", runs, |run| &run.all);
+    let all = group_result("", runs, |run| &run.all);
     let utilization = over(runs, |r| utilization(r, down(r)));
     let links = Links {
         down: link_result(runs, Direction::Down),
@@ -100,19 +88,19 @@ pub(crate) fn scheme_result(spec: &Spec, groups: &[&str], runs: &[RunRecord]) ->
         label: spec.to_string(),
         options: spec.settings().into_iter().collect(),
         seeds: runs.len() as u32,
-        connections,
-        completed,
-        unfinished,
-        failed,
-        response_time_s,
-        response_time_by_size,
-        rtt_s,
-        handshake_s,
+        connections: all.connections,
+        completed: all.completed,
+        unfinished: all.unfinished,
+        failed: all.failed,
+        response_time_s: all.response_time_s,
+        response_time_by_size: all.response_time_by_size,
+        rtt_s: all.rtt_s,
+        handshake_s: all.handshake_s,
         queue_delay_s: links.down.queue_delay_s,
         loss,
         loss_ci95,
-        retransmission,
-        retransmission_ci95,
+        retransmission: all.retransmission,
+        retransmission_ci95: all.retransmission_ci95,
         utilization: utilization.mean,
         utilization_ci95: utilization.ci95,
         long_goodput_bps: over(runs, |r| goodput_bps(&r.long_goodput)),

@@ -74,12 +74,12 @@ pub(crate) fn run(args: &DecisionsArgs) -> anyhow::Result<ExitCode> {
         Err((spec, error)) => return Err(error).with_context(|| spec.to_string()),
         Ok(decided) => decided,
     };
-    let decided = Outcome {
+    let outcome = Outcome {
         inputs: &inputs,
         schemes: &schemes,
         decided: &decided,
     };
-    decided.report(args.json)
+    outcome.report(args.json)
 }
 
 /// The packets of a capture, and the rate of their link.
