@@ -6,7 +6,7 @@ use crate::anonymize::Anonymizer;
 use crate::capture::{CaptureError, CaptureReader, Merge};
 use crate::connections::{Connections, EndsHasher};
 use crate::decode::Decoder;
-use crate::measure::flood::Link;
+use crate::measure::directions::Link;
 use crate::measure::{Filters, Outcomes, Tally};
 use crate::options::Options;
 use crate::pipeline::Pipeline;
@@ -121,7 +121,7 @@ impl Found<'_> {
         };
         let judged_early = self.filters.judged_early();
         self.filters.judge();
-        let directions = link.directions(self.filters.considered());
+        let directions = link.directions(&self.filters.considered());
         let filters = self
             .filters
             .result(|address| self.show(address), |sums| link.directions(sums));

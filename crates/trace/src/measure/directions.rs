@@ -8,37 +8,54 @@ use gentle_units::{Nanos, Rate};
 /// What one side of a connection contributes to its direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Share {
-    delay: Nanos,
+    pub(crate) sent: Sent,
+    pub(crate) again: Again,
+}
+
+/// Of a [`Share`], what every one has.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sent {
     segments: u32,
+    handshake: u16,
+    direction: u8,
+}
+
+/// Of a [`Share`], what only few have: what was sent again, and how long that took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Again {
+    delay: Nanos,
     retransmitted: u32,
     handshake: u16,
-    handshake_retransmitted: u16,
-    pub(crate) direction: u8,
 }
 
 impl Share {
     pub(crate) fn of(connection: &Connection, side: usize) -> Share {
         let half = &connection.halves[side];
-        let handshake_retransmitted = connection.handshake_retransmissions(side);
+        let handshake = [connection.syns, connection.synacks][side];
         let copies = connection
             .trouble
             .as_ref()
             .map_or(0, |trouble| trouble.sides[side].handshake_copies);
-        let handshake = [connection.syns, connection.synacks][side];
+        let handshake_again = connection.handshake_retransmissions(side);
         let (of_handshake, of_data) = connection.delays(side);
+        let saturated = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
         Share {
-            delay: of_handshake.saturating_add(of_data),
-            segments: half.segments,
-            retransmitted: u32::try_from(connection.retransmissions(side)).unwrap_or(u32::MAX),
-            handshake: handshake.saturating_sub(u16::try_from(copies).unwrap_or(u16::MAX)),
-            handshake_retransmitted: u16::try_from(handshake_retransmitted).unwrap_or(u16::MAX),
-            direction: half.direction,
+            sent: Sent {
+                segments: half.segments,
+                handshake: handshake.saturating_sub(saturated(copies)),
+                direction: half.direction,
+            },
+            again: Again {
+                delay: of_handshake.saturating_add(of_data),
+                retransmitted: u32::try_from(connection.retransmissions(side)).unwrap_or(u32::MAX),
+                handshake: saturated(handshake_again),
+            },
         }
     }
 
     /// Whether its retransmission delay is beyond `longest`.
     pub(crate) fn waits_longer_than(&self, longest: Nanos) -> bool {
-        self.delay > longest
+        self.again.delay > longest
     }
 }
 
@@ -97,6 +114,19 @@ struct Sums {
     delay_without_loss: Moments,
 }
 
+impl Sums {
+    fn plus(self, other: Sums) -> Sums {
+        Sums {
+            segments: self.segments + other.segments,
+            retransmitted: self.retransmitted + other.retransmitted,
+            handshake: self.handshake + other.handshake,
+            handshake_retransmitted: self.handshake_retransmitted + other.handshake_retransmitted,
+            delay_with_loss: self.delay_with_loss.plus(other.delay_with_loss),
+            delay_without_loss: self.delay_without_loss.plus(other.delay_without_loss),
+        }
+    }
+}
+
 /// Sums by direction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DirectionSums {
@@ -110,23 +140,34 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 impl DirectionSums {
     /// A connection passes the filters.
     pub(crate) fn record(&mut self, shares: &[Share; 2]) {
-        for share in shares.iter().filter(|share| share.segments > 0) {
-            let direction = usize::from(share.direction);
-            if direction >= self.by_direction.len() {
-                self.by_direction.resize(direction + 1, Sums::default());
-            }
-            let sums = &mut self.by_direction[direction];
-            sums.segments += u64::from(share.segments);
-            sums.retransmitted += u64::from(share.retransmitted);
-            sums.handshake += u64::from(share.handshake);
-            sums.handshake_retransmitted += u64::from(share.handshake_retransmitted);
-            if share.handshake_retransmitted > 0 {
+        for Share { sent, again } in shares.iter().filter(|share| share.sent.segments > 0) {
+            let sums = self.of(usize::from(sent.direction));
+            sums.segments += u64::from(sent.segments);
+            sums.retransmitted += u64::from(again.retransmitted);
+            sums.handshake += u64::from(sent.handshake);
+            sums.handshake_retransmitted += u64::from(again.handshake);
+            if again.handshake > 0 {
                 &mut sums.delay_with_loss
             } else {
                 &mut sums.delay_without_loss
             }
-            .record(share.delay);
+            .record(again.delay);
         }
+    }
+
+    /// Those of `other` pass them, too.
+    pub(crate) fn add(&mut self, other: &DirectionSums) {
+        for (direction, more) in other.by_direction.iter().enumerate() {
+            let sums = self.of(direction);
+            *sums = sums.plus(*more);
+        }
+    }
+
+    fn of(&mut self, direction: usize) -> &mut Sums {
+        if direction >= self.by_direction.len() {
+            self.by_direction.resize(direction + 1, Sums::default());
+        }
+        &mut self.by_direction[direction]
     }
 
     /// Per direction, in the order of `names`.
@@ -179,5 +220,20 @@ impl DirectionSums {
                 }
             })
             .collect()
+    }
+}
+
+/// Quantities per direction need what the whole link did, too.
+#[derive(Debug)]
+pub(crate) struct Link<'a> {
+    pub(crate) names: &'a [String],
+    pub(crate) meters: &'a [Meter],
+    pub(crate) duration: Nanos,
+    pub(crate) rate: Option<Rate>,
+}
+
+impl Link<'_> {
+    pub(crate) fn directions(&self, sums: &DirectionSums) -> Vec<Direction> {
+        sums.result(self.names, self.meters, self.duration, self.rate)
     }
 }

@@ -2,17 +2,19 @@
 
 pub(crate) mod backoff;
 pub(crate) mod directions;
-pub(crate) mod flood;
+mod filters;
+mod flood;
 mod intervals;
 mod outcomes;
 mod parties;
 pub(crate) mod rate;
+mod remembered;
 mod spread;
 mod tally;
 pub(crate) mod timeline;
 mod vantage;
 
-pub(crate) use flood::Filters;
+pub(crate) use filters::Filters;
 pub(crate) use outcomes::Outcomes;
 pub(crate) use spread::Spread;
 pub(crate) use tally::Tally;

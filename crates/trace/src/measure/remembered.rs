@@ -1,0 +1,72 @@
+//! What is remembered of connections until it is known who floods: 28 bytes each, and 32 more of those that sent something
+//! again.
+
+use super::directions::{Again, Sent, Share};
+
+/// What is kept of a connection until the end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kept {
+    sent: [Sent; 2],
+    /// Places of its ends in [`Parties`](super::flood::Parties).
+    pub(super) parties: [u32; 2],
+    /// There is more of it in [`Remembered::again`].
+    again: bool,
+    pub(super) established_with_data: bool,
+}
+
+const _: () = assert!(size_of::<Kept>() <= 28);
+
+/// The connections about which nothing is decided, in the order in which they ended.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Remembered {
+    kept: Vec<Kept>,
+    /// Of those in which something was sent again, in the same order.
+    again: Vec<[Again; 2]>,
+}
+
+impl Remembered {
+    pub(super) fn push(
+        &mut self,
+        shares: &[Share; 2],
+        parties: [u32; 2],
+        established_with_data: bool,
+    ) {
+        let again = shares.map(|share| share.again);
+        let is_any = again != <[Again; 2]>::default();
+        if is_any {
+            self.again.push(again);
+        }
+        self.kept.push(Kept {
+            sent: shares.map(|share| share.sent),
+            parties,
+            again: is_any,
+            established_with_data,
+        });
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// All of them, each with what it contributes.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (Kept, [Share; 2])> {
+        let mut more = self.again.drain(..);
+        self.kept.drain(..).map(move |kept| {
+            let again = if kept.again {
+                more.next().expect("one for each that says so")
+            } else {
+                Default::default()
+            };
+            let share = |side: usize| Share {
+                sent: kept.sent[side],
+                again: again[side],
+            };
+            (kept, [share(0), share(1)])
+        })
+    }
+
+    /// Memory in use, bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.kept.capacity() * size_of::<Kept>() + self.again.capacity() * size_of::<[Again; 2]>()
+    }
+}
