@@ -4,7 +4,7 @@
 
 use gentle_wire::{
     Address, LinkType, Packet, QuicKind, Skip, Transport, Tunnels, dissect, is_handshake,
-    plain_tcp, reassembled,
+    plain_tcp_v4, plain_tcp_v6, reassembled,
 };
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::net::IpAddr;
@@ -70,15 +70,16 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     let known = LinkType::ALL.contains(&link);
     assert_eq!(link.name().is_some(), known);
     assert!(known || matches!(outer, Err(Skip::UnknownLink)));
-    if let Some(plain) = plain_tcp(link, frame) {
-        let plain = Some((
-            Address::v4(plain.src),
-            Address::v4(plain.dst),
-            plain.ttl,
-            Some(plain.id),
-            None,
-            format!("{:?}", plain.tcp),
-        ));
+    let v4 = plain_tcp_v4(link, frame).map(|plain| {
+        let ends = (Address::v4(plain.src), Address::v4(plain.dst));
+        (ends, plain.ttl, plain.id, plain.tcp)
+    });
+    let v6 = plain_tcp_v6(link, frame).map(|plain| {
+        let ends = (Address(plain.src), Address(plain.dst));
+        (ends, plain.ttl, plain.id, plain.tcp)
+    });
+    if let Some(((src, dst), ttl, id, tcp)) = v4.or(v6) {
+        let plain = Some((src, dst, ttl, id, None, format!("{tcp:?}")));
         for packet in [outer, inner] {
             let found = packet.ok().and_then(|packet| match packet.transport {
                 Transport::Tcp(tcp) => {

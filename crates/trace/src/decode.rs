@@ -10,7 +10,7 @@ use crate::other::Others;
 use crate::results::{DirectionBy, OtherProtocols};
 use crate::segment::Batch;
 use gentle_units::Nanos;
-use gentle_wire::{Address, Packet, Skip, Transport, Tunnels, plain_tcp};
+use gentle_wire::{Address, Packet, Skip, Transport, Tunnels, plain_tcp_v4, plain_tcp_v6};
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -160,17 +160,33 @@ impl Decoder {
         let timeline = self
             .timeline
             .get_or_insert_with(|| TimelineCounts::new(begun));
-        timeline.at(raw.time).wire_bytes += u64::from(raw.original_len);
+        let bin = timeline.at(raw.time);
+        bin.wire_bytes += u64::from(raw.original_len);
         let counts = &mut self.files[file];
         counts.packets += 1;
         counts.wire_bytes += u64::from(raw.original_len);
-        match plain_tcp(raw.link, raw.data) {
+        match plain_tcp_v4(raw.link, raw.data) {
             Some(plain) => {
                 counts.tcp_segments += 1;
+                bin.segments += 1;
                 let direction = self.direction(file, raw, || {
                     [Address::v4(plain.src), Address::v4(plain.dst)]
                 });
-                batch.push_plain(raw.time, raw.original_len, direction, &plain, &self.hasher);
+                batch.push_v4(raw.time, raw.original_len, direction, &plain, &self.hasher);
+            }
+            None => self.other_than_v4(file, raw, batch),
+        }
+    }
+
+    /// A packet other than a plain one in IPv4.
+    #[inline(never)]
+    fn other_than_v4(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
+        match plain_tcp_v6(raw.link, raw.data) {
+            Some(plain) => {
+                self.segment(file, raw.time);
+                let direction =
+                    self.direction(file, raw, || [Address(plain.src), Address(plain.dst)]);
+                batch.push_v6(raw.time, raw.original_len, direction, &plain, &self.hasher);
             }
             None => self.dissect(file, raw, batch),
         }
@@ -185,7 +201,7 @@ impl Decoder {
                 let direction = self.direction(file, raw, || [packet.ip.src, packet.ip.dst]);
                 match &packet.transport {
                     Transport::Tcp(tcp) if packet.ip.fragment.is_none() => {
-                        self.files[file].tcp_segments += 1;
+                        self.segment(file, raw.time);
                         batch.push(
                             raw.time,
                             raw.original_len,
@@ -208,6 +224,15 @@ impl Decoder {
                 let place = Skip::ALL.iter().position(|known| known == skip);
                 self.files[file].skipped[place.unwrap_or(0)] += 1;
             }
+        }
+    }
+
+    /// Counts a segment.
+    #[inline]
+    fn segment(&mut self, file: usize, time: Nanos) {
+        self.files[file].tcp_segments += 1;
+        if let Some(timeline) = &mut self.timeline {
+            timeline.at(time).segments += 1;
         }
     }
 
@@ -244,7 +269,7 @@ impl Decoder {
         match &whole.packet() {
             Some(packet) => match &packet.transport {
                 Transport::Tcp(tcp) => {
-                    self.files[file].tcp_segments += 1;
+                    self.segment(file, raw.time);
                     batch.push(
                         raw.time,
                         whole.wire_len,

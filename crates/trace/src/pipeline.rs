@@ -59,10 +59,12 @@ impl Pipeline<'_> {
         let (emptied, to_fill) = channel();
         let (departures, to_count) = sync_channel(BATCHES);
         let (counted, to_filter) = sync_channel(BATCHES);
+        let (filtered, to_reuse) = channel();
         std::thread::scope(|scope| {
             let reading = scope.spawn(|| read(merge, decoder, segments, to_fill, watch));
-            let following = scope.spawn(|| follow(to_follow, emptied, connections, departures));
-            let filtering = scope.spawn(|| filter(to_filter, filters));
+            let following =
+                scope.spawn(|| follow(to_follow, emptied, connections, departures, to_reuse));
+            let filtering = scope.spawn(|| filter(to_filter, filtered, filters));
             // When it fails, the others find their ways blocked and end.
             let counted = count(to_count, outcomes, rows, counted);
             joined(filtering);
@@ -160,6 +162,8 @@ struct Gone;
 /// The way of connections that are over.
 struct Exit {
     departures: SyncSender<Vec<Departure>>,
+    /// Emptied batches: new memory for each would cost more than what is done with it.
+    to_reuse: Receiver<Vec<Departure>>,
     batch: Vec<Departure>,
 }
 
@@ -177,7 +181,11 @@ impl Farewell for Exit {
 
 impl Exit {
     fn flush(&mut self) -> Result<(), Gone> {
-        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(DEPARTURES));
+        let next = self
+            .to_reuse
+            .try_recv()
+            .unwrap_or_else(|_| Vec::with_capacity(DEPARTURES));
+        let batch = std::mem::replace(&mut self.batch, next);
         self.departures.send(batch).map_err(|_| Gone)
     }
 }
@@ -188,10 +196,12 @@ fn follow(
     emptied: Sender<Batch>,
     connections: &mut Connections,
     departures: SyncSender<Vec<Departure>>,
+    to_reuse: Receiver<Vec<Departure>>,
 ) -> Tally {
     let mut tally = None;
     let mut exit = Exit {
         departures,
+        to_reuse,
         batch: Vec::with_capacity(DEPARTURES),
     };
     for Segments { start, mut batch } in to_follow {
@@ -228,8 +238,16 @@ fn count(
 
 /// Puts connections that are over through the filters: half as much to do as to count them, which would else be done
 /// alone when the others are through.
-fn filter(to_filter: Receiver<Vec<Departure>>, filters: &mut Filters) {
-    for departure in to_filter.into_iter().flatten() {
-        filters.record(&departure);
+fn filter(
+    to_filter: Receiver<Vec<Departure>>,
+    filtered: Sender<Vec<Departure>>,
+    filters: &mut Filters,
+) {
+    for mut departures in to_filter {
+        for departure in departures.drain(..) {
+            filters.record(&departure);
+        }
+        // Whoever filled it may be done already.
+        let _ = filtered.send(departures);
     }
 }

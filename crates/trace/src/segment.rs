@@ -110,14 +110,14 @@ impl Batch {
         self.add(time, wire_len, direction, found, (id, ip.ttl), tcp);
     }
 
-    /// Adds a plain one.
+    /// Adds a plain one in IPv4.
     #[inline(always)]
-    pub(crate) fn push_plain(
+    pub(crate) fn push_v4(
         &mut self,
         time: Nanos,
         wire_len: u32,
         direction: u8,
-        plain: &PlainTcp<'_>,
+        plain: &PlainTcp<'_, [u8; 4]>,
         hasher: &EndsHasher,
     ) {
         let tcp = &plain.tcp;
@@ -125,7 +125,26 @@ impl Batch {
             (u32::from_be_bytes(plain.src), tcp.src_port),
             (u32::from_be_bytes(plain.dst), tcp.dst_port),
         );
-        self.add(time, wire_len, direction, found, (plain.id, plain.ttl), tcp);
+        let id = plain.id.unwrap_or(0);
+        self.add(time, wire_len, direction, found, (id, plain.ttl), tcp);
+    }
+
+    /// Adds a plain one in IPv6.
+    #[inline(always)]
+    pub(crate) fn push_v6(
+        &mut self,
+        time: Nanos,
+        wire_len: u32,
+        direction: u8,
+        plain: &PlainTcp<'_, [u8; 16]>,
+        hasher: &EndsHasher,
+    ) {
+        let tcp = &plain.tcp;
+        let found = hasher.ends(
+            (Address(plain.src), tcp.src_port),
+            (Address(plain.dst), tcp.dst_port),
+        );
+        self.add(time, wire_len, direction, found, (0, plain.ttl), tcp);
     }
 
     #[inline(always)]

@@ -21,7 +21,7 @@ mod frames;
 pub use address::Address;
 pub use link::LinkType;
 pub use packet::{Dccp, Fragment, Ip, Packet, Sctp, Skip, Tcp, TcpFlags, Transport, Tunnels, Udp};
-pub use plain::{PlainTcp, plain_tcp};
+pub use plain::{PlainTcp, plain_tcp_v4, plain_tcp_v6};
 pub use quic::{
     QuicInitial, QuicKind, QuicPacket, QuicPackets, QuicSealed, QuicVersion, quic_varint,
 };

@@ -90,6 +90,8 @@ impl State {
     pub(crate) const COPIED: State = State(1024);
     /// The client is the upper of its ends.
     pub(crate) const FROM_UPPER: State = State(2048);
+    /// It is not the newest with its ends, or was not at some time.
+    pub(crate) const OVERTAKEN: State = State(4096);
 
     #[inline]
     pub(crate) fn has(self, flag: State) -> bool {

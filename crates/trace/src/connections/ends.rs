@@ -34,7 +34,9 @@ impl EndsHasher {
         if let (Some(a), Some(b)) = (v4(src.0), v4(dst.0)) {
             return self.v4_ends((a, src.1), (b, dst.1));
         }
-        let forward = src <= dst;
+        // As numbers they are compared at once, not byte by byte.
+        let number = |(address, port): (Address, u16)| (u128::from_be_bytes(address.0), port);
+        let forward = number(src) <= number(dst);
         let (lower, upper) = if forward { (src, dst) } else { (dst, src) };
         let (addresses, ports) = ([lower.0, upper.0], [lower.1, upper.1]);
         Found {
@@ -83,7 +85,10 @@ impl EndsHasher {
 
     #[inline]
     fn of_wide(&self, addresses: [Address; 2], ports: [u16; 2]) -> u32 {
-        folded(self.0.hash_one((addresses, ports)))
+        // Numbers take the hasher a step each, bytes a loop.
+        let [lower, upper] = addresses.map(|address| u128::from_ne_bytes(address.0));
+        let ports = u32::from(ports[0]) << 16 | u32::from(ports[1]);
+        folded(self.0.hash_one((lower, upper, ports)))
     }
 }
 

@@ -92,8 +92,6 @@ impl Connections {
             self.retire(farewell)?;
         }
         let newest = self.table.newest(segment, wide);
-        let bin = tally.timeline.at(segment.time);
-        bin.segments += 1;
         let (at, side) = if segment.flags().is_syn() {
             self.syn(segment, wide, newest, tally, farewell)?
         } else if segment.flags().is_synack() {
@@ -138,8 +136,10 @@ impl Connections {
             newest = self.table.newest(segment, wide);
         }
         let connection = Connection::new(segment, first_side);
-        let at = self.table.insert(connection, wide, newest);
-        self.retirement.began(self.table.len());
+        let at = self
+            .table
+            .insert(connection, segment.ends.hash, wide, newest);
+        self.retirement.began(at, segment.time, self.table.len());
         Ok(at)
     }
 

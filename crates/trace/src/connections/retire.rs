@@ -36,6 +36,9 @@ pub(super) struct Retirement {
     linger: Nanos,
     memory_limit: usize,
     next_sweep: Nanos,
+    /// By place, the second from which on its connection may have been silent for too long. A sweep has to fetch only
+    /// those from memory, and puts off the ones that have not.
+    due: Vec<u32>,
     /// Connections with [`Trouble`].
     pub(super) troubles: usize,
     peak_connections: usize,
@@ -51,9 +54,6 @@ const SWEEPS: u64 = 4;
 /// all of them.
 const MAKE_ROOM: usize = 4;
 
-/// Connections that are taken out of the index at a time.
-const GROUP: usize = 16;
-
 impl Retirement {
     pub(super) fn new(options: &Options) -> Retirement {
         Retirement {
@@ -61,6 +61,7 @@ impl Retirement {
             linger: options.idle_timeout.min(Options::CLOSED_LINGER),
             memory_limit: options.memory(),
             next_sweep: Nanos::ZERO,
+            due: Vec::new(),
             troubles: 0,
             peak_connections: 0,
             peak_bytes: 0,
@@ -74,13 +75,20 @@ impl Retirement {
         now >= self.next_sweep
     }
 
-    pub(super) fn began(&mut self, connections: usize) {
+    /// A connection began at `at`; now there are so many.
+    pub(super) fn began(&mut self, at: u32, time: Nanos, connections: usize) {
+        let at = at as usize;
+        if at >= self.due.len() {
+            self.due.resize(at + 1, u32::MAX);
+        }
+        self.due[at] = second(time.saturating_add(self.linger));
         self.peak_connections = self.peak_connections.max(connections);
     }
 
     /// Memory of the connections alive, bytes.
     fn bytes(&self, table: &Table, pool: &Pool) -> usize {
         table.bytes()
+            + self.due.len() * size_of::<u32>()
             + pool.bytes()
             + self.troubles
                 * (size_of::<Trouble>() + Trouble::OTHER_SYNACKS * size_of::<(u32, u32)>())
@@ -106,21 +114,47 @@ impl Retirement {
 impl Connections {
     /// Forgets the connections that have been silent for too long.
     pub(super) fn retire<F: Farewell>(&mut self, farewell: &mut F) -> Result<(), F::Error> {
-        let now = self.now;
-        let Retirement {
-            idle_timeout,
-            linger,
-            ..
-        } = self.retirement;
-        self.retirement.next_sweep = now.saturating_add(Nanos(linger.0 / SWEEPS));
-        let silent = self.places(|connection| {
-            let idle = now.saturating_sub(connection.last);
-            idle > idle_timeout || (idle > linger && connection.is_over())
-        });
+        let silent = self.silent();
         // Those that are over are not missed.
         let missed = |at: &&u32| !self.table.get(**at).is_over();
         self.retirement.idle += silent.iter().filter(missed).count() as u64;
         self.retire_all(&silent, Close::Silent, farewell)
+    }
+
+    /// The places of connections that have been silent for too long, in the order in which they began.
+    fn silent(&mut self) -> Vec<u32> {
+        let (now, table) = (self.now, &self.table);
+        let Retirement {
+            idle_timeout,
+            linger,
+            ref mut due,
+            ref mut next_sweep,
+            ..
+        } = self.retirement;
+        *next_sweep = now.saturating_add(Nanos(linger.0 / SWEEPS));
+        let this_second = second(now);
+        let mut silent = Vec::new();
+        for (at, due) in due.iter_mut().enumerate() {
+            if *due > this_second {
+                continue;
+            }
+            let connection = table.get(at as u32);
+            if connection.state.has(State::VACANT) {
+                *due = u32::MAX;
+                continue;
+            }
+            let idle = now.saturating_sub(connection.last);
+            let is_over = connection.is_over();
+            if idle > idle_timeout || (idle > linger && is_over) {
+                silent.push((connection.first, at as u32));
+                continue;
+            }
+            let longest = if is_over { linger } else { idle_timeout };
+            let silent_at = connection.last.saturating_add(longest);
+            // It may be over with the next segment.
+            *due = second(silent_at.min(now.saturating_add(linger)));
+        }
+        in_order(silent)
     }
 
     /// Forgets the connections that have been silent longest, enough to stay within the memory limit, if that is reached.
@@ -161,7 +195,8 @@ impl Connections {
     pub(crate) fn finish<F: Farewell>(&mut self, farewell: &mut F) -> Result<(), F::Error> {
         self.retirement.note(&self.table, &self.pool);
         // They stay in the index: taking each out would only cost time.
-        for at in self.places(|_| true) {
+        let all = self.table.iter();
+        for at in in_order(all.map(|(at, it)| (it.first, at)).collect()) {
             let ends = self.ends(at);
             farewell.farewell(Departure::new(self.table.take(at), ends, Close::Open))?;
         }
@@ -182,17 +217,6 @@ impl Connections {
         }
     }
 
-    /// The places of the connections that `which` says, in the order in which they began.
-    fn places(&self, which: impl Fn(&Connection) -> bool) -> Vec<u32> {
-        in_order(
-            self.table
-                .iter()
-                .filter(|(_, connection)| which(connection))
-                .map(|(at, connection)| (connection.first, at))
-                .collect(),
-        )
-    }
-
     /// Forgets `places`; `unclosed` is what is said of those that neither FIN nor RST ended.
     fn retire_all<F: Farewell>(
         &mut self,
@@ -200,21 +224,21 @@ impl Connections {
         unclosed: Close,
         farewell: &mut F,
     ) -> Result<(), F::Error> {
-        for group in places.chunks(GROUP) {
-            // One after the other without anything between, so that the processor waits for memory once.
-            for &at in group {
-                self.table.unlink(at);
-            }
-            for &at in group {
-                let ends = self.ends(at);
-                let mut connection = self.table.remove_unlinked(at);
-                self.pool.take_back(&mut connection.windows);
-                self.retirement.troubles -= usize::from(connection.trouble.is_some());
-                farewell.farewell(Departure::new(connection, ends, unclosed))?;
-            }
+        self.table.unlink_all(places);
+        for &at in places {
+            let ends = self.ends(at);
+            let mut connection = self.table.remove_unlinked(at);
+            self.pool.take_back(&mut connection.windows);
+            self.retirement.troubles -= usize::from(connection.trouble.is_some());
+            farewell.farewell(Departure::new(connection, ends, unclosed))?;
         }
         Ok(())
     }
+}
+
+/// The whole second of `time`, at most the last that 32 bits have: after it, sweeps look at every connection.
+fn second(time: Nanos) -> u32 {
+    u32::try_from(time.0 / Nanos::from_secs(1).0).unwrap_or(u32::MAX)
 }
 
 /// Places by the time at which their connections began.

@@ -14,6 +14,10 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// oldest is forgotten.
 pub(crate) const SAME_ENDS: usize = 32;
 
+/// Fewer than one of so many places are looked up in the index one by one, each elsewhere in memory; for more, the whole
+/// index is gone through in its order.
+const SINGLY: usize = 32;
+
 /// Connections that were found lately, by the low bits of their hash: as many as are busy at a time on a busy link, and few
 /// enough to stay in the cache of a core (32 KiB). To find one in the index takes three looks into memory that has been
 /// elsewhere, of which each has to wait for the one before.
@@ -162,11 +166,12 @@ impl Table {
         })
     }
 
-    /// Adds a connection as the newest with its ends; `wide` are its addresses if they are IPv6, `newest` is the newest
-    /// so far.
+    /// Adds a connection as the newest with its ends, of which `hash` is that; `wide` are its addresses if they are IPv6,
+    /// `newest` is the newest so far.
     pub(crate) fn insert(
         &mut self,
         mut connection: Connection,
+        hash: u32,
         wide: Option<[Address; 2]>,
         newest: u32,
     ) -> u32 {
@@ -185,7 +190,6 @@ impl Table {
             connection.addresses = u64::from(at);
         }
         connection.older = newest;
-        let hash = self.hash(&connection);
         let at = match self.free.pop() {
             Some(at) => {
                 self.connections[at as usize] = connection;
@@ -210,12 +214,33 @@ impl Table {
             });
         } else {
             self.repoint(hash, newest, at);
+            self.connections[newest as usize]
+                .state
+                .add(State::OVERTAKEN);
         }
         at
     }
 
-    /// Takes a connection out of the index and its chain; it is not found any more.
-    pub(crate) fn unlink(&mut self, at: u32) {
+    /// Takes connections out of the index and their chains; they are not found any more.
+    pub(crate) fn unlink_all(&mut self, places: &[u32]) {
+        if places.len() < self.connections.len() / SINGLY {
+            places.iter().for_each(|&at| self.unlink(at));
+            return;
+        }
+        let mut alone = vec![false; self.connections.len()];
+        for &at in places {
+            let connection = &self.connections[at as usize];
+            if connection.older == NONE && !connection.state.has(State::OVERTAKEN) {
+                alone[at as usize] = true;
+            } else {
+                self.unlink(at);
+            }
+        }
+        self.index.retain(|&mut at| !alone[at as usize]);
+    }
+
+    /// Takes a connection out of the index and its chain.
+    fn unlink(&mut self, at: u32) {
         let connection = &self.connections[at as usize];
         let (hash, older) = (self.hash(connection), connection.older);
         match self.index.find_entry(spread(hash), |&head| head == at) {
@@ -303,7 +328,7 @@ mod tests {
     use crate::connections::CLIENT;
     use crate::segment::Batch;
     use gentle_units::Nanos;
-    use gentle_wire::{LinkType, plain_tcp};
+    use gentle_wire::{LinkType, plain_tcp_v4};
     use proptest::prelude::*;
 
     /// An acknowledgement from a port.
@@ -314,24 +339,29 @@ mod tests {
         frame[23] = 6;
         frame[34..36].copy_from_slice(&port.to_be_bytes());
         frame[46..48].copy_from_slice(&[0x50, 0x10]);
-        let plain = plain_tcp(LinkType::ETHERNET, &frame).unwrap();
+        let plain = plain_tcp_v4(LinkType::ETHERNET, &frame).unwrap();
         let mut batch = Batch::with_capacity(1);
-        batch.push_plain(Nanos::ZERO, 54, 0, &plain, hasher);
+        batch.push_v4(Nanos::ZERO, 54, 0, &plain, hasher);
         batch.segments[0]
     }
 
     /// A connection begins with these ends, whether there is one already or not.
     fn begin(table: &mut Table, segment: &Segment) -> u32 {
         let newest = table.newest(segment, None);
-        table.insert(Connection::new(segment, CLIENT), None, newest)
+        table.insert(
+            Connection::new(segment, CLIENT),
+            segment.ends.hash,
+            None,
+            newest,
+        )
     }
 
     proptest! {
-        /// More connections than are remembered; some begin with the ends of others, and some go.
+        /// More connections than are remembered; some begin with the ends of others, and some go, alone or many at a time.
         #[test]
         fn what_was_found_lately_is_what_the_index_has(
             steps in proptest::collection::vec(
-                (0..5, prop_oneof![0_u16..4, 0_u16..3 * RECENT as u16]),
+                (0..8, prop_oneof![0_u16..4, 0_u16..3 * RECENT as u16]),
                 1..300,
             ),
         ) {
@@ -344,20 +374,20 @@ mod tests {
                 let segment = segment(&hasher, port);
                 let newest = table.newest(&segment, None);
                 prop_assert_eq!(newest, table.look_up(&segment, None));
-                let goes = match step {
-                    0 | 1 => {
+                let goes: Vec<u32> = match step {
+                    0..4 => {
                         let began = begin(&mut table, &segment);
                         alive.push(began);
                         prop_assert_eq!(table.newest(&segment, None), began);
-                        None
+                        Vec::new()
                     }
-                    2 => alive.iter().position(|&at| at == newest),
-                    3 => Some(usize::from(port) % alive.len()),
-                    _ => None,
+                    4 => alive.extract_if(.., |at| *at == newest).collect(),
+                    5 => alive.extract_if(.., |at| *at == u32::from(port)).collect(),
+                    6 => alive.extract_if(.., |at| *at % 8 == u32::from(port) % 8).collect(),
+                    _ => Vec::new(),
                 };
-                if let Some(goes) = goes {
-                    let at = alive.swap_remove(goes);
-                    table.unlink(at);
+                table.unlink_all(&goes);
+                for at in goes {
                     table.remove_unlinked(at);
                 }
                 prop_assert_eq!(table.len(), alive.len());
