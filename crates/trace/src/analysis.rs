@@ -131,8 +131,8 @@ impl Found<'_> {
             |network, length| self.show_prefix(network, length),
         );
         let mut timeline = tally.timeline.clone();
-        if let Some(packets) = self.decoder.timeline.take() {
-            timeline.merge(packets);
+        if let Some(packets) = &self.decoder.timeline {
+            timeline.merge(packets.clone());
         }
         let mut limits = self.connections.limits();
         limits.judged_early = judged_early;

@@ -77,8 +77,6 @@ pub(crate) struct Decoder {
     pub(crate) timeline: Option<TimelineCounts>,
     /// By interface: its file and its index there.
     interfaces: Vec<(usize, u32)>,
-    /// Time of the first packet read; in an unordered trace not the earliest.
-    begun: Option<Nanos>,
     first: Nanos,
     last: Nanos,
 }
@@ -111,20 +109,21 @@ impl Decoder {
             ],
             timeline: None,
             interfaces: Vec::new(),
-            begun: None,
             first: Nanos::MAX,
             last: Nanos::ZERO,
         }
     }
 
-    /// Time of the first packet read.
+    /// Time of the first packet read; in an unordered trace not the earliest.
     pub(crate) fn start(&self) -> Nanos {
-        self.begun.unwrap_or_default()
+        let timeline = self.timeline.as_ref();
+        timeline.map(TimelineCounts::start).unwrap_or_default()
     }
 
     /// Time of the earliest packet, and of the latest.
     pub(crate) fn span(&self) -> Option<(Nanos, Nanos)> {
-        self.begun.map(|_| (self.first, self.last))
+        let timeline = self.timeline.as_ref();
+        timeline.map(|_| (self.first, self.last))
     }
 
     /// Names of the directions; `interface` names one by file and index.
@@ -135,7 +134,7 @@ impl Decoder {
                 .iter()
                 .zip(&self.meters)
                 // Where everything is either out or in, "neither" would only confuse.
-                .filter(|(name, meter)| **name != "neither" || meter.bytes > 0)
+                .filter(|(name, meter)| **name != "neither" || meter.bytes() > 0)
                 .map(|(name, _)| name.to_string())
                 .collect(),
             DirectionBy::Interface => self
@@ -154,12 +153,11 @@ impl Decoder {
     /// The next packet, of file `file`: adds its TCP segment to `batch`, if it is one.
     #[inline(always)]
     pub(crate) fn decode(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
-        let begun = *self.begun.get_or_insert(raw.time);
         self.first = self.first.min(raw.time);
         self.last = self.last.max(raw.time);
         let timeline = self
             .timeline
-            .get_or_insert_with(|| TimelineCounts::new(begun));
+            .get_or_insert_with(|| TimelineCounts::new(raw.time));
         let bin = timeline.at(raw.time);
         bin.wire_bytes += u64::from(raw.original_len);
         let counts = &mut self.files[file];

@@ -23,8 +23,8 @@ const SEGMENTS: usize = 8192;
 const DEPARTURES: usize = 2048;
 /// Batches under way.
 const BATCHES: usize = 8;
-/// Packets between looks at [`Watch`].
-const LOOK: u32 = 4096;
+/// Calls of [`Merge::read`] between looks at [`Watch`]: each hands over a packet, or those of a window.
+const LOOK: u32 = 16;
 
 /// What the threads work on.
 pub(crate) struct Pipeline<'a> {
@@ -89,8 +89,6 @@ struct Entrance<'a> {
     batch: Batch,
     segments: SyncSender<Segments>,
     to_fill: Receiver<Batch>,
-    /// Packets until the next look at [`Watch`].
-    until_look: u32,
     /// Somebody takes the batches.
     wanted: bool,
 }
@@ -101,10 +99,9 @@ impl Sink for Entrance<'_> {
         self.decoder.decode(file, packet, &mut self.batch);
         if self.batch.segments.len() == SEGMENTS {
             self.send();
-        }
-        self.until_look -= 1;
-        if self.until_look == 0 || !self.wanted {
-            return ControlFlow::Break(());
+            if !self.wanted {
+                return ControlFlow::Break(());
+            }
         }
         ControlFlow::Continue(())
     }
@@ -138,12 +135,12 @@ fn read(
         batch: Batch::with_capacity(SEGMENTS),
         segments,
         to_fill,
-        until_look: LOOK,
         wanted: true,
     };
+    let mut calls: u32 = 0;
     while entrance.wanted && merge.read(&mut entrance)? {
-        if entrance.until_look == 0 {
-            entrance.until_look = LOOK;
+        calls = calls.wrapping_add(1);
+        if calls.is_multiple_of(LOOK) {
             let consumed = merge.readers().iter().map(CaptureReader::consumed).sum();
             watch.consumed.store(consumed, Ordering::Relaxed);
             if watch.stop.load(Ordering::Relaxed) {

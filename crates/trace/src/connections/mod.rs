@@ -27,7 +27,6 @@ use crate::options::Options;
 use crate::segment::{Batch, Segment};
 use clock::Span;
 use connection::HalfState;
-use gentle_units::Nanos;
 use gentle_wire::{Address, TcpFlags};
 use retire::Retirement;
 use table::{NONE, SAME_ENDS, Table};
@@ -45,8 +44,6 @@ pub(crate) struct Connections {
     table: Table,
     pool: Pool,
     retirement: Retirement,
-    /// The latest time seen.
-    now: Nanos,
     /// Whether the direction of a segment follows from its connection.
     by_initiator: bool,
 }
@@ -58,7 +55,6 @@ impl Connections {
             table: Table::new(hasher),
             pool: Pool::default(),
             retirement: Retirement::new(options),
-            now: Nanos::ZERO,
             by_initiator,
         }
     }
@@ -87,17 +83,16 @@ impl Connections {
         tally: &mut Tally,
         farewell: &mut F,
     ) -> Result<(), F::Error> {
-        self.now = self.now.max(segment.time);
-        if self.retirement.is_due(self.now) {
-            self.retire(farewell)?;
+        if self.retirement.is_due(segment.time) {
+            self.retire(segment.time, farewell)?;
         }
         let newest = self.table.newest(segment, wide);
-        let (at, side) = if segment.flags().is_syn() {
-            self.syn(segment, wide, newest, tally, farewell)?
-        } else if segment.flags().is_synack() {
-            self.synack(segment, wide, newest, tally, farewell)?
-        } else {
+        let (at, side) = if !segment.flags().any(TcpFlags::SYN) {
             self.other(segment, wide, newest, tally, farewell)?
+        } else if segment.flags().is_syn() {
+            self.syn(segment, wide, newest, tally, farewell)?
+        } else {
+            self.synack(segment, wide, newest, tally, farewell)?
         };
         let connection = self.table.get_mut(at);
         connection.last = connection.last.max(segment.time);

@@ -113,8 +113,12 @@ impl Retirement {
 
 impl Connections {
     /// Forgets the connections that have been silent for too long.
-    pub(super) fn retire<F: Farewell>(&mut self, farewell: &mut F) -> Result<(), F::Error> {
-        let silent = self.silent();
+    pub(super) fn retire<F: Farewell>(
+        &mut self,
+        now: Nanos,
+        farewell: &mut F,
+    ) -> Result<(), F::Error> {
+        let silent = self.silent(now);
         // Those that are over are not missed.
         let missed = |at: &&u32| !self.table.get(**at).is_over();
         self.retirement.idle += silent.iter().filter(missed).count() as u64;
@@ -122,8 +126,8 @@ impl Connections {
     }
 
     /// The places of connections that have been silent for too long, in the order in which they began.
-    fn silent(&mut self) -> Vec<u32> {
-        let (now, table) = (self.now, &self.table);
+    fn silent(&mut self, now: Nanos) -> Vec<u32> {
+        let table = &self.table;
         let Retirement {
             idle_timeout,
             linger,

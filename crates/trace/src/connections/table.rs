@@ -95,7 +95,8 @@ impl Table {
     }
 
     /// The newest connection with the addresses and ports of `segment`; `wide` are its addresses if they are IPv6.
-    #[inline]
+    // As `Connection::sent`.
+    #[inline(always)]
     pub(crate) fn newest(&mut self, segment: &Segment, wide: Option<[Address; 2]>) -> u32 {
         let hash = segment.ends.hash;
         let Recent { hash: seen, at } = self.recent[Recent::place(hash)];
@@ -110,7 +111,7 @@ impl Table {
     }
 
     /// As [`Table::newest`], for ends that have not been seen for some time.
-    #[inline]
+    #[inline(never)]
     fn look_up(&mut self, segment: &Segment, wide: Option<[Address; 2]>) -> u32 {
         let hash = segment.ends.hash;
         let found = self.index.find(spread(hash), |&at| {
@@ -123,7 +124,7 @@ impl Table {
         at
     }
 
-    #[inline]
+    #[inline(always)]
     fn has_ends(
         &self,
         connection: &Connection,

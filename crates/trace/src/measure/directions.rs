@@ -197,7 +197,7 @@ impl DirectionSums {
                 Direction {
                     name: name.clone(),
                     packets: sums.segments,
-                    wire_bytes: meter.bytes,
+                    wire_bytes: meter.bytes(),
                     rate_bps,
                     capacity_bps,
                     capacity_given: rate.is_some(),

@@ -34,6 +34,11 @@ impl TimelineCounts {
         }
     }
 
+    /// The time of the first packet.
+    pub(crate) fn start(&self) -> Nanos {
+        self.start
+    }
+
     /// The bin of `time`.
     #[inline]
     pub(crate) fn at(&mut self, time: Nanos) -> &mut TimelineBin {
