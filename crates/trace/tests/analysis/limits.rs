@@ -48,23 +48,31 @@ fn the_idle_timeout_can_be_set() {
 
 #[test]
 fn a_closed_connection_is_remembered_until_its_fins_have_arrived() {
-    let open = [
-        Segment::client(0.0, SYN).seq(1_000),
-        Segment::server(0.1, SYN | ACK).seq(5_000).ack(1_001),
-        Segment::client(0.2, FIN | ACK).seq(1_001).ack(5_001),
-        Segment::server(0.3, FIN | ACK).seq(5_001).ack(1_002),
-    ];
-    let last = Segment::client(0.4, ACK).seq(1_002).ack(5_002);
-    // A FIN that comes again after minutes (the longest timeout is 120 s) is known as long as it may come.
-    let again = Segment::server(200.0, FIN | ACK).seq(5_001).ack(1_002);
-    for (arrived, retransmitted) in [(false, 1), (true, 0)] {
-        let mut segments = open.to_vec();
-        segments.extend(arrived.then(|| last.clone()));
-        segments.push(again.clone());
-        let analysis = analyze_bytes(&[&pcap(&segments)], &Options::default()).0;
-        assert_eq!(analysis.retransmissions.retransmitted, retransmitted);
-        // One that has closed is not missed.
-        assert_eq!(analysis.limits.retired_idle, 0);
+    // A short connection, and one that was found to be alive on the way.
+    for life in [0.0, 100.0] {
+        let open = [
+            Segment::client(0.0, SYN).seq(1_000),
+            Segment::server(0.1, SYN | ACK).seq(5_000).ack(1_001),
+            Segment::client(0.8 * life + 0.15, ACK)
+                .seq(1_001)
+                .ack(5_001),
+            Segment::client(life + 0.2, FIN | ACK).seq(1_001).ack(5_001),
+            Segment::server(life + 0.3, FIN | ACK).seq(5_001).ack(1_002),
+        ];
+        let last = Segment::client(life + 0.4, ACK).seq(1_002).ack(5_002);
+        // A FIN that comes again after minutes (the longest timeout is 120 s) is known as long as it may come.
+        let again = Segment::server(life + 200.0, FIN | ACK)
+            .seq(5_001)
+            .ack(1_002);
+        for (arrived, retransmitted) in [(false, 1), (true, 0)] {
+            let mut segments = open.to_vec();
+            segments.extend(arrived.then(|| last.clone()));
+            segments.push(again.clone());
+            let analysis = analyze_bytes(&[&pcap(&segments)], &Options::default()).0;
+            assert_eq!(analysis.retransmissions.retransmitted, retransmitted);
+            // One that has closed is not missed.
+            assert_eq!(analysis.limits.retired_idle, 0);
+        }
     }
 }
 
