@@ -7,7 +7,6 @@ mod connections;
 mod decode;
 pub mod flows;
 mod fragments;
-mod hash_size;
 mod measure;
 mod options;
 mod other;
@@ -16,6 +15,7 @@ pub mod results;
 pub mod row;
 mod rows;
 mod segment;
+mod table_size;
 mod verdict;
 mod words;
 

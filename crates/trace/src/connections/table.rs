@@ -2,8 +2,8 @@
 
 use super::connection::{Connection, State};
 use super::ends::{EndsHasher, widen};
-use crate::hash_size::hash_table_bytes;
 use crate::segment::Segment;
+use crate::table_size::hash_table_bytes;
 use gentle_wire::Address;
 use hashbrown::HashTable;
 

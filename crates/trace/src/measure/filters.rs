@@ -149,10 +149,11 @@ impl Filters {
     }
 
     fn limit_memory(&mut self) {
-        let bytes = self.remembered.bytes() + self.parties.bytes();
-        self.peak_bytes = self.peak_bytes.max(bytes);
+        let bytes = self.remembered.bytes_with_one_more() + self.parties.bytes_with_one_more();
         if bytes > self.memory_limit {
             self.settle();
+        } else {
+            self.peak_bytes = self.peak_bytes.max(bytes);
         }
     }
 

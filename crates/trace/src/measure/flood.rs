@@ -1,6 +1,6 @@
 //! Who floods: addresses with many connections and hardly any data (spa-2018, section III).
 
-use crate::hash_size::hash_table_bytes;
+use crate::table_size::{hash_table_bytes, list_bytes_with_one_more};
 use gentle_wire::Address;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
@@ -101,9 +101,9 @@ impl Parties {
             .get()
     }
 
-    /// Memory in use, bytes.
-    pub(super) fn bytes(&self) -> usize {
-        hash_table_bytes(self.parties.len(), size_of::<u32>())
-            + self.parties.capacity() * size_of::<Party>()
+    /// Memory with the ends of one more connection, bytes.
+    pub(super) fn bytes_with_one_more(&self) -> usize {
+        hash_table_bytes(self.parties.len() + 2, size_of::<u32>())
+            + list_bytes_with_one_more(&self.parties)
     }
 }

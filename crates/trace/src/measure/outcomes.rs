@@ -127,10 +127,11 @@ impl Outcomes {
     }
 
     fn limit_memory(&mut self) {
-        let bytes = self.parties.bytes();
-        self.peak_bytes = self.peak_bytes.max(bytes);
+        let bytes = self.parties.bytes_with_one_more();
         if bytes > self.memory_limit {
             self.parties.settle(self.memory_limit / 2);
+        } else {
+            self.peak_bytes = self.peak_bytes.max(bytes);
         }
     }
 

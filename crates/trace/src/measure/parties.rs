@@ -1,8 +1,8 @@
 //! Who loses most time: servers, clients, prefixes.
 
 use crate::connections::{Connection, State};
-use crate::hash_size::hash_table_bytes;
 use crate::results::{Top, TopEntry};
+use crate::table_size::hash_table_bytes;
 use gentle_units::Nanos;
 use gentle_wire::Address;
 use hashbrown::HashMap;
@@ -81,10 +81,10 @@ impl PartyCounts {
         self.clients.entry(client).or_default().add(&loss);
     }
 
-    /// Memory in use, bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        hash_table_bytes(self.servers.len(), size_of::<((Address, u16), Loss)>())
-            + hash_table_bytes(self.clients.len(), size_of::<(Address, Loss)>())
+    /// Memory with one more of each, bytes.
+    pub(crate) fn bytes_with_one_more(&self) -> usize {
+        hash_table_bytes(self.servers.len() + 1, size_of::<((Address, u16), Loss)>())
+            + hash_table_bytes(self.clients.len() + 1, size_of::<(Address, Loss)>())
     }
 
     /// Keeps as many as fit into `bytes`, those that lose most.

@@ -2,6 +2,7 @@
 //! again.
 
 use super::directions::{Again, Sent, Share};
+use crate::table_size::list_bytes_with_one_more;
 
 /// What is kept of a connection until the end.
 #[derive(Debug, Clone, Copy)]
@@ -65,8 +66,8 @@ impl Remembered {
         })
     }
 
-    /// Memory in use, bytes.
-    pub(super) fn bytes(&self) -> usize {
-        self.kept.capacity() * size_of::<Kept>() + self.again.capacity() * size_of::<[Again; 2]>()
+    /// Memory with one more, bytes.
+    pub(super) fn bytes_with_one_more(&self) -> usize {
+        list_bytes_with_one_more(&self.kept) + list_bytes_with_one_more(&self.again)
     }
 }

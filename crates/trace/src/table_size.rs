@@ -1,4 +1,4 @@
-//! Memory of hash tables.
+//! Memory of tables that grow.
 
 /// Bytes of a table that has at most `entries` of `size` bytes each: a power of two of places, an eighth of them free, and a
 /// byte beside each (hashbrown's layout).
@@ -10,6 +10,16 @@ pub(crate) fn hash_table_bytes(entries: usize, size: usize) -> usize {
         0 => 0,
         _ => (entries * 8).div_ceil(7).next_power_of_two() * (size + 1),
     }
+}
+
+/// Bytes of a list once it has one entry more: when it is full it doubles.
+pub(crate) fn list_bytes_with_one_more<T>(list: &Vec<T>) -> usize {
+    let places = if list.len() < list.capacity() {
+        list.capacity()
+    } else {
+        (2 * list.capacity()).max(4)
+    };
+    places * size_of::<T>()
 }
 
 #[cfg(test)]
@@ -32,6 +42,16 @@ mod tests {
                     "{entry}: {said} {allocated}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn it_is_what_a_list_allocates_next() {
+        let mut list = Vec::new();
+        for entry in 0..10_000_u32 {
+            let said = list_bytes_with_one_more(&list);
+            list.push(entry);
+            assert_eq!(said, list.capacity() * size_of::<u32>());
         }
     }
 }
