@@ -233,8 +233,8 @@ fn count(
     Ok(())
 }
 
-/// Puts connections that are over through the filters: half as much to do as to count them, which would else be done
-/// alone when the others are through.
+/// Puts connections that are over through the filters: as much to do as to count them, which would else be done alone when
+/// the others are through.
 fn filter(
     to_filter: Receiver<Vec<Departure>>,
     filtered: Sender<Vec<Departure>>,

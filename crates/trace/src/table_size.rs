@@ -12,6 +12,14 @@ pub(crate) fn hash_table_bytes(entries: usize, size: usize) -> usize {
     }
 }
 
+/// Most entries of `size` bytes whose table takes at most `bytes`.
+pub(crate) fn hash_table_room(bytes: usize, size: usize) -> usize {
+    match (bytes / (size + 1)).checked_ilog2() {
+        None => 0,
+        Some(power) => (1 << power) * 7 / 8,
+    }
+}
+
 /// Bytes of a list once it has one entry more: when it is full it doubles.
 pub(crate) fn list_bytes_with_one_more<T>(list: &Vec<T>) -> usize {
     let places = if list.len() < list.capacity() {
@@ -41,6 +49,17 @@ mod tests {
                     allocated.abs_diff(said) <= 64,
                     "{entry}: {said} {allocated}"
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_room_fits_and_one_more_does_not() {
+        for size in [4, 46, 199] {
+            for bytes in (0..3_000).chain([1 << 20, (1 << 20) - 1, 4 << 20, 4_915_200]) {
+                let room = hash_table_room(bytes, size);
+                assert!(hash_table_bytes(room, size) <= bytes, "{bytes} {size}");
+                assert!(hash_table_bytes(room + 1, size) > bytes, "{bytes} {size}");
             }
         }
     }

@@ -12,7 +12,6 @@ use crate::options::Options;
 use crate::results::{Direction, Filter};
 use gentle_units::Nanos;
 use gentle_wire::Address;
-use hashbrown::HashMap;
 
 /// Connections whose retransmission delay is longer are left out: the delay after four SYNs lost at 3 s, doubling.
 const LONGEST_DELAY: Nanos = Nanos::from_secs(45);
@@ -82,8 +81,6 @@ pub(crate) struct Filters {
     decided: Split,
     harmless: Split,
     judged_early: u64,
-    /// Addresses found flooding when memory was short, with their connections.
-    flooders: HashMap<Address, u32>,
     memory_limit: usize,
     peak_bytes: usize,
 }
@@ -116,7 +113,6 @@ impl Filters {
             decided: Split::default(),
             harmless: Split::default(),
             judged_early: 0,
-            flooders: HashMap::new(),
             memory_limit: options.memory() / 16,
             peak_bytes: 0,
         }
@@ -162,12 +158,7 @@ impl Filters {
         let undecided = std::mem::take(&mut self.undecided);
         let mut remembered = std::mem::take(&mut self.remembered);
         self.decided.add(&undecided);
-        let mut anybody = false;
-        for party in self.parties.flooders() {
-            anybody = true;
-            self.flooders.insert(party.address, party.connections());
-        }
-        if !anybody {
+        if !self.parties.catch() {
             self.harmless.add(&undecided);
             return;
         }
@@ -179,7 +170,7 @@ impl Filters {
         }
     }
 
-    /// Most memory that was in use, bytes.
+    /// Most memory that was in use or about to be, bytes.
     pub(crate) fn peak_bytes(&self) -> usize {
         self.peak_bytes
     }
@@ -188,7 +179,8 @@ impl Filters {
     fn settle(&mut self) {
         self.judged_early += self.remembered.len() as u64;
         self.judge();
-        self.parties.forget_the_harmless();
+        // These may double, and as much again is left for connections, before this is next to do.
+        self.parties.forget_the_harmless(self.memory_limit / 4);
     }
 
     /// Connections decided early.
@@ -202,8 +194,7 @@ impl Filters {
         show: impl Fn(Address) -> String,
         directions: impl Fn(&DirectionSums) -> Vec<Direction>,
     ) -> Vec<Filter> {
-        let mut flooders: Vec<_> = self.flooders.iter().map(|(&a, &n)| (n, a)).collect();
-        flooders.sort_unstable_by_key(|&(n, address)| (std::cmp::Reverse(n), address));
+        let flooders = self.parties.caught();
         let not_too_long = self.decided.all();
         let mut syn_seen = self.too_long.clone();
         syn_seen.add(&not_too_long);
@@ -226,12 +217,12 @@ impl Filters {
                 name,
                 description: description.to_string(),
                 removed_connections: removed[i],
-                removed_addresses: (name == "syn-flood").then_some(flooders.len() as u64),
+                removed_addresses: (name == "syn-flood").then(|| self.parties.number_caught()),
                 examples: if name == "syn-flood" {
                     flooders
                         .iter()
                         .take(EXAMPLES)
-                        .map(|&(_, address)| show(address))
+                        .map(|party| show(party.address))
                         .collect()
                 } else {
                     Vec::new()

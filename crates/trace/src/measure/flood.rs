@@ -1,8 +1,9 @@
 //! Who floods: addresses with many connections and hardly any data (spa-2018, section III).
 
-use crate::table_size::{hash_table_bytes, list_bytes_with_one_more};
+use crate::table_size::{hash_table_bytes, hash_table_room, list_bytes_with_one_more};
 use gentle_wire::Address;
 use hashbrown::{DefaultHashBuilder, HashTable};
+use std::cmp::Reverse;
 use std::hash::BuildHasher;
 
 /// An address floods if it has at least so many connections without data …
@@ -18,6 +19,8 @@ pub(super) struct Party {
     pub(super) address: Address,
     with_data: u32,
     without_data: u32,
+    /// It flooded when that was last asked.
+    caught: bool,
 }
 
 impl Party {
@@ -26,9 +29,14 @@ impl Party {
         self.without_data.saturating_add(self.with_data)
     }
 
-    pub(super) fn floods(&self) -> bool {
+    fn floods(&self) -> bool {
         self.without_data >= FLOOD
             && u64::from(self.without_data) >= FLOOD_RATIO * u64::from(self.with_data)
+    }
+
+    /// Least for whom it matters most to remember them.
+    fn harmlessness(&self) -> (Reverse<u32>, Address) {
+        (Reverse(self.without_data), self.address)
     }
 }
 
@@ -39,6 +47,8 @@ pub(super) struct Parties {
     /// Places in `parties`: a table of addresses would be five times larger, and most looks into it go to memory.
     index: HashTable<u32>,
     parties: Vec<Party>,
+    /// Of those caught, those for whom there was no memory.
+    caught_and_forgotten: u64,
 }
 
 impl Parties {
@@ -58,23 +68,50 @@ impl Parties {
         places
     }
 
+    /// Takes note of those that flood now, and says whether anybody does.
+    pub(super) fn catch(&mut self) -> bool {
+        let mut anybody = false;
+        for party in &mut self.parties {
+            let floods = party.floods();
+            party.caught |= floods;
+            anybody |= floods;
+        }
+        anybody
+    }
+
     /// Whether the party at `place` floods.
     pub(super) fn floods(&self, place: u32) -> bool {
         self.parties[place as usize].floods()
     }
 
-    /// Those that flood.
-    pub(super) fn flooders(&self) -> impl Iterator<Item = &Party> {
-        self.parties.iter().filter(|party| party.floods())
+    /// Those caught so far, those with most connections first, but for those forgotten since.
+    pub(super) fn caught(&self) -> Vec<&Party> {
+        let mut caught: Vec<_> = self.parties.iter().filter(|party| party.caught).collect();
+        caught.sort_unstable_by_key(|party| (Reverse(party.connections()), party.address));
+        caught
     }
 
-    /// Forgets those that are far from flooding; the others get new places.
-    pub(super) fn forget_the_harmless(&mut self) {
-        for party in std::mem::take(self).parties {
-            if party.without_data >= SUSPECT {
-                let place = self.place(party.address);
-                self.parties[place as usize] = party;
-            }
+    /// How many were caught so far. Who was forgotten and is caught again counts again.
+    pub(super) fn number_caught(&self) -> u64 {
+        self.caught_and_forgotten + self.parties.iter().filter(|party| party.caught).count() as u64
+    }
+
+    /// Forgets those that are far from flooding, and the farthest of the others if there are more than take `bytes` with
+    /// one more. Who stays gets a new place.
+    pub(super) fn forget_the_harmless(&mut self, bytes: usize) {
+        let mut stay = std::mem::take(&mut self.parties);
+        stay.retain(|party| party.without_data >= SUSPECT);
+        let room = (bytes / 4 * 3 / (2 * size_of::<Party>()))
+            .min(hash_table_room(bytes / 4, size_of::<u32>()).saturating_sub(2));
+        if stay.len() > room {
+            stay.select_nth_unstable_by_key(room, Party::harmlessness);
+            let gone = stay.drain(room..);
+            self.caught_and_forgotten += gone.filter(|party| party.caught).count() as u64;
+        }
+        self.index = HashTable::new();
+        for party in stay {
+            let place = self.place(party.address);
+            self.parties[place as usize] = party;
         }
     }
 
@@ -83,6 +120,7 @@ impl Parties {
             hasher,
             index,
             parties,
+            ..
         } = self;
         let entry = index.entry(
             hasher.hash_one(address),
@@ -95,6 +133,7 @@ impl Parties {
                     address,
                     with_data: 0,
                     without_data: 0,
+                    caught: false,
                 });
                 (parties.len() - 1) as u32
             })
@@ -105,5 +144,68 @@ impl Parties {
     pub(super) fn bytes_with_one_more(&self) -> usize {
         hash_table_bytes(self.parties.len() + 2, size_of::<u32>())
             + list_bytes_with_one_more(&self.parties)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(i: u32) -> Address {
+        Address::v4(i.to_be_bytes())
+    }
+
+    /// Addresses of which each has one connection more than the one before, all to a server with data.
+    fn parties(n: u32) -> Parties {
+        let mut parties = Parties::default();
+        for i in 0..n {
+            let [client, _] = parties.record([address(i), address(u32::MAX)], true);
+            let party = &mut parties.parties[client as usize];
+            party.with_data = 0;
+            party.without_data = i;
+        }
+        parties
+    }
+
+    #[test]
+    fn those_who_stay_fit_and_are_the_most_suspicious() {
+        const ALL: u32 = 3_000;
+        for bytes in (0..20_000).step_by(37).chain([100_000, 1 << 20]) {
+            let mut parties = parties(ALL);
+            parties.forget_the_harmless(bytes);
+            let least = 4 * size_of::<Party>() + hash_table_bytes(2, size_of::<u32>());
+            assert!(parties.bytes_with_one_more() <= bytes.max(least));
+            let suspects = ALL - SUSPECT;
+            let stay = parties.parties.len() as u32;
+            // Of the bytes at most so many are left for nobody.
+            let room = bytes / (4 * (size_of::<Party>() + 3 * size_of::<u32>()));
+            assert!(stay >= suspects.min(room as u32), "{stay} in {bytes}");
+            for i in 0..ALL {
+                let party = parties.parties.iter().find(|p| p.address == address(i));
+                let without_data = party.map(|party| party.without_data);
+                assert_eq!(without_data, (i >= ALL - stay).then_some(i));
+            }
+            assert!(
+                parties
+                    .parties
+                    .iter()
+                    .all(|p| p.address != address(u32::MAX))
+            );
+        }
+    }
+
+    #[test]
+    fn who_was_caught_is_counted_though_forgotten() {
+        let mut parties = parties(FLOOD + 7);
+        assert!(parties.catch());
+        assert_eq!(parties.number_caught(), 7);
+        parties.forget_the_harmless(4_000);
+        assert_eq!(parties.number_caught(), 7);
+        let most = parties.caught()[0].address;
+        assert_eq!(most, address(FLOOD + 6));
+        parties.forget_the_harmless(0);
+        assert_eq!(parties.number_caught(), 7);
+        assert!(parties.caught().is_empty());
+        assert!(!parties.catch());
     }
 }

@@ -129,13 +129,14 @@ impl Outcomes {
     fn limit_memory(&mut self) {
         let bytes = self.parties.bytes_with_one_more();
         if bytes > self.memory_limit {
+            // Both tables may double before this is next to do: after as many connections as were kept.
             self.parties.settle(self.memory_limit / 2);
         } else {
             self.peak_bytes = self.peak_bytes.max(bytes);
         }
     }
 
-    /// Most memory that was in use, bytes.
+    /// Most memory that was in use or about to be, bytes.
     pub(crate) fn peak_bytes(&self) -> usize {
         self.peak_bytes
     }

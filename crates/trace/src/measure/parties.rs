@@ -2,7 +2,7 @@
 
 use crate::connections::{Connection, State};
 use crate::results::{Top, TopEntry};
-use crate::table_size::hash_table_bytes;
+use crate::table_size::{hash_table_bytes, hash_table_room};
 use gentle_units::Nanos;
 use gentle_wire::Address;
 use hashbrown::HashMap;
@@ -87,7 +87,7 @@ impl PartyCounts {
             + hash_table_bytes(self.clients.len() + 1, size_of::<(Address, Loss)>())
     }
 
-    /// Keeps as many as fit into `bytes`, those that lose most.
+    /// Keeps those that lose most: as many as take `bytes` with one more of each.
     pub(crate) fn settle(&mut self, bytes: usize) {
         keep(&mut self.servers, bytes / 2);
         keep(&mut self.clients, bytes / 2);
@@ -150,7 +150,7 @@ fn first<'a, K: Ord + 'a>(
 }
 
 fn keep<K: Ord + Hash + Copy>(map: &mut HashMap<K, Loss>, bytes: usize) {
-    let room = bytes / (size_of::<(K, Loss)>() + 1);
+    let room = hash_table_room(bytes, size_of::<(K, Loss)>()).saturating_sub(1);
     if map.len() <= room {
         return;
     }
@@ -163,4 +163,40 @@ fn keep<K: Ord + Hash + Copy>(map: &mut HashMap<K, Loss>, bytes: usize) {
         all.truncate(room);
     }
     *map = all.into_iter().map(|(loss, key)| (key, loss.0)).collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_who_stay_fit_and_lose_most() {
+        const ALL: u32 = 3_000;
+        let name = |i: u32| Address::v4(i.to_be_bytes());
+        let mut all = PartyCounts::default();
+        for i in 0..ALL {
+            let loss = Loss {
+                lost: Nanos(i.into()),
+                ..Loss::default()
+            };
+            all.servers.insert((name(i), 80), loss);
+            all.clients.insert(name(i), loss);
+        }
+        for bytes in (0..100_000).step_by(97).chain([1 << 20]) {
+            let mut counts = all.clone();
+            counts.settle(bytes);
+            let stay = counts.clients.len() as u32;
+            if stay > 0 {
+                assert!(counts.bytes_with_one_more() <= bytes, "{stay} in {bytes}");
+            }
+            // Two tables, of each place more than half of the time an entry.
+            let room = bytes / 5 / (size_of::<(Address, Loss)>() + 1);
+            assert!(stay + 2 >= ALL.min(room as u32), "{stay} in {bytes}");
+            for i in 0..ALL {
+                let stays = i >= ALL - stay;
+                assert_eq!(counts.clients.contains_key(&name(i)), stays);
+            }
+            assert!(counts.servers.len() as u32 <= stay.max(1));
+        }
+    }
 }
