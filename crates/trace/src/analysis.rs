@@ -131,9 +131,7 @@ impl Found<'_> {
             |network, length| self.show_prefix(network, length),
         );
         let mut timeline = tally.timeline.clone();
-        if let Some(packets) = &self.decoder.timeline {
-            timeline.merge(packets.clone());
-        }
+        timeline.merge(self.decoder.timeline.clone());
         let mut limits = self.connections.limits();
         limits.judged_early = judged_early;
         limits.peak_remembered_bytes =

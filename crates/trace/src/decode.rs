@@ -8,9 +8,11 @@ use crate::measure::timeline::TimelineCounts;
 use crate::options::Options;
 use crate::other::Others;
 use crate::results::{DirectionBy, OtherProtocols};
-use crate::segment::Batch;
+use crate::segment::{Around, Batch};
 use gentle_units::Nanos;
-use gentle_wire::{Address, Packet, Skip, Transport, Tunnels, plain_tcp_v4, plain_tcp_v6};
+use gentle_wire::{
+    Address, Packet, PlainTcp, Skip, Tcp, Transport, Tunnels, plain_tcp_v4, plain_tcp_v6,
+};
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -74,10 +76,11 @@ pub(crate) struct Decoder {
     pub(crate) files: Vec<FileCounts>,
     /// By direction; unused when directions follow from connections.
     pub(crate) meters: Vec<Meter>,
-    pub(crate) timeline: Option<TimelineCounts>,
+    pub(crate) timeline: TimelineCounts,
     /// By interface: its file and its index there.
     interfaces: Vec<(usize, u32)>,
-    first: Nanos,
+    /// Of those that came after a later one.
+    earliest: Nanos,
     last: Nanos,
 }
 
@@ -107,23 +110,22 @@ impl Decoder {
                     _ => 0,
                 }
             ],
-            timeline: None,
+            timeline: TimelineCounts::new(None),
             interfaces: Vec::new(),
-            first: Nanos::MAX,
+            earliest: Nanos::MAX,
             last: Nanos::ZERO,
         }
     }
 
     /// Time of the first packet read; in an unordered trace not the earliest.
     pub(crate) fn start(&self) -> Nanos {
-        let timeline = self.timeline.as_ref();
-        timeline.map(TimelineCounts::start).unwrap_or_default()
+        self.timeline.start().unwrap_or_default()
     }
 
     /// Time of the earliest packet, and of the latest.
     pub(crate) fn span(&self) -> Option<(Nanos, Nanos)> {
-        let timeline = self.timeline.as_ref();
-        timeline.map(|_| (self.first, self.last))
+        let start = self.timeline.start()?;
+        Some((start.min(self.earliest), self.last))
     }
 
     /// Names of the directions; `interface` names one by file and index.
@@ -153,26 +155,30 @@ impl Decoder {
     /// The next packet, of file `file`: adds its TCP segment to `batch`, if it is one.
     #[inline(always)]
     pub(crate) fn decode(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
-        self.first = self.first.min(raw.time);
-        self.last = self.last.max(raw.time);
-        let timeline = self
-            .timeline
-            .get_or_insert_with(|| TimelineCounts::new(raw.time));
-        let bin = timeline.at(raw.time);
+        if raw.time < self.last {
+            self.earliest = self.earliest.min(raw.time);
+        } else {
+            self.last = raw.time;
+        }
+        let bin = self.timeline.at(raw.time);
         bin.wire_bytes += u64::from(raw.original_len);
         let counts = &mut self.files[file];
         counts.packets += 1;
         counts.wire_bytes += u64::from(raw.original_len);
         match plain_tcp_v4(raw.link, raw.data) {
             Some(plain) => {
+                batch.push(around(raw, &plain), &plain.tcp, || {
+                    self.hasher.plain_v4(&plain)
+                });
                 counts.tcp_segments += 1;
                 bin.segments += 1;
-                let direction = self.direction(file, raw, || {
-                    [Address::v4(plain.src), Address::v4(plain.dst)]
-                });
-                batch.push_v4(raw.time, raw.original_len, direction, &plain, &self.hasher);
+                if self.by != DirectionBy::Initiator {
+                    let ends = [plain.src, plain.dst].map(Address::v4);
+                    batch.direct(self.direction(file, &{ *raw }, ends));
+                }
             }
-            None => self.other_than_v4(file, raw, batch),
+            // Of a copy they may have the address: the packet itself never has to be in memory.
+            None => self.other_than_v4(file, &{ *raw }, batch),
         }
     }
 
@@ -181,10 +187,12 @@ impl Decoder {
     fn other_than_v4(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
         match plain_tcp_v6(raw.link, raw.data) {
             Some(plain) => {
-                self.segment(file, raw.time);
-                let direction =
-                    self.direction(file, raw, || [Address(plain.src), Address(plain.dst)]);
-                batch.push_v6(raw.time, raw.original_len, direction, &plain, &self.hasher);
+                batch.push(around(raw, &plain), &plain.tcp, || {
+                    self.hasher.plain_v6(&plain)
+                });
+                self.count_segment(file, raw.time);
+                let ends = [plain.src, plain.dst].map(Address);
+                batch.direct(self.direction(file, raw, ends));
             }
             None => self.dissect(file, raw, batch),
         }
@@ -196,18 +204,11 @@ impl Decoder {
         // Packets and segments are made where they stay: moving them would take longer than making them.
         match &gentle_wire::dissect(raw.link, raw.data, raw.original_len, self.tunnels) {
             Ok(packet) => {
-                let direction = self.direction(file, raw, || [packet.ip.src, packet.ip.dst]);
+                let direction = self.direction(file, raw, [packet.ip.src, packet.ip.dst]);
                 match &packet.transport {
                     Transport::Tcp(tcp) if packet.ip.fragment.is_none() => {
-                        self.segment(file, raw.time);
-                        batch.push(
-                            raw.time,
-                            raw.original_len,
-                            direction,
-                            packet,
-                            tcp,
-                            &self.hasher,
-                        );
+                        self.segment(file, raw, raw.original_len, packet, tcp, batch);
+                        batch.direct(direction);
                     }
                     _ if packet.ip.fragment.is_some() => {
                         self.fragment(file, direction, raw, packet, batch);
@@ -225,27 +226,42 @@ impl Decoder {
         }
     }
 
-    /// Counts a segment.
-    #[inline]
-    fn segment(&mut self, file: usize, time: Nanos) {
-        self.files[file].tcp_segments += 1;
-        if let Some(timeline) = &mut self.timeline {
-            timeline.at(time).segments += 1;
-        }
-    }
-
-    /// The direction of a packet between `ends`, which counts in it.
-    #[inline]
-    fn direction(
+    /// The segment of a packet of `wire_len` bytes of which `raw` is the last to come.
+    fn segment(
         &mut self,
         file: usize,
         raw: &RawPacket<'_>,
-        ends: impl FnOnce() -> [Address; 2],
-    ) -> u8 {
+        wire_len: u32,
+        packet: &Packet<'_>,
+        tcp: &Tcp<'_>,
+        batch: &mut Batch,
+    ) {
+        let ip = &packet.ip;
+        let around = Around {
+            time: raw.time,
+            wire_len,
+            ip_id: ip.id.unwrap_or(0),
+            ttl: ip.ttl,
+        };
+        batch.push(around, tcp, || {
+            self.hasher
+                .ends((ip.src, tcp.src_port), (ip.dst, tcp.dst_port))
+        });
+        self.count_segment(file, raw.time);
+    }
+
+    #[inline]
+    fn count_segment(&mut self, file: usize, time: Nanos) {
+        self.files[file].tcp_segments += 1;
+        self.timeline.at(time).segments += 1;
+    }
+
+    /// The direction of a packet between `ends`, which counts in it.
+    fn direction(&mut self, file: usize, raw: &RawPacket<'_>, ends: [Address; 2]) -> u8 {
         match self.by {
             DirectionBy::Initiator => 0,
             DirectionBy::Interface => self.by_interface(file, raw),
-            DirectionBy::Local => self.by_prefix(ends(), raw),
+            DirectionBy::Local => self.by_prefix(ends, raw),
         }
     }
 
@@ -267,15 +283,8 @@ impl Decoder {
         match &whole.packet() {
             Some(packet) => match &packet.transport {
                 Transport::Tcp(tcp) => {
-                    self.segment(file, raw.time);
-                    batch.push(
-                        raw.time,
-                        whole.wire_len,
-                        direction,
-                        packet,
-                        tcp,
-                        &self.hasher,
-                    );
+                    self.segment(file, raw, whole.wire_len, packet, tcp, batch);
+                    batch.direct(direction);
                 }
                 _ => self.other(file, raw.time, packet),
             },
@@ -324,5 +333,16 @@ impl Decoder {
         };
         self.meters[direction].record(raw.time, raw.original_len);
         direction as u8
+    }
+}
+
+/// What there is around the segment of a plain packet.
+#[inline(always)]
+fn around<A>(raw: &RawPacket<'_>, plain: &PlainTcp<'_, A>) -> Around {
+    Around {
+        time: raw.time,
+        wire_len: raw.original_len,
+        ip_id: plain.id.unwrap_or(0),
+        ttl: plain.ttl,
     }
 }

@@ -97,7 +97,7 @@ impl Sink for Entrance<'_> {
     #[inline(always)]
     fn packet(&mut self, file: usize, packet: &RawPacket<'_>) -> ControlFlow<()> {
         self.decoder.decode(file, packet, &mut self.batch);
-        if self.batch.segments.len() == SEGMENTS {
+        if self.batch.is_full() {
             self.send();
             if !self.wanted {
                 return ControlFlow::Break(());

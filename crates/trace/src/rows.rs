@@ -38,9 +38,8 @@ impl<'a, 'b> Rows<'a, 'b> {
         let [client_port, server_port] = connection.ports();
         let side = |side: usize| {
             let (of_handshake, of_data) = connection.delays(side);
-            let half = &connection.halves[side];
             Side {
-                segments: half.segments.into(),
+                segments: connection.segments[side].into(),
                 bytes: connection.bytes[side],
                 retransmissions: connection.retransmissions(side),
                 retransmission_delay: of_handshake.saturating_add(of_data),

@@ -26,7 +26,7 @@ pub(crate) fn packet<'a>(
         });
     }
     if protocol == protocol::TCP {
-        let tcp = tcp::segment(payload, fragmented)?;
+        let tcp = tcp::segment(payload.bytes, payload.wire_len(), fragmented)?;
         return Ok(Packet {
             ip: ip(),
             payload: payload.bytes,

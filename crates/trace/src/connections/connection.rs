@@ -16,8 +16,6 @@ pub(crate) struct Half {
     pub(crate) next: u32,
     /// The highest acknowledgement number that the other side sent.
     pub(crate) acked: u32,
-    /// Segments, copies made by the capture aside.
-    pub(crate) segments: u32,
     /// How the newest was sent, which ends at `next`; what came before it and is not acknowledged is in the [`Windows`].
     pub(crate) recent: Sent,
     /// The last segment that took no sequence numbers.
@@ -50,6 +48,11 @@ impl HalfState {
     #[inline]
     pub(crate) fn has(self, flag: HalfState) -> bool {
         self.0 & flag.0 != 0
+    }
+    /// Adds it if that is so, without a branch: the processor could only guess.
+    #[inline]
+    pub(crate) fn add_if(&mut self, flag: HalfState, is_so: bool) {
+        self.0 |= flag.0 * u8::from(is_so);
     }
     #[inline]
     pub(crate) fn set(&mut self, flag: HalfState, value: bool) {
@@ -118,8 +121,11 @@ pub(crate) struct Connection {
     /// Times of its first and last segment.
     pub(crate) first: Nanos,
     pub(crate) last: Nanos,
-    /// Payload of each side's stream seen, each byte once; outside of its half, which it would make 4 bytes larger.
+    /// Payload of each side's stream seen, each byte once. This and `segments` are outside of the halves, whose 24 bytes
+    /// are found with fewer instructions than 28 or 36.
     pub(crate) bytes: [u64; 2],
+    /// Segments of each side, copies made by the capture aside.
+    pub(crate) segments: [u32; 2],
     pub(crate) halves: [Half; 2],
     pub(crate) windows: Option<Box<Windows>>,
     pub(crate) trouble: Option<Box<Trouble>>,
@@ -140,7 +146,7 @@ pub(crate) struct Connection {
     pub(crate) state: State,
 }
 
-const _: () = assert!(size_of::<Connection>() <= 152);
+const _: () = assert!(size_of::<Half>() == 24 && size_of::<Connection>() <= 152);
 
 impl Connection {
     /// A connection of which `segment`, sent by `side`, is the first to be seen.
@@ -155,6 +161,7 @@ impl Connection {
             first: segment.time,
             last: segment.time,
             bytes: [0; 2],
+            segments: [0; 2],
             halves: [Half::default(); 2],
             windows: None,
             trouble: None,
@@ -173,11 +180,7 @@ impl Connection {
     /// Which side sent `segment`, which has the same ends.
     #[inline]
     pub(crate) fn side(&self, segment: &Segment) -> usize {
-        if segment.is_forward() == self.state.has(State::FROM_UPPER) {
-            SERVER
-        } else {
-            CLIENT
-        }
+        usize::from(segment.is_forward() == self.state.has(State::FROM_UPPER))
     }
 
     /// Ports of client and server.

@@ -1,11 +1,11 @@
 //! The two ends of a connection: told apart and hashed for every segment.
 
-use gentle_wire::Address;
+use gentle_wire::{Address, PlainTcp};
 use hashbrown::DefaultHashBuilder;
 use std::hash::BuildHasher;
 
 /// Addresses and ports of both ends, always the lower end first: the same for both directions.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ends {
     /// Two IPv4 addresses, or the place of two IPv6 addresses elsewhere.
     pub(crate) addresses: u64,
@@ -50,9 +50,26 @@ impl EndsHasher {
         }
     }
 
-    /// The ends of a segment between IPv4 addresses.
+    /// The ends of a plain segment in IPv4.
     #[inline(always)]
-    pub(crate) fn v4_ends(&self, src: (u32, u16), dst: (u32, u16)) -> Found {
+    pub(crate) fn plain_v4(&self, plain: &PlainTcp<'_, [u8; 4]>) -> Found {
+        self.v4_ends(
+            (u32::from_be_bytes(plain.src), plain.tcp.src_port),
+            (u32::from_be_bytes(plain.dst), plain.tcp.dst_port),
+        )
+    }
+
+    /// The ends of a plain segment in IPv6.
+    #[inline]
+    pub(crate) fn plain_v6(&self, plain: &PlainTcp<'_, [u8; 16]>) -> Found {
+        self.ends(
+            (Address(plain.src), plain.tcp.src_port),
+            (Address(plain.dst), plain.tcp.dst_port),
+        )
+    }
+
+    #[inline(always)]
+    fn v4_ends(&self, src: (u32, u16), dst: (u32, u16)) -> Found {
         let from = u64::from(src.0) << 16 | u64::from(src.1);
         let to = u64::from(dst.0) << 16 | u64::from(dst.1);
         let (lower, upper) = (from.min(to), from.max(to));

@@ -38,7 +38,23 @@ const LARGEST_JUMP: i32 = 1 << 30;
 
 impl Connection {
     /// A segment of `side` that takes sequence numbers, SYNs aside.
+    // As `sent`.
+    #[inline(always)]
     pub(crate) fn data(&mut self, side: usize, segment: &Segment, pool: &mut Pool) -> Kind {
+        let half = &self.halves[side];
+        if half.state.has(HalfState::SENT) && segment.seq == half.next {
+            self.bytes[side] += u64::from(segment.payload_len);
+            let end = segment.seq.wrapping_add(segment.span());
+            self.sent(side, segment, end, pool);
+            self.fin(side, segment.flags().any(TcpFlags::FIN));
+            return Kind::New;
+        }
+        self.not_in_line(side, segment, pool)
+    }
+
+    /// A segment of `side` that is the first to be seen, or does not begin where the one before ended.
+    #[inline(never)]
+    fn not_in_line(&mut self, side: usize, segment: &Segment, pool: &mut Pool) -> Kind {
         let start = segment.seq;
         let end = start.wrapping_add(segment.span());
         let payload = u64::from(segment.payload_len);
@@ -53,12 +69,6 @@ impl Connection {
             return Kind::New;
         }
         let ahead = distance(start, half.next);
-        if ahead == 0 {
-            self.bytes[side] += payload;
-            self.sent(side, segment, end, pool);
-            self.fin(side, fin);
-            return Kind::New;
-        }
         if ahead > LARGEST_JUMP {
             // Neither old nor new: a forged or damaged sequence number. It is left alone.
             return Kind::Reordered;
@@ -79,9 +89,7 @@ impl Connection {
     }
 
     fn fin(&mut self, side: usize, fin: bool) {
-        if fin {
-            self.halves[side].state.set(HalfState::FIN, true);
-        }
+        self.halves[side].state.add_if(HalfState::FIN, fin);
     }
 
     /// `segment` is the newest of its side.
@@ -264,11 +272,10 @@ impl Connection {
         if half.state.has(HalfState::ACKED) && !after(ack, half.acked) {
             return;
         }
-        half.state.set(HalfState::ACKED, true);
         half.acked = ack;
-        if half.state.has(HalfState::FIN) && !after(half.next, ack) {
-            half.state.set(HalfState::FIN_ACKED, true);
-        }
+        let fin_acked = half.state.has(HalfState::FIN) & !after(half.next, ack);
+        half.state.set(HalfState::ACKED, true);
+        half.state.add_if(HalfState::FIN_ACKED, fin_acked);
         if self.windows.is_some() {
             self.arrived(other, ack, pool);
         }

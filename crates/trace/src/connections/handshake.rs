@@ -100,7 +100,7 @@ impl Connection {
         let end = segment.seq.wrapping_add(segment.span());
         self.bytes[side] += u64::from(segment.payload_len);
         let half = &mut self.halves[side];
-        half.segments += 1;
+        self.segments[side] += 1;
         if !half.state.has(HalfState::SENT) {
             half.state.set(HalfState::SENT, true);
             half.state.set(HalfState::OPENING, true);
@@ -171,7 +171,7 @@ impl Connection {
                     others.remove(0);
                 }
                 others.push(other);
-                self.halves[SERVER].segments += 1;
+                self.segments[SERVER] += 1;
                 return;
             }
         }
@@ -227,7 +227,7 @@ impl Connection {
         if let Some(sent) = self.previous_open(side) {
             *sent = Sent::new(segment);
         }
-        self.halves[side].segments += 1;
+        self.segments[side] += 1;
         self.state.add(State::HANDSHAKE_AGAIN);
         let trouble = self.trouble();
         trouble.sides[side].handshake += 1;

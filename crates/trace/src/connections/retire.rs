@@ -247,7 +247,8 @@ fn second(time: Nanos) -> u32 {
 
 /// Places by the time at which their connections began.
 fn in_order(mut dated: Vec<(Nanos, u32)>) -> Vec<u32> {
-    dated.sort_unstable();
+    // Places are taken again in runs, of which a stable sort makes use.
+    dated.sort();
     dated.into_iter().map(|(_, at)| at).collect()
 }
 

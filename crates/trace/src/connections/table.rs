@@ -154,6 +154,13 @@ impl Table {
         &mut self.connections[at as usize]
     }
 
+    /// The connection at `at`, if there is no older one with the same ends.
+    #[inline(always)]
+    pub(crate) fn alone(&mut self, at: u32) -> Option<&mut Connection> {
+        let connection = self.connections.get_mut(at as usize)?;
+        (connection.older == NONE).then_some(connection)
+    }
+
     /// The connections from `at` to older ones with the same ends.
     pub(crate) fn chain(&self, at: u32) -> impl Iterator<Item = u32> + '_ {
         let mut next = at;
@@ -203,16 +210,14 @@ impl Table {
         };
         self.recent[Recent::place(hash)] = Recent { hash, at };
         if newest == NONE {
-            let Table {
-                hasher,
-                index,
-                connections,
-                wide,
-                ..
-            } = self;
-            index.insert_unique(spread(hash), at, |&other| {
-                spread(hash_of(hasher, wide, &connections[other as usize]))
-            });
+            if self.index.len() == self.index.capacity() {
+                self.make_room_in_index();
+            }
+            let hash_of = |&other: &u32| {
+                let connection = &self.connections[other as usize];
+                spread(hash_of(&self.hasher, &self.wide, connection))
+            };
+            self.index.insert_unique(spread(hash), at, hash_of);
         } else {
             self.repoint(hash, newest, at);
             self.connections[newest as usize]
@@ -220,6 +225,22 @@ impl Table {
                 .add(State::OVERTAKEN);
         }
         at
+    }
+
+    /// Makes room in the index for one more, in the order of the connections: a table that makes room by itself hashes them
+    /// in its own order, in which each is elsewhere in memory.
+    #[cold]
+    fn make_room_in_index(&mut self) {
+        let mut in_index = vec![false; self.connections.len()];
+        for &at in &self.index {
+            in_index[at as usize] = true;
+        }
+        let hash = |at: usize| spread(self.hash(&self.connections[at]));
+        let mut index = HashTable::with_capacity(self.index.len() + 1);
+        for at in (0..in_index.len()).filter(|&at| in_index[at]) {
+            index.insert_unique(hash(at), at as u32, |&other| hash(other as usize));
+        }
+        self.index = index;
     }
 
     /// Takes connections out of the index and their chains; they are not found any more.
@@ -327,7 +348,7 @@ fn spread(hash: u32) -> u64 {
 mod tests {
     use super::*;
     use crate::connections::CLIENT;
-    use crate::segment::Batch;
+    use crate::segment::{Around, Batch};
     use gentle_units::Nanos;
     use gentle_wire::{LinkType, plain_tcp_v4};
     use proptest::prelude::*;
@@ -342,8 +363,14 @@ mod tests {
         frame[46..48].copy_from_slice(&[0x50, 0x10]);
         let plain = plain_tcp_v4(LinkType::ETHERNET, &frame).unwrap();
         let mut batch = Batch::with_capacity(1);
-        batch.push_v4(Nanos::ZERO, 54, 0, &plain, hasher);
-        batch.segments[0]
+        let around = Around {
+            time: Nanos::ZERO,
+            wire_len: 54,
+            ip_id: 0,
+            ttl: 64,
+        };
+        batch.push(around, &plain.tcp, || hasher.plain_v4(&plain));
+        batch.segments()[0]
     }
 
     /// A connection begins with these ends, whether there is one already or not.

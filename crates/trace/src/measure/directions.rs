@@ -41,7 +41,7 @@ impl Share {
         let saturated = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
         Share {
             sent: Sent {
-                segments: half.segments,
+                segments: connection.segments[side],
                 handshake: handshake.saturating_sub(saturated(copies)),
                 direction: half.direction,
             },

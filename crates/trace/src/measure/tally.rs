@@ -39,7 +39,7 @@ impl Tally {
             retransmissions: Retransmissions::default(),
             intervals: IntervalCounts::default(),
             vantage: VantageCounts::default(),
-            timeline: TimelineCounts::new(start),
+            timeline: TimelineCounts::new(Some(start)),
             meters: [Meter::default(); 2],
         }
     }

@@ -11,7 +11,7 @@ const FINEST: Nanos = Nanos::from_millis(100);
 /// Bins since the first packet.
 #[derive(Debug, Clone)]
 pub(crate) struct TimelineCounts {
-    start: Nanos,
+    start: Option<Nanos>,
     width: Nanos,
     bins: Vec<TimelineBin>,
     /// The bin asked for last, and the times it is for: most often it is asked for again, and a division costs more
@@ -22,8 +22,9 @@ pub(crate) struct TimelineCounts {
 }
 
 impl TimelineCounts {
-    /// `start` is the time of the first packet; what an unordered trace has before it counts as at that time.
-    pub(crate) fn new(start: Nanos) -> TimelineCounts {
+    /// `start` is the time of the first packet, or `None` if that is to be the first that is asked for; what an unordered
+    /// trace has before it counts as at that time.
+    pub(crate) fn new(start: Option<Nanos>) -> TimelineCounts {
         TimelineCounts {
             start,
             width: FINEST,
@@ -34,8 +35,8 @@ impl TimelineCounts {
         }
     }
 
-    /// The time of the first packet.
-    pub(crate) fn start(&self) -> Nanos {
+    /// The time of the first packet, once there is one.
+    pub(crate) fn start(&self) -> Option<Nanos> {
         self.start
     }
 
@@ -50,7 +51,8 @@ impl TimelineCounts {
 
     #[cold]
     fn find(&mut self, time: Nanos) {
-        let since = time.saturating_sub(self.start).0;
+        let start = *self.start.get_or_insert(time);
+        let since = time.saturating_sub(start).0;
         while since / self.width.0 >= BINS as u64 {
             self.coarsen();
         }
@@ -59,11 +61,9 @@ impl TimelineCounts {
         self.last_from = if index == 0 {
             Nanos::ZERO
         } else {
-            self.start.saturating_add(Nanos(index * self.width.0))
+            start.saturating_add(Nanos(index * self.width.0))
         };
-        self.last_to = self
-            .start
-            .saturating_add(Nanos((index + 1).saturating_mul(self.width.0)));
+        self.last_to = start.saturating_add(Nanos((index + 1).saturating_mul(self.width.0)));
         if self.last >= self.bins.len() {
             self.bins.resize(self.last + 1, TimelineBin::default());
         }
@@ -133,11 +133,12 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_when_bins_grow() {
-        let mut timeline = TimelineCounts::new(Nanos::from_secs(10));
+        let mut timeline = TimelineCounts::new(Some(Nanos::from_secs(10)));
         for s in 0..5_000 {
             timeline.at(Nanos::from_secs(10 + s)).segments += 1;
         }
-        let mut other = TimelineCounts::new(Nanos::from_secs(10));
+        let mut other = TimelineCounts::new(None);
+        other.at(Nanos::from_secs(10)).wire_bytes += 7;
         other.at(Nanos::from_secs(9)).segments += 7;
         timeline.merge(other);
         let result = timeline.result();

@@ -10,23 +10,23 @@ const UP_TO_FLAGS: usize = 14;
 /// A header without options.
 const MIN_HEADER: usize = 20;
 
-/// The segment at the front of an IP payload, which is that of a whole packet or of the first of its fragments.
+/// The segment at the front of an IP payload of `wire_len` bytes, of which `bytes` were captured. It is that of a whole
+/// packet or of the first of its fragments.
 #[inline(always)]
-pub(crate) fn segment(at: Captured<'_>, fragmented: bool) -> Result<Tcp<'_>, Skip> {
-    let (h, window) = match at.bytes.first_chunk::<MIN_HEADER>() {
+pub(crate) fn segment(bytes: &[u8], wire_len: u32, fragmented: bool) -> Result<Tcp<'_>, Skip> {
+    let (h, window) = match bytes.first_chunk::<MIN_HEADER>() {
         Some(h) => (h.first_chunk::<UP_TO_FLAGS>(), be16(h[14], h[15])),
-        None => (at.bytes.first_chunk(), cut_window(at.bytes)),
+        None => (bytes.first_chunk(), cut_window(bytes)),
     };
     let Some(h) = h else {
-        return Err(at.shortage(UP_TO_FLAGS));
+        return Err(Captured::new(bytes, wire_len).shortage(UP_TO_FLAGS));
     };
     let header_len = usize::from(h[12] >> 4) * 4;
-    let wire_len = at.wire_len();
     // Only the first fragment of a packet may end within the header.
     if header_len < MIN_HEADER || (header_len as u32 > wire_len && !fragmented) {
         return Err(Skip::Malformed);
     }
-    let options_end = header_len.min(at.bytes.len());
+    let behind = bytes.get(MIN_HEADER..).unwrap_or_default();
     Ok(Tcp {
         src_port: be16(h[0], h[1]),
         dst_port: be16(h[2], h[3]),
@@ -35,8 +35,8 @@ pub(crate) fn segment(at: Captured<'_>, fragmented: bool) -> Result<Tcp<'_>, Ski
         flags: TcpFlags(be16(h[12], h[13]) & 0x0fff),
         window,
         payload_len: wire_len.saturating_sub(header_len as u32),
-        options: at.bytes.get(MIN_HEADER..options_end).unwrap_or_default(),
-        payload: at.bytes.get(header_len..).unwrap_or_default(),
+        options: behind.get(..header_len - MIN_HEADER).unwrap_or(behind),
+        payload: bytes.get(header_len..).unwrap_or_default(),
     })
 }
 
@@ -57,7 +57,7 @@ mod tests {
     const TCP: &[u8] = SEGMENT.split_at(20).1;
 
     fn cut(len: usize) -> Result<Tcp<'static>, Skip> {
-        segment(Captured::new(&TCP[..len], 36), false)
+        segment(&TCP[..len], 36, false)
     }
 
     #[test]
@@ -79,7 +79,7 @@ mod tests {
     fn all_twelve_flags_are_kept() {
         let mut bytes = TCP.to_vec();
         (bytes[12], bytes[13]) = (0x8f, 0xff);
-        let tcp = segment(Captured::new(&bytes, 36), false).unwrap();
+        let tcp = segment(&bytes, 36, false).unwrap();
         assert_eq!(tcp.flags, TcpFlags(0xfff));
     }
 
@@ -87,17 +87,11 @@ mod tests {
     fn a_header_has_at_least_twenty_bytes_and_at_most_those_of_the_packet() {
         let mut bytes = TCP.to_vec();
         bytes[12] = 0x40;
-        assert_eq!(
-            segment(Captured::new(&bytes, 36), false).unwrap_err(),
-            Skip::Malformed
-        );
+        assert_eq!(segment(&bytes, 36, false).unwrap_err(), Skip::Malformed);
         bytes[12] = 0xa0;
-        assert_eq!(
-            segment(Captured::new(&bytes, 36), false).unwrap_err(),
-            Skip::Malformed
-        );
+        assert_eq!(segment(&bytes, 36, false).unwrap_err(), Skip::Malformed);
         // In the first fragment it may be cut.
-        let tcp = segment(Captured::new(&bytes, 36), true).unwrap();
+        let tcp = segment(&bytes, 36, true).unwrap();
         assert_eq!((tcp.payload_len, tcp.options.len()), (0, 16));
     }
 }
