@@ -68,6 +68,11 @@ impl Table {
         }
     }
 
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        *self = Table::new(self.hasher.clone());
+    }
+
     /// Connections alive.
     pub(crate) fn len(&self) -> usize {
         self.connections.len() - self.free.len()
