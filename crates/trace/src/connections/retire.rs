@@ -100,7 +100,7 @@ impl Retirement {
     /// the limit, whatever the rest needs at the time: three eighths. What is remembered of those that are over has an
     /// eighth. The other half is for what the allocator needs beyond: tables that grow hold the old one and the new one,
     /// and freed memory lies about (measured with a flood of 20 million SYNs and a limit of 64 MiB: the whole process
-    /// takes 61 MB).
+    /// takes 64 MiB).
     fn is_full(&self, table: &Table, pool: &Pool) -> bool {
         self.bytes(table, pool) > self.memory_limit / 8 * 3
     }
