@@ -19,7 +19,7 @@ pub(super) struct Party {
     pub(super) address: Address,
     with_data: u32,
     without_data: u32,
-    /// It flooded when that was last asked.
+    /// It flooded at some time when that was asked.
     caught: bool,
 }
 
@@ -34,7 +34,7 @@ impl Party {
             && u64::from(self.without_data) >= FLOOD_RATIO * u64::from(self.with_data)
     }
 
-    /// Least for whom it matters most to remember them.
+    /// Orders parties: those come first who are most suspicious, and so are forgotten last.
     fn harmlessness(&self) -> (Reverse<u32>, Address) {
         (Reverse(self.without_data), self.address)
     }
@@ -86,14 +86,18 @@ impl Parties {
 
     /// Those caught so far, those with most connections first, but for those forgotten since.
     pub(super) fn caught(&self) -> Vec<&Party> {
-        let mut caught: Vec<_> = self.parties.iter().filter(|party| party.caught).collect();
+        let mut caught: Vec<_> = self.all_caught().collect();
         caught.sort_unstable_by_key(|party| (Reverse(party.connections()), party.address));
         caught
     }
 
     /// How many were caught so far. Who was forgotten and is caught again counts again.
     pub(super) fn number_caught(&self) -> u64 {
-        self.caught_and_forgotten + self.parties.iter().filter(|party| party.caught).count() as u64
+        self.caught_and_forgotten + self.all_caught().count() as u64
+    }
+
+    fn all_caught(&self) -> impl Iterator<Item = &Party> {
+        self.parties.iter().filter(|party| party.caught)
     }
 
     /// Forgets those that are far from flooding, and the farthest of the others if there are more than take `bytes` with
