@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which of the TCP flags SYN and FIN a packet carries. */
+/* Which of the TCP flags SYN and FIN a packet carries, and how long it is. */
 #ifndef GENTLE_HANDSHAKE_H
 #define GENTLE_HANDSHAKE_H
 
@@ -7,6 +7,8 @@
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/mpls.h>
+#include <linux/ppp_defs.h>
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
 #include <net/ip.h>
@@ -22,8 +24,27 @@
 /* The first byte of an IPv4 header without options. */
 #define HANDSHAKE_IPV4_PLAIN	0x45
 
-/* Tags inside the frame; one more may travel in skb->vlan_tci. */
-#define HANDSHAKE_MAX_VLANS	2
+/* The length of an IP packet above which a SYN or FIN counts as data, unless
+ * the user says otherwise. The longest SYN without data has 120 bytes: 60 of
+ * IPv4 with all options (or IPv6 and 20 of extensions), 60 of TCP with all
+ * options. The next length below which a filter of tc needs one comparison is
+ * 127.
+ */
+#define HANDSHAKE_MAXLEN	127
+#define HANDSHAKE_NO_MAXLEN	U32_MAX
+
+/* The header of a PPPoE session (RFC 2516, section 4) and the protocol field of
+ * PPP behind it; the code of a session is 0.
+ */
+#define HANDSHAKE_PPPOE_CODE		1
+#define HANDSHAKE_PPPOE_PROTOCOL	6
+#define HANDSHAKE_PPPOE_LEN		8
+
+/* Headers between the link layer and IP: VLAN tags inside the frame (one more
+ * may travel in skb->vlan_tci), a PPPoE session, MPLS labels. Provider networks
+ * stack two or three.
+ */
+#define HANDSHAKE_MAX_ENCAPS	8
 
 /* RFC 8200, section 4.1, lists six before an upper layer, and allows the
  * destination options twice. A sender can chain thousands.
@@ -107,42 +128,115 @@ static inline int handshake_tcp_ipv6(const struct sk_buff *skb, int offset)
 	return offset;
 }
 
-/* Looks behind whatever carries the segment. */
-static noinline u8 handshake_flags_behind(const struct sk_buff *skb)
+/* What follows the VLAN tag at *offset, which moves behind it; 0: nothing. */
+static inline __be16 handshake_vlan(const struct sk_buff *skb, int *offset)
 {
-	int offset = skb_network_offset(skb);
+	const struct vlan_hdr *tag;
+	struct vlan_hdr copy;
+
+	tag = skb_header_pointer(skb, *offset, sizeof(copy), &copy);
+	*offset += VLAN_HLEN;
+	return tag ? tag->h_vlan_encapsulated_proto : 0;
+}
+
+/* The same for the header of a PPPoE session. */
+static inline __be16 handshake_pppoe(const struct sk_buff *skb, int *offset)
+{
+	u8 copy[HANDSHAKE_PPPOE_LEN];
+	const u8 *header;
+
+	header = skb_header_pointer(skb, *offset, sizeof(copy), copy);
+	*offset += sizeof(copy);
+	if (!header || header[HANDSHAKE_PPPOE_CODE])
+		return 0;
+	switch (get_unaligned_be16(header + HANDSHAKE_PPPOE_PROTOCOL)) {
+	case PPP_IP:
+		return htons(ETH_P_IP);
+	case PPP_IPV6:
+		return htons(ETH_P_IPV6);
+	default:
+		return 0;
+	}
+}
+
+/* The same for an MPLS label (RFC 3032, section 2.1). Behind the last one the
+ * version of IP tells what is there; pseudowires have neither 4 nor 6 (RFC
+ * 4385, section 3).
+ */
+static inline __be16 handshake_mpls(const struct sk_buff *skb, int *offset,
+				    __be16 protocol)
+{
+	const __be32 *label;
+	const u8 *version;
+	__be32 copy;
+	u8 byte;
+
+	label = skb_header_pointer(skb, *offset, sizeof(copy), &copy);
+	*offset += sizeof(copy);
+	if (!label)
+		return 0;
+	if (!(*label & htonl(MPLS_LS_S_MASK)))
+		return protocol;
+	version = skb_header_pointer(skb, *offset, sizeof(byte), &byte);
+	switch (version ? *version >> 4 : 0) {
+	case 4:
+		return htons(ETH_P_IP);
+	case 6:
+		return htons(ETH_P_IPV6);
+	default:
+		return 0;
+	}
+}
+
+/* Which version of IP the frame carries, and in *offset where. */
+static inline __be16 handshake_ip(const struct sk_buff *skb, int *offset)
+{
 	__be16 protocol = skb->protocol;
-	const struct tcphdr *tcp;
-	struct tcphdr tcp_copy;
-	u8 flags = 0;
+	int i;
 
 	/* Depending on who built the frame, the network header is at the first
 	 * tag or behind the last: only the link-layer header tells.
 	 */
-	if (eth_type_vlan(protocol)) {
-		int i;
+	*offset = skb_network_offset(skb);
+	if (eth_type_vlan(protocol) && skb_mac_header_was_set(skb))
+		*offset = skb_mac_offset(skb) + ETH_HLEN;
 
-		if (skb_mac_header_was_set(skb))
-			offset = skb_mac_offset(skb) + ETH_HLEN;
-		for (i = 0; i < HANDSHAKE_MAX_VLANS && eth_type_vlan(protocol);
-		     i++) {
-			const struct vlan_hdr *tag;
-			struct vlan_hdr tag_copy;
-
-			tag = skb_header_pointer(skb, offset, sizeof(tag_copy),
-						 &tag_copy);
-			if (!tag)
-				return 0;
-			protocol = tag->h_vlan_encapsulated_proto;
-			offset += VLAN_HLEN;
+	for (i = 0; i < HANDSHAKE_MAX_ENCAPS; i++) {
+		switch (protocol) {
+		case htons(ETH_P_8021Q):
+		case htons(ETH_P_8021AD):
+			protocol = handshake_vlan(skb, offset);
+			break;
+		case htons(ETH_P_PPP_SES):
+			protocol = handshake_pppoe(skb, offset);
+			break;
+		case htons(ETH_P_MPLS_UC):
+		case htons(ETH_P_MPLS_MC):
+			protocol = handshake_mpls(skb, offset, protocol);
+			break;
+		default:
+			return protocol;
 		}
 	}
+	return protocol;
+}
 
-	switch (protocol) {
+/* Looks behind whatever carries the segment. */
+static noinline u8 handshake_flags_behind(const struct sk_buff *skb,
+					  unsigned int *len)
+{
+	const struct tcphdr *tcp;
+	struct tcphdr tcp_copy;
+	int offset;
+	u8 flags = 0;
+
+	switch (handshake_ip(skb, &offset)) {
 	case htons(ETH_P_IP):
+		*len = skb->len - offset;
 		offset = handshake_tcp_ipv4(skb, offset);
 		break;
 	case htons(ETH_P_IPV6):
+		*len = skb->len - offset;
 		offset = handshake_tcp_ipv6(skb, offset);
 		break;
 	default:
@@ -164,35 +258,49 @@ static noinline u8 handshake_flags_behind(const struct sk_buff *skb)
 /**
  * handshake_flags - the handshake flags of a packet
  * @skb: a packet as a qdisc gets it: skb->data is its link-layer header
+ * @len: where there are flags, set to the length of the IP packet
  *
  * Return: HANDSHAKE_SYN and HANDSHAKE_FIN as the TCP header has them, zero for
  * anything that is not the head of a TCP segment over IPv4 or IPv6, directly or
- * behind VLAN tags. Of a tunnel only the outer headers count.
+ * behind VLAN tags, a PPPoE session or MPLS labels. Of a tunnel only the outer
+ * headers count.
+ *
+ * The length is that of the packet and not qdisc_pkt_len(), which has the link
+ * layer in it and whatever a size table (tc-stab) adds. It is what the length
+ * field of the IP header says, and what a link has padded; a packet that is
+ * longer than its header admits is as long as it is.
+ *
+ * A GSO packet stands for segments that are cut after the qdisc. SYN is never
+ * among them, and FIN is for the last segment alone, so it has no flags here.
  *
  * Nothing is changed or pulled: headers outside the linear part are copied to
- * the stack. A GSO packet stands for segments that are cut after the qdisc; SYN
- * is never among them, and FIN is for the last segment alone. Its length, in
- * qdisc_pkt_len(), is that of all of them, so a limit on the length of handshake
- * packets makes data of it.
+ * the stack.
  */
-static inline u8 handshake_flags(const struct sk_buff *skb)
+static inline u8 handshake_flags(const struct sk_buff *skb, unsigned int *len)
 {
 	const struct iphdr *ip = ip_hdr(skb);
 	const u8 *tcp = (const u8 *)(ip + 1);
+	u8 flags;
 
 	/* What nearly all packets are: IPv4 without options, in one piece. */
 	if (unlikely(skb->protocol != htons(ETH_P_IP) ||
 		     (int)skb_headlen(skb) - skb_network_offset(skb) <
 			(int)(sizeof(*ip) + sizeof(struct tcphdr)) ||
-		     *(const u8 *)ip != HANDSHAKE_IPV4_PLAIN))
-		return handshake_flags_behind(skb);
-
-	if (ip->protocol != IPPROTO_TCP || (ip->frag_off & htons(IP_OFFSET)))
-		return 0;
-	if (ip->tot_len &&
-	    ntohs(ip->tot_len) < sizeof(*ip) + sizeof(struct tcphdr))
-		return 0;
-	return tcp[HANDSHAKE_TCP_FLAGS] & (HANDSHAKE_FIN | HANDSHAKE_SYN);
+		     *(const u8 *)ip != HANDSHAKE_IPV4_PLAIN)) {
+		flags = handshake_flags_behind(skb, len);
+	} else {
+		if (ip->protocol != IPPROTO_TCP ||
+		    (ip->frag_off & htons(IP_OFFSET)))
+			return 0;
+		if (ip->tot_len &&
+		    ntohs(ip->tot_len) < sizeof(*ip) + sizeof(struct tcphdr))
+			return 0;
+		flags = tcp[HANDSHAKE_TCP_FLAGS] &
+			(HANDSHAKE_FIN | HANDSHAKE_SYN);
+		if (unlikely(flags))
+			*len = skb->len - skb_network_offset(skb);
+	}
+	return unlikely(flags) && skb_is_gso(skb) ? 0 : flags;
 }
 
 #endif

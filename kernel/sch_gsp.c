@@ -559,8 +559,7 @@ static int gsp_dump(struct Qdisc *sch, struct sk_buff *skb)
 	p = q->params;
 	sch_tree_unlock(sch);
 
-	/* tc does not look for TCA_OPTIONS with NLA_F_NESTED. */
-	opts = nla_nest_start_noflag(skb, TCA_OPTIONS);
+	opts = nla_nest_start(skb, TCA_OPTIONS);
 	if (!opts)
 		return -EMSGSIZE;
 

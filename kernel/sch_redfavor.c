@@ -14,6 +14,15 @@
  * What the paper leaves open, as the limit is in bytes: several packets may
  * have to go for one SYN; a SYN that would not fit even then is dropped
  * without emptying the queue for nothing.
+ *
+ * What the paper does not have, and what maxlen 0 share 100 switches off: a SYN
+ * that is longer than maxlen, or beyond the share of the bytes that SYNs may take
+ * while others wait, is a standard packet. Both kinds fill one buffer and one
+ * average, so the share is charged where a SYN enters the queue: held back only
+ * where it leaves, a flood would still push all others out. For the same reason
+ * a bounded SYN that RED would drop pushes nothing out unless the queue is full:
+ * a long packet of data raises the average above max itself, so that under a
+ * flood the next SYN would always find it last in the queue.
  */
 
 #include <linux/jiffies.h>
@@ -29,6 +38,7 @@
 #include "compat.h"
 #include "handshake.h"
 #include "pkt_sch_redfavor.h"
+#include "share.h"
 
 #define REDFAVOR_DEFAULT_LIMIT	75000
 #define REDFAVOR_DEFAULT_MAX_P	85899345	/* 2 % of 2^32 */
@@ -49,6 +59,8 @@ struct redfavor_sched_data {
 	struct redfavor_queue	syns;
 	struct redfavor_queue	standard;
 	u32			limit;	/* bytes of both */
+	u32			maxlen;	/* IP length; HANDSHAKE_NO_MAXLEN: none */
+	struct share		share;	/* of protected SYNs */
 	u8			flags;	/* TC_RED_* */
 	struct red_parms	parms;
 	struct red_vars		vars;
@@ -65,6 +77,8 @@ struct redfavor_sched_data {
 	u64			syn_tail_drop;
 	u64			prob_mark;
 	u64			forced_mark;
+	u64			syn_toolong;
+	u64			syn_overshare;
 };
 
 /* What RED says about an arriving packet. */
@@ -135,6 +149,25 @@ static enum redfavor_verdict redfavor_decide(struct Qdisc *sch,
 					 REDFAVOR_DROP_PROBABLE;
 }
 
+/* Whether the packet is a SYN that goes first. */
+static bool redfavor_protects(struct redfavor_sched_data *q,
+			      const struct sk_buff *skb)
+{
+	unsigned int len;
+
+	if (likely(!(handshake_flags(skb, &len) & HANDSHAKE_SYN)))
+		return false;
+	if (len > q->maxlen) {
+		q->syn_toolong++;
+		return false;
+	}
+	if (share_is_used_up(&q->share)) {
+		q->syn_overshare++;
+		return false;
+	}
+	return true;
+}
+
 /*
  * Drops the last standard packet. Returns its length, or 0 if there is none.
  * The ancestors are told only once the SYN is queued: an empty queue would be
@@ -160,6 +193,7 @@ static int redfavor_enqueue_syn(struct sk_buff *skb, struct Qdisc *sch,
 	unsigned int packets = 0, bytes = 0, gone;
 	u32 len = qdisc_pkt_len(skb);
 
+	early = early && q->share.percent == SHARE_NO_BOUND;
 	if (q->syns.bytes + len > q->limit) {
 		q->syn_tail_drop++;
 		return qdisc_drop_reason(skb, sch, to_free,
@@ -177,6 +211,8 @@ static int redfavor_enqueue_syn(struct sk_buff *skb, struct Qdisc *sch,
 		packets++;
 		bytes += gone;
 	}
+	if (redfavor_bytes(q))
+		share_charge(&q->share, len);
 	redfavor_append(sch, &q->syns, skb);
 	q->syn_queued++;
 	if (packets) {
@@ -192,7 +228,7 @@ static int redfavor_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	struct redfavor_sched_data *q = qdisc_priv(sch);
 	enum redfavor_verdict verdict = redfavor_decide(sch, skb);
 
-	if (handshake_flags(skb) & HANDSHAKE_SYN)
+	if (redfavor_protects(q, skb))
 		return redfavor_enqueue_syn(skb, sch, to_free,
 					    verdict != REDFAVOR_PASS);
 
@@ -219,8 +255,11 @@ static struct sk_buff *redfavor_dequeue(struct Qdisc *sch)
 	struct sk_buff *skb;
 
 	skb = redfavor_take(sch, &q->syns, true);
-	if (!skb)
+	if (!skb) {
 		skb = redfavor_take(sch, &q->standard, true);
+		if (skb)
+			share_earn(&q->share, qdisc_pkt_len(skb));
+	}
 	if (skb)
 		qdisc_bstats_update(sch, skb);
 	else if (!red_is_idling(&q->vars))
@@ -253,6 +292,7 @@ static void redfavor_reset(struct Qdisc *sch)
 	redfavor_purge(&q->syns);
 	redfavor_purge(&q->standard);
 	red_restart(&q->vars);
+	share_init(&q->share, q->share.percent);
 }
 
 static void redfavor_adapt(struct timer_list *timer)
@@ -283,6 +323,10 @@ static struct netlink_range_validation redfavor_max_p_range = {
 	.max = U32_MAX,
 };
 
+static struct netlink_range_validation redfavor_maxlen_range = {
+	.max = TC_REDFAVOR_MAXLEN_MAX,
+};
+
 static const struct nla_policy redfavor_policy[TCA_REDFAVOR_MAX + 1] = {
 	[TCA_REDFAVOR_LIMIT] =
 		NLA_POLICY_FULL_RANGE(NLA_U32, &redfavor_limit_range),
@@ -297,6 +341,9 @@ static const struct nla_policy redfavor_policy[TCA_REDFAVOR_MAX + 1] = {
 	[TCA_REDFAVOR_MAX_P] =
 		NLA_POLICY_FULL_RANGE(NLA_U32, &redfavor_max_p_range),
 	[TCA_REDFAVOR_FLAGS] = NLA_POLICY_BITFIELD32(TC_REDFAVOR_FLAGS),
+	[TCA_REDFAVOR_MAXLEN] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &redfavor_maxlen_range),
+	[TCA_REDFAVOR_SHARE] = NLA_POLICY_RANGE(NLA_U8, 1, 100),
 };
 
 static const u8 redfavor_average[] = {
@@ -423,6 +470,13 @@ static int redfavor_change(struct Qdisc *sch, struct nlattr *opt,
 	if (tb[TCA_REDFAVOR_LIMIT])
 		q->limit = nla_get_u32(tb[TCA_REDFAVOR_LIMIT]);
 	sch->limit = q->limit;
+	if (tb[TCA_REDFAVOR_MAXLEN]) {
+		u32 maxlen = nla_get_u32(tb[TCA_REDFAVOR_MAXLEN]);
+
+		q->maxlen = maxlen ? maxlen : HANDSHAKE_NO_MAXLEN;
+	}
+	if (tb[TCA_REDFAVOR_SHARE])
+		share_change(&q->share, nla_get_u8(tb[TCA_REDFAVOR_SHARE]));
 	redfavor_set_red(q, tb, average);
 	redfavor_trim(sch);
 	if (!redfavor_bytes(q) && !red_is_idling(&q->vars))
@@ -440,6 +494,8 @@ static int redfavor_init(struct Qdisc *sch, struct nlattr *opt,
 
 	q->sch = sch;
 	q->limit = REDFAVOR_DEFAULT_LIMIT;
+	q->maxlen = HANDSHAKE_MAXLEN;
+	share_init(&q->share, SHARE_DEFAULT);
 	__skb_queue_head_init(&q->syns.packets);
 	__skb_queue_head_init(&q->standard.packets);
 	timer_setup(&q->adapt_timer, redfavor_adapt, 0);
@@ -464,17 +520,18 @@ static int redfavor_dump(struct Qdisc *sch, struct sk_buff *skb)
 	struct redfavor_sched_data *q = qdisc_priv(sch);
 	struct red_parms p;
 	struct nlattr *opts;
-	u32 limit;
-	u8 flags;
+	u32 limit, maxlen;
+	u8 flags, share;
 
 	sch_tree_lock(sch);
 	p = q->parms;
 	limit = q->limit;
+	maxlen = q->maxlen;
+	share = q->share.percent;
 	flags = q->flags;
 	sch_tree_unlock(sch);
 
-	/* tc does not look for TCA_OPTIONS with NLA_F_NESTED. */
-	opts = nla_nest_start_noflag(skb, TCA_OPTIONS);
+	opts = nla_nest_start(skb, TCA_OPTIONS);
 	if (!opts)
 		return -EMSGSIZE;
 	if (nla_put_u32(skb, TCA_REDFAVOR_LIMIT, limit) ||
@@ -485,7 +542,10 @@ static int redfavor_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put(skb, TCA_REDFAVOR_STAB, sizeof(p.Stab), p.Stab) ||
 	    nla_put_u32(skb, TCA_REDFAVOR_MAX_P, p.max_P) ||
 	    nla_put_bitfield32(skb, TCA_REDFAVOR_FLAGS, flags,
-			       TC_REDFAVOR_FLAGS)) {
+			       TC_REDFAVOR_FLAGS) ||
+	    nla_put_u32(skb, TCA_REDFAVOR_MAXLEN,
+			maxlen == HANDSHAKE_NO_MAXLEN ? 0 : maxlen) ||
+	    nla_put_u8(skb, TCA_REDFAVOR_SHARE, share)) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;
 	}
@@ -516,6 +576,8 @@ static int redfavor_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	st.max_p = q->parms.max_P;
 	st.syn_qlen = skb_queue_len(&q->syns.packets);
 	st.syn_backlog = q->syns.bytes;
+	st.syn_toolong = q->syn_toolong;
+	st.syn_overshare = q->syn_overshare;
 	sch_tree_unlock(sch);
 
 	return gnet_stats_copy_app(d, &st, sizeof(st));

@@ -12,17 +12,17 @@
  * reports with SACK and its sender takes for loss. So by default (fin inorder)
  * a FIN queues with the data but is never lost there:
  *
- *  - one that CoDel drops is delivered all the same, and the packet that CoDel
- *    would have delivered is dropped in its place;
- *  - one that finds the queue full is held beside it until everything that was
- *    queued before it has left. The queue is a FIFO, so that is when the packet
- *    at its head arrived later than the FIN did: one comparison, no counting.
+ *  - one that CoDel drops is sent all the same, and the packet that CoDel would
+ *    have sent is marked in its place, or dropped where it cannot be marked;
+ *  - one that finds the queue full is held until everything that was queued
+ *    before it has left. The queue is a FIFO, so that is when the packet at its
+ *    head arrived later than the FIN did: one comparison, no counting.
  *
- * The FINs beside the queue are lists through the packets themselves. With a
- * child in place of the data queue, what it drops at departure is its own
- * affair; only FINs that it refuses on arrival are held, until as many packets
- * have left the child as it had: later, or sooner, than strict order would have
- * it if the child is no FIFO.
+ * Both are kept out of the data queue, in lists through the packets themselves.
+ * What a child in place of the data queue drops at departure is lost, FIN or
+ * not; only FINs that it refuses on arrival are held, until as many packets have
+ * left the child as it had: later, or sooner, than strict order would have it if
+ * the child is no FIFO.
  *
  * What the priority queue may take while data waits is bounded, or a flood of
  * SYNs would starve data: see spa_take_data_first().
@@ -40,24 +40,13 @@
 #include "compat.h"
 #include "handshake.h"
 #include "pkt_sch_spa.h"
+#include "share.h"
 
 #define SPA_TARGET	5000		/* us, as codel */
 #define SPA_INTERVAL	100000		/* us, as codel */
 #define SPA_LIMIT	1000		/* packets, as codel */
 #define SPA_MEMORY	(32 << 20)	/* bytes, as fq_codel */
 #define SPA_HELD	1000		/* packets, as limit */
-#define SPA_SHARE	25		/* percent */
-
-/* Admits every SYN there is: 14 bytes of Ethernet, 8 of two VLAN tags, 60 of
- * IPv4 with all options (or IPv6 and 20 of extensions), 60 of TCP with all
- * options.
- */
-#define SPA_MAXLEN	142
-
-/* Bytes the priority queue may send at once while data waits: ten full frames,
- * an initial window of RFC 6928.
- */
-#define SPA_BURST	15140
 
 enum spa_band {
 	SPA_PRIORITY,
@@ -76,12 +65,12 @@ enum spa_kind {
 struct spa_skb_cb {
 	union {
 		u64	arrived;	/* ns */
-		u32	ticket;		/* of a FIN beside a child: what the
-					 * child had taken when it came
+		u32	ticket;		/* of a FIN that a child refused: what
+					 * the child had taken by then
 					 */
 	};
 	u32	mem;	/* skb->truesize, should that change on the way */
-	bool	fin;	/* worth sparing with fin inorder */
+	bool	fin;	/* not to be lost with fin inorder */
 };
 
 /**
@@ -90,7 +79,8 @@ struct spa_skb_cb {
  * @child: qdisc in place of this queue, or NULL
  * @list: the packets, oldest first; empty with a child
  * @backlog: bytes in @list
- * @mem: bytes of memory of @list, and of the FINs beside the data queue
+ * @mem: bytes of memory of @list; of the data queue, also of @ready and @held of
+ *	spa_sched_data
  * @taken: packets that @child took, modulo 2^32
  * @vars: CoDel's state
  * @cstats: CoDel's counters
@@ -128,24 +118,26 @@ struct spa_queue {
  * @ce_threshold: likewise; TC_SPA_CE_THRESHOLD_OFF: none
  * @limit: packets in each queue
  * @memory: bytes of memory for each queue
- * @maxlen: bytes above which a handshake packet is data; U32_MAX: none is
- * @max_held: FINs beside the data queue
- * @share: percent of the bytes that the priority queue may take
+ * @maxlen: IP length above which a handshake packet is data;
+ *	HANDSHAKE_NO_MAXLEN: none is
+ * @max_held: packets in @ready and @held
  * @fin: TC_SPA_FIN_...
+ * @fin_kept_now: CoDel dropped a FIN in this dequeue, which is in @ready now
  * @queue: the queues
- * @ready: FINs whose turn has come
- * @held: FINs that wait for what was queued before them
- * @fin_backlog: bytes in @ready and @held
- * @credit: bytes x 100 that the priority queue may still send before data
- * @max_credit: of @share, what @credit never exceeds
- * @owed: a FIN was spared in this dequeue, and the next packet is to pay
+ * @ready: packets that have left the data queue and are sent next: FINs that
+ *	CoDel dropped, and what it marked in their place
+ * @held: FINs that the data queue refused, which wait for what was queued before
+ *	them
+ * @kept_backlog: bytes in @ready and @held
+ * @share: what the priority queue may still send before data
  * @drop_count: packets dropped in this dequeue
  * @drop_len: their bytes
  * @syn: SYNs that the priority queue took
  * @fin_first: FINs that the priority queue took
- * @fin_spared: FINs kept though the data queue dropped them
- * @fin_paid: packets dropped in their place
- * @fin_refused: FINs dropped because @max_held were there
+ * @fin_kept: FINs kept though the data queue dropped them
+ * @fin_overlimit: FINs dropped because @max_held or the memory left no room
+ * @drop_for_fin: packets dropped in the place of FINs that CoDel dropped
+ * @mark_for_fin: packets marked in their place
  * @toolong: handshake packets longer than @maxlen
  * @held_back: packets of data sent before waiting priority
  */
@@ -158,25 +150,24 @@ struct spa_sched_data {
 	u32			memory;
 	u32			maxlen;
 	u32			max_held;
-	u8			share;
 	u8			fin;
-	bool			owed;
+	bool			fin_kept_now;
 
 	struct spa_queue	queue[SPA_BANDS];
 	struct qdisc_skb_head	ready;
 	struct qdisc_skb_head	held;
-	u32			fin_backlog;
-	s64			credit;
-	s64			max_credit;
+	u32			kept_backlog;
+	struct share		share;
 
 	u32			drop_count;
 	u32			drop_len;
 
 	u64			syn;
 	u64			fin_first;
-	u64			fin_spared;
-	u64			fin_paid;
-	u64			fin_refused;
+	u64			fin_kept;
+	u64			fin_overlimit;
+	u64			drop_for_fin;
+	u64			mark_for_fin;
 	u64			toolong;
 	u64			held_back;
 };
@@ -198,49 +189,30 @@ static u32 spa_queue_len(const struct spa_queue *queue)
 	return queue->child ? qdisc_qlen(queue->child) : queue->list.qlen;
 }
 
-static u32 spa_fins(const struct spa_sched_data *q)
+static u32 spa_kept(const struct spa_sched_data *q)
 {
 	return q->ready.qlen + q->held.qlen;
 }
 
 static bool spa_has_data(const struct spa_sched_data *q)
 {
-	return spa_queue_len(&q->queue[SPA_DATA]) || spa_fins(q);
+	return spa_queue_len(&q->queue[SPA_DATA]) || spa_kept(q);
 }
 
-static bool spa_has_room_for_fin(const struct spa_sched_data *q)
+/* Packets kept out of the data queue */
+
+static bool spa_can_keep(const struct spa_sched_data *q, u32 mem)
 {
-	return spa_fins(q) < q->max_held;
+	return spa_kept(q) < q->max_held &&
+	       (u64)q->queue[SPA_DATA].mem + mem <= q->memory;
 }
 
-static void spa_set_share(struct spa_sched_data *q, u8 share)
-{
-	q->share = share;
-	q->max_credit = (s64)SPA_BURST * (100 - share);
-	q->credit = q->max_credit;
-}
-
-/* A packet may pass the empty queue where it would leave no trace in it but in
- * the counters: without children, and with nothing to earn.
- */
-static void spa_set_bypass(struct Qdisc *sch)
-{
-	const struct spa_sched_data *q = qdisc_priv(sch);
-
-	if (q->credit == q->max_credit && !q->queue[SPA_PRIORITY].child &&
-	    !q->queue[SPA_DATA].child)
-		sch->flags |= TCQ_F_CAN_BYPASS;
-	else
-		sch->flags &= ~TCQ_F_CAN_BYPASS;
-}
-
-/* FINs beside the data queue */
-
-static void spa_fin_append(struct spa_sched_data *q,
-			   struct qdisc_skb_head *list, struct sk_buff *skb)
+static void spa_keep(struct spa_sched_data *q, struct qdisc_skb_head *list,
+		     struct sk_buff *skb)
 {
 	__qdisc_enqueue_tail(skb, list);
-	q->fin_backlog += qdisc_pkt_len(skb);
+	q->kept_backlog += qdisc_pkt_len(skb);
+	q->queue[SPA_DATA].mem += spa_cb(skb)->mem;
 }
 
 /* Whether everything that was queued before the FIN has left. */
@@ -258,7 +230,7 @@ static bool spa_fin_is_due(const struct spa_sched_data *q,
 	return !head || spa_cb(head)->arrived > spa_cb(fin)->arrived;
 }
 
-static noinline struct sk_buff *spa_fin_take(struct spa_sched_data *q)
+static noinline struct sk_buff *spa_kept_take(struct spa_sched_data *q)
 {
 	struct sk_buff *skb = __qdisc_dequeue_head(&q->ready);
 
@@ -267,15 +239,15 @@ static noinline struct sk_buff *spa_fin_take(struct spa_sched_data *q)
 			return NULL;
 		skb = __qdisc_dequeue_head(&q->held);
 	}
-	q->fin_backlog -= qdisc_pkt_len(skb);
+	q->kept_backlog -= qdisc_pkt_len(skb);
 	q->queue[SPA_DATA].mem -= spa_cb(skb)->mem;
 	return skb;
 }
 
-/* The next FIN whose turn has come, if there is any. */
-static inline struct sk_buff *spa_fin_dequeue(struct spa_sched_data *q)
+/* The next of the kept packets, unless it has to wait. */
+static inline struct sk_buff *spa_kept_dequeue(struct spa_sched_data *q)
 {
-	return unlikely(spa_fins(q)) ? spa_fin_take(q) : NULL;
+	return unlikely(spa_kept(q)) ? spa_kept_take(q) : NULL;
 }
 
 /* Nothing is queued before the held FINs any more. */
@@ -289,15 +261,15 @@ static void spa_fin_release(struct spa_sched_data *q)
 
 /* Enqueue */
 
-static enum spa_kind spa_classify(struct spa_sched_data *q,
-				  const struct sk_buff *skb, u8 flags)
+static enum spa_kind spa_classify(struct spa_sched_data *q, u8 flags,
+				  unsigned int len)
 {
 	if (!(flags & HANDSHAKE_SYN) &&
 	    (!(flags & HANDSHAKE_FIN) || q->fin == TC_SPA_FIN_NONE))
 		return SPA_KIND_DATA;
 
 	/* Flags set on data buy nothing. */
-	if (qdisc_pkt_len(skb) > q->maxlen) {
+	if (len > q->maxlen) {
 		q->toolong++;
 		return SPA_KIND_DATA;
 	}
@@ -328,10 +300,9 @@ static int spa_hold_fin(struct Qdisc *sch, struct sk_buff *skb)
 	struct spa_sched_data *q = qdisc_priv(sch);
 
 	spa_count(sch, 1, qdisc_pkt_len(skb));
-	q->queue[SPA_DATA].mem += spa_cb(skb)->mem;
-	spa_fin_append(q, &q->held, skb);
+	spa_keep(q, &q->held, skb);
 	spa_took(q, &q->queue[SPA_DATA], SPA_KIND_FIN);
-	q->fin_spared++;
+	q->fin_kept++;
 	return NET_XMIT_SUCCESS;
 }
 
@@ -362,9 +333,9 @@ static __always_inline int spa_enqueue_codel(struct sk_buff *skb,
 		return NET_XMIT_SUCCESS;
 	}
 	if (kind == SPA_KIND_FIN) {
-		if (spa_has_room_for_fin(q))
+		if (spa_can_keep(q, cb->mem))
 			return spa_hold_fin(sch, skb);
-		q->fin_refused++;
+		q->fin_overlimit++;
 	}
 	queue->drop_limit++;
 	return qdisc_drop_reason(skb, sch, to_free, QDISC_DROP_OVERLIMIT);
@@ -398,7 +369,7 @@ static noinline int spa_enqueue_child(struct sk_buff *skb, struct Qdisc *sch,
 		queue->taken++;
 		spa_count(sch, 1, len);
 		spa_took(q, queue, kind);
-	} else if (kind == SPA_KIND_FIN && spa_has_room_for_fin(q) &&
+	} else if (kind == SPA_KIND_FIN && spa_can_keep(q, skb->truesize) &&
 		   spa_take_back(skb, &refused)) {
 		struct spa_skb_cb *cb = spa_cb(skb);
 
@@ -408,8 +379,8 @@ static noinline int spa_enqueue_child(struct sk_buff *skb, struct Qdisc *sch,
 		ret = spa_hold_fin(sch, skb);
 	} else if (net_xmit_drop_count(ret)) {
 		queue->drop_child++;
-		if (kind == SPA_KIND_FIN && !spa_has_room_for_fin(q))
-			q->fin_refused++;
+		if (kind == SPA_KIND_FIN && !spa_can_keep(q, skb->truesize))
+			q->fin_overlimit++;
 		qdisc_qstats_drop(sch);
 	}
 	while (unlikely(refused)) {
@@ -435,9 +406,10 @@ static __always_inline int spa_enqueue_kind(struct sk_buff *skb,
 
 static noinline int spa_enqueue_handshake(struct sk_buff *skb,
 					  struct Qdisc *sch, u8 flags,
+					  unsigned int len,
 					  struct sk_buff **to_free)
 {
-	enum spa_kind kind = spa_classify(qdisc_priv(sch), skb, flags);
+	enum spa_kind kind = spa_classify(qdisc_priv(sch), flags, len);
 
 	return spa_enqueue_kind(skb, sch, kind, to_free);
 }
@@ -446,10 +418,11 @@ static noinline int spa_enqueue_handshake(struct sk_buff *skb,
 static int spa_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		       struct sk_buff **to_free)
 {
-	u8 flags = handshake_flags(skb);
+	unsigned int len;
+	u8 flags = handshake_flags(skb, &len);
 
 	if (unlikely(flags))
-		return spa_enqueue_handshake(skb, sch, flags, to_free);
+		return spa_enqueue_handshake(skb, sch, flags, len, to_free);
 	return spa_enqueue_kind(skb, sch, SPA_KIND_DATA, to_free);
 }
 
@@ -484,26 +457,19 @@ static void spa_drop_at_dequeue(struct Qdisc *sch, struct sk_buff *skb)
 	qdisc_qstats_drop(sch);
 }
 
-/* Puts a FIN that has left the data queue behind those whose turn has come. */
-static void spa_fin_ready(struct spa_sched_data *q, struct sk_buff *skb)
-{
-	q->queue[SPA_DATA].mem += spa_cb(skb)->mem;
-	spa_fin_append(q, &q->ready, skb);
-}
-
 static void spa_codel_drop_func(struct sk_buff *skb, void *ctx)
 {
 	struct spa_queue *queue = ctx;
 	struct spa_sched_data *q = qdisc_priv(queue->sch);
 
 	if (spa_cb(skb)->fin && q->fin == TC_SPA_FIN_INORDER) {
-		if (spa_has_room_for_fin(q)) {
-			spa_fin_ready(q, skb);
-			q->fin_spared++;
-			q->owed = true;
+		if (spa_can_keep(q, spa_cb(skb)->mem)) {
+			spa_keep(q, &q->ready, skb);
+			q->fin_kept++;
+			q->fin_kept_now = true;
 			return;
 		}
-		q->fin_refused++;
+		q->fin_overlimit++;
 	}
 	queue->drop_codel++;
 	spa_drop_at_dequeue(queue->sch, skb);
@@ -536,22 +502,34 @@ spa_queue_dequeue(struct spa_sched_data *q, struct spa_queue *queue)
 	return spa_queue_ask(q, queue);
 }
 
-/* CoDel dropped FINs: they leave now, and its next packet @skb pays, unless that
- * is a FIN too, or there is none.
+static bool spa_mark_for_fin(struct spa_sched_data *q, struct sk_buff *skb)
+{
+	if (!q->params.ecn || !INET_ECN_set_ce(skb))
+		return false;
+	q->queue[SPA_DATA].cstats.ecn_mark++;
+	q->mark_for_fin++;
+	return true;
+}
+
+/* CoDel dropped FINs, which are sent all the same. The packet @skb that CoDel has
+ * for now signals congestion in their place: marked, or else dropped, unless it
+ * is a FIN too. One FIN leaves before @skb is kept, so there is room for it.
  */
-static noinline struct sk_buff *spa_pay(struct Qdisc *sch, struct sk_buff *skb)
+static noinline struct sk_buff *spa_send_fin(struct Qdisc *sch,
+					     struct sk_buff *skb)
 {
 	struct spa_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *fin = spa_kept_dequeue(q);
 
-	if (skb) {
-		if (spa_cb(skb)->fin) {
-			spa_fin_ready(q, skb);
-		} else {
-			q->fin_paid++;
-			spa_drop_at_dequeue(sch, skb);
-		}
+	if (!skb)
+		return fin;
+	if (spa_cb(skb)->fin || spa_mark_for_fin(q, skb)) {
+		spa_keep(q, &q->ready, skb);
+	} else {
+		q->drop_for_fin++;
+		spa_drop_at_dequeue(sch, skb);
 	}
-	return spa_fin_dequeue(q);
+	return fin;
 }
 
 static __always_inline struct sk_buff *spa_dequeue_data(struct Qdisc *sch)
@@ -559,23 +537,22 @@ static __always_inline struct sk_buff *spa_dequeue_data(struct Qdisc *sch)
 	struct spa_sched_data *q = qdisc_priv(sch);
 	struct sk_buff *skb;
 
-	skb = spa_fin_dequeue(q);
+	skb = spa_kept_dequeue(q);
 	if (skb)
 		return skb;
 
-	q->owed = false;
+	q->fin_kept_now = false;
 	skb = spa_queue_dequeue(q, &q->queue[SPA_DATA]);
-	if (unlikely(q->owed))
-		return spa_pay(sch, skb);
-	return skb ? skb : spa_fin_dequeue(q);
+	if (unlikely(q->fin_kept_now))
+		return spa_send_fin(sch, skb);
+	return skb ? skb : spa_kept_dequeue(q);
 }
 
-/* While data waits, a packet of L bytes of priority costs L * (100 - share), and
- * one of data earns L * share: over any time in which data always waits, the
- * priority queue sends at most share percent of all bytes, and SPA_BURST. It is
- * held back only while its credit is used up.
+/* The credit of the priority queue is used up: data goes first. So over any time
+ * in which data always waits, the priority queue sends at most its share of all
+ * bytes, and SHARE_BURST.
  *
- * What a child keeps to itself (it shapes) does not wait for the priority queue.
+ * A child that shapes may have packets and send none: then priority may go.
  */
 static noinline struct sk_buff *spa_take_data_first(struct Qdisc *sch,
 						    struct spa_queue **from)
@@ -603,43 +580,18 @@ spa_take_priority_first(struct Qdisc *sch, struct spa_queue **from)
 	*from = &q->queue[SPA_PRIORITY];
 	skb = spa_queue_dequeue(q, *from);
 	if (skb) {
-		if (spa_has_data(q)) {
-			q->credit -= (s64)qdisc_pkt_len(skb) * (100 - q->share);
-			spa_set_bypass(sch);
-		}
+		if (spa_has_data(q))
+			share_charge(&q->share, qdisc_pkt_len(skb));
 		return skb;
 	}
 	*from = &q->queue[SPA_DATA];
 	return spa_dequeue_data(sch);
 }
 
-/* Takes out the packet to send. */
-static __always_inline struct sk_buff *spa_take(struct Qdisc *sch)
-{
-	struct spa_sched_data *q = qdisc_priv(sch);
-	struct spa_queue *from;
-	struct sk_buff *skb;
-
-	if (unlikely(q->credit <= 0 && q->share < 100 && spa_has_data(q)))
-		skb = spa_take_data_first(sch, &from);
-	else
-		skb = spa_take_priority_first(sch, &from);
-	if (!skb)
-		return NULL;
-
-	if (from == &q->queue[SPA_DATA] && unlikely(q->credit < q->max_credit)) {
-		q->credit = min(q->max_credit,
-				q->credit + (s64)qdisc_pkt_len(skb) * q->share);
-		spa_set_bypass(sch);
-	}
-	spa_count(sch, -1, -(int)qdisc_pkt_len(skb));
-	bstats_update(&from->bstats, skb);
-	qdisc_bstats_update(sch, skb);
-	return skb;
-}
-
-/* Tells the parents what was dropped in this dequeue. Once the packet that was
- * peeked at is counted again: to a parent, a queue without packets is over.
+/* Tells the parents what was dropped in this dequeue, while the packet that goes
+ * out still counts: a parent takes a queue without packets off its lists, which
+ * before Linux 6.15 and its stable branches it must not do for a class that it is
+ * just dequeuing from. CoDel never drops the last packet.
  */
 static void spa_report_drops(struct Qdisc *sch)
 {
@@ -652,12 +604,32 @@ static void spa_report_drops(struct Qdisc *sch)
 	}
 }
 
+/* Takes out the packet to send. */
+static __always_inline struct sk_buff *spa_take(struct Qdisc *sch)
+{
+	struct spa_sched_data *q = qdisc_priv(sch);
+	struct spa_queue *from;
+	struct sk_buff *skb;
+
+	if (unlikely(share_is_used_up(&q->share) && spa_has_data(q)))
+		skb = spa_take_data_first(sch, &from);
+	else
+		skb = spa_take_priority_first(sch, &from);
+	spa_report_drops(sch);
+	if (!skb)
+		return NULL;
+
+	if (from == &q->queue[SPA_DATA])
+		share_earn(&q->share, qdisc_pkt_len(skb));
+	spa_count(sch, -1, -(int)qdisc_pkt_len(skb));
+	bstats_update(&from->bstats, skb);
+	qdisc_bstats_update(sch, skb);
+	return skb;
+}
+
 static struct sk_buff *spa_dequeue(struct Qdisc *sch)
 {
-	struct sk_buff *skb = spa_take(sch);
-
-	spa_report_drops(sch);
-	return skb;
+	return spa_take(sch);
 }
 
 static struct sk_buff *spa_peek(struct Qdisc *sch)
@@ -670,7 +642,6 @@ static struct sk_buff *spa_peek(struct Qdisc *sch)
 			__skb_queue_head(&sch->gso_skb, skb);
 			spa_count(sch, 1, qdisc_pkt_len(skb));
 		}
-		spa_report_drops(sch);
 	}
 	return skb;
 }
@@ -693,12 +664,11 @@ static void spa_reset(struct Qdisc *sch)
 		queue->mem = 0;
 		codel_vars_init(&queue->vars);
 	}
-	q->queue[SPA_DATA].drop_change += spa_fins(q);
+	q->queue[SPA_DATA].drop_change += spa_kept(q);
 	__qdisc_reset_queue(&q->ready);
 	__qdisc_reset_queue(&q->held);
-	q->fin_backlog = 0;
-	q->credit = q->max_credit;
-	spa_set_bypass(sch);
+	q->kept_backlog = 0;
+	share_init(&q->share, q->share.percent);
 }
 
 static void spa_destroy(struct Qdisc *sch)
@@ -716,8 +686,13 @@ static struct netlink_range_validation spa_time_range = {
 };
 
 static struct netlink_range_validation spa_interval_range = {
-	.min = 1,
+	.min = TC_SPA_INTERVAL_MIN,
 	.max = TC_SPA_TIME_MAX,
+};
+
+static struct netlink_range_validation spa_limit_range = {
+	.min = 1,
+	.max = TC_SPA_LIMIT_MAX,
 };
 
 static struct netlink_range_validation spa_maxlen_range = {
@@ -731,7 +706,7 @@ static struct netlink_range_validation spa_held_range = {
 static const struct nla_policy spa_policy[TCA_SPA_MAX + 1] = {
 	[TCA_SPA_TARGET]	= NLA_POLICY_FULL_RANGE(NLA_U32, &spa_time_range),
 	[TCA_SPA_INTERVAL]	= NLA_POLICY_FULL_RANGE(NLA_U32, &spa_interval_range),
-	[TCA_SPA_LIMIT]		= NLA_POLICY_MIN(NLA_U32, 1),
+	[TCA_SPA_LIMIT]		= NLA_POLICY_FULL_RANGE(NLA_U32, &spa_limit_range),
 	[TCA_SPA_ECN]		= NLA_POLICY_MAX(NLA_U8, 1),
 	/* The range, and one value outside it. */
 	[TCA_SPA_CE_THRESHOLD]	= { .type = NLA_U32 },
@@ -786,11 +761,11 @@ static void spa_trim(struct Qdisc *sch)
 			spa_drop_on_change(sch, queue, skb);
 		}
 	}
-	while (spa_fins(q) > q->max_held || data->mem > q->memory) {
+	while (spa_kept(q) > q->max_held || data->mem > q->memory) {
 		struct qdisc_skb_head *list = q->ready.qlen ? &q->ready : &q->held;
 
 		skb = __qdisc_dequeue_head(list);
-		q->fin_backlog -= qdisc_pkt_len(skb);
+		q->kept_backlog -= qdisc_pkt_len(skb);
 		data->mem -= spa_cb(skb)->mem;
 		spa_drop_on_change(sch, data, skb);
 	}
@@ -821,32 +796,32 @@ static int spa_change(struct Qdisc *sch, struct nlattr *opt,
 	sch_tree_lock(sch);
 
 	if (tb[TCA_SPA_TARGET])
-		q->target = nla_get_u32(tb[TCA_SPA_TARGET]);
+		WRITE_ONCE(q->target, nla_get_u32(tb[TCA_SPA_TARGET]));
 	if (tb[TCA_SPA_INTERVAL])
-		q->interval = nla_get_u32(tb[TCA_SPA_INTERVAL]);
+		WRITE_ONCE(q->interval, nla_get_u32(tb[TCA_SPA_INTERVAL]));
 	if (tb[TCA_SPA_LIMIT])
-		q->limit = nla_get_u32(tb[TCA_SPA_LIMIT]);
+		WRITE_ONCE(q->limit, nla_get_u32(tb[TCA_SPA_LIMIT]));
 	if (tb[TCA_SPA_ECN])
-		q->params.ecn = nla_get_u8(tb[TCA_SPA_ECN]);
+		WRITE_ONCE(q->params.ecn, nla_get_u8(tb[TCA_SPA_ECN]));
 	if (tb[TCA_SPA_CE_THRESHOLD])
-		q->ce_threshold = nla_get_u32(tb[TCA_SPA_CE_THRESHOLD]);
+		WRITE_ONCE(q->ce_threshold,
+			   nla_get_u32(tb[TCA_SPA_CE_THRESHOLD]));
 	spa_set_params(q);
 	if (tb[TCA_SPA_FIN])
-		q->fin = nla_get_u8(tb[TCA_SPA_FIN]);
+		WRITE_ONCE(q->fin, nla_get_u8(tb[TCA_SPA_FIN]));
 	if (tb[TCA_SPA_MAXLEN]) {
 		u32 maxlen = nla_get_u32(tb[TCA_SPA_MAXLEN]);
 
-		q->maxlen = maxlen ? maxlen : U32_MAX;
+		WRITE_ONCE(q->maxlen, maxlen ? maxlen : HANDSHAKE_NO_MAXLEN);
 	}
 	if (tb[TCA_SPA_HELD])
-		q->max_held = nla_get_u32(tb[TCA_SPA_HELD]);
-	if (tb[TCA_SPA_SHARE] && nla_get_u8(tb[TCA_SPA_SHARE]) != q->share)
-		spa_set_share(q, nla_get_u8(tb[TCA_SPA_SHARE]));
+		WRITE_ONCE(q->max_held, nla_get_u32(tb[TCA_SPA_HELD]));
+	if (tb[TCA_SPA_SHARE])
+		share_change(&q->share, nla_get_u8(tb[TCA_SPA_SHARE]));
 	if (tb[TCA_SPA_MEMORY])
-		q->memory = nla_get_u32(tb[TCA_SPA_MEMORY]);
+		WRITE_ONCE(q->memory, nla_get_u32(tb[TCA_SPA_MEMORY]));
 
 	spa_trim(sch);
-	spa_set_bypass(sch);
 
 	sch_tree_unlock(sch);
 	return 0;
@@ -866,9 +841,9 @@ static int spa_init(struct Qdisc *sch, struct nlattr *opt,
 	spa_set_params(q);
 	q->limit = SPA_LIMIT;
 	q->memory = SPA_MEMORY;
-	q->maxlen = SPA_MAXLEN;
+	q->maxlen = HANDSHAKE_MAXLEN;
 	q->max_held = SPA_HELD;
-	spa_set_share(q, SPA_SHARE);
+	share_init(&q->share, SHARE_DEFAULT);
 	q->fin = TC_SPA_FIN_INORDER;
 
 	for (i = 0; i < SPA_BANDS; i++) {
@@ -880,34 +855,39 @@ static int spa_init(struct Qdisc *sch, struct nlattr *opt,
 		gnet_stats_basic_sync_init(&queue->bstats);
 	}
 
+	/* No TCQ_F_CAN_BYPASS: data that passed the empty qdisc would earn no
+	 * credit, and children would not see it.
+	 */
 	sch->flags |= TCQ_F_DEQUEUE_DROPS;
-	spa_set_bypass(sch);
 
 	return opt ? spa_change(sch, opt, extack) : 0;
 }
 
+/* Without the lock: a change may happen meanwhile, as in Linux's own qdiscs. */
 static int spa_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
-	struct spa_sched_data *q = qdisc_priv(sch);
+	const struct spa_sched_data *q = qdisc_priv(sch);
+	u32 maxlen = READ_ONCE(q->maxlen);
+	u32 ce_threshold = READ_ONCE(q->ce_threshold);
 	struct nlattr *opts;
 
 	opts = nla_nest_start(skb, TCA_OPTIONS);
 	if (!opts)
 		goto nla_put_failure;
 
-	if (nla_put_u32(skb, TCA_SPA_TARGET, q->target) ||
-	    nla_put_u32(skb, TCA_SPA_INTERVAL, q->interval) ||
-	    nla_put_u32(skb, TCA_SPA_LIMIT, q->limit) ||
-	    nla_put_u8(skb, TCA_SPA_ECN, q->params.ecn) ||
-	    nla_put_u8(skb, TCA_SPA_FIN, q->fin) ||
+	if (nla_put_u32(skb, TCA_SPA_TARGET, READ_ONCE(q->target)) ||
+	    nla_put_u32(skb, TCA_SPA_INTERVAL, READ_ONCE(q->interval)) ||
+	    nla_put_u32(skb, TCA_SPA_LIMIT, READ_ONCE(q->limit)) ||
+	    nla_put_u8(skb, TCA_SPA_ECN, READ_ONCE(q->params.ecn)) ||
+	    nla_put_u8(skb, TCA_SPA_FIN, READ_ONCE(q->fin)) ||
 	    nla_put_u32(skb, TCA_SPA_MAXLEN,
-			q->maxlen == U32_MAX ? 0 : q->maxlen) ||
-	    nla_put_u32(skb, TCA_SPA_HELD, q->max_held) ||
-	    nla_put_u8(skb, TCA_SPA_SHARE, q->share) ||
-	    nla_put_u32(skb, TCA_SPA_MEMORY, q->memory))
+			maxlen == HANDSHAKE_NO_MAXLEN ? 0 : maxlen) ||
+	    nla_put_u32(skb, TCA_SPA_HELD, READ_ONCE(q->max_held)) ||
+	    nla_put_u8(skb, TCA_SPA_SHARE, READ_ONCE(q->share.percent)) ||
+	    nla_put_u32(skb, TCA_SPA_MEMORY, READ_ONCE(q->memory)))
 		goto nla_put_failure;
-	if (q->ce_threshold != TC_SPA_CE_THRESHOLD_OFF &&
-	    nla_put_u32(skb, TCA_SPA_CE_THRESHOLD, q->ce_threshold))
+	if (ce_threshold != TC_SPA_CE_THRESHOLD_OFF &&
+	    nla_put_u32(skb, TCA_SPA_CE_THRESHOLD, ce_threshold))
 		goto nla_put_failure;
 
 	return nla_nest_end(skb, opts);
@@ -917,67 +897,103 @@ nla_put_failure:
 	return -1;
 }
 
-static void spa_queue_xstats(struct spa_queue *queue,
-			     struct tc_spa_queue_xstats *st)
+/* Padding has the same type in TCA_SPA_XSTATS_... and TCA_SPA_QUEUE_.... */
+#define SPA_PUT_U64(skb, attr, value) \
+	nla_put_u64_64bit(skb, attr, value, TCA_SPA_XSTATS_PAD)
+
+static int spa_put_codel(struct sk_buff *skb, const struct spa_queue *queue)
 {
-	u32 child_qlen, child_backlog;
+	const struct codel_vars *vars = &queue->vars;
 
-	st->enqueued = queue->enqueued;
-	st->sent = u64_stats_read(&queue->bstats.packets);
-	st->bytes = u64_stats_read(&queue->bstats.bytes);
-	st->drop_limit = queue->drop_limit;
-	st->drop_memory = queue->drop_memory;
-	st->drop_child = queue->drop_child;
-	st->drop_change = queue->drop_change;
-	st->drop_codel = queue->drop_codel;
-	st->memory = queue->mem;
+	if (nla_put_u32(skb, TCA_SPA_QUEUE_MAXPACKET,
+			queue->cstats.maxpacket) ||
+	    nla_put_u32(skb, TCA_SPA_QUEUE_COUNT, vars->count) ||
+	    nla_put_u32(skb, TCA_SPA_QUEUE_LASTCOUNT, vars->lastcount) ||
+	    nla_put_u32(skb, TCA_SPA_QUEUE_LDELAY,
+			codel_time_to_us(vars->ldelay)) ||
+	    nla_put_u32(skb, TCA_SPA_QUEUE_ECN_MARK, queue->cstats.ecn_mark) ||
+	    nla_put_u32(skb, TCA_SPA_QUEUE_CE_MARK, queue->cstats.ce_mark))
+		return -EMSGSIZE;
+	if (vars->dropping) {
+		codel_tdiff_t delta = vars->drop_next - codel_get_time();
 
-	if (queue->child) {
-		st->child = 1;
-		qdisc_qstats_qlen_backlog(queue->child, &child_qlen,
-					  &child_backlog);
-		st->qlen = child_qlen;
-		st->backlog = child_backlog;
-		return;
+		return nla_put_s32(skb, TCA_SPA_QUEUE_DROP_NEXT,
+				   delta >= 0 ? codel_time_to_us(delta) :
+						-codel_time_to_us(-delta));
 	}
-	st->qlen = queue->list.qlen;
-	st->backlog = queue->backlog;
-	st->maxpacket = queue->cstats.maxpacket;
-	st->count = queue->vars.count;
-	st->lastcount = queue->vars.lastcount;
-	st->ldelay = codel_time_to_us(queue->vars.ldelay);
-	st->dropping = queue->vars.dropping;
-	if (queue->vars.dropping) {
-		codel_tdiff_t delta = queue->vars.drop_next - codel_get_time();
+	return 0;
+}
 
-		st->drop_next = delta >= 0 ? codel_time_to_us(delta) :
-					     -codel_time_to_us(-delta);
+/* The statistics of one queue, nested in an attribute of that type. */
+static int spa_put_queue(struct sk_buff *skb, int type,
+			 const struct spa_queue *queue)
+{
+	u32 qlen = queue->list.qlen, backlog = queue->backlog;
+	struct nlattr *nest = nla_nest_start(skb, type);
+
+	if (!nest)
+		return -EMSGSIZE;
+	if (queue->child)
+		qdisc_qstats_qlen_backlog(queue->child, &qlen, &backlog);
+
+	if (SPA_PUT_U64(skb, TCA_SPA_QUEUE_ENQUEUED, queue->enqueued) ||
+	    SPA_PUT_U64(skb, TCA_SPA_QUEUE_SENT,
+			u64_stats_read(&queue->bstats.packets)) ||
+	    SPA_PUT_U64(skb, TCA_SPA_QUEUE_SENT_BYTES,
+			u64_stats_read(&queue->bstats.bytes)) ||
+	    SPA_PUT_U64(skb, TCA_SPA_QUEUE_DROP_LIMIT, queue->drop_limit) ||
+	    SPA_PUT_U64(skb, TCA_SPA_QUEUE_DROP_MEMORY, queue->drop_memory) ||
+	    SPA_PUT_U64(skb, TCA_SPA_QUEUE_DROP_CHILD, queue->drop_child) ||
+	    SPA_PUT_U64(skb, TCA_SPA_QUEUE_DROP_CHANGE, queue->drop_change) ||
+	    SPA_PUT_U64(skb, TCA_SPA_QUEUE_DROP_CODEL, queue->drop_codel) ||
+	    nla_put_u32(skb, TCA_SPA_QUEUE_QLEN, qlen) ||
+	    nla_put_u32(skb, TCA_SPA_QUEUE_BACKLOG, backlog) ||
+	    nla_put_u32(skb, TCA_SPA_QUEUE_MEMORY, queue->mem) ||
+	    (!queue->child && spa_put_codel(skb, queue))) {
+		nla_nest_cancel(skb, nest);
+		return -EMSGSIZE;
 	}
-	st->ecn_mark = queue->cstats.ecn_mark;
-	st->ce_mark = queue->cstats.ce_mark;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int spa_put_xstats(struct sk_buff *skb, const struct spa_sched_data *q)
+{
+	if (SPA_PUT_U64(skb, TCA_SPA_XSTATS_SYN, q->syn) ||
+	    SPA_PUT_U64(skb, TCA_SPA_XSTATS_FIN_FIRST, q->fin_first) ||
+	    SPA_PUT_U64(skb, TCA_SPA_XSTATS_FIN_KEPT, q->fin_kept) ||
+	    SPA_PUT_U64(skb, TCA_SPA_XSTATS_FIN_OVERLIMIT, q->fin_overlimit) ||
+	    SPA_PUT_U64(skb, TCA_SPA_XSTATS_DROP_FOR_FIN, q->drop_for_fin) ||
+	    SPA_PUT_U64(skb, TCA_SPA_XSTATS_MARK_FOR_FIN, q->mark_for_fin) ||
+	    SPA_PUT_U64(skb, TCA_SPA_XSTATS_TOOLONG, q->toolong) ||
+	    SPA_PUT_U64(skb, TCA_SPA_XSTATS_HELD_BACK, q->held_back) ||
+	    nla_put_s64(skb, TCA_SPA_XSTATS_CREDIT, q->share.credit,
+			TCA_SPA_XSTATS_PAD) ||
+	    nla_put_u32(skb, TCA_SPA_XSTATS_HELD, spa_kept(q)) ||
+	    nla_put_u32(skb, TCA_SPA_XSTATS_HELD_BACKLOG, q->kept_backlog))
+		return -EMSGSIZE;
+	return spa_put_queue(skb, TCA_SPA_XSTATS_PRIORITY,
+			     &q->queue[SPA_PRIORITY]) ?:
+	       spa_put_queue(skb, TCA_SPA_XSTATS_DATA, &q->queue[SPA_DATA]);
 }
 
 static int spa_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	struct spa_sched_data *q = qdisc_priv(sch);
-	struct tc_spa_xstats st = { .type = TC_SPA_XSTATS_QDISC };
+	struct nlattr *nest = nla_nest_start(d->skb, TCA_STATS_APP);
+	int err;
 
+	if (!nest)
+		return -1;
 	sch_tree_lock(sch);
-	spa_queue_xstats(&q->queue[SPA_PRIORITY], &st.qdisc.priority);
-	spa_queue_xstats(&q->queue[SPA_DATA], &st.qdisc.data);
-	st.qdisc.syn = q->syn;
-	st.qdisc.fin_first = q->fin_first;
-	st.qdisc.fin_spared = q->fin_spared;
-	st.qdisc.fin_paid = q->fin_paid;
-	st.qdisc.fin_refused = q->fin_refused;
-	st.qdisc.toolong = q->toolong;
-	st.qdisc.held_back = q->held_back;
-	st.qdisc.credit = q->credit;
-	st.qdisc.held = spa_fins(q);
-	st.qdisc.held_backlog = q->fin_backlog;
+	err = spa_put_xstats(d->skb, q);
 	sch_tree_unlock(sch);
-
-	return gnet_stats_copy_app(d, &st, sizeof(st));
+	if (err) {
+		nla_nest_cancel(d->skb, nest);
+		return -1;
+	}
+	nla_nest_end(d->skb, nest);
+	return 0;
 }
 
 /* Classes */
@@ -1013,7 +1029,7 @@ static void spa_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 }
 
 /* Without @new, CoDel comes back. As with any qdisc that is replaced, what was
- * queued is lost; FINs beside the data queue are not queued there.
+ * queued is lost; FINs that are kept out of the data queue are not.
  */
 static int spa_graft(struct Qdisc *sch, unsigned long cl, struct Qdisc *new,
 		     struct Qdisc **old, struct netlink_ext_ack *extack)
@@ -1037,7 +1053,6 @@ static int spa_graft(struct Qdisc *sch, unsigned long cl, struct Qdisc *new,
 	queue->child = new;
 	if (queue == &q->queue[SPA_DATA])
 		spa_fin_release(q);
-	spa_set_bypass(sch);
 
 	sch_tree_unlock(sch);
 	return 0;
@@ -1058,26 +1073,44 @@ static int spa_dump_class_stats(struct Qdisc *sch, unsigned long cl,
 {
 	struct spa_sched_data *q = qdisc_priv(sch);
 	struct spa_queue *queue = spa_class(sch, cl);
-	struct tc_spa_xstats st = { .type = TC_SPA_XSTATS_CLASS };
 	struct gnet_stats_queue qs = {};
+	struct nlattr *nest;
+	int err;
 
 	sch_tree_lock(sch);
-	spa_queue_xstats(queue, &st.queue);
-	qs.qlen = st.queue.qlen;
-	qs.backlog = st.queue.backlog;
+	if (queue->child) {
+		qdisc_qstats_qlen_backlog(queue->child, &qs.qlen, &qs.backlog);
+	} else {
+		qs.qlen = queue->list.qlen;
+		qs.backlog = queue->backlog;
+	}
 	qs.drops = queue->drop_limit + queue->drop_memory +
 		   queue->drop_child + queue->drop_change + queue->drop_codel;
 	if (queue == &q->queue[SPA_DATA]) {
-		qs.qlen += spa_fins(q);
-		qs.backlog += q->fin_backlog;
-		qs.drops += q->fin_paid;
+		qs.qlen += spa_kept(q);
+		qs.backlog += q->kept_backlog;
+		qs.drops += q->drop_for_fin;
 	}
 	sch_tree_unlock(sch);
 
 	if (gnet_stats_copy_basic(d, NULL, &queue->bstats, true) < 0 ||
 	    gnet_stats_copy_queue(d, NULL, &qs, qs.qlen) < 0)
 		return -1;
-	return gnet_stats_copy_app(d, &st, sizeof(st));
+
+	nest = nla_nest_start(d->skb, TCA_STATS_APP);
+	if (!nest)
+		return -1;
+	sch_tree_lock(sch);
+	err = spa_put_queue(d->skb, queue == &q->queue[SPA_DATA] ?
+				    TCA_SPA_XSTATS_DATA :
+				    TCA_SPA_XSTATS_PRIORITY, queue);
+	sch_tree_unlock(sch);
+	if (err) {
+		nla_nest_cancel(d->skb, nest);
+		return -1;
+	}
+	nla_nest_end(d->skb, nest);
+	return 0;
 }
 
 static const struct Qdisc_class_ops spa_class_ops = {

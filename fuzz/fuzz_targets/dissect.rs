@@ -4,7 +4,7 @@
 
 use gentle_wire::{
     Address, LinkType, Packet, QuicKind, Skip, Transport, Tunnels, dissect, is_handshake,
-    plain_tcp_v4, plain_tcp_v6, reassembled,
+    plain_tcp_v4, plain_tcp_v6, reassembled, undelivered,
 };
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::net::IpAddr;
@@ -16,6 +16,11 @@ fn examine(packet: &Packet<'_>) -> usize {
     }
     let tcp = matches!(packet.transport, Transport::Tcp(_));
     assert!(tcp || !is_handshake(packet));
+    if undelivered(packet).is_some() {
+        assert!(matches!(packet.transport, Transport::Other));
+        // Eight bytes of ICMP, the shortest IP header, eight bytes of TCP.
+        assert!(packet.payload.len() >= 8 + 20 + 8);
+    }
     match packet.transport {
         Transport::Tcp(tcp) => {
             assert!(tcp.sack_blocks().count() * 8 <= tcp.options.len());

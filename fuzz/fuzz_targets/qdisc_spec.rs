@@ -18,6 +18,10 @@ impl Packet for Numbered {
         40 + self.number * 331 % 1_460
     }
 
+    fn ip_bytes(&self) -> u32 {
+        self.bytes()
+    }
+
     fn flow(&self) -> u64 {
         (self.number % 7).into()
     }

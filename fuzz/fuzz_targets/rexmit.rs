@@ -14,6 +14,7 @@ struct Input<'a> {
     duplicate: bool,
     with_data: bool,
     edge: bool,
+    learned: bool,
     copies: u8,
     table: u8,
     steps: Vec<Step<'a>>,
@@ -25,6 +26,9 @@ struct Step<'a> {
     wait: u8,
     out: bool,
     partial_checksum: bool,
+    exact_time: bool,
+    /// Packets were missed before it.
+    missed: bool,
     tag: Option<u16>,
     /// The same frame again, or its bytes.
     again: bool,
@@ -37,7 +41,8 @@ fuzz_target!(|input: Input<'_>| {
     let config = Config {
         timing: Timing {
             edge: input.edge,
-            ..Timing::fixed(Nanos::from_millis(50))
+            fixed: (!input.learned).then_some(Nanos::from_millis(50)),
+            ..Timing::LEARNED
         },
         copies,
         table,
@@ -67,7 +72,11 @@ fuzz_target!(|input: Input<'_>| {
             },
             vlan: step.tag.map(|tci| Vlan { tpid: 0x8100, tci }),
             partial_checksum: step.partial_checksum,
+            exact_time: step.exact_time,
         };
+        if step.missed {
+            core.missed(now);
+        }
         let direction = if step.out {
             Direction::Out
         } else {
@@ -85,6 +94,7 @@ fuzz_target!(|input: Input<'_>| {
     assert!(counters.copies <= opened * u64::from(copies));
     assert!(counters.duplicates <= opened * u64::from(input.duplicate));
     assert!(opened <= counters.frames);
+    assert!(counters.rescued + counters.unneeded <= counters.answered_after_copy);
 });
 
 fn drain(core: &mut Retransmitter, now: Nanos) {

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use gentle_sim::{Direction, Scenario};
+use gentle_sim::{Direction, LinkChange, Scenario};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -22,6 +22,16 @@ fuzz_target!(|text: &str| {
                 assert!((0.0..=1.0).contains(&link.loss));
                 let rate = link.rate;
                 scenario.set_rate(direction, rate);
+                assert!(scenario.load(direction).is_finite());
+            }
+            let change = LinkChange {
+                load: Some(0.5),
+                ..LinkChange::default()
+            };
+            // Refused where nothing can come more often or more rarely; then the load is the one that it was.
+            let before = scenario.load(Direction::Down);
+            if scenario.change_links(&change).is_err() {
+                assert_eq!(scenario.load(Direction::Down), before);
             }
         }
         Err(error) => assert!(!error.to_string().is_empty()),

@@ -40,7 +40,27 @@ pub fn analyze_and_check(
 fn check(analysis: &Analysis, options: &Options) {
     let h = &analysis.handshakes;
     assert_eq!(h.successes + h.failures, h.attempts);
-    assert_eq!(h.refused + h.unanswered + h.half_open, h.failures);
+    let o = &analysis.outcomes;
+    let apart = [
+        &o.swallowed,
+        &o.dead,
+        &o.refused,
+        &o.rejected,
+        &o.scans,
+        &o.floods,
+        &o.unseen,
+    ];
+    let failed: u64 = apart.iter().map(|apart| apart.attempts).sum();
+    assert_eq!(o.answered + failed, h.attempts);
+    assert_eq!(o.completed + o.half_open, o.answered);
+    assert!(h.successes <= o.completed);
+    assert!(o.with_loss <= o.answered && o.completed_with_loss <= o.with_loss);
+    assert!(o.one_sided <= o.completed && o.late + o.completed_with_loss <= o.completed);
+    let repeats = o.repeats;
+    assert!(
+        repeats.lost + repeats.late + repeats.turned_away + repeats.put_off + repeats.in_vain
+            <= h.duplicate_syn + h.duplicate_synack
+    );
     assert_eq!(
         h.successes_with_duplicate_syn + h.failures_with_duplicate_syn,
         h.attempts_with_duplicate_syn
@@ -48,8 +68,8 @@ fn check(analysis: &Analysis, options: &Options) {
     assert!(h.attempts_with_duplicate_syn <= h.attempts.min(h.duplicate_syn));
     assert!(h.successes_with_duplicate_syn <= h.successes);
     assert!(h.outside_standard_intervals <= h.attempts_with_duplicate_syn);
-    assert!(h.successes_with_loss <= h.attempts_with_loss.min(h.successes));
-    assert!(h.attempts_with_loss <= h.attempts);
+    assert!(h.successes_with_retransmission <= h.attempts_with_retransmission.min(h.successes));
+    assert!(h.attempts_with_retransmission <= h.attempts);
     assert!(h.capture_duplicates.syn <= h.duplicate_syn);
     assert!(h.capture_duplicates.synack <= h.duplicate_synack);
 
@@ -110,6 +130,8 @@ fn check(analysis: &Analysis, options: &Options) {
     let lost = bins.iter().map(|bin| bin.time_lost_s);
     for seconds in [
         waiting.handshake_s,
+        waiting.loss_s,
+        o.put_off_s,
         waiting.data_s,
         waiting.failed_s,
         analysis.duration_s,

@@ -46,6 +46,9 @@ struct redfavor_options {
 	__u64 bandwidth;	/* bytes a second */
 	double probability;
 	struct nla_bitfield32 flags;
+	unsigned int maxlen;
+	bool maxlen_given;	/* it may be 0 */
+	unsigned int share;
 };
 
 static void explain(void)
@@ -55,7 +58,8 @@ static void explain(void)
 		"                    [ avpkt BYTES ] [ burst PACKETS | ewma EXPONENT ]\n"
 		"                    [ probability VALUE ] [ bandwidth RATE ]\n"
 		"                    [ ecn | noecn ] [ harddrop | noharddrop ]\n"
-		"                    [ nodrop | drop ] [ adaptive | noadaptive ]\n");
+		"                    [ nodrop | drop ] [ adaptive | noadaptive ]\n"
+		"                    [ maxlen BYTES ] [ share PERCENT ]\n");
 }
 
 static int expected(const char *option, const char *what, const char *got)
@@ -113,6 +117,30 @@ static int read_bandwidth(__u64 *value, const char *arg)
 	return expected("bandwidth", "a rate, 1kbit to 34gbit", arg);
 }
 
+static int read_maxlen(struct redfavor_options *o, const char *arg)
+{
+	if (*arg != '-' && !get_unsigned(&o->maxlen, arg, 10) &&
+	    o->maxlen <= TC_REDFAVOR_MAXLEN_MAX) {
+		o->maxlen_given = true;
+		return 0;
+	}
+	return expected("maxlen", "a whole number, 0 to 65535", arg);
+}
+
+/* "25" and "25%". */
+static int read_share(unsigned int *value, const char *arg)
+{
+	char *end;
+	long percent = strtol(arg, &end, 10);
+
+	if (end != arg && (!*end || !strcmp(end, "%")) && percent >= 1 &&
+	    percent <= 100) {
+		*value = percent;
+		return 0;
+	}
+	return expected("share", "a percentage, 1 to 100", arg);
+}
+
 /* Returns 1 if there is no such option. */
 static int read_value(struct redfavor_options *o, const char *option,
 		      const char *arg)
@@ -133,6 +161,10 @@ static int read_value(struct redfavor_options *o, const char *option,
 		return read_probability(&o->probability, arg);
 	if (!strcmp(option, "bandwidth"))
 		return read_bandwidth(&o->bandwidth, arg);
+	if (!strcmp(option, "maxlen"))
+		return read_maxlen(o, arg);
+	if (!strcmp(option, "share"))
+		return read_share(&o->share, arg);
 	return 1;
 }
 
@@ -220,6 +252,14 @@ static int put_options(struct nlmsghdr *n, const struct redfavor_options *o)
 	if (o->flags.selector)
 		addattr_l(n, REDFAVOR_MAX_MSG, TCA_REDFAVOR_FLAGS, &o->flags,
 			  sizeof(o->flags));
+	if (o->maxlen_given)
+		put_u32(n, TCA_REDFAVOR_MAXLEN, o->maxlen);
+	if (o->share) {
+		__u8 share = o->share;
+
+		addattr_l(n, REDFAVOR_MAX_MSG, TCA_REDFAVOR_SHARE, &share,
+			  sizeof(share));
+	}
 	if (o->probability > 0) {
 		double max_p = o->probability * 4294967296.0;
 
@@ -315,6 +355,10 @@ static int redfavor_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt
 		print_flag(flags, TC_RED_NODROP, "nodrop");
 		print_flag(flags, TC_RED_ADAPTATIVE, "adaptive");
 	}
+	print_u32_attr(tb[TCA_REDFAVOR_MAXLEN], "maxlen", "maxlen %u ");
+	if (tb[TCA_REDFAVOR_SHARE] && RTA_PAYLOAD(tb[TCA_REDFAVOR_SHARE]))
+		print_uint(PRINT_ANY, "share", "share %u%% ",
+			   *(__u8 *)RTA_DATA(tb[TCA_REDFAVOR_SHARE]));
 	return 0;
 }
 
@@ -349,6 +393,10 @@ static int redfavor_print_xstats(struct qdisc_util *qu, FILE *f,
 		  st.syn_tail_drop);
 	print_uint(PRINT_ANY, "syn_qlen", " syn_backlog %up", st.syn_qlen);
 	print_uint(PRINT_ANY, "syn_backlog", " %ub", st.syn_backlog);
+	print_u64(PRINT_ANY, "syn_toolong", " syn_toolong %llu",
+		  st.syn_toolong);
+	print_u64(PRINT_ANY, "syn_overshare", " syn_overshare %llu",
+		  st.syn_overshare);
 	print_nl();
 	print_uint(PRINT_ANY, "qavg", "  average %ub", st.qavg);
 	print_float(PRINT_ANY, "max_p", " max_p %lg", st.max_p / 4294967296.0);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Plug-in of tc(8) for the qdisc spa. */
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +50,7 @@ static int put_number(struct nlmsghdr *n, int attr, const char *option,
 static int put_time(struct nlmsghdr *n, int attr, const char *option,
 		    const char *arg, unsigned int min)
 {
+	char what[64];
 	__s64 ns;
 
 	/* tc's get_time() takes what does not fit modulo 2^32. */
@@ -61,7 +61,8 @@ static int put_time(struct nlmsghdr *n, int attr, const char *option,
 		addattr_l(n, SPA_MAX_MSG, attr, &us, sizeof(us));
 		return 0;
 	}
-	return expected(option, "a time up to 2199s, such as 5ms", arg);
+	snprintf(what, sizeof(what), "a time, %uus to 2199s, such as 5ms", min);
+	return expected(option, what, arg);
 }
 
 static int put_byte(struct nlmsghdr *n, int attr, __u8 value)
@@ -118,9 +119,11 @@ static int put_option(struct nlmsghdr *n, const char *option, const char *arg)
 	if (!strcmp(option, "target"))
 		return put_time(n, TCA_SPA_TARGET, option, arg, 0);
 	if (!strcmp(option, "interval"))
-		return put_time(n, TCA_SPA_INTERVAL, option, arg, 1);
+		return put_time(n, TCA_SPA_INTERVAL, option, arg,
+				TC_SPA_INTERVAL_MIN);
 	if (!strcmp(option, "limit"))
-		return put_number(n, TCA_SPA_LIMIT, option, arg, 1, UINT_MAX);
+		return put_number(n, TCA_SPA_LIMIT, option, arg, 1,
+				  TC_SPA_LIMIT_MAX);
 	if (!strcmp(option, "ce_threshold"))
 		return put_ce_threshold(n, arg);
 	if (!strcmp(option, "fin"))
@@ -261,103 +264,142 @@ static int spa_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 	return 0;
 }
 
-static void print_drops(const struct tc_spa_queue_xstats *st)
+static __u64 get_u64_attr(const struct rtattr *attr)
+{
+	__u64 value = 0;
+
+	memcpy(&value, RTA_DATA(attr),
+	       RTA_PAYLOAD(attr) < sizeof(value) ? RTA_PAYLOAD(attr) :
+						   sizeof(value));
+	return value;
+}
+
+/* A counter of 64 bits. A module of another version may not have it. */
+static void print_u64_attr(struct rtattr *attr, const char *key,
+			   const char *format)
+{
+	if (attr)
+		print_u64(PRINT_ANY, key, format, get_u64_attr(attr));
+}
+
+static void print_drops(struct rtattr *tb[])
 {
 	open_json_object("drops");
-	print_u64(PRINT_ANY, "codel", " dropped codel %llu", st->drop_codel);
-	print_u64(PRINT_ANY, "limit", " limit %llu", st->drop_limit);
-	print_u64(PRINT_ANY, "memory", " memory %llu", st->drop_memory);
-	print_u64(PRINT_ANY, "child", " child %llu", st->drop_child);
-	print_u64(PRINT_ANY, "change", " change %llu", st->drop_change);
+	print_u64_attr(tb[TCA_SPA_QUEUE_DROP_CODEL], "codel",
+		       " dropped codel %llu");
+	print_u64_attr(tb[TCA_SPA_QUEUE_DROP_LIMIT], "limit", " limit %llu");
+	print_u64_attr(tb[TCA_SPA_QUEUE_DROP_MEMORY], "memory",
+		       " memory %llu");
+	print_u64_attr(tb[TCA_SPA_QUEUE_DROP_CHILD], "child", " child %llu");
+	print_u64_attr(tb[TCA_SPA_QUEUE_DROP_CHANGE], "change",
+		       " change %llu");
 	close_json_object();
 }
 
-static void print_codel(const struct tc_spa_queue_xstats *st)
+static void print_codel(struct rtattr *tb[])
 {
+	struct rtattr *drop_next = tb[TCA_SPA_QUEUE_DROP_NEXT];
+
 	print_string(PRINT_FP, NULL, "%s", "  ");
-	print_time("ldelay", "  ldelay ", st->ldelay);
-	print_uint(PRINT_ANY, "count", "count %u", st->count);
-	print_uint(PRINT_ANY, "lastcount", " lastcount %u ", st->lastcount);
-	print_bool(PRINT_JSON, "dropping", NULL, st->dropping);
-	if (st->dropping) {
+	if (tb[TCA_SPA_QUEUE_LDELAY])
+		print_time("ldelay", "  ldelay ",
+			   get_u32_attr(tb[TCA_SPA_QUEUE_LDELAY]));
+	print_u32_attr(tb[TCA_SPA_QUEUE_COUNT], "count", "count %u");
+	print_u32_attr(tb[TCA_SPA_QUEUE_LASTCOUNT], "lastcount",
+		       " lastcount %u ");
+	print_bool(PRINT_JSON, "dropping", NULL, drop_next);
+	if (drop_next) {
 		print_string(PRINT_FP, NULL, "%s ", "dropping");
-		print_time("drop_next", "drop_next ", st->drop_next);
+		print_time("drop_next", "drop_next ",
+			   (__s32)get_u32_attr(drop_next));
 	}
-	print_uint(PRINT_ANY, "maxpacket", "maxpacket %u", st->maxpacket);
-	print_uint(PRINT_ANY, "ecn_mark", " ecn_mark %u", st->ecn_mark);
-	print_uint(PRINT_ANY, "ce_mark", " ce_mark %u", st->ce_mark);
+	print_u32_attr(tb[TCA_SPA_QUEUE_MAXPACKET], "maxpacket",
+		       "maxpacket %u");
+	print_u32_attr(tb[TCA_SPA_QUEUE_ECN_MARK], "ecn_mark",
+		       " ecn_mark %u");
+	print_u32_attr(tb[TCA_SPA_QUEUE_CE_MARK], "ce_mark", " ce_mark %u");
 }
 
-static void print_queue(const struct tc_spa_queue_xstats *st)
+static void print_queue(const char *name, struct rtattr *nest, bool first)
 {
-	print_uint(PRINT_ANY, "qlen", " %up", st->qlen);
-	print_uint(PRINT_ANY, "backlog", " %ub", st->backlog);
-	print_uint(PRINT_ANY, "memory_used", " memory_used %u", st->memory);
-	print_bool(PRINT_JSON, "child", NULL, st->child);
-	print_u64(PRINT_ANY, "enqueued", " enqueued %llu", st->enqueued);
-	print_u64(PRINT_ANY, "sent", " sent %llu", st->sent);
-	print_u64(PRINT_ANY, "sent_bytes", " sent_bytes %llu", st->bytes);
-	print_nl();
-	print_string(PRINT_FP, NULL, "%s", "   ");
-	print_drops(st);
-	if (!st->child) {
+	struct rtattr *tb[TCA_SPA_QUEUE_MAX + 1];
+	bool child;
+
+	if (!nest)
+		return;
+	parse_rtattr_flags(tb, TCA_SPA_QUEUE_MAX, RTA_DATA(nest),
+			   RTA_PAYLOAD(nest), NLA_F_NESTED);
+	child = !tb[TCA_SPA_QUEUE_MAXPACKET];
+
+	if (!first)
 		print_nl();
-		print_codel(st);
-	}
-}
-
-static void print_named_queue(const char *name,
-			      const struct tc_spa_queue_xstats *st)
-{
-	print_nl();
 	print_string(PRINT_FP, NULL, "  %s:", name);
 	open_json_object(name);
-	print_queue(st);
+	print_u32_attr(tb[TCA_SPA_QUEUE_QLEN], "qlen", " %up");
+	print_u32_attr(tb[TCA_SPA_QUEUE_BACKLOG], "backlog", " %ub");
+	print_u32_attr(tb[TCA_SPA_QUEUE_MEMORY], "memory_used",
+		       " memory_used %u");
+	print_bool(PRINT_JSON, "child", NULL, child);
+	print_u64_attr(tb[TCA_SPA_QUEUE_ENQUEUED], "enqueued",
+		       " enqueued %llu");
+	print_u64_attr(tb[TCA_SPA_QUEUE_SENT], "sent", " sent %llu");
+	print_u64_attr(tb[TCA_SPA_QUEUE_SENT_BYTES], "sent_bytes",
+		       " sent_bytes %llu");
+	print_nl();
+	print_string(PRINT_FP, NULL, "%s", "   ");
+	print_drops(tb);
+	if (!child) {
+		print_nl();
+		print_codel(tb);
+	}
 	close_json_object();
 }
 
-static void print_qdisc(const struct tc_spa_qdisc_xstats *st)
+/* What only the qdisc has; a class has one of the queues. */
+static void print_qdisc(struct rtattr *tb[])
 {
-	print_u64(PRINT_ANY, "syn", "  syn %llu", st->syn);
-	print_u64(PRINT_ANY, "fin_first", " fin_first %llu", st->fin_first);
-	print_u64(PRINT_ANY, "toolong", " toolong %llu", st->toolong);
-	print_u64(PRINT_ANY, "held_back", " held_back %llu", st->held_back);
-	print_s64(PRINT_ANY, "credit", " credit %lld", st->credit);
+	print_u64_attr(tb[TCA_SPA_XSTATS_SYN], "syn", "  syn %llu");
+	print_u64_attr(tb[TCA_SPA_XSTATS_FIN_FIRST], "fin_first",
+		       " fin_first %llu");
+	print_u64_attr(tb[TCA_SPA_XSTATS_TOOLONG], "toolong",
+		       " toolong %llu");
+	print_u64_attr(tb[TCA_SPA_XSTATS_HELD_BACK], "held_back",
+		       " held_back %llu");
+	if (tb[TCA_SPA_XSTATS_CREDIT])
+		print_s64(PRINT_ANY, "credit", " credit %lld",
+			  get_u64_attr(tb[TCA_SPA_XSTATS_CREDIT]));
 	print_nl();
-	print_u64(PRINT_ANY, "fin_spared", "  fin_spared %llu", st->fin_spared);
-	print_u64(PRINT_ANY, "fin_paid", " fin_paid %llu", st->fin_paid);
-	print_u64(PRINT_ANY, "fin_refused", " fin_refused %llu",
-		  st->fin_refused);
-	print_uint(PRINT_ANY, "held", " held %up", st->held);
-	print_uint(PRINT_ANY, "held_backlog", " %ub", st->held_backlog);
-	print_named_queue("priority", &st->priority);
-	print_named_queue("data", &st->data);
+	print_u64_attr(tb[TCA_SPA_XSTATS_FIN_KEPT], "fin_kept",
+		       "  fin_kept %llu");
+	print_u64_attr(tb[TCA_SPA_XSTATS_MARK_FOR_FIN], "mark_for_fin",
+		       " mark_for_fin %llu");
+	print_u64_attr(tb[TCA_SPA_XSTATS_DROP_FOR_FIN], "drop_for_fin",
+		       " drop_for_fin %llu");
+	print_u64_attr(tb[TCA_SPA_XSTATS_FIN_OVERLIMIT], "fin_overlimit",
+		       " fin_overlimit %llu");
+	print_u32_attr(tb[TCA_SPA_XSTATS_HELD], "held", " held %up");
+	print_u32_attr(tb[TCA_SPA_XSTATS_HELD_BACKLOG], "held_backlog",
+		       " %ub");
 }
 
 static int spa_print_xstats(struct qdisc_util *qu, FILE *f,
 			    struct rtattr *xstats)
 {
-	struct tc_spa_xstats st = {};
-	size_t size;
+	struct rtattr *tb[TCA_SPA_XSTATS_MAX + 1];
+	bool class;
 
 	(void)qu;
 	(void)f;
 	if (!xstats)
 		return 0;
+	parse_rtattr_flags(tb, TCA_SPA_XSTATS_MAX, RTA_DATA(xstats),
+			   RTA_PAYLOAD(xstats), NLA_F_NESTED);
 
-	/* A module of another version knows less, or more. */
-	size = RTA_PAYLOAD(xstats);
-	memcpy(&st, RTA_DATA(xstats), size < sizeof(st) ? size : sizeof(st));
-
-	if (st.type == TC_SPA_XSTATS_QDISC) {
-		print_qdisc(&st.qdisc);
-	} else if (st.type == TC_SPA_XSTATS_CLASS) {
-		/* tc has a qlen of its own here. */
-		open_json_object("queue");
-		print_string(PRINT_FP, NULL, "%s", " ");
-		print_queue(&st.queue);
-		close_json_object();
-	}
+	class = !tb[TCA_SPA_XSTATS_SYN];
+	if (!class)
+		print_qdisc(tb);
+	print_queue("priority", tb[TCA_SPA_XSTATS_PRIORITY], class);
+	print_queue("data", tb[TCA_SPA_XSTATS_DATA], class);
 	return 0;
 }
 

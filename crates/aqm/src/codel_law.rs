@@ -87,6 +87,13 @@ pub(crate) struct Params {
     ecn: bool,
 }
 
+impl Params {
+    /// Whether ECN-capable packets are marked instead of dropped.
+    pub(crate) fn marks(&self) -> bool {
+        self.ecn
+    }
+}
+
 impl From<Config> for Params {
     fn from(config: Config) -> Params {
         // CODEL_DISABLED_THRESHOLD: no sojourn time that the arithmetic can tell apart lies above it.

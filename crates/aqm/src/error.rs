@@ -1,5 +1,7 @@
 //! What is wrong with a text that should describe a queue discipline.
 
+use crate::registry;
+use gentle_units::suggestion;
 use thiserror::Error;
 
 /// Why a text does not describe a queue discipline.
@@ -12,7 +14,10 @@ pub enum SpecError {
         schemes: String,
     },
     /// There is no such scheme.
-    #[error("unknown scheme '{name}'; the schemes are: {schemes}")]
+    #[error(
+        "unknown scheme '{name}'{}; the schemes are: {schemes}",
+        suggestion(name, registry::SCHEMES.iter().map(|scheme| scheme.name))
+    )]
     Scheme {
         /// What was written.
         name: String,
@@ -20,12 +25,14 @@ pub enum SpecError {
         schemes: String,
     },
     /// The scheme has no such option.
-    #[error("{scheme} has no option '{option}'; it accepts {accepted}")]
+    #[error("{scheme} has no option '{option}'{suggestion}; it accepts {accepted}")]
     Option {
         /// The scheme.
         scheme: String,
         /// What was written.
         option: String,
+        /// A remark on the option that was probably meant, or nothing.
+        suggestion: String,
         /// What it has.
         accepted: String,
     },
@@ -37,7 +44,13 @@ pub enum SpecError {
         /// A value it could have.
         example: String,
     },
-    /// The value does not do.
+    /// The option was given more than once.
+    #[error("option '{option}' is given twice; leave one of them out")]
+    Twice {
+        /// The option.
+        option: String,
+    },
+    /// The value is not acceptable.
     #[error("option '{option}': {problem}")]
     Value {
         /// The option.

@@ -254,6 +254,12 @@ impl<P: Packet + Send> Qdisc<P> for FqCodel<P> {
     fn marked(&self) -> u64 {
         self.marked
     }
+
+    fn mark_departed(&mut self, packet: &mut P) -> bool {
+        let marked = self.params.marks() && packet.mark();
+        self.marked += u64::from(marked);
+        marked
+    }
 }
 
 #[cfg(test)]

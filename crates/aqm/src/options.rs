@@ -266,8 +266,12 @@ impl Options {
                 option: name.to_owned(),
                 problem,
             })?;
+        if std::mem::replace(&mut self.given[index], true) {
+            return Err(SpecError::Twice {
+                option: name.to_owned(),
+            });
+        }
         self.values[index] = Some(value);
-        self.given[index] = true;
         Ok(true)
     }
 

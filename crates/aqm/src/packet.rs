@@ -30,6 +30,10 @@ pub trait Packet {
     /// Length in bytes as the qdisc accounts for it (Linux: `qdisc_pkt_len`, link-layer header included).
     fn bytes(&self) -> u32;
 
+    /// Length of the IP packet in bytes: without the link layer, and without tags and tunnels of the link layer (VLAN,
+    /// PPPoE, MPLS).
+    fn ip_bytes(&self) -> u32;
+
     /// A value that is equal for packets of one flow (one direction of one five-tuple) and differs between flows.
     ///
     /// It need not be well mixed: queue disciplines that hash do it themselves, with a key of their own.
@@ -66,6 +70,9 @@ pub trait Packet {
 impl<P: Packet> Packet for Box<P> {
     fn bytes(&self) -> u32 {
         (**self).bytes()
+    }
+    fn ip_bytes(&self) -> u32 {
+        (**self).ip_bytes()
     }
     fn flow(&self) -> u64 {
         (**self).flow()

@@ -140,6 +140,13 @@ pub trait Qdisc<P: Packet>: Send {
     fn marked(&self) -> u64 {
         0
     }
+
+    /// Marks a packet that has left this queue and that a discipline around it is about to drop in the place of another
+    /// one. Returns whether it is marked; `false` where the queue does not mark, or the packet cannot be marked.
+    fn mark_departed(&mut self, packet: &mut P) -> bool {
+        let _ = packet;
+        false
+    }
 }
 
 impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
@@ -157,5 +164,8 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
     }
     fn marked(&self) -> u64 {
         (**self).marked()
+    }
+    fn mark_departed(&mut self, packet: &mut P) -> bool {
+        (**self).mark_departed(packet)
     }
 }

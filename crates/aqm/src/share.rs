@@ -34,9 +34,14 @@ impl Share {
         }
     }
 
+    /// Whether there is a bound.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.percent < 100
+    }
+
     /// Whether data that waits goes before packets of priority.
     pub(crate) fn is_used_up(&self) -> bool {
-        self.credit <= 0 && self.percent < 100
+        self.credit <= 0 && self.is_bounded()
     }
 
     /// Priority sends `bytes` while data waits.

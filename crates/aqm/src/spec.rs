@@ -1,8 +1,9 @@
 //! A scheme with its options, read from text such as `codel target=20ms ecn`.
 
 use crate::error::SpecError;
-use crate::options::{Kind, Options};
+use crate::options::{Kind, OptionSpec, Options};
 use crate::registry::{self, Scheme};
+use gentle_units::suggestion;
 use std::fmt;
 use std::str::FromStr;
 
@@ -80,57 +81,76 @@ impl Spec {
         list.join(", ")
     }
 
+    /// Sets an option where there is one of that name: an option that a wrapper and its child both have means the same in
+    /// both.
     fn set(&mut self, name: &str, text: &str) -> Result<bool, SpecError> {
-        if self.options.set(name, text)? {
-            return Ok(true);
-        }
-        match &mut self.child {
-            Some(child) => child.set(name, text),
-            None => Ok(false),
-        }
+        let own = self.options.set(name, text)?;
+        let of_child = match &mut self.child {
+            Some(child) => child.set(name, text)?,
+            None => false,
+        };
+        Ok(own || of_child)
+    }
+
+    /// Its options and those of its child.
+    fn option_specs(&self) -> impl Iterator<Item = &'static OptionSpec> {
+        let child = self.child.as_ref().map(|child| child.options.specs());
+        self.options
+            .specs()
+            .iter()
+            .chain(child.into_iter().flatten())
     }
 
     fn kind_of(&self, name: &str) -> Option<Kind> {
-        let own = self.options.specs().iter().find(|o| o.name == name);
-        match (own, &self.child) {
-            (Some(option), _) => Some(option.kind),
-            (None, Some(child)) => child.kind_of(name),
-            (None, None) => None,
-        }
+        let mut options = self.option_specs();
+        options
+            .find(|option| option.name == name)
+            .map(|option| option.kind)
     }
 
-    /// Applies one word of a specification: `name=value`, `flag` or `noflag`.
-    fn apply(&mut self, word: &str) -> Result<(), SpecError> {
-        let (name, value) = match word.split_once('=') {
+    /// Applies a word of a specification: `name=value`, `flag` or `noflag`, or a `name` whose value is the first of the
+    /// words that `follow`, as `tc` has it.
+    fn apply<'a>(
+        &mut self,
+        word: &'a str,
+        follow: &mut impl Iterator<Item = &'a str>,
+    ) -> Result<(), SpecError> {
+        let (written, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (word, None),
         };
-        let known = match value {
-            Some(value) => self.set(name, value)?,
-            None => match self.kind_of(name) {
-                Some(Kind::Flag) => self.set(name, "on")?,
-                Some(kind) => {
+        let name = plain(written);
+        let (name, value) = match (self.kind_of(&name), value) {
+            (Some(_), Some(value)) => (name.as_str(), value),
+            (Some(Kind::Flag), None) => (name.as_str(), "on"),
+            (Some(kind), None) => match follow.next() {
+                Some(value) => (name.as_str(), value),
+                None => {
                     return Err(SpecError::NoValue {
-                        option: name.to_owned(),
+                        option: name,
                         example: example(kind),
                     });
                 }
-                None => match name.strip_prefix("no") {
-                    Some(flag) if self.kind_of(flag) == Some(Kind::Flag) => {
-                        self.set(flag, "off")?
-                    }
-                    _ => false,
-                },
+            },
+            (None, value) => match name.strip_prefix("no") {
+                Some(flag) if value.is_none() && self.kind_of(flag) == Some(Kind::Flag) => {
+                    (flag, "off")
+                }
+                _ => return Err(self.no_option(written)),
             },
         };
-        if known {
-            return Ok(());
-        }
-        Err(SpecError::Option {
+        self.set(name, value).map(|_| ())
+    }
+
+    fn no_option(&self, written: &str) -> SpecError {
+        let names = self.option_specs().map(|option| option.name);
+        let child = self.child.as_ref().map(|_| "child");
+        SpecError::Option {
             scheme: self.scheme.name.to_owned(),
-            option: name.to_owned(),
+            option: written.to_owned(),
+            suggestion: suggestion(written, names.chain(child)),
             accepted: self.accepted(),
-        })
+        }
     }
 
     fn check(&self) -> Result<(), SpecError> {
@@ -154,21 +174,25 @@ fn example(kind: Kind) -> String {
     }
 }
 
+/// A name as the registry has it: tc and people write `FQ-CODEL` as well.
+fn plain(name: &str) -> String {
+    name.to_ascii_lowercase().replace('-', "_")
+}
+
 impl FromStr for Spec {
     type Err = SpecError;
 
+    /// Reads a scheme and its options, `codel target=20ms ecn` or, as `tc` has it, `codel target 20ms ecn`.
     fn from_str(text: &str) -> Result<Spec, SpecError> {
         let mut words = text.split_whitespace();
         let name = words.next().ok_or_else(|| SpecError::Empty {
             schemes: registry::names(),
         })?;
         let mut spec = Spec::of(find(name)?);
+        let mut options: Vec<&str> = words.collect();
         // The child decides which options there are, so it is settled first.
         if spec.child.is_some()
-            && let Some(child) = text
-                .split_whitespace()
-                .filter_map(|word| word.strip_prefix("child="))
-                .next_back()
+            && let Some(child) = take_child(&mut options)?
         {
             let child = find(child)?;
             if child.child.is_some() {
@@ -182,19 +206,45 @@ impl FromStr for Spec {
             }
             spec.child = Some(Box::new(Spec::of(child)));
         }
-        for word in words {
-            if spec.child.is_some() && word.starts_with("child=") {
-                continue;
-            }
-            spec.apply(word)?;
+        let mut options = options.into_iter();
+        while let Some(word) = options.next() {
+            spec.apply(word, &mut options)?;
         }
         spec.check()?;
         Ok(spec)
     }
 }
 
+/// Takes `child=NAME` or `child NAME` out of the words of a wrapper's options; gives the name.
+fn take_child<'a>(options: &mut Vec<&'a str>) -> Result<Option<&'a str>, SpecError> {
+    let mut child = None;
+    let mut rest = Vec::with_capacity(options.len());
+    let mut words = options.iter().copied();
+    while let Some(word) = words.next() {
+        let name = match word.split_once('=') {
+            Some((key, name)) if plain(key) == "child" => Some(name),
+            None if plain(word) == "child" => words.next(),
+            _ => {
+                rest.push(word);
+                continue;
+            }
+        };
+        let name = name.ok_or_else(|| SpecError::NoValue {
+            option: "child".to_owned(),
+            example: "codel".to_owned(),
+        })?;
+        if child.replace(name).is_some() {
+            return Err(SpecError::Twice {
+                option: "child".to_owned(),
+            });
+        }
+    }
+    *options = rest;
+    Ok(child)
+}
+
 fn find(name: &str) -> Result<&'static Scheme, SpecError> {
-    registry::find(name).ok_or_else(|| SpecError::Scheme {
+    registry::find(&plain(name)).ok_or_else(|| SpecError::Scheme {
         name: name.to_owned(),
         schemes: registry::names(),
     })
@@ -211,7 +261,13 @@ impl fmt::Display for Spec {
             if self.scheme.child != Some(child.scheme.name) {
                 write!(f, " child={}", child.scheme.name)?;
             }
-            for (name, value) in child.options.given() {
+            let own = |name: &str| {
+                self.options
+                    .specs()
+                    .iter()
+                    .any(|option| option.name == name)
+            };
+            for (name, value) in child.options.given().filter(|(name, _)| !own(name)) {
                 write!(f, " {name}={value}")?;
             }
         }

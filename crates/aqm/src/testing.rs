@@ -59,6 +59,9 @@ impl crate::packet::Packet for Packet {
     fn bytes(&self) -> u32 {
         self.bytes
     }
+    fn ip_bytes(&self) -> u32 {
+        self.bytes - 14
+    }
     fn flow(&self) -> u64 {
         self.flow
     }

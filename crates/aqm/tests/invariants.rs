@@ -2,7 +2,7 @@
 
 mod packet;
 
-use gentle_aqm::{DropReason, Drops, Ecn, Handshake, Qdisc, Scheme, Spec, registry};
+use gentle_aqm::{DropReason, Drops, Ecn, Handshake, Kind, Qdisc, Scheme, Spec, registry};
 use gentle_units::Nanos;
 use packet::TestPacket;
 use proptest::prelude::*;
@@ -23,7 +23,8 @@ const SPECS: &[&str] = &[
     "choke limit=10 min=2 max=6 ewma=1",
     "choke limit=100 ecn",
     "choke min=1 ewma=1 gentle",
-    "redfavor limit=10000 min=1000 max=3000 ewma=1",
+    "redfavor limit=10000 min=1000 max=3000 ewma=1 maxlen=0 share=100",
+    "redfavor limit=10000 min=1000 max=3000 ewma=1 share=10",
     "redfavor ecn gentle",
     "codel limit=5 target=1ms interval=10ms",
     "codel ecn ce_threshold=1ms",
@@ -142,25 +143,30 @@ struct Promises {
     maxlen: u32,
     /// Percent of the bytes that priority may take while data waits; 100 without a bound.
     share: u64,
-    /// The limit in bytes of a redfavor.
+    /// Priority always goes first.
+    strict: bool,
+    /// The limit in bytes of a redfavor that protects every SYN, as published.
     redfavor: Option<u64>,
 }
 
 impl Promises {
     fn of(spec: &Spec) -> Promises {
         let wrapper = spec.child().is_some();
-        let maxlen = match (wrapper, wrapper.then(|| spec.options().count("maxlen"))) {
-            (true, Some(n)) if n > 0 => n as u32,
-            _ => u32::MAX,
-        };
         let name = spec.scheme().name;
+        let redfavor = name == "redfavor";
+        let maxlen = match wrapper || redfavor {
+            true => spec.options().count("maxlen") as u32,
+            false => 0,
+        };
+        let maxlen = if maxlen == 0 { u32::MAX } else { maxlen };
+        let published = redfavor && maxlen == u32::MAX && spec.options().count("share") == 100;
         let fin = if wrapper && name != "syn_prio" {
             spec.options().choice("fin")
         } else {
             "none"
         };
         Promises {
-            syn_first: wrapper || name == "redfavor",
+            syn_first: wrapper || redfavor,
             fin_first: fin == "priority",
             fin_late: fin == "inorder",
             maxlen,
@@ -168,13 +174,14 @@ impl Promises {
                 true => spec.options().count("share"),
                 false => 100,
             },
-            redfavor: (name == "redfavor").then(|| spec.options().size("limit")),
+            strict: wrapper && spec.options().count("share") == 100,
+            redfavor: published.then(|| spec.options().size("limit")),
         }
     }
 
     fn has_priority(&self, packet: &TestPacket) -> bool {
         ((self.syn_first && packet.flags.syn) || (self.fin_first && packet.flags.fin))
-            && packet.bytes <= self.maxlen
+            && packet.bytes - 14 <= self.maxlen
     }
 }
 
@@ -182,13 +189,13 @@ impl Promises {
 struct Checked {
     queue: Box<dyn Qdisc<TestPacket>>,
     promises: Promises,
-    /// A redfavor beneath a wrapper reorders SYNs that the wrapper takes for data.
+    /// A redfavor reorders SYNs beyond its share, and beneath a wrapper those that the wrapper takes for data.
     unordered_syns: bool,
     text: String,
     drops: Drops<TestPacket>,
     stored: BTreeMap<u32, TestPacket>,
     /// The last packet delivered of each flow and class.
-    delivered: BTreeMap<(u64, bool, bool), u32>,
+    delivered: BTreeMap<(u64, bool), u32>,
     /// Bytes of priority and of data delivered since data has been waiting without a break.
     under_load: (u64, u64),
     marked: u64,
@@ -200,7 +207,7 @@ impl Checked {
         Checked {
             queue: registry::build(spec, seed),
             promises: Promises::of(spec),
-            unordered_syns: spec.child().is_some_and(|c| c.scheme().name == "redfavor"),
+            unordered_syns: spec.child().unwrap_or(spec).scheme().name == "redfavor",
             text: spec.to_string(),
             drops: Drops::new(),
             stored: BTreeMap::new(),
@@ -296,8 +303,7 @@ impl Checked {
             let sent = self.stored.remove(&packet.id);
             assert!(sent.is_some(), "{text}: {packet:?} delivered twice");
             let priority = self.promises.has_priority(&packet);
-            let strict = self.promises.share == 100 && self.promises.redfavor.is_none();
-            if !priority && strict && self.promises.syn_first {
+            if !priority && self.promises.strict {
                 let waiting = self.stored.values().find(|p| self.promises.has_priority(p));
                 assert!(
                     waiting.is_none()
@@ -323,8 +329,8 @@ impl Checked {
                     overtaken.is_none(),
                     "{text}: {packet:?} delivered before {overtaken:?}"
                 );
-            } else {
-                let class = (packet.flow, priority, unordered);
+            } else if !unordered {
+                let class = (packet.flow, priority);
                 let before = self.delivered.insert(class, packet.id);
                 assert!(
                     before < Some(packet.id),
@@ -441,13 +447,33 @@ proptest! {
         reads_back(&format!("{scheme} {}", words.join(" ")));
     }
 
-    #[test]
-    fn every_option_takes_some_value(scheme in prop::sample::select(registry::SCHEMES), n in 0u64..1000) {
+}
+
+/// Its default, or one of its kind; and it is written so that it reads back.
+#[test]
+fn every_option_takes_some_value() {
+    for scheme in registry::SCHEMES {
         for option in scheme.options {
-            let text = format!("{} {}={n}", scheme.name, option.name);
-            if let Err(error) = text.parse::<Spec>() {
-                prop_assert!(!error.to_string().contains("has no option"), "{text}: {error}");
-            }
+            let of_any_kind = [
+                "5ms", "15kb", "15000", "50", "2", "0.5", "2.4mbit", "10p", "on",
+            ];
+            let words = match option.kind {
+                Kind::Choice(words) => words,
+                _ => &of_any_kind,
+            };
+            let values = option.default.iter().chain(words);
+            let texts = values.map(|value| format!("{} {}={value}", scheme.name, option.name));
+            let taken = texts.filter(|text| reads_back(text)).count();
+            assert!(
+                taken > 0,
+                "{} {}: {}",
+                scheme.name,
+                option.name,
+                option.kind
+            );
+            let nonsense = format!("{} {}=nonsense", scheme.name, option.name);
+            let error = nonsense.parse::<Spec>().expect_err(&nonsense).to_string();
+            assert!(error.contains(option.name), "{nonsense}: {error}");
         }
     }
 }
@@ -497,7 +523,7 @@ fn every_scheme_is_complete() {
     }
 }
 
-/// A wrapper's own options must not hide those of a scheme it may wrap.
+/// A wrapper and a scheme that it may wrap have options of one name only where these are the same, and are set together.
 #[test]
 fn options_of_wrappers_and_children_do_not_collide() {
     let (wrappers, others): (Vec<&Scheme>, Vec<&Scheme>) = registry::SCHEMES
@@ -507,8 +533,11 @@ fn options_of_wrappers_and_children_do_not_collide() {
     for wrapper in wrappers {
         for own in wrapper.options {
             for child in &others {
+                let of_child = child.options.iter().find(|option| option.name == own.name);
                 assert!(
-                    child.options.iter().all(|option| option.name != own.name),
+                    of_child.is_none_or(
+                        |option| option.kind == own.kind && option.default == own.default
+                    ),
                     "{} {} {}",
                     wrapper.name,
                     child.name,
@@ -517,4 +546,8 @@ fn options_of_wrappers_and_children_do_not_collide() {
             }
         }
     }
+    let spec: Spec = "spa child=redfavor share=60 limit=30000b".parse().unwrap();
+    let share = |spec: &Spec| spec.options().count("share");
+    assert_eq!((share(&spec), share(spec.child().unwrap())), (60, 60));
+    assert_eq!(spec.to_string(), "spa share=60 child=redfavor limit=30000b");
 }

@@ -1,5 +1,6 @@
 //! The flags, defined once: help, man pages and completions come from here.
 
+mod completion;
 #[cfg(target_os = "linux")]
 mod given;
 #[cfg(target_os = "linux")]
@@ -8,6 +9,7 @@ mod qdisc;
 mod rexmit;
 #[cfg(target_os = "linux")]
 mod testbed;
+mod values;
 
 #[cfg(target_os = "linux")]
 pub(crate) use given::Given;
@@ -21,21 +23,22 @@ pub(crate) use testbed::{
     TestbedCommand, TestbedCompareArgs, TestbedRunArgs,
 };
 
+use crate::files::is_stdout;
 use clap::builder::{
     NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
 };
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint, value_parser};
+use clap::{Arg, Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use gentle_aqm::{Spec, registry};
 use gentle_sim::{BUILTIN, DEFAULT_BINS};
 use gentle_tcp::Profile;
 use gentle_trace::results::DirectionBy;
 use gentle_trace::{Options, Side};
-use gentle_units::{Nanos, Rate, format_size, parse_size};
+use gentle_units::{Nanos, Rate, format_size, parse_size, suggestion};
 use ipnet::IpNet;
 use std::fmt;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use values::{prefix, rate, time, whole};
 
 const EXIT_CODES: &str = "\
 Start with: gentle compare --html report.html
@@ -46,7 +49,8 @@ Exit codes:
   0    success
   1    failure: a file that cannot be read, is wrong in itself, or cannot be written
   2    wrong usage: an unknown option or name, a value out of range
-  130  stopped by Ctrl-C; what had finished by then is printed and written";
+  130  stopped by Ctrl-C; what had finished by then is printed and written
+  143  the same, stopped by SIGTERM (129: by SIGHUP)";
 
 const ANALYZE_EXAMPLES: &str = "\
 Examples:
@@ -61,14 +65,15 @@ Examples:
   gentle compare --html report.html
   gentle compare --from capture.pcap --rate 20mbit
   gentle compare --traffic short --scheme 'pfifo limit=50' --scheme 'codel target=20ms' --scheme spa
+  gentle compare --rate 20mbit --load 95% --reference fq_codel
   gentle compare --traffic flows.csv --rate 20mbit --up-rate 2mbit --json | jq '.results[].loss.syn'
   gentle compare --duration 20s --seeds 1 --scheme codel --pcap codel.pcapng";
 
 /// More seeds than this would be a mistake: every run is kept until all have ended.
-const MOST_SEEDS: i64 = 10_000;
-const MOST_THREADS: i64 = 1_024;
+const MOST_SEEDS: u32 = 10_000;
+const MOST_THREADS: u16 = 1_024;
 /// More lines than this are what --connections is for.
-const MOST_LINES: i64 = 10_000;
+const MOST_LINES: u16 = 10_000;
 
 /// Handshake loss in queues: what it costs, and what each queue scheme would do about it.
 ///
@@ -105,11 +110,13 @@ pub(crate) enum Command {
     /// A real Linux kernel in virtual time: build it, run programs in it
     #[cfg(target_os = "linux")]
     Testbed(TestbedArgs),
-    /// List the queue schemes, or one with its options
+    /// List the queue schemes, or show one with its options
     Schemes(SchemesArgs),
-    /// List the TCP profiles of end hosts, or one with its knobs
+    /// List the TCP profiles of end hosts, or show one with its knobs
     Profiles(ProfilesArgs),
-    /// Print shell completions
+    /// Print the JSON Schema of what a command prints with --json
+    Schema(SchemaArgs),
+    /// Print a script that has a shell complete gentle's commands, options and values
     Completions(CompletionsArgs),
     /// Write the manual pages
     Man(ManArgs),
@@ -170,8 +177,8 @@ pub(crate) struct LinkArgs {
     #[arg(long, value_name = "HOW", value_parser = direction(), requires_if("local", "local"))]
     pub(crate) direction: Option<DirectionBy>,
 
-    /// Rate of the link, for the utilisation [default: the highest seen over a second]
-    #[arg(long, value_name = "RATE")]
+    /// Rate of the link: with it the report says how much of the link was used
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
 
     /// Where the capture was taken [default: a guess, shown with its reasons]
@@ -183,6 +190,10 @@ pub(crate) struct LinkArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ReportArgs {
+    /// Show every table, not only what to act on
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) full: bool,
+
     /// Print JSON instead of a report (schema: docs/analyze-json.md)
     #[arg(long)]
     pub(crate) json: bool,
@@ -206,7 +217,7 @@ pub(crate) struct ReportArgs {
     pub(crate) anonymize: Option<Option<String>>,
 
     /// Lines in each list of those who lose most
-    #[arg(long, value_name = "N", default_value = "10", value_parser = value_parser!(u16).range(0..=MOST_LINES))]
+    #[arg(long, value_name = "N", default_value = "10", value_parser = whole(0..=MOST_LINES))]
     pub(crate) top: u16,
 
     /// No progress bar
@@ -219,8 +230,9 @@ pub(crate) struct ReportArgs {
 pub(crate) struct CompareArgs {
     /// The connections: one of the paper's types, a scenario file (.toml) or a list of flows (.csv)
     ///
-    /// real, real-reverse, short and 10m are the types of Table III of spa-2018 with their links. They run between
-    /// today's hosts unless --profile says otherwise; a scenario file keeps the hosts it names.
+    /// real, real-reverse, short and 10m are the types of traffic in Braud, Heusse and Duda, "The Virtue of Gentleness"
+    /// (IFIP Networking 2018, Table III), with their links. They run between today's hosts unless --profile says otherwise; a
+    /// scenario file keeps the hosts it names.
     #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
     pub(crate) traffic: Traffic,
 
@@ -231,14 +243,18 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "CAPTURE", conflicts_with = "traffic", requires = "rate", value_hint = ValueHint::FilePath)]
     pub(crate) from: Vec<PathBuf>,
 
-    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those of Table III]
+    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those that the paper compares]
     ///
     /// gentle schemes lists them. A scenario file may bring a list of its own, which is then the default.
     #[arg(long = "scheme", value_name = "SPEC")]
     pub(crate) schemes: Vec<Spec>,
 
+    /// The scheme that the others are compared with, seed by seed [default: the first]
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) reference: Option<Spec>,
+
     /// How many seeds to run each scheme with
-    #[arg(long, value_name = "N", default_value = "5", value_parser = value_parser!(u32).range(1..=MOST_SEEDS))]
+    #[arg(long, value_name = "N", default_value = "5", value_parser = whole(1..=MOST_SEEDS))]
     pub(crate) seeds: u32,
 
     #[command(flatten)]
@@ -254,11 +270,9 @@ pub(crate) struct CompareArgs {
 /// How connections are taken from a capture.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With --from")]
-#[command(mut_arg("strict", |arg| arg.requires("from")))]
-#[command(mut_arg("inner", |arg| arg.requires("from")))]
 pub(crate) struct CaptureArgs {
     /// Addresses behind the link; data towards them goes down [default: data from servers goes down]
-    #[arg(long, value_name = "PREFIX", requires = "from", value_parser = prefix)]
+    #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) local: Vec<IpNet>,
 
     #[command(flatten)]
@@ -267,16 +281,16 @@ pub(crate) struct CaptureArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SimArgs {
-    /// The scenario (format: docs/scenarios.md)
-    #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
-    pub(crate) file: PathBuf,
+    /// The scenario: one of the paper's types, a scenario file (docs/scenarios.md) or a list of flows (.csv)
+    #[arg(value_name = "TYPE|FILE", value_parser = scenario, value_hint = ValueHint::FilePath)]
+    pub(crate) traffic: Traffic,
 
     /// The queue under test, in place of the one that the file names
     #[arg(long, value_name = "SPEC")]
     pub(crate) scheme: Option<Spec>,
 
     /// How many seeds to run it with
-    #[arg(long, value_name = "N", default_value = "1", value_parser = value_parser!(u32).range(1..=MOST_SEEDS))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole(1..=MOST_SEEDS))]
     pub(crate) seeds: u32,
 
     #[command(flatten)]
@@ -303,15 +317,22 @@ pub(crate) struct ScenarioArgs {
     pub(crate) knobs: Vec<(String, String)>,
 
     /// Rate of the link under test, as in 20mbit
-    #[arg(long, value_name = "RATE")]
+    ///
+    /// Arrivals come as much faster, so that the load of the link stays, and the limits of buffers grow with it, except of
+    /// schemes given with --scheme. Lists of flows and captures stay as they are.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
 
-    /// Rate of the way back
-    #[arg(long, value_name = "RATE")]
+    /// Rate of the way back [default: in proportion to --rate]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) up_rate: Option<Rate>,
 
+    /// What arrivals ask of the link under test, in percent of its rate, as in 88% [default: what the scenario has]
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) load: Option<Load>,
+
     /// Number of the first seed
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole(0..=u64::MAX))]
     pub(crate) first_seed: u64,
 }
 
@@ -350,7 +371,7 @@ pub(crate) struct ResultArgs {
     pub(crate) bins: Bins,
 
     /// How many threads to use [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=MOST_THREADS))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MOST_THREADS))]
     pub(crate) threads: Option<u16>,
 
     /// No progress bars
@@ -360,7 +381,7 @@ pub(crate) struct ResultArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SchemesArgs {
-    /// Show only this one
+    /// Show this one with its options
     #[arg(value_parser = PossibleValuesParser::new(registry::SCHEMES.iter().map(|scheme| scheme.name)))]
     pub(crate) name: Option<String>,
 
@@ -371,13 +392,35 @@ pub(crate) struct SchemesArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ProfilesArgs {
-    /// Show only this one
+    /// Show this one with its knobs
     #[arg(value_parser = profiles())]
     pub(crate) name: Option<String>,
 
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SchemaArgs {
+    /// Of which command
+    #[arg(value_name = "COMMAND")]
+    pub(crate) of: Output,
+}
+
+/// What has a JSON Schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// gentle analyze; with --per-file each line
+    Analyze,
+    /// gentle compare, gentle sim, gentle testbed run and gentle testbed compare
+    Compare,
+    /// gentle qdisc show; with --watch each line
+    #[cfg(target_os = "linux")]
+    QdiscShow,
+    /// gentle testbed check
+    #[cfg(target_os = "linux")]
+    TestbedCheck,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -415,10 +458,19 @@ impl FromStr for Traffic {
             Some("toml") => Ok(Traffic::Scenario(text.into())),
             Some("csv") => Ok(Traffic::Flows(text.into())),
             _ => Err(format!(
-                "expected {}, a scenario file ending in .toml or a list of flows ending in .csv",
-                BUILTIN.join(", ")
+                "expected {}, a scenario file ending in .toml or a list of flows ending in .csv{}",
+                BUILTIN.join(", "),
+                suggestion(text, BUILTIN)
             )),
         }
+    }
+}
+
+/// What `gentle sim` runs: a scenario file may have any name there.
+fn scenario(text: &str) -> Result<Traffic, String> {
+    match text.parse() {
+        Err(_) if Path::new(text).exists() => Ok(Traffic::Scenario(text.into())),
+        traffic => traffic,
     }
 }
 
@@ -441,6 +493,7 @@ impl FromStr for TableFile {
 
     fn from_str(text: &str) -> Result<TableFile, String> {
         let format = match ending(text) {
+            _ if is_stdout(Path::new(text)) => TableFormat::Csv,
             Some("csv") => TableFormat::Csv,
             Some("parquet") => TableFormat::Parquet,
             _ => return Err("expected a name that ends in .csv or .parquet".to_owned()),
@@ -461,6 +514,7 @@ impl FromStr for FlowsFile {
 
     fn from_str(text: &str) -> Result<FlowsFile, String> {
         match ending(text) {
+            _ if is_stdout(Path::new(text)) => Ok(FlowsFile(text.into())),
             Some("csv") => Ok(FlowsFile(text.into())),
             _ => Err(
                 "expected a name that ends in .csv, as gentle compare --traffic does".to_owned(),
@@ -500,26 +554,36 @@ impl fmt::Display for Bins {
     }
 }
 
+/// A share of the rate of a link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Load(pub(crate) f64);
+
+impl FromStr for Load {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Load, String> {
+        let percent = text
+            .strip_suffix('%')
+            .and_then(|number| number.trim().parse::<f64>().ok());
+        percent
+            .filter(|percent| (0.1..=1000.0).contains(percent))
+            .map(|percent| Load(percent / 100.0))
+            .ok_or_else(|| {
+                "expected a share of the rate in percent, 0.1% to 1000%, as in 88%".to_owned()
+            })
+    }
+}
+
 fn profiles() -> PossibleValuesParser {
     PossibleValuesParser::new(Profile::NAMES)
 }
 
 fn duration(text: &str) -> Result<Nanos, String> {
-    let time: Nanos = text.parse().map_err(|error| format!("{error}"))?;
-    let day = Nanos::from_secs(86_400);
-    if time == Nanos::ZERO || time > day {
-        return Err(format!("expected more than 0s and at most {day}"));
-    }
-    Ok(time)
+    time(text, Nanos(1)..=Nanos::from_secs(86_400))
 }
 
 fn idle_timeout(text: &str) -> Result<Nanos, String> {
-    let time: Nanos = text.parse().map_err(|error| format!("{error}"))?;
-    let (least, most) = (Nanos::from_secs(1), Options::LONGEST_IDLE_TIMEOUT);
-    if !(least..=most).contains(&time) {
-        return Err(format!("expected {least} to {most}"));
-    }
-    Ok(time)
+    time(text, Nanos::from_secs(1)..=Options::LONGEST_IDLE_TIMEOUT)
 }
 
 fn memory_limit(text: &str) -> Result<u64, String> {
@@ -529,16 +593,6 @@ fn memory_limit(text: &str) -> Result<u64, String> {
         return Err(format!("expected at least {least}"));
     }
     Ok(size)
-}
-
-/// A prefix, or a single address.
-fn prefix(text: &str) -> Result<IpNet, String> {
-    text.parse::<IpNet>()
-        .or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
-        .map(|prefix| prefix.trunc())
-        .map_err(|_| {
-            "expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32".to_owned()
-        })
 }
 
 fn direction() -> impl TypedValueParser<Value = DirectionBy> {
@@ -573,14 +627,36 @@ fn knob(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
+/// The command as it is parsed and completed.
+pub(crate) fn command() -> clap::Command {
+    refined(Args::command())
+}
+
+fn refined(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|arg| completion::completed(with_quantity(arg)))
+        .mut_subcommands(refined)
+}
+
+/// Names of values that are numbers.
+const NUMBERS: [&str; 8] = [
+    "RATE", "TIME", "SIZE", "GAP", "N", "N[,N...]", "PERCENT", "BYTES",
+];
+
+/// `--rate -5mbit` is a mistake about a rate, not an unknown option `-5`.
+fn with_quantity(arg: Arg) -> Arg {
+    let names = arg.get_value_names().unwrap_or_default();
+    let number = matches!(names, [name] if NUMBERS.contains(&name.as_str()));
+    arg.allow_hyphen_values(number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definitions_hold_together() {
-        Args::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]

@@ -1,24 +1,34 @@
 //! The `gentle` command. It only connects: flags come in, the crates below answer, results go out.
 //!
 //! Results go to stdout, progress and errors to stderr. Exit codes: 0 success, 1 failure, 2 wrong usage, 130 stopped
-//! by Ctrl-C (what had finished by then is printed).
+//! by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (what had finished by then is printed).
 
 mod args;
 mod commands;
+mod files;
+mod input;
 mod interrupt;
+mod origin;
 mod output;
 mod progress;
+mod repeat;
 mod stream;
 mod usage;
 
 use args::{Args, Command};
-use clap::Parser;
-use output::complain;
+use clap::FromArgMatches;
+use clap_complete::CompleteEnv;
+use output::{complain, sentence};
 use std::process::ExitCode;
 use usage::Usage;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    // Answers a shell that completes a line, and ends.
+    CompleteEnv::with_factory(args::command)
+        .var(commands::generate::COMPLETE)
+        .complete();
+    let matches = args::command().get_matches();
+    let args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let outcome = match args.command {
         Command::Analyze(analyze) => commands::analyze::run(&analyze),
         Command::Compare(compare) => commands::compare::run(&compare),
@@ -31,13 +41,14 @@ fn main() -> ExitCode {
         Command::Testbed(testbed) => commands::testbed::run(&testbed),
         Command::Schemes(schemes) => commands::schemes::run(&schemes),
         Command::Profiles(profiles) => commands::profiles::run(&profiles),
+        Command::Schema(schema) => commands::schema::run(&schema),
         Command::Completions(completions) => commands::generate::completions(&completions),
         Command::Man(man) => commands::generate::man(&man),
     };
     match outcome {
         Ok(code) => code,
         Err(error) => {
-            complain(&format!("{error:#}"));
+            complain(&sentence(&error));
             if error.is::<Usage>() {
                 ExitCode::from(Usage::EXIT_CODE)
             } else {

@@ -1,17 +1,18 @@
 //! Files that are written whole or not at all, and a standard output that may go away.
 
-use crate::usage::Usage;
+use crate::files::{is_stdout, place};
 use anyhow::Context;
 use atomic_write_file::AtomicWriteFile;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// A file that appears under its name when it is committed, and never in part.
 ///
-/// Devices and pipes (`/dev/null`, `>(wireshark -k -i -)`) cannot be replaced by a file and are written to as it comes.
+/// Devices and pipes (`/dev/null`, `>(wireshark -k -i -)`) cannot be replaced by a file and are written to as it comes, and
+/// so is standard output (`-`).
 pub(crate) struct OutputFile {
     path: PathBuf,
     writer: BufWriter<Target>,
@@ -20,6 +21,8 @@ pub(crate) struct OutputFile {
 enum Target {
     Whole(AtomicWriteFile),
     Stream(File),
+    /// Standard output; `None` after its reader has gone away.
+    Stdout(Option<Stdout>),
 }
 
 impl OutputFile {
@@ -51,7 +54,8 @@ impl OutputFile {
         let name = self.name();
         let outcome = match self.writer.into_inner() {
             Ok(Target::Whole(file)) => file.commit(),
-            Ok(Target::Stream(_)) => Ok(()),
+            Ok(Target::Stream(_) | Target::Stdout(None)) => Ok(()),
+            Ok(Target::Stdout(Some(mut stdout))) => unless_gone(stdout.flush()),
             Err(error) => Err(error.into_error()),
         };
         outcome.with_context(|| name)
@@ -59,6 +63,9 @@ impl OutputFile {
 }
 
 fn open(path: &Path) -> io::Result<Target> {
+    if is_stdout(path) {
+        return Ok(Target::Stdout(Some(io::stdout())));
+    }
     match std::fs::metadata(path) {
         Ok(existing) if existing.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         Ok(existing) if !existing.is_file() => OpenOptions::new()
@@ -66,8 +73,15 @@ fn open(path: &Path) -> io::Result<Target> {
             .open(path)
             .map(Target::Stream),
         // The file that a link points to is replaced, not the link.
-        Ok(_) => AtomicWriteFile::open(std::fs::canonicalize(path)?).map(Target::Whole),
-        Err(_) => AtomicWriteFile::open(path).map(Target::Whole),
+        _ => AtomicWriteFile::open(place(path)).map(Target::Whole),
+    }
+}
+
+/// A reader that has seen enough (`| head`) is no error.
+fn unless_gone(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
     }
 }
 
@@ -76,6 +90,14 @@ impl Write for Target {
         match self {
             Target::Whole(file) => file.write(bytes),
             Target::Stream(file) => file.write(bytes),
+            Target::Stdout(None) => Ok(bytes.len()),
+            Target::Stdout(Some(stdout)) => match stdout.write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    *self = Target::Stdout(None);
+                    Ok(bytes.len())
+                }
+                written => written,
+            },
         }
     }
 
@@ -83,6 +105,8 @@ impl Write for Target {
         match self {
             Target::Whole(file) => file.flush(),
             Target::Stream(file) => file.flush(),
+            Target::Stdout(None) => Ok(()),
+            Target::Stdout(Some(stdout)) => unless_gone(stdout.flush()),
         }
     }
 }
@@ -97,21 +121,6 @@ impl Write for OutputFile {
     }
 }
 
-/// No output may take the place of another, or of an input.
-pub(crate) fn each_file_once<'a>(
-    files: impl Iterator<Item = &'a Path>,
-    rule: &str,
-) -> Result<(), Usage> {
-    let mut seen: Vec<&Path> = Vec::new();
-    for path in files {
-        if seen.contains(&path) {
-            return Err(Usage(format!("{} is named twice; {rule}", path.display())));
-        }
-        seen.push(path);
-    }
-    Ok(())
-}
-
 /// Writes to standard output. A reader that has seen enough (`| head`) is no error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     print_bytes(text.as_bytes())
@@ -120,21 +129,51 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// The same for what may not be text.
 pub(crate) fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.context("standard output"),
-    }
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    unless_gone(written).context("standard output")
 }
 
 /// Writes a line to standard error, in the form that clap gives its own.
 pub(crate) fn complain(text: &str) {
     // Nobody is left to tell if that fails.
-    let _ = writeln!(io::stderr().lock(), "error: {text}");
+    let _ = writeln!(io::stderr().lock(), "error: {}", without_numbers(text));
 }
 
 /// Writes a line to standard error about what was not as it should be but could be worked with.
 pub(crate) fn warn(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "warning: {text}");
+    let _ = writeln!(io::stderr().lock(), "warning: {}", without_numbers(text));
+}
+
+/// An error with what led to it, in one line.
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        // Some errors repeat what led to them.
+        if text.ends_with(&cause) {
+            continue;
+        }
+        if !text.is_empty() {
+            text += ": ";
+        }
+        text += &cause;
+    }
+    text
+}
+
+/// The text without the numbers that std puts behind the system's words: `Permission denied (os error 13)`.
+fn without_numbers(text: &str) -> String {
+    const BEFORE: &str = " (os error ";
+    let mut parts = text.split(BEFORE);
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                plain += rest;
+            }
+            _ => plain.extend([BEFORE, part]),
+        }
+    }
+    plain
 }
 
 /// What standard output can show.
@@ -185,8 +224,8 @@ pub(crate) fn ruled_table<const N: usize>(head: [&str; N], numbers: Range<usize>
     table
 }
 
-/// Names, values and what they mean, one below the other; the meaning is wrapped to `width`.
-pub(crate) fn definitions(rows: Vec<[String; 3]>, width: Option<usize>) -> String {
+/// Names, perhaps values, and what they mean, one below the other; the meaning is wrapped to `width`.
+pub(crate) fn definitions<const N: usize>(rows: Vec<[String; N]>, width: Option<usize>) -> String {
     let mut table = bare_table(width);
     for row in rows {
         table.add_row(row);
@@ -198,4 +237,30 @@ pub(crate) fn definitions(rows: Vec<[String; 3]>, width: Option<usize>) -> Strin
         return String::new();
     }
     table.trim_fmt() + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::anyhow;
+
+    #[test]
+    fn an_error_is_told_once_and_without_numbers() {
+        let denied = io::Error::from_raw_os_error(13);
+        let repeated = anyhow!("x: {denied}");
+        let error = anyhow::Error::new(denied).context("x: cannot be read");
+        assert_eq!(
+            without_numbers(&sentence(&error)),
+            "x: cannot be read: Permission denied"
+        );
+        assert_eq!(
+            without_numbers(&sentence(&repeated)),
+            "x: Permission denied"
+        );
+        let error = anyhow!("root").context("x: root").context("y");
+        assert_eq!(sentence(&error), "y: x: root");
+        for text in ["a (os error x)", "a (os error 1", ""] {
+            assert_eq!(without_numbers(text), text);
+        }
+    }
 }

@@ -2,12 +2,15 @@
 
 use crate::command::Command;
 use crate::device::Device;
-use crate::netlink::{Interface, Netlink, NetlinkError, interface};
-use crate::plan::{self, Backing, Direction, Plan, PlanError, Setup, ingress_alias};
+use crate::native::Module;
+use crate::netlink::{Netlink, NetlinkError, interfaces};
+use crate::plan::{self, Backing, Direction, Discipline, Plan, PlanError, Setup, ingress_alias};
 use crate::run::{RunError, run};
-use crate::snapshot::{Side, Snapshot};
-use crate::state::{Record, StateDir};
+use crate::scene::{Scene, State};
+use crate::state::{Journal, Record, StateDir};
 use crate::system;
+use std::io;
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// How a plan was carried out.
@@ -19,8 +22,10 @@ pub enum Applied {
     Changed {
         /// What was run.
         plan: Plan,
+        /// Whether an earlier process had ended halfway, so that what was there before it was brought back first.
+        recovered: bool,
         /// Why it could not be remembered, in which case applying it again makes it anew.
-        forgotten: Option<std::io::Error>,
+        forgotten: Option<io::Error>,
     },
 }
 
@@ -29,6 +34,8 @@ pub enum Applied {
 pub struct Removed {
     /// In which direction.
     pub direction: Direction,
+    /// Whether the device itself had gone, so that only what gentle keeps beside it was taken off.
+    pub gone: bool,
     /// What is there again, where that is not what the device came with.
     pub restored: Option<String>,
 }
@@ -74,6 +81,40 @@ pub enum ApplyError {
         /// The command that takes it off.
         remedy: String,
     },
+    /// A module that was asked for is not there.
+    #[error(
+        "{scheme} cannot be made from gentle's own module: {why}; --backing stock or auto does without it"
+    )]
+    NoModule {
+        /// The scheme.
+        scheme: &'static str,
+        /// What is missing.
+        why: String,
+    },
+    /// What would be put aside could not be written down first.
+    #[error(
+        "{folder}: {cause}; {dev} has {what}, which has to be written down there before it is put aside, so that it can be brought back"
+    )]
+    NoJournal {
+        /// The folder.
+        folder: PathBuf,
+        /// Why it cannot be written.
+        cause: io::Error,
+        /// The device.
+        dev: Device,
+        /// What it has.
+        what: String,
+    },
+    /// What is remembered cannot be read.
+    #[error(
+        "what gentle remembers of {dev} cannot be read: {cause}; read it with the rights of whoever applied it, or delete the file: what was there before is lost then"
+    )]
+    Unreadable {
+        /// The device.
+        dev: Device,
+        /// Which file, and why.
+        cause: io::Error,
+    },
     /// The name of the intermediate device is taken.
     #[error(
         "there is a device {0} that is not gentle's; its name is needed for incoming packets, so rename or delete it"
@@ -92,130 +133,10 @@ pub enum ApplyError {
     Run(#[from] RunError),
 }
 
-/// What is on a device in one direction.
-struct Scene {
-    direction: Direction,
-    dev: Device,
-    interface: Interface,
-    /// Of the device itself.
-    own: Snapshot,
-    /// Of the intermediate device, if there is one.
-    ifb: Option<(Interface, Snapshot)>,
-}
-
-impl Scene {
-    fn observe(
-        netlink: &mut Netlink,
-        dev: &Device,
-        direction: Direction,
-    ) -> Result<Scene, ApplyError> {
-        let found = interface(netlink, dev)?.ok_or_else(|| ApplyError::NoDevice(dev.clone()))?;
-        let (side, ifb) = match direction {
-            Direction::Egress => (Side::Root, None),
-            Direction::Ingress => (Side::Ingress, interface(netlink, &dev.ingress())?),
-        };
-        let own = Snapshot::take(netlink, found.index, side)?;
-        let ifb = match ifb {
-            Some(ifb) => {
-                let snapshot = Snapshot::take(netlink, ifb.index, Side::Root)?;
-                Some((ifb, snapshot))
-            }
-            None => None,
-        };
-        Ok(Scene {
-            direction,
-            dev: dev.clone(),
-            interface: found,
-            own,
-            ifb,
-        })
-    }
-
-    fn settled(&self) -> Vec<Snapshot> {
-        let ifb = self.ifb.as_ref().map(|(_, snapshot)| snapshot);
-        [&self.own]
-            .into_iter()
-            .chain(ifb)
-            .map(Snapshot::settled)
-            .collect()
-    }
-
-    fn has_own_ifb(&self) -> bool {
-        let alias = ingress_alias(&self.dev);
-        self.ifb
-            .as_ref()
-            .is_some_and(|(ifb, _)| ifb.alias.as_deref() == Some(alias.as_str()))
-    }
-
-    /// Whether gentle put there what is there.
-    fn is_own(&self) -> bool {
-        match self.direction {
-            Direction::Egress => self.own.top().is_some_and(|top| {
-                let major = (top.handle >> 16) as u16;
-                [plan::SHAPER, plan::SCHEME].contains(&major)
-            }),
-            Direction::Ingress => self.has_own_ifb(),
-        }
-    }
-
-    /// The commands that lead back to what the device came with.
-    fn clearing(&self) -> Vec<Command> {
-        let dev = &self.dev;
-        let mut commands = Vec::new();
-        match self.direction {
-            Direction::Egress if self.own.top().is_some() => {
-                commands.push(Command::tc(&format!("qdisc del dev {dev} root")));
-            }
-            Direction::Egress => {}
-            Direction::Ingress => {
-                if self.own.top().is_some() {
-                    commands.push(Command::tc(&format!("qdisc del dev {dev} ingress")));
-                }
-                if self.has_own_ifb() {
-                    commands.push(Command::ip(&format!("link del dev {}", dev.ingress())));
-                }
-            }
-        }
-        commands
-    }
-
-    fn refuse_foreign(&self, replace: bool) -> Result<(), ApplyError> {
-        if self.is_own() {
-            return Ok(());
-        }
-        if self.ifb.is_some() {
-            return Err(ApplyError::Taken(self.dev.ingress()));
-        }
-        let Some(what) = self.own.describe_top() else {
-            return Ok(());
-        };
-        let remedy = self.clearing().first().map(Command::to_string);
-        let (dev, remedy) = (self.dev.clone(), remedy.unwrap_or_default());
-        if !replace {
-            return Err(ApplyError::Foreign { dev, what, remedy });
-        }
-        match self.own.hidden_part() {
-            Some(what) => Err(ApplyError::Unrestorable { dev, what, remedy }),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The link behind a device, for a plan.
-///
-/// # Errors
-/// There is no such device, or the kernel did not say.
-pub fn link_of(dev: &Device) -> Result<crate::device::Link, ApplyError> {
-    let mut netlink = Netlink::open()?;
-    let found = interface(&mut netlink, dev)?;
-    found
-        .map(|interface| interface.link)
-        .ok_or_else(|| ApplyError::NoDevice(dev.clone()))
-}
-
 /// Puts `setup` on its device, all of it or nothing; does nothing if it is there already.
 ///
-/// What gentle put there before is replaced, what came from elsewhere only if `replace` is set.
+/// What gentle put there before is replaced, what came from elsewhere only if `replace` is set. What an earlier process left
+/// halfway is brought back first. [`Setup::present`] is not asked: the device is.
 ///
 /// # Errors
 /// Why nothing has changed. Of a command that failed, its own words are told.
@@ -225,109 +146,276 @@ pub fn apply(
     replace: bool,
     state: &StateDir,
 ) -> Result<Applied, ApplyError> {
-    let plan = plan::plan(setup, backing)?;
+    let (dev, direction) = (&setup.dev, setup.direction);
     let mut netlink = Netlink::open()?;
-    let before = Scene::observe(&mut netlink, &setup.dev, setup.direction)?;
+    let mut before = Scene::observe(&mut netlink, dev, direction)?;
     let index = before.interface.index;
-    let record = state
-        .load(index, setup.direction)
-        .filter(|_| before.is_own());
+    // Whoever may not write there is told below, if anything depends on it.
+    let lock = state.lock();
+    let recovered = system::has_net_admin() && recover(&mut netlink, &mut before, state)?;
+    let record = match before.is_own() {
+        true => load(state, &before)?,
+        false => None,
+    };
+    let present = before.present();
+    let plan = plan::plan(
+        &Setup {
+            present,
+            ..setup.clone()
+        },
+        backing,
+    )?;
     if let Some(record) = &record
         && plan.commands == record.commands
-        && before.settled() == record.applied
+        && before.state.settled() == record.applied
     {
         return Ok(Applied::Unchanged(plan));
     }
     if !system::has_net_admin() {
         return Err(ApplyError::Capability);
     }
-    before.refuse_foreign(replace)?;
+    require_module(&mut netlink, setup, backing, index)?;
+    refuse_foreign(&before, replace)?;
+    let foreign = before.foreign().cloned();
+    let journal = Journal::new(dev, before.state.clone(), record.clone());
+    let begun = lock.and_then(|lock| {
+        state.begin(index, direction, &journal)?;
+        Ok(lock)
+    });
+    if let (Err(_), Some(foreign)) = (&begun, &foreign) {
+        return Err(ApplyError::NoJournal {
+            folder: state.path().to_owned(),
+            cause: begun.expect_err("as just seen"),
+            dev: dev.clone(),
+            what: foreign.describe_top().unwrap_or_default(),
+        });
+    }
     let commands = before.clearing().into_iter().chain(plan.commands.clone());
     for command in commands {
         if let Err(cause) = run(&command) {
             let back = roll_back(&mut netlink, &before, record.as_ref());
+            if back.is_ok() && begun.is_ok() {
+                // Left behind, it would be found to be in force already.
+                let _ = state.finish(index, direction, record.as_ref());
+            }
             return Err(ApplyError::Failed { cause, back });
         }
     }
-    let after = Scene::observe(&mut netlink, &setup.dev, setup.direction)?;
+    let after = Scene::observe(&mut netlink, dev, direction)?;
     let aside = match record {
         Some(record) => record.before,
-        None => (!before.is_own() && before.own.top().is_some()).then_some(before.own),
+        None => foreign,
     };
-    let record = Record::new(&plan.commands, after.settled(), aside);
-    let forgotten = state.save(index, setup.direction, &record).err();
-    Ok(Applied::Changed { plan, forgotten })
+    let record = Record::new(dev, &plan.commands, after.state.settled(), aside);
+    let remembered = begun.and_then(|_lock| state.finish(index, direction, Some(&record)));
+    Ok(Applied::Changed {
+        plan,
+        recovered,
+        forgotten: remembered.err(),
+    })
+}
+
+fn load(state: &StateDir, scene: &Scene) -> Result<Option<Record>, ApplyError> {
+    let unreadable = |cause| ApplyError::Unreadable {
+        dev: scene.dev.clone(),
+        cause,
+    };
+    state
+        .load(scene.interface.index, scene.direction)
+        .map_err(unreadable)
+}
+
+fn require_module(
+    netlink: &mut Netlink,
+    setup: &Setup,
+    backing: Backing,
+    ifindex: u32,
+) -> Result<(), ApplyError> {
+    let Discipline::Scheme(spec) = &setup.discipline else {
+        return Ok(());
+    };
+    let schemes = [Some(spec), spec.child()].into_iter().flatten();
+    for spec in schemes.filter(|_| backing == Backing::Native) {
+        if let Some(module) = Module::of(spec)
+            && let Some(why) = system::missing(netlink, module, Some(ifindex))
+        {
+            let scheme = spec.scheme().name;
+            return Err(ApplyError::NoModule { scheme, why });
+        }
+    }
+    Ok(())
+}
+
+fn refuse_foreign(scene: &Scene, replace: bool) -> Result<(), ApplyError> {
+    if !scene.is_own() && scene.state.ifb.is_some() {
+        return Err(ApplyError::Taken(scene.dev.ingress()));
+    }
+    let Some(foreign) = scene.foreign() else {
+        return Ok(());
+    };
+    let what = foreign.describe_top().unwrap_or_default();
+    let remedy: Vec<String> = scene.clearing().iter().map(Command::to_string).collect();
+    let (dev, remedy) = (scene.dev.clone(), remedy.join("; "));
+    if !replace {
+        return Err(ApplyError::Foreign { dev, what, remedy });
+    }
+    match foreign.hidden_part() {
+        Some(what) => Err(ApplyError::Unrestorable { dev, what, remedy }),
+        None => Ok(()),
+    }
+}
+
+/// Brings back what was there before a process that did not come to an end. What somebody else has put there since stays.
+fn recover(netlink: &mut Netlink, scene: &mut Scene, state: &StateDir) -> Result<bool, ApplyError> {
+    let (index, direction) = (scene.interface.index, scene.direction);
+    let unreadable = |dev: &Device, cause| ApplyError::Unreadable {
+        dev: dev.clone(),
+        cause,
+    };
+    let journal = state.journal(index, direction);
+    let Some(journal) = journal.map_err(|cause| unreadable(&scene.dev, cause))? else {
+        return Ok(false);
+    };
+    if journal.state.ifb.is_none() {
+        scene.adopt_ifb();
+    }
+    let halfway = scene.is_own() || scene.is_part_of(&journal.state);
+    if halfway {
+        let made_by = made_by(&journal.state, journal.record.as_ref());
+        scene.bring_back(netlink, &journal.state, made_by)?;
+        *scene = Scene::observe(netlink, &scene.dev, direction)?;
+    }
+    let record = journal.record.filter(|_| halfway);
+    state
+        .finish(index, direction, record.as_ref())
+        .map_err(|cause| unreadable(&scene.dev, cause))?;
+    Ok(halfway)
+}
+
+/// The commands that made `state`, where they are known.
+fn made_by<'a>(state: &State, record: Option<&'a Record>) -> Option<&'a [Command]> {
+    let record = record.filter(|record| state.settled() == record.applied);
+    record.map(|record| record.commands.as_slice())
 }
 
 /// Brings back what was observed; the error says what differs.
-///
-/// What is known to have been made by commands is made by them again: they can do what the kernel does not tell.
 fn roll_back(netlink: &mut Netlink, before: &Scene, record: Option<&Record>) -> Result<(), String> {
-    let made_by = record.filter(|record| before.settled() == record.applied);
-    let restore = |netlink: &mut Netlink| -> Result<bool, ApplyError> {
-        let now = Scene::observe(netlink, &before.dev, before.direction)?;
-        if now.settled() == before.settled() {
-            return Ok(true);
-        }
-        for command in now.clearing() {
-            run(&command)?;
-        }
-        if let Some(record) = made_by {
-            record.commands.iter().try_for_each(run)?;
-            let now = Scene::observe(netlink, &before.dev, before.direction)?;
-            return Ok(now.settled() == before.settled());
-        }
-        if let Some((old, snapshot)) = &before.ifb {
-            let ifb = before.dev.ingress();
-            // The filter that redirects to it knows it by its number.
-            run(&Command::ip(&format!(
-                "link add name {ifb} index {} type ifb",
-                old.index
-            )))?;
-            run(&Command::ip(&format!("link set dev {ifb} alias")).arg(ingress_alias(&before.dev)))?;
-            snapshot.restore(netlink)?;
-            run(&Command::ip(&format!("link set dev {ifb} up")))?;
-        }
-        before.own.restore(netlink)?;
-        let now = Scene::observe(netlink, &before.dev, before.direction)?;
-        Ok(now.settled() == before.settled())
-    };
-    match restore(netlink) {
+    let outcome = Scene::observe(netlink, &before.dev, before.direction)
+        .and_then(|now| now.bring_back(netlink, &before.state, made_by(&before.state, record)));
+    match outcome {
         Ok(true) => Ok(()),
         Ok(false) => Err("what is there now differs from it".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// Takes off what [`apply`] put on a device, in one direction; `None`: nothing of gentle's is there.
+/// Takes off what [`apply`] put on a device, in each of `directions` where it did.
+///
+/// Of a device that has gone, its intermediate device and what was remembered of it go as well.
 ///
 /// # Errors
 /// Why it is there still.
 pub fn remove(
     dev: &Device,
-    direction: Direction,
+    directions: &[Direction],
+    state: &StateDir,
+) -> Result<Vec<Removed>, ApplyError> {
+    let mut netlink = Netlink::open()?;
+    let lock = state.lock();
+    let mut removed = Vec::new();
+    let mut missing = false;
+    for &direction in directions {
+        match Scene::observe(&mut netlink, dev, direction) {
+            Ok(scene) => removed.extend(take_off(&mut netlink, scene, state)?),
+            Err(ApplyError::NoDevice(_)) => {
+                missing = true;
+                removed.extend(clean_up(&mut netlink, dev, direction, state)?);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    drop(lock);
+    match missing && removed.is_empty() {
+        true => Err(ApplyError::NoDevice(dev.clone())),
+        false => Ok(removed),
+    }
+}
+
+fn take_off(
+    netlink: &mut Netlink,
+    mut scene: Scene,
     state: &StateDir,
 ) -> Result<Option<Removed>, ApplyError> {
-    let mut netlink = Netlink::open()?;
-    let scene = Scene::observe(&mut netlink, dev, direction)?;
+    let (index, direction) = (scene.interface.index, scene.direction);
+    let recovered = system::has_net_admin() && recover(netlink, &mut scene, state)?;
     if !scene.is_own() {
-        return Ok(None);
+        return Ok(recovered.then(|| Removed {
+            direction,
+            gone: false,
+            restored: scene.state.own.describe_top(),
+        }));
     }
     if !system::has_net_admin() {
         return Err(ApplyError::Capability);
     }
-    let record = state.load(scene.interface.index, direction);
-    for command in scene.clearing() {
-        run(&command)?;
+    let aside = load(state, &scene)?.and_then(|record| record.before);
+    let target = State {
+        own: aside.unwrap_or_default(),
+        ifb: None,
+    };
+    if target.own.top().is_some() {
+        let journal = Journal::new(&scene.dev, target.clone(), None);
+        let begun = state.begin(index, direction, &journal);
+        begun.map_err(|cause| ApplyError::NoJournal {
+            folder: state.path().to_owned(),
+            cause,
+            dev: scene.dev.clone(),
+            what: target.own.describe_top().unwrap_or_default(),
+        })?;
     }
-    let aside = record.and_then(|record| record.before);
-    if let Some(before) = &aside {
-        before.restore(&mut netlink)?;
-    }
+    scene.clearing().iter().try_for_each(run)?;
+    let cleared = Scene::observe(netlink, &scene.dev, direction)?;
+    target.own.restore(netlink, &cleared.state.own)?;
     // Left behind, it would name what is no more; it is found out when the kernel is asked.
-    let _ = state.forget(scene.interface.index, direction);
+    let _ = state.finish(index, direction, None);
     Ok(Some(Removed {
         direction,
-        restored: aside.and_then(|before| before.describe_top()),
+        gone: false,
+        restored: target.own.describe_top(),
+    }))
+}
+
+/// What is left of a device that has gone: the intermediate device, and what was remembered.
+fn clean_up(
+    netlink: &mut Netlink,
+    dev: &Device,
+    direction: Direction,
+    state: &StateDir,
+) -> Result<Option<Removed>, ApplyError> {
+    let existing = interfaces(netlink)?;
+    let ifb = dev.ingress();
+    let left = direction == Direction::Ingress
+        && existing.iter().any(|(name, interface)| {
+            name == ifb.name() && interface.alias.as_deref() == Some(ingress_alias(dev).as_str())
+        });
+    if left && !system::has_net_admin() {
+        return Err(ApplyError::Capability);
+    }
+    if left {
+        run(&Command::ip(&format!("link del dev {ifb}")))?;
+    }
+    let indices: Vec<u32> = existing
+        .iter()
+        .map(|(_, interface)| interface.index)
+        .collect();
+    let forgotten = state.forget_gone(dev, direction, &indices);
+    let forgotten = forgotten.map_err(|cause| ApplyError::Unreadable {
+        dev: dev.clone(),
+        cause,
+    })?;
+    Ok((left || forgotten).then_some(Removed {
+        direction,
+        gone: true,
+        restored: None,
     }))
 }

@@ -6,6 +6,7 @@ use crate::command::Command;
 use crate::plan::{PlanError, Under};
 use crate::stock;
 use gentle_aqm::Spec;
+use gentle_units::Rate;
 
 /// A qdisc that gentle brings, and the module `sch_<name>` that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,22 +53,22 @@ pub(crate) fn plan(at: &Under, spec: &Spec, module: Module) -> Result<Vec<Comman
     if scheme == "syn_prio" {
         words.push_str(" fin none");
     }
-    append(&mut words, spec)?;
+    append(&mut words, spec, at.link_rate)?;
     let Some(child) = spec.child() else {
         return Ok(vec![Command::tc(&words)]);
     };
     if child.scheme().name == "codel" {
-        append(&mut words, child)?;
+        append(&mut words, child, at.link_rate)?;
         return Ok(vec![Command::tc(&words)]);
     }
     let name = child.scheme().name;
     let child = match Module::of(child) {
         Some(module) => {
             let mut words = module.kind().to_owned();
-            append(&mut words, child)?;
+            append(&mut words, child, at.link_rate)?;
             words
         }
-        None => stock::words(child)?.ok_or(PlanError::NativeChild { child: name })?,
+        None => stock::words(child, at.link_rate)?.ok_or(PlanError::NativeChild { child: name })?,
     };
     let (dev, handle) = (&at.dev, at.handle);
     let children = [1, 2].map(|band| {
@@ -80,14 +81,14 @@ pub(crate) fn plan(at: &Under, spec: &Spec, module: Module) -> Result<Vec<Comman
 }
 
 /// The options that were given, and those without which it would be another scheme or `tc` would refuse it.
-fn append(words: &mut String, spec: &Spec) -> Result<(), PlanError> {
+fn append(words: &mut String, spec: &Spec, link: Option<Rate>) -> Result<(), PlanError> {
     let scheme = spec.scheme().name;
     let always: &[&str] = match scheme {
         "syn_fin_prio" => &["fin"],
         "redfavor" => &["limit", "avpkt", "bandwidth"],
         _ => &[],
     };
-    for (name, value) in stock::written(spec.options(), always) {
+    for (name, value) in stock::written(spec.options(), always, link) {
         words.push_str(&stock::word(scheme, name, value)?);
     }
     Ok(())

@@ -5,10 +5,11 @@ use crate::command::Command;
 use crate::device::{Device, Link};
 use crate::native::{self, Module};
 use crate::priority;
-use crate::shaper::Shaper;
+use crate::shaper::{LEAST_RATE, Shaper};
 use crate::stock;
 use gentle_aqm::Spec;
 use gentle_units::Rate;
+use std::fmt;
 use thiserror::Error;
 
 /// Commands in the order in which they have to run, and what there is to know of them.
@@ -33,6 +34,9 @@ pub struct Under {
     pub link: Link,
     /// The rate at which packets leave, where it is known: a share of the link is then enforced with stock parts too.
     pub rate: Option<Rate>,
+    /// What RED and its kin take for the rate of the link (their option `bandwidth`) where the scheme does not say; `None`:
+    /// the default of `tc`, 10 Mb/s.
+    pub link_rate: Option<Rate>,
 }
 
 /// What a queue belongs to.
@@ -71,6 +75,24 @@ pub enum Direction {
     Ingress,
 }
 
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Direction::Egress => "egress",
+            Direction::Ingress => "ingress",
+        })
+    }
+}
+
+/// What a device has already that a plan has to take into account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Present {
+    /// The qdisc `clsact`, in whose place no `ingress` can be put: the filter for arriving packets goes into it.
+    pub clsact: bool,
+    /// Transmit queues with a qdisc each (`mq`), which one qdisc for the whole device replaces; 0: the device has no `mq`.
+    pub transmit_queues: usize,
+}
+
 /// All that is put on a device in one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
@@ -78,6 +100,8 @@ pub struct Setup {
     pub dev: Device,
     /// The link behind it.
     pub link: Link,
+    /// What the device has already.
+    pub present: Present,
     /// Which packets.
     pub direction: Direction,
     /// What makes the device the bottleneck; `None` where it is one already.
@@ -128,6 +152,9 @@ pub enum PlanError {
         "cake manages its queue itself and takes no other beneath its shaper; shape with htb or tbf, or give cake as the scheme"
     )]
     CakeTakesNoChild,
+    /// A rate of less than one byte a second.
+    #[error("{0} is less than tc can count; expected 8bit (one byte a second) or more")]
+    TooSlow(Rate),
     /// A handle out of range.
     #[error(
         "handle {0:x}: is out of range; expected 1: to 7ffd:, since Linux numbers from 8000: on by itself"
@@ -138,6 +165,10 @@ pub enum PlanError {
 /// Major numbers that gentle gives its own, the shaper first. They are below 8000:, where Linux begins by itself.
 pub(crate) const SHAPER: u16 = 0x5a0;
 pub(crate) const SCHEME: u16 = 0x5a1;
+
+/// The preference of gentle's filter in a `clsact` that somebody else may use: the last there is, so that filters which are
+/// added later see packets before they go to the queue. The kernel itself gives 49152 and less.
+pub(crate) const CLSACT_PREFERENCE: u16 = 0xffff;
 const LAST_HANDLE: u16 = 0x7ffd;
 
 impl Under {
@@ -164,7 +195,7 @@ pub fn plan_under(at: &Under, spec: &Spec, backing: Backing) -> Result<Plan, Pla
         (Some(module), Backing::Stock) if module.has_stock_parts() => {
             priority::plan(at, spec, &mut notes)?
         }
-        _ => match stock::words(spec)? {
+        _ => match stock::words(spec, at.link_rate)? {
             Some(words) => vec![Command::tc(&format!(
                 "qdisc {} handle {:x}: {words}",
                 at.place(),
@@ -200,14 +231,28 @@ pub fn plan(setup: &Setup, backing: Backing) -> Result<Plan, PlanError> {
     queue(setup, dev, backing, &mut plan)?;
     if setup.direction == Direction::Ingress {
         // The packets are sent through it last, when all is ready for them.
-        plan.commands.extend([
-            Command::ip(&format!("link set dev {ifb} up")),
-            Command::tc(&format!("qdisc add dev {} handle ffff: ingress", setup.dev)),
-            Command::tc(&format!(
-                "filter add dev {} parent ffff: protocol all pref 1 u32 match u32 0 0 action mirred egress redirect dev {ifb}",
-                setup.dev
-            )),
-        ]);
+        let dev = &setup.dev;
+        let redirect = format!("u32 match u32 0 0 action mirred egress redirect dev {ifb}");
+        plan.commands
+            .push(Command::ip(&format!("link set dev {ifb} up")));
+        if setup.present.clsact {
+            plan.commands.push(Command::tc(&format!(
+                "filter add dev {dev} ingress protocol all pref {CLSACT_PREFERENCE} {redirect}"
+            )));
+        } else {
+            plan.commands.extend([
+                Command::tc(&format!("qdisc add dev {dev} handle ffff: ingress")),
+                Command::tc(&format!(
+                    "filter add dev {dev} parent ffff: protocol all pref 1 {redirect}"
+                )),
+            ]);
+        }
+    }
+    if setup.direction == Direction::Egress && setup.present.transmit_queues > 1 {
+        plan.notes.push(format!(
+            "{} has {} transmit queues with a queue and a lock each (mq); from now on all packets pass one queue and one lock, which limits how many packets a second several processors can send",
+            setup.dev, setup.present.transmit_queues
+        ));
     }
     if setup.shaper.is_none() {
         plan.notes.push(format!(
@@ -234,10 +279,16 @@ fn queue(setup: &Setup, dev: Device, backing: Backing, plan: &mut Plan) -> Resul
         handle: SCHEME,
         link: setup.link,
         rate: setup.shaper.as_ref().map(|shaper| shaper.rate),
+        link_rate: setup.shaper.as_ref().map(|shaper| shaper.rate),
     };
     let spec = match &setup.discipline {
         Discipline::Scheme(spec) => spec,
         Discipline::Cake(cake) => {
+            if let Some(shaper) = &setup.shaper
+                && shaper.rate.bits_per_second() < LEAST_RATE
+            {
+                return Err(PlanError::TooSlow(shaper.rate));
+            }
             let shaping = setup.shaper.as_ref().map(|shaper| {
                 format!(
                     " bandwidth {}{}",

@@ -2,6 +2,7 @@
 //! are, and `ip` cannot be among them. A set-up has at most some forty commands of a few milliseconds each.
 
 use crate::command::Command;
+use crate::packages;
 use std::io;
 use std::process;
 use thiserror::Error;
@@ -20,12 +21,14 @@ pub enum RunError {
         cause: io::Error,
     },
     /// It failed.
-    #[error("'{command}' failed: {words}")]
+    #[error("'{command}' failed: {words}{}", remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default())]
     Failed {
         /// The command, as a shell reads it.
         command: String,
         /// What it said.
         words: String,
+        /// What to do about it, where that is known.
+        remedy: Option<String>,
     },
 }
 
@@ -44,6 +47,7 @@ pub(crate) fn run(command: &Command) -> Result<(), RunError> {
     }
     let said = [output.stderr, output.stdout].concat();
     let said = String::from_utf8_lossy(&said);
+    let remedy = packages::remedy(command, &said);
     let words: Vec<&str> = said
         .lines()
         .map(str::trim)
@@ -55,5 +59,6 @@ pub(crate) fn run(command: &Command) -> Result<(), RunError> {
             true => output.status.to_string(),
             false => words.join(" / "),
         },
+        remedy,
     })
 }

@@ -74,6 +74,9 @@ impl FromStr for LinkLayer {
     }
 }
 
+/// `tc` and the kernel count rates in bytes a second, and take none of zero.
+pub(crate) const LEAST_RATE: u64 = 8;
+
 /// A token bucket this long keeps the timer of a slow machine from costing throughput, and adds no more to the delay.
 const BUCKET: Nanos = Nanos::from_millis(1);
 
@@ -85,6 +88,9 @@ impl Shaper {
     pub(crate) fn plan(&self, at: &Under) -> Result<(Vec<Command>, String), PlanError> {
         let (place, dev, handle) = (at.place(), &at.dev, at.handle);
         let rate = self.rate;
+        if rate.bits_per_second() < LEAST_RATE {
+            return Err(PlanError::TooSlow(rate));
+        }
         let burst = self.rate.bytes_in(BUCKET).max(at.link.frame());
         let framing = self.framing.words();
         let class = format!("{handle:x}:1");

@@ -1,14 +1,17 @@
 //! What the queues of a device have done, as the kernel counts it.
 
 use crate::apply::ApplyError;
+use crate::configured;
+use crate::counter::Counter;
 use crate::device::Device;
 use crate::netlink::{Attribute, INGRESS, Netlink, Object, ROOT, TcMessage, find, format_handle};
 use crate::netlink::{interface, tca};
 use crate::plan::{Direction, SCHEME};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The queues of a device, from the root down, and those of its incoming packets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Shown {
     /// The device.
     pub dev: String,
@@ -17,7 +20,7 @@ pub struct Shown {
 }
 
 /// A queue and its counters.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Qdisc {
     /// `egress` or `ingress`.
     pub direction: &'static str,
@@ -30,6 +33,12 @@ pub struct Qdisc {
     /// What it holds, where gentle knows: `handshakes` or `data`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<&'static str>,
+    /// Bits per second to which it holds packets back; of `htb`, the sum over its classes at the top.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_bps: Option<u64>,
+    /// The delay that it aims at, in nanoseconds, as the kernel keeps it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_ns: Option<u64>,
     /// Bytes that left it.
     pub bytes: u64,
     /// Packets that left it.
@@ -46,15 +55,6 @@ pub struct Qdisc {
     pub backlog_packets: u32,
     /// Counters of its kind, in the kernel's order.
     pub counters: Vec<Counter>,
-}
-
-/// A counter that only some kind of queue has.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Counter {
-    /// Its name, as the kernel has it, with the unit where there is one.
-    pub name: &'static str,
-    /// Its value.
-    pub value: u64,
 }
 
 /// Parts of `TCA_STATS2` (kernel: `linux/gen_stats.h`).
@@ -154,59 +154,6 @@ const LAYOUTS: &[Layout] = &[
             U32("memory_usage_bytes"),
         ],
     },
-    // kernel/include/uapi/pkt_sch_spa.h, of the qdisc.
-    Layout {
-        kind: "spa",
-        fields: &[
-            Skip(8),
-            U64("handshakes_enqueued"),
-            U64("handshakes_bytes"),
-            U64("handshakes_sent"),
-            U64("handshakes_drop_limit"),
-            U64("handshakes_drop_memory"),
-            U64("handshakes_drop_child"),
-            U64("handshakes_drop_change"),
-            U64("handshakes_drop_codel"),
-            U32("handshakes_qlen"),
-            U32("handshakes_backlog_bytes"),
-            U32("handshakes_memory_bytes"),
-            Skip(4),
-            U32("handshakes_maxpacket_bytes"),
-            Skip(8),
-            U32("handshakes_ldelay_us"),
-            Skip(8),
-            U32("handshakes_ecn_mark"),
-            U32("handshakes_ce_mark"),
-            U64("data_enqueued"),
-            U64("data_bytes"),
-            U64("data_sent"),
-            U64("data_drop_limit"),
-            U64("data_drop_memory"),
-            U64("data_drop_child"),
-            U64("data_drop_change"),
-            U64("data_drop_codel"),
-            U32("data_qlen"),
-            U32("data_backlog_bytes"),
-            U32("data_memory_bytes"),
-            Skip(4),
-            U32("data_maxpacket_bytes"),
-            Skip(8),
-            U32("data_ldelay_us"),
-            Skip(8),
-            U32("data_ecn_mark"),
-            U32("data_ce_mark"),
-            U64("syn"),
-            U64("fin_first"),
-            U64("fin_spared"),
-            U64("fin_paid"),
-            U64("fin_refused"),
-            U64("toolong"),
-            U64("held_back"),
-            Skip(8),
-            U32("held"),
-            U32("held_bytes"),
-        ],
-    },
     // kernel/include/uapi/pkt_sch_gsp.h.
     Layout {
         kind: "gsp",
@@ -239,28 +186,85 @@ const LAYOUTS: &[Layout] = &[
             U32("max_p"),
             U32("syn_qlen"),
             U32("syn_backlog_bytes"),
+            U64("syn_toolong"),
+            U64("syn_overshare"),
         ],
     },
 ];
 
 /// Attributes that `cake` tells of itself as a whole (`TCA_CAKE_STATS_*`).
-const CAKE: [(u16, &str); 3] = [
+const CAKE: &[(u16, &str)] = &[
     (2, "capacity_estimate_bytes_per_second"),
     (3, "memory_limit_bytes"),
     (4, "memory_used_bytes"),
 ];
 
+/// Attributes that `spa` tells of itself as a whole (`TCA_SPA_XSTATS_*` in kernel/include/uapi/pkt_sch_spa.h).
+const SPA: &[(u16, &str)] = &[
+    (4, "syn"),
+    (5, "fin_first"),
+    (6, "fin_kept"),
+    (7, "fin_overlimit"),
+    (8, "drop_for_fin"),
+    (9, "mark_for_fin"),
+    (10, "toolong"),
+    (11, "held_back"),
+    (13, "held"),
+    (14, "held_bytes"),
+];
+
+/// Which attribute of `spa` holds each of its queues.
+const SPA_HANDSHAKES: u16 = 2;
+const SPA_DATA: u16 = 3;
+
+/// Attributes that `spa` tells of one of its queues (`TCA_SPA_QUEUE_*`), under the names of both queues.
+const SPA_QUEUE: &[(u16, &str, &str)] = &[
+    (2, "handshakes_enqueued", "data_enqueued"),
+    (3, "handshakes_sent", "data_sent"),
+    (4, "handshakes_bytes", "data_bytes"),
+    (5, "handshakes_drop_limit", "data_drop_limit"),
+    (6, "handshakes_drop_memory", "data_drop_memory"),
+    (7, "handshakes_drop_child", "data_drop_child"),
+    (8, "handshakes_drop_change", "data_drop_change"),
+    (9, "handshakes_drop_codel", "data_drop_codel"),
+    (10, "handshakes_qlen", "data_qlen"),
+    (11, "handshakes_backlog_bytes", "data_backlog_bytes"),
+    (12, "handshakes_memory_bytes", "data_memory_bytes"),
+    (13, "handshakes_maxpacket_bytes", "data_maxpacket_bytes"),
+    (16, "handshakes_ldelay_us", "data_ldelay_us"),
+    (18, "handshakes_ecn_mark", "data_ecn_mark"),
+    (19, "handshakes_ce_mark", "data_ce_mark"),
+];
+
+/// Those of `names` that are among the attributes.
+fn named(
+    attributes: &[Attribute],
+    names: impl Iterator<Item = (u16, &'static str)>,
+) -> Vec<Counter> {
+    names
+        .filter_map(|(attribute, name)| {
+            let value = find(attributes, attribute)?;
+            let value = number(value, value.len())?;
+            Some(Counter { name, value })
+        })
+        .collect()
+}
+
+fn spa_counters(attributes: &[Attribute]) -> Vec<Counter> {
+    let queue = |attribute| Attribute::all(find(attributes, attribute).unwrap_or_default());
+    let handshakes = SPA_QUEUE.iter().map(|(number, name, _)| (*number, *name));
+    let data = SPA_QUEUE.iter().map(|(number, _, name)| (*number, *name));
+    let mut counters = named(&queue(SPA_HANDSHAKES), handshakes);
+    counters.extend(named(&queue(SPA_DATA), data));
+    counters.extend(named(attributes, SPA.iter().copied()));
+    counters
+}
+
 fn counters(kind: &str, bytes: &[u8]) -> Vec<Counter> {
-    if kind == "cake" {
-        let attributes = Attribute::all(bytes);
-        return CAKE
-            .into_iter()
-            .filter_map(|(attribute, name)| {
-                let value = find(&attributes, attribute)?;
-                let value = number(value, value.len())?;
-                Some(Counter { name, value })
-            })
-            .collect();
+    match kind {
+        "cake" => return named(&Attribute::all(bytes), CAKE.iter().copied()),
+        "spa" => return spa_counters(&Attribute::all(bytes)),
+        _ => {}
     }
     let layout = LAYOUTS.iter().find(|layout| layout.kind == kind);
     let mut at = 0;
@@ -290,7 +294,7 @@ fn number(bytes: &[u8], length: usize) -> Option<u64> {
     }
 }
 
-fn qdisc(message: &TcMessage, direction: Direction) -> Qdisc {
+fn qdisc(message: &TcMessage, classes: &[TcMessage], direction: Direction) -> Qdisc {
     let stats = Attribute::all(message.attribute(tca::STATS2).unwrap_or_default());
     let basic = find(&stats, BASIC).unwrap_or_default();
     let queue = find(&stats, QUEUE).unwrap_or_default();
@@ -319,6 +323,8 @@ fn qdisc(message: &TcMessage, direction: Direction) -> Qdisc {
             parent if parent == band(2) => Some("data"),
             _ => None,
         },
+        rate_bps: rate_bps(message, classes),
+        target_ns: configured::target(message).map(|target| target.0),
         bytes: number(basic, 8).unwrap_or_default(),
         packets: packets.unwrap_or_default(),
         backlog_packets: part(0).unwrap_or_default(),
@@ -329,6 +335,18 @@ fn qdisc(message: &TcMessage, direction: Direction) -> Qdisc {
         counters: counters(&kind, find(&stats, APP).unwrap_or_default()),
         kind,
     }
+}
+
+/// What a qdisc holds packets back to; of `htb`, its classes do.
+fn rate_bps(message: &TcMessage, classes: &[TcMessage]) -> Option<u64> {
+    let of_classes = classes
+        .iter()
+        .filter(|class| class.parent == ROOT && class.handle >> 16 == message.handle >> 16)
+        .filter_map(configured::rate);
+    let rates = of_classes.chain(configured::rate(message));
+    rates
+        .map(|rate| rate.bits_per_second())
+        .reduce(u64::saturating_add)
 }
 
 /// Reads the counters of all queues of a device and, if gentle shapes what arrives there, of its intermediate device.
@@ -352,17 +370,19 @@ pub fn show(dev: &Device) -> Result<Shown, ApplyError> {
 
 fn list(netlink: &mut Netlink, index: u32, direction: Direction) -> Result<Vec<Qdisc>, ApplyError> {
     let messages = netlink.list(Object::Qdisc, &TcMessage::about(index, 0))?;
+    let classes = netlink.list(Object::Class, &TcMessage::about(index, 0))?;
     Ok(messages
         .iter()
         // It only passes packets on.
         .filter(|message| message.parent != INGRESS)
-        .map(|message| qdisc(message, direction))
+        .map(|message| qdisc(message, &classes, direction))
         .collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Counter, counters};
+    use super::{Attribute, counters};
+    use crate::counter::Counter;
 
     #[test]
     fn a_kernel_that_tells_less_is_read_as_far_as_it_goes() {
@@ -381,5 +401,27 @@ mod tests {
             ]
         );
         assert!(counters("unheard_of", &words).is_empty());
+    }
+
+    fn attribute(raw_kind: u16, value: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let value = value.to_vec();
+        Attribute { raw_kind, value }.write(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn queues_of_spa_are_told_apart_and_attributes_may_be_missing() {
+        let queue = |sent: u64| attribute(3, &sent.to_ne_bytes());
+        let bytes = [
+            attribute(3 | 0x8000, &queue(7)),
+            attribute(2 | 0x8000, &queue(5)),
+            attribute(4, &9u64.to_ne_bytes()),
+            attribute(99, &[1, 2]),
+        ];
+        let found = counters("spa", &bytes.concat());
+        let found: Vec<_> = found.iter().map(|c| (c.name, c.value)).collect();
+        let expected = [("handshakes_sent", 5), ("data_sent", 7), ("syn", 9)];
+        assert_eq!(found, expected);
     }
 }

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Snapshot {
     objects: Vec<(Object, TcMessage)>,
+    /// Transmit queues with a qdisc each, beneath `mq`.
+    #[serde(skip)]
+    transmit_queues: usize,
 }
 
 /// Which packets pass the objects.
@@ -34,11 +37,24 @@ const WITH_OWN_CLASSES: [&str; 5] = ["htb", "hfsc", "drr", "qfq", "cbq"];
 /// Qdiscs that need a table which the kernel keeps to itself (`TCA_RED_STAB`), so that they cannot be told to it again.
 const WITH_HIDDEN_PARTS: [&str; 4] = ["red", "choke", "gred", "redfavor"];
 
-/// The name of an action among the options of a filter, whose rate table is not told either (`TCA_POLICE_RATE`).
-const POLICE: &[u8] = b"police\0";
+/// Names of actions among the options of a filter that are not told whole either: the rate table of a policer
+/// (`TCA_POLICE_RATE`), and the program of `bpf`, of which only its number is told.
+const HIDDEN_ACTIONS: [(&[u8], &str); 2] =
+    [(b"police\0", "a policer"), (b"bpf\0", "a BPF program")];
 
-/// Tables that a `u32` filter makes by itself have a handle with this bit.
+/// The filter that is a BPF program.
+const BPF: &str = "bpf";
+
+/// The qdisc whose filters see arriving and leaving packets; the first of its classes are those that arrive
+/// (`TC_H_MIN_INGRESS`).
+const CLSACT: &str = "clsact";
+const CLSACT_INGRESS: u32 = 0xffff_fff2;
+
+/// Tables that a `u32` filter makes by itself have a handle with this bit. Their numbers are the kernel's, which gives others
+/// when a filter is made again: filters of such a table are kept by their number within it, without `TCA_U32_HASH`.
 const OWN_TABLE: u32 = 1 << 31;
+const WITHIN_TABLE: u32 = 0x000f_ffff;
+const U32_HASH: u16 = 2;
 
 /// Parts of options that change while a qdisc or filter works: by kind, `TCA_RED_MAX_P`, and of `u32` the policer, the
 /// actions, the counters, and padding that only aligns a message.
@@ -57,19 +73,29 @@ impl Snapshot {
         let mut snapshot = Snapshot::default();
         let roots: Vec<TcMessage> = all.take_qdiscs(|qdisc| qdisc.parent == side.parent());
         for root in roots {
+            if root.kind() == "mq" {
+                let major = root.handle & 0xffff_0000;
+                let queues = all.qdiscs.iter();
+                snapshot.transmit_queues = queues
+                    .filter(|child| child.parent & 0xffff_0000 == major && child.parent != major)
+                    .count();
+            }
             all.descend(root, &mut snapshot.objects);
         }
         let parents: Vec<u32> = snapshot
             .of(Object::Qdisc)
-            .map(|qdisc| qdisc.handle)
-            .filter(|handle| *handle != 0)
+            .filter(|qdisc| qdisc.handle != 0)
+            .map(|qdisc| match qdisc.kind().as_str() {
+                CLSACT => CLSACT_INGRESS,
+                _ => qdisc.handle,
+            })
             .collect();
         for parent in parents {
             let filters = netlink.list(Object::Filter, &TcMessage::about(ifindex, parent))?;
             let set = filters.iter().filter(|filter| {
                 let own_table = filter.kind() == "u32"
                     && filter.handle & OWN_TABLE != 0
-                    && filter.handle & 0x000f_ffff == 0;
+                    && filter.handle & WITHIN_TABLE == 0;
                 filter.attribute(tca::OPTIONS).is_some() && !own_table
             });
             let set = set.map(|filter| accepted(Object::Filter, filter));
@@ -90,25 +116,83 @@ impl Snapshot {
 
     /// Its name and handle, for messages.
     pub(crate) fn describe_top(&self) -> Option<String> {
-        self.top()
-            .map(|top| format!("{} {}", top.kind(), format_handle(top.handle)))
+        self.top().map(|top| match self.is_clsact() {
+            true => "filters of clsact for arriving packets".to_owned(),
+            false => format!("{} {}", top.kind(), format_handle(top.handle)),
+        })
+    }
+
+    /// Whether arriving packets pass `clsact`.
+    pub(crate) fn is_clsact(&self) -> bool {
+        self.top().is_some_and(|top| top.kind() == CLSACT)
+    }
+
+    pub(crate) fn has_filters(&self) -> bool {
+        self.of(Object::Filter).next().is_some()
+    }
+
+    pub(crate) fn has_filter_with(&self, preference: u16) -> bool {
+        self.of(Object::Filter)
+            .any(|filter| filter.info >> 16 == u32::from(preference))
+    }
+
+    /// The numbers of the chains that have filters.
+    pub(crate) fn chains(&self) -> Vec<u32> {
+        let mut chains: Vec<u32> = self
+            .of(Object::Filter)
+            .map(|filter| {
+                let chain = filter.attribute(tca::CHAIN).and_then(|n| n.first_chunk());
+                chain.map_or(0, |n| u32::from_ne_bytes(*n))
+            })
+            .collect();
+        chains.sort_unstable();
+        chains.dedup();
+        chains
+    }
+
+    pub(crate) fn transmit_queues(&self) -> usize {
+        self.transmit_queues
+    }
+
+    /// Whether `whole` has all of it. What came with the device is nothing.
+    pub(crate) fn is_part_of(&self, whole: &Snapshot) -> bool {
+        self.top().is_none()
+            || self
+                .objects
+                .iter()
+                .all(|object| whole.objects.contains(object))
     }
 
     /// The first part that the kernel does not tell all of.
     pub(crate) fn hidden_part(&self) -> Option<String> {
-        let policed = self.of(Object::Filter).any(|filter| {
-            let options = filter.attribute(tca::OPTIONS).unwrap_or_default();
-            options.windows(POLICE.len()).any(|part| part == POLICE)
-        });
-        self.of(Object::Qdisc)
+        let shared = self
+            .of(Object::Qdisc)
+            .any(|qdisc| qdisc.attribute(tca::INGRESS_BLOCK).is_some());
+        if shared {
+            return Some("filters that it shares with other devices (a block)".to_owned());
+        }
+        let table = self
+            .of(Object::Qdisc)
             .map(TcMessage::kind)
-            .find(|kind| WITH_HIDDEN_PARTS.contains(&kind.as_str()))
-            .or_else(|| policed.then(|| "a policer".to_owned()))
+            .find(|kind| WITH_HIDDEN_PARTS.contains(&kind.as_str()));
+        table.or_else(|| {
+            self.of(Object::Filter).find_map(|filter| {
+                let options = filter.attribute(tca::OPTIONS).unwrap_or_default();
+                let mut actions = HIDDEN_ACTIONS.into_iter();
+                match filter.kind().as_str() {
+                    BPF => Some("a BPF program".to_owned()),
+                    _ => actions
+                        .find(|(name, _)| options.windows(name.len()).any(|part| part == *name))
+                        .map(|(_, what)| what.to_owned()),
+                }
+            })
+        })
     }
 
     /// What does not change while packets pass: equal before and after, nothing was set up anew.
     pub(crate) fn settled(&self) -> Snapshot {
         let mut settled = self.clone();
+        settled.transmit_queues = 0;
         for (_, message) in &mut settled.objects {
             // An intermediate device that is made again has another number.
             message.ifindex = 0;
@@ -121,14 +205,21 @@ impl Snapshot {
         settled
     }
 
-    /// Makes all of it again on a device that has the qdisc it came with.
-    pub(crate) fn restore(&self, netlink: &mut Netlink) -> Result<(), NetlinkError> {
+    /// Makes what of it is not there `now`.
+    pub(crate) fn restore(
+        &self,
+        netlink: &mut Netlink,
+        now: &Snapshot,
+    ) -> Result<(), NetlinkError> {
         if self.top().is_none() {
             return Ok(());
         }
+        let there = now.settled();
         self.objects
             .iter()
-            .try_for_each(|(object, message)| netlink.create(*object, message))
+            .zip(&self.settled().objects)
+            .filter(|(_, settled)| !there.objects.contains(settled))
+            .try_for_each(|((object, message), _)| netlink.create(*object, message))
     }
 }
 
@@ -174,6 +265,10 @@ impl Mend {
 fn accepted(object: Object, message: &TcMessage) -> (Object, TcMessage) {
     let mut settings = message.settings(object);
     let kind = settings.kind();
+    if object == Object::Filter && kind == "u32" && settings.handle & OWN_TABLE != 0 {
+        settings.handle &= WITHIN_TABLE;
+        settings.change_options(|parts| parts.retain(|part| part.kind() != U32_HASH));
+    }
     // A class has the kind of its qdisc, but options of its own.
     let mended = MENDED
         .iter()

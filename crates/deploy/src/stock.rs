@@ -6,6 +6,7 @@
 
 use crate::plan::PlanError;
 use gentle_aqm::{Options, Spec, Value};
+use gentle_units::Rate;
 
 /// What of a scheme's options goes to `tc`.
 struct Form {
@@ -53,7 +54,9 @@ fn form(scheme: &str) -> Option<Form> {
 }
 
 /// The qdisc and its options, as they follow `handle M:`; `None`: Linux has no such scheme of its own.
-pub(crate) fn words(spec: &Spec) -> Result<Option<String>, PlanError> {
+///
+/// `link` is the rate of the link, for schemes that have to know it and were not told.
+pub(crate) fn words(spec: &Spec, link: Option<Rate>) -> Result<Option<String>, PlanError> {
     let scheme = spec.scheme().name;
     let Some(form) = form(scheme) else {
         return Ok(None);
@@ -62,7 +65,7 @@ pub(crate) fn words(spec: &Spec) -> Result<Option<String>, PlanError> {
         refuse(scheme, spec.options(), option, instead)?;
     }
     let mut words = form.kind.to_owned();
-    for (name, value) in written(spec.options(), form.always) {
+    for (name, value) in written(spec.options(), form.always, link) {
         if form.refused.iter().any(|(refused, _)| *refused == name) {
             continue;
         }
@@ -71,16 +74,23 @@ pub(crate) fn words(spec: &Spec) -> Result<Option<String>, PlanError> {
     Ok(Some(words))
 }
 
-/// The options that were given or are named in `always`, in the order of declaration.
+/// RED's option for the rate of the link, by which the average falls while the queue is empty (tc-red(8)).
+const LINK_RATE: &str = "bandwidth";
+
+/// The options that were given or are named in `always`, in the order of declaration. `link` is the rate of the link, which
+/// takes the place of a default that stands for it.
 pub(crate) fn written<'a>(
     options: &'a Options,
     always: &'a [&str],
+    link: Option<Rate>,
 ) -> impl Iterator<Item = (&'static str, Value)> + 'a {
-    options.iter().filter_map(|(name, value)| {
+    options.iter().filter_map(move |(name, value)| {
         let given = options.given().any(|(given, _)| given == name);
-        value
-            .filter(|_| given || always.contains(&name))
-            .map(|value| (name, value))
+        let value = value.filter(|_| given || always.contains(&name))?;
+        match link {
+            Some(rate) if name == LINK_RATE && !given => Some((name, Value::Rate(rate))),
+            _ => Some((name, value)),
+        }
     })
 }
 

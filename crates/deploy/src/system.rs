@@ -1,6 +1,8 @@
 //! What the system offers: rights and modules.
 
+use crate::device::Device;
 use crate::native::Module;
+use crate::netlink::{Netlink, interface};
 use crate::plan::Backing;
 use gentle_aqm::Spec;
 use std::path::Path;
@@ -23,16 +25,70 @@ fn net_admin_in(status: &str) -> bool {
         .is_none_or(|mask| mask & (1 << CAP_NET_ADMIN) != 0)
 }
 
+/// What a scheme is made of, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// What it is made of.
+    pub backing: Backing,
+    /// What is missing for gentle's own module, where stock parts take its place.
+    pub missing: Option<String>,
+}
+
 /// What `spec` is best made of on this system: the native module if kernel and `tc` both have it.
-pub fn backing_for(spec: &Spec) -> Backing {
-    match Module::of(spec) {
-        Some(module) if module_loads(module) && tc_knows(module) => Backing::Native,
-        _ => Backing::Stock,
+///
+/// The kernel is asked with the help of `dev`, where there is such a device and this process may change its queues; otherwise
+/// the module is looked for.
+pub fn backing_for(spec: &Spec, dev: Option<&Device>) -> Chosen {
+    let Some(module) = Module::of(spec) else {
+        return Chosen {
+            backing: Backing::Stock,
+            missing: None,
+        };
+    };
+    let missing = Netlink::open().and_then(|mut netlink| {
+        let ifindex = match dev {
+            Some(dev) => interface(&mut netlink, dev)?.map(|interface| interface.index),
+            None => None,
+        };
+        Ok(missing(&mut netlink, module, ifindex))
+    });
+    let missing = missing.unwrap_or_else(|error| Some(error.to_string()));
+    Chosen {
+        backing: match missing {
+            None => Backing::Native,
+            Some(_) => Backing::Stock,
+        },
+        missing,
     }
 }
 
-/// Whether the module is loaded, or would be when it is asked for.
-fn module_loads(module: Module) -> bool {
+/// What `module` cannot be used for want of; `None`: nothing is missing.
+pub(crate) fn missing(
+    netlink: &mut Netlink,
+    module: Module,
+    ifindex: Option<u32>,
+) -> Option<String> {
+    let kind = module.kind();
+    let answer = match ifindex.filter(|_| has_net_admin()) {
+        Some(ifindex) => netlink.has_qdisc(ifindex, kind).ok().flatten(),
+        None => None,
+    };
+    match answer {
+        Some(false) => Some(format!(
+            "this kernel has no sch_{kind} (kernel/README.md in gentle's source says how to install it)"
+        )),
+        None if !module_is_found(module) => Some(format!(
+            "no module sch_{kind} is found for this kernel (kernel/README.md in gentle's source says how to install it; whoever has CAP_NET_ADMIN gets to know it from the kernel itself)"
+        )),
+        _ if !tc_knows(module) => Some(format!(
+            "tc has no plug-in for {kind} (make -C kernel install-tc, in gentle's source, installs it)"
+        )),
+        _ => None,
+    }
+}
+
+/// Whether the module is loaded, or would be when it is asked for, as far as files tell.
+fn module_is_found(module: Module) -> bool {
     let name = format!("sch_{}", module.kind());
     Path::new("/sys/module").join(&name).exists()
         || Command::new("modprobe")

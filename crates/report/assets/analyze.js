@@ -1,6 +1,6 @@
 // Draws the charts of analyses, from the JSON in the page: each article has the places of its charts.
 (() => {
-  const { known, time, percent, interval, fixed, timeUnit, style, centred, tipLook, draw, nothing, logTicks, themeButton, onWidth } = charts;
+  const { known, time, timeWithInterval, percent, fixed, timeUnit, style, centred, tipLook, draw, nothing, logTicks, whisker, onWidth } = charts;
   const analyses = JSON.parse(document.getElementById("data").textContent);
   const count = d3.format(",d");
   const axis = { tickSize: 0, color: "var(--muted)" };
@@ -47,9 +47,10 @@
       standard.find(({ interval_s: nominal }) => Math.abs(s - nominal) <= Math.max(nominal * all.tolerance, all.tolerance_floor_s));
     draw(place, (width) => {
       if (!total) return nothing("No duplicates.");
+      // Both histograms on the same axis: where intervals are, and a little further.
       const both = [...all.syn.bins, ...all.synack.bins];
-      // Both histograms on the same axis, wide enough for the intervals that stacks use.
-      const domain = [SHORTEST_S, Math.max(64, d3.max(both, (b) => b.to_s)) * 1.15];
+      const shortest = Math.max(SHORTEST_S, d3.min(both, (b) => b.from_s));
+      const domain = [shortest / 1.5, Math.max(d3.max(both, (b) => b.to_s), 4 * shortest) * 1.5];
       const margins = { marginLeft: 52, marginRight: 14, marginTop: 54, marginBottom: 42 };
       const x = d3.scaleLog(domain, [margins.marginLeft, width - margins.marginRight]);
       const bars = legible(
@@ -84,7 +85,7 @@
           Plot.gridY(ticks, grid),
           Plot.axisX(logTicks(domain, width / 62), { ...axis, text: time, label: "time since the previous one", ...centred }),
           Plot.axisY(ticks, { ...axis, tickFormat: d3.format(",~s"), label: null }),
-          Plot.ruleX(rows, { x: "interval_s", stroke: "var(--near)", strokeOpacity: 0.35, strokeDasharray: "2 3", insetTop: -14 }),
+          Plot.ruleX(rows, { x: "interval_s", stroke: "var(--near)", strokeDasharray: "2 3", insetTop: -14 }),
           FAMILIES.map(({ name }, row) => [
             Plot.text(rows.filter((s) => s.row === row), {
               x: "interval_s",
@@ -125,55 +126,61 @@
   ];
 
   function timeline(place, { timeline: { bin_s, bins } }) {
-    draw(place, (width) => {
-      const span = d3.max(bins, (b) => b.t_s) + bin_s;
-      const unit = SPANS.find((s) => span <= s.upTo);
-      const from = (b) => b.t_s * unit.factor;
-      const to = (b) => (b.t_s + bin_s) * unit.factor;
-      const per = `per ${time(bin_s)}`;
-      const rows = [
-        { name: `connection attempts ${per}`, of: (b) => b.attempts, show: d3.format(",~s"), color: "var(--calm)" },
-        { name: `SYNs and SYN/ACKs sent again ${per}`, of: (b) => b.handshake_retransmissions, show: d3.format(",~s"), color: "var(--loss)" },
-        { name: `time lost in handshakes ${per}`, of: (b) => b.time_lost_s, show: time, color: "var(--stray)" },
-        { name: "throughput, bits per second", of: (b) => (b.wire_bytes * 8) / bin_s, show: d3.format(",.2~s"), color: "var(--near)" },
-      ];
+    const span = d3.max(bins, (b) => b.t_s) + bin_s;
+    const unit = SPANS.find((s) => span <= s.upTo);
+    const from = (b) => b.t_s * unit.factor;
+    const to = (b) => (b.t_s + bin_s) * unit.factor;
+    const per = `per ${time(bin_s)}`;
+    const rows = [
+      { name: `connection attempts ${per}`, of: (b) => b.attempts, show: d3.format(",~s"), color: "var(--calm)" },
+      { name: `SYNs and SYN/ACKs sent again ${per}`, of: (b) => b.handshake_retransmissions, show: d3.format(",~s"), color: "var(--loss)" },
+      { name: `time lost in handshakes ${per}`, of: (b) => b.time_lost_s, show: time, color: "var(--stray)" },
+      { name: "throughput, bits per second", of: (b) => (b.wire_bytes * 8) / bin_s, show: d3.format(",.2~s"), color: "var(--near)" },
+    ];
+    const plot = (width, zoom) => {
       const box = document.createElement("div");
+      const domain = zoom ?? [0, span * unit.factor];
+      const inside = bins.filter((b) => to(b) > domain[0] && from(b) < domain[1]);
       rows.forEach((row, i) => {
         const last = i === rows.length - 1;
-        const high = d3.max(bins, row.of) || 1;
-        const title = (b) =>
-          [
-            `from ${d3.format(",.3~r")(from(b))} ${unit.name} on, ${time(bin_s)}`,
-            `${count(b.attempts)} attempts`,
-            `${count(b.handshake_retransmissions)} SYNs and SYN/ACKs sent again`,
-            `${time(b.time_lost_s)} lost in handshakes`,
-            `${count(b.other_retransmissions)} other segments sent again, of ${count(b.segments)}`,
-            `${d3.format(",.3~s")((b.wire_bytes * 8) / bin_s)}b/s`,
-          ].join("\n");
-        box.append(
-          Plot.plot({
-            width,
-            height: last ? 142 : 112,
-            marginLeft: 58,
-            marginRight: 16,
-            marginTop: 26,
-            marginBottom: last ? 42 : 12,
-            style,
-            x: { domain: [0, span * unit.factor], axis: null },
-            y: { domain: [0, high] },
-            marks: [
-              Plot.gridY([0, high / 2, high], grid),
-              Plot.axisY([0, high], { ...axis, tickFormat: (v) => (v === 0 ? "0" : row.show(v)), label: null }),
-              last ? Plot.axisX({ ...axis, ticks: width / 90, label: `${unit.name} since the first packet`, ...centred }) : null,
-              Plot.rect(bins, { x1: from, x2: to, y1: 0, y2: row.of, fill: row.color }),
-              Plot.text([row.name], { frameAnchor: "top-left", dy: -20, fill: "var(--ink)" }),
-              Plot.tip(bins, Plot.pointerX({ x: (b) => (from(b) + to(b)) / 2, y: row.of, title, ...tipLook })),
-            ],
-          }),
-        );
+        const high = d3.max(inside, row.of) || 1;
+        const image = Plot.plot({
+          width,
+          height: last ? 122 : 92,
+          marginLeft: 58,
+          marginRight: 16,
+          marginTop: 26,
+          marginBottom: last ? 42 : 12,
+          style,
+          x: { domain, axis: null },
+          y: { domain: [0, high] },
+          marks: [
+            Plot.gridY([0, high / 2, high], grid),
+            Plot.axisY([0, high], { ...axis, tickFormat: (v) => (v === 0 ? "0" : row.show(v)), label: null }),
+            last ? Plot.axisX({ ...axis, ticks: width / 90, label: `${unit.name} since the first packet`, ...centred }) : null,
+            Plot.rect(inside, { x1: from, x2: to, y1: 0, y2: row.of, fill: row.color, clip: true }),
+            Plot.text([row.name], { frameAnchor: "top-left", dy: -20, fill: "var(--ink)" }),
+          ],
+        });
+        image.dataset.part = row.name;
+        box.append(image);
       });
       return box;
-    });
+    };
+    const read = (x) => {
+      const bin = bins.find((b) => from(b) <= x && x < to(b));
+      const start = `From ${d3.format(",.3~r")(bin ? from(bin) : x)} ${unit.name} on`;
+      if (!bin) return { x, text: `${start}: nothing` };
+      const parts = [
+        `${count(bin.attempts)} attempts`,
+        `${count(bin.handshake_retransmissions)} SYNs and SYN/ACKs sent again`,
+        `${time(bin.time_lost_s)} lost`,
+        `${count(bin.other_retransmissions)} of ${count(bin.segments)} other segments sent again`,
+        `${d3.format(",.3~s")((bin.wire_bytes * 8) / bin_s)}b/s`,
+      ];
+      return { x: (from(bin) + to(bin)) / 2, text: `${start}: ${parts.join(", ")}` };
+    };
+    draw(place, plot, { zoom: true, read });
   }
 
   // ---- Directions (spa-2018, section III).
@@ -187,9 +194,7 @@
       const box = document.createElement("div");
       groups.forEach(({ name, rows }, i) => {
         const last = i === groups.length - 1;
-        const measured = rows.filter((r) => known(r.ci95));
-        box.append(
-          Plot.plot({
+        const image = Plot.plot({
             width,
             height: rows.length * 24 + 26 + (last ? 40 : 8),
             marginLeft: left,
@@ -205,9 +210,7 @@
               Plot.axisY({ tickSize: 0, color: "var(--ink)" }),
               Plot.text([name], { frameAnchor: "top-left", dx: -left + 2, dy: -22, fill: "var(--ink)", fontWeight: 600, lineWidth: (width - 10) / 13.5, textOverflow: "ellipsis" }),
               Plot.barX(rows, { y: "name", x: "value", fill: "color", rx2: 2 }),
-              Plot.ruleY(measured, { y: "name", x1: "low", x2: "high", stroke: "var(--ink)", strokeWidth: 1.25 }),
-              Plot.tickX(measured, { y: "name", x: "low", inset: 4, stroke: "var(--ink)", strokeWidth: 1.25 }),
-              Plot.tickX(measured, { y: "name", x: "high", inset: 4, stroke: "var(--ink)", strokeWidth: 1.25 }),
+              whisker(rows, "name"),
               Plot.text(rows, {
                 y: "name",
                 x: (r) => Math.max(r.value, r.high),
@@ -219,8 +222,9 @@
               }),
               Plot.tip(rows, Plot.pointerY({ y: "name", x: "value", title: "title", ...tipLook })),
             ],
-          }),
-        );
+          });
+        image.dataset.part = name;
+        box.append(image);
       });
       return box;
     });
@@ -252,7 +256,7 @@
       name: d.name,
       rows: kinds.map(([kind, name, color]) => {
         const { n, mean, ci95 } = d.retransmission_delay_s.detail[kind];
-        return row(name, mean, ci95, unit.factor, color, `${d.name}, ${name}\n${interval(mean, ci95, time)}\n${count(n)} connections`);
+        return row(name, mean, ci95, unit.factor, color, `${d.name}, ${name}\n${timeWithInterval(mean, ci95)}\n${count(n)} connections`);
       }),
     }));
     bars(place, groups, { unit: unit.name, show: fixed(largest * unit.factor), largest: largest * unit.factor });
@@ -289,8 +293,11 @@
     });
   }
 
-  themeButton();
+  tools.themeButton();
+  tools.copyButtons();
   for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
+  tools.scrollCues();
+  tools.downloads("gentle-analyze");
   drawAll();
   onWidth(drawAll);
 })();

@@ -1,5 +1,5 @@
-// What the charts of all pages have in common, drawn with Observable Plot. Colours are CSS variables, so the theme changes
-// without drawing again. Text reaches the page as text nodes only, never as markup.
+// What the charts of all pages have in common, drawn with Observable Plot. Colours are CSS variables, so a change of theme
+// needs no new drawing. Text reaches the page as text nodes only, never as markup.
 "use strict";
 const charts = (() => {
   // ---- Numbers as text.
@@ -13,6 +13,15 @@ const charts = (() => {
     const unit = seconds === 0 ? timeUnit(1) : timeUnit(seconds);
     return `${significant(seconds * unit.factor)} ${unit.name}`;
   };
+  /** Several times in one unit, that of the longest: people compare the numbers of a tip. */
+  const times = (seconds) => {
+    const unit = timeUnit(d3.max(seconds, Math.abs) || 1);
+    return seconds.map((s) => (known(s) ? `${significant(s * unit.factor)} ${unit.name}` : "–"));
+  };
+  const timeWithInterval = (value, ci95) => {
+    const [mean, halfWidth] = times([value, ci95]);
+    return known(value) && known(ci95) ? `${mean} ± ${halfWidth}` : mean;
+  };
   const percent = (fraction) => (known(fraction) ? `${d3.format(".3~r")(fraction * 100)} %` : "–");
   const interval = (value, ci95, show) => (known(value) && known(ci95) ? `${show(value)} ± ${show(ci95)}` : show(value));
   const fixed = (largest) => d3.format(largest >= 100 ? ",.0f" : largest >= 10 ? ".1f" : ".2f");
@@ -23,11 +32,94 @@ const charts = (() => {
   const centred = { labelAnchor: "center", labelArrow: "none" };
   const tipLook = { fill: "var(--surface)", stroke: "var(--rule)", fontSize: 12, lineHeight: 1.3, textPadding: 9 };
 
-  function draw(place, plot) {
-    place.replaceChildren(plot(Math.max(place.clientWidth, 240)));
+  /** The heading of a chart, without the explanation below it; where there are several captures, with the name of its own. */
+  const caption = (figure) => {
+    const text = figure.querySelector("figcaption").firstChild.textContent.trim();
+    const several = document.querySelectorAll("article").length > 1;
+    return several ? `${text}, ${figure.closest("article").querySelector("h1").textContent}` : text;
+  };
+
+  /**
+   * Draws the chart of `place`: `plot` gets the width, and the range of x that the reader has chosen, if any. With `zoom` a
+   * drag over the chart chooses it. `read` gives the text for a place on the x axis, which is shown while a line through all
+   * images of the chart follows the pointer.
+   */
+  function draw(place, plot, { zoom = false, read } = {}) {
+    const drawn = plot(Math.max(place.clientWidth, 240), place.zoom);
+    place.replaceChildren(drawn);
+    const images = drawn.matches("svg") ? [drawn] : [...drawn.querySelectorAll(":scope > svg")];
+    const name = caption(place.closest("figure"));
+    for (const image of images) {
+      image.setAttribute("role", "img");
+      image.setAttribute("aria-label", image.dataset.part ? `${name}: ${image.dataset.part}` : name);
+      // Plot names its groups, which have no role that may have a name.
+      for (const group of image.querySelectorAll("g[aria-label]")) {
+        group.dataset.mark = group.getAttribute("aria-label");
+        group.removeAttribute("aria-label");
+      }
+    }
+    const again = () => draw(place, plot, { zoom, read });
+    if (zoom) zoomable(place, images, again);
+    if (read && images.length) crosshair(place, images, read);
   }
 
-  const nothing = (text) => Object.assign(document.createElement("p"), { className: "hint", textContent: text });
+  // ---- Zoom: a drag chooses a range of x, a double click or the button gives all of it back.
+
+  function zoomable(place, images, again) {
+    const choose = (range) => {
+      place.zoom = range;
+      again();
+    };
+    for (const image of images) {
+      const x = image.scale("x");
+      const [left, right] = x.range;
+      const brush = d3
+        .brushX()
+        .extent([[Math.min(left, right), 0], [Math.max(left, right), image.height.baseVal.value]])
+        // A finger scrolls the page.
+        .touchable(false)
+        .on("end", ({ selection }) => selection && choose(selection.map(x.invert)));
+      d3.select(image).append("g").attr("class", "brush").call(brush).on("dblclick", () => choose(undefined));
+    }
+    if (!place.zoom) return;
+    const whole = Object.assign(document.createElement("button"), { type: "button", className: "whole", textContent: "Whole range" });
+    whole.addEventListener("click", () => choose(undefined));
+    place.prepend(whole);
+  }
+
+  // ---- A line through all images of a chart, where the pointer is in one of them.
+
+  function crosshair(place, images, read) {
+    const readout = Object.assign(document.createElement("p"), { className: "readout" });
+    place.prepend(readout);
+    const lines = images.map((image) =>
+      d3.select(image).append("line").attr("class", "crosshair").attr("y1", 0).attr("y2", image.height.baseVal.value)
+        .style("stroke", "var(--ink)").attr("pointer-events", "none").attr("visibility", "hidden"),
+    );
+    const hide = () => {
+      readout.textContent = "Point at the chart for its numbers.";
+      for (const line of lines) line.attr("visibility", "hidden");
+    };
+    hide();
+    for (const image of images) {
+      image.addEventListener("pointermove", (event) => {
+        const found = read(image.scale("x").invert(d3.pointer(event, image)[0]));
+        if (!found) return hide();
+        readout.textContent = found.text;
+        lines.forEach((line, i) => {
+          const at = images[i].scale("x").apply(found.x);
+          line.attr("x1", at).attr("x2", at).attr("visibility", "visible");
+        });
+      });
+      image.addEventListener("pointerleave", hide);
+    }
+  }
+
+  const nothing = (text) => {
+    const said = Object.assign(document.createElement("p"), { className: "hint", textContent: text });
+    said.dataset.empty = "";
+    return said;
+  };
 
   /** Round numbers within [low, high]: as many to a power of ten as there is room for. */
   function logTicks([low, high], room) {
@@ -38,42 +130,20 @@ const charts = (() => {
     return choices.find((ticks) => ticks.length <= room) ?? choices.at(-1);
   }
 
-  // ---- The table sorts by the column whose head is activated; the schemes' column restores the order asked for.
+  // ---- Error bars that show on light and dark bars alike: the ground's colour lies around them.
 
-  function sortable(table) {
-    const body = table.tBodies[0];
-    const asked = [...body.rows];
-    [...table.tHead.rows[0].cells].forEach((head, column) => {
-      const button = Object.assign(document.createElement("button"), { type: "button" });
-      button.append(...head.childNodes);
-      head.append(button);
-      button.addEventListener("click", () => {
-        const falling = head.getAttribute("aria-sort") === "ascending";
-        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", falling ? "descending" : "ascending");
-        const key = (row) => {
-          const text = row.cells[column].dataset.key;
-          return column === 0 ? asked.indexOf(row) : text === "" ? NaN : Number(text);
-        };
-        // d3's orders put NaN, a missing number, last either way.
-        body.append(...d3.sort(asked, (a, b) => (falling ? d3.descending : d3.ascending)(key(a), key(b)) || 0));
-      });
-    });
-  }
-
-  // ---- Theme: the reader's system decides until the button does.
-
-  function themeButton() {
-    const button = document.getElementById("theme");
-    const names = { "": "automatic", light: "light", dark: "dark" };
-    button.hidden = false;
-    button.addEventListener("click", () => {
-      const themes = Object.keys(names);
-      const theme = themes[(themes.indexOf(document.documentElement.dataset.theme ?? "") + 1) % themes.length];
-      document.documentElement.dataset.theme = theme;
-      button.textContent = `Theme: ${names[theme]}`;
-    });
-  }
+  const whisker = (data, y, options = {}) => {
+    const measured = data.filter((d) => known(d.ci95));
+    const strokes = [
+      { stroke: "var(--surface)", strokeWidth: 4 },
+      { stroke: "var(--ink)", strokeWidth: 1.25 },
+    ];
+    return strokes.map((stroke) => [
+      Plot.ruleY(measured, { y, x1: "low", x2: "high", ...stroke, ...options }),
+      Plot.tickX(measured, { y, x: "low", inset: 4, ...stroke, ...options }),
+      Plot.tickX(measured, { y, x: "high", inset: 4, ...stroke, ...options }),
+    ]);
+  };
 
   // ---- Charts are drawn for the width they have.
 
@@ -87,21 +157,7 @@ const charts = (() => {
   }
 
   return {
-    known,
-    significant,
-    timeUnit,
-    time,
-    percent,
-    interval,
-    fixed,
-    style,
-    centred,
-    tipLook,
-    draw,
-    nothing,
-    logTicks,
-    sortable,
-    themeButton,
-    onWidth,
+    known, significant, timeUnit, time, times, timeWithInterval, percent, interval, fixed, style, centred, tipLook, caption, draw, nothing,
+    logTicks, whisker, onWidth,
   };
 })();

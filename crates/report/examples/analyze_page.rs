@@ -24,6 +24,9 @@ fn main() -> ExitCode {
         eprintln!("no sample of that name; there are rich, healthy, without-tcp and hostile");
         return ExitCode::FAILURE;
     }
-    print!("{}", gentle_report::analyze::html(&analyses));
+    print!(
+        "{}",
+        gentle_report::analyze::html(&analyses, &gentle_report::Origin::default())
+    );
     ExitCode::SUCCESS
 }

@@ -4,5 +4,8 @@
 mod fixture;
 
 fn main() {
-    print!("{}", gentle_report::compare::html(&fixture::comparison()));
+    print!(
+        "{}",
+        gentle_report::compare::html(&fixture::comparison(), &gentle_report::Origin::default())
+    );
 }

@@ -85,6 +85,17 @@ impl Scale {
         }
     }
 
+    /// A difference without its unit, with its sign.
+    pub(crate) fn show_signed(&self, value: Option<f64>) -> String {
+        let size = self.show(value.map(f64::abs));
+        let is_zero = !size.contains(|c: char| ('1'..='9').contains(&c));
+        match value {
+            Some(value) if value < 0.0 && !is_zero => format!("−{size}"),
+            Some(value) if value > 0.0 && !is_zero => format!("+{size}"),
+            _ => size,
+        }
+    }
+
     /// The number with the half-width of its confidence interval, where it has one.
     pub(crate) fn show_ci(&self, value: Option<f64>, ci95: Option<f64>) -> String {
         match (value, ci95) {
@@ -301,6 +312,10 @@ mod tests {
         assert_eq!(scale.show_ci(Some(0.3402), None), "340.2");
         assert_eq!(scale.show(None), NONE);
         assert_eq!(scale.show(Some(f64::NAN)), NONE);
+        assert_eq!(scale.show_signed(Some(0.0123)), "+12.3");
+        assert_eq!(scale.show_signed(Some(-0.0123)), "−12.3");
+        assert_eq!(scale.show_signed(Some(-0.000_01)), "0.0");
+        assert_eq!(scale.show_signed(None), NONE);
         assert_eq!(
             Scale::of(Quantity::Share, [0.05].into_iter()).show(Some(0.0312)),
             "3.12"

@@ -12,3 +12,5 @@ pub mod flows;
 mod format;
 mod page;
 mod terminal;
+
+pub use page::Origin;

@@ -1,7 +1,7 @@
 //! The files with a row a connection: the same values in CSV and Parquet, however many rows there are.
 
 use gentle_report::connections::{COLUMNS, CsvWriter, ParquetWriter};
-use gentle_trace::row::{Close, Row, Side};
+use gentle_trace::row::{Close, Outcome, Row, Side};
 use gentle_units::Nanos;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
@@ -22,6 +22,11 @@ fn established() -> Row {
         rtt_client: Some(Nanos::from_micros(250)),
         syn_retransmissions: 1,
         synack_retransmissions: 0,
+        outcome: Some(Outcome::Succeeded),
+        handshake_lost: 1,
+        handshake_late: 0,
+        handshake_put_off: 0,
+        handshake_copies: 0,
         handshake_delay: Nanos::from_secs(1),
         response_time: Some(Nanos(3_376_543_211)),
         from_client: Side {

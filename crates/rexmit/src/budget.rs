@@ -1,6 +1,8 @@
 //! How many copies may be sent: an outage must not be answered with a storm.
 
+use crate::bounded::Bounded;
 use gentle_units::Nanos;
+use gentle_wire::Address;
 
 /// The limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,15 +18,87 @@ pub const SHARE_BURST: u64 = 100;
 
 const SECOND: u64 = 1_000_000_000;
 
+/// Sources with a budget of their own at a time.
+const SOURCES: usize = 4096;
+
+/// One for all, and of it at most half for each source: one that scans networks leaves the others the rest.
+#[derive(Debug)]
+pub(crate) struct Budgets {
+    all: Budget,
+    each: Limits,
+    /// Of those that have had copies.
+    sources: Bounded<Address, Budget>,
+}
+
+impl Budgets {
+    pub(crate) fn new(limits: Limits) -> Budgets {
+        let each = Limits {
+            per_second: limits.per_second.div_ceil(2),
+            ..limits
+        };
+        Budgets {
+            all: Budget::new(limits, SHARE_BURST),
+            each,
+            sources: Bounded::new(SOURCES),
+        }
+    }
+
+    /// A packet that opens a connection has passed.
+    pub(crate) fn opened(&mut self, source: Address) {
+        self.all.opened();
+        if let Some(budget) = self.sources.get_mut(&key(source)) {
+            budget.opened();
+        }
+    }
+
+    /// Pays for a copy.
+    pub(crate) fn copy(&mut self, now: Nanos, source: Address) -> Result<(), Exhausted> {
+        self.pay(source, |budget| budget.copy(now))
+    }
+
+    /// Pays for a duplicate.
+    pub(crate) fn duplicate(&mut self, now: Nanos, source: Address) -> Result<(), Exhausted> {
+        self.pay(source, |budget| budget.duplicate(now))
+    }
+
+    fn pay(
+        &mut self,
+        source: Address,
+        pay: impl Fn(&mut Budget) -> Result<(), Exhausted>,
+    ) -> Result<(), Exhausted> {
+        let source = key(source);
+        match self.sources.get_mut(&source) {
+            Some(budget) => pay(budget)?,
+            None => {
+                let mut budget = Budget::new(self.each, SHARE_BURST / 2);
+                pay(&mut budget)?;
+                self.sources.insert(source, budget);
+            }
+        }
+        pay(&mut self.all)
+    }
+}
+
+/// An IPv6 host has a whole /64 to choose addresses from (RFC 7421).
+fn key(source: Address) -> Address {
+    let mut source = source;
+    if !source.is_v4() {
+        source.0[8..].fill(0);
+    }
+    source
+}
+
 /// Two buckets of tokens.
 #[derive(Debug)]
-pub(crate) struct Budget {
+struct Budget {
     limits: Limits,
     /// In copies times nanoseconds per second.
     rate: u128,
     refilled: Nanos,
     /// In hundredths of a copy.
     share: u64,
+    /// Never more of it than this.
+    most_share: u64,
 }
 
 /// Which limit says no.
@@ -35,22 +109,21 @@ pub(crate) enum Exhausted {
 }
 
 impl Budget {
-    pub(crate) fn new(limits: Limits) -> Budget {
+    fn new(limits: Limits, burst: u64) -> Budget {
         Budget {
             limits,
             rate: u128::from(limits.per_second) * u128::from(SECOND),
             refilled: Nanos::ZERO,
-            share: SHARE_BURST * 100,
+            share: burst * 100,
+            most_share: burst * 100,
         }
     }
 
-    /// A packet that opens a connection has passed.
-    pub(crate) fn opened(&mut self) {
-        self.share = (self.share + u64::from(self.limits.share_percent)).min(SHARE_BURST * 100);
+    fn opened(&mut self) {
+        self.share = (self.share + u64::from(self.limits.share_percent)).min(self.most_share);
     }
 
-    /// Pays for a copy.
-    pub(crate) fn copy(&mut self, now: Nanos) -> Result<(), Exhausted> {
+    fn copy(&mut self, now: Nanos) -> Result<(), Exhausted> {
         if self.share < 100 {
             return Err(Exhausted::Share);
         }
@@ -59,8 +132,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Pays for a duplicate.
-    pub(crate) fn duplicate(&mut self, now: Nanos) -> Result<(), Exhausted> {
+    fn duplicate(&mut self, now: Nanos) -> Result<(), Exhausted> {
         let per_second = u128::from(self.limits.per_second);
         let passed = now.saturating_sub(self.refilled);
         self.refilled = self.refilled.max(now);
@@ -80,10 +152,13 @@ mod tests {
 
     #[test]
     fn a_second_has_so_many() {
-        let mut budget = Budget::new(Limits {
-            per_second: 10,
-            share_percent: 100,
-        });
+        let mut budget = Budget::new(
+            Limits {
+                per_second: 10,
+                share_percent: 100,
+            },
+            SHARE_BURST,
+        );
         let start = Nanos::from_secs(5);
         let sent = |budget: &mut Budget, now| (0..50).filter(|_| budget.copy(now).is_ok()).count();
         assert_eq!(sent(&mut budget, start), 10);
@@ -93,10 +168,13 @@ mod tests {
 
     #[test]
     fn a_share_of_what_was_opened() {
-        let mut budget = Budget::new(Limits {
-            per_second: 1_000_000,
-            share_percent: 25,
-        });
+        let mut budget = Budget::new(
+            Limits {
+                per_second: 1_000_000,
+                share_percent: 25,
+            },
+            SHARE_BURST,
+        );
         let sent = |budget: &mut Budget| {
             (0..1000)
                 .filter(|_| budget.copy(Nanos::ZERO).is_ok())
@@ -108,5 +186,31 @@ mod tests {
         }
         assert_eq!(sent(&mut budget), 10);
         assert_eq!(budget.copy(Nanos::ZERO), Err(Exhausted::Share));
+    }
+
+    #[test]
+    fn a_source_that_takes_all_it_can_leaves_the_others_half() {
+        let mut budgets = Budgets::new(Limits {
+            per_second: 100,
+            share_percent: 25,
+        });
+        let host = |last| Address::v4([192, 0, 2, last]);
+        let now = Nanos::from_secs(5);
+        let sent = |budgets: &mut Budgets, source| {
+            (0..1000)
+                .filter(|_| budgets.copy(now, source).is_ok())
+                .count()
+        };
+        assert_eq!(sent(&mut budgets, host(1)), 50);
+        assert_eq!(sent(&mut budgets, host(1)), 0);
+        assert_eq!(sent(&mut budgets, host(2)), 50);
+    }
+
+    #[test]
+    fn the_addresses_of_an_ipv6_network_share_a_budget() {
+        let of = |text: &str| key(text.parse::<std::net::IpAddr>().expect("an address").into());
+        assert_eq!(of("2001:db8::1"), of("2001:db8::2:3:4:5"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
     }
 }

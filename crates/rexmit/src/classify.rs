@@ -11,21 +11,33 @@ pub(crate) enum Seen<'a> {
     /// A SYN or SYN/ACK leaves.
     Opening(Opening<'a>),
     /// An answer to one arrives.
-    Answer {
-        /// That of the packet that it answers.
-        connection: Connection,
-        /// What kind of packet it answers.
-        to: Kind,
-        ack: u32,
-    },
-    /// A reset passes, in the direction given.
-    Reset(Connection),
+    Answer(Answer),
+    /// The end that has opened this connection, or accepted it, sends more: it has seen an answer.
+    Confirmed { connection: Connection, seq: u32 },
+    /// A reset arrives for this connection.
+    Refused(Connection),
+    /// A reset of this connection leaves.
+    Abandoned(Connection),
     /// The network gives a packet back.
     Undeliverable { connection: Connection, seq: u32 },
     /// A contradiction in itself.
     Malformed,
     /// None of this, or not selected.
     Other,
+}
+
+/// What arrives for a SYN or SYN/ACK.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// That of the packet that it answers.
+    pub(crate) connection: Connection,
+    /// What kind of packet it answers.
+    pub(crate) to: Kind,
+    pub(crate) ack: u32,
+    /// The timestamp that it echoes (RFC 7323, section 3).
+    pub(crate) echo: Option<u32>,
+    /// It has no data.
+    pub(crate) bare: bool,
 }
 
 /// A packet that opens a connection.
@@ -70,7 +82,10 @@ pub(crate) fn classify<'a>(
         return Seen::Malformed;
     }
     if tcp.flags.any(TcpFlags::RST) {
-        return Seen::Reset(connection);
+        return match direction {
+            Direction::In => Seen::Refused(connection.reversed()),
+            Direction::Out => Seen::Abandoned(connection),
+        };
     }
     match (direction, syn, ack) {
         (Direction::Out, true, _) => {
@@ -88,10 +103,16 @@ pub(crate) fn classify<'a>(
                 packet,
             })
         }
-        (Direction::In, _, true) => Seen::Answer {
+        (Direction::In, _, true) => Seen::Answer(Answer {
             connection: connection.reversed(),
             to: if syn { Kind::Syn } else { Kind::SynAck },
             ack: tcp.ack,
+            echo: tcp.timestamps().map(|(_, echo)| echo),
+            bare: tcp.payload_len == 0,
+        }),
+        (Direction::Out, false, true) => Seen::Confirmed {
+            connection,
+            seq: tcp.seq,
         },
         _ => Seen::Other,
     }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// All since the start. Names are those of the status and of the metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Counters {
     /// Frames that were looked at.
     pub frames: u64,
@@ -27,10 +28,16 @@ pub struct Counters {
     pub answered: u64,
     /// Handshakes that were answered after one.
     pub answered_after_copy: u64,
-    /// Of these, those whose answer came too soon behind the copy to be one to it.
+    /// Of these, those whose packet itself was answered: the copies were sent in vain.
     pub unneeded: u64,
-    /// Handshakes that a reset ended.
+    /// Of these, those whose packet was lost. What is neither is not known, or not yet.
+    pub rescued: u64,
+    /// Handshakes without a copy whose answer was not seen, but what the opening end sent next.
+    pub answered_unseen: u64,
+    /// Handshakes that a reset from the other end ended.
     pub resets: u64,
+    /// Handshakes that the opening end reset.
+    pub abandoned: u64,
     /// Handshakes that an ICMP error ended.
     pub undeliverable: u64,
     /// Handshakes whose packet the stack itself sent again.
@@ -45,6 +52,11 @@ pub struct Counters {
     pub held_by_share: u64,
     /// Copies not sent because the host does not answer.
     pub held_by_silence: u64,
-    /// Time that connections did not have to wait for the stack, milliseconds; in a dry run, that they would not have had to.
+    /// Copies not sent because too many to the same network were needless, or may have been.
+    pub held_by_needless: u64,
+    /// Copies not sent because the answer may be among the packets that were missed.
+    pub held_by_missed: u64,
+    /// Time that the rescued handshakes did not have to wait for the stack, milliseconds; in a dry run, that they would not have
+    /// had to.
     pub saved_ms: u64,
 }

@@ -1,4 +1,4 @@
-//! How long a handshake takes: RFC 6298, section 2, fed with handshakes.
+//! How long a handshake takes: RFC 6298, section 2, fed with handshakes, and the longest of the recent ones.
 
 use gentle_units::Nanos;
 
@@ -31,9 +31,25 @@ impl Estimate {
     }
 
     /// The timeout with `k` variations: RFC 6298 has 4.
-    pub(crate) fn timeout(&self, k: u64) -> Nanos {
+    fn timeout(&self, k: u64) -> Nanos {
         let margin = Nanos(self.rttvar.0.saturating_mul(k));
         self.srtt.saturating_add(margin.max(GRANULARITY))
+    }
+}
+
+/// What is known of the handshake times of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Learned {
+    pub(crate) estimate: Estimate,
+    /// At most one in a hundred recent handshakes took longer. RFC 6298's variation forgets a slow phase within ten
+    /// handshakes; a path whose queue fills now and then would see needless copies each time.
+    pub(crate) tail: Nanos,
+}
+
+impl Learned {
+    /// How long an answer may take; `k`: variations that are added to the mean.
+    pub(crate) fn timeout(&self, k: u64) -> Nanos {
+        self.estimate.timeout(k).max(self.tail)
     }
 }
 

@@ -25,6 +25,9 @@ pub struct Frame<'a> {
     pub vlan: Option<Vlan>,
     /// Its checksum is left to the device and not there yet (`TP_STATUS_CSUMNOTREADY`, packet(7)).
     pub partial_checksum: bool,
+    /// The time that comes with it is the kernel's, of when it passed, not that of when it was read: only such frames
+    /// say how long a handshake took.
+    pub exact_time: bool,
 }
 
 /// A tag of IEEE 802.1Q or 802.1ad.

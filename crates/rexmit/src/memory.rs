@@ -57,6 +57,7 @@ mod tests {
             prefix: "2001:db8::/48".parse().expect("a prefix"),
             srtt_us: 12_345,
             rttvar_us: 678,
+            tail_us: 23_456,
             samples: 9,
             measured_ns: 1_700_000_000_000_000_000,
         }];

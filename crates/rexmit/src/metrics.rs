@@ -1,131 +1,111 @@
-//! The status for Prometheus: its text format, version 0.0.4.
+//! The status for Prometheus: its text format, version 0.0.4, which node_exporter's textfile collector reads. (The crate
+//! prometheus-client writes OpenMetrics only, where the type of a counter stands under another name than its samples: the
+//! collector takes such counters for untyped.)
 
 use crate::status::Status;
-use std::fmt::Write;
+use prometheus::{CounterVec, GaugeVec, Opts, Registry, TextEncoder};
 
 /// As node_exporter's textfile collector reads it.
-#[must_use]
-pub fn metrics(status: &Status) -> String {
-    let counters = &status.counters;
-    let label = status.interface.replace('\\', "\\\\").replace('"', "\\\"");
-    let mut text = String::new();
-    let mut metric = |name: &str, kind: &str, help: &str, rows: &[(&str, f64)]| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "# HELP gentle_rexmit_{name} {help}");
-        let _ = writeln!(text, "# TYPE gentle_rexmit_{name} {kind}");
-        for (more, value) in rows {
-            let _ = writeln!(
-                text,
-                "gentle_rexmit_{name}{{interface=\"{label}\"{more}}} {value}"
-            );
+///
+/// # Errors
+/// The library's, of names that are no metrics': with those that there are, none.
+pub fn metrics(status: &Status) -> Result<String, prometheus::Error> {
+    let c = &status.counters;
+    let registry = Registry::new();
+    let options = |name: &str, help: &str| {
+        Opts::new(format!("gentle_rexmit_{name}"), help).const_label("interface", &status.interface)
+    };
+    // Counters by the values of a label.
+    let by = |name: &str, help: &str, label: &str, counts: &[(&str, u64)]| {
+        let family = CounterVec::new(options(name, help), &[label])?;
+        for (value, count) in counts {
+            let counter = family.get_metric_with_label_values(&[value])?;
+            counter.inc_by(*count as f64);
         }
+        registry.register(Box::new(family))
+    };
+    let counter = |name: &str, help: &str, count: f64| {
+        let family = CounterVec::new(options(name, help), &[])?;
+        family
+            .get_metric_with_label_values::<&str>(&[])?
+            .inc_by(count);
+        registry.register(Box::new(family))
+    };
+    let gauge = |name: &str, help: &str, value: f64| {
+        let family = GaugeVec::new(options(name, help), &[])?;
+        family.get_metric_with_label_values::<&str>(&[])?.set(value);
+        registry.register(Box::new(family))
     };
     let n = |count: u64| count as f64;
-    metric(
-        "frames_total",
-        "counter",
-        "Frames that were looked at.",
-        &[("", n(counters.frames))],
-    );
-    metric(
-        "missed_total",
-        "counter",
-        "Packets that found no room in the socket.",
-        &[("", n(status.missed))],
-    );
-    metric(
-        "malformed_total",
-        "counter",
-        "Frames with a header that contradicts itself.",
-        &[("", n(counters.malformed))],
-    );
-    metric(
+    counter("frames_total", "Frames that were looked at.", n(c.frames))?;
+    let help = "Packets that found no room in the socket.";
+    counter("missed_total", help, n(status.missed))?;
+    let help = "Frames with a header that contradicts itself.";
+    counter("malformed_total", help, n(c.malformed))?;
+    by(
         "handshakes_total",
-        "counter",
         "Packets that were watched for an answer.",
-        &[
-            (",packet=\"syn\"", n(counters.syns)),
-            (",packet=\"synack\"", n(counters.synacks)),
-        ],
-    );
-    metric(
+        "packet",
+        &[("syn", c.syns), ("synack", c.synacks)],
+    )?;
+    by(
         "left_alone_total",
-        "counter",
         "Packets that were not watched.",
-        &[
-            (",reason=\"data\"", n(counters.with_data)),
-            (",reason=\"damaged\"", n(counters.not_copied)),
-        ],
-    );
-    metric(
+        "reason",
+        &[("data", c.with_data), ("damaged", c.not_copied)],
+    )?;
+    by(
         "copies_total",
-        "counter",
         "Packets sent again, or due to be in a dry run.",
-        &[
-            (",packet=\"copy\"", n(counters.copies)),
-            (",packet=\"duplicate\"", n(counters.duplicates)),
-        ],
-    );
-    metric(
-        "unneeded_total",
-        "counter",
-        "Handshakes whose copy was sent in vain.",
-        &[("", n(counters.unneeded))],
-    );
-    metric(
-        "send_errors_total",
-        "counter",
-        "Copies that the system did not take.",
-        &[("", n(counters.send_errors))],
-    );
-    metric(
+        "packet",
+        &[("copy", c.copies), ("duplicate", c.duplicates)],
+    )?;
+    let help = "Handshakes whose copy was sent in vain.";
+    counter("unneeded_total", help, n(c.unneeded))?;
+    let help = "Handshakes whose packet was lost and whose copy was answered.";
+    counter("rescued_total", help, n(c.rescued))?;
+    let help = "Copies that the system did not take.";
+    counter("send_errors_total", help, n(c.send_errors))?;
+    by(
         "held_total",
-        "counter",
         "Copies that were due and not sent.",
+        "reason",
         &[
-            (",reason=\"rate\"", n(counters.held_by_rate)),
-            (",reason=\"share\"", n(counters.held_by_share)),
-            (",reason=\"silence\"", n(counters.held_by_silence)),
+            ("rate", c.held_by_rate),
+            ("share", c.held_by_share),
+            ("silence", c.held_by_silence),
+            ("needless", c.held_by_needless),
+            ("missed", c.held_by_missed),
         ],
-    );
-    metric(
+    )?;
+    by(
         "ended_total",
-        "counter",
         "Handshakes by what ended them.",
+        "by",
         &[
-            (",by=\"answer\"", n(counters.answered)),
-            (",by=\"answer_after_copy\"", n(counters.answered_after_copy)),
-            (",by=\"reset\"", n(counters.resets)),
-            (",by=\"icmp\"", n(counters.undeliverable)),
-            (",by=\"nothing\"", n(counters.unanswered)),
-            (",by=\"eviction\"", n(counters.evicted)),
+            ("answer", c.answered),
+            ("answer_after_copy", c.answered_after_copy),
+            ("answer_unseen", c.answered_unseen),
+            ("reset", c.resets),
+            ("own_reset", c.abandoned),
+            ("icmp", c.undeliverable),
+            ("nothing", c.unanswered),
+            ("eviction", c.evicted),
         ],
-    );
-    metric(
+    )?;
+    let help = "Handshakes whose packet the stack itself sent again.";
+    counter(
         "stack_retransmissions_total",
-        "counter",
-        "Handshakes whose packet the stack itself sent again.",
-        &[("", n(counters.stack_retransmissions))],
-    );
-    metric(
-        "saved_seconds_total",
-        "counter",
-        "Time that connections did not have to wait.",
-        &[("", n(counters.saved_ms) / 1e3)],
-    );
-    metric(
-        "pending",
-        "gauge",
-        "Handshakes that wait for their answer.",
-        &[("", n(status.pending))],
-    );
-    metric(
-        "paths",
-        "gauge",
-        "Networks of which a delay was learned.",
-        &[("", status.paths.len() as f64)],
-    );
-    text
+        help,
+        n(c.stack_retransmissions),
+    )?;
+    let help = "Time that connections did not have to wait.";
+    counter("saved_seconds_total", help, n(c.saved_ms) / 1e3)?;
+    let help = "Handshakes that wait for their answer.";
+    gauge("pending", help, n(status.pending))?;
+    let help = "Networks of which a delay was learned.";
+    gauge("paths", help, status.paths.len() as f64)?;
+    TextEncoder::new().encode_to_string(&registry.gather())
 }
 
 #[cfg(test)]
@@ -150,7 +130,7 @@ mod tests {
             },
             paths: Vec::new(),
         };
-        let text = metrics(&status);
+        let text = metrics(&status).expect("metrics");
         for line in [
             "# TYPE gentle_rexmit_saved_seconds_total counter",
             "gentle_rexmit_saved_seconds_total{interface=\"eth0\"} 1.25",

@@ -1,7 +1,9 @@
 //! What was learned of the ways to other networks.
 
 use crate::bounded::Bounded;
-use crate::estimate::Estimate;
+use crate::claims::{Claim, Claims, Decision};
+use crate::estimate::{Estimate, Learned};
+use crate::recent::Recent;
 use gentle_units::Nanos;
 use gentle_wire::Address;
 use ipnet::IpNet;
@@ -13,11 +15,15 @@ const PREFIX_V4: u8 = 24;
 const PREFIX_V6: u8 = 48;
 
 /// One way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Path {
     estimate: Option<Estimate>,
+    recent: Recent,
     /// How often the delay has been doubled since the last sample (RFC 6298, 5.5 to 5.7).
     doubled: u32,
+    claims: Claims,
+    /// A second answer has come this way: that none comes says something.
+    answers_again: bool,
     samples: u64,
     /// When the last sample came.
     measured: Nanos,
@@ -40,10 +46,27 @@ pub struct PathRecord {
     pub srtt_us: u64,
     /// Its mean deviation, microseconds.
     pub rttvar_us: u64,
+    /// At most one in a hundred recent handshakes took longer, microseconds.
+    #[serde(default)]
+    pub tail_us: u64,
     /// Handshakes that it was learned from.
     pub samples: u64,
     /// When the last of them was, in nanoseconds of the clock that the engine uses: Unix time.
     pub measured_ns: u64,
+}
+
+impl PathRecord {
+    /// What the timeout is made of.
+    pub(crate) fn learned(&self) -> Learned {
+        let time = |us: u64| Nanos(us.saturating_mul(1_000));
+        Learned {
+            estimate: Estimate {
+                srtt: time(self.srtt_us),
+                rttvar: time(self.rttvar_us),
+            },
+            tail: time(self.tail_us),
+        }
+    }
 }
 
 impl Paths {
@@ -54,50 +77,91 @@ impl Paths {
         }
     }
 
-    /// A handshake with this address took so long.
-    pub(crate) fn sample(&mut self, now: Nanos, address: Address, time: Nanos) {
-        let prefix = prefix(address);
-        let known = self.fresh(now, prefix);
-        let mut estimate = known.and_then(|path| path.estimate);
-        match &mut estimate {
-            Some(estimate) => estimate.add(time),
-            None => estimate = Some(Estimate::first(time)),
-        }
-        let path = Path {
-            estimate,
-            doubled: 0,
-            samples: known.map_or(0, |path| path.samples) + 1,
-            measured: now,
-        };
-        self.paths.insert(prefix, path);
+    /// A handshake with this address, begun at `sent`, took so long; what that says of copies before.
+    pub(crate) fn sample(
+        &mut self,
+        now: Nanos,
+        address: Address,
+        sent: Nanos,
+        time: Nanos,
+    ) -> Vec<Decision> {
+        let age = self.age;
+        self.change(now, network(address), |path| {
+            match &mut path.estimate {
+                Some(estimate) => estimate.add(time),
+                None => path.estimate = Some(Estimate::first(time)),
+            }
+            path.recent.add(now, time, age);
+            path.doubled = 0;
+            path.samples += 1;
+            path.measured = now;
+            let usual = match path.answers_again {
+                true => Nanos::ZERO,
+                false => path.recent.tail(),
+            };
+            path.claims.decide(sent, time, usual)
+        })
     }
 
-    /// The delay was too short or a packet was lost, and nothing tells which: it is doubled until the next sample.
-    pub(crate) fn doubt(&mut self, now: Nanos, address: Address) {
-        let prefix = prefix(address);
-        let mut path = self.fresh(now, prefix).unwrap_or(Path {
-            estimate: None,
-            doubled: 0,
-            samples: 0,
-            measured: now,
+    /// The delay was too short or a packet was lost, and nothing tells which: it is doubled for each copy, until the next
+    /// sample.
+    pub(crate) fn doubt(&mut self, now: Nanos, address: Address, copies: u32) {
+        self.change(now, network(address), |path| {
+            path.doubled = path.doubled.saturating_add(copies);
         });
-        path.doubled = path.doubled.saturating_add(1);
-        self.paths.insert(prefix, path);
     }
 
-    pub(crate) fn estimate(&self, now: Nanos, address: Address) -> Option<Estimate> {
-        self.fresh(now, prefix(address))?.estimate
+    /// A packet and its copy have both been answered.
+    pub(crate) fn answered_again(&mut self, now: Nanos, address: Address) {
+        self.change(now, network(address), |path| path.answers_again = true);
+    }
+
+    /// The next samples decide whether copies were needed.
+    pub(crate) fn claim(&mut self, now: Nanos, claim: Claim) {
+        let address = claim.connection.dst.0;
+        self.change(now, network(address), |path| path.claims.add(claim));
+    }
+
+    pub(crate) fn learned(&self, now: Nanos, address: Address) -> Option<Learned> {
+        let path = self.fresh(now, network(address))?;
+        Some(Learned {
+            estimate: path.estimate?,
+            tail: path.recent.tail(),
+        })
+    }
+
+    /// The shortest of recent handshakes with an address's network.
+    pub(crate) fn shortest(&self, now: Nanos, address: Address) -> Option<Nanos> {
+        self.fresh(now, network(address))?.recent.shortest()
     }
 
     /// How often the delay towards an address is doubled.
     pub(crate) fn doubled(&self, now: Nanos, address: Address) -> u32 {
-        self.fresh(now, prefix(address))
+        self.fresh(now, network(address))
             .map_or(0, |path| path.doubled)
     }
 
-    fn fresh(&self, now: Nanos, prefix: IpNet) -> Option<Path> {
+    fn fresh(&self, now: Nanos, prefix: IpNet) -> Option<&Path> {
         let path = self.paths.get(&prefix)?;
-        (now.saturating_sub(path.measured) <= self.age).then_some(*path)
+        (now.saturating_sub(path.measured) <= self.age).then_some(path)
+    }
+
+    /// Changes a path, which is the youngest then; one that is too old begins anew.
+    fn change<T>(&mut self, now: Nanos, prefix: IpNet, change: impl FnOnce(&mut Path) -> T) -> T {
+        let old = self.paths.remove(&prefix);
+        let old = old.filter(|path| now.saturating_sub(path.measured) <= self.age);
+        let mut path = old.unwrap_or(Path {
+            estimate: None,
+            recent: Recent::new(now),
+            doubled: 0,
+            claims: Claims::default(),
+            answers_again: false,
+            samples: 0,
+            measured: now,
+        });
+        let result = change(&mut path);
+        self.paths.insert(prefix, path);
+        result
     }
 
     /// What has been measured and is not too old.
@@ -111,6 +175,7 @@ impl Paths {
                     prefix: *prefix,
                     srtt_us: estimate.srtt.as_micros(),
                     rttvar_us: estimate.rttvar.as_micros(),
+                    tail_us: path.recent.tail().as_micros(),
                     samples: path.samples,
                     measured_ns: path.measured.0,
                 })
@@ -124,16 +189,21 @@ impl Paths {
         records.sort_by_key(|record| record.measured_ns);
         for record in records {
             let measured = Nanos(record.measured_ns);
-            let micros = |us: u64| Nanos(us.saturating_mul(1_000));
             if measured > now || now.saturating_sub(measured) > self.age {
                 continue;
             }
+            let learned = record.learned();
+            let mut recent = Recent::new(measured);
+            // The tail is the end of a bucket, which is the start of the next.
+            if let Some(within) = learned.tail.0.checked_sub(1) {
+                recent.add(measured, Nanos(within), self.age);
+            }
             let path = Path {
-                estimate: Some(Estimate {
-                    srtt: micros(record.srtt_us),
-                    rttvar: micros(record.rttvar_us),
-                }),
+                estimate: Some(learned.estimate),
+                recent,
                 doubled: 0,
+                claims: Claims::default(),
+                answers_again: false,
                 samples: record.samples,
                 measured,
             };
@@ -142,7 +212,8 @@ impl Paths {
     }
 }
 
-fn prefix(address: Address) -> IpNet {
+/// The addresses that are taken to be reached by the same way as this one.
+pub(crate) fn network(address: Address) -> IpNet {
     let address = IpAddr::from(address);
     let length = match address {
         IpAddr::V4(_) => PREFIX_V4,
@@ -163,8 +234,11 @@ mod tests {
     fn neighbours_share_what_was_learned_until_it_is_too_old() {
         let (minute, ms) = (Nanos::from_secs(60), Nanos::from_millis(30));
         let mut paths = Paths::new(8, minute);
-        paths.sample(minute, address("192.0.2.7"), ms);
-        let of = |paths: &Paths, now, text| paths.estimate(now, address(text)).map(|e| e.srtt);
+        paths.sample(minute, address("192.0.2.7"), minute, ms);
+        let of = |paths: &Paths, now, text| {
+            let learned = paths.learned(now, address(text));
+            learned.map(|learned| learned.estimate.srtt)
+        };
         assert_eq!(of(&paths, minute * 2, "192.0.2.200"), Some(ms));
         assert_eq!(of(&paths, minute * 2, "192.0.3.7"), None);
         assert_eq!(of(&paths, minute * 3, "192.0.2.7"), None);
@@ -175,10 +249,10 @@ mod tests {
     fn doubt_lasts_until_a_sample() {
         let mut paths = Paths::new(8, Nanos::from_secs(60));
         let (now, host) = (Nanos::ZERO, address("2001:db8::1"));
-        paths.doubt(now, host);
-        paths.doubt(now, host);
-        assert_eq!(paths.doubled(now, host), 2);
-        paths.sample(now, host, Nanos::from_millis(900));
+        paths.doubt(now, host, 1);
+        paths.doubt(now, host, 2);
+        assert_eq!(paths.doubled(now, host), 3);
+        paths.sample(now, host, now, Nanos::from_millis(900));
         assert_eq!(paths.doubled(now, host), 0);
     }
 
@@ -187,8 +261,9 @@ mod tests {
         let age = Nanos::from_secs(3600);
         let mut first = Paths::new(8, age);
         let now = Nanos::from_secs(10_000);
-        first.sample(now, address("192.0.2.1"), Nanos::from_millis(50));
-        first.sample(now, address("2001:db8::1"), Nanos::from_millis(70));
+        for (text, ms) in [("192.0.2.1", 50), ("2001:db8::1", 70)] {
+            first.sample(now, address(text), now, Nanos::from_millis(ms));
+        }
         let records = first.records(now);
         let mut second = Paths::new(8, age);
         second.restore(now, records.clone());

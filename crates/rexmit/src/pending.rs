@@ -23,12 +23,29 @@ pub(crate) struct Handshake {
     /// Copies so far, without the duplicate.
     pub(crate) copies: u32,
     /// The stack has sent it again itself.
-    pub(crate) by_stack: bool,
+    pub(crate) by_stack: Option<Repeated>,
+    /// Its timestamp value (RFC 7323, section 3).
+    pub(crate) tsval: Option<u32>,
+    /// The kernel has said when it was sent.
+    pub(crate) exact: bool,
+    /// When it was answered, behind a copy: a second answer would show that the copy was needless.
+    pub(crate) answered: Option<Nanos>,
     /// It has been noted that its host does not answer.
     pub(crate) noted: bool,
     pub(crate) next: Next,
     /// When that is due.
     due: Nanos,
+}
+
+/// Retransmissions of the stack itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Repeated {
+    /// When the first was sent.
+    pub(crate) began: Nanos,
+    /// When the latest was.
+    pub(crate) latest: Nanos,
+    /// The timestamp value of the latest.
+    pub(crate) tsval: Option<u32>,
 }
 
 /// What is to be done next.
@@ -40,20 +57,25 @@ pub(crate) enum Next {
     Copy(u32),
     /// Give up.
     Forget,
+    /// No second answer has come.
+    Settle,
 }
 
 impl Handshake {
-    pub(crate) fn new(kind: Kind, seq: u32, data: u32, bytes: Box<[u8]>, now: Nanos) -> Handshake {
+    pub(crate) fn new(kind: Kind, seq: u32, bytes: Box<[u8]>, now: Nanos) -> Handshake {
         Handshake {
             kind,
             seq,
-            data,
+            data: 0,
             bytes,
             first: now,
             last: now,
             first_copy: None,
             copies: 0,
-            by_stack: false,
+            by_stack: None,
+            tsval: None,
+            exact: false,
+            answered: None,
             noted: false,
             next: Next::Forget,
             due: now,
@@ -79,22 +101,20 @@ impl Pending {
         self.handshakes.len()
     }
 
-    /// Adds or replaces; whether another had to go for it.
+    /// Adds or replaces; what had to go for it.
     pub(crate) fn insert(
         &mut self,
         connection: Connection,
         mut handshake: Handshake,
         next: Next,
         due: Nanos,
-    ) -> bool {
+    ) -> Option<(Connection, Handshake)> {
         self.remove(&connection);
         (handshake.next, handshake.due) = (next, due);
         self.deadlines.insert((due, connection));
-        let Some((oldest, gone)) = self.handshakes.insert(connection, handshake) else {
-            return false;
-        };
+        let (oldest, gone) = self.handshakes.insert(connection, handshake)?;
         self.deadlines.remove(&(gone.due, oldest));
-        true
+        Some((oldest, gone))
     }
 
     pub(crate) fn get_mut(&mut self, connection: &Connection) -> Option<&mut Handshake> {

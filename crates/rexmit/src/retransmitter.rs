@@ -1,17 +1,23 @@
 //! Frames and the time come in, copies go out.
 
-use crate::budget::{Budget, Exhausted};
+mod answers;
+
+use crate::budget::Budgets;
+use crate::claims::Settled;
 use crate::classify::{Opening, Seen, classify};
 use crate::config::Config;
 use crate::copy::copy;
 use crate::counters::Counters;
+use crate::credit::Credit;
+use crate::due::{Answered, Copy, Due, Held};
 use crate::frame::{Connection, Direction, Frame, Kind};
-use crate::paths::{PathRecord, Paths};
-use crate::pending::{Handshake, Next, Pending};
+use crate::paths::{PathRecord, Paths, network};
+use crate::pending::{Handshake, Next, Pending, Repeated};
 use crate::silent::Silent;
 use gentle_units::Nanos;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
 
 /// How long an answer is awaited behind the last copy, at least: longer than the longest initial timeout, so that the
 /// stack's own retransmission is known for one.
@@ -27,99 +33,15 @@ pub struct Retransmitter {
     config: Config,
     pending: Pending,
     paths: Paths,
+    credit: Credit,
     silent: Silent,
-    budget: Budget,
+    budgets: Budgets,
     rng: Xoshiro256PlusPlus,
     counters: Counters,
-}
-
-/// Something that was due.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Due<'a> {
-    /// To be sent as it is; in a dry run it would have been.
-    Copy(Copy<'a>),
-    /// A copy was due and is not sent.
-    Held {
-        /// Of which packet.
-        connection: Connection,
-        /// Of which kind it is.
-        kind: Kind,
-        /// Why not.
-        reason: Held,
-    },
-    /// Nothing came back for as long as it was awaited.
-    Unanswered {
-        /// To which packet.
-        connection: Connection,
-        /// Of which kind it is.
-        kind: Kind,
-        /// Copies that were sent.
-        copies: u32,
-    },
-}
-
-impl Due<'_> {
-    /// Between which ends.
-    pub fn connection(&self) -> Connection {
-        match self {
-            Due::Copy(copy) => copy.connection,
-            Due::Held { connection, .. } | Due::Unanswered { connection, .. } => *connection,
-        }
-    }
-}
-
-/// A packet that is sent again.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Copy<'a> {
-    /// Its two ends.
-    pub connection: Connection,
-    /// SYN or SYN/ACK.
-    pub kind: Kind,
-    /// 1 for the first copy; 0 for the duplicate that every packet gets on request.
-    pub number: u32,
-    /// Time since the packet itself was sent.
-    pub waited: Nanos,
-    /// The frame.
-    pub bytes: &'a [u8],
-}
-
-/// Why a copy is not sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
-    /// Enough were sent in this second.
-    Rate,
-    /// Enough were sent for the number of handshakes.
-    Share,
-    /// The host does not answer.
-    Silence,
-}
-
-impl Held {
-    /// As it is written in logs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Held::Rate => "rate",
-            Held::Share => "share",
-            Held::Silence => "silence",
-        }
-    }
-}
-
-/// An answer to a packet that was sent again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answered {
-    /// Of the packet.
-    pub connection: Connection,
-    /// SYN or SYN/ACK.
-    pub kind: Kind,
-    /// Copies that were sent.
-    pub copies: u32,
-    /// Time since the packet itself was sent.
-    pub took: Nanos,
-    /// The answer came too soon behind the last copy to be one to it.
-    pub unneeded: bool,
-    /// How much earlier the copy was than the stack's own retransmission.
-    pub saved: Nanos,
+    /// Told by [`Retransmitter::poll`].
+    settled: VecDeque<Settled>,
+    /// Of what passed until then, some packets were not seen.
+    missed: Option<Nanos>,
 }
 
 impl Retransmitter {
@@ -128,15 +50,18 @@ impl Retransmitter {
         Retransmitter {
             pending: Pending::new(config.table),
             paths: Paths::new(config.paths, config.age),
+            credit: Credit::new(),
             silent: Silent::new(config.give_up),
-            budget: Budget::new(config.limits),
+            budgets: Budgets::new(config.limits),
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             counters: Counters::default(),
+            settled: VecDeque::new(),
+            missed: None,
             config,
         }
     }
 
-    /// A frame has passed. `Some`: it answers a packet that was sent again.
+    /// A frame has passed at `now`. `Some`: it answers a packet that was sent again.
     pub fn frame(
         &mut self,
         now: Nanos,
@@ -146,24 +71,18 @@ impl Retransmitter {
         self.counters.frames += 1;
         match classify(frame, direction, &self.config.selection) {
             Seen::Opening(opening) => self.opening(now, frame, &opening),
-            Seen::Answer {
-                connection,
-                to,
-                ack,
-            } => return self.answer(now, connection, to, ack),
-            Seen::Reset(connection) => {
-                for connection in [connection, connection.reversed()] {
-                    if self.pending.remove(&connection).is_some() {
-                        self.silent.answered(connection.dst.0);
-                        self.counters.resets += 1;
-                    }
-                }
+            Seen::Answer(answer) => return self.answer(now, frame.exact_time, &answer),
+            Seen::Confirmed { connection, seq } => {
+                self.confirmed(now, frame.exact_time, connection, seq);
             }
+            Seen::Refused(connection) => self.refused(now, connection),
+            Seen::Abandoned(connection) => self.abandoned(connection),
             Seen::Undeliverable { connection, seq } => {
                 // RFC 5927, 4.1: whoever does not know the sequence number has made it up.
-                let ours = |handshake: &Handshake| handshake.seq == seq;
+                let ours =
+                    |handshake: &Handshake| handshake.seq == seq && handshake.answered.is_none();
                 if self.pending.get(&connection).is_some_and(ours) {
-                    self.pending.remove(&connection);
+                    self.forget(&connection);
                     self.counters.undeliverable += 1;
                 }
             }
@@ -173,19 +92,35 @@ impl Retransmitter {
         None
     }
 
+    /// Packets have passed that were not seen, the last of them before `now`. Handshakes that wait may have been answered: they
+    /// get no copies, and nothing is learned from them.
+    pub fn missed(&mut self, now: Nanos) {
+        self.missed = Some(now);
+    }
+
+    /// Whether a handshake waits for its answer.
+    pub fn is_waiting(&self) -> bool {
+        self.pending.len() > 0
+    }
+
     /// When [`poll`](Retransmitter::poll) has something to do.
     pub fn next_deadline(&self) -> Option<Nanos> {
-        self.pending.earliest().map(|(due, _)| due)
+        match self.settled.is_empty() {
+            true => self.pending.earliest().map(|(due, _)| due),
+            false => Some(Nanos::ZERO),
+        }
     }
 
     /// What is due; to be called until there is nothing more.
     pub fn poll(&mut self, now: Nanos) -> Option<Due<'_>> {
-        let (_, connection) = self.pending.earliest().filter(|(due, _)| *due <= now)?;
-        let handshake = self.pending.get(&connection)?;
-        let (kind, next) = (handshake.kind, handshake.next);
-        let permit = match next {
-            Next::Forget => {
-                let handshake = self.pending.remove(&connection)?;
+        let ready = self.ready(now);
+        if let Some(settled) = self.settled.pop_front() {
+            return Some(Due::Settled(settled));
+        }
+        let (connection, kind, next) = ready?;
+        let number = match next {
+            Next::Forget | Next::Settle => {
+                let handshake = self.forget(&connection)?;
                 if !handshake.noted {
                     self.silent.unanswered(connection.dst.0);
                 }
@@ -196,14 +131,10 @@ impl Retransmitter {
                     copies: handshake.copies,
                 });
             }
-            _ if self.silent.is_left_alone(connection.dst.0) => Err(Held::Silence),
-            Next::Duplicate => self.budget.duplicate(now).map_err(Held::from),
-            Next::Copy(_) => self.budget.copy(now).map_err(Held::from),
-        };
-        let number = match next {
+            Next::Duplicate => 0,
             Next::Copy(number) => number + 1,
-            Next::Duplicate | Next::Forget => 0,
         };
+        let permit = self.permit(now, &connection, kind, number);
         let (following, due) = self.following(now, &connection, number);
         self.pending.schedule(&connection, following, due);
         if let Err(reason) = permit {
@@ -211,6 +142,8 @@ impl Retransmitter {
                 Held::Rate => &mut self.counters.held_by_rate,
                 Held::Share => &mut self.counters.held_by_share,
                 Held::Silence => &mut self.counters.held_by_silence,
+                Held::Needless => &mut self.counters.held_by_needless,
+                Held::Missed => &mut self.counters.held_by_missed,
             } += 1;
             return Some(Due::Held {
                 connection,
@@ -236,9 +169,16 @@ impl Retransmitter {
         }))
     }
 
-    /// The system has not taken a copy.
-    pub fn not_sent(&mut self) {
+    /// The system has not taken a copy of this connection's packet, copy `number` (0: the duplicate).
+    pub fn not_sent(&mut self, connection: &Connection, number: u32) {
         self.counters.send_errors += 1;
+        if let Some(handshake) = self.pending.get_mut(connection).filter(|_| number > 0) {
+            handshake.copies -= 1;
+            if handshake.copies == 0 {
+                handshake.first_copy = None;
+            }
+            self.credit.refund(network(connection.dst.0), 1);
+        }
     }
 
     /// What was seen and done so far.
@@ -263,14 +203,17 @@ impl Retransmitter {
 
     fn opening(&mut self, now: Nanos, frame: &Frame<'_>, opening: &Opening<'_>) {
         let (connection, seq) = (opening.connection, opening.tcp.seq);
+        let tsval = opening.tcp.timestamps().map(|(value, _)| value);
         if let Some(handshake) = self.pending.get_mut(&connection)
             && (handshake.kind, handshake.seq) == (opening.kind, seq)
         {
-            self.sent_by_stack(now, connection);
+            if handshake.answered.is_none() {
+                self.sent_by_stack(now, connection, tsval);
+            }
             return;
         }
         // A new attempt between the same ends: the old one is over.
-        self.pending.remove(&connection);
+        self.forget(&connection);
         let data = opening.tcp.payload_len;
         if data > 0 && !self.config.with_data {
             self.counters.with_data += 1;
@@ -284,29 +227,41 @@ impl Retransmitter {
             Kind::Syn => self.counters.syns += 1,
             Kind::SynAck => self.counters.synacks += 1,
         }
-        self.budget.opened();
-        let handshake = Handshake::new(opening.kind, seq, data, bytes, now);
+        self.budgets.opened(opener(&connection, opening.kind));
+        self.credit.opened(network(connection.dst.0));
+        let mut handshake = Handshake::new(opening.kind, seq, bytes, now);
+        handshake.data = data;
+        handshake.tsval = tsval;
+        handshake.exact = frame.exact_time;
         let (next, due) = match self.config.duplicate {
             Some(gap) => (Next::Duplicate, now.saturating_add(gap)),
             None => self.attempt(now, connection, 0),
         };
-        if self.pending.insert(connection, handshake, next, due) {
+        if let Some((gone, handshake)) = self.pending.insert(connection, handshake, next, due)
+            && handshake.answered.is_none()
+        {
             self.counters.evicted += 1;
+            self.credit.refund(network(gone.dst.0), handshake.copies);
         }
     }
 
     /// The stack is about it itself: no more copies.
-    fn sent_by_stack(&mut self, now: Nanos, connection: Connection) {
+    fn sent_by_stack(&mut self, now: Nanos, connection: Connection, tsval: Option<u32>) {
         let Some(handshake) = self.pending.get_mut(&connection) else {
             return;
         };
-        if !handshake.by_stack {
-            self.counters.stack_retransmissions += 1;
-            if let (true, Some(copied)) = (self.config.dry_run, handshake.first_copy) {
-                self.counters.saved_ms += now.saturating_sub(copied).as_millis();
+        let began = match handshake.by_stack {
+            Some(repeated) => repeated.began,
+            None => {
+                self.counters.stack_retransmissions += 1;
+                now
             }
-        }
-        handshake.by_stack = true;
+        };
+        handshake.by_stack = Some(Repeated {
+            began,
+            latest: now,
+            tsval,
+        });
         if handshake.copies > 0 && !handshake.noted {
             handshake.noted = true;
             self.silent.unanswered(connection.dst.0);
@@ -317,83 +272,63 @@ impl Retransmitter {
         self.pending.schedule(&connection, Next::Forget, due);
     }
 
-    fn answer(
-        &mut self,
-        now: Nanos,
-        connection: Connection,
-        to: Kind,
-        ack: u32,
-    ) -> Option<Answered> {
-        if to == Kind::Syn {
-            self.silent.answered(connection.dst.0);
+    /// Whose turn it is, and what is to be done; not what concerns the core alone, which is done.
+    fn ready(&mut self, now: Nanos) -> Option<(Connection, Kind, Next)> {
+        loop {
+            let (_, connection) = self.pending.earliest().filter(|(due, _)| *due <= now)?;
+            let handshake = self.pending.get(&connection)?;
+            let (kind, next) = (handshake.kind, handshake.next);
+            match next {
+                Next::Settle => {
+                    let seen = handshake.by_stack.is_none();
+                    self.settle(now, &connection, seen);
+                }
+                Next::Copy(number) => {
+                    // The delay may have grown since: other handshakes have been answered.
+                    let from = match number {
+                        0 => handshake.first,
+                        _ => handshake.last,
+                    };
+                    let due = from.saturating_add(self.delay(now, &connection, number));
+                    if due <= now {
+                        return Some((connection, kind, next));
+                    }
+                    self.pending.schedule(&connection, next, due);
+                }
+                Next::Forget | Next::Duplicate => return Some((connection, kind, next)),
+            }
         }
-        let handshake = self.pending.get(&connection)?;
-        let acknowledged = ack.wrapping_sub(handshake.seq.wrapping_add(1));
-        let fits = match to {
-            // Nothing but the SYN and the data in it has been sent.
-            Kind::Syn => acknowledged <= handshake.data,
-            // The server may have sent more since (RFC 7413).
-            Kind::SynAck => acknowledged < 1 << 31,
-        };
-        if handshake.kind != to || !fits {
-            return None;
-        }
-        let handshake = self.pending.remove(&connection)?;
-        self.silent.answered(connection.dst.0);
-        let took = now.saturating_sub(handshake.first);
-        let unneeded = self.learn(now, connection, &handshake);
-        if handshake.copies == 0 {
-            self.counters.answered += 1;
-            return None;
-        }
-        self.counters.answered_after_copy += 1;
-        self.counters.unneeded += u64::from(unneeded);
-        let by_copy = !unneeded && !handshake.by_stack && !self.config.dry_run;
-        let saved = match by_copy {
-            true => self
-                .config
-                .stack_rto
-                .saturating_sub(handshake.last.saturating_sub(handshake.first)),
-            false => Nanos::ZERO,
-        };
-        self.counters.saved_ms += saved.as_millis();
-        Some(Answered {
-            connection,
-            kind: handshake.kind,
-            copies: handshake.copies,
-            took,
-            unneeded,
-            saved,
-        })
     }
 
-    /// Learns from an answer what it tells without doubt (Karn's rule, RFC 6298, 3); whether the copies were sent in vain.
-    fn learn(&mut self, now: Nanos, connection: Connection, handshake: &Handshake) -> bool {
+    /// Whether copy `number` (0: the duplicate) may be sent; if so it is paid for.
+    fn permit(
+        &mut self,
+        now: Nanos,
+        connection: &Connection,
+        kind: Kind,
+        number: u32,
+    ) -> Result<(), Held> {
         let host = connection.dst.0;
-        let took = now.saturating_sub(handshake.first);
-        let known = self.paths.estimate(now, host);
-        if handshake.by_stack {
-            return false;
+        let opener = opener(connection, kind);
+        if self.silent.is_left_alone(host) {
+            return Err(Held::Silence);
         }
-        if handshake.copies == 0 || self.config.dry_run {
-            self.paths.sample(now, host, took);
-            return handshake.copies > 0;
+        if number == 0 {
+            return Ok(self.budgets.duplicate(now, opener)?);
         }
-        let behind_copy = now.saturating_sub(handshake.last);
-        match known {
-            Some(estimate) if behind_copy.0 < estimate.srtt.0 / 2 => {
-                // It was on its way when the copy was sent; with one copy only, it answers the packet itself.
-                if handshake.copies == 1 {
-                    self.paths.sample(now, host, took);
-                }
-                true
-            }
-            Some(_) => false,
-            None => {
-                self.paths.doubt(now, host);
-                false
-            }
+        let unseen = |handshake: &Handshake| self.missed.is_some_and(|at| handshake.first <= at);
+        if self.pending.get(connection).is_some_and(unseen) {
+            return Err(Held::Missed);
         }
+        // Whoever fixes the delay has said how many copies it takes.
+        let learned = self.config.timing.is_learned();
+        if learned && !self.credit.copy(network(host)) {
+            return Err(Held::Needless);
+        }
+        self.budgets.copy(now, opener).map_err(|exhausted| {
+            self.credit.refund(network(host), 1);
+            Held::from(exhausted)
+        })
     }
 
     /// What follows when `done` copies have been tried.
@@ -412,22 +347,41 @@ impl Retransmitter {
         if number >= self.config.copies {
             return (Next::Forget, from.saturating_add(LINGER));
         }
-        let host = connection.dst.0;
-        let estimate = self.paths.estimate(from, host);
-        let doubled = self.paths.doubled(from, host);
-        let delay = self
-            .config
-            .timing
-            .delay(estimate, doubled, number, &mut self.rng);
+        let delay = self.delay(from, &connection, number);
+        let delay = self.config.timing.jitter(delay, &mut self.rng);
         (Next::Copy(number), from.saturating_add(delay))
+    }
+
+    /// Of copy `number` (from 0) behind the packet before it, without jitter. As RFC 6298 has it, until that has led to
+    /// needless copies: then no shorter than the longest of recent handshakes. (Were it always so long, a path that was slow
+    /// for a while would be served as slowly for the next hour.)
+    fn delay(&self, now: Nanos, connection: &Connection, number: u32) -> Nanos {
+        let host = connection.dst.0;
+        let mut learned = self.paths.learned(now, host);
+        if !self.credit.is_strained(network(host))
+            && let Some(learned) = &mut learned
+        {
+            learned.tail = Nanos::ZERO;
+        }
+        let doubled = self.paths.doubled(now, host);
+        self.config.timing.delay(learned, doubled, number)
+    }
+
+    /// Nothing will tell any more whether its copies were needed; those of one without answer were not needless.
+    fn forget(&mut self, connection: &Connection) -> Option<Handshake> {
+        let handshake = self.pending.remove(connection)?;
+        if handshake.answered.is_none() {
+            let network = network(connection.dst.0);
+            self.credit.refund(network, handshake.copies);
+        }
+        Some(handshake)
     }
 }
 
-impl From<Exhausted> for Held {
-    fn from(exhausted: Exhausted) -> Held {
-        match exhausted {
-            Exhausted::Rate => Held::Rate,
-            Exhausted::Share => Held::Share,
-        }
+/// Who has opened a connection: to whom a budget is given.
+fn opener(connection: &Connection, kind: Kind) -> gentle_wire::Address {
+    match kind {
+        Kind::Syn => connection.src.0,
+        Kind::SynAck => connection.dst.0,
     }
 }

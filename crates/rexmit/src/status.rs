@@ -5,7 +5,7 @@ use crate::paths::PathRecord;
 use serde::{Deserialize, Serialize};
 
 /// Of the form of [`Status`]: raised when a field changes its meaning or goes.
-pub const STATUS_VERSION: u32 = 1;
+pub const STATUS_VERSION: u32 = 2;
 
 /// The answer to `gentle rexmit status`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! After which delay a copy is sent.
 
-use crate::estimate::Estimate;
+use crate::estimate::Learned;
 use gentle_units::Nanos;
 use rand::RngExt;
 
@@ -50,31 +50,39 @@ impl Timing {
     /// Nothing shorter at the edge, where the ways of many different hosts are taken together.
     pub const EDGE_LEAST: Nanos = Nanos::from_millis(100);
 
-    /// Of copy `number` (from 0) behind the packet before it.
-    pub(crate) fn delay(
-        &self,
-        estimate: Option<Estimate>,
-        doubled: u32,
-        number: u32,
-        rng: &mut impl RngExt,
-    ) -> Nanos {
-        let (variations, least) = match self.edge {
-            false => (4, self.least),
-            true => (8, self.least.max(Timing::EDGE_LEAST)),
+    /// Whether the delay depends on what was learned of a path.
+    pub(crate) fn is_learned(&self) -> bool {
+        self.fixed.is_none() || self.edge
+    }
+
+    /// How long an answer may take on a path that is known.
+    pub(crate) fn timeout(&self, learned: &Learned) -> Nanos {
+        learned.timeout(if self.edge { 8 } else { 4 })
+    }
+
+    /// Of copy `number` (from 0) behind the packet before it, without jitter. `doubled`: how often a path has given cause to
+    /// double its delay.
+    pub(crate) fn delay(&self, learned: Option<Learned>, doubled: u32, number: u32) -> Nanos {
+        let least = match self.edge {
+            false => self.least,
+            true => self.least.max(Timing::EDGE_LEAST),
         };
-        let learned = || {
-            let timeout = estimate.map_or(self.initial, |estimate| estimate.timeout(variations));
+        let of_path = || {
+            let timeout = learned.map_or(self.initial, |learned| self.timeout(&learned));
             Nanos(timeout.0.saturating_mul(1 << doubled.min(16))).max(least)
         };
         let delay = match self.fixed {
-            Some(fixed) if self.edge && estimate.is_some() => fixed.max(learned()),
+            Some(fixed) if self.edge && learned.is_some() => fixed.max(of_path()),
             Some(fixed) => fixed,
-            None => learned(),
+            None => of_path(),
         };
         let factor = u64::from(self.backoff).saturating_pow(number);
-        let delay = Nanos(delay.0.saturating_mul(factor)).min(self.most);
-        let jitter = delay.0 / 100 * u64::from(self.jitter_percent);
-        match jitter {
+        Nanos(delay.0.saturating_mul(factor)).min(self.most)
+    }
+
+    /// A delay made longer by chance.
+    pub(crate) fn jitter(&self, delay: Nanos, rng: &mut impl RngExt) -> Nanos {
+        match delay.0 / 100 * u64::from(self.jitter_percent) {
             0 => delay,
             most => delay + Nanos(rng.random_range(0..=most)),
         }
@@ -84,6 +92,7 @@ impl Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimate::Estimate;
     use rand::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -93,12 +102,14 @@ mod tests {
     };
 
     fn delays(timing: &Timing, rtt_ms: Option<u64>, doubled: u32) -> [u64; 3] {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        let estimate = rtt_ms.map(|ms| Estimate {
-            srtt: Nanos::from_millis(ms),
-            rttvar: Nanos::from_millis(5),
+        let learned = rtt_ms.map(|ms| Learned {
+            estimate: Estimate {
+                srtt: Nanos::from_millis(ms),
+                rttvar: Nanos::from_millis(5),
+            },
+            tail: Nanos::ZERO,
         });
-        [0, 1, 2].map(|n| timing.delay(estimate, doubled, n, &mut rng).as_millis())
+        [0, 1, 2].map(|n| timing.delay(learned, doubled, n).as_millis())
     }
 
     #[test]
@@ -126,6 +137,16 @@ mod tests {
     }
 
     #[test]
+    fn a_slow_phase_is_not_forgotten_at_once() {
+        let learned = Learned {
+            estimate: Estimate::first(Nanos::from_millis(10)),
+            tail: Nanos::from_millis(300),
+        };
+        assert_eq!(TIMING.delay(Some(learned), 0, 0).as_millis(), 300);
+        assert_eq!(TIMING.delay(Some(learned), 1, 0).as_millis(), 600);
+    }
+
+    #[test]
     fn jitter_only_lengthens() {
         let timing = Timing {
             jitter_percent: 50,
@@ -133,7 +154,7 @@ mod tests {
         };
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
         let delays: Vec<u64> = (0..200)
-            .map(|_| timing.delay(None, 0, 0, &mut rng).as_millis())
+            .map(|_| timing.jitter(timing.initial, &mut rng).as_millis())
             .collect();
         assert!(delays.iter().all(|ms| (800..=1200).contains(ms)));
         assert!(delays.iter().any(|ms| *ms < 850) && delays.iter().any(|ms| *ms > 1150));

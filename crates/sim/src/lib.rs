@@ -26,17 +26,18 @@ mod engine;
 mod error;
 pub mod measured;
 mod metrics;
+mod paired;
 pub mod results;
 mod scenario;
 mod workload;
 
 pub use capture::{CaptureError, capture};
-pub use compare::{Observer, Run, Settings, compare};
+pub use compare::{Observer, Run, Settings, compare, in_order};
 pub use direction::Direction;
 pub use engine::REQUEST_BYTES;
 pub use error::ScenarioError;
 pub use metrics::bins::DEFAULT_BINS;
-pub use scenario::{Access, BUILTIN, LinkConfig, Scenario};
+pub use scenario::{Access, BUILTIN, LinkChange, LinkConfig, LoadError, Scenario};
 pub use workload::{
     Arrival, ConstantRate, Initiator, Schedule, Span, TcpChanges, Traffic, Workload, flows::Flow,
     sizes::Sizes,

@@ -19,9 +19,9 @@ use gentle_units::Nanos;
 pub struct Measurement(RunRecord);
 
 impl Measurement {
-    /// Of a run of `scenario` under `seed`, before anything has been observed; `bins`: see [`Settings`].
-    pub fn new(scenario: &Scenario, seed: u64, bins: &[u64]) -> Measurement {
-        Measurement(RunRecord::new(scenario, seed, bins))
+    /// Of a run of `scenario`, before anything has been observed; `bins`: see [`Settings`].
+    pub fn new(scenario: &Scenario, bins: &[u64]) -> Measurement {
+        Measurement(RunRecord::new(scenario, bins))
     }
 
     /// A packet reached the queue of `direction`. False: that was during the warm-up, and what becomes of the packet must
@@ -86,23 +86,23 @@ impl Measurement {
     }
 }
 
-/// Puts runs together: `runs` has a list for each of `schemes`, in order of `settings.seeds`. Schemes without a run are
-/// left out.
+/// Puts runs together: `runs` has a list for each of `schemes` with a place for each of `settings.seeds`, empty where a run was
+/// stopped. What is compared then is as with [`crate::compare`].
 pub fn comparison(
     scenario: &Scenario,
     schemes: &[Spec],
     settings: &Settings,
-    runs: Vec<Vec<Measurement>>,
-    interrupted: bool,
+    runs: Vec<Vec<Option<Measurement>>>,
 ) -> Comparison {
     let records = runs.into_iter().map(|runs| {
-        let settled = runs.into_iter().enumerate().map(|(index, mut run)| {
+        let settled = runs.into_iter().enumerate().map(|(index, run)| {
+            let mut run = run?;
             run.0.settle();
-            compare::thin_out(index, run.0)
+            Some(compare::thin_out(index, run.0))
         });
         settled.collect()
     });
-    compare::put_together(scenario, schemes, settings, records.collect(), interrupted)
+    compare::put_together(scenario, schemes, settings, records.collect())
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
         let mut scenario = Scenario::builtin("real").unwrap();
         scenario.set_duration(Nanos::from_secs(10));
         scenario.warmup = Nanos::from_secs(1);
-        let mut run = Measurement::new(&scenario, 1, &[3]);
+        let mut run = Measurement::new(&scenario, &[3]);
         assert!(!run.offered(Nanos::ZERO, Direction::Down, Class::Syn));
         let at = Nanos::from_secs(2);
         for class in [Class::Syn, Class::Data, Class::Data] {
@@ -148,8 +148,7 @@ mod tests {
             &scenario,
             &schemes,
             &settings,
-            vec![vec![run], vec![]],
-            true,
+            vec![vec![Some(run)], vec![None]],
         );
         assert!(all.interrupted);
         assert_eq!(all.results.len(), 1);

@@ -3,29 +3,44 @@
 //! `docs/json.md` documents every field for users; change the two together, and raise [`SCHEMA`] when a field changes
 //! its meaning. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation".
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Version of the JSON schema.
 pub const SCHEMA: u32 = 1;
 
+/// Name of the number that leads everywhere: the mean response time of the connections of the first range of sizes, which a
+/// lost SYN hurts most.
+pub const HEADLINE: &str = "response_time_by_size.0.mean_s";
+
 /// One scenario under several schemes.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Comparison {
     /// Version of the JSON schema, [`SCHEMA`].
     pub version: u32,
     /// Version of gentle that produced it.
     pub gentle: String,
+    /// The command line that gives these results again; `None`: they were not made by the command.
+    pub command: Option<String>,
     /// What was simulated.
     pub scenario: ScenarioSummary,
-    /// True when the run was stopped early: `results` then covers the runs that had finished.
+    /// True when the run was stopped early: `results` then covers the seeds that every scheme in it had finished.
     pub interrupted: bool,
+    /// Labels of the schemes that had finished no seed which others had when the run was stopped.
+    pub left_out: Vec<String>,
+    /// The seeds that every entry of `results` covers, in the order of `Series::values`.
+    pub seeds: Vec<u64>,
+    /// Label of the scheme that the others are compared with; `None` without results.
+    pub reference: Option<String>,
+    /// Name of the number that leads everywhere, [`HEADLINE`].
+    pub headline: &'static str,
     /// One entry a scheme, in the order in which they were asked for.
     pub results: Vec<SchemeResult>,
 }
 
 /// What was simulated, in enough detail to do it again.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ScenarioSummary {
     /// Its name: `real`, or the file's name without its ending.
     pub name: String,
@@ -37,14 +52,18 @@ pub struct ScenarioSummary {
     pub profile: String,
     /// TCP knobs that differ from the profile, as written.
     pub tcp: BTreeMap<String, String>,
+    /// How long a host waits for the answer to its first SYN, seconds; several where workloads differ, ascending.
+    pub initial_rto_s: Vec<f64>,
     /// Length of the arrival process, seconds.
     pub duration_s: f64,
     /// Part of it at the start that is left out of every number, seconds.
     pub warmup_s: f64,
     /// How long connections may go on after the last arrival, seconds.
     pub drain_s: f64,
-    /// The seeds that were run.
+    /// The seeds that were asked for.
     pub seeds: Vec<u64>,
+    /// Whether every seed starts the same connections: only what queues and links draw at random differs.
+    pub replayed: bool,
     /// The link whose queue is under test.
     pub down: LinkSummary,
     /// The way back.
@@ -56,7 +75,7 @@ pub struct ScenarioSummary {
 }
 
 /// One direction of the bottleneck.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LinkSummary {
     /// Rate at the start, bits per second.
     pub rate_bps: u64,
@@ -64,11 +83,16 @@ pub struct LinkSummary {
     pub delay_s: f64,
     /// The queue, as written; for `down` the one a single run (`gentle sim`) uses.
     pub qdisc: String,
+    /// What connections and packets that start on their own ask of the link, as a share of its rate at the start: full
+    /// packets with all headers, once each, without ACKs and handshakes.
+    pub load: f64,
+    /// Long-lived connections whose data goes this way, on top of `load`: they take what they get.
+    pub long_flows: u64,
 }
 
 /// Everything measured for one scheme. Where not said otherwise, connections are those that started after the warm-up,
 /// over all seeds, and a mean is the mean of the seeds' means.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SchemeResult {
     /// Name of the scheme, `codel`.
     pub scheme: String,
@@ -78,6 +102,9 @@ pub struct SchemeResult {
     pub options: BTreeMap<String, String>,
     /// How many seeds were run.
     pub seeds: u32,
+    /// True when two or more seeds gave the same results in everything: nothing that matters was drawn at random, and there
+    /// are no confidence intervals.
+    pub seeds_alike: bool,
     /// Connections started.
     pub connections: u64,
     /// Connections that completed: the initiator knows that everything, FIN included, has arrived.
@@ -122,13 +149,64 @@ pub struct SchemeResult {
     pub groups: Vec<GroupResult>,
     /// Curves for plots.
     pub curves: Curves,
-    /// The scalar results seed by seed, for the CSV file.
-    #[serde(skip)]
-    pub by_seed: Vec<SeedResult>,
+    /// The scalar results seed by seed.
+    pub by_seed: Vec<Series>,
+    /// The scalar results that are judged against those of the reference and of all others, by name.
+    pub paired: BTreeMap<String, Paired>,
+}
+
+/// One scalar result, seed by seed.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Series {
+    /// Its path in the JSON of a scheme's result: `loss.syn`, `response_time_by_size.0.mean_s`.
+    pub name: String,
+    /// Which end of its range is the good one; `None`: depends on what one wants.
+    pub better: Option<Better>,
+    /// A value for each of [`Comparison::seeds`].
+    pub values: Vec<Option<f64>>,
+}
+
+/// Which end of a range is the good one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// The lower.
+    Lower,
+    /// The higher.
+    Higher,
+}
+
+/// How a number compares with the reference's, paired by seed: every seed gives both schemes the same connections, so what
+/// the connections have in common does not count as noise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Paired {
+    /// Mean over seeds of this scheme's value less the reference's; `None` for the reference itself.
+    pub difference: Option<f64>,
+    /// Half-width of its 95 % confidence interval (Student's t over the seeds' differences), taken by itself; `None` where
+    /// all differences are the same or there are fewer than two.
+    pub ci95: Option<f64>,
+    /// How likely differences like these are if there is none (paired t-test, two-sided), corrected by Holm's method for the
+    /// number of schemes that are compared with the reference.
+    pub p: Option<f64>,
+    /// What follows from `p` at 5 %; `None`: nothing does.
+    pub verdict: Option<Verdict>,
+    /// Whether this scheme can be the best of all: no other is significantly better. False for all where that is so of every
+    /// scheme, or of a scheme that leaves connections unfinished which others finish.
+    pub best: bool,
+}
+
+/// A scheme against the reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Better than the reference.
+    Better,
+    /// Worse than the reference.
+    Worse,
 }
 
 /// What became of the connections of one group of workloads; fields are those of [`SchemeResult`].
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GroupResult {
     /// Its name.
     pub group: String,
@@ -155,7 +233,7 @@ pub struct GroupResult {
 }
 
 /// Mean with its 95 % confidence interval over seeds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Mean {
     /// Mean of the seeds' means.
     pub mean: Option<f64>,
@@ -164,7 +242,7 @@ pub struct Mean {
 }
 
 /// Mean and percentiles; percentiles are over all seeds together, to three significant digits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Distribution {
     /// Mean of the seeds' means.
     pub mean: Option<f64>,
@@ -179,7 +257,7 @@ pub struct Distribution {
 }
 
 /// Response time of the connections of one range of sizes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct SizeBin {
     /// Smallest size, segments.
     pub min_segments: u64,
@@ -187,6 +265,8 @@ pub struct SizeBin {
     pub max_segments: Option<u64>,
     /// Completed connections in the range.
     pub n: u64,
+    /// Connections in the range that were left open when the drain ended or given up by TCP.
+    pub unfinished: u64,
     /// Mean response time.
     pub mean_s: Option<f64>,
     /// Half-width of its 95 % confidence interval.
@@ -194,7 +274,7 @@ pub struct SizeBin {
 }
 
 /// Loss of packets by kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Loss {
     /// All packets.
     pub all: Option<f64>,
@@ -204,10 +284,12 @@ pub struct Loss {
     pub syn: Option<f64>,
     /// SYN/ACKs.
     pub synack: Option<f64>,
+    /// SYNs and SYN/ACKs together.
+    pub handshake: Option<f64>,
 }
 
 /// Retransmissions, as papers.md 1.2 defines them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Retransmission {
     /// Retransmitted packets of all packets that carry SYN, FIN or data.
     pub packet_probability: Option<f64>,
@@ -228,7 +310,7 @@ pub struct Retransmission {
 }
 
 /// Both directions.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Links {
     /// The link under test.
     pub down: LinkResult,
@@ -237,7 +319,7 @@ pub struct Links {
 }
 
 /// One direction of the bottleneck, over all seeds.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct LinkResult {
     /// Packets offered to the queue.
     pub offered: u64,
@@ -251,12 +333,15 @@ pub struct LinkResult {
     pub queue_delay_s: Distribution,
     /// Loss by kind.
     pub loss: Loss,
+    /// Half-widths of the 95 % confidence intervals of `loss`.
+    pub loss_ci95: Loss,
 }
 
 /// Curves for plots.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Curves {
-    /// Response time at the percentiles 0, 1, … 99, 99.5, 99.9, 100 as pairs (value in seconds, fraction).
+    /// Response time at the fractions 0, 0.01, … 0.99, 0.995, 0.998, 0.999 … and 1 as pairs (value in seconds, fraction); the tail
+    /// is as fine as observations lie beyond.
     pub response_time_cdf: Vec<(f64, f64)>,
     /// Time in the queue under test, likewise.
     pub queue_delay_cdf: Vec<(f64, f64)>,
@@ -267,7 +352,7 @@ pub struct Curves {
 }
 
 /// The queue under test in one slice of time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct QueuePoint {
     /// Start of the slice, seconds.
     pub t_s: f64,
@@ -275,13 +360,4 @@ pub struct QueuePoint {
     pub mean_s: Option<f64>,
     /// Longest time, seconds.
     pub max_s: Option<f64>,
-}
-
-/// The scalar results of one run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SeedResult {
-    /// The seed.
-    pub seed: u64,
-    /// Name of the number, as in the JSON path (`loss.syn`), and its value.
-    pub values: Vec<(&'static str, Option<f64>)>,
 }

@@ -1,7 +1,7 @@
 //! What a scenario can say, held against arithmetic and against single connections measured on a real kernel.
 
 use gentle_sim::results::SchemeResult;
-use gentle_sim::{Scenario, Settings, compare};
+use gentle_sim::{Direction, Scenario, Settings, compare};
 use std::sync::atomic::AtomicBool;
 
 /// The links of papers.md 1.4; `down` and `rest` are added to them.
@@ -43,6 +43,8 @@ fn a_lone_connection_takes_the_kernels_time() {
         let mut list = "start_s,bytes\n0.5,".to_owned();
         list.push_str(&(segments * 1448).to_string());
         let mut scenario = Scenario::from_flows("one.csv", &list).unwrap();
+        // The links that the kernel had: 2.4 Mb/s down, 400 kb/s up.
+        scenario.set_rate(Direction::Up, "400kbit".parse().unwrap());
         scenario.set_profile("linux-7.2").unwrap();
         let result = run(&scenario);
         assert_eq!(result.completed, 1);
@@ -60,6 +62,7 @@ fn a_lone_connection_takes_the_kernels_time() {
 fn a_receiver_that_connects_sees_one_more_round_trip() {
     let list = "start_s,bytes,rtt_s,direction,initiator\n0,1448,0.1,down,receiver\n";
     let mut scenario = Scenario::from_flows("pull.csv", list).unwrap();
+    scenario.set_rate(Direction::Up, "400kbit".parse().unwrap());
     scenario.set_profile("linux-7.2").unwrap();
     let result = run(&scenario);
     assert_eq!(result.completed, 1);

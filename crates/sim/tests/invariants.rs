@@ -119,8 +119,8 @@ fn an_interrupted_comparison_keeps_what_it_has() {
         .unwrap();
     let comparison = pool.install(|| compare(&scenario, &schemes, &settings(3), &observer, &stop));
     assert!(comparison.interrupted);
-    let runs: u32 = comparison.results.iter().map(|r| r.seeds).sum();
-    assert_eq!(runs, 4);
+    // Of four finished runs three are of the first seed, the only one that every scheme has.
+    assert!(comparison.results.iter().all(|r| r.seeds == 1));
     assert!(comparison.results.iter().all(|r| r.completed > 0));
 }
 

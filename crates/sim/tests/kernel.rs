@@ -167,7 +167,7 @@ fn short_traffic_shows_the_collapse_of_fin_priority() {
     let specs = [
         "codel",
         "spa fin=priority maxlen=0 share=100",
-        "spa fin=priority maxlen=114 share=100",
+        "spa fin=priority maxlen=100 share=100",
         "spa fin=none share=100",
         "spa fin=inorder",
     ];

@@ -178,6 +178,59 @@ fn impossible_values_are_refused() {
 }
 
 #[test]
+fn lists_are_arrays_with_something_in_them() {
+    for (value, expected) in [
+        (
+            "\"spa\"",
+            "invalid value \"spa\": expected an array, as in [",
+        ),
+        ("[]", "schemes: an empty array: expected values, as in ["),
+        ("[1]", "invalid value 1: expected a string in quotes"),
+    ] {
+        let text = format!("title = \"A test\"\nschemes = {value}");
+        refused(
+            "title = \"A test\"",
+            &text,
+            &["x.toml:3:1", "schemes", expected],
+        );
+    }
+    let error = read(GOOD.split("[[workload]]").next().unwrap()).unwrap_err();
+    assert!(error.contains("missing [[workload]]"), "{error}");
+    refused(
+        "[[workload]]",
+        "[workload]",
+        &["workload", "expected an array"],
+    );
+    let none = format!(
+        "workload = []{}",
+        GOOD.split("[[workload]]").next().unwrap()
+    );
+    let error = read(&none).unwrap_err();
+    assert!(
+        error.starts_with("x.toml:1:12: workload: an empty array"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_was_probably_meant_is_suggested() {
+    for (from, to, meant) in [
+        ("title =", "titel =", "title"),
+        ("\"poisson\"", "\"poison\"", "poisson"),
+        ("codel target", "codle target", "codel"),
+        ("codel target", "codel traget", "target"),
+        ("linux-7.2", "linux-72", "linux-7.2"),
+        (
+            "profile = \"linux-7.2\"",
+            "initial-rto = \"1s\"",
+            "initial_rto",
+        ),
+    ] {
+        refused(from, to, &[&format!("did you mean '{meant}'?")]);
+    }
+}
+
+#[test]
 fn packets_that_cannot_be_are_refused() {
     let poisson = "kind = \"poisson\"\ngap = \"120ms\"\nsize = { zipf = 1.7, max = 6000 }";
     for (kind, packet, shortest) in [("udp", 27, "28"), ("syn_flood", 39, "40")] {

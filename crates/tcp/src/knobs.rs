@@ -3,7 +3,7 @@
 use crate::profile::{
     AckPolicy, CongestionControl, Ecn, Growth, LossMarking, Profile, RtoEstimator, Undo,
 };
-use gentle_units::{Nanos, format_size, parse_size};
+use gentle_units::{Nanos, format_size, parse_size, suggestion};
 use std::ops::RangeInclusive;
 use thiserror::Error;
 
@@ -23,7 +23,11 @@ pub struct Knob {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum KnobError {
     /// No knob has this name.
-    #[error("unknown TCP knob '{name}'; there are {}", names())]
+    #[error(
+        "unknown TCP knob '{name}'{}; there are {}",
+        suggestion(name, KNOBS.iter().map(|knob| knob.name)),
+        names()
+    )]
     Unknown {
         /// What was asked for.
         name: String,

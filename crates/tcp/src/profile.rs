@@ -207,7 +207,11 @@ pub struct Profile {
 
 /// A profile name that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown TCP profile '{name}'; there are {}", Profile::NAMES.join(", "))]
+#[error(
+    "unknown TCP profile '{name}'{}; there are {}",
+    gentle_units::suggestion(name, Profile::NAMES.iter().copied()),
+    Profile::NAMES.join(", ")
+)]
 pub struct UnknownProfile {
     /// What was asked for.
     pub name: String,
@@ -222,6 +226,25 @@ impl Default for Profile {
 impl Profile {
     /// The profiles there are, the default first.
     pub const NAMES: &'static [&'static str] = &["linux-7.2", "linux-3.16", "freebsd-9.3", "ns-2"];
+
+    /// What the profile called `name` stands for, in one line.
+    pub fn summary(name: &str) -> Result<&'static str, UnknownProfile> {
+        match name {
+            "linux-7.2" => Ok(
+                "a current Linux: initial timeout 1 s, ten segments to start with, CUBIC, SACK, RACK-TLP",
+            ),
+            "linux-3.16" => Ok(
+                "a Linux of 2014: the same start, with loss detection by forward acknowledgement",
+            ),
+            "freebsd-9.3" => Ok(
+                "the end hosts of Braud, Heusse and Duda 2018: initial timeout 3 s, four segments to start with, NewReno",
+            ),
+            "ns-2" => Ok("the agents of the simulator ns-2, as older papers have them"),
+            _ => Err(UnknownProfile {
+                name: name.to_owned(),
+            }),
+        }
+    }
 
     /// The profile called `name`.
     pub fn by_name(name: &str) -> Result<Profile, UnknownProfile> {

@@ -1,10 +1,11 @@
 //! Simulator and kernel side by side: the same connections through both, metric by metric.
 
 use gentle_sim::results::{Comparison, SchemeResult, SizeBin};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
     /// Mean response time of all connections.
@@ -74,6 +75,27 @@ impl Metric {
         }
     }
 
+    /// The name that it has among the scalar results of a scheme.
+    fn name(self, result: &SchemeResult) -> String {
+        let bin = |index| format!("response_time_by_size.{index}.mean_s");
+        let name = match self {
+            Metric::Response => "response_time_s.mean",
+            Metric::ResponseOfShort => return bin(0),
+            Metric::ResponseOfLong => {
+                return bin(result.response_time_by_size.len().saturating_sub(1));
+            }
+            Metric::Handshake => "handshake_s.mean",
+            Metric::QueueDelay => "queue_delay_s.mean",
+            Metric::Loss => "loss.all",
+            Metric::SynLoss => "loss.syn",
+            Metric::Retransmissions => "retransmission.packet_probability",
+            Metric::RetransmissionDelay => "retransmission.delay_mean_s",
+            Metric::Rtt => "rtt_s.mean",
+            Metric::Utilization => "utilization",
+        };
+        name.to_owned()
+    }
+
     /// The value and the half-width of its 95 % interval.
     fn of(self, result: &SchemeResult) -> (Option<f64>, Option<f64>) {
         let bin = |bin: Option<&SizeBin>| bin.map_or((None, None), |bin| (bin.mean_s, bin.ci95_s));
@@ -97,7 +119,7 @@ impl Metric {
 }
 
 /// One metric of one scheme.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     /// The scheme as asked for.
     pub scheme: String,
@@ -113,6 +135,10 @@ pub struct Row {
     pub kernel_ci95: Option<f64>,
     /// How much more the simulator says, as a fraction of what the kernel says.
     pub difference: Option<f64>,
+    /// The simulator's value less the kernel's, paired by seed: both see the same connections. Seconds or a fraction.
+    pub paired_difference: Option<f64>,
+    /// Half-width of its 95 % confidence interval; `None` with fewer than two seeds.
+    pub paired_ci95: Option<f64>,
     /// Whether the two confidence intervals have something in common; `None` with fewer than two seeds.
     pub intervals_overlap: Option<bool>,
 }
@@ -121,7 +147,7 @@ pub struct Row {
 const SCHEMA: u32 = 1;
 
 /// A simulated and a measured comparison side by side.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Agreement {
     /// Version of this as JSON; it rises when a field changes its meaning or goes.
     pub version: u32,
@@ -156,6 +182,8 @@ fn row(metric: Metric, simulated: &SchemeResult, measured: &SchemeResult) -> Row
     let (kernel, kernel_ci95) = metric.of(measured);
     let both = simulator.zip(kernel);
     let widths = simulator_ci95.zip(kernel_ci95);
+    let paired = simulated.less(measured, &metric.name(measured));
+    let paired = paired.unwrap_or_default();
     Row {
         scheme: measured.label.clone(),
         metric,
@@ -166,6 +194,8 @@ fn row(metric: Metric, simulated: &SchemeResult, measured: &SchemeResult) -> Row
         difference: both
             .filter(|(_, kernel)| *kernel != 0.0)
             .map(|(simulator, kernel)| (simulator - kernel) / kernel),
+        paired_difference: paired.mean,
+        paired_ci95: paired.ci95,
         intervals_overlap: both
             .zip(widths)
             .map(|((a, b), (wide_a, wide_b))| (a - b).abs() <= wide_a + wide_b),
@@ -197,6 +227,7 @@ mod tests {
         for row in &same.rows {
             assert_ne!(row.intervals_overlap, Some(false), "{row:?}");
             assert!(row.difference.is_none_or(|part| part == 0.0), "{row:?}");
+            assert_eq!(row.paired_difference, Some(0.0), "{row:?}");
         }
         let mut other = of("pfifo limit=500");
         other.results[0].label = "codel".to_owned();
@@ -204,5 +235,12 @@ mod tests {
         let queue = |row: &&Row| row.metric == Metric::QueueDelay;
         let queue = apart.rows.iter().find(queue).unwrap();
         assert!(queue.difference.unwrap() < -0.5, "{queue:?}");
+        for row in &apart.rows {
+            // Means over seeds differ by the mean of the seeds' differences.
+            let (simulator, kernel) = (row.simulator.unwrap(), row.kernel.unwrap());
+            let paired = row.paired_difference.unwrap();
+            assert!((paired - (simulator - kernel)).abs() < 1e-9, "{row:?}");
+            assert!(row.paired_ci95.is_none_or(|ci95| ci95 > 0.0), "{row:?}");
+        }
     }
 }

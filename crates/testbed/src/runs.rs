@@ -9,8 +9,7 @@ use gentle_aqm::Spec;
 use gentle_deploy::{Backing, Module, PlanError};
 use gentle_sim::measured::{Measurement, comparison};
 use gentle_sim::results::Comparison;
-use gentle_sim::{Observer, Run, Scenario, Settings};
-use rayon::prelude::*;
+use gentle_sim::{Observer, Scenario, Settings, in_order};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
@@ -120,49 +119,32 @@ pub fn compare(
 ) -> Result<Comparison, RunsError> {
     let mut scenario = scenario.clone();
     let schemes = possible(&mut scenario, schemes, settings, testbed)?;
-    let runs: Vec<Run> = (0..settings.seeds.len())
-        .flat_map(|seed| (0..schemes.len()).map(move |scheme| Run { scheme, seed }))
-        .collect();
     let failed = AtomicBool::new(false);
-    let outcomes: Vec<Result<Option<Measurement>, RunsError>> = runs
-        .par_iter()
-        .with_max_len(1)
-        .map(|run| {
-            if failed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed) {
-                return Ok(None);
-            }
-            observer.started(*run);
-            let (scheme, seed) = (&schemes[run.scheme], settings.seeds[run.seed]);
-            let progress = |fraction| observer.reached(*run, fraction);
-            let outcome = one(
-                &scenario,
-                scheme,
-                seed,
-                &settings.bins,
-                testbed,
-                stop,
-                &progress,
-            );
-            observer.finished(*run);
-            failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
-            outcome
-        })
-        .collect();
-    let mut by_scheme: Vec<Vec<Measurement>> = schemes.iter().map(|_| Vec::new()).collect();
-    let mut interrupted = false;
-    for (run, outcome) in runs.iter().zip(outcomes) {
-        match outcome? {
-            Some(measurement) => by_scheme[run.scheme].push(measurement),
-            None => interrupted = true,
+    let outcomes = in_order(schemes.len(), settings, |run| {
+        if failed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed) {
+            return Ok(None);
         }
-    }
-    Ok(comparison(
-        &scenario,
-        &schemes,
-        settings,
-        by_scheme,
-        interrupted,
-    ))
+        observer.started(run);
+        let (scheme, seed) = (&schemes[run.scheme], settings.seeds[run.seed]);
+        let progress = |fraction| observer.reached(run, fraction);
+        let outcome = one(
+            &scenario,
+            scheme,
+            seed,
+            &settings.bins,
+            testbed,
+            stop,
+            &progress,
+        );
+        observer.finished(run);
+        failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
+        outcome
+    });
+    let by_scheme: Result<Vec<Vec<Option<Measurement>>>, RunsError> = outcomes
+        .into_iter()
+        .map(|runs| runs.into_iter().collect())
+        .collect();
+    Ok(comparison(&scenario, &schemes, settings, by_scheme?))
 }
 
 /// The schemes that the kernel can have; what differs from the scenario is added to its choices.
@@ -303,7 +285,6 @@ fn one(
     let measurement = measure(&Measured {
         scenario,
         scheme,
-        seed,
         bins,
         planned: &planned,
         observed: &observed,

@@ -5,7 +5,7 @@
 use crate::anonymize::Anonymizer;
 use crate::capture::{CaptureError, CaptureReader, Merge};
 use crate::connections::{Connections, EndsHasher};
-use crate::decode::Decoder;
+use crate::decode::{Decoder, FileCounts};
 use crate::measure::directions::Link;
 use crate::measure::{Filters, Outcomes, Tally};
 use crate::options::Options;
@@ -13,6 +13,7 @@ use crate::pipeline::Pipeline;
 use crate::results::{Analysis, Capture, DirectionBy, SCHEMA};
 use crate::row::Row;
 use crate::rows::Rows;
+use crate::trust::Evidence;
 use crate::verdict;
 use gentle_wire::Address;
 use std::io;
@@ -42,7 +43,7 @@ pub struct Watch {
 /// Takes the connections one by one, those that end together in the order in which they began.
 pub type RowSink<'a> = dyn FnMut(&Row) -> io::Result<()> + 'a;
 
-/// Analyses `readers` as one trace in time order.
+/// Analyses `readers` as one trace in time order. Files that have TCP in tunnels only are read again to look inside.
 ///
 /// # Errors
 /// If a capture cannot be read (or is damaged and its reader strict), or `rows` fails.
@@ -53,6 +54,63 @@ pub fn analyze(
     rows: Option<&mut RowSink<'_>>,
     watch: &Watch,
 ) -> Result<Analysis, AnalysisError> {
+    let mut rows = rows;
+    let first = pass(
+        readers,
+        options,
+        anonymizer,
+        rows.as_deref_mut(),
+        watch,
+        None,
+    )?;
+    match first.inside(options, watch) {
+        None => Ok(first.analysis),
+        Some(readers) => {
+            let options = Options {
+                inner: true,
+                ..options.clone()
+            };
+            let outside = Some(first.files.as_slice());
+            let second = pass(readers?, &options, anonymizer, rows, watch, outside)?;
+            Ok(second.analysis)
+        }
+    }
+}
+
+/// The captures read once.
+struct Pass {
+    analysis: Analysis,
+    merge: Merge,
+    files: Vec<FileCounts>,
+}
+
+impl Pass {
+    /// The captures from their beginning, where all of their TCP is in tunnels that were not looked into; streams cannot be
+    /// read twice. No TCP means that no rows have been handed out yet.
+    fn inside(
+        &self,
+        options: &Options,
+        watch: &Watch,
+    ) -> Option<Result<Vec<CaptureReader>, CaptureError>> {
+        let outside = self.files.iter().any(|file| file.tcp_segments > 0);
+        let inside = self.files.iter().any(|file| file.tunnelled_tcp > 0);
+        if options.inner || outside || !inside || watch.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let readers = self.merge.readers().iter();
+        readers.map(CaptureReader::reopen).collect()
+    }
+}
+
+/// Reads the captures once; `outside` are the counts of an earlier reading that did not look into tunnels.
+fn pass(
+    readers: Vec<CaptureReader>,
+    options: &Options,
+    anonymizer: Option<&Anonymizer>,
+    rows: Option<&mut RowSink<'_>>,
+    watch: &Watch,
+    outside: Option<&[FileCounts]>,
+) -> Result<Pass, AnalysisError> {
     let by = options.direction.unwrap_or(if options.local.is_empty() {
         DirectionBy::Initiator
     } else {
@@ -65,7 +123,7 @@ pub fn analyze(
     let mut connections = Connections::new(options, by == DirectionBy::Initiator, hasher);
     let mut outcomes = Outcomes::new(options);
     let mut filters = Filters::new(options);
-    let mut rows = Rows::new(rows, anonymizer);
+    let mut rows = Rows::new(rows, anonymizer, options);
     let tally = Pipeline {
         merge: &mut merge,
         decoder: &mut decoder,
@@ -74,7 +132,9 @@ pub fn analyze(
         filters: &mut filters,
     }
     .run(&mut rows, watch)?;
-    Ok(Found {
+    decoder.end();
+    let files = decoder.files.clone();
+    let analysis = Found {
         options,
         anonymizer,
         by,
@@ -83,9 +143,15 @@ pub fn analyze(
         connections: &connections,
         outcomes,
         filters,
+        outside,
         interrupted: watch.stop.load(Ordering::Relaxed),
     }
-    .analysis(tally))
+    .analysis(tally);
+    Ok(Pass {
+        analysis,
+        merge,
+        files,
+    })
 }
 
 /// Everything that was found, before it is put into the form of [`Analysis`].
@@ -98,6 +164,7 @@ struct Found<'a> {
     connections: &'a Connections,
     outcomes: Outcomes,
     filters: Filters,
+    outside: Option<&'a [FileCounts]>,
     interrupted: bool,
 }
 
@@ -125,9 +192,15 @@ impl Found<'_> {
         let filters = self
             .filters
             .result(|address| self.show(address), |sums| link.directions(sums));
+        self.outcomes.decide();
+        let outcomes = self.outcomes.result(
+            |address| self.show(address),
+            |server, port| self.show_server(server, port),
+        );
         let top = self.outcomes.parties.result(
             self.options.top,
             |address| self.show(address),
+            |server, port| self.show_server(server, port),
             |network, length| self.show_prefix(network, length),
         );
         let mut timeline = tally.timeline.clone();
@@ -136,17 +209,26 @@ impl Found<'_> {
         limits.judged_early = judged_early;
         limits.peak_remembered_bytes =
             (self.outcomes.peak_bytes() + self.filters.peak_bytes()) as u64;
+        let warnings = Evidence {
+            readers: self.merge.readers(),
+            files: &self.decoder.files,
+            outside: self.outside,
+            tally: &tally,
+        }
+        .warnings();
         let mut analysis = Analysis {
             version: SCHEMA,
             gentle: env!("CARGO_PKG_VERSION").to_string(),
             interrupted: self.interrupted,
             anonymized: self.anonymizer.is_some(),
             verdict: Vec::new(),
+            warnings,
             captures: self.captures(),
             start_s: self.decoder.span().map(|(start, _)| start.as_secs_f64()),
             duration_s: duration.as_secs_f64(),
             handshakes: self.outcomes.handshakes(&tally),
-            waiting: self.outcomes.waiting(tally.attempts),
+            outcomes,
+            waiting: self.outcomes.waiting(),
             directions,
             direction_by: self.by,
             retransmissions: tally.retransmissions,
@@ -171,7 +253,8 @@ impl Found<'_> {
             .readers()
             .iter()
             .zip(&self.decoder.files)
-            .map(|(reader, counts)| Capture {
+            .zip(self.outside.unwrap_or(&self.decoder.files))
+            .map(|((reader, counts), outside)| Capture {
                 path: reader.name().to_string(),
                 format: reader.format().to_string(),
                 packets: counts.packets,
@@ -179,6 +262,7 @@ impl Found<'_> {
                 wire_bytes: counts.wire_bytes,
                 skipped: counts.skipped(),
                 other: counts.other(),
+                tunnels: outside.tunnels(),
                 warnings: reader.warnings().iter().map(ToString::to_string).collect(),
             })
             .collect()
@@ -204,6 +288,15 @@ impl Found<'_> {
         match self.anonymizer {
             Some(anonymizer) => anonymizer.address(address).to_string(),
             None => address.to_string(),
+        }
+    }
+
+    /// A server with its port.
+    fn show_server(&self, server: Address, port: u16) -> String {
+        if server.is_v4() {
+            format!("{}:{port}", self.show(server))
+        } else {
+            format!("[{}]:{port}", self.show(server))
         }
     }
 

@@ -9,9 +9,11 @@ use crate::options::Options;
 use crate::other::Others;
 use crate::results::{DirectionBy, OtherProtocols};
 use crate::segment::{Around, Batch};
+use crate::times::Times;
 use gentle_units::Nanos;
 use gentle_wire::{
-    Address, Packet, PlainTcp, Skip, Tcp, Transport, Tunnels, plain_tcp_v4, plain_tcp_v6,
+    Address, Packet, PlainTcp, Skip, Tcp, Transport, Tunnel, Tunnels, plain_tcp_v4, plain_tcp_v6,
+    tunnelled,
 };
 use ipnet::IpNet;
 use std::collections::BTreeMap;
@@ -19,6 +21,9 @@ use std::net::IpAddr;
 
 /// Directions told apart by interface; what further interfaces carry counts as of the last.
 const INTERFACES: usize = 255;
+
+/// Encapsulating security payload of IPsec (RFC 4303).
+const ESP: u8 = 50;
 
 /// Counts of one capture file.
 #[derive(Debug, Clone, Default)]
@@ -30,11 +35,26 @@ pub(crate) struct FileCounts {
     udp: u64,
     sctp: u64,
     dccp: u64,
+    esp: u64,
     other: u64,
     fragments: u64,
+    /// Packets of tunnels that were not looked into, by protocol, and those of them that carry TCP.
+    tunnels: [u64; Tunnel::ALL.len()],
+    pub(crate) tunnelled_tcp: u64,
+    pub(crate) times: Times,
 }
 
 impl FileCounts {
+    /// Packets of tunnels that were not looked into, by protocol.
+    pub(crate) fn tunnels(&self) -> BTreeMap<&'static str, u64> {
+        Tunnel::ALL
+            .iter()
+            .zip(self.tunnels)
+            .filter(|(_, count)| *count > 0)
+            .map(|(tunnel, count)| (tunnel.name(), count))
+            .collect()
+    }
+
     pub(crate) fn skipped(&self) -> BTreeMap<&'static str, u64> {
         Skip::ALL
             .iter()
@@ -49,6 +69,7 @@ impl FileCounts {
             ("udp", self.udp),
             ("sctp", self.sctp),
             ("dccp", self.dccp),
+            ("esp", self.esp),
             ("other", self.other),
             ("fragment", self.fragments),
         ]
@@ -79,9 +100,6 @@ pub(crate) struct Decoder {
     pub(crate) timeline: TimelineCounts,
     /// By interface: its file and its index there.
     interfaces: Vec<(usize, u32)>,
-    /// Of those that came after a later one.
-    earliest: Nanos,
-    last: Nanos,
 }
 
 impl Decoder {
@@ -112,8 +130,6 @@ impl Decoder {
             ],
             timeline: TimelineCounts::new(None),
             interfaces: Vec::new(),
-            earliest: Nanos::MAX,
-            last: Nanos::ZERO,
         }
     }
 
@@ -124,8 +140,15 @@ impl Decoder {
 
     /// Time of the earliest packet, and of the latest.
     pub(crate) fn span(&self) -> Option<(Nanos, Nanos)> {
-        let start = self.timeline.start()?;
-        Some((start.min(self.earliest), self.last))
+        let spans = self.files.iter().filter_map(|file| file.times.span());
+        spans.reduce(|(start, end), (from, to)| (start.min(from), end.max(to)))
+    }
+
+    /// There are no more packets.
+    pub(crate) fn end(&mut self) {
+        for file in &mut self.files {
+            file.times.end(file.packets);
+        }
     }
 
     /// Names of the directions; `interface` names one by file and index.
@@ -155,14 +178,10 @@ impl Decoder {
     /// The next packet, of file `file`: adds its TCP segment to `batch`, if it is one.
     #[inline(always)]
     pub(crate) fn decode(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
-        if raw.time < self.last {
-            self.earliest = self.earliest.min(raw.time);
-        } else {
-            self.last = raw.time;
-        }
         let bin = self.timeline.at(raw.time);
         bin.wire_bytes += u64::from(raw.original_len);
         let counts = &mut self.files[file];
+        counts.times.note(raw.time, counts.packets);
         counts.packets += 1;
         counts.wire_bytes += u64::from(raw.original_len);
         match plain_tcp_v4(raw.link, raw.data) {
@@ -213,7 +232,10 @@ impl Decoder {
                     _ if packet.ip.fragment.is_some() => {
                         self.fragment(file, direction, raw, packet, batch);
                     }
-                    _ => self.other(file, raw.time, packet),
+                    _ => {
+                        self.other(file, raw.time, packet);
+                        self.undelivered(raw.time, packet, batch);
+                    }
                 }
             }
             Err(skip) => {
@@ -298,12 +320,26 @@ impl Decoder {
             Transport::Udp(_) => counts.udp += 1,
             Transport::Sctp(_) => counts.sctp += 1,
             Transport::Dccp(_) => counts.dccp += 1,
-            Transport::Tcp(_) | Transport::Fragment(_) | Transport::Other => {
-                counts.other += 1;
-                return;
-            }
+            Transport::Other if packet.ip.protocol == ESP => counts.esp += 1,
+            Transport::Tcp(_) | Transport::Fragment(_) | Transport::Other => counts.other += 1,
         }
-        self.others.observe(time, packet);
+        if let Some((tunnel, inner)) = tunnelled(packet) {
+            counts.tunnels[tunnel as usize] += 1;
+            counts.tunnelled_tcp += u64::from(matches!(inner.transport, Transport::Tcp(_)));
+        }
+        if let Transport::Udp(_) | Transport::Sctp(_) | Transport::Dccp(_) = packet.transport {
+            self.others.observe(time, packet);
+        }
+    }
+
+    /// What an ICMP message says about a TCP segment goes to the connections, in its place among the segments.
+    fn undelivered(&mut self, time: Nanos, packet: &Packet<'_>, batch: &mut Batch) {
+        if let Some(quoted) = gentle_wire::undelivered(packet) {
+            let found = self
+                .hasher
+                .ends((quoted.src, quoted.src_port), (quoted.dst, quoted.dst_port));
+            batch.push_undelivered(time, found, quoted.seq);
+        }
     }
 
     fn by_interface(&mut self, file: usize, raw: &RawPacket<'_>) -> u8 {

@@ -13,6 +13,9 @@ use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+/// Longest round-trip time that can be replayed: a link's delay is at most 60 s, each way (`docs/scenarios.md`).
+const LONGEST_RTT: Nanos = Nanos::from_secs(120);
+
 /// One connection to replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
@@ -123,10 +126,12 @@ impl Flows {
         }
         let once = row.syn_retransmissions == 0 && row.synack_retransmissions == 0;
         let halves = row.rtt_server.zip(row.rtt_client).filter(|_| once);
+        let rtt = halves.map(|(server, client)| server.saturating_add(client));
         Ok(Flow {
             start: row.start,
             bytes,
-            rtt: halves.map(|(server, client)| server.saturating_add(client)),
+            // Zero where the clock of the capture is too coarse, more than the longest only where it jumps.
+            rtt: rtt.filter(|rtt| (Nanos(1)..=LONGEST_RTT).contains(rtt)),
             down,
             sender_connects: from_initiator,
         })
@@ -293,7 +298,7 @@ fn round_trips(found: &results::Flows) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::Side;
+    use crate::row::{Outcome, Side};
     use crate::{Options, Watch, analyze};
     use std::net::Ipv4Addr;
 
@@ -315,6 +320,11 @@ mod tests {
             rtt_client: Some(Nanos::from_millis(1)),
             syn_retransmissions: 0,
             synack_retransmissions: 0,
+            outcome: Some(Outcome::Succeeded),
+            handshake_lost: 0,
+            handshake_late: 0,
+            handshake_put_off: 0,
+            handshake_copies: 0,
             handshake_delay: Nanos::ZERO,
             response_time: None,
             from_client: side(from_client),
@@ -398,6 +408,15 @@ mod tests {
         );
         let (list, found) = collect(Flows::new(&[], None), &[again(1)]);
         assert_eq!((list[0].rtt, found.rtt_unknown), (None, 1));
+        for impossible in [Nanos::ZERO, Nanos::from_secs(121)] {
+            let row = Row {
+                rtt_server: Some(impossible),
+                rtt_client: Some(Nanos::ZERO),
+                ..row(1, 1, 0, 1)
+            };
+            let (list, found) = collect(Flows::new(&[], None), &[row]);
+            assert_eq!((list[0].rtt, found.rtt_unknown), (None, 1));
+        }
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub mod row;
 mod rows;
 mod segment;
 mod table_size;
+mod times;
+mod trust;
 mod verdict;
 mod words;
 

@@ -203,16 +203,22 @@ fn follow(
     };
     for Segments { start, mut batch } in to_follow {
         let tally = tally.get_or_insert_with(|| Tally::new(start));
-        if connections.observe_all(&batch, tally, &mut exit).is_err() {
+        if connections
+            .observe_all(&mut batch, tally, &mut exit)
+            .is_err()
+        {
             break;
         }
         batch.clear();
         // The reader may be done already.
         let _ = emptied.send(batch);
     }
+    let mut tally = tally.unwrap_or_else(|| Tally::new(Nanos::ZERO));
     // Where leave is taken no more, what is left to say is not wanted either.
-    let _ = connections.finish(&mut exit).and_then(|()| exit.flush());
-    tally.unwrap_or_else(|| Tally::new(Nanos::ZERO))
+    let _ = connections
+        .finish(&mut tally, &mut exit)
+        .and_then(|()| exit.flush());
+    tally
 }
 
 /// Counts connections that are over.

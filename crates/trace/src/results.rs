@@ -5,14 +5,19 @@
 //! changes its meaning. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation". Every
 //! count of `handshakes` follows the definitions in the crate's documentation.
 
+mod outcomes;
+
+pub use outcomes::{Apart, Named, Outcomes, Repeats};
+
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Version of the JSON schema.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// One trace: one capture, or several taken as one.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Analysis {
     /// Version of the JSON schema, [`SCHEMA`].
     pub version: u32,
@@ -24,6 +29,8 @@ pub struct Analysis {
     pub anonymized: bool,
     /// The answer in plain words, one sentence each, the most important first.
     pub verdict: Vec<String>,
+    /// Why the figures cannot be trusted as they are, the gravest reason first.
+    pub warnings: Vec<TrustWarning>,
     /// The files.
     pub captures: Vec<Capture>,
     /// Time of the first packet, seconds since 1970.
@@ -32,6 +39,8 @@ pub struct Analysis {
     pub duration_s: f64,
     /// TCP handshakes: the table of handshake-2009.
     pub handshakes: Handshakes,
+    /// What became of the attempts, and why handshake packets were sent again: a judgement.
+    pub outcomes: Outcomes,
     /// What lost packets cost.
     pub waiting: Waiting,
     /// Each direction: the quantities of spa-2018, section III, after the 45 s filter.
@@ -62,7 +71,7 @@ pub struct Analysis {
 }
 
 /// One capture file.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Capture {
     /// Its path, as given; `-` is standard input.
     pub path: String,
@@ -76,10 +85,74 @@ pub struct Capture {
     pub wire_bytes: u64,
     /// Frames not looked at further, by reason.
     pub skipped: BTreeMap<&'static str, u64>,
-    /// Packets of other kinds by name: `udp`, `sctp`, `dccp`, `other`, `fragment`.
+    /// Packets of other kinds by name: `udp`, `sctp`, `dccp`, `esp`, `other`, `fragment`.
     pub other: BTreeMap<&'static str, u64>,
+    /// Packets of tunnels on the outside, by protocol: `VXLAN`, `GRE`, … They are among `other`, too. Empty where the
+    /// analysis was told to look inside.
+    pub tunnels: BTreeMap<&'static str, u64>,
     /// What was wrong with it, one sentence each.
     pub warnings: Vec<String>,
+}
+
+/// A reason not to trust the figures as they are.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TrustWarning {
+    /// Which sort of reason.
+    pub kind: TrustWarningKind,
+    /// The reason with its evidence, and what it does to the figures.
+    pub sentence: String,
+    /// The numbers in the sentence, by name.
+    pub evidence: BTreeMap<&'static str, f64>,
+}
+
+impl TrustWarning {
+    pub(crate) fn new<const N: usize>(
+        kind: TrustWarningKind,
+        sentence: String,
+        evidence: [(&'static str, f64); N],
+    ) -> TrustWarning {
+        TrustWarning {
+            kind,
+            sentence,
+            evidence: evidence.into(),
+        }
+    }
+}
+
+/// Sorts of reasons not to trust the figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrustWarningKind {
+    /// The capturing program's statistics say that it dropped packets.
+    DroppedByCapture,
+    /// Data were acknowledged that the capture never saw.
+    MissingPackets,
+    /// Some packets have times far from those of the others.
+    TimesApart,
+    /// Packets are earlier than others before them.
+    TimeRunsBackwards,
+    /// Segments were captured after what answers them: two capture points with different clocks.
+    AnswersBeforeQuestions,
+    /// Packets have a link type that is not read.
+    LinkTypeNotRead,
+    /// Packets are encrypted below TCP.
+    Encrypted,
+    /// Packets were cut before the end of their headers.
+    CutTooShort,
+    /// TCP in tunnels was not looked into.
+    TunnelsNotRead,
+    /// There is TCP in tunnels only, which was looked into.
+    TunnelsRead,
+}
+
+impl TrustWarningKind {
+    /// Whether the figures are wrong because of it, and not only about a part of the traffic.
+    pub fn spoils_figures(self) -> bool {
+        !matches!(
+            self,
+            TrustWarningKind::TunnelsNotRead | TrustWarningKind::TunnelsRead
+        )
+    }
 }
 
 /// TCP handshakes by the definitions of handshake-2009 (papers.md 3.1).
@@ -87,7 +160,7 @@ pub struct Capture {
 /// An *attempt* is a distinct (source, destination, ports, sequence number) of a segment with SYN and without ACK. It is
 /// a *success* when a SYN/ACK that acknowledges it was seen and then, from the initiator, a segment with ACK, without
 /// SYN and RST, that acknowledges the SYN/ACK.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Handshakes {
     /// Attempts.
     pub attempts: u64,
@@ -95,12 +168,6 @@ pub struct Handshakes {
     pub successes: u64,
     /// Attempts that did not.
     pub failures: u64,
-    /// Of the failures: answered by an RST.
-    pub refused: u64,
-    /// Of the failures: nothing came back.
-    pub unanswered: u64,
-    /// Of the failures: a SYN/ACK was seen, but nothing that acknowledges it.
-    pub half_open: u64,
     /// Every further SYN with the same five values.
     pub duplicate_syn: u64,
     /// Every further SYN/ACK with the same four-tuple, sequence and acknowledgement numbers.
@@ -120,11 +187,10 @@ pub struct Handshakes {
     /// How many duplicates (of `duplicate_syn`, `duplicate_synack`, and of other segments) are copies made by the
     /// capture or a switch, not retransmissions. They enter no probability, delay or histogram.
     pub capture_duplicates: CaptureDuplicates,
-    /// Attempts that had a retransmitted SYN or SYN/ACK (copies made by the capture aside): those that lost one, or
-    /// waited so long that the sender believed so.
-    pub attempts_with_loss: u64,
+    /// Attempts that sent a SYN or SYN/ACK again, for whatever reason, copies made by the capture aside.
+    pub attempts_with_retransmission: u64,
     /// Successes among them.
-    pub successes_with_loss: u64,
+    pub successes_with_retransmission: u64,
     /// First SYN to first SYN/ACK and first SYN/ACK to the ACK, and their sum, in microseconds; over successes of which
     /// no SYN or SYN/ACK came again.
     pub rtt_s: HandshakeRtt,
@@ -135,7 +201,7 @@ pub struct Handshakes {
 }
 
 /// Copies made by the capture or a switch.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct CaptureDuplicates {
     /// Of SYNs.
     pub syn: u64,
@@ -146,7 +212,7 @@ pub struct CaptureDuplicates {
 }
 
 /// Round-trip times seen in handshakes, by half.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct HandshakeRtt {
     /// SYN to SYN/ACK: from the vantage point to the server and back.
     pub server_side: Quantiles,
@@ -157,7 +223,7 @@ pub struct HandshakeRtt {
 }
 
 /// Mean and percentiles of times; percentiles to three significant digits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Quantiles {
     /// How many.
     pub n: u64,
@@ -174,7 +240,7 @@ pub struct Quantiles {
 }
 
 /// Mean over connections with its 95 % confidence interval.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct MeanOf {
     /// Connections.
     pub n: u64,
@@ -185,26 +251,26 @@ pub struct MeanOf {
 }
 
 /// Time that connections waited for retransmissions.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct Waiting {
-    /// Attempts with a retransmitted SYN or SYN/ACK, as a share of all.
-    pub attempts_with_loss: Option<f64>,
-    /// Total time lost to SYN and SYN/ACK retransmission, of successful attempts: from the first SYN to the last one
-    /// that was sent before the handshake went on, plus the same for SYN/ACKs.
+    /// Total time that clients whose handshake was completed waited because a SYN or SYN/ACK had to be sent again: from each
+    /// to the one sent before it, overlaps counted once. What was sent again for nothing is not in it.
     pub handshake_s: f64,
-    /// Mean per successful attempt with such a loss.
-    pub handshake_mean_s: Option<f64>,
+    /// The part of those that lost something.
+    pub loss_s: f64,
+    /// Mean of that per answered attempt with a loss that was completed.
+    pub loss_mean_s: Option<f64>,
     /// Total time lost to the retransmission of other segments: for each retransmission the time since the previous
     /// transmission of the same bytes.
     pub data_s: f64,
     /// `handshake_s` as a share of both.
     pub handshake_share: Option<f64>,
-    /// Time that attempts waited which never succeeded: from the first SYN to the last.
+    /// Time that attempts waited which were never completed: from the first SYN to the last.
     pub failed_s: f64,
 }
 
 /// How the directions of a trace are told apart.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DirectionBy {
     /// From the side that sent the SYN, and towards it.
@@ -217,7 +283,7 @@ pub enum DirectionBy {
 }
 
 /// One direction of the link (spa-2018, section III).
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Direction {
     /// `from initiator`/`to initiator`, `out`/`in`, or the interface.
     pub name: String,
@@ -227,11 +293,11 @@ pub struct Direction {
     pub wire_bytes: u64,
     /// Mean rate over the trace, bits per second.
     pub rate_bps: f64,
-    /// What `utilization` is relative to: the given rate, or the highest rate seen over a whole second.
+    /// The given rate, or the highest rate seen over a whole second.
     pub capacity_bps: Option<f64>,
     /// Whether the capacity was given (`--rate`).
     pub capacity_given: bool,
-    /// Mean rate relative to the capacity.
+    /// Mean rate relative to the given rate; `None` where none was given.
     pub utilization: Option<f64>,
     /// Retransmitted segments per segment.
     pub packet_retransmission_probability: Option<f64>,
@@ -244,7 +310,7 @@ pub struct Direction {
 }
 
 /// Mean retransmission delay per connection.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct RetransmissionDelay {
     /// Over all connections, mean; `null` when there are none.
     pub all: Option<f64>,
@@ -257,7 +323,7 @@ pub struct RetransmissionDelay {
 }
 
 /// The three means of [`RetransmissionDelay`] with confidence intervals.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct RetransmissionDelayDetail {
     /// Over all connections.
     pub all: MeanOf,
@@ -268,7 +334,7 @@ pub struct RetransmissionDelayDetail {
 }
 
 /// Segments other than SYN and SYN/ACK that did not come in order, apart from copies made by the capture.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct Retransmissions {
     /// Segments that carry data or FIN.
     pub data_segments: u64,
@@ -286,7 +352,7 @@ pub struct Retransmissions {
 }
 
 /// Times between a SYN (SYN/ACK) and its next duplicate, copies made by the capture aside.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Intervals {
     /// Tolerance of the match with standard intervals, relative.
     pub tolerance: f64,
@@ -301,7 +367,7 @@ pub struct Intervals {
 }
 
 /// A histogram of intervals.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct IntervalHistogram {
     /// Bins that are not empty, in ascending order.
     pub bins: Vec<IntervalBin>,
@@ -314,7 +380,7 @@ pub struct IntervalHistogram {
 }
 
 /// One bin of a histogram of intervals: `from_s` (included) to `to_s` (excluded).
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct IntervalBin {
     /// Lower end.
     pub from_s: f64,
@@ -325,7 +391,7 @@ pub struct IntervalBin {
 }
 
 /// How many intervals are near a standard one.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StandardInterval {
     /// The standard interval.
     pub interval_s: f64,
@@ -334,7 +400,7 @@ pub struct StandardInterval {
 }
 
 /// How often a backoff series was recognised.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SeriesCount {
     /// `syn` or `synack`.
     pub segment: &'static str,
@@ -345,7 +411,7 @@ pub struct SeriesCount {
 }
 
 /// Where on the path the capture was taken.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Vantage {
     /// `client`, `server`, `middle`, or `unknown`.
     pub side: &'static str,
@@ -369,7 +435,7 @@ pub struct Vantage {
 }
 
 /// What a filter of spa-2018 leaves.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Filter {
     /// `syn-seen`, `delay-45s`, `syn-flood`, `established-with-data`.
     pub name: &'static str,
@@ -388,7 +454,7 @@ pub struct Filter {
 }
 
 /// Who loses most time to retransmitted SYNs and SYN/ACKs.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Top {
     /// Servers with port, by time lost.
     pub servers: Vec<TopEntry>,
@@ -399,24 +465,26 @@ pub struct Top {
 }
 
 /// One line of a list of those who lose most.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TopEntry {
     /// Address, address and port, or prefix.
     pub name: String,
     /// Attempts.
     pub attempts: u64,
-    /// Attempts that did not succeed.
+    /// Attempts that were answered and completed.
+    pub answered: u64,
+    /// Attempts that were not.
     pub failures: u64,
-    /// Attempts with a retransmitted SYN or SYN/ACK.
+    /// Of those answered, those that lost a SYN or SYN/ACK.
     pub with_loss: u64,
-    /// Time lost, of successful attempts.
+    /// Time that those completed waited because a SYN or SYN/ACK had to be sent again.
     pub time_lost_s: f64,
-    /// Time waited for nothing, of those that failed.
+    /// Time waited for nothing, of those that were not completed.
     pub failed_s: f64,
 }
 
 /// What happened when.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Timeline {
     /// Width of a bin.
     pub bin_s: f64,
@@ -425,7 +493,7 @@ pub struct Timeline {
 }
 
 /// One bin of the timeline.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct TimelineBin {
     /// Its beginning, seconds since the first packet.
     pub t_s: f64,
@@ -444,7 +512,7 @@ pub struct TimelineBin {
 }
 
 /// Handshakes of protocols other than TCP.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct OtherProtocols {
     /// QUIC (RFC 9000, RFC 9369): Initial packets.
     pub quic: Option<OtherHandshakes>,
@@ -455,7 +523,7 @@ pub struct OtherProtocols {
 }
 
 /// Handshakes of one protocol; absent when the capture has none of it.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct OtherHandshakes {
     /// Connections begun.
     pub attempts: u64,
@@ -474,7 +542,7 @@ pub struct OtherHandshakes {
 }
 
 /// How connections ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Closes {
     /// Both sides sent FIN.
     pub fin: u64,
@@ -489,7 +557,7 @@ pub struct Closes {
 }
 
 /// What the limits did.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct Limits {
     /// Connections are forgotten after this long without a packet.
     pub idle_timeout_s: f64,
@@ -510,7 +578,7 @@ pub struct Limits {
 }
 
 /// Connections as flows to replay: what was inferred, and what could not be used.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Flows {
     /// Connections and attempts of the trace.
     pub connections: u64,

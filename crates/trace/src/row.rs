@@ -30,6 +30,45 @@ impl Close {
     }
 }
 
+/// How an attempt at a connection ended, as far as the capture shows.
+///
+/// This is a judgement from all segments of the connection; [`Row::established`] is the definition of handshake-2009.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// A SYN/ACK was seen, and a later segment of either side shows that the client went on.
+    Succeeded,
+    /// A later segment shows that the client went on, but the SYN/ACK was not captured.
+    OneSided,
+    /// A SYN/ACK was seen, and the client did not go on.
+    HalfOpen,
+    /// An RST answered the SYN.
+    Refused,
+    /// An ICMP or ICMPv6 message "destination unreachable" answered the SYN.
+    Rejected,
+    /// Nothing answered the SYN.
+    Unanswered,
+}
+
+impl Outcome {
+    /// Its name, as in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Outcome::Succeeded => "succeeded",
+            Outcome::OneSided => "one-sided",
+            Outcome::HalfOpen => "half-open",
+            Outcome::Refused => "refused",
+            Outcome::Rejected => "rejected",
+            Outcome::Unanswered => "unanswered",
+        }
+    }
+
+    /// Whether the handshake was completed.
+    pub const fn is_complete(self) -> bool {
+        matches!(self, Outcome::Succeeded | Outcome::OneSided)
+    }
+}
+
 /// What one side of a connection sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Side {
@@ -71,7 +110,18 @@ pub struct Row {
     pub syn_retransmissions: u32,
     /// Retransmitted SYN/ACKs, copies made by the capture aside.
     pub synack_retransmissions: u32,
-    /// Time lost to them.
+    /// How the attempt ended; nothing where neither SYN nor SYN/ACK was captured.
+    pub outcome: Option<Outcome>,
+    /// Of the retransmitted SYNs and SYN/ACKs, those that were needed: what was sent before, or its answer, was lost.
+    pub handshake_lost: u32,
+    /// Those that were not: the answer was late.
+    pub handshake_late: u32,
+    /// Those that were sent because the server put the client off: SYNs after one that had reached it, SYN/ACKs behind the
+    /// client's ACK.
+    pub handshake_put_off: u32,
+    /// Copies of SYNs and SYN/ACKs that the capture or a switch made.
+    pub handshake_copies: u32,
+    /// Time that the client waited for those that were needed.
     pub handshake_delay: Nanos,
     /// First SYN until the initiator knew that everything it sent, FIN included, had arrived: the acknowledgement of its
     /// FIN. As the simulator defines it.

@@ -3,6 +3,7 @@
 use crate::RowSink;
 use crate::anonymize::Anonymizer;
 use crate::connections::{CLIENT, Departure, SERVER, State};
+use crate::options::{self, Options};
 use crate::row::{Row, Side};
 use std::io;
 
@@ -10,14 +11,20 @@ use std::io;
 pub(crate) struct Rows<'a, 'b> {
     rows: Option<&'a mut RowSink<'b>>,
     anonymizer: Option<&'a Anonymizer>,
+    vantage: Option<options::Side>,
 }
 
 impl<'a, 'b> Rows<'a, 'b> {
     pub(crate) fn new(
         rows: Option<&'a mut RowSink<'b>>,
         anonymizer: Option<&'a Anonymizer>,
+        options: &Options,
     ) -> Rows<'a, 'b> {
-        Rows { rows, anonymizer }
+        Rows {
+            rows,
+            anonymizer,
+            vantage: options.vantage,
+        }
     }
 
     /// A connection is over.
@@ -45,6 +52,7 @@ impl<'a, 'b> Rows<'a, 'b> {
                 retransmission_delay: of_handshake.saturating_add(of_data),
             }
         };
+        let judged = connection.judge(self.vantage);
         let syn_seen = connection.state.has(State::SYN);
         let synack_at = connection.synack_at.get().filter(|_| syn_seen);
         let ack_at = connection.ack_at.get().filter(|_| syn_seen);
@@ -63,7 +71,12 @@ impl<'a, 'b> Rows<'a, 'b> {
                 .map(|(synack, ack)| ack.saturating_sub(synack)),
             syn_retransmissions: connection.handshake_retransmissions(CLIENT),
             synack_retransmissions: connection.handshake_retransmissions(SERVER),
-            handshake_delay: connection.handshake_delay(),
+            outcome: connection.is_attempt().then_some(judged.outcome),
+            handshake_lost: judged.repeats.lost,
+            handshake_late: judged.repeats.late,
+            handshake_put_off: judged.repeats.put_off,
+            handshake_copies: connection.handshake_copies(),
+            handshake_delay: judged.waited,
             response_time: connection.response.get(),
             from_client: side(CLIENT),
             from_server: side(SERVER),

@@ -3,6 +3,7 @@
 use crate::connections::{Ends, Found, after};
 use gentle_units::Nanos;
 use gentle_wire::{Address, Tcp, TcpFlags};
+use std::hash::Hash;
 
 /// What the analysis needs of a segment; no borrow from the frame, so that decoding and analysis can overlap, and one
 /// line of the cache, because it goes from one core to another.
@@ -48,6 +49,12 @@ const WIDE: u8 = 2;
 const TIMESTAMP: u8 = 4;
 /// The first SACK block is a duplicate SACK.
 const DSACK: u8 = 8;
+/// No segment: an ICMP message says that one with these ends and this sequence number was not delivered.
+const UNDELIVERED: u8 = 16;
+/// It is a copy made by the capture, by the evidence of other segments.
+const COPY: u8 = 32;
+/// Copies come after a delay that is known from other segments, and by it this is none.
+const ORIGINAL: u8 = 64;
 
 impl Segment {
     /// Flags, without those of ECN's ninth bit and beyond.
@@ -69,6 +76,48 @@ impl Segment {
     #[inline]
     pub(crate) fn has_timestamp(&self) -> bool {
         self.marks & TIMESTAMP != 0
+    }
+
+    /// Whether both of its ends are one; `wide` are its addresses if they are IPv6.
+    pub(crate) fn is_to_itself(&self, wide: Option<[Address; 2]>) -> bool {
+        let same_host = match wide {
+            Some([lower, upper]) => lower == upper,
+            None => self.ends.addresses >> 32 == self.ends.addresses & u64::from(u32::MAX),
+        };
+        same_host && self.ends.ports[0] == self.ends.ports[1]
+    }
+
+    /// Whether it is a copy made by the capture, by the evidence of other segments.
+    #[inline]
+    pub(crate) fn is_marked_copy(&self) -> bool {
+        self.marks & COPY != 0
+    }
+
+    /// Whether it is none, by the same evidence.
+    #[inline]
+    pub(crate) fn is_marked_original(&self) -> bool {
+        self.marks & ORIGINAL != 0
+    }
+
+    /// Copies come after a delay that is known from other segments: by it, this is one, or none.
+    pub(crate) fn mark(&mut self, is_copy: bool) {
+        self.marks |= if is_copy { COPY } else { ORIGINAL };
+    }
+
+    /// What is the same in a copy: everything but time, TTL and layers below IP, which depend on where it was captured.
+    pub(crate) fn content(&self) -> impl Hash {
+        (
+            (self.ends.hash, self.ends.ports, self.is_forward()),
+            (self.seq, self.ack, self.payload_len, self.window),
+            (self.timestamp, self.sack, self.ip_id, self.flags),
+        )
+    }
+
+    /// Whether this is what an ICMP message says about a segment, which has its ends and its sequence number, and not a
+    /// segment.
+    #[inline]
+    pub(crate) fn is_undelivered(&self) -> bool {
+        self.marks & UNDELIVERED != 0
     }
 
     /// Sequence numbers it takes: payload, SYN and FIN.
@@ -150,9 +199,35 @@ impl Batch {
         segment.marks = marks;
     }
 
+    /// Adds what an ICMP message says: the segment with these ends and this sequence number was not delivered.
+    ///
+    /// It has the flag SYN, so that it takes the rare way of segments that open connections.
+    pub(crate) fn push_undelivered(&mut self, time: Nanos, found: Found, seq: u32) {
+        let segment = &mut self.segments[self.len];
+        self.len += 1;
+        *segment = Segment {
+            time,
+            ends: found.ends,
+            seq,
+            flags: TcpFlags::SYN.0 as u8,
+            marks: UNDELIVERED | if found.forward { FORWARD } else { 0 },
+            ..Segment::default()
+        };
+        if let Some(addresses) = found.wide {
+            segment.marks |= WIDE;
+            segment.ends.addresses = self.wide.len() as u64;
+            self.wide.push(addresses);
+        }
+    }
+
     /// Those added.
     pub(crate) fn segments(&self) -> &[Segment] {
         &self.segments[..self.len]
+    }
+
+    /// Those added, to be marked.
+    pub(crate) fn segments_mut(&mut self) -> &mut [Segment] {
+        &mut self.segments[..self.len]
     }
 
     /// Whether there is no place for another one.

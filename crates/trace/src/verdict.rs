@@ -1,26 +1,29 @@
 //! The answer in plain words, the most important first.
 
-use crate::results::Analysis;
+use crate::results::{Analysis, Apart};
+use crate::trust;
 use crate::words::{count, of, percent, time};
 
 /// What the numbers say.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
-    let mut sentences = Vec::new();
+    let warned = |spoils: bool| {
+        let warnings = analysis.warnings.iter();
+        warnings
+            .filter(move |warning| warning.kind.spoils_figures() == spoils)
+            .map(|warning| warning.sentence.clone())
+    };
+    let mut sentences: Vec<String> = warned(true).collect();
     let handshakes = &analysis.handshakes;
     let segments: u64 = analysis.captures.iter().map(|c| c.tcp_segments).sum();
     if handshakes.attempts == 0 {
-        sentences.push(if segments == 0 {
-            "No TCP in this capture.".to_string()
-        } else {
-            format!(
-                "No connection attempt in this capture: none of {} is a SYN. It may have begun after the connections did, or have only the servers' side of them.",
-                of(segments, "TCP segment", "TCP segments")
-            )
-        });
+        sentences.push(nothing(analysis, segments));
     } else {
+        one_sided(analysis, &mut sentences);
         loss(analysis, &mut sentences);
+        sent_again_for_nothing(analysis, &mut sentences);
         failures(analysis, &mut sentences);
     }
+    sentences.extend(warned(false));
     copies(analysis, &mut sentences);
     others(analysis, &mut sentences);
     if analysis.limits.retired_memory > 0 {
@@ -35,90 +38,246 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     sentences
 }
 
-fn loss(analysis: &Analysis, sentences: &mut Vec<String>) {
-    let handshakes = &analysis.handshakes;
-    let waiting = &analysis.waiting;
-    let attempts = of(
-        handshakes.attempts,
-        "connection attempt",
-        "connection attempts",
-    );
-    if handshakes.attempts_with_loss == 0 {
-        sentences.push(if handshakes.attempts == 1 {
-            "The one connection attempt lost no SYN or SYN/ACK.".to_string()
-        } else {
-            format!("None of {attempts} lost a SYN or SYN/ACK.")
-        });
-        return;
-    }
-    let share = handshakes.attempts_with_loss as f64 / handshakes.attempts as f64;
-    let mut sentence = format!(
-        "{} of {attempts} lost a SYN or SYN/ACK ({})",
-        percent(share),
-        count(handshakes.attempts_with_loss),
-    );
-    match waiting.handshake_mean_s {
-        Some(mean) => {
-            sentence += &format!(
-                "; those that succeeded ({}) waited {} on average",
-                count(handshakes.successes_with_loss),
-                time(mean)
-            );
-            if let Some(share) = waiting.handshake_share {
-                sentence += &format!(
-                    "; that is {} of all the time that connections in this capture spent waiting for retransmissions ({} of {})",
-                    percent(share),
-                    time(waiting.handshake_s),
-                    time(waiting.handshake_s + waiting.data_s),
-                );
+/// There is no attempt among `segments` TCP segments.
+fn nothing(analysis: &Analysis, segments: u64) -> String {
+    let outcomes = &analysis.outcomes;
+    let segments = match segments {
+        0 => return trust::no_tcp(&analysis.captures),
+        n => of(n, "TCP segment", "TCP segments"),
+    };
+    match (outcomes.without_syn, outcomes.without_syn_again) {
+        (0, _) => format!(
+            "No connection attempt in this capture: none of {segments} is a SYN. It may have begun after the connections did, or have only the servers' side of them.",
+        ),
+        (answers, again) => format!(
+            "No connection attempt in this capture: none of {segments} is a SYN. {}, {}; it has the servers' side only, so nobody can say whether those were lost, or their answers, or whether there were any.",
+            of(
+                answers,
+                "connection was answered by a SYN/ACK",
+                "connections were answered by a SYN/ACK"
+            ),
+            match again {
+                0 => "none of them more than once".to_string(),
+                n => format!(
+                    "{} more than once ({} sent again)",
+                    count(n),
+                    of(
+                        analysis.handshakes.duplicate_synack
+                            - analysis.handshakes.capture_duplicates.synack,
+                        "SYN/ACK",
+                        "SYN/ACKs"
+                    )
+                ),
             }
-        }
-        None => sentence += "; none of those succeeded",
+        ),
     }
-    sentences.push(sentence + ".");
-    if let Some(worst) = analysis.top.servers.first() {
+}
+
+/// Some of the answers were not captured.
+fn one_sided(analysis: &Analysis, sentences: &mut Vec<String>) {
+    let outcomes = &analysis.outcomes;
+    if outcomes.one_sided > 0 {
         sentences.push(format!(
-            "Worst server: {}, {} of {} with a loss, {} lost{}.",
-            worst.name,
-            count(worst.with_loss),
-            of(worst.attempts, "attempt", "attempts"),
-            time(worst.time_lost_s),
-            if worst.failed_s > 0.0 {
-                format!(" and {} waited for nothing", time(worst.failed_s))
+            "The capture is one-sided{}: it lacks the SYN/ACK of {} of {} that went on as only answered ones do. What was lost on that side does not show in it.",
+            if outcomes.one_sided < outcomes.completed {
+                " in part"
             } else {
-                String::new()
+                ""
+            },
+            count(outcomes.one_sided),
+            of(outcomes.completed, "connection", "connections"),
+        ));
+    }
+    if outcomes.without_syn > 0 {
+        sentences.push(format!(
+            "It lacks the SYN of {}{}.",
+            of(outcomes.without_syn, "connection", "connections"),
+            match outcomes.without_syn_again {
+                0 => String::new(),
+                n => format!(", {} of which got a SYN/ACK more than once", count(n)),
             }
         ));
     }
 }
 
+fn loss(analysis: &Analysis, sentences: &mut Vec<String>) {
+    let outcomes = &analysis.outcomes;
+    let waiting = &analysis.waiting;
+    let answered = outcomes.answered;
+    let what = if answered == analysis.handshakes.attempts {
+        "connection attempt"
+    } else {
+        "answered connection attempt"
+    };
+    let attempts = of(answered, what, &format!("{what}s"));
+    if answered == 0 {
+        let none = match analysis.handshakes.attempts {
+            1 => "The one connection attempt was not completed".to_string(),
+            n => format!("None of {} connection attempts was completed", count(n)),
+        };
+        sentences.push(if outcomes.dead.attempts == analysis.handshakes.attempts {
+            format!("{none}: there is nothing of a server in the capture, so it may have one direction only.")
+        } else {
+            none + "."
+        });
+        return;
+    }
+    if outcomes.with_loss == 0 {
+        sentences.push(match answered {
+            1 => format!("The one {what} lost no SYN or SYN/ACK."),
+            _ => format!("None of {attempts} lost a SYN or SYN/ACK."),
+        });
+        return;
+    }
+    let share = outcomes.with_loss as f64 / answered as f64;
+    let mut sentence = format!(
+        "{} of {attempts} lost a SYN or SYN/ACK ({})",
+        percent(share),
+        count(outcomes.with_loss),
+    );
+    if let Some(mean) = waiting.loss_mean_s {
+        sentence += &match (outcomes.with_loss, outcomes.completed_with_loss) {
+            (1, _) => format!(" and waited {} for it", time(mean)),
+            (all, completed) if all == completed => {
+                format!(" and waited {} for it on average", time(mean))
+            }
+            (_, completed) => format!(
+                "; those that were completed ({}) waited {} for it on average",
+                count(completed),
+                time(mean)
+            ),
+        };
+        let all = waiting.handshake_s + waiting.data_s;
+        if all > 0.0 {
+            sentence += &format!(
+                "; that is {} of all the time that connections in this capture spent waiting for retransmissions ({} of {})",
+                percent(waiting.loss_s / all),
+                time(waiting.loss_s),
+                time(all),
+            );
+        }
+    }
+    sentences.push(sentence + ".");
+    let worst = analysis.top.servers.iter().find(|e| e.with_loss > 0);
+    if let Some(worst) = worst {
+        sentences.push(format!(
+            "Worst server: {}, {} of {} with a loss, {} lost.",
+            worst.name,
+            count(worst.with_loss),
+            of(worst.answered, "answered attempt", "answered attempts"),
+            time(worst.time_lost_s),
+        ));
+    }
+}
+
+/// What was sent again though nothing was lost on the way.
+fn sent_again_for_nothing(analysis: &Analysis, sentences: &mut Vec<String>) {
+    let outcomes = &analysis.outcomes;
+    if outcomes.late > 0 {
+        sentences.push(format!(
+            "{} a SYN or SYN/ACK again without a loss: the answer was late.",
+            of(
+                outcomes.late,
+                "answered attempt sent",
+                "answered attempts sent"
+            ),
+        ));
+    }
+    if outcomes.put_off > 0 {
+        let waited = match outcomes.put_off_s {
+            s if s > 0.0 => format!(" and waited {}", time(s)),
+            _ => String::new(),
+        };
+        sentences.push(format!(
+            "{} put off by the server{waited}: it left a SYN unanswered that had reached it, or sent its SYN/ACK again though the client's ACK is in the capture. That is no loss on the way here: its listen queue is full, TCP_DEFER_ACCEPT waits for data, or the ACK was lost behind the capture.",
+            of(outcomes.put_off, "answered attempt was", "answered attempts were"),
+        ));
+    }
+}
+
+/// Attempts that came to nothing, by reason.
 fn failures(analysis: &Analysis, sentences: &mut Vec<String>) {
-    let handshakes = &analysis.handshakes;
-    if handshakes.failures == 0 {
-        return;
+    let outcomes = &analysis.outcomes;
+    let attempts = |n: u64| of(n, "attempt", "attempts");
+    if outcomes.half_open > 0 {
+        sentences.push(format!(
+            "{} answered, but the client never went on.",
+            of(outcomes.half_open, "attempt was", "attempts were"),
+        ));
     }
-    if handshakes.failures == handshakes.unanswered && handshakes.successes == 0 {
-        sentences.push(
-            "No SYN was answered: the capture may have only one direction of the traffic."
-                .to_string(),
-        );
-        return;
+    for (apart, what) in [
+        (
+            &outcomes.swallowed,
+            "came to nothing though the host is alive, with every packet one way or the other lost or swallowed (a firewall, a full listen queue)",
+        ),
+        (
+            &outcomes.dead,
+            "went to hosts of which nothing was captured (dead, or behind a filter)",
+        ),
+        (&outcomes.refused, "refused by an RST"),
+        (
+            &outcomes.rejected,
+            "rejected by ICMP (unreachable or prohibited)",
+        ),
+        (
+            &outcomes.unseen,
+            "without an answer went to servers of which the capture has the clients' side only",
+        ),
+    ] {
+        if apart.attempts > 0 {
+            let verb = match what.split(' ').next() {
+                Some("refused" | "rejected") if apart.attempts == 1 => "was ",
+                Some("refused" | "rejected") => "were ",
+                _ => "",
+            };
+            sentences.push(format!(
+                "{} {verb}{what}: {}.",
+                attempts(apart.attempts),
+                named(apart, "server")
+            ));
+        }
     }
-    let parts: Vec<String> = [
-        (handshakes.unanswered, "unanswered"),
-        (handshakes.refused, "refused"),
-        (handshakes.half_open, "answered but never completed"),
-    ]
-    .into_iter()
-    .filter(|(n, _)| *n > 0)
-    .map(|(n, what)| format!("{} {what}", count(n)))
-    .collect();
-    sentences.push(format!(
-        "{} of the attempts failed ({}): {}.",
-        percent(handshakes.failures as f64 / handshakes.attempts as f64),
-        count(handshakes.failures),
-        parts.join(", ")
-    ));
+    if outcomes.scans.attempts > 0 {
+        sentences.push(format!(
+            "{} in vain of clients that tried many servers or ports, as a scan or a worm does: {}. They are in none of the numbers above.",
+            attempts(outcomes.scans.attempts),
+            named(&outcomes.scans, "client")
+        ));
+    }
+    if outcomes.floods.attempts > 0 {
+        sentences.push(format!(
+            "{} as a SYN flood makes them, one SYN each of clients that complete nothing: {}. They are in none of the numbers above.",
+            attempts(outcomes.floods.attempts),
+            named(&outcomes.floods, "server")
+        ));
+    }
+    if analysis.waiting.failed_s > 0.0 {
+        sentences.push(format!(
+            "Attempts that were never completed waited {} in vain.",
+            time(analysis.waiting.failed_s)
+        ));
+    }
+}
+
+/// Who it was: all of them if they are few, else how many and the first.
+fn named(apart: &Apart, what: &str) -> String {
+    let names: Vec<String> = apart
+        .most
+        .iter()
+        .map(|named| match apart.parties {
+            1 => named.name.clone(),
+            _ => format!("{} ({})", named.name, count(named.attempts)),
+        })
+        .collect();
+    let names = names.join(", ");
+    if apart.parties > apart.most.len() as u64 {
+        format!(
+            "{}, most at {names}",
+            of(apart.parties, what, &format!("{what}s"))
+        )
+    } else {
+        names
+    }
 }
 
 fn copies(analysis: &Analysis, sentences: &mut Vec<String>) {

@@ -27,9 +27,10 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// A time.
 pub(crate) fn time(seconds: f64) -> String {
-    if seconds >= 100.0 {
+    // Not 1000 ms, and not 100.0 s.
+    if seconds >= 99.95 {
         format!("{} s", count(seconds.round() as u64))
-    } else if seconds >= 1.0 {
+    } else if seconds >= 0.999_5 {
         format!("{seconds:.1} s")
     } else {
         format!("{:.0} ms", seconds * 1e3)

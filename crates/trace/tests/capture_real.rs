@@ -14,19 +14,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// Standard output of a program of Wireshark's; nothing, and a word about it, if it is not installed.
-fn wireshark(program: &str, args: &[&str], files: &[&Path]) -> Option<String> {
+/// Standard output of a program of Wireshark's, which has to be installed.
+fn wireshark(program: &str, args: &[&str], files: &[&Path]) -> String {
     let output = Command::new(program)
         .args(args)
         .args(files)
         .stderr(Stdio::null())
         .output();
     match output {
-        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
-        Err(error) => {
-            eprintln!("skipped: {program} cannot be run: {error}");
-            None
-        }
+        Ok(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
+        Err(error) => panic!("{program} cannot be run ({error}): run `scripts/bootstrap test`"),
     }
 }
 
@@ -50,13 +47,8 @@ fn ours(path: &Path) -> (Vec<(Nanos, u32, usize)>, Vec<WarningKind>) {
 #[test]
 fn as_many_packets_as_capinfos_counts() {
     let captures = shared_captures::all();
-    if captures.is_empty() {
-        return;
-    }
     let files: Vec<&Path> = captures.iter().map(PathBuf::as_path).collect();
-    let Some(table) = wireshark("capinfos", &["-T", "-r", "-M", "-c"], &files) else {
-        return;
-    };
+    let table = wireshark("capinfos", &["-T", "-r", "-M", "-c"], &files);
     let counts: HashMap<&str, usize> = table
         .lines()
         .filter_map(|line| line.split_once('\t'))
@@ -80,9 +72,6 @@ fn as_many_packets_as_capinfos_counts() {
 #[test]
 fn the_packets_that_tshark_reads() {
     let captures = shared_captures::all();
-    if captures.is_empty() {
-        return;
-    }
     let names = capinfos_readable(&captures);
     // tshark takes half a second to start, so: all that are pcapng or that capinfos stumbles over, and some others.
     let chosen: Vec<&PathBuf> = captures
@@ -110,7 +99,7 @@ fn the_packets_that_tshark_reads() {
 
 fn capinfos_readable(captures: &[PathBuf]) -> Vec<PathBuf> {
     let files: Vec<&Path> = captures.iter().map(PathBuf::as_path).collect();
-    let table = wireshark("capinfos", &["-T", "-r", "-M", "-c"], &files).unwrap_or_default();
+    let table = wireshark("capinfos", &["-T", "-r", "-M", "-c"], &files);
     table
         .lines()
         .filter_map(|line| line.split_once('\t'))
@@ -131,9 +120,7 @@ fn compare(path: &Path) {
         "frame.cap_len",
         "-r",
     ];
-    let Some(table) = wireshark("tshark", &fields, &[path]) else {
-        return;
-    };
+    let table = wireshark("tshark", &fields, &[path]);
     let theirs: Vec<(Nanos, u32, usize)> = table
         .lines()
         .filter(|line| !line.is_empty())

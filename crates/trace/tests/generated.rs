@@ -1,5 +1,7 @@
 //! In captures of the generator everything is found that was put into them.
 
+#[path = "generated/confusion.rs"]
+mod confusion;
 #[path = "../examples/generate/connection.rs"]
 mod connection;
 #[path = "../examples/generate/file.rs"]
@@ -44,7 +46,8 @@ fn generate(args: &[&str]) -> (Truth, Analysis) {
     let options = options::Options::parse_from([&["generate", "--output", output], args].concat());
     let mut file = file::Capture::create(&options.output, options.format, options.snaplen)
         .expect("it can be written");
-    let world = world::World::new(&options, &mut file).expect("the options are valid");
+    let mut over = |_: &connection::Connection| ();
+    let world = world::World::new(&options, &mut file, &mut over).expect("the options are valid");
     let truth = world.run().expect("it can be written");
     file.finish().expect("it can be written");
     (truth, analyze(&path))
@@ -59,7 +62,7 @@ fn compare(args: &[&str]) -> (Truth, Analysis) {
         handshakes.attempts,
         handshakes.successes,
         handshakes.failures,
-        handshakes.refused,
+        analysis.outcomes.refused.attempts,
         handshakes.duplicate_syn,
         handshakes.duplicate_synack,
         handshakes.attempts_with_duplicate_syn,
@@ -167,5 +170,81 @@ fn copies_made_by_the_capture() {
             [really_late, really_reordered],
             "{args:?}"
         );
+    }
+}
+
+/// Copies by mirror ports far apart, of segments that have neither IP identification nor a new time stamp, too; and what was
+/// acknowledged before its copy came.
+#[test]
+fn copies_made_by_distant_mirror_ports() {
+    for (delay, ipv6) in [
+        ("1.5ms", "0"),
+        ("5ms", "0.5"),
+        ("12ms", "1"),
+        ("30ms", "0"),
+        ("30ms", "1"),
+    ] {
+        let args = [
+            "--capture-duplicates",
+            "1",
+            "--copy-delay",
+            delay,
+            "--ipv6",
+            ipv6,
+        ];
+        let args = [
+            &args[..],
+            &["--seed", "7", "--packets", "60k", "--connections", "4k"],
+        ]
+        .concat();
+        let (truth, analysis) = compare(&args);
+        let of_truth = &truth.capture_duplicates;
+        let [syn, synack, other] = copies(&analysis);
+        assert_eq!([syn, synack], [of_truth.syn, of_truth.synack], "{args:?}");
+        // A host that repeats an acknowledgement to the bit after just that time is taken for the capture.
+        assert!(
+            other.abs_diff(of_truth.other) <= of_truth.other / 500,
+            "{args:?} {other} {of_truth:?}"
+        );
+        let [retransmitted, late, reordered] = again(&analysis);
+        let [really, really_late, really_reordered] = again_in_truth(&truth);
+        assert_eq!(
+            [retransmitted, late + reordered],
+            [really, really_late + really_reordered],
+            "{args:?}"
+        );
+        let sent_again = [&analysis.intervals.syn, &analysis.intervals.synack].map(|it| it.total);
+        let really = [
+            truth.duplicate_syn - of_truth.syn,
+            truth.duplicate_synack - of_truth.synack,
+        ];
+        assert_eq!(sent_again, really, "{args:?}");
+    }
+}
+
+/// Without copies, nothing is taken for one, however much is sent again.
+#[test]
+fn retransmissions_are_no_copies() {
+    for (seed, ipv6) in [("11", "0"), ("12", "1")] {
+        let loss = "0.2";
+        let (_, analysis) = compare(&[
+            "--seed",
+            seed,
+            "--ipv6",
+            ipv6,
+            "--connections",
+            "3k",
+            "--packets",
+            "60k",
+            "--syn-loss",
+            loss,
+            "--synack-loss",
+            loss,
+            "--data-loss",
+            loss,
+            "--ack-loss",
+            loss,
+        ]);
+        assert_eq!(copies(&analysis), [0, 0, 0], "{seed}");
     }
 }

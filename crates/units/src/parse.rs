@@ -13,6 +13,14 @@ pub enum QuantityError {
         /// An example of what is accepted.
         expected: &'static str,
     },
+    /// The text is a number below zero.
+    #[error("'{text}' is below zero; expected {expected}")]
+    Negative {
+        /// What was written.
+        text: String,
+        /// An example of what is accepted.
+        expected: &'static str,
+    },
     /// The unit is missing or unknown.
     #[error("'{text}' has {problem}; expected {expected}")]
     Unit {
@@ -48,9 +56,15 @@ pub(crate) fn quantity(
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(trimmed.len());
     let (digits, unit) = trimmed.split_at(end);
-    let number = Decimal::parse(digits).ok_or_else(|| QuantityError::Number {
-        text: text.to_owned(),
-        expected,
+    let number = Decimal::parse(digits).ok_or_else(|| {
+        let text = text.to_owned();
+        let below_zero = trimmed
+            .strip_prefix('-')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'));
+        match below_zero {
+            true => QuantityError::Negative { text, expected },
+            false => QuantityError::Number { text, expected },
+        }
     })?;
     let unit = unit.trim().to_ascii_lowercase();
     let worth = if unit.is_empty() {

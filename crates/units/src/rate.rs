@@ -36,6 +36,29 @@ impl Rate {
     }
 }
 
+impl Rate {
+    /// A remark on `text`, a rate that was read, if it is in bytes per second: `20Mbps`, 160 Mb/s to `tc`, is 20 Mb/s to
+    /// most people.
+    pub fn remark(text: &str) -> Option<String> {
+        let written = text.trim();
+        let lower = written.to_ascii_lowercase();
+        let before = lower.strip_suffix("bps")?;
+        let rate: Rate = written.parse().ok()?;
+        let number = before.trim_end_matches(['k', 'm', 'g', 't']);
+        let (prefix, bytes) = match &before[number.len()..] {
+            "k" => ("k", "kilobytes"),
+            "m" => ("m", "megabytes"),
+            "g" => ("g", "gigabytes"),
+            "t" => ("t", "terabytes"),
+            _ => ("", "bytes"),
+        };
+        let number = number.trim_end();
+        Some(format!(
+            "{written} is {rate} ({number} {bytes}/s), as tc has it; did you mean {number}{prefix}bit?"
+        ))
+    }
+}
+
 const EXPECTED: &str = "a rate such as 2.4mbit, 400kbit or 1gbit";
 
 /// As `tc` has them: decimal prefixes; `bit` is bits per second, `bps` is bytes per second.
@@ -95,7 +118,35 @@ mod tests {
             assert_eq!(text.parse(), Ok(Rate(bits)), "{text}");
         }
         assert!("0mbit".parse::<Rate>().is_err());
+        let negative = "-5mbit".parse::<Rate>().unwrap_err().to_string();
+        assert_eq!(
+            negative,
+            "'-5mbit' is below zero; expected a rate such as 2.4mbit, 400kbit or 1gbit"
+        );
         assert!("100".parse::<Rate>().is_err());
+    }
+
+    #[test]
+    fn a_rate_in_bytes_is_remarked_on() {
+        for (text, remark) in [
+            (
+                "20Mbps",
+                "20Mbps is 160mbit (20 megabytes/s), as tc has it; did you mean 20mbit?",
+            ),
+            (
+                " 1.5 gbps",
+                "1.5 gbps is 12gbit (1.5 gigabytes/s), as tc has it; did you mean 1.5gbit?",
+            ),
+            (
+                "100bps",
+                "100bps is 800bit (100 bytes/s), as tc has it; did you mean 100bit?",
+            ),
+        ] {
+            assert_eq!(Rate::remark(text).as_deref(), Some(remark));
+        }
+        for text in ["20mbit", "0bps", "bps", "xbps", ""] {
+            assert_eq!(Rate::remark(text), None, "{text}");
+        }
     }
 
     #[test]

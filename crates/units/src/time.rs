@@ -98,8 +98,9 @@ impl Sum for Nanos {
     }
 }
 
-const EXPECTED: &str = "a time such as 5ms, 1.5s, 200us or 0";
+const EXPECTED: &str = "a time such as 5ms, 1.5s, 2min or 0";
 
+/// Those up to a second as `tc` has them; minutes, hours and days as systemd.time(7) has them.
 const UNITS: &[(&str, u64)] = &[
     ("s", 1_000_000_000),
     ("sec", 1_000_000_000),
@@ -113,6 +114,14 @@ const UNITS: &[(&str, u64)] = &[
     ("ns", 1),
     ("nsec", 1),
     ("nsecs", 1),
+    ("min", 60_000_000_000),
+    ("mins", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("hour", 3_600_000_000_000),
+    ("hours", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
+    ("day", 86_400_000_000_000),
+    ("days", 86_400_000_000_000),
 ];
 
 impl FromStr for Nanos {
@@ -153,6 +162,9 @@ mod tests {
             ("100msec", 100_000_000),
             ("2 secs", 2_000_000_000),
             ("7ns", 7),
+            ("1min", 60_000_000_000),
+            ("1.5h", 5_400_000_000_000),
+            ("1d", 86_400_000_000_000),
             ("0", 0),
         ] {
             assert_eq!(text.parse(), Ok(Nanos(ns)), "{text}");
@@ -166,7 +178,9 @@ mod tests {
             ("ms", "does not begin with a number"),
             ("5 parsecs", "unknown unit 'parsecs'"),
             ("1.2.3s", "does not begin with a number"),
-            ("-5ms", "does not begin with a number"),
+            ("-5ms", "is below zero"),
+            ("-ms", "does not begin with a number"),
+            ("5m", "unknown unit 'm'"),
             ("99999999999s", "too large"),
         ] {
             let error = text.parse::<Nanos>().unwrap_err().to_string();

@@ -19,6 +19,7 @@ mod udp;
 mod frames;
 
 pub use address::Address;
+pub use ip::icmp::{Undelivered, undelivered};
 pub use link::LinkType;
 pub use packet::{Dccp, Fragment, Ip, Packet, Sctp, Skip, Tcp, TcpFlags, Transport, Tunnels, Udp};
 pub use plain::{PlainTcp, plain_tcp_v4, plain_tcp_v6};
@@ -26,6 +27,7 @@ pub use quic::{
     QuicInitial, QuicKind, QuicPacket, QuicPackets, QuicSealed, QuicVersion, quic_varint,
 };
 pub use sctp::{SctpChunk, SctpChunks};
+pub use tunnel::{Tunnel, tunnelled};
 
 use captured::Captured;
 use link::Layer;

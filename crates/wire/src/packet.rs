@@ -176,7 +176,7 @@ pub enum Skip {
     UnknownLink,
     /// Not IP (ARP, spanning tree, 802.11 management, …).
     NotIp,
-    /// An 802.11 frame that is encrypted.
+    /// A frame that is encrypted at the link layer: 802.11, MACsec.
     Encrypted,
     /// Cut by the snap length before the fields that are needed.
     Truncated,

@@ -21,25 +21,28 @@ enum {
 	TCA_REDFAVOR_STAB,	/* u8[256], each below 32: decay while idle */
 	TCA_REDFAVOR_MAX_P,	/* u32: of 2^32, not 0; 85899345, which is 2 % */
 	TCA_REDFAVOR_FLAGS,	/* bitfield32: TC_REDFAVOR_FLAGS; none */
+	TCA_REDFAVOR_MAXLEN,	/* u32: IP length of the longest SYN; 0: any; 127 */
+	TCA_REDFAVOR_SHARE,	/* u8: percent of the bytes for SYNs, 1 to 100; 25 */
 	__TCA_REDFAVOR_MAX,
 };
 
 #define TCA_REDFAVOR_MAX (__TCA_REDFAVOR_MAX - 1)
 
 #define TC_REDFAVOR_STAB_SIZE 256
+#define TC_REDFAVOR_MAXLEN_MAX 65535
 
 /* They mean what they mean in red. */
 #define TC_REDFAVOR_FLAGS \
 	(TC_RED_ECN | TC_RED_HARDDROP | TC_RED_ADAPTATIVE | TC_RED_NODROP)
 
-/* Statistics, in TCA_XSTATS and TCA_STATS_APP. */
+/* Statistics, in TCA_XSTATS and TCA_STATS_APP. It grows at its end only. */
 struct tc_redfavor_xstats {
-	/* Packets that are no SYN and were dropped: */
+	/* Standard packets, all but protected SYNs, that were dropped: */
 	__u64	prob_drop;	/* at random, the average above min */
 	__u64	forced_drop;	/* the average above max */
 	__u64	tail_drop;	/* the queue full */
 	__u64	push_out;	/* out of the queue, in place of a SYN */
-	/* SYNs: */
+	/* Protected SYNs: */
 	__u64	syn_queued;	/* put in front of all others */
 	__u64	syn_saved;	/* those of them that something was pushed out for */
 	__u64	syn_early_drop;	/* by RED, nothing but SYNs in the queue */
@@ -50,8 +53,12 @@ struct tc_redfavor_xstats {
 
 	__u32	qavg;		/* average queue, bytes */
 	__u32	max_p;		/* of 2^32, as adapted */
-	__u32	syn_qlen;	/* SYNs in the queue */
+	__u32	syn_qlen;	/* protected SYNs in the queue */
 	__u32	syn_backlog;	/* and their bytes */
+
+	/* SYNs that were standard packets: */
+	__u64	syn_toolong;	/* longer than maxlen */
+	__u64	syn_overshare;	/* beyond the share */
 };
 
 #endif

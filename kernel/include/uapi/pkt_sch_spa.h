@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /* Options and statistics of the qdisc spa on netlink.
  *
- * All integers are in host byte order, times in microseconds. Structures only
- * ever grow at their end.
+ * All integers are in host byte order, times in microseconds. New attributes go
+ * to the end of their list.
  */
 #ifndef _PKT_SCH_SPA_H
 #define _PKT_SCH_SPA_H
@@ -20,8 +20,8 @@ enum {
 	TCA_SPA_ECN,		/* u8, 1: mark instead of dropping */
 	TCA_SPA_CE_THRESHOLD,	/* u32, delay above which all are marked */
 	TCA_SPA_FIN,		/* u8, TC_SPA_FIN_... */
-	TCA_SPA_MAXLEN,		/* u32, bytes of the longest handshake packet */
-	TCA_SPA_HELD,		/* u32, FINs kept beside the data queue */
+	TCA_SPA_MAXLEN,		/* u32, IP length of the longest handshake packet */
+	TCA_SPA_HELD,		/* u32, FINs kept that the data queue dropped */
 	TCA_SPA_SHARE,		/* u8, percent of the bytes, under load */
 	TCA_SPA_MEMORY,		/* u32, bytes of buffers for each queue */
 	__TCA_SPA_MAX
@@ -33,6 +33,11 @@ enum {
  * 1024 ns in 31 bits.
  */
 #define TC_SPA_TIME_MAX	2199023254U
+
+/* TCA_SPA_INTERVAL: one unit of that clock. */
+#define TC_SPA_INTERVAL_MIN	2
+
+#define TC_SPA_LIMIT_MAX	1000000
 
 /* TCA_SPA_CE_THRESHOLD: no such threshold. Never dumped. */
 #define TC_SPA_CE_THRESHOLD_OFF	0xffffffffU
@@ -56,61 +61,57 @@ enum {
 	TC_SPA_CLASS_DATA = 2,
 };
 
-/* Statistics of one queue. With a child qdisc in its place, those from
- * maxpacket on are zero: the child has its own.
+/* Statistics, inside TCA_STATS_APP: of the qdisc all of these, of a class its
+ * queue.
  */
-struct tc_spa_queue_xstats {
-	__u64	enqueued;	/* packets taken */
-	__u64	bytes;		/* bytes sent */
-	__u64	sent;		/* packets sent */
-	__u64	drop_limit;	/* refused: the queue was full */
-	__u64	drop_memory;	/* refused: no memory was left to the queue */
-	__u64	drop_child;	/* refused by the child */
-	__u64	drop_change;	/* lost to a change of options, child, link */
-	__u64	drop_codel;	/* dropped by CoDel at departure */
-	__u32	qlen;		/* packets queued */
-	__u32	backlog;	/* bytes queued */
-	__u32	memory;		/* bytes of buffers in use */
-	__u32	child;		/* 1: the queue is a child qdisc */
-	__u32	maxpacket;	/* largest packet seen */
-	__u32	count;		/* drops of CoDel since it began to drop */
-	__u32	lastcount;	/* count when it last began */
-	__u32	ldelay;		/* delay of the last packet */
-	__s32	drop_next;	/* time until the next drop, while dropping */
-	__u32	dropping;	/* 1: in the dropping state */
-	__u32	ecn_mark;	/* packets marked instead of dropped */
-	__u32	ce_mark;	/* packets marked for ce_threshold */
-};
-
-/* Statistics of the qdisc. */
-struct tc_spa_qdisc_xstats {
-	struct tc_spa_queue_xstats priority;
-	struct tc_spa_queue_xstats data;
-	__u64	syn;		/* SYNs that the priority queue took */
-	__u64	fin_first;	/* FINs that the priority queue took */
-	__u64	fin_spared;	/* FINs kept though the data queue dropped them */
-	__u64	fin_paid;	/* packets dropped in their place */
-	__u64	fin_refused;	/* FINs dropped: no room to keep them */
-	__u64	toolong;	/* SYNs and FINs above maxlen, taken for data */
-	__u64	held_back;	/* packets of data sent before waiting priority */
-	__s64	credit;		/* of the priority queue, bytes x 100 */
-	__u32	held;		/* FINs beside the data queue now */
-	__u32	held_backlog;	/* their bytes */
-};
-
-/* Which of the two it is. */
 enum {
-	TC_SPA_XSTATS_QDISC,
-	TC_SPA_XSTATS_CLASS,
+	TCA_SPA_XSTATS_UNSPEC,
+	TCA_SPA_XSTATS_PAD,
+	TCA_SPA_XSTATS_PRIORITY,	/* nest, TCA_SPA_QUEUE_... */
+	TCA_SPA_XSTATS_DATA,		/* nest, TCA_SPA_QUEUE_... */
+	TCA_SPA_XSTATS_SYN,		/* u64, SYNs that the priority queue took */
+	TCA_SPA_XSTATS_FIN_FIRST,	/* u64, FINs that the priority queue took */
+	TCA_SPA_XSTATS_FIN_KEPT,	/* u64, FINs kept that the data queue dropped */
+	TCA_SPA_XSTATS_FIN_OVERLIMIT,	/* u64, FINs dropped: no room to keep them */
+	TCA_SPA_XSTATS_DROP_FOR_FIN,	/* u64, packets dropped in place of a FIN */
+	TCA_SPA_XSTATS_MARK_FOR_FIN,	/* u64, packets marked in place of a FIN */
+	TCA_SPA_XSTATS_TOOLONG,		/* u64, SYNs and FINs above maxlen: data */
+	TCA_SPA_XSTATS_HELD_BACK,	/* u64, data sent before waiting priority */
+	TCA_SPA_XSTATS_CREDIT,		/* s64, of the priority queue, bytes x 100 */
+	TCA_SPA_XSTATS_HELD,		/* u32, packets kept now */
+	TCA_SPA_XSTATS_HELD_BACKLOG,	/* u32, their bytes */
+	__TCA_SPA_XSTATS_MAX
 };
 
-struct tc_spa_xstats {
-	__u32	type;
-	__u32	pad;
-	union {
-		struct tc_spa_qdisc_xstats qdisc;
-		struct tc_spa_queue_xstats queue;
-	};
+#define TCA_SPA_XSTATS_MAX	(__TCA_SPA_XSTATS_MAX - 1)
+
+/* Statistics of one queue. Those from MAXPACKET on are CoDel's: a queue that is a
+ * child qdisc has none, and DROP_NEXT is there while CoDel is dropping.
+ */
+enum {
+	TCA_SPA_QUEUE_UNSPEC,
+	TCA_SPA_QUEUE_PAD,
+	TCA_SPA_QUEUE_ENQUEUED,		/* u64, packets taken */
+	TCA_SPA_QUEUE_SENT,		/* u64, packets sent */
+	TCA_SPA_QUEUE_SENT_BYTES,	/* u64, their bytes */
+	TCA_SPA_QUEUE_DROP_LIMIT,	/* u64, refused: the queue was full */
+	TCA_SPA_QUEUE_DROP_MEMORY,	/* u64, refused: no memory was left to it */
+	TCA_SPA_QUEUE_DROP_CHILD,	/* u64, refused by the child */
+	TCA_SPA_QUEUE_DROP_CHANGE,	/* u64, lost to a change of options, child, link */
+	TCA_SPA_QUEUE_DROP_CODEL,	/* u64, dropped by CoDel at departure */
+	TCA_SPA_QUEUE_QLEN,		/* u32, packets queued */
+	TCA_SPA_QUEUE_BACKLOG,		/* u32, bytes queued */
+	TCA_SPA_QUEUE_MEMORY,		/* u32, bytes of buffers in use */
+	TCA_SPA_QUEUE_MAXPACKET,	/* u32, largest packet seen */
+	TCA_SPA_QUEUE_COUNT,		/* u32, drops of CoDel since it began to drop */
+	TCA_SPA_QUEUE_LASTCOUNT,	/* u32, count when it last began */
+	TCA_SPA_QUEUE_LDELAY,		/* u32, delay of the last packet */
+	TCA_SPA_QUEUE_DROP_NEXT,	/* s32, time until the next drop */
+	TCA_SPA_QUEUE_ECN_MARK,		/* u32, packets marked instead of dropped */
+	TCA_SPA_QUEUE_CE_MARK,		/* u32, packets marked for ce_threshold */
+	__TCA_SPA_QUEUE_MAX
 };
+
+#define TCA_SPA_QUEUE_MAX	(__TCA_SPA_QUEUE_MAX - 1)
 
 #endif

@@ -24,7 +24,7 @@ enum replay_op {
 	REPLAY_PEEK,
 };
 
-#define REPLAY_TAG_ACCELERATED	1	/* a VLAN tag beside the packet, as after dev_queue_xmit() on a VLAN device */
+#define REPLAY_TAG_ACCELERATED	1	/* a VLAN tag in skb->vlan_tci, as after dev_queue_xmit() on a VLAN device */
 #define REPLAY_TAG_IN_LINE	2	/* a VLAN tag in the packet */
 
 struct replay_request {
@@ -38,7 +38,7 @@ struct replay_request {
 	__u16 zero;
 	__u32 number;		/* of the packet, for the events */
 	__u32 flow;		/* 24 bits; source address and port tell flows apart */
-	__u32 bytes;		/* of the whole frame, less a tag beside it */
+	__u32 bytes;		/* of the whole frame, without a tag in skb->vlan_tci */
 	__u32 hash;		/* what skb_get_hash() and skb_get_hash_perturb() return for this packet */
 	__u32 truesize;		/* memory charged for it; 0: what it occupies */
 	__u32 zero2;

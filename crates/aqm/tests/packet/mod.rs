@@ -18,6 +18,9 @@ impl Packet for TestPacket {
     fn bytes(&self) -> u32 {
         self.bytes
     }
+    fn ip_bytes(&self) -> u32 {
+        self.bytes - 14
+    }
     fn flow(&self) -> u64 {
         self.flow
     }

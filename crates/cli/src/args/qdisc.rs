@@ -1,11 +1,13 @@
 //! The flags of `gentle qdisc`.
 
+use super::values::{rate, seconds, whole};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
-use clap::{Args as ClapArgs, Subcommand, value_parser};
+use clap::{Args as ClapArgs, Subcommand};
 use gentle_aqm::Spec;
 use gentle_deploy::{Cake, Device, Discipline, LinkLayer, ShaperKind};
 use gentle_units::Rate;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 A queue can only be managed where it forms. On a home router it forms in the modem, or at the provider's end for what
@@ -59,7 +61,7 @@ pub(crate) struct SetupArgs {
     pub(crate) ingress: bool,
 
     /// Hold packets back to this rate, so that they queue here; a little less than the link carries
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
 
     /// What holds them back; cake only for itself [default: htb]
@@ -67,11 +69,11 @@ pub(crate) struct SetupArgs {
     pub(crate) shaper: Option<ShaperKind>,
 
     /// Bytes that each packet takes on the link beyond what the device counts
-    #[arg(long, value_name = "BYTES", requires = "rate", default_value = "0", value_parser = value_parser!(u16).range(0..=256))]
+    #[arg(long, value_name = "BYTES", requires = "rate", default_value = "0", value_parser = whole::<u16>(0..=256))]
     pub(crate) overhead: u16,
 
     /// Bytes that even the shortest packet takes on the link
-    #[arg(long, value_name = "BYTES", requires = "rate", default_value = "0", value_parser = value_parser!(u16).range(0..=256))]
+    #[arg(long, value_name = "BYTES", requires = "rate", default_value = "0", value_parser = whole::<u16>(0..=256))]
     pub(crate) mpu: u16,
 
     /// What carries the packets: frames, or cells of 53 bytes (ADSL)
@@ -107,9 +109,9 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Show it again every so many seconds, until Ctrl-C
-    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u16).range(1..=3600))]
-    pub(crate) watch: Option<u16>,
+    /// Show it again each time this has passed, 1s to 1h, until Ctrl-C; a number without a unit is in seconds
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    pub(crate) watch: Option<Duration>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -121,6 +123,10 @@ pub(crate) struct RemoveArgs {
     /// Only what manages arriving packets
     #[arg(long)]
     pub(crate) ingress: bool,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    seconds(text, 1..=3_600)
 }
 
 fn discipline(text: &str) -> Result<Discipline, String> {

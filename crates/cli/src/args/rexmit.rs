@@ -1,7 +1,8 @@
 //! The flags of `gentle rexmit`.
 
-use super::{Given, prefix};
-use clap::{ArgGroup, Args as ClapArgs, Subcommand, ValueEnum, ValueHint, value_parser};
+use super::Given;
+use super::values::{prefix, whole};
+use clap::{ArgGroup, Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
 use gentle_rexmit::{Ports, Timing};
 use gentle_units::Nanos;
 use ipnet::IpNet;
@@ -17,8 +18,8 @@ Examples:
   gentle rexmit status
   gentle rexmit --remove
 
-The wire engine ends on Ctrl-C or SIGTERM and leaves nothing behind. It needs CAP_NET_RAW, and gives it up
-once it listens. The kernel engine needs CAP_BPF and CAP_NET_ADMIN, and stays until --remove or the next boot.
+The wire engine ends on Ctrl-C or SIGTERM and leaves nothing behind. It needs CAP_NET_RAW, and gives up all
+capabilities, root and the file system but for its own files once it listens. The kernel engine needs CAP_BPF and CAP_NET_ADMIN, and stays until --remove or the next boot.
 An option that the chosen engine has no use for is refused.
 
 Exit codes: 0 stopped by SIGTERM or Ctrl-C, 1 failure, 2 wrong usage.";
@@ -113,11 +114,11 @@ pub(crate) struct WhenArgs {
     pub(crate) max: Nanos,
 
     /// Each copy waits so many times as long as the one before [default: 1 with --delay, else 2]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=8))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=8))]
     pub(crate) backoff: Option<u32>,
 
     /// Up to so many per cent longer, by chance [default: 0 with --delay, else 10]
-    #[arg(long, value_name = "PERCENT", value_parser = value_parser!(u8).range(0..=100))]
+    #[arg(long, value_name = "PERCENT", value_parser = whole::<u8>(0..=100))]
     pub(crate) jitter: Option<u8>,
 
     /// More careful, for a gateway that all traffic of a network passes: longer delays, also than --delay where that was learned
@@ -138,7 +139,7 @@ pub(crate) struct WhenArgs {
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
     /// Copies of a packet at most, 0 to 10 [default: 3]
-    #[arg(id = "retries", long = "retries", short = 'r', value_name = "N", value_parser = value_parser!(u32).range(0..=10))]
+    #[arg(id = "retries", long = "retries", short = 'r', value_name = "N", value_parser = whole::<u32>(0..=10))]
     pub(crate) copies: Option<u32>,
 
     /// Send every packet twice, the second after this gap, on top of the copies
@@ -146,19 +147,19 @@ pub(crate) struct LimitArgs {
     pub(crate) duplicate: Option<Nanos>,
 
     /// Copies and duplicates per second at most
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = whole::<u32>(1..=1_000_000))]
     pub(crate) budget: u32,
 
     /// Copies per hundred handshakes at most, after the first hundred copies
-    #[arg(long, value_name = "PERCENT", default_value = "25", value_parser = value_parser!(u32).range(1..=1_000))]
+    #[arg(long, value_name = "PERCENT", default_value = "25", value_parser = whole::<u32>(1..=1_000))]
     pub(crate) share: u32,
 
     /// Leave a host alone after so many handshakes in a row without an answer, until it answers; 0: never
-    #[arg(long, value_name = "N", default_value = "5")]
+    #[arg(long, value_name = "N", default_value = "5", value_parser = whole::<u32>(0..=u32::MAX))]
     pub(crate) give_up: u32,
 
     /// Handshakes remembered at a time; beyond them the oldest is forgotten, and counted
-    #[arg(long, value_name = "N", default_value = "65536", value_parser = value_parser!(u32).range(1..=16_777_216))]
+    #[arg(long, value_name = "N", default_value = "65536", value_parser = whole::<u32>(1..=16_777_216))]
     pub(crate) table: u32,
 
     /// Send nothing; count what would have been sent and saved
@@ -197,6 +198,10 @@ pub(crate) struct PlaceArgs {
     /// Where it can be asked for its status
     #[arg(long, value_name = "DIR", default_value = RUN, value_hint = ValueHint::DirPath)]
     pub(crate) run_dir: PathBuf,
+
+    /// Run as this user once it listens; the files that it writes have to be theirs [default: nobody where root starts it]
+    #[arg(long, value_name = "USER", value_hint = ValueHint::Username)]
+    pub(crate) user: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -209,12 +214,12 @@ pub(crate) struct RexmitStatusArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// The --run-dir of those that run [default: /run/gentle, and those of services]
+    /// The --run-dir of those that run [default: /run/gentle-rexmit, and those of services]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) run_dir: Option<PathBuf>,
 }
 
-pub(crate) const RUN: &str = "/run/gentle";
+pub(crate) const RUN: &str = "/run/gentle-rexmit";
 
 /// What sends lost packets again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,15 +1,19 @@
 //! `gentle testbed`.
 
+use super::values::{rate, seconds, whole};
 use super::{MOST_SEEDS, MOST_THREADS, ResultArgs, ScenarioArgs, Traffic};
-use clap::{Args as ClapArgs, Subcommand, ValueHint, value_parser};
+use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use gentle_aqm::Spec;
 use gentle_sim::BUILTIN;
 use gentle_testbed::experiment::Rexmit;
-use gentle_units::Rate;
+use gentle_units::{Rate, parse_size};
 use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// More compilers at a time than this would be a mistake.
+const MOST_JOBS: NonZero<usize> = NonZero::new(1_024).expect("not zero");
 
 const BUILD_EXAMPLES: &str = "\
 Examples:
@@ -94,7 +98,7 @@ pub(crate) struct BuildArgs {
     pub(crate) force: bool,
 
     /// Compilers at a time [default: one for each core]
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", value_parser = whole(NonZero::<usize>::MIN..=MOST_JOBS))]
     pub(crate) jobs: Option<NonZero<usize>>,
 
     /// No progress bar
@@ -125,7 +129,7 @@ pub(crate) struct TestbedRunArgs {
     pub(crate) scheme: Option<Spec>,
 
     /// How many seeds to run it with
-    #[arg(long, value_name = "N", default_value = "1", value_parser = value_parser!(u32).range(1..=MOST_SEEDS))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole(1..=MOST_SEEDS))]
     pub(crate) seeds: u32,
 
     /// Run it on this computer's own kernel in real time; takes root, and as long as the traffic lasts
@@ -158,12 +162,16 @@ pub(crate) struct TestbedCompareArgs {
     #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
     pub(crate) traffic: Traffic,
 
-    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those of Table III]
+    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those that the paper compares]
     #[arg(long = "scheme", value_name = "SPEC")]
     pub(crate) schemes: Vec<Spec>,
 
+    /// The scheme that the others are compared with, seed by seed [default: the first]
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) reference: Option<Spec>,
+
     /// How many seeds to run each scheme with
-    #[arg(long, value_name = "N", default_value = "5", value_parser = value_parser!(u32).range(1..=MOST_SEEDS))]
+    #[arg(long, value_name = "N", default_value = "5", value_parser = whole(1..=MOST_SEEDS))]
     pub(crate) seeds: u32,
 
     #[command(flatten)]
@@ -192,12 +200,12 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
     pub(crate) traffic: Traffic,
 
-    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those of Table III]
+    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those that the paper compares]
     #[arg(long = "scheme", value_name = "SPEC")]
     pub(crate) schemes: Vec<Spec>,
 
     /// How many seeds to run each scheme with; confidence intervals take at least two
-    #[arg(long, value_name = "N", default_value = "5", value_parser = value_parser!(u32).range(1..=MOST_SEEDS))]
+    #[arg(long, value_name = "N", default_value = "5", value_parser = whole(1..=MOST_SEEDS))]
     pub(crate) seeds: u32,
 
     #[command(flatten)]
@@ -208,7 +216,7 @@ pub(crate) struct CheckArgs {
     pub(crate) json: bool,
 
     /// How many machines to run at a time [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=MOST_THREADS))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MOST_THREADS))]
     pub(crate) threads: Option<u16>,
 
     /// No progress bars
@@ -234,23 +242,23 @@ pub(crate) struct DecisionsArgs {
 
     /// Rate of the link [default: half of what the packets come with on average, so that they queue up, but no more than
     /// 2.4mbit]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
 
-    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those of Table III]
+    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those that the paper compares]
     #[arg(long = "scheme", value_name = "SPEC")]
     pub(crate) schemes: Vec<Spec>,
 
     /// Most packets of each capture
-    #[arg(long, value_name = "N", default_value = "100000", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value = "100000", value_parser = whole::<u32>(1..=1_000_000))]
     pub(crate) packets: u32,
 
     /// Seed of random decisions and of the hashes of flows, for both
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
 
     /// How many machines to run at a time [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=MOST_THREADS))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MOST_THREADS))]
     pub(crate) threads: Option<u16>,
 
     /// Print JSON instead of a table
@@ -301,8 +309,8 @@ pub(crate) struct MachineArgs {
     #[arg(long)]
     pub(crate) debug: bool,
 
-    /// Its memory in MiB, 64 to 65536
-    #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = clap::value_parser!(u32).range(64..=65_536))]
+    /// Its memory, 64mb to 64gb; a number without a unit is in MiB
+    #[arg(long, value_name = "SIZE", default_value = "512mb", value_parser = mebibytes)]
     pub(crate) memory: u32,
 
     /// Build gentle's kernel modules from the source in DIR and load them, with their plug-ins for tc [default for scenarios:
@@ -314,8 +322,8 @@ pub(crate) struct MachineArgs {
     #[arg(long)]
     pub(crate) real_time: bool,
 
-    /// Stop it after so many seconds by the clock on the wall
-    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
+    /// Stop it after this time by the clock on the wall, 1s to 7d; a number without a unit is in seconds
+    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = time_limit)]
     pub(crate) time_limit: Duration,
 }
 
@@ -325,9 +333,18 @@ pub(crate) struct GuestArgs {
     pub(crate) stage: Vec<OsString>,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    match text.parse() {
-        Ok(seconds @ 1..=604_800) => Ok(Duration::from_secs(seconds)),
-        _ => Err("expected whole seconds, 1 to 604800".to_owned()),
+/// In MiB, rounded up.
+fn mebibytes(text: &str) -> Result<u32, String> {
+    let bytes = match text.parse::<u64>() {
+        Ok(mebibytes) => mebibytes.saturating_mul(1 << 20),
+        Err(_) => parse_size(text).map_err(|error| error.to_string())?,
+    };
+    match bytes.div_ceil(1 << 20) {
+        mebibytes @ 64..=65_536 => Ok(mebibytes as u32),
+        _ => Err("expected 64mb to 64gb".to_owned()),
     }
+}
+
+fn time_limit(text: &str) -> Result<Duration, String> {
+    seconds(text, 1..=604_800)
 }

@@ -2,10 +2,14 @@
 
 use super::table::Table;
 use super::{anonymize, replay, trace};
-use crate::args::{AnalyzeArgs, ReportArgs};
+use crate::args::{AnalyzeArgs, FlowsFile, ReportArgs, TableFile, TableFormat};
+use crate::files::Claims;
 use crate::interrupt;
-use crate::output::{OutputFile, Terminal, complain, each_file_once, print, warn};
+use crate::origin::origin;
+use crate::output::{OutputFile, Terminal, complain, print, sentence, warn};
+use crate::usage::Usage;
 use anyhow::Context;
+use gentle_report::analyze::{Detail, html, text};
 use gentle_trace::capture::CaptureReader;
 use gentle_trace::flows::{Flow, Flows};
 use gentle_trace::results::Analysis;
@@ -18,11 +22,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     let report = &args.report;
-    let inputs = args.captures.iter().map(|path| path.as_path());
-    each_file_once(
-        inputs.chain(outputs(report)),
-        "every capture is read once, and every output needs a file of its own",
-    )?;
+    let claims = claims(args)?;
+    let stdout_is_taken = claims.stdout_is_taken();
+    // It holds the files open.
+    drop(claims);
     // Opened first: better to fail before the work than after it.
     let html = OutputFile::create_if(report.html.as_deref())?;
     let table = report.connections.as_ref().map(Table::create).transpose()?;
@@ -52,17 +55,42 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
         return job.exit_code(&analyses, outcome);
     }
     // Shown whatever happened to a file.
-    outcome = outcome.and(show(report, &analyses));
-    outcome = outcome.and(write_html(html, &analyses));
+    let shown = report.json || !stdout_is_taken;
+    // The report ends with them, so whoever reads it on the terminal needs them no second time.
+    if report.json || !shown || Terminal::of_stdout().width.is_none() {
+        let captures = analyses.iter().flat_map(|analysis| &analysis.captures);
+        captures.flat_map(|c| &c.warnings).for_each(|w| warn(w));
+    }
+    if shown {
+        outcome = outcome.and(show(report, &analyses));
+    }
+    outcome = outcome.and(write_html(html, report, &analyses));
     job.exit_code(&analyses, outcome)
 }
 
-fn outputs(report: &ReportArgs) -> impl Iterator<Item = &Path> {
-    let connections = report.connections.as_ref().map(|file| file.path.as_path());
-    let flows = report.flows.as_ref().map(|file| file.0.as_path());
-    [report.html.as_deref(), connections, flows]
-        .into_iter()
-        .flatten()
+fn claims(args: &AnalyzeArgs) -> Result<Claims, Usage> {
+    let mut claims = Claims::default();
+    for path in &args.captures {
+        claims.reads_once(path)?;
+    }
+    let report = &args.report;
+    if report.json {
+        claims.prints("--json")?;
+    }
+    if let Some(path) = &report.html {
+        claims.writes("--html", path)?;
+    }
+    if let Some(TableFile { path, format }) = &report.connections {
+        match format {
+            TableFormat::Csv => claims.writes("--connections", path)?,
+            TableFormat::Parquet => claims.writes_binary("--connections", path)?,
+        }
+    }
+    if let Some(FlowsFile(path)) = &report.flows {
+        claims.writes("--flows", path)?;
+    }
+    claims.redirected_stdout()?;
+    Ok(claims)
 }
 
 fn options(args: &AnalyzeArgs) -> Options {
@@ -126,7 +154,7 @@ impl Job<'_> {
                 Err(_) if self.is_stopped() => break,
                 Err(error) => {
                     if let Err(earlier) = std::mem::replace(&mut outcome, Err(error)) {
-                        complain(&format!("{earlier:#}"));
+                        complain(&sentence(&earlier));
                     }
                 }
             }
@@ -181,7 +209,7 @@ impl Job<'_> {
         }
         outcome.map(|()| {
             if stopped {
-                ExitCode::from(interrupt::EXIT_CODE)
+                interrupt::exit_code()
             } else {
                 ExitCode::SUCCESS
             }
@@ -191,13 +219,13 @@ impl Job<'_> {
 
 fn show(report: &ReportArgs, analyses: &[Analysis]) -> anyhow::Result<()> {
     let terminal = Terminal::of_stdout();
-    // The report ends with them, so whoever reads it on the terminal needs them no second time.
-    if report.json || terminal.width.is_none() {
-        let captures = analyses.iter().flat_map(|analysis| &analysis.captures);
-        captures.flat_map(|c| &c.warnings).for_each(|w| warn(w));
-    }
     if !report.json {
-        let text = gentle_report::analyze::text(analyses, terminal.width, terminal.color);
+        let detail = if report.full {
+            Detail::Full
+        } else {
+            Detail::Brief
+        };
+        let text = text(analyses, detail, terminal.width, terminal.color);
         return print(&text);
     }
     let mut lines = String::new();
@@ -208,11 +236,20 @@ fn show(report: &ReportArgs, analyses: &[Analysis]) -> anyhow::Result<()> {
     print(&lines)
 }
 
-fn write_html(file: Option<OutputFile>, analyses: &[Analysis]) -> anyhow::Result<()> {
+fn write_html(
+    file: Option<OutputFile>,
+    report: &ReportArgs,
+    analyses: &[Analysis],
+) -> anyhow::Result<()> {
     let Some(mut file) = file else {
         return Ok(());
     };
-    file.write(gentle_report::analyze::html(analyses).as_bytes())?;
+    let mut origin = origin("gentle analyze")?;
+    if report.anonymize.is_some() {
+        // It may name addresses (--local), and the passphrase.
+        origin.command = None;
+    }
+    file.write(html(analyses, &origin).as_bytes())?;
     file.commit()
 }
 

@@ -1,8 +1,10 @@
 //! `--pcap`: the packets of the first seed, a file for each scheme.
 
 use super::runs::Job;
+use crate::files::is_stdout;
 use crate::output::{OutputFile, complain};
 use crate::progress::Progress;
+use crate::usage::Usage;
 use anyhow::Context;
 use gentle_aqm::Spec;
 use gentle_sim::{CaptureError, capture};
@@ -18,14 +20,20 @@ pub(crate) struct OpenCaptures<'a>(Vec<(&'a Spec, OutputFile)>);
 
 impl<'a> Captures<'a> {
     /// What the job asks for: nothing without `--pcap`.
-    pub(crate) fn of(job: &'a Job<'_>) -> Captures<'a> {
+    pub(crate) fn of(job: &'a Job<'_>) -> Result<Captures<'a>, Usage> {
+        if job.schemes.len() > 1 && job.pcap.is_some_and(is_stdout) {
+            return Err(Usage(format!(
+                "--pcap writes a capture for each of {} schemes, and standard output takes one; name a file, or a single --scheme",
+                job.schemes.len()
+            )));
+        }
         let files = job.pcap.iter().flat_map(|path| {
             job.schemes.iter().map(move |spec| match &job.schemes[..] {
                 [_] => (spec, path.to_path_buf()),
                 _ => (spec, path_for(path, &spec.to_string())),
             })
         });
-        Captures(files.collect())
+        Ok(Captures(files.collect()))
     }
 
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {

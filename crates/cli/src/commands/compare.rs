@@ -3,13 +3,15 @@
 use super::runs::{self, Job};
 use super::{replay, trace};
 use crate::args::{CompareArgs, Traffic};
+use crate::files::Claims;
 use crate::interrupt;
-use crate::output::{complain, each_file_once, warn};
+use crate::output::{complain, warn};
+use crate::usage::Usage;
 use anyhow::bail;
-use gentle_sim::{BUILTIN, Direction, Scenario};
+use gentle_sim::Scenario;
 use gentle_trace::Options;
 use gentle_trace::flows::Flows;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,36 +19,48 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Hosts of the built-in types: today's. The files themselves name the paper's.
 const TODAYS_HOSTS: &str = "linux-7.2";
 
+/// Refuses options that say how captures are read where there is none.
+fn check(args: &CompareArgs) -> Result<(), Usage> {
+    let capture = &args.capture;
+    let given = [
+        ("--local", !capture.local.is_empty()),
+        ("--strict", capture.reading.strict),
+        ("--inner", capture.reading.inner),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        Some((option, _)) if args.from.is_empty() => Err(Usage(format!(
+            "{option} says how a capture is read, and there is none; add --from CAPTURE or leave it out"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
+    check(args)?;
     let stop = interrupt::flag()?;
-    let mut scenario = match &args.from[..] {
+    let (mut scenario, inputs) = match &args.from[..] {
         [] => scenario(&args.traffic)?,
         _ => match from_captures(args, &stop)? {
-            Some(scenario) => scenario,
+            Some(scenario) => (scenario, args.from.clone()),
             None => {
                 complain("stopped while the capture was read; nothing was compared");
-                return Ok(ExitCode::from(interrupt::EXIT_CODE));
+                return Ok(interrupt::exit_code());
             }
         },
     };
     runs::change(&mut scenario, &args.scenario)?;
-    let replayed = !args.from.is_empty() || matches!(args.traffic, Traffic::Flows(_));
-    if replayed {
-        scenario.fit_buffers();
-    }
-    let schemes = if !args.schemes.is_empty() {
-        args.schemes.clone()
-    } else if !scenario.schemes.is_empty() {
-        scenario.schemes.clone()
-    } else {
-        builtin(BUILTIN[0]).schemes
+    let schemes = match &args.schemes[..] {
+        [] => scenario.schemes_to_compare(),
+        schemes => schemes.to_vec(),
     };
     let job = Job {
+        tool: "gentle compare",
         scenario,
-        inputs: inputs(args),
+        inputs,
         schemes,
         seeds: args.seeds,
         first_seed: args.scenario.first_seed,
+        reference: args.reference.as_ref(),
         output: &args.output.results,
         pcap: args.output.pcap.as_deref(),
         table: match &args.from[..] {
@@ -57,44 +71,36 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     runs::run(&job, &stop)
 }
 
-fn inputs(args: &CompareArgs) -> Vec<&Path> {
-    if !args.from.is_empty() {
-        return args.from.iter().map(|path| path.as_path()).collect();
-    }
-    match &args.traffic {
-        Traffic::Builtin(_) => Vec::new(),
-        Traffic::Scenario(path) | Traffic::Flows(path) => vec![path],
-    }
-}
-
-pub(super) fn scenario(traffic: &Traffic) -> anyhow::Result<Scenario> {
-    match traffic {
-        Traffic::Builtin(name) => between_todays_hosts(builtin(name)),
-        Traffic::Scenario(path) => runs::read_scenario(path),
-        Traffic::Flows(path) => between_todays_hosts(read_flows(path)?),
-    }
+/// The scenario that `--traffic` names, and the files that were read for it.
+pub(super) fn scenario(traffic: &Traffic) -> anyhow::Result<(Scenario, Vec<PathBuf>)> {
+    Ok(match traffic {
+        Traffic::Builtin(name) => (between_todays_hosts(builtin(name))?, Vec::new()),
+        Traffic::Scenario(path) => runs::read_scenario(path)?,
+        Traffic::Flows(path) => (
+            between_todays_hosts(runs::read_flows(path)?)?,
+            vec![path.clone()],
+        ),
+    })
 }
 
 pub(super) fn builtin(name: &str) -> Scenario {
     Scenario::builtin(name).expect("its name is in the list of those that are built in")
 }
 
-fn read_flows(path: &Path) -> anyhow::Result<Scenario> {
-    let text = runs::read(path)?;
-    Ok(Scenario::from_flows(&path.display().to_string(), &text)?)
-}
-
 /// The connections of captures over a link of the given rate, the same both ways until `--up-rate` says otherwise; nothing
 /// if it was stopped.
 fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Option<Scenario>> {
-    // Again with the names that --pcap makes of the schemes, but that is known only after reading.
     let results = &args.output.results;
-    let outputs = [&results.csv, &results.html, &args.output.pcap];
-    let files = args.from.iter().chain(outputs.into_iter().flatten());
-    each_file_once(
-        files.map(|path| path.as_path()),
-        "every capture is read once, and every output needs a file of its own",
-    )?;
+    // Before the reading, which may take long. The names that --pcap makes of the schemes are known only after it.
+    let mut claims = Claims::default();
+    for path in &args.from {
+        claims.reads_once(path)?;
+    }
+    runs::claim_results(&mut claims, results)?;
+    if let Some(path) = &args.output.pcap {
+        claims.writes_binary("--pcap", path)?;
+    }
+    drop(claims);
     let reading = &args.capture.reading;
     let readers = args
         .from
@@ -129,9 +135,6 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
     }
     let flows = flows.iter().map(replay::flow).collect();
     let mut scenario = between_todays_hosts(Scenario::replay(&name, flows))?;
-    if let Some(rate) = args.scenario.rate {
-        scenario.set_rate(Direction::Up, rate);
-    }
     scenario.choices.splice(..0, inferred);
     Ok(Some(scenario))
 }

@@ -1,14 +1,37 @@
-//! `gentle completions` and `gentle man`: generated from the flags' definitions.
+//! `gentle completions` and `gentle man`: from the flags' definitions.
 
-use crate::args::{Args, CompletionsArgs, ManArgs};
+use crate::args::{CompletionsArgs, ManArgs, command};
 use crate::output::{OutputFile, print};
 use anyhow::Context;
-use clap::{Command, CommandFactory};
+use clap::Command;
+use clap_complete::Shell;
+use clap_complete::env::Shells;
 use std::process::ExitCode;
 
+/// The variable by which a shell's script asks this program to complete a line.
+pub(crate) const COMPLETE: &str = "GENTLE_COMPLETE";
+
+/// The name of the program, which the script calls.
+const NAME: &str = "gentle";
+
+/// zsh runs a file in its `fpath` as the completion function itself, the first time.
+const AUTOLOADED: &str = "\
+if [[ \"${funcstack[1]}\" == _gentle ]]; then
+    _clap_dynamic_completer_gentle \"$@\"
+fi
+";
+
 pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
+    let shells = Shells::builtins();
+    let shell = args.shell.to_string();
+    let completer = shells
+        .completer(&shell)
+        .with_context(|| format!("{shell}: no completions are known for this shell"))?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "gentle", &mut script);
+    completer.write_registration(COMPLETE, NAME, NAME, NAME, &mut script)?;
+    if args.shell == Shell::Zsh {
+        script.extend_from_slice(AUTOLOADED.as_bytes());
+    }
     print(&String::from_utf8(script).context("completions are text")?)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -16,7 +39,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
 pub(crate) fn man(args: &ManArgs) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(&args.directory)
         .with_context(|| args.directory.display().to_string())?;
-    let mut command = Args::command().disable_help_subcommand(true);
+    let mut command = command().disable_help_subcommand(true);
     command.build();
     for command in pages(command) {
         let page = format!("{}.1", command.get_name());

@@ -8,6 +8,7 @@ pub(crate) mod profiles;
 pub(crate) mod qdisc;
 #[cfg(target_os = "linux")]
 pub(crate) mod rexmit;
+pub(crate) mod schema;
 pub(crate) mod schemes;
 pub(crate) mod sim;
 #[cfg(target_os = "linux")]

@@ -8,25 +8,33 @@ use std::process::ExitCode;
 
 pub(crate) fn run(args: &ProfilesArgs) -> anyhow::Result<ExitCode> {
     let text = match (&args.name, args.json) {
-        (None, false) => format!(
-            "{}\n\ngentle profiles NAME lists the knobs of one.\n",
-            Profile::NAMES.join("\n")
-        ),
-        (Some(name), false) => as_text(&Profile::by_name(name)?)?,
+        (None, false) => as_list()?,
+        (Some(name), false) => as_text(name)?,
         (name, true) => {
             let list = Profile::NAMES
                 .iter()
                 .filter(|known| name.as_ref().is_none_or(|name| name == *known))
-                .map(|name| as_json(name, &Profile::by_name(name)?))
+                .map(|name| as_json(name))
                 .collect::<anyhow::Result<Vec<Value>>>()?;
-            format!("{}\n", serde_json::to_string_pretty(&list)?)
+            serde_json::to_string_pretty(&list)? + "\n"
         }
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_text(profile: &Profile) -> anyhow::Result<String> {
+fn as_list() -> anyhow::Result<String> {
+    let row = |name: &&str| Ok([(*name).to_owned(), Profile::summary(name)?.to_owned()]);
+    let rows = Profile::NAMES.iter().map(row);
+    let rows = rows.collect::<anyhow::Result<Vec<_>>>()?;
+    let list = definitions(rows, Terminal::of_stdout().width);
+    Ok(format!(
+        "{list}\ngentle profiles NAME shows one with its knobs.\n"
+    ))
+}
+
+fn as_text(name: &str) -> anyhow::Result<String> {
+    let profile = Profile::by_name(name)?;
     let knobs = Profile::knobs()
         .iter()
         .map(|knob| {
@@ -37,10 +45,12 @@ fn as_text(profile: &Profile) -> anyhow::Result<String> {
             ])
         })
         .collect::<Result<Vec<_>, KnobError>>()?;
-    Ok(definitions(knobs, Terminal::of_stdout().width))
+    let list = definitions(knobs, Terminal::of_stdout().width);
+    Ok(format!("{name}: {}\n{list}", Profile::summary(name)?))
 }
 
-fn as_json(name: &str, profile: &Profile) -> anyhow::Result<Value> {
+fn as_json(name: &str) -> anyhow::Result<Value> {
+    let profile = Profile::by_name(name)?;
     let knob = |knob: &Knob| -> anyhow::Result<Value> {
         Ok(json!({
             "name": knob.name,
@@ -53,5 +63,5 @@ fn as_json(name: &str, profile: &Profile) -> anyhow::Result<Value> {
         .iter()
         .map(knob)
         .collect::<anyhow::Result<Vec<Value>>>()?;
-    Ok(json!({ "name": name, "knobs": knobs }))
+    Ok(json!({ "name": name, "summary": Profile::summary(name)?, "knobs": knobs }))
 }

@@ -1,12 +1,13 @@
 //! `gentle qdisc`.
 
+mod table;
+
 use crate::args::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
 use crate::interrupt;
-use crate::output::{Terminal, bare_table, print, warn};
-use comfy_table::CellAlignment;
+use crate::output::{Terminal, print, warn};
 use gentle_deploy::{
-    Applied, ApplyError, Backing, Direction, Discipline, Framing, Link, Plan, Removed, Setup,
-    Shaper, ShaperKind, Shown, StateDir, apply, backing_for, link_of, plan, remove, show,
+    Applied, ApplyError, Backing, Direction, Discipline, Framing, Link, Plan, Present, Removed,
+    Setup, Shaper, ShaperKind, Shown, StateDir, apply, backing_for, plan, present, remove, show,
 };
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &QdiscArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What is wanted, and from which parts.
-fn setup(args: &SetupArgs, link: Link) -> (Setup, Backing) {
+fn setup(args: &SetupArgs, (link, present): (Link, Present)) -> (Setup, Backing) {
     let shaper = args.rate.map(|rate| Shaper {
         kind: args.shaper.unwrap_or(match args.discipline {
             Discipline::Cake(_) => ShaperKind::Cake,
@@ -50,12 +51,20 @@ fn setup(args: &SetupArgs, link: Link) -> (Setup, Backing) {
     });
     let backing = match (args.backing.as_str(), &args.discipline) {
         ("native", _) => Backing::Native,
-        ("auto", Discipline::Scheme(spec)) => backing_for(spec),
+        ("auto", Discipline::Scheme(spec)) => {
+            let chosen = backing_for(spec, Some(&args.dev));
+            if let Some(missing) = &chosen.missing {
+                let scheme = spec.scheme().name;
+                warn(&format!("{scheme} without gentle's own module: {missing}"));
+            }
+            chosen.backing
+        }
         _ => Backing::Stock,
     };
     let setup = Setup {
         dev: args.dev.clone(),
         link,
+        present,
         direction: direction(args.ingress),
         shaper,
         discipline: args.discipline.clone(),
@@ -72,17 +81,17 @@ fn direction(ingress: bool) -> Direction {
 
 fn print_plan(args: &SetupArgs) -> anyhow::Result<ExitCode> {
     // A plan may be made for a device of another machine.
-    let link = match link_of(&args.dev) {
-        Ok(link) => link,
+    let found = match present(&args.dev, direction(args.ingress)) {
+        Ok(found) => found,
         Err(ApplyError::NoDevice(dev)) => {
             warn(&format!(
                 "there is no device '{dev}' here; the plan takes it for Ethernet"
             ));
-            Link::ETHERNET
+            (Link::ETHERNET, Present::default())
         }
         Err(error) => return Err(error.into()),
     };
-    let (setup, backing) = setup(args, link);
+    let (setup, backing) = setup(args, found);
     let plan = plan(&setup, backing)?;
     notes(&plan);
     let mut text = String::new();
@@ -100,12 +109,22 @@ fn notes(plan: &Plan) {
 }
 
 fn carry_out(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
-    let (setup, backing) = setup(&args.setup, link_of(&args.setup.dev)?);
+    let found = present(&args.setup.dev, direction(args.setup.ingress))?;
+    let (setup, backing) = setup(&args.setup, found);
     let dev = &setup.dev;
     match apply(&setup, backing, args.replace, &StateDir::new(STATE))? {
         Applied::Unchanged(_) => print(&format!("{dev}: nothing to do, it is set up like this\n"))?,
-        Applied::Changed { plan, forgotten } => {
+        Applied::Changed {
+            plan,
+            recovered,
+            forgotten,
+        } => {
             notes(&plan);
+            if recovered {
+                warn(&format!(
+                    "an earlier change of {dev} was cut short; what was there before it has been brought back first"
+                ));
+            }
             if let Some(error) = forgotten {
                 warn(&format!(
                     "{STATE}: {error}; what was done cannot be remembered, so that applying it again makes it anew"
@@ -124,10 +143,8 @@ fn take_off(args: &RemoveArgs) -> anyhow::Result<ExitCode> {
         false => &[Direction::Ingress, Direction::Egress],
     };
     let mut text = String::new();
-    for direction in directions {
-        if let Some(removed) = remove(dev, *direction, &StateDir::new(STATE))? {
-            writeln!(text, "{dev}: {}", sentence(&removed))?;
-        }
+    for removed in remove(dev, directions, &StateDir::new(STATE))? {
+        writeln!(text, "{dev}: {}", sentence(&removed))?;
     }
     if text.is_empty() {
         writeln!(text, "{dev}: nothing of gentle's is there")?;
@@ -137,29 +154,30 @@ fn take_off(args: &RemoveArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn sentence(removed: &Removed) -> String {
-    let direction = match removed.direction {
-        Direction::Egress => "egress",
-        Direction::Ingress => "ingress",
-    };
+    let direction = removed.direction;
     match &removed.restored {
         Some(before) => format!("{direction} taken off, {before} is back"),
+        None if removed.gone => format!("the device has gone, and with it its {direction} queue"),
         None => format!("{direction} taken off"),
     }
 }
 
 fn watch(args: &ShowArgs) -> anyhow::Result<ExitCode> {
-    let Some(seconds) = args.watch else {
-        print(&shown(args, &show(&args.dev)?)?)?;
+    let Some(interval) = args.watch else {
+        print(&shown(args, &show(&args.dev)?, None)?)?;
         return Ok(ExitCode::SUCCESS);
     };
     let stop = interrupt::flag()?;
     let redraw = !args.json && Terminal::of_stdout().width.is_some();
+    let mut last = None;
     loop {
-        let text = shown(args, &show(&args.dev)?)?;
+        let now = show(&args.dev)?;
+        let text = shown(args, &now, last.as_ref())?;
+        last = Some(now);
         let before = if redraw { REDRAW } else { "" };
         print(&format!("{before}{text}"))?;
-        if wait(Duration::from_secs(seconds.into()), &stop) {
-            return Ok(ExitCode::from(interrupt::EXIT_CODE));
+        if wait(interval, &stop) {
+            return Ok(interrupt::exit_code());
         }
     }
 }
@@ -176,44 +194,11 @@ fn wait(time: Duration, stop: &AtomicBool) -> bool {
     stop.load(Ordering::Relaxed)
 }
 
-fn shown(args: &ShowArgs, shown: &Shown) -> anyhow::Result<String> {
+/// `last` is what the look before showed, where there was one.
+fn shown(args: &ShowArgs, shown: &Shown, last: Option<&Shown>) -> anyhow::Result<String> {
     Ok(match (args.json, args.watch) {
         (true, None) => serde_json::to_string_pretty(shown)? + "\n",
         (true, Some(_)) => serde_json::to_string(shown)? + "\n",
-        (false, _) => table(shown, Terminal::of_stdout().width),
+        (false, _) => table::of(shown, last, Terminal::of_stdout().width),
     })
-}
-
-fn table(shown: &Shown, width: Option<usize>) -> String {
-    let mut table = bare_table(width);
-    table.set_header([
-        "qdisc", "at", "holds", "packets", "bytes", "drops", "waiting", "counters",
-    ]);
-    for qdisc in &shown.qdiscs {
-        let counters: Vec<String> = qdisc
-            .counters
-            .iter()
-            .filter(|counter| counter.value > 0)
-            .map(|counter| format!("{} {}", counter.name, counter.value))
-            .collect();
-        table.add_row([
-            format!("{} {}", qdisc.kind, qdisc.handle),
-            format!("{} {}", qdisc.direction, qdisc.parent),
-            qdisc.role.unwrap_or_default().to_owned(),
-            qdisc.packets.to_string(),
-            qdisc.bytes.to_string(),
-            qdisc.drops.to_string(),
-            format!("{} ({} B)", qdisc.backlog_packets, qdisc.backlog_bytes),
-            counters.join(", "),
-        ]);
-    }
-    for index in [3, 4, 5, 6] {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-    }
-    table.trim_fmt() + "\n"
 }

@@ -6,27 +6,54 @@ mod options;
 mod status;
 
 use crate::args::{Engine, RexmitArgs, RexmitCommand};
+use crate::files::{Claims, is_stdout};
 use crate::interrupt;
-use crate::output::{OutputFile, print};
+use crate::output::{print, warn};
 use crate::usage::Usage;
 use anyhow::Context;
-use gentle_rexmit::wire::{self, MOST_PORTS};
-use gentle_rexmit::{Config, Limits, PathRecord, Selection, Timing, recall, remember};
+use gentle_rexmit::wire::{self, Account, Confinement, MOST_PORTS};
+use gentle_rexmit::{Config, Limits, PathRecord, Selection, Timing, recall};
 use log::Log;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// Owns nothing, on every system.
+const UNPRIVILEGED: &str = "nobody";
 
 pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
     if let Some(RexmitCommand::Status(args)) = &args.command {
         return status::run(args);
     }
     options::check(args)?;
+    check_files(args)?;
     match args.place.engine {
         _ if args.remove => kernel::remove(args),
         Engine::Wire => watch(args),
         Engine::Kernel => kernel::install(args),
     }
+}
+
+/// Both files are written anew while others may read them, so they are two, and files.
+fn check_files(args: &RexmitArgs) -> Result<(), Usage> {
+    let mut claims = Claims::default();
+    if args.place.log_json {
+        claims.prints("--log-json")?;
+    }
+    let files = [
+        ("--learned", args.when.learned.as_deref()),
+        ("--metrics", args.place.metrics.as_deref()),
+    ];
+    for (option, path) in files {
+        let Some(path) = path else { continue };
+        if is_stdout(path) {
+            return Err(Usage(format!(
+                "{option} is written anew again and again; name a file, not standard output"
+            )));
+        }
+        claims.writes(option, path)?;
+    }
+    claims.redirected_stdout()
 }
 
 fn watch(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
@@ -37,23 +64,56 @@ fn watch(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
     };
     let learned = learned(args.when.learned.as_deref())?;
     let seed = getrandom::u64().context("random numbers of the system")?;
-    let engine = wire::Engine::open(&interface, config, &args.place.run_dir, seed, learned)?;
-    // Its thread starts behind this: without privileges, too.
+    let user = user(args);
+    let account = user.map(Account::named).transpose()?;
+    let files = [&args.when.learned, &args.place.metrics];
+    let confinement = Confinement {
+        account,
+        directories: files
+            .into_iter()
+            .flatten()
+            .map(|path| directory(path))
+            .collect(),
+    };
+    let run_dir = &args.place.run_dir;
+    let mut engine = wire::Engine::open(&interface, config, run_dir, seed, learned, confinement)?;
+    // Their threads start behind this: confined, too.
     let stop = interrupt::flag()?;
-    let mut log = Log::new(args);
+    let mut log = Log::start(args, user)?;
+    if let Some(bytes) = engine.cramped()? {
+        warn(&format!(
+            "the system keeps only {} kB of packets while the engine is busy; more with CAP_NET_ADMIN, or net.core.rmem_max",
+            bytes / 1000
+        ));
+    }
     log.started(&interface);
     let outcome = engine.run(&stop, &mut log);
-    log.ended();
-    let state = outcome?;
-    if let Some(path) = &args.when.learned {
-        let mut file = OutputFile::create(path)?;
-        file.write(remember(&state.paths).as_bytes())?;
-        file.commit()?;
-    }
+    let state = engine.state();
+    let kept = log.end(&state);
+    outcome?;
+    kept?;
     if !args.place.log_json {
         print(&status::summary(&state))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Who the engine is once it listens; `None`: who has started it.
+fn user(args: &RexmitArgs) -> Option<&str> {
+    match &args.place.user {
+        Some(user) => Some(user),
+        None => rustix::process::geteuid().is_root().then_some(UNPRIVILEGED),
+    }
+}
+
+/// Where a file is, or is to be.
+fn directory(path: &Path) -> PathBuf {
+    // The file that a link points to is replaced, not the link.
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
 }
 
 fn config(args: &RexmitArgs) -> anyhow::Result<Config> {

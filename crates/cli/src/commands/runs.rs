@@ -2,25 +2,41 @@
 
 use super::captures::Captures;
 use crate::args::{ResultArgs, ScenarioArgs};
+use crate::files::Claims;
+use crate::input::read_text;
 use crate::interrupt;
-use crate::output::{OutputFile, Terminal, complain, each_file_once, print};
+use crate::origin::origin;
+use crate::output::{OutputFile, Terminal, complain, print, warn};
 use crate::progress::Progress;
+use crate::repeat::command;
+use crate::usage::Usage;
 use anyhow::Context;
 use gentle_aqm::Spec;
 use gentle_sim::results::Comparison;
-use gentle_sim::{Direction, Observer, Scenario, Settings, compare};
-use std::path::Path;
+use gentle_sim::{LinkChange, Observer, Scenario, Settings, compare};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Most bytes of a scenario file: thousands of times what people write.
+const MOST_SCENARIO: usize = 16 << 20;
+
+/// Most bytes of a list of flows: tens of millions of connections.
+const MOST_FLOWS: usize = 1 << 30;
+
 /// Runs and what to do with their results.
 pub(crate) struct Job<'a> {
+    /// The command that it is, `gentle compare`, for pages.
+    pub(crate) tool: &'static str,
     pub(crate) scenario: Scenario,
     /// The files that the scenario comes from.
-    pub(crate) inputs: Vec<&'a Path>,
+    pub(crate) inputs: Vec<PathBuf>,
     pub(crate) schemes: Vec<Spec>,
     pub(crate) seeds: u32,
     pub(crate) first_seed: u64,
+    /// The scheme that the others are compared with, if not the first.
+    pub(crate) reference: Option<&'a Spec>,
     pub(crate) output: &'a ResultArgs,
     /// Where the packets of the first seed go.
     pub(crate) pcap: Option<&'a Path>,
@@ -28,17 +44,28 @@ pub(crate) struct Job<'a> {
     pub(crate) table: fn(&Comparison, Option<usize>, bool) -> String,
 }
 
-/// The text of an input file.
-pub(crate) fn read(path: &Path) -> anyhow::Result<String> {
-    std::fs::read_to_string(path).with_context(|| format!("{}: cannot be read", path.display()))
+/// Reads a scenario file; files that it names are looked for beside it. Gives the scenario and all that was read.
+pub(crate) fn read_scenario(path: &Path) -> anyhow::Result<(Scenario, Vec<PathBuf>)> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let files = RefCell::new(vec![path.to_owned()]);
+    let beside = |file: &str| {
+        let path = folder.join(file);
+        let text = read_text(&path, MOST_FLOWS);
+        files.borrow_mut().push(path);
+        text
+    };
+    let name = path.display().to_string();
+    let text = read_text(path, MOST_SCENARIO).with_context(|| format!("{name}: cannot be read"))?;
+    let scenario = Scenario::from_toml(&name, &text, &beside)?;
+    scenario.remarks.iter().for_each(|remark| warn(remark));
+    Ok((scenario, files.into_inner()))
 }
 
-/// Reads a scenario file; files that it names are looked for beside it.
-pub(crate) fn read_scenario(path: &Path) -> anyhow::Result<Scenario> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let beside = |file: &str| std::fs::read_to_string(folder.join(file));
+/// Reads a list of flows.
+pub(crate) fn read_flows(path: &Path) -> anyhow::Result<Scenario> {
     let name = path.display().to_string();
-    Ok(Scenario::from_toml(&name, &read(path)?, &beside)?)
+    let text = read_text(path, MOST_FLOWS).with_context(|| format!("{name}: cannot be read"))?;
+    Ok(Scenario::from_flows(&name, &text)?)
 }
 
 /// Applies what the command line changes.
@@ -52,12 +79,13 @@ pub(crate) fn change(scenario: &mut Scenario, args: &ScenarioArgs) -> anyhow::Re
     for (knob, value) in &args.knobs {
         scenario.set_knob(knob, value)?;
     }
-    if let Some(rate) = args.rate {
-        scenario.set_rate(Direction::Down, rate);
-    }
-    if let Some(rate) = args.up_rate {
-        scenario.set_rate(Direction::Up, rate);
-    }
+    let change = LinkChange {
+        down: args.rate,
+        up: args.up_rate,
+        load: args.load.map(|load| load.0),
+    };
+    let changed = scenario.change_links(&change);
+    changed.map_err(|error| Usage(format!("--load: {error}")))?;
     Ok(())
 }
 
@@ -80,15 +108,12 @@ pub(crate) fn run_with(
     compare: &Compare<'_>,
 ) -> anyhow::Result<ExitCode> {
     let output = job.output;
-    let captures = Captures::of(job);
-    let files = job.inputs.iter().copied();
-    let outputs = [&output.csv, &output.html].into_iter().flatten();
-    each_file_once(
-        files
-            .chain(outputs.map(|path| path.as_path()))
-            .chain(captures.paths()),
-        "every output needs a file of its own, and every scheme a capture of its own",
-    )?;
+    let reference = reference(&job.schemes, job.reference)?;
+    let captures = Captures::of(job)?;
+    let claims = claims(job, &captures)?;
+    let shown = output.json || !claims.stdout_is_taken();
+    // It holds the files open.
+    drop(claims);
     // Opened first: better to fail before the work than after it.
     let csv = OutputFile::create_if(output.csv.as_deref())?;
     let html = OutputFile::create_if(output.html.as_deref())?;
@@ -104,24 +129,82 @@ pub(crate) fn run_with(
     let observer = progress.observer(job.schemes.iter().map(ToString::to_string).collect());
     let comparison = threads.install(|| compare(&settings, &observer));
     progress.clear();
-    let comparison = comparison?;
+    let mut comparison = comparison?;
+    comparison.command = Some(command());
+    if let Some(reference) = reference {
+        // A scheme without a finished run is no reference; the first stays it.
+        comparison.refer_to(&reference);
+    }
 
     // Shown at once; no trouble with a file shall lose what was computed.
-    let mut outcome = show(job, &comparison);
+    let mut outcome = match shown {
+        true => show(job, &comparison),
+        false => Ok(()),
+    };
     if comparison.results.is_empty() {
         complain("stopped before the first run had finished; no files were written");
-        return outcome.map(|()| ExitCode::from(interrupt::EXIT_CODE));
+        return outcome.map(|()| interrupt::exit_code());
     }
     outcome = outcome.and(write_csv(csv, &comparison));
-    outcome = outcome.and(write_html(html, &comparison));
+    outcome = outcome.and(write_html(html, &comparison, job.tool));
     outcome = outcome.and(threads.install(|| captures.write(job, output.quiet, stop)));
     outcome.map(|()| {
         if stop.load(Ordering::Relaxed) {
-            ExitCode::from(interrupt::EXIT_CODE)
+            interrupt::exit_code()
         } else {
             ExitCode::SUCCESS
         }
     })
+}
+
+fn claims(job: &Job<'_>, captures: &Captures<'_>) -> Result<Claims, Usage> {
+    let mut claims = Claims::default();
+    for path in &job.inputs {
+        claims.reads(path)?;
+    }
+    claim_results(&mut claims, job.output)?;
+    for path in captures.paths() {
+        claims.writes_binary("--pcap", path)?;
+    }
+    claims.redirected_stdout()?;
+    Ok(claims)
+}
+
+/// Claims what results are written to.
+pub(crate) fn claim_results(claims: &mut Claims, output: &ResultArgs) -> Result<(), Usage> {
+    if output.json {
+        claims.prints("--json")?;
+    }
+    if let Some(path) = &output.csv {
+        claims.writes("--csv", path)?;
+    }
+    if let Some(path) = &output.html {
+        claims.writes("--html", path)?;
+    }
+    Ok(())
+}
+
+/// The label of the scheme that was asked for as the reference: one with the same options, or the only one of the name.
+fn reference(schemes: &[Spec], wanted: Option<&Spec>) -> Result<Option<String>, Usage> {
+    let Some(wanted) = wanted.map(Spec::to_string) else {
+        return Ok(None);
+    };
+    if schemes.iter().any(|scheme| scheme.to_string() == wanted) {
+        return Ok(Some(wanted));
+    }
+    let mut named = schemes
+        .iter()
+        .filter(|scheme| scheme.scheme().name == wanted);
+    match (named.next(), named.next()) {
+        (Some(scheme), None) => Ok(Some(scheme.to_string())),
+        _ => {
+            let labels: Vec<String> = schemes.iter().map(Spec::to_string).collect();
+            Err(Usage(format!(
+                "--reference: '{wanted}' is not one of the schemes compared; expected one of: {}",
+                labels.join(", ")
+            )))
+        }
+    }
 }
 
 /// So many threads, or one for each core.
@@ -157,10 +240,10 @@ fn write_csv(file: Option<OutputFile>, comparison: &Comparison) -> anyhow::Resul
     file.commit()
 }
 
-fn write_html(file: Option<OutputFile>, comparison: &Comparison) -> anyhow::Result<()> {
+fn write_html(file: Option<OutputFile>, comparison: &Comparison, tool: &str) -> anyhow::Result<()> {
     let Some(mut file) = file else {
         return Ok(());
     };
-    file.write(gentle_report::compare::html(comparison).as_bytes())?;
+    file.write(gentle_report::compare::html(comparison, &origin(tool)?).as_bytes())?;
     file.commit()
 }

@@ -7,20 +7,26 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &SchemesArgs) -> anyhow::Result<ExitCode> {
-    let schemes: Vec<&Scheme> = registry::SCHEMES
-        .iter()
-        .copied()
-        .filter(|scheme| args.name.as_ref().is_none_or(|name| scheme.name == name))
-        .collect();
-    if args.json {
-        let list: Vec<Value> = schemes.iter().map(|scheme| as_json(scheme)).collect();
-        print(&format!("{}\n", serde_json::to_string_pretty(&list)?))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let width = Terminal::of_stdout().width;
-    let text: Vec<String> = schemes.iter().map(|s| as_text(s, width)).collect();
-    print(&text.join("\n"))?;
+    let asked = |scheme: &&Scheme| args.name.as_ref().is_none_or(|name| scheme.name == name);
+    let schemes = registry::SCHEMES.iter().copied().filter(asked);
+    let text = if args.json {
+        let list: Vec<Value> = schemes.map(as_json).collect();
+        serde_json::to_string_pretty(&list)? + "\n"
+    } else {
+        let width = Terminal::of_stdout().width;
+        match args.name {
+            Some(_) => schemes.map(|scheme| as_text(scheme, width)).collect(),
+            None => as_list(schemes, width),
+        }
+    };
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn as_list(schemes: impl Iterator<Item = &'static Scheme>, width: Option<usize>) -> String {
+    let rows = schemes.map(|scheme| [scheme.name.to_owned(), scheme.summary.to_owned()]);
+    let list = definitions(rows.collect(), width);
+    format!("{list}\ngentle schemes NAME shows one with its options.\n")
 }
 
 fn as_text(scheme: &Scheme, width: Option<usize>) -> String {

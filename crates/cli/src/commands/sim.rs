@@ -1,5 +1,6 @@
 //! `gentle sim`.
 
+use super::compare;
 use super::runs::{self, Job};
 use crate::args::SimArgs;
 use crate::interrupt;
@@ -7,18 +8,20 @@ use gentle_sim::Direction;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
-    let mut scenario = runs::read_scenario(&args.file)?;
+    let (mut scenario, inputs) = compare::scenario(&args.traffic)?;
     runs::change(&mut scenario, &args.scenario)?;
     let scheme = args
         .scheme
         .clone()
         .unwrap_or_else(|| scenario.link(Direction::Down).qdisc.clone());
     let job = Job {
+        tool: "gentle sim",
         scenario,
-        inputs: vec![&args.file],
+        inputs,
         schemes: vec![scheme],
         seeds: args.seeds,
         first_seed: args.scenario.first_seed,
+        reference: None,
         output: &args.output.results,
         pcap: args.output.pcap.as_deref(),
         table: gentle_report::compare::single,

@@ -25,19 +25,62 @@ fn json(args: &[&str]) -> Value {
 }
 
 #[test]
-fn the_verdict_comes_first_and_the_tables_after_it() {
+fn the_verdict_comes_last_and_full_adds_every_table() {
     let report = stdout(&mut analyze(&[CAPTURE]));
+    let full = stdout(&mut analyze(&[CAPTURE, "--full"]));
     let found = json(&[CAPTURE]);
-    let verdict = found["verdict"][0].as_str().unwrap();
-    assert!(report.starts_with(verdict), "{report}");
-    assert!(verdict.contains("lost a SYN or SYN/ACK"), "{verdict}");
-    assert!(report.contains("\nTCP handshakes\n"), "{report}");
+    let verdict = found["verdict"].as_array().unwrap();
+    let verdict: Vec<&str> = verdict.iter().filter_map(Value::as_str).collect();
+    for report in [&report, &full] {
+        let last = report.trim_end().lines().last().unwrap();
+        assert_eq!(last, verdict.join(" "), "{report}");
+    }
+    assert!(verdict[0].contains("lost a SYN or SYN/ACK"), "{verdict:?}");
+    assert!(report.lines().count() <= 30, "{report}");
+    assert!(full.contains("\nTCP handshakes\n"), "{full}");
+    assert!(!report.contains("\nTCP handshakes\n"), "{report}");
     assert!(!report.contains('\x1b'), "{report}");
-    assert_eq!(found["version"], 1);
+    assert_eq!(found["version"], 2);
     assert_eq!(found["handshakes"]["attempts"], 7);
-    assert_eq!(found["handshakes"]["attempts_with_loss"], 5);
+    assert_eq!(found["handshakes"]["attempts_with_retransmission"], 5);
+    assert_eq!(found["outcomes"]["with_loss"], 5);
     assert_eq!(found["captures"][0]["path"], CAPTURE);
     assert!(found.get("flows").is_none(), "only with --flows");
+}
+
+/// Wireshark's own reading of the filters: each shows SYNs and SYN/ACKs that were sent again, and none those of another.
+#[test]
+fn display_filters_show_what_was_sent_again() {
+    let report = stdout(analyze(&["--full", CAPTURE]).env_remove("COLUMNS"));
+    let servers = report.split("\n  client ").next().unwrap();
+    let filters: Vec<&str> = servers
+        .lines()
+        .filter_map(|line| {
+            let at = line
+                .find("ip.addr ==")
+                .or_else(|| line.find("ipv6.addr =="))?;
+            Some(line[at..].trim())
+        })
+        .collect();
+    assert!(filters.len() >= 4, "{report}");
+    let mut shown = 0;
+    for filter in filters {
+        let output = std::process::Command::new("tshark")
+            .arg("-r")
+            .arg(capture(CAPTURE))
+            .args(["-Y", filter, "-T", "fields", "-e", "tcp.flags.syn"])
+            .output()
+            .expect("tshark runs; scripts/bootstrap test installs it");
+        let frames = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{filter}");
+        assert!(frames.lines().all(|syn| syn == "1" || syn == "True"));
+        assert!(frames.lines().count() > 0, "{filter} shows nothing");
+        shown += frames.lines().count();
+    }
+    let found = json(&[CAPTURE]);
+    let again = ["duplicate_syn", "duplicate_synack"];
+    let again = again.map(|kind| found["handshakes"][kind].as_u64().unwrap() as usize);
+    assert!(shown <= again.iter().sum(), "{shown} of {again:?}");
 }
 
 #[test]
@@ -71,6 +114,7 @@ fn options_reach_the_analysis() {
     assert_eq!(found["top"]["servers"].as_array().unwrap().len(), 1);
 
     let by_default = json(&[CAPTURE]);
+    assert_eq!(by_default["directions"][0]["utilization"], Value::Null);
     assert_eq!(by_default["direction_by"], "initiator");
     assert_eq!(by_default["limits"]["idle_timeout_s"], 900.0);
     assert_eq!(by_default["vantage"]["given"], false);
@@ -81,12 +125,19 @@ fn options_reach_the_analysis() {
 }
 
 #[test]
-fn tunnels_are_looked_into_when_asked() {
+fn tunnels_are_looked_into_where_there_is_nothing_else() {
     let folder = TempDir::new().unwrap();
     let file = tunnelled(CAPTURE, folder.path());
-    assert_eq!(json(&[text(&file)])["handshakes"]["attempts"], 0);
     // One of the seven is IPv6.
-    assert_eq!(json(&[text(&file), "--inner"])["handshakes"]["attempts"], 6);
+    for options in [&[][..], &["--inner"]] {
+        let found = json(&[&[text(&file)], options].concat());
+        assert_eq!(found["handshakes"]["attempts"], 6, "{options:?}");
+    }
+    // A stream cannot be read a second time.
+    let mut piped = analyze(&["--json", "-"]);
+    piped.write_stdin(fs::read(&file).unwrap());
+    let found: Value = serde_json::from_str(&stdout(&mut piped)).unwrap();
+    assert_eq!(found["handshakes"]["attempts"], 0);
 }
 
 #[test]
@@ -210,7 +261,7 @@ fn wrong_arguments_are_refused_with_what_is_accepted() {
         (&["--local=here"], &["192.0.2.0/24", "2001:db8::/32"]),
         (&["--local=192.0.2.0/33"], &["192.0.2.0/24"]),
         (&["--vantage=north"], &["client, server, middle"]),
-        (&["--top=-1"], &["0..=10000"]),
+        (&["--top=-1"], &["expected a whole number, 0 to 10000"]),
         (&["--anonymize="], &["--anonymize"]),
         (&["--connections=x.xlsx"], &[".csv or .parquet"]),
         (&["--connections=csv"], &[".csv or .parquet"]),
@@ -222,11 +273,11 @@ fn wrong_arguments_are_refused_with_what_is_accepted() {
         ),
         (
             &["--flows=x.csv", "--connections=x.csv"],
-            &["x.csv is named twice"],
+            &["--connections and --flows would both write x.csv"],
         ),
         (
             &["--html=formats/us.pcap"],
-            &["formats/us.pcap is named twice"],
+            &["--html would overwrite formats/us.pcap, which is read"],
         ),
         (&[CAPTURE], &["formats/us.pcap is named twice"]),
     ];
@@ -327,7 +378,7 @@ fn a_file_that_cannot_be_finished_costs_neither_the_report_nor_the_other_files()
     assert!(
         String::from_utf8(output.stdout)
             .unwrap()
-            .contains("TCP handshakes")
+            .contains("Connection attempts")
     );
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert!(complaint.contains("full.csv: No space left"), "{complaint}");

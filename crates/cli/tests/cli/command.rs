@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 /// `gentle` with no terminal in sight and nothing of the user's environment that could change its output.
 pub(crate) fn gentle(args: &[&str]) -> Command {
     let mut command = Command::cargo_bin("gentle").expect("cargo builds the command for this test");
-    command.env_clear().env("COLUMNS", "100").args(args);
+    command
+        .env_clear()
+        .env("COLUMNS", "100")
+        .env("SOURCE_DATE_EPOCH", "1767323040")
+        .args(args);
     command
 }
 

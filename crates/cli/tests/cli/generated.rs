@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "analyze",
     "compare",
     "sim",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 10] = [
     "testbed",
     "schemes",
     "profiles",
+    "schema",
     "completions",
     "man",
 ];
@@ -33,32 +34,70 @@ const VERBS: [&str; 11] = [
     "testbed-decisions",
 ];
 
-/// Runs a program that a machine may lack; says so when it does.
-fn run(program: &str, args: &[&str]) -> Option<std::process::Output> {
-    match Command::new(program).args(args).output() {
-        Ok(output) => Some(output),
-        Err(error) => {
-            eprintln!("skipped: {program}: {error}");
-            None
-        }
-    }
+/// Runs a program that has to be installed.
+fn run(program: &str, args: &[&str]) -> std::process::Output {
+    let output = Command::new(program).args(args).output();
+    output.unwrap_or_else(|error| {
+        panic!("{program} cannot be run ({error}): run `scripts/bootstrap test`")
+    })
 }
 
 #[test]
-fn completions_know_every_command() {
+fn scripts_for_shells_are_in_their_language() {
     let folder = TempDir::new().unwrap();
     for shell in ["bash", "zsh", "fish"] {
         let script = stdout(&mut gentle(&["completions", shell]));
-        for word in COMMANDS.iter().chain(&["traffic", "freebsd-9.3"]) {
-            assert!(script.contains(word), "{shell}: {word}");
-        }
+        assert!(script.contains("GENTLE_COMPLETE"), "{shell}: {script}");
         let file = folder.path().join(shell);
         fs::write(&file, script).unwrap();
-        if let Some(output) = run(shell, &["-n", text(&file)]) {
-            assert!(output.status.success(), "{shell}: {output:?}");
-            assert!(output.stderr.is_empty(), "{shell}: {output:?}");
-        }
+        let output = run(shell, &["-n", text(&file)]);
+        assert!(output.status.success(), "{shell}: {output:?}");
+        assert!(output.stderr.is_empty(), "{shell}: {output:?}");
     }
+}
+
+/// What bash offers for the last of `words`.
+fn completed(words: &[&str]) -> Vec<String> {
+    let mut command = gentle(&["--", "gentle"]);
+    command
+        .args(words)
+        .env("GENTLE_COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", words.len().to_string())
+        .env("_CLAP_COMPLETE_COMP_TYPE", "9")
+        .env("_CLAP_COMPLETE_SPACE", "true")
+        .env("_CLAP_IFS", "\n");
+    stdout(&mut command).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn shells_offer_commands_options_and_values() {
+    let offers = |words: &[&str], expected: &[&str]| {
+        let offered = completed(words);
+        for value in expected {
+            let found = offered.iter().any(|offer| offer == value);
+            assert!(found, "{words:?}: no {value} in {offered:?}");
+        }
+    };
+    offers(&[""], &COMMANDS);
+    offers(&["compare", "--tra"], &["--traffic"]);
+    offers(&["compare", "--scheme", ""], &["pfifo", "fq_codel", "spa"]);
+    offers(&["compare", "--scheme", "fq_"], &["fq_codel", "fq_pie"]);
+    offers(
+        &["compare", "--scheme", "codel limit=9 t"],
+        &["codel limit=9 target="],
+    );
+    offers(&["sim", "--scheme", "sp"], &["spa"]);
+    offers(&["compare", "--traffic", ""], &["real", "short", "10m"]);
+    offers(&["sim", "re"], &["real", "real-reverse"]);
+    offers(&["compare", "--profile", ""], &["linux-7.2", "freebsd-9.3"]);
+    offers(&["compare", "--tcp", "initial_"], &["initial_rto="]);
+    offers(&["schemes", "sy"], &["syn_prio", "syn_fin_prio"]);
+    offers(&["profiles", "f"], &["freebsd-9.3"]);
+    offers(
+        &["qdisc", "plan", "eth0", "spa", "--shaper", ""],
+        &["htb", "cake"],
+    );
+    assert!(completed(&["compare", "--scheme", "x"]).is_empty());
 }
 
 #[test]
@@ -78,14 +117,13 @@ fn every_command_has_a_manual_page_that_renders() {
             source.contains(&format!(".SH NAME\n{name} \\- ")),
             "{source}"
         );
-        if let Some(output) = run("groff", &["-man", "-Tutf8", "-ww", text(&file)]) {
-            assert!(output.status.success(), "{page}: {output:?}");
-            assert!(
-                output.stderr.is_empty(),
-                "{page}: {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
-        }
+        let output = run("groff", &["-man", "-Tutf8", "-ww", text(&file)]);
+        assert!(output.status.success(), "{page}: {output:?}");
+        assert!(
+            output.stderr.is_empty(),
+            "{page}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     let source = fs::read_to_string(directory.join("gentle-compare.1")).unwrap();
     for option in ["traffic", "scheme", "seeds", r"first\-seed", "bins", "pcap"] {

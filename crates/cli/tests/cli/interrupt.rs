@@ -18,8 +18,12 @@ fn spawn(folder: &TempDir, args: &[&str]) -> Child {
 }
 
 fn interrupt(child: Child) -> Output {
+    signal(child, "INT")
+}
+
+fn signal(child: Child, name: &str) -> Output {
     let status = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+        .args([&format!("-{name}"), &child.id().to_string()])
         .status()
         .expect("kill is part of every Unix");
     assert!(status.success());
@@ -70,9 +74,29 @@ fn what_had_finished_is_kept() {
         assert!(result["response_time_s"]["mean"].is_f64());
     }
     assert_eq!(json["results"].as_array().unwrap().len(), 2);
+    // Compared over the same seeds.
+    let seeds = json["seeds"].as_array().unwrap().len();
+    for result in json["results"].as_array().unwrap() {
+        assert_eq!(result["seeds"], seeds);
+    }
     assert!(folder.path().join("out.csv").exists());
     // Half a capture would pass for a whole one.
     assert!(!folder.path().join("out-codel.pcapng").exists());
+}
+
+#[test]
+fn the_exit_code_is_that_of_the_signal() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("long.toml"), LONG).unwrap();
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let child = spawn(&folder, &["sim", "long.toml", "--json"]);
+        std::thread::sleep(Duration::from_millis(1000));
+        let output = signal(child, name);
+        assert_eq!(output.status.code(), Some(code), "{name}");
+        // It ends as on Ctrl-C, with what it has.
+        let json: Value = serde_json::from_slice(&output.stdout).expect("whole JSON");
+        assert_eq!(json["interrupted"], true);
+    }
 }
 
 #[test]
@@ -136,7 +160,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     BufReader::new(child.stdout.take().unwrap())
         .read_line(&mut line)
         .unwrap();
-    assert!(line.starts_with("pfifo"));
+    assert!(line.trim_start().starts_with("pfifo"));
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert!(output.stderr.is_empty(), "{output:?}");

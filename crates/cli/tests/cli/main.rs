@@ -2,11 +2,14 @@
 
 mod analyze;
 mod command;
+mod experiment;
 mod files;
 mod generated;
 #[cfg(unix)]
 mod interrupt;
 mod json;
+mod outputs;
 mod replay;
+mod schema;
 mod tunnel;
 mod usage;

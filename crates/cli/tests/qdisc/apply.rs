@@ -91,8 +91,13 @@ fn what_came_from_elsewhere_is_left_alone_unless_asked_and_comes_back() {
 
 #[test]
 fn a_command_that_fails_in_the_middle_leaves_all_as_it_was() {
-    // Native parts that are not there: the shaper before them can be made, and has to go again.
-    let no_module = "{ test ! -d /sys/module/sch_spa && ! modprobe -n -q sch_spa; }";
+    // A tc that refuses one command: the shaper before it can be made, and has to go again.
+    let refusing = r#"
+        mkdir /run/refusing
+        real=$(command -v tc)
+        printf '#!/bin/sh\ncase "$*" in *"pfifo limit 9") echo "Error: not today." >&2; exit 2 ;; esac\nexec %s "$@"\n' "$real" >/run/refusing/tc
+        chmod +x /run/refusing/tc
+        "#;
     for (name, before) in [
         ("nothing", ""),
         (
@@ -102,27 +107,72 @@ fn a_command_that_fails_in_the_middle_leaves_all_as_it_was() {
         ("of others", FOREIGN),
     ] {
         let Some(output) = run(&format!(
-            "{no_module} || exit 42
-            {LOOK}{before}look > /run/before
-            if gentle qdisc apply wan spa --rate 20mbit --backing native --replace 2>/run/error; then exit 1; fi
+            "{refusing}{LOOK}{before}look > /run/before
+            if PATH=/run/refusing:$PATH gentle qdisc apply wan 'pfifo limit=9' --rate 20mbit --replace 2>/run/error; then exit 1; fi
             look > /run/after
             diff /run/before /run/after
             cat /run/error"
         )) else {
             return;
         };
-        if output.status.code() == Some(42) {
-            eprintln!("skipped: sch_spa is there, so its absence cannot be tried");
-            return;
-        }
         let text = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success(), "{name}: {text}");
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {text}{words}");
         assert!(
-            text.contains("'tc qdisc add dev wan parent 5a0:1 handle 5a1: spa' failed:"),
+            text.contains("'tc qdisc add dev wan parent 5a0:1 handle 5a1: pfifo limit 9' failed: Error: not today."),
             "{name}: {text}"
         );
         assert!(text.contains("is there again"), "{name}: {text}");
     }
+}
+
+/// Nothing is changed for a module that is not there, and no stock parts take its place without a word.
+#[test]
+fn a_module_that_is_missing_is_named() {
+    let Some(output) = run(
+        "if modprobe -q sch_redfavor 2>/dev/null || test -d /sys/module/sch_redfavor; then exit 42; fi
+        tc qdisc show dev wan >/run/before
+        if gentle qdisc apply wan redfavor --rate 20mbit --backing native 2>/run/error; then exit 1; fi
+        tc qdisc show dev wan | diff /run/before -
+        cat /run/error
+        gentle qdisc plan wan spa --rate 20mbit 2>&1",
+    ) else {
+        return;
+    };
+    if output.status.code() == Some(42) {
+        eprintln!("skipped: sch_redfavor is there, so its absence cannot be tried");
+        return;
+    }
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    for part in [
+        "this kernel has no sch_redfavor",
+        "--backing stock or auto does without it",
+        "spa without gentle's own module: this kernel has no sch_spa",
+        "5a1: prio bands 2",
+    ] {
+        assert!(text.contains(part), "no '{part}' in\n{text}");
+    }
+}
+
+/// A part of Linux that is missing is named with its packages. The kernel that runs this test may have all of them.
+#[test]
+fn a_queue_that_is_missing_is_named_with_its_package() {
+    let Some(output) = run(
+        "if tc qdisc add dev wan root prio 2>/dev/null; then exit 42; fi
+        gentle qdisc apply wan spa --backing stock --rate 20mbit 2>&1 || :",
+    ) else {
+        return;
+    };
+    if output.status.code() == Some(42) {
+        // The sentence itself has a unit test.
+        return;
+    }
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("no sch_prio") && text.contains("kmod-sched-prio"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -11,6 +11,8 @@ use std::process::{Command, Output};
 /// A cable whose other end answers nothing, towards 192.0.2.2.
 const BEFORE: &str = "\
 mount -t tmpfs none /run
+mkdir -m 755 /run/files /run/roots
+chown nobody /run/files
 ip link add wan type veth peer name peer
 ip link set wan up
 ip link set peer up
@@ -25,12 +27,13 @@ engine=$!
 until gentle rexmit status | grep -q wan; do sleep 0.05; done
 timeout 0.5 bash -c 'echo > /dev/tcp/192.0.2.2/80' || true
 gentle rexmit status --json > /run/status
-cp /run/metrics.prom /run/metrics.last
+grep -E '^(Uid|Gid|Groups|CapEff|CapPrm|NoNewPrivs)' /proc/$engine/status > /run/process
+until cp /run/files/metrics.prom /run/metrics.last 2> /dev/null; do sleep 0.05; done
 kill $engine
 wait $engine
 echo == ended
-ls /run/gentle
-test ! -e /run/metrics.prom
+ls /run/gentle-rexmit
+test ! -e /run/files/metrics.prom
 ";
 
 /// Runs a script in a new namespace; `None` if nobody here may make one.
@@ -46,7 +49,7 @@ fn texts(output: &Output) -> (String, String) {
 #[test]
 fn the_papers_call_logs_what_it_does_and_leaves_nothing_behind() {
     let script = format!(
-        "gentle rexmit -d 100 -r 3 -c -p 80 --log-json --metrics /run/metrics.prom &\n{EXCHANGE}cat /run/status"
+        "gentle rexmit -d 100 -r 3 -c -p 80 --log-json --metrics /run/files/metrics.prom &\n{EXCHANGE}cat /run/status"
     );
     let Some(output) = run(&script) else {
         return;
@@ -82,7 +85,7 @@ fn the_papers_call_logs_what_it_does_and_leaves_nothing_behind() {
 #[test]
 fn without_a_log_there_is_a_summary() {
     let script = format!(
-        "gentle rexmit -c --initial 100 --dry-run --learned /run/learned --metrics /run/metrics.prom -i wan &\n{EXCHANGE}cat /run/learned; head -3 /run/metrics.last"
+        "gentle rexmit -c --initial 100 --dry-run --learned /run/files/learned --metrics /run/files/metrics.prom -i wan &\n{EXCHANGE}cat /run/files/learned; cat /run/metrics.last /run/process"
     );
     let Some(output) = run(&script) else {
         return;
@@ -94,6 +97,14 @@ fn without_a_log_there_is_a_summary() {
         "  handshakes  1      SYNs and SYN/ACKs that were watched",
         "{\"version\":1,\"paths\":[]}",
         "# TYPE gentle_rexmit_frames_total counter",
+        "gentle_rexmit_handshakes_total{interface=\"wan\",packet=\"syn\"} 0",
+        // Root has started it.
+        "Uid:\t65534\t65534\t65534\t65534",
+        "Gid:\t65534\t65534\t65534\t65534",
+        "Groups:\t ",
+        "CapPrm:\t0000000000000000",
+        "CapEff:\t0000000000000000",
+        "NoNewPrivs:\t1",
     ] {
         assert!(
             stdout.lines().any(|found| found == line),
@@ -122,6 +133,86 @@ wait $engine
     let (stdout, stderr) = texts(&output);
     assert!(output.status.success(), "{stdout}{stderr}");
     assert_eq!(stdout, "nothing runs\n");
+}
+
+#[test]
+fn what_was_learned_is_kept_when_an_error_ends_it() {
+    let script = "\
+echo '{\"version\":1,\"paths\":[]}' > /run/files/learned
+gentle rexmit -c -i wan --learned /run/files/learned &
+engine=$!
+until gentle rexmit status | grep -qx wan; do sleep 0.05; done
+rm /run/files/learned
+ip link delete wan
+wait $engine || echo ended with $?
+cat /run/files/learned
+";
+    let Some(output) = run(script) else {
+        return;
+    };
+    let (stdout, stderr) = texts(&output);
+    assert!(
+        stderr.contains("wan: the network device is gone"),
+        "{stderr}"
+    );
+    assert_eq!(stdout, "ended with 1\n{\"version\":1,\"paths\":[]}\n");
+}
+
+#[test]
+fn files_that_cannot_be_written_are_named_at_once() {
+    let script = "\
+for file in --learned=/run/nowhere/learned --metrics=/run/nowhere/metrics.prom --learned=/run/roots/learned; do
+  timeout 10 gentle rexmit -c -i wan $file || echo ended with $?
+done
+timeout 0.5 gentle rexmit -c -i wan --learned /run/roots/learned --user root --log-json || echo ended with $?
+gentle rexmit -c -i wan --user no-such-user || echo ended with $?
+";
+    let Some(output) = run(script) else {
+        return;
+    };
+    let (stdout, stderr) = texts(&output);
+    // timeout itself says 124 when it has had to end a program that goes on.
+    assert_eq!(
+        stdout, "ended with 1\nended with 1\nended with 1\nended with 124\nended with 1\n",
+        "{stderr}"
+    );
+    for part in [
+        "/run/nowhere/learned: cannot be written: No such file or directory",
+        "/run/nowhere/metrics.prom: cannot be written: No such file or directory",
+        "the engine runs as user nobody (--user), who has to be able to write here: /run/roots/learned: cannot be written: Permission denied",
+        "there is no user 'no-such-user' here; --user names the one to run as",
+    ] {
+        assert!(stderr.contains(part), "{part}\n{stderr}");
+    }
+}
+
+/// A reader of the log that has stopped reading: packets go on being sent again.
+#[test]
+fn a_log_that_nobody_reads_holds_nothing_up() {
+    let script = "\
+mkfifo /run/log
+sleep 60 < /run/log &
+reader=$!
+gentle rexmit -d 1 -r 10 -c -i wan --log-json --budget 1000000 --share 1000 --give-up 0 > /run/log &
+engine=$!
+until gentle rexmit status | grep -qx wan; do sleep 0.05; done
+bash -c 'for port in {1..120}; do (echo > /dev/tcp/192.0.2.2/$port) 2> /dev/null & done; sleep 3; kill $(jobs -p)'
+gentle rexmit status --json
+kill $engine
+wait $engine || true
+kill $reader
+";
+    let Some(output) = run(script) else {
+        return;
+    };
+    let (stdout, stderr) = texts(&output);
+    assert!(output.status.success(), "{stdout}{stderr}");
+    let status: Value = serde_json::from_str(&stdout).expect("JSON");
+    let counters = &status[0]["counters"];
+    // A line is 150 bytes long and a pipe holds 64 kB, so the reader has held the log up long before.
+    let copies = counters["copies"].as_u64().expect("a number");
+    assert!(copies > 600, "{counters}");
+    assert!(stderr.contains("the log is not complete"), "{stderr}");
 }
 
 /// A control group for this script alone, and BPF's file system.

@@ -4,6 +4,7 @@
 
 use crate::kernel::{kernel, machine};
 use crate::modules::{RUNS_ON, kernel_folder};
+use crate::shared_captures;
 use assert_cmd::cargo::cargo_bin;
 use gentle_aqm::Spec;
 use gentle_testbed::build::{Cache, Kernel, modules, plugins};
@@ -158,6 +159,7 @@ fn schemes_of_our_own() {
     equal(
         &[
             "spa",
+            "spa ecn",
             "spa ecn fin=priority limit=60",
             "spa fin=none target=20ms maxlen=66",
             "spa held=3 limit=20 share=60",
@@ -175,7 +177,12 @@ fn schemes_of_our_own() {
 #[test]
 fn redfavor() {
     equal(
-        &["redfavor", "redfavor limit=30000 probability=0.2 ecn"],
+        &[
+            "redfavor",
+            "redfavor limit=30000 probability=0.2 ecn",
+            "redfavor maxlen=0 share=100",
+            "redfavor maxlen=66 share=5",
+        ],
         |_| {},
     );
 }
@@ -186,7 +193,7 @@ fn priority_from_stock_parts() {
 }
 
 /// Captures of this project's own: connections with losses on either side of a router, SCTP and QUIC; and those of
-/// others, where they are.
+/// others.
 fn captures() -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let own = [
@@ -199,10 +206,8 @@ fn captures() -> Vec<PathBuf> {
     ];
     let own = own.map(|name| crates.join("trace/tests/data").join(name));
     let others = ["ssh/ssh_kex_mlkem.pcap", "pe/pe.pcap"];
-    let others = others.map(|name| crates.join("../../shared/captures/zeek").join(name));
-    own.into_iter()
-        .chain(others.into_iter().filter(|path| path.exists()))
-        .collect()
+    let others = others.map(|name| shared_captures::folder().join("zeek").join(name));
+    own.into_iter().chain(others).collect()
 }
 
 #[test]
@@ -334,5 +339,36 @@ fn the_command_wants_packets() {
     assert!(
         said.contains("formats/empty.pcap: no IP packet in it"),
         "{said}"
+    );
+}
+
+/// Nothing of a capture is left out without being counted.
+#[test]
+fn the_command_says_what_it_has_not_read() {
+    if kernel().is_none() {
+        return;
+    }
+    let capture = "netns/data.span.pcap";
+    let counts = |arguments: &[&str]| {
+        let output = command(&[&["--scheme=pfifo", "--rate=20kbit", capture], arguments].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let of = |text: &str, name: &str| {
+        let found: Value = serde_json::from_str(text).unwrap();
+        found["captures"][0][name].as_u64().unwrap()
+    };
+    let all = counts(&["--json"]);
+    assert_eq!(of(&all, "not_read"), 0);
+    let some = counts(&["--json", "--packets=5"]);
+    assert_eq!(of(&some, "packets"), 5);
+    let frames = |text: &str| of(text, "packets") + of(text, "left_out") + of(text, "not_read");
+    assert_eq!(frames(&some), frames(&all));
+    assert!(of(&some, "not_read") > 0, "{some}");
+    let text = counts(&["--packets=5"]);
+    assert!(
+        text.contains("frames after them not read (--packets)"),
+        "{text}"
     );
 }

@@ -23,7 +23,7 @@ fn a_program_that_is_not_there_is_said_to_be() {
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert_eq!(
         complaint,
-        "error: in the machine: no-such-program: cannot be run in the machine: No such file or directory (os error 2)\n"
+        "error: in the machine: no-such-program: cannot be run in the machine: No such file or directory\n"
     );
 }
 

@@ -27,25 +27,32 @@ pub(crate) fn interface(
     netlink: &mut Netlink,
     device: &Device,
 ) -> Result<Option<Interface>, NetlinkError> {
+    let list = interfaces(netlink)?;
+    let mut found = list.into_iter().filter(|(name, _)| name == device.name());
+    Ok(found.next().map(|(_, interface)| interface))
+}
+
+/// All devices of the network namespace with their names.
+pub(crate) fn interfaces(netlink: &mut Netlink) -> Result<Vec<(String, Interface)>, NetlinkError> {
     let list = netlink.dump(RTM_GETLINK, &[0; IFINFO_HEADER], "the list of devices")?;
-    Ok(list.iter().find_map(|bytes| {
-        let attributes = Attribute::all(bytes.get(IFINFO_HEADER..)?);
-        let name = attribute::find(&attributes, IFLA_IFNAME).map(attribute::text)?;
-        if name != device.name() {
-            return None;
-        }
-        let hardware = u16::from_ne_bytes(*bytes.get(2..)?.first_chunk()?);
-        let mtu = attribute::find(&attributes, IFLA_MTU)?;
-        Some(Interface {
-            index: u32::from_ne_bytes(*bytes.get(4..)?.first_chunk()?),
-            link: Link {
-                header: match WITH_ETHERNET_HEADER.contains(&hardware) {
-                    true => ETHERNET_HEADER,
-                    false => 0,
-                },
-                mtu: u32::from_ne_bytes(*mtu.first_chunk()?),
+    Ok(list.iter().filter_map(|bytes| parse(bytes)).collect())
+}
+
+fn parse(bytes: &[u8]) -> Option<(String, Interface)> {
+    let attributes = Attribute::all(bytes.get(IFINFO_HEADER..)?);
+    let name = attribute::find(&attributes, IFLA_IFNAME).map(attribute::text)?;
+    let hardware = u16::from_ne_bytes(*bytes.get(2..)?.first_chunk()?);
+    let mtu = attribute::find(&attributes, IFLA_MTU)?;
+    let interface = Interface {
+        index: u32::from_ne_bytes(*bytes.get(4..)?.first_chunk()?),
+        link: Link {
+            header: match WITH_ETHERNET_HEADER.contains(&hardware) {
+                true => ETHERNET_HEADER,
+                false => 0,
             },
-            alias: attribute::find(&attributes, IFLA_IFALIAS).map(attribute::text),
-        })
-    }))
+            mtu: u32::from_ne_bytes(*mtu.first_chunk()?),
+        },
+        alias: attribute::find(&attributes, IFLA_IFALIAS).map(attribute::text),
+    };
+    Some((name, interface))
 }

@@ -37,6 +37,7 @@ pub(crate) mod tca {
     pub(crate) const STATS2: u16 = 7;
     pub(crate) const STAB: u16 = 8;
     pub(crate) const CHAIN: u16 = 11;
+    pub(crate) const INGRESS_BLOCK: u16 = 13;
 }
 
 /// The parent of what handles leaving packets, `TC_H_ROOT`.
@@ -116,7 +117,14 @@ impl TcMessage {
             settings.info = 0;
         }
         settings.attributes.retain(|attribute| {
-            [tca::KIND, tca::OPTIONS, tca::STAB, tca::CHAIN].contains(&attribute.kind())
+            [
+                tca::KIND,
+                tca::OPTIONS,
+                tca::STAB,
+                tca::CHAIN,
+                tca::INGRESS_BLOCK,
+            ]
+            .contains(&attribute.kind())
         });
         settings
     }

@@ -9,11 +9,11 @@ mod message;
 mod socket;
 
 pub(crate) use attribute::{Attribute, find};
-pub(crate) use link::{Interface, interface};
+pub(crate) use link::{Interface, interface, interfaces};
 pub(crate) use message::{INGRESS, Object, ROOT, TcMessage, format_handle, tca};
 pub(crate) use socket::Netlink;
 
-use std::io;
+use std::io::{self, ErrorKind};
 use thiserror::Error;
 
 /// Why the kernel did not answer as it should.
@@ -29,6 +29,8 @@ pub enum NetlinkError {
         what: &'static str,
         /// Its words, or those of its error code.
         reason: String,
+        /// Its error code.
+        code: ErrorKind,
     },
     /// An answer that is cut short or longer than it says.
     #[error("netlink: an answer of the kernel that cannot be read ({0})")]

@@ -2,9 +2,10 @@
 
 use super::NetlinkError;
 use super::attribute::{self, Attribute};
-use super::message::{Object, TcMessage};
+use super::message::{Object, ROOT, TcMessage, tca};
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_EXCL, NLM_F_REQUEST, NetlinkBuffer,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST,
+    NetlinkBuffer,
 };
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
@@ -76,6 +77,40 @@ impl Netlink {
         self.receive(object.name(), &mut none).map(|_| ())
     }
 
+    /// Whether the kernel has a kind of qdisc, loading its module if there is one; `None`: it does not say.
+    ///
+    /// It is asked to make one with a size table (`TCA_STAB`) that lacks its parameters. A kernel that has the kind refuses
+    /// the table before anything has changed, and only one that does not says that there is no such thing (`qdisc_create` in
+    /// net/sched/sch_api.c). Files under /sys and /lib/modules would tell less: services do not always see them.
+    pub(crate) fn has_qdisc(
+        &mut self,
+        ifindex: u32,
+        kind: &str,
+    ) -> Result<Option<bool>, NetlinkError> {
+        let mut question = TcMessage::about(ifindex, ROOT);
+        let name = [kind.as_bytes(), &[0]].concat();
+        question.attributes = vec![
+            Attribute {
+                raw_kind: tca::KIND,
+                value: name,
+            },
+            Attribute {
+                raw_kind: tca::STAB,
+                value: Vec::new(),
+            },
+        ];
+        let flags = NLM_F_CREATE | NLM_F_EXCL | NLM_F_REPLACE | NLM_F_ACK;
+        self.send(Object::Qdisc.new_type(), flags, &question.to_bytes())?;
+        match self.receive(Object::Qdisc.name(), &mut Vec::new()) {
+            Err(NetlinkError::Refused { code, .. }) => Ok(match code {
+                io::ErrorKind::NotFound => Some(false),
+                io::ErrorKind::InvalidInput => Some(true),
+                _ => None,
+            }),
+            answer => answer.map(|_| None),
+        }
+    }
+
     /// The payloads of all answers to a question.
     pub(crate) fn dump(
         &mut self,
@@ -101,6 +136,7 @@ impl Netlink {
         Err(NetlinkError::Refused {
             what,
             reason: "it changed while it was read, every time; try again".to_owned(),
+            code: io::ErrorKind::WouldBlock,
         })
     }
 
@@ -171,5 +207,6 @@ fn error(what: &'static str, payload: &[u8], flags: u16) -> Result<(), NetlinkEr
     Err(NetlinkError::Refused {
         what,
         reason: words.unwrap_or_else(|| cause.to_string()),
+        code: cause.kind(),
     })
 }

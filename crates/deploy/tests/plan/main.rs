@@ -14,6 +14,7 @@ fn at_class(rate: Option<&str>) -> Under {
         handle: 0x10,
         link: Link::ETHERNET,
         rate: rate.map(|rate| rate.parse().unwrap()),
+        link_rate: None,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::script;
 use gentle_deploy::{
-    Backing, Direction, Discipline, Framing, Link, LinkLayer, PlanError, Setup, Shaper, ShaperKind,
-    plan,
+    Backing, Direction, Discipline, Framing, Link, LinkLayer, PlanError, Present, Setup, Shaper,
+    ShaperKind, plan,
 };
 
 fn setup(
@@ -15,6 +15,7 @@ fn setup(
     Setup {
         dev: dev.parse().unwrap(),
         link: Link::ETHERNET,
+        present: Present::default(),
         direction,
         shaper: shaper.map(|(kind, rate)| Shaper {
             kind,
@@ -88,12 +89,20 @@ fn priority_under_a_shaper() {
 }
 
 #[test]
-fn a_link_without_frames_has_no_tags_and_counts_no_header() {
+fn a_link_without_frames_has_no_tags_and_the_same_lengths() {
     let mut spa = setup("ppp0", Direction::Egress, "spa maxlen=128", None);
     spa.link.header = 0;
     let text = script(&plan(&spa, Backing::Stock).unwrap());
-    assert!(!text.contains("802.1Q"), "{text}");
+    assert!(
+        !text.contains("802.1Q") && !text.contains("ppp_ses"),
+        "{text}"
+    );
     assert!(text.contains("match u16 0x0080 0xffff at 2"), "{text}");
+    spa.link.header = 14;
+    let framed = script(&plan(&spa, Backing::Stock).unwrap());
+    for line in text.lines().filter(|line| line.contains("filter")) {
+        assert!(framed.contains(line), "{line}\n{framed}");
+    }
 }
 
 #[test]
@@ -108,4 +117,107 @@ fn cake_shapes_nothing_but_itself() {
         plan(&setup, Backing::Stock),
         Err(PlanError::CakeTakesNoChild)
     );
+}
+
+#[test]
+fn arriving_packets_pass_a_clsact_that_is_there() {
+    let mut spa = setup(
+        "eth0",
+        Direction::Ingress,
+        "fq_codel",
+        Some((ShaperKind::Htb, "20mbit")),
+    );
+    spa.present.clsact = true;
+    let text = script(&plan(&spa, Backing::Stock).unwrap());
+    assert!(!text.contains("qdisc add dev eth0"), "{text}");
+    assert!(
+        text.ends_with("tc filter add dev eth0 ingress protocol all pref 65535 u32 match u32 0 0 action mirred egress redirect dev in-eth0\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn queues_that_become_one_are_named() {
+    let mut spa = setup("eth0", Direction::Egress, "fq_codel", None);
+    spa.present.transmit_queues = 8;
+    let text = script(&plan(&spa, Backing::Stock).unwrap());
+    assert!(text.contains("eth0 has 8 transmit queues"), "{text}");
+    spa.direction = Direction::Ingress;
+    let text = script(&plan(&spa, Backing::Stock).unwrap());
+    assert!(!text.contains("transmit queues"), "{text}");
+}
+
+#[test]
+fn red_and_its_kin_take_the_rate_of_the_shaper_for_that_of_the_link() {
+    for (scheme, backing, bandwidth) in [
+        ("red", Backing::Stock, "bandwidth 20mbit"),
+        ("ared", Backing::Stock, "bandwidth 20mbit"),
+        ("choke", Backing::Stock, "bandwidth 20mbit"),
+        ("redfavor", Backing::Native, "bandwidth 20mbit"),
+        ("spa child=red", Backing::Stock, "bandwidth 20mbit"),
+        ("spa child=red", Backing::Native, "bandwidth 20mbit"),
+        ("red bandwidth=5mbit", Backing::Stock, "bandwidth 5mbit"),
+    ] {
+        let shaped = setup(
+            "eth0",
+            Direction::Egress,
+            scheme,
+            Some((ShaperKind::Htb, "20mbit")),
+        );
+        let text = script(&plan(&shaped, backing).unwrap());
+        let given = text.matches("bandwidth").count();
+        assert!(
+            given >= 1 && given == text.matches(bandwidth).count(),
+            "{scheme}: {text}"
+        );
+        let bare = setup("eth0", Direction::Egress, scheme, None);
+        let text = script(&plan(&bare, backing).unwrap());
+        let expected = if scheme.contains('=') && !scheme.contains("child") {
+            bandwidth
+        } else {
+            "bandwidth 10mbit"
+        };
+        assert!(text.contains(expected), "{scheme}: {text}");
+    }
+}
+
+#[test]
+fn no_note_names_a_policer_that_is_not_in_the_plan() {
+    for rate in ["8bit", "30bit", "32bit", "1mbit"] {
+        let spa = setup(
+            "eth0",
+            Direction::Egress,
+            "spa",
+            Some((ShaperKind::Htb, rate)),
+        );
+        let plan = plan(&spa, Backing::Stock).unwrap();
+        let policed = plan
+            .commands
+            .iter()
+            .any(|command| command.args.iter().any(|word| word == "police"));
+        let said = plan.notes.iter().any(|note| note.contains("is a policer"));
+        let refused = plan
+            .notes
+            .iter()
+            .any(|note| note.contains("is not enforced"));
+        assert_eq!(
+            (policed, !policed),
+            (said, refused),
+            "{rate}: {:?}",
+            plan.notes
+        );
+    }
+}
+
+#[test]
+fn a_rate_that_tc_cannot_count_is_refused() {
+    for (kind, scheme) in [
+        (ShaperKind::Htb, "spa"),
+        (ShaperKind::Tbf, "spa"),
+        (ShaperKind::Cake, "cake"),
+    ] {
+        let slow = setup("eth0", Direction::Egress, scheme, Some((kind, "7bit")));
+        let error = plan(&slow, Backing::Stock).unwrap_err().to_string();
+        assert!(error.contains("8bit"), "{error}");
+    }
 }

@@ -4,24 +4,25 @@ use super::section::{Block, Cell, Section};
 use super::sections::{begin, notes, sections};
 use super::text::paths;
 use crate::format::{plain, plural, time, unbroken};
-use crate::page::Shell;
+use crate::page::{Origin, Provenance, Shell};
 use askama::Template;
 use gentle_trace::results::Analysis;
 
 #[derive(Template)]
 #[template(path = "analyze.html")]
-struct Page {
+struct Page<'a> {
+    origin: Provenance<'a>,
     title: String,
     articles: Vec<Article>,
     shell: Shell,
 }
 
-/// The page shows before it tells: wide sections with charts come first, then who, then the rest as in the text.
-const ORDER: [&str; 10] = [
-    "intervals",
-    "timeline",
+/// The page shows before it tells. These sections stand above the narrow ones, in this order.
+const FIRST: [&str; 3] = ["timeline", "top", "intervals"];
+
+/// And these below; others as in the text.
+const REST: [&str; 7] = [
     "directions",
-    "top",
     "filters",
     "vantage",
     "other-protocols",
@@ -36,30 +37,39 @@ struct Article {
     population: String,
     verdict: Vec<String>,
     notes: Vec<String>,
+    first: Vec<Section>,
     /// Sections that stand side by side where there is room.
     narrow: Vec<Section>,
-    wide: Vec<Section>,
+    rest: Vec<Section>,
 }
 
 impl Article {
     fn of(analysis: &Analysis) -> Self {
-        let (narrow, mut wide): (Vec<_>, Vec<_>) =
+        let (narrow, wide): (Vec<_>, Vec<_>) =
             sections(analysis).into_iter().partition(|s| s.narrow);
-        wide.sort_by_key(|section| ORDER.iter().position(|id| *id == section.id));
+        let place =
+            |order: &[&str], section: &Section| order.iter().position(|id| *id == section.id);
+        let (mut first, mut rest): (Vec<_>, Vec<_>) = wide
+            .into_iter()
+            .partition(|section| place(&FIRST, section).is_some());
+        first.sort_by_key(|section| place(&FIRST, section));
+        rest.sort_by_key(|section| place(&REST, section));
         Self {
             title: plain(&paths(&analysis.captures)),
             population: population(analysis),
             verdict: sentences(&analysis.verdict),
             notes: sentences(&notes(analysis)),
+            first,
             narrow,
-            wide,
+            rest,
         }
     }
 }
 
 /// Draws the analyses as one HTML file that needs no other file and no network.
-pub fn html(analyses: &[Analysis]) -> String {
+pub fn html(analyses: &[Analysis], origin: &Origin) -> String {
     let page = Page {
+        origin: Provenance::new(origin, env!("CARGO_PKG_VERSION")),
         title: match analyses {
             [only] => plain(&paths(&only.captures)),
             _ => plural(analyses.len() as u64, "capture", "captures"),
@@ -67,7 +77,7 @@ pub fn html(analyses: &[Analysis]) -> String {
         articles: analyses.iter().map(Article::of).collect(),
         shell: Shell::new(
             include_str!("../../assets/analyze.css"),
-            include_str!("../../assets/analyze.js"),
+            &[include_str!("../../assets/analyze.js")],
             &analyses,
         ),
     };

@@ -2,6 +2,7 @@
 //!
 //! Both lay out the same sections: numbers and words are made once.
 
+mod display_filter;
 mod histogram;
 mod html;
 mod section;
@@ -9,4 +10,4 @@ mod sections;
 mod text;
 
 pub use self::html::html;
-pub use self::text::text;
+pub use self::text::{Detail, text};

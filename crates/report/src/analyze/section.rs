@@ -127,6 +127,8 @@ pub(super) struct Head {
     /// A second line: the unit, or which number of the subject.
     pub(super) detail: String,
     pub(super) left: bool,
+    /// Whether the cells are bars.
+    pub(super) bars: bool,
 }
 
 impl Head {
@@ -135,6 +137,15 @@ impl Head {
             subject: plain(&subject.into()),
             detail: plain(&detail.into()),
             left: false,
+            bars: false,
+        }
+    }
+
+    /// A column of bars, whose name only the page needs: nothing in a terminal stands above a bar.
+    pub(super) fn bars(subject: impl Into<String>) -> Self {
+        Self {
+            bars: true,
+            ..Self::words(subject)
         }
     }
 
@@ -180,6 +191,8 @@ impl Row {
 
 pub(super) enum Cell {
     Text(String),
+    /// Something to copy, letter by letter. A terminal without room for the column shows it as lines below the table.
+    Code(String),
     /// A bar as long as this share, 0 to 1, of its column.
     Bar(f64),
 }

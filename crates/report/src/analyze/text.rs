@@ -1,7 +1,7 @@
-//! Text for a terminal: the verdict, then tables.
+//! Text for a terminal: tables, then the verdict, where the prompt leaves it in sight.
 
 use super::section::{Block, Cell, Table};
-use super::sections::{notes, sections};
+use super::sections::{brief, notes, sections};
 use crate::terminal::{GAP, STYLE, Sheet, bare, paragraph};
 use comfy_table::{Cell as Drawn, CellAlignment};
 use gentle_trace::results::{Analysis, Capture};
@@ -9,17 +9,26 @@ use gentle_trace::results::{Analysis, Capture};
 /// Length of a bar that stands for the largest of its column.
 const BAR: usize = 20;
 
-/// The analyses one after the other, each with its verdict first.
+/// How much of an analysis is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// What an operator acts on: attempts and what became of them, time lost, who lost most.
+    Brief,
+    /// Every table.
+    Full,
+}
+
+/// The analyses one after the other, each with its verdict last.
 ///
 /// `width` is the terminal's, in columns: paragraphs wrap, and columns that a table has no room for follow below it;
 /// `None` wraps nothing. With `color` headings stand out.
-pub fn text(analyses: &[Analysis], width: Option<usize>, color: bool) -> String {
+pub fn text(analyses: &[Analysis], detail: Detail, width: Option<usize>, color: bool) -> String {
     let mut sheet = Sheet::new(width, color);
     for analysis in analyses {
         if analyses.len() > 1 {
             sheet.heading(&paths(&analysis.captures));
         }
-        one(&mut sheet, analysis);
+        one(&mut sheet, analysis, detail);
     }
     sheet.text
 }
@@ -33,12 +42,13 @@ pub(super) fn paths(captures: &[Capture]) -> String {
     }
 }
 
-fn one(sheet: &mut Sheet, analysis: &Analysis) {
+fn one(sheet: &mut Sheet, analysis: &Analysis, detail: Detail) {
     let width = sheet.width;
-    if !analysis.verdict.is_empty() {
-        sheet.text += &paragraph("", &analysis.verdict.join(" "), width);
-    }
-    for section in sections(analysis) {
+    let sections = match detail {
+        Detail::Brief => brief(analysis),
+        Detail::Full => sections(analysis),
+    };
+    for section in sections {
         if section.blocks.is_empty() {
             continue;
         }
@@ -64,12 +74,24 @@ fn one(sheet: &mut Sheet, analysis: &Analysis) {
             }
         }
     }
+    if detail == Detail::Brief {
+        sheet.text.push('\n');
+        sheet.text += &paragraph(
+            "",
+            "Every table: --full. A page with plots: --html FILE.",
+            width,
+        );
+    }
     let notes = notes(analysis);
     if !notes.is_empty() {
         sheet.text.push('\n');
     }
     for note in notes {
         sheet.text += &paragraph("Note:", &note, width);
+    }
+    if !analysis.verdict.is_empty() {
+        sheet.text.push('\n');
+        sheet.text += &paragraph("", &analysis.verdict.join(" "), width);
     }
 }
 
@@ -83,13 +105,15 @@ fn draw(sheet: &mut Sheet, table: &Table) {
         let widest = text.lines().map(|line| line.chars().count()).max();
         sheet.width.is_none_or(|width| widest <= Some(width))
     };
-    let is_bar = |&i: &usize| {
-        table
-            .rows
-            .iter()
-            .any(|row| matches!(row.cells[i - 1], Cell::Bar(_)))
-    };
+    let column_of =
+        |is: fn(&Cell) -> bool| move |i: &usize| table.rows.iter().any(|row| is(&row.cells[i - 1]));
+    let is_bar = column_of(|cell| matches!(cell, Cell::Bar(_)));
+    let is_code = column_of(|cell| matches!(cell, Cell::Code(_)));
     let mut left: Vec<usize> = (1..table.heads.len()).collect();
+    let mut below = Vec::new();
+    if !fits(&left) {
+        below = left.extract_if(.., |i| is_code(i)).collect();
+    }
     if !fits(&left) {
         // Better no bars than a table in pieces.
         left.retain(|i| !is_bar(i));
@@ -104,6 +128,14 @@ fn draw(sheet: &mut Sheet, table: &Table) {
         left.drain(..some);
     }
     sheet.text += &pieces.join("\n");
+    for i in below {
+        sheet.text += &paragraph(" ", &format!("{}:", table.heads[i].subject), sheet.width);
+        for row in &table.rows {
+            if let Cell::Code(code) = &row.cells[i - 1] {
+                sheet.line(&row.name, code);
+            }
+        }
+    }
     for row in &table.rows {
         if let Some(about) = &row.about {
             sheet.line(&row.name, about);
@@ -118,7 +150,8 @@ fn piece(table: &Table, columns: &[usize]) -> String {
     let two_lines = heads.clone().any(|head| !head.detail.is_empty());
     drawn.set_header(heads.clone().enumerate().map(|(i, head)| {
         let indent = if i == 0 { INDENT } else { "" };
-        let subject = format!("{indent}{}", head.subject);
+        let name = if head.bars { "" } else { &head.subject };
+        let subject = format!("{indent}{name}");
         Drawn::new(match two_lines {
             true => format!("{subject}\n{indent}{}", head.detail),
             false => subject,
@@ -127,7 +160,7 @@ fn piece(table: &Table, columns: &[usize]) -> String {
     for row in &table.rows {
         let name = format!("{INDENT}{}{}", "  ".repeat(row.depth), row.name);
         let cells = columns.iter().map(|i| match &row.cells[i - 1] {
-            Cell::Text(text) => text.clone(),
+            Cell::Text(text) | Cell::Code(text) => text.clone(),
             Cell::Bar(share) => bar(*share),
         });
         drawn.add_row(std::iter::once(name).chain(cells));

@@ -1,12 +1,12 @@
 //! One row a run, for notebooks.
 
 use ::csv::{Error, Writer};
-use gentle_sim::results::{Comparison, SchemeResult};
+use gentle_sim::results::Comparison;
 use serde_json::Value;
 use std::io::Write;
 
 /// Numbers that exist only over all seeds: empty in a seed's row.
-const OVER_SEEDS: [&str; 14] = [
+const OVER_SEEDS: [&str; 19] = [
     "response_time_s.ci95",
     "rtt_s.ci95",
     "handshake_s.ci95",
@@ -15,71 +15,76 @@ const OVER_SEEDS: [&str; 14] = [
     "loss_ci95.data",
     "loss_ci95.syn",
     "loss_ci95.synack",
+    "loss_ci95.handshake",
+    "links.down.loss_ci95.all",
+    "links.down.loss_ci95.handshake",
+    "links.up.loss_ci95.handshake",
     "retransmission_ci95.packet_probability",
     "retransmission_ci95.syn_probability",
     "retransmission_ci95.delay_mean_s",
     "retransmission_ci95.delay_mean_syn_part_s",
     "utilization_ci95",
     "long_goodput_bps.ci95",
+    "response_time_by_size.0.ci95_s",
 ];
+
+/// Paired with the reference: which of the numbers, and what of them.
+const PAIRED: [&str; 2] = ["response_time_by_size.0.mean_s", "response_time_s.mean"];
+const OF_PAIRED: [&str; 5] = ["difference", "ci95", "p", "verdict", "best"];
 
 /// Writes the scalar results: per scheme one row a seed and one, with `all` for the seed, over all seeds.
 ///
 /// Columns: `scheme` (its name), `label` (the scheme as asked for), `seed`; then every number that the seeds' results
-/// carry, named by its path in the JSON (`loss.syn`), in the order in which they first appear; then the half-widths of
-/// the 95 % confidence intervals, which only the row `all` has. Fractions are 0 to 1, times are seconds, an empty field
-/// means "no observation".
+/// carry, named by its path in the JSON (`loss.syn`), in the order in which they first appear; then what only the row `all`
+/// has: the half-widths of the 95 % confidence intervals, and how the mean response time, that of the shortest connections first,
+/// differs from the reference's. Fractions are 0 to 1, times are seconds, an empty field means "no observation".
 pub fn csv(comparison: &Comparison, to: impl Write) -> Result<(), Error> {
     let names = names(comparison);
+    let over_seeds = OVER_SEEDS.map(str::to_owned);
+    let paired = PAIRED
+        .iter()
+        .flat_map(|name| OF_PAIRED.map(|part| (format!("paired.{name}.{part}"), (*name, part))));
+    let (paired_names, paired): (Vec<String>, Vec<(&str, &str)>) = paired.unzip();
     let mut out = Writer::from_writer(to);
-    out.write_record(["scheme", "label", "seed"].iter().chain(&names))?;
+    let head = ["scheme", "label", "seed"].map(str::to_owned);
+    let head = head
+        .iter()
+        .chain(&names)
+        .chain(&over_seeds)
+        .chain(&paired_names);
+    out.write_record(head)?;
     for result in &comparison.results {
-        for seed in &result.by_seed {
-            let number = seed.seed.to_string();
-            let head = [result.scheme.clone(), result.label.clone(), number];
-            let value = |name: &&str| {
-                let found = seed
-                    .values
-                    .iter()
-                    .find(|(n, _)| n == name)
-                    .and_then(|(_, v)| *v);
-                found
-                    .filter(|v| v.is_finite())
-                    .map_or(String::new(), |v| v.to_string())
+        let scheme = |seed: String| [result.scheme.clone(), result.label.clone(), seed];
+        for (index, seed) in comparison.seeds.iter().enumerate() {
+            let value = |name: &String| {
+                let found = result.by_seed.iter().find(|series| series.name == *name);
+                let value = found.and_then(|series| *series.values.get(index)?);
+                value
+                    .filter(|value| value.is_finite())
+                    .map_or(String::new(), |value| value.to_string())
             };
-            out.write_record(head.into_iter().chain(names.iter().map(value)))?;
+            let empty = vec![String::new(); over_seeds.len() + paired.len()];
+            let row = scheme(seed.to_string()).into_iter();
+            out.write_record(row.chain(names.iter().map(value)).chain(empty))?;
         }
         let all = serde_json::to_value(result).unwrap_or_default();
-        let head = [
-            result.scheme.clone(),
-            result.label.clone(),
-            "all".to_owned(),
-        ];
-        out.write_record(
-            head.into_iter()
-                .chain(names.iter().map(|name| at(&all, name))),
-        )?;
+        let row = scheme("all".to_owned()).into_iter();
+        let numbers = names.iter().chain(&over_seeds).map(|name| at(&all, name));
+        let paired = paired
+            .iter()
+            .map(|(name, part)| text(&all["paired"][*name][*part]));
+        out.write_record(row.chain(numbers).chain(paired))?;
     }
     out.flush()?;
     Ok(())
 }
 
-fn names(comparison: &Comparison) -> Vec<&'static str> {
-    let of_seeds = |r: &'_ SchemeResult| -> Vec<&'static str> {
-        r.by_seed
-            .iter()
-            .flat_map(|s| s.values.iter().map(|(name, _)| *name))
-            .collect()
-    };
-    let mut names = Vec::new();
-    for name in comparison
-        .results
-        .iter()
-        .flat_map(of_seeds)
-        .chain(OVER_SEEDS)
-    {
-        if !names.contains(&name) {
-            names.push(name);
+/// The names of all numbers that are listed seed by seed.
+fn names(comparison: &Comparison) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for series in comparison.results.iter().flat_map(|result| &result.by_seed) {
+        if !names.contains(&series.name) {
+            names.push(series.name.clone());
         }
     }
     names
@@ -87,8 +92,16 @@ fn names(comparison: &Comparison) -> Vec<&'static str> {
 
 /// The number at a dotted path of the JSON.
 fn at(json: &Value, path: &str) -> String {
-    match json.pointer(&format!("/{}", path.replace('.', "/"))) {
-        Some(Value::Number(n)) => n.to_string(),
+    json.pointer(&format!("/{}", path.replace('.', "/")))
+        .map_or(String::new(), text)
+}
+
+/// A value as a field.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Number(n) => n.to_string(),
+        Value::String(text) => text.clone(),
+        Value::Bool(yes) => yes.to_string(),
         _ => String::new(),
     }
 }

@@ -1,26 +1,38 @@
 //! The page: one file with its data, its styles and the library that draws, so that it opens without a network.
 
+use super::experiment::experiment;
 use super::groups;
 use super::metric::metrics;
-use super::words::words;
+use super::words::{segments, words};
 use crate::format::{count, plural, rate, time, unbroken};
-use crate::page::Shell;
+use crate::page::{Origin, Provenance, Shell};
 use askama::Template;
 use gentle_sim::results::{Comparison, LinkSummary, SchemeResult};
 
 #[derive(Template)]
 #[template(path = "compare.html")]
 struct Page<'a> {
+    origin: Provenance<'a>,
     title: &'a str,
     population: String,
     verdict: Vec<String>,
     notes: Vec<String>,
+    /// `None` with a single scheme, which has nothing to stand beside.
+    headline: Option<Headline>,
+    /// Whether there are confidence intervals.
+    intervals: bool,
     columns: Vec<Column>,
     rows: Vec<Row<'a>>,
     groups: Vec<groups::Row<'a>>,
     group_columns: Vec<groups::Column>,
     facts: Vec<(&'static str, Vec<String>)>,
     shell: Shell,
+}
+
+/// The chart that leads.
+struct Headline {
+    caption: String,
+    hint: String,
 }
 
 struct Column {
@@ -42,7 +54,7 @@ struct Shown {
 }
 
 /// Draws the comparison as one HTML file that needs no other file and no network.
-pub fn html(comparison: &Comparison) -> String {
+pub fn html(comparison: &Comparison, origin: &Origin) -> String {
     let words = words(comparison);
     let mut columns = Vec::new();
     let mut rows: Vec<Row<'_>> = comparison
@@ -55,10 +67,12 @@ pub fn html(comparison: &Comparison) -> String {
         .collect();
     for metric in metrics(comparison) {
         let values = metric.measure(&comparison.results);
-        let (scale, best) = (metric.scale(&values), metric.best(&values));
-        for ((row, measured), best) in rows.iter_mut().zip(&values).zip(best) {
+        let (scale, best) = (metric.scale(&values), metric.best(&comparison.results));
+        let reference = comparison.reference.as_deref();
+        let cells = comparison.results.iter().zip(&values).zip(best);
+        for (row, ((result, measured), best)) in rows.iter_mut().zip(cells) {
             row.cells.push(Shown {
-                text: scale.show_ci(measured.value, measured.ci95),
+                text: metric.show(&scale, result, reference, *measured, true),
                 key: measured.value.map_or(String::new(), |v| v.to_string()),
                 best,
             });
@@ -75,10 +89,16 @@ pub fn html(comparison: &Comparison) -> String {
     }
     let (groups, group_columns) = groups::groups(comparison);
     let page = Page {
+        origin: Provenance::new(origin, &comparison.gentle),
         title: &comparison.scenario.title,
         population: population(comparison),
         verdict: words.verdict.iter().map(|s| unbroken(s)).collect(),
         notes: words.notes.iter().map(|s| unbroken(s)).collect(),
+        headline: headline(comparison),
+        intervals: comparison
+            .results
+            .iter()
+            .any(|r| r.response_time_s.ci95.is_some()),
         columns,
         rows,
         groups,
@@ -86,27 +106,45 @@ pub fn html(comparison: &Comparison) -> String {
         facts: facts(comparison),
         shell: Shell::new(
             include_str!("../../assets/compare.css"),
-            include_str!("../../assets/compare.js"),
+            &[
+                include_str!("../../assets/compare/schemes.js"),
+                include_str!("../../assets/compare/rows.js"),
+                include_str!("../../assets/compare/lines.js"),
+                include_str!("../../assets/compare/main.js"),
+            ],
             comparison,
-        ),
+        )
+        .csv(&csv_text(comparison)),
     };
     page.render()
         .expect("a template that compiles renders into a string")
 }
 
+fn csv_text(comparison: &Comparison) -> String {
+    let mut text = Vec::new();
+    super::csv(comparison, &mut text).expect("memory takes everything");
+    String::from_utf8(text).expect("made of text")
+}
+
+/// The connections that a lost SYN hurts most, against the reference.
+fn headline(comparison: &Comparison) -> Option<Headline> {
+    let reference = comparison.reference.as_ref()?;
+    let [first, _, ..] = comparison.results.as_slice() else {
+        return None;
+    };
+    let bin = first.response_time_by_size.first()?;
+    let sizes = segments(bin.min_segments, bin.max_segments);
+    Some(Headline {
+        caption: format!("Response time of connections of {sizes}, against {reference}"),
+        hint: unbroken(&format!(
+            "difference of the means, paired by seed: to the left of the line a scheme is faster than {reference}; at the right the mean and the difference; whiskers: 95 % confidence interval"
+        )),
+    })
+}
+
 fn population(comparison: &Comparison) -> String {
-    let connections = comparison
-        .results
-        .iter()
-        .map(|r| r.connections)
-        .max()
-        .unwrap_or(0);
-    format!(
-        "{}, {}, {}",
-        plural(comparison.results.len() as u64, "scheme", "schemes"),
-        plural(comparison.scenario.seeds.len() as u64, "seed", "seeds"),
-        plural(connections, "connection each", "connections each"),
-    )
+    let schemes = plural(comparison.results.len() as u64, "scheme", "schemes");
+    unbroken(&format!("{schemes} on {}", experiment(comparison)))
 }
 
 /// What it takes to trace every number, as names with one or more lines.

@@ -1,27 +1,33 @@
 //! The numbers a table shows, one column each, in reading order.
 
 use crate::format::{Quantity, Scale, sizes};
-use gentle_sim::results::{Comparison, Distribution, Mean, SchemeResult};
-
-/// Which end of a metric's range is the good one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Better {
-    Lower,
-    Higher,
-    /// Depends on what one wants: not judged.
-    Neither,
-}
+use gentle_sim::results::{
+    Comparison, Distribution, HEADLINE, Mean, Paired, SchemeResult, SizeBin,
+};
 
 /// A number and the half-width of its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) value: Option<f64>,
     pub(crate) ci95: Option<f64>,
+    /// Whether numbers of this kind have an interval, unless every seed gave the same.
+    pub(crate) sampled: bool,
 }
 
 impl Measured {
     fn bare(value: Option<f64>) -> Self {
-        Self { value, ci95: None }
+        Self {
+            value,
+            ..Self::default()
+        }
+    }
+
+    fn sampled(value: Option<f64>, ci95: Option<f64>) -> Self {
+        Self {
+            value,
+            ci95,
+            sampled: true,
+        }
     }
 
     fn count(n: u64) -> Self {
@@ -31,19 +37,13 @@ impl Measured {
 
 impl From<Distribution> for Measured {
     fn from(d: Distribution) -> Self {
-        Self {
-            value: d.mean,
-            ci95: d.ci95,
-        }
+        Self::sampled(d.mean, d.ci95)
     }
 }
 
 impl From<Mean> for Measured {
     fn from(m: Mean) -> Self {
-        Self {
-            value: m.mean,
-            ci95: m.ci95,
-        }
+        Self::sampled(m.mean, m.ci95)
     }
 }
 
@@ -55,9 +55,12 @@ pub(crate) struct Metric {
     pub(crate) detail: &'static str,
     /// What it means, for a tip.
     pub(crate) explanation: &'static str,
-    pub(crate) better: Better,
     /// Columns with a high rank leave first when there is little room; rank 0 stays.
     pub(crate) rank: u8,
+    /// The scalar result that it shows, by which schemes are told apart; `None`: they are not.
+    name: Option<String>,
+    /// Whether it shows the difference to the reference.
+    paired: bool,
     quantity: Quantity,
     measure: Box<dyn Fn(&SchemeResult) -> Measured>,
 }
@@ -68,13 +71,13 @@ impl Metric {
         self
     }
 
-    fn better(mut self, better: Better) -> Self {
-        self.better = better;
+    fn about(mut self, explanation: &'static str) -> Self {
+        self.explanation = explanation;
         self
     }
 
-    fn about(mut self, explanation: &'static str) -> Self {
-        self.explanation = explanation;
+    fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
         self
     }
 
@@ -88,160 +91,211 @@ impl Metric {
         Scale::of(self.quantity, values.iter().filter_map(|m| m.value))
     }
 
-    /// Which of `values` are the best, all that look the same as the best included; none when all look the same.
-    pub(crate) fn best(&self, values: &[Measured]) -> Vec<bool> {
-        let known = values.iter().filter_map(|m| m.value);
-        let best = match self.better {
-            Better::Lower => known.min_by(f64::total_cmp),
-            Better::Higher => known.max_by(f64::total_cmp),
-            Better::Neither => None,
+    /// Which of `results` may be the best, as far as chance lets one say; see [`Paired::best`].
+    pub(crate) fn best(&self, results: &[SchemeResult]) -> Vec<bool> {
+        let best = |r: &SchemeResult| self.of(r).is_some_and(|paired| paired.best);
+        results.iter().map(best).collect()
+    }
+
+    fn of<'a>(&self, result: &'a SchemeResult) -> Option<&'a Paired> {
+        result.paired.get(self.name.as_ref()?)
+    }
+
+    /// The text of a cell, `reference` being the label of the scheme that others are compared with. Where an interval is wanted
+    /// and every seed gave the same, a dash stands in its place.
+    pub(crate) fn show(
+        &self,
+        scale: &Scale,
+        result: &SchemeResult,
+        reference: Option<&str>,
+        measured: Measured,
+        intervals: bool,
+    ) -> String {
+        let value = match self.paired {
+            true => scale.show_signed(measured.value),
+            false => scale.show(measured.value),
         };
-        let scale = self.scale(values);
-        let Some(best) = best.map(|b| scale.show(Some(b))) else {
-            return vec![false; values.len()];
-        };
-        let marks: Vec<bool> = values.iter().map(|m| scale.show(m.value) == best).collect();
-        if marks.iter().all(|&m| m) {
-            vec![false; values.len()]
-        } else {
-            marks
+        if self.paired && reference == Some(&result.label) {
+            return "reference".to_owned();
         }
+        let several = measured.sampled && measured.value.is_some() && result.seeds > 1;
+        let interval = match measured.ci95 {
+            _ if !intervals || !several => String::new(),
+            ci95 => format!(" ±{}", scale.show(ci95)),
+        };
+        let mark = match self.of(result).filter(|_| self.paired) {
+            Some(paired) if paired.verdict.is_some() => " *",
+            _ => "",
+        };
+        format!("{value}{interval}{mark}")
     }
 }
 
 /// All columns for `comparison`, in reading order.
 pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
-    use Better::{Higher, Neither};
     use Quantity::{Count, Index, Share, Time};
 
-    let mut all = vec![
+    let bins = comparison
+        .results
+        .first()
+        .map_or(&[][..], |r| &r.response_time_by_size);
+    let of_bin = |i: usize, bin: &SizeBin| {
+        let subject = format!("{} seg", sizes(bin.min_segments, bin.max_segments));
+        metric(&subject, "mean", Time, move |r| {
+            let bin = r.response_time_by_size.get(i);
+            bin.map_or(Measured::default(), |b| {
+                Measured::sampled(b.mean_s, b.ci95_s)
+            })
+        })
+        .named(format!("response_time_by_size.{i}.mean_s"))
+        .about("response time of connections of this many segments")
+    };
+    let open = comparison.results.iter().any(|r| r.unfinished > 0);
+    let mut unfinished = Some(
+        metric("conn.", "unfinished", Count, |r| {
+            Measured::count(r.unfinished)
+        })
+        .named("unfinished")
+        .rank(if open { 1 } else { 8 })
+        .about("connections that had not completed when the drain ended"),
+    );
+    let mut all = Vec::new();
+    // What leads is the time of the shortest connections, if there are any.
+    let leads = comparison.results.iter().any(|r| {
+        let first = r.response_time_by_size.first();
+        first.is_some_and(|bin| bin.n + bin.unfinished > 0)
+    });
+    if let Some(first) = bins.first().filter(|_| leads) {
+        all.push(of_bin(0, first).rank(0));
+        if comparison.results.len() > 1 {
+            let subject = format!("{} seg", sizes(first.min_segments, first.max_segments));
+            let mut difference = metric(&subject, "difference", Time, |r| {
+                let paired = r.paired.get(HEADLINE).copied().unwrap_or_default();
+                Measured::sampled(paired.difference, paired.ci95)
+            })
+            .named(HEADLINE)
+            .rank(1)
+            .about(
+                "mean difference to the reference over seeds; * marks what chance does not explain",
+            );
+            difference.paired = true;
+            all.push(difference);
+        }
+    }
+    if open {
+        all.extend(unfinished.take());
+    }
+    all.extend([
         metric("response", "mean", Time, |r| r.response_time_s.into())
-            .rank(0)
+            .named("response_time_s.mean")
+            .rank(if leads { 2 } else { 0 })
             .about("first SYN sent until everything, FIN included, is known to have arrived"),
         metric("response", "p50", Time, |r| {
             Measured::bare(r.response_time_s.p50)
         })
+        .named("response_time_s.p50")
         .rank(10)
         .about("half of the connections took at most this long"),
         metric("response", "p95", Time, |r| {
             Measured::bare(r.response_time_s.p95)
         })
+        .named("response_time_s.p95")
         .rank(5)
         .about("95 % of the connections took at most this long"),
         metric("response", "p99", Time, |r| {
             Measured::bare(r.response_time_s.p99)
         })
+        .named("response_time_s.p99")
         .rank(9)
         .about("99 % of the connections took at most this long"),
-    ];
-    let bins = comparison
-        .results
-        .first()
-        .map_or(&[][..], |r| &r.response_time_by_size);
-    for (i, bin) in bins.iter().enumerate() {
-        let subject = format!("{} seg", sizes(bin.min_segments, bin.max_segments));
-        let rank = if i == 0 {
-            1
-        } else {
-            12 + u8::try_from(i).unwrap_or(u8::MAX - 12)
-        };
-        let of_bin = move |r: &SchemeResult| {
-            let bin = r.response_time_by_size.get(i);
-            bin.map_or(Measured::default(), |b| Measured {
-                value: b.mean_s,
-                ci95: b.ci95_s,
-            })
-        };
-        all.push(
-            metric(&subject, "mean", Time, of_bin)
-                .rank(rank)
-                .about("response time of connections of this many segments"),
-        );
-    }
+    ]);
+    let others = bins.iter().enumerate().skip(usize::from(leads));
+    all.extend(others.map(|(i, bin)| {
+        let rank = 12 + u8::try_from(i).unwrap_or(u8::MAX - 12);
+        of_bin(i, bin).rank(rank)
+    }));
     all.extend([
         metric("RTT", "mean", Time, |r| r.rtt_s.into())
+            .named("rtt_s.mean")
             .rank(4)
             .about("round-trip time as the senders measure it"),
         metric("queue", "mean", Time, |r| r.queue_delay_s.into())
+            .named("queue_delay_s.mean")
             .rank(8)
             .about("time in the queue under test"),
         metric("queue", "p95", Time, |r| {
             Measured::bare(r.queue_delay_s.p95)
         })
+        .named("queue_delay_s.p95")
         .rank(11)
         .about("95 % of the packets spent at most this long in the queue under test"),
-        metric("loss", "all", Share, |r| Measured {
-            value: r.loss.all,
-            ci95: r.loss_ci95.all,
+        metric("loss", "all", Share, |r| {
+            let down = &r.links.down;
+            Measured::sampled(down.loss.all, down.loss_ci95.all)
         })
+        .named("links.down.loss.all")
+        .rank(4)
+        .about("packets lost on the link under test, of all offered to its queue"),
+        metric("loss", "SYN", Share, |r| {
+            let down = &r.links.down;
+            Measured::sampled(down.loss.handshake, down.loss_ci95.handshake)
+        })
+        .named("links.down.loss.handshake")
         .rank(3)
-        .about("packets lost, of all offered to the queues"),
-        metric("loss", "SYN", Share, |r| Measured {
-            value: r.loss.syn,
-            ci95: r.loss_ci95.syn,
+        .about("SYNs and SYN/ACKs lost on the link under test, of those offered to its queue"),
+        metric("rtx delay", "mean", Time, |r| {
+            let (mean, ci95) = (&r.retransmission, &r.retransmission_ci95);
+            Measured::sampled(mean.delay_mean_s, ci95.delay_mean_s)
         })
-        .rank(2)
-        .about("SYNs lost, of all SYNs offered to the queues"),
-        metric("rtx delay", "mean", Time, |r| Measured {
-            value: r.retransmission.delay_mean_s,
-            ci95: r.retransmission_ci95.delay_mean_s,
-        })
+        .named("retransmission.delay_mean_s")
         .rank(6)
         .about("time that retransmissions cost, added up per connection, over all connections"),
-        metric("rtx delay", "SYN part", Time, |r| Measured {
-            value: r.retransmission.delay_mean_syn_part_s,
-            ci95: r.retransmission_ci95.delay_mean_syn_part_s,
+        metric("rtx delay", "SYN part", Time, |r| {
+            let (mean, ci95) = (&r.retransmission, &r.retransmission_ci95);
+            Measured::sampled(mean.delay_mean_syn_part_s, ci95.delay_mean_syn_part_s)
         })
+        .named("retransmission.delay_mean_syn_part_s")
         .rank(7)
         .about("the part of it that SYNs and SYN/ACKs cause"),
-        metric("link", "used", Share, |r| Measured {
-            value: r.utilization,
-            ci95: r.utilization_ci95,
+        metric("link", "used", Share, |r| {
+            Measured::sampled(r.utilization, r.utilization_ci95)
         })
+        .named("utilization")
         .rank(12)
-        .about("share of the capacity of the link under test that was used")
-        .better(Higher),
+        .about("share of the capacity of the link under test that was used"),
     ]);
     if comparison.results.iter().any(|r| r.jain_index.is_some()) {
         let rate = comparison.scenario.down.rate_bps as f64;
         all.push(
             metric("goodput", "long flows", Share, move |r| {
                 let share = |bps: Option<f64>| bps.map(|bps| bps / rate);
-                Measured {
-                    value: share(r.long_goodput_bps.mean),
-                    ci95: share(r.long_goodput_bps.ci95),
-                }
+                let goodput = &r.long_goodput_bps;
+                Measured::sampled(share(goodput.mean), share(goodput.ci95))
             })
+            .named("long_goodput_bps.mean")
             .rank(4)
-            .about("payload that the long-lived flows received, as a share of the rate of the link under test")
-            .better(Higher),
+            .about("payload that the long-lived flows received, as a share of the rate of the link under test"),
         );
         all.push(
             metric("fairness", "Jain", Index, |r| Measured::bare(r.jain_index))
+                .named("jain_index")
                 .rank(12)
-                .about("Jain's index over the goodput of the long-lived flows")
-                .better(Higher),
+                .about("Jain's index over the goodput of the long-lived flows"),
         );
     }
     if comparison.results.iter().any(|r| r.marks > 0) {
         all.push(
             metric("ECN", "marks", Count, |r| Measured::count(r.marks))
                 .rank(13)
-                .about("packets marked by the queue under test")
-                .better(Neither),
+                .about("packets marked by the queue under test"),
         );
     }
-    all.push(
-        metric("conn.", "unfinished", Count, |r| {
-            Measured::count(r.unfinished)
-        })
-        .rank(8)
-        .about("connections that had not completed when the drain ended"),
-    );
+    all.extend(unfinished);
     if comparison.results.iter().any(|r| r.failed > 0) {
         all.push(
             metric("conn.", "given up", Count, |r| Measured::count(r.failed))
-                .rank(8)
+                .named("failed")
+                .rank(1)
                 .about("connections that TCP gave up after too many retransmissions"),
         );
     }
@@ -258,8 +312,9 @@ fn metric(
         subject: subject.to_owned(),
         detail,
         explanation: "",
-        better: Better::Lower,
         rank: 0,
+        name: None,
+        paired: false,
         quantity,
         measure: Box::new(measure),
     }

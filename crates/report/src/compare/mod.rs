@@ -1,6 +1,7 @@
 //! Draws what a comparison of queue schemes found: a table for the terminal, CSV for notebooks, a page for a browser.
 
 mod csv;
+mod experiment;
 mod groups;
 mod html;
 mod metric;

@@ -1,6 +1,7 @@
 //! One scheme in detail, top to bottom, for a run of a single scenario.
 
-use super::table::sentences;
+use super::experiment::measured_anything;
+use super::table::{head, sentences};
 use crate::format::{NONE, Quantity, Scale, count, percent, plural, rate, sizes, time};
 use crate::terminal::Sheet;
 use gentle_sim::results::{
@@ -12,8 +13,12 @@ use std::collections::BTreeMap;
 ///
 /// Lines that are too long wrap to `width`. With `color` the headings stand out.
 pub fn single(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
-    let mut text = String::new();
-    for result in &comparison.results {
+    let mut text = head(comparison, width);
+    let results = comparison
+        .results
+        .iter()
+        .filter(|_| measured_anything(comparison));
+    for result in results {
         if !text.is_empty() {
             text.push('\n');
         }

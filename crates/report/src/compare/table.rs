@@ -1,20 +1,24 @@
 //! The terminal table.
 
+use super::experiment::{experiment, measured_anything};
 use super::groups;
 use super::metric::{Measured, Metric, metrics};
 use super::words::words;
-use crate::format::{Scale, plain};
+use crate::format::{Scale, plain, plural};
 use crate::terminal::{STYLE, align, bare, fits, paragraph};
 use comfy_table::{Attribute, Cell, Color, Table};
 use gentle_sim::results::Comparison;
 
-/// Draws the comparison as a table, one row a scheme, and says below it in sentences what it shows.
+/// Draws the comparison as a table, one row a scheme, says above it what was run and below it in sentences what it shows.
 ///
 /// `width` is the terminal's, in columns: columns leave, the least important first, until the table fits; `None` keeps
-/// all. With `color` the best value of each column stands out.
+/// all. With `color` what may be the best value of each column stands out.
 pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
-    let mut text = String::new();
-    if !comparison.results.is_empty() {
+    let mut text = head(comparison, width);
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    if measured_anything(comparison) {
         text += &rows(comparison, width, color);
         text.push('\n');
         let groups = groups::table(comparison, width, color);
@@ -34,6 +38,19 @@ pub fn table_with_choices(comparison: &Comparison, width: Option<usize>, color: 
     }
     for choice in &comparison.scenario.choices {
         text += &paragraph("-", choice, width);
+    }
+    text
+}
+
+/// What was run, in one line, and the command that runs it again; nothing where nothing was run.
+pub(crate) fn head(comparison: &Comparison, width: Option<usize>) -> String {
+    if comparison.results.is_empty() {
+        return String::new();
+    }
+    let mut text = paragraph("", &experiment(comparison), width);
+    if let Some(command) = &comparison.command {
+        // Not wrapped, so that it can be copied.
+        text += &format!("$ {}\n", plain(command));
     }
     text
 }
@@ -64,7 +81,7 @@ fn rows(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
         .into_iter()
         .map(|metric| {
             let values = metric.measure(&comparison.results);
-            let (best, scale) = (metric.best(&values), metric.scale(&values));
+            let (best, scale) = (metric.best(&comparison.results), metric.scale(&values));
             Column {
                 metric,
                 values,
@@ -76,6 +93,7 @@ fn rows(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
         .collect();
     // Better a number without its interval than no number.
     let mut intervals = Intervals::All;
+    let mut left_out = 0;
     loop {
         let drawn = draw(comparison, &columns, intervals, width, color);
         let least = (0..columns.len())
@@ -83,23 +101,40 @@ fn rows(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
             .unwrap_or(0);
         let rank = columns[least].metric.rank;
         if rank == 0 || fits(&drawn, width) {
-            return drawn.trim_fmt() + "\n";
+            return drawn.trim_fmt() + "\n" + &missing(left_out, intervals, width);
         }
         if rank <= WANTED && intervals == Intervals::All {
             intervals = Intervals::First;
         } else {
             columns.remove(least);
+            left_out += 1;
         }
     }
+}
+
+/// What a narrow terminal does not show, and who does.
+fn missing(left_out: u64, intervals: Intervals, width: Option<usize>) -> String {
+    let columns = plural(left_out, "column", "columns");
+    let what = match intervals {
+        Intervals::All if left_out == 0 => return String::new(),
+        Intervals::All => columns,
+        Intervals::First if left_out == 0 => "most intervals".to_owned(),
+        Intervals::First => format!("{columns} and most intervals"),
+    };
+    let text = format!("Left out for want of room: {what}; --csv, --html and --json have them.");
+    String::from("\n") + &paragraph("", &text, width)
 }
 
 /// Which columns show confidence intervals.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Intervals {
     All,
-    /// Only the one that always stays.
+    /// Only those that lead.
     First,
 }
+
+/// Columns up to this rank keep their intervals: without them they would say more than is known.
+const LEADING: u8 = 1;
 
 /// Columns up to this rank are worth more than the confidence intervals.
 const WANTED: u8 = 6;
@@ -125,11 +160,11 @@ fn draw(
     table.set_header(std::iter::once(Cell::new("scheme")).chain(head));
     for (i, result) in comparison.results.iter().enumerate() {
         let cells = columns.iter().map(|c| {
-            let ci95 = match intervals {
-                Intervals::First if c.metric.rank > 0 => None,
-                _ => c.values[i].ci95,
-            };
-            let text = c.scale.show_ci(c.values[i].value, ci95);
+            let shown = intervals == Intervals::All || c.metric.rank <= LEADING;
+            let reference = comparison.reference.as_deref();
+            let text = c
+                .metric
+                .show(&c.scale, result, reference, c.values[i], shown);
             let cell = Cell::new(text);
             if c.best[i] {
                 cell.fg(Color::Green).add_attribute(Attribute::Bold)

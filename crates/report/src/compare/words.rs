@@ -1,7 +1,8 @@
 //! The answer in plain sentences: numbers picked from the results, nothing computed but ratios.
 
-use crate::format::{count, list, percent, plural, sizes, time, times};
-use gentle_sim::results::{Comparison, SchemeResult};
+use super::experiment::{measured_anything, nothing_started};
+use crate::format::{Quantity, Scale, count, list, percent, plural, rate, sizes, time, times};
+use gentle_sim::results::{Comparison, HEADLINE, Paired, SchemeResult, Verdict};
 
 /// How many schemes a sentence names before it says "and … more".
 const NAMED: usize = 5;
@@ -16,19 +17,21 @@ pub(crate) fn words(comparison: &Comparison) -> Words {
     let results = &comparison.results;
     let verdict = match results.as_slice() {
         [] => vec!["No run had finished, so there is nothing to show.".to_owned()],
+        _ if !measured_anything(comparison) => vec![nothing_started(comparison)],
         [only] => alone(only),
         [first, ..] => {
-            let baseline = results
-                .iter()
-                .find(|r| r.scheme == "pfifo")
-                .unwrap_or(first);
+            let is_reference = |r: &&SchemeResult| Some(&r.label) == comparison.reference.as_ref();
+            let reference = results.iter().find(is_reference).unwrap_or(first);
             let sentences = [
-                shortest_connections(results, baseline),
+                shortest_connections(comparison, reference),
+                told_apart(results, reference),
                 all_connections(results),
-                syn_loss(results, baseline),
+                left_open(results),
+                handshake_loss(results, reference),
+                handshake_loss_on_the_way_back(comparison),
                 retransmission_delay(
-                    baseline,
-                    &format!("Under {} retransmissions", baseline.label),
+                    reference,
+                    &format!("Under {} retransmissions", reference.label),
                 ),
             ];
             sentences.into_iter().flatten().collect()
@@ -70,86 +73,146 @@ fn alone(r: &SchemeResult) -> Vec<String> {
             time(mean)
         ));
     }
-    if let Some(syn) = r.loss.syn {
-        sentences.push(match syn {
-            0.0 => "No SYN is lost.".to_owned(),
-            syn => format!("Of the SYNs {} are lost.", percent(syn)),
+    if let Some(lost) = r.links.down.loss.handshake {
+        sentences.push(match lost {
+            0.0 => "In the queue under test no SYN or SYN/ACK is lost.".to_owned(),
+            lost => format!(
+                "Of the SYNs and SYN/ACKs in the queue under test {} are lost.",
+                percent(lost)
+            ),
         });
     }
     sentences.extend(retransmission_delay(r, "Retransmissions"));
     sentences
 }
 
-/// Which scheme serves the smallest connections best, against the baseline.
-fn shortest_connections(results: &[SchemeResult], baseline: &SchemeResult) -> Option<String> {
-    let of = |r: &SchemeResult| {
-        Some((
-            r.response_time_by_size.first()?.mean_s?,
-            r.response_time_by_size.first()?.ci95_s,
-        ))
+/// How long the smallest connections take under the reference, and under the scheme with the lowest mean of those that leave the
+/// fewest unfinished.
+fn shortest_connections(comparison: &Comparison, reference: &SchemeResult) -> Option<String> {
+    let results = &comparison.results;
+    let of = |r: &SchemeResult| r.response_time_by_size.first()?.mean_s;
+    let open = |r: &SchemeResult| r.response_time_by_size.first().map(|bin| bin.unfinished);
+    let fewest = results.iter().filter_map(open).min();
+    let bin = reference.response_time_by_size.first()?;
+    let sizes = segments(bin.min_segments, bin.max_segments);
+    let seeds = comparison.seeds.len() as u64;
+    let population = match (comparison.scenario.replayed, seeds) {
+        (_, 1) => plural(reference.connections, "connection", "connections"),
+        (true, _) => format!(
+            "{}, the same in {} seeds",
+            plural(reference.connections / seeds, "connection", "connections"),
+            count(seeds)
+        ),
+        (false, _) => format!(
+            "{} in {} seeds",
+            plural(reference.connections, "connection", "connections"),
+            count(seeds)
+        ),
     };
-    let bin = baseline.response_time_by_size.first()?;
-    let (reference, _) = of(baseline)?;
-    let (best, (shortest, ci)) =
-        lowest(results, |r| of(r).map(|(mean, _)| mean)).and_then(|(r, _)| Some((r, of(r)?)))?;
-    let population = format!(
-        "Of {}, those of {} take",
-        plural(baseline.connections, "connection", "connections"),
-        segments(bin.min_segments, bin.max_segments),
-    );
-    if shortest == reference {
-        let level = results.iter().filter_map(of).filter(|b| b.0 == shortest);
-        let among = if level.count() > 1 {
-            "no longer than under any"
-        } else {
-            "the shortest"
-        };
+    let finishers = results.iter().filter(|r| open(r) == fewest);
+    let lowest = lowest(finishers, of);
+    let under_reference = match of(reference) {
+        Some(mean) => format!(
+            "Of {population}, those of {sizes} take {} on average under {}, the reference",
+            time(mean),
+            reference.label
+        ),
+        None => format!(
+            "Of {population}, none of {sizes} completes under {}, the reference",
+            reference.label
+        ),
+    };
+    let Some((best, mean)) = lowest else {
+        return Some(under_reference + ".");
+    };
+    if std::ptr::eq(best, reference) {
         return Some(format!(
-            "{population} {} on average under {}, {among} of {} schemes.",
-            time(shortest),
-            baseline.label,
+            "{under_reference}; none of {} schemes has a lower mean.",
             results.len()
         ));
     }
-    let level: Vec<String> = results
-        .iter()
-        .filter(|r| !std::ptr::eq(*r, best))
-        .filter(|r| match (ci, of(r)) {
-            (Some(ci), Some((mean, Some(other)))) => mean - other <= shortest + ci,
-            _ => false,
-        })
-        .map(|r| r.label.clone())
-        .collect();
-    let ratio = match shortest {
-        0.0 => String::new(),
-        _ => format!(" (a factor of {})", times(reference / shortest)),
-    };
-    let tie = match level.len() {
-        0 => String::new(),
-        _ => format!(
-            "; the 95 % confidence intervals of {} overlap with it",
-            named(&level)
+    let paired = best.paired.get(HEADLINE).copied().unwrap_or_default();
+    let scale = Scale::of(Quantity::Time, paired.difference.into_iter());
+    let less = match paired.difference {
+        Some(difference) => format!(
+            ", {} {} {}",
+            scale.show_ci(Some(difference.abs()), paired.ci95),
+            scale.unit,
+            if difference < 0.0 { "less" } else { "more" }
         ),
+        None => String::new(),
+    };
+    let ratio = match of(reference) {
+        Some(reference) if mean > 0.0 && paired.verdict == Some(Verdict::Better) => {
+            format!(" (a factor of {})", times(reference / mean))
+        }
+        _ => String::new(),
     };
     Some(format!(
-        "{population} {} on average under {} and {} under {}{ratio}, the shortest of {} schemes{tie}.",
-        time(reference),
-        baseline.label,
-        time(shortest),
-        best.label,
-        results.len()
+        "{under_reference}. The lowest mean of {} schemes is {} under {}{less}{ratio}.",
+        results.len(),
+        time(mean),
+        best.label
     ))
 }
 
-/// The span of the mean response time.
+/// What of that is more than chance: which schemes may be the best, and which differ from the reference.
+fn told_apart(results: &[SchemeResult], reference: &SchemeResult) -> Option<String> {
+    let others = results.iter().filter(|r| !std::ptr::eq(*r, reference));
+    let labels = |wanted: &dyn Fn(&Paired) -> bool| -> Vec<String> {
+        let of = |r: &&SchemeResult| r.paired.get(HEADLINE).is_some_and(wanted);
+        others.clone().filter(of).map(|r| r.label.clone()).collect()
+    };
+    // Without a probability nothing was tested.
+    let tested = labels(&|paired| paired.p.is_some()).len();
+    let best: Vec<String> = (results.iter())
+        .filter(|r| r.paired.get(HEADLINE).is_some_and(|paired| paired.best))
+        .map(|r| r.label.clone())
+        .collect();
+    let best = match best.as_slice() {
+        [] if tested == 0 => return None,
+        [] => "Chance alone could have made any of them the best".to_owned(),
+        [one] => format!("By more than chance, {one} is the best"),
+        several => format!(
+            "The best may be {}: chance could have ordered them",
+            any_of(several)
+        ),
+    };
+    let better = labels(&|paired| paired.verdict == Some(Verdict::Better));
+    let worse = labels(&|paired| paired.verdict == Some(Verdict::Worse));
+    let alike = labels(&|paired| paired.verdict.is_none());
+    let groups = [
+        (better, format!("better than {}", reference.label)),
+        (worse, "worse".to_owned()),
+        (alike, "not told apart from it".to_owned()),
+    ];
+    let groups: Vec<String> = groups
+        .into_iter()
+        .filter(|(schemes, _)| !schemes.is_empty())
+        .map(|(schemes, what)| match schemes.len() {
+            1 => format!("{} is {what}", schemes[0]),
+            n if n <= NAMED => format!("{} are {what}", list(&schemes)),
+            n => format!("{n} schemes are {what}"),
+        })
+        .collect();
+    Some(format!(
+        "{best}. Paired by seed (* marks differences beyond chance), {}.",
+        groups.join("; ")
+    ))
+}
+
+/// The span of the mean response time; who leaves more connections unfinished than others has no lowest one.
 fn all_connections(results: &[SchemeResult]) -> Option<String> {
     let mean = |r: &SchemeResult| r.response_time_s.mean;
-    let (best, shortest) = lowest(results, mean)?;
+    let fewest = results.iter().map(open).min();
+    let finishers = results.iter().filter(|r| Some(open(r)) == fewest);
+    let (best, shortest) = lowest(finishers, mean)?;
     let (worst, longest) = highest(results, mean)?;
-    if shortest == longest {
+    if shortest >= longest {
         return Some(format!(
-            "Over connections of all sizes the mean response time is {} under all of them.",
-            time(shortest)
+            "Over connections of all sizes the mean response time is {} under {}.",
+            time(shortest),
+            best.label
         ));
     }
     Some(format!(
@@ -161,32 +224,83 @@ fn all_connections(results: &[SchemeResult]) -> Option<String> {
     ))
 }
 
-/// Who loses SYNs.
-fn syn_loss(results: &[SchemeResult], baseline: &SchemeResult) -> Option<String> {
-    let syn = |r: &SchemeResult| r.loss.syn;
-    let (best, least) = lowest(results, syn)?;
-    let (worst, most) = highest(results, syn)?;
+/// Connections that did not complete.
+fn open(r: &SchemeResult) -> u64 {
+    r.unfinished + r.failed
+}
+
+/// Who leaves connections unfinished that others finish: the means are those of the survivors.
+fn left_open(results: &[SchemeResult]) -> Option<String> {
+    let fewest = results.iter().map(open).min()?;
+    let mut more: Vec<&SchemeResult> = results.iter().filter(|r| open(r) > fewest).collect();
+    more.sort_by_key(|r| std::cmp::Reverse(open(r)));
+    let each: Vec<String> = more
+        .iter()
+        .map(|r| {
+            format!(
+                "{} ({} of {})",
+                r.label,
+                count(open(r)),
+                count(r.connections)
+            )
+        })
+        .collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "Connections that others finish are left unfinished under {}: times are those of the rest, and no number of theirs counts as best.",
+            named(&each)
+        )
+    })
+}
+
+/// Who loses SYNs and SYN/ACKs in the queue under test.
+fn handshake_loss(results: &[SchemeResult], reference: &SchemeResult) -> Option<String> {
+    let lost = |r: &SchemeResult| r.links.down.loss.handshake;
+    let (best, least) = lowest(results.iter(), lost)?;
+    let (worst, most) = highest(results, lost)?;
     if most == 0.0 {
-        return Some("No scheme loses a SYN.".to_owned());
+        return Some("In the queue under test no scheme loses a SYN or SYN/ACK.".to_owned());
     }
     let spared: Vec<String> = results
         .iter()
-        .filter(|r| syn(r) == Some(0.0))
+        .filter(|r| lost(r) == Some(0.0))
         .map(|r| r.label.clone())
         .collect();
     let mut sentence = match spared.len() {
         0 => format!(
-            "The fewest SYNs are lost under {} ({}),",
+            "In the queue under test the fewest SYNs and SYN/ACKs are lost under {} ({}),",
             best.label,
             percent(least)
         ),
-        _ => format!("No SYN is lost under {};", named(&spared)),
+        _ => format!(
+            "In the queue under test no SYN or SYN/ACK is lost under {};",
+            named(&spared)
+        ),
     };
     sentence += &format!(" the most under {} ({})", worst.label, percent(most));
-    if let Some(reference) = syn(baseline).filter(|&r| r > 0.0 && !std::ptr::eq(worst, baseline)) {
-        sentence += &format!("; {} loses {}", baseline.label, percent(reference));
+    if let Some(of_reference) =
+        lost(reference).filter(|&lost| lost > 0.0 && !std::ptr::eq(worst, reference))
+    {
+        sentence += &format!("; {} loses {}", reference.label, percent(of_reference));
     }
     Some(sentence + ".")
+}
+
+/// What the queue of the way back loses, which no scheme under test can help.
+fn handshake_loss_on_the_way_back(comparison: &Comparison) -> Option<String> {
+    let lost = |r: &SchemeResult| r.links.up.loss.handshake;
+    let (_, most) = highest(&comparison.results, lost).filter(|(_, most)| *most > 0.0)?;
+    let (_, least) = lowest(comparison.results.iter(), lost)?;
+    let up = &comparison.scenario.up;
+    let share = match least == most {
+        true => percent(most),
+        false => format!("{} to {}", percent(least), percent(most)),
+    };
+    Some(format!(
+        "The way back ({}, {}) loses {share} of its own, which is not the doing of the schemes.",
+        rate(up.rate_bps),
+        up.qdisc
+    ))
 }
 
 /// What lost handshakes cost under one scheme.
@@ -202,66 +316,59 @@ fn retransmission_delay(r: &SchemeResult, subject: &str) -> Option<String> {
 
 fn notes(comparison: &Comparison) -> Vec<String> {
     let results = &comparison.results;
+    let (seeds, asked) = (comparison.seeds.len(), comparison.scenario.seeds.len());
     let mut notes = Vec::new();
     if comparison.interrupted {
-        let asked = comparison.scenario.seeds.len() as u64;
-        let short: Vec<String> = results
-            .iter()
-            .filter(|r| u64::from(r.seeds) < asked)
-            .map(|r| {
-                format!(
-                    "{} {} of {}",
-                    r.label,
-                    r.seeds,
-                    plural(asked, "seed", "seeds")
-                )
-            })
-            .collect();
-        notes.push(match short.len() {
-            0 => "The run was stopped early: the numbers cover the runs that had finished."
-                .to_owned(),
-            _ => format!(
-                "The run was stopped early: the numbers cover the runs that had finished ({}).",
-                named(&short)
-            ),
-        });
+        let left_out = match comparison.left_out.as_slice() {
+            _ if results.is_empty() => String::new(),
+            [] => String::new(),
+            left_out => format!(", without {}, which had finished none", named(left_out)),
+        };
+        notes.push(format!(
+            "The run was stopped early: the numbers cover {} of {}{left_out}.",
+            count(seeds as u64),
+            plural(asked as u64, "seed", "seeds"),
+        ));
     }
-    if results.iter().any(|r| r.seeds == 1) {
+    if seeds == 1 {
         notes.push(
-            "A single seed gives no confidence interval: small differences may be chance."
+            "A single seed gives no confidence interval: differences may be chance, and nothing is called better or best."
                 .to_owned(),
         );
     }
-    let mut open: Vec<&SchemeResult> = results
-        .iter()
-        .filter(|r| r.unfinished + r.failed > 0)
-        .collect();
-    open.sort_by_key(|r| std::cmp::Reverse(r.unfinished + r.failed));
-    if !open.is_empty() {
-        let each: Vec<String> = open
-            .iter()
-            .map(|r| {
-                let given_up = match r.failed {
-                    0 => String::new(),
-                    n => format!(" and {} given up", count(n)),
-                };
-                format!(
-                    "{} {}{given_up} of {}",
-                    r.label,
-                    count(r.unfinished),
-                    count(r.connections)
-                )
-            })
+    if seeds > 1 && comparison.scenario.replayed {
+        let alike: Vec<String> = (results.iter().filter(|r| r.seeds_alike))
+            .map(|r| r.label.clone())
             .collect();
+        let alike = match alike.len() {
+            0 => String::new(),
+            n if n == results.len() => ", and here none does: – stands in its place".to_owned(),
+            _ => format!(
+                ", and – stands in its place under {}, which drew nothing that matters",
+                named(&alike)
+            ),
+        };
         notes.push(format!(
-            "Response times are those of completed connections only; left unfinished when the drain ended: {}.",
-            named(&each)
+            "All seeds have the same connections: ± covers only what a scheme draws at random, not what other connections would meet{alike}."
+        ));
+    }
+    if let [only] = results.as_slice()
+        && open(only) > 0
+    {
+        let given_up = match only.failed {
+            0 => String::new(),
+            n => format!(", {} given up", count(n)),
+        };
+        notes.push(format!(
+            "Response times are those of completed connections only: {} of {} were left unfinished when the drain ended{given_up}.",
+            count(only.unfinished),
+            count(only.connections),
         ));
     }
     notes
 }
 
-fn segments(min: u64, max: Option<u64>) -> String {
+pub(super) fn segments(min: u64, max: Option<u64>) -> String {
     let noun = if max == Some(1) {
         "segment"
     } else {
@@ -273,6 +380,15 @@ fn segments(min: u64, max: Option<u64>) -> String {
     }
 }
 
+/// Labels in a sentence that leaves open which.
+fn any_of(labels: &[String]) -> String {
+    match labels {
+        [first, second] => format!("{first} or {second}"),
+        _ if labels.len() <= NAMED => format!("any of {}", list(labels)),
+        _ => format!("any of {} schemes", labels.len()),
+    }
+}
+
 fn named(labels: &[String]) -> String {
     if labels.len() <= NAMED {
         return list(labels);
@@ -281,12 +397,11 @@ fn named(labels: &[String]) -> String {
     format!("{} and {rest} more", labels[..NAMED - 1].join(", "))
 }
 
-fn lowest(
-    results: &[SchemeResult],
+fn lowest<'a>(
+    results: impl Iterator<Item = &'a SchemeResult>,
     of: impl Fn(&SchemeResult) -> Option<f64>,
-) -> Option<(&SchemeResult, f64)> {
+) -> Option<(&'a SchemeResult, f64)> {
     results
-        .iter()
         .filter_map(|r| Some((r, of(r)?)))
         .min_by(|a, b| a.1.total_cmp(&b.1))
 }

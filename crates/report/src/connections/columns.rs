@@ -1,6 +1,6 @@
 //! The columns, each with its type and where its values come from.
 
-use gentle_trace::row::Row;
+use gentle_trace::row::{Outcome, Row};
 use gentle_units::Nanos;
 
 /// One column.
@@ -90,8 +90,36 @@ pub const COLUMNS: &[Column] = &[
         read: Read::Count(|r| r.synack_retransmissions.into()),
     },
     Column {
+        name: "outcome",
+        about: "how the attempt ended, as far as all that was captured shows: `succeeded`, `one-sided` (the client went on, \
+                but the SYN/ACK was not captured), `half-open`, `refused`, `rejected`, `unanswered`; empty where neither SYN \
+                nor SYN/ACK was captured",
+        read: Read::Text(|r| r.outcome.map_or("", Outcome::name).to_owned()),
+    },
+    Column {
+        name: "handshake_lost",
+        about: "retransmitted SYNs and SYN/ACKs that were needed: what was sent before, or its answer, was lost",
+        read: Read::Count(|r| r.handshake_lost.into()),
+    },
+    Column {
+        name: "handshake_late",
+        about: "those that were not needed: the answer was late",
+        read: Read::Count(|r| r.handshake_late.into()),
+    },
+    Column {
+        name: "handshake_put_off",
+        about: "those that were sent because the server put the client off: SYNs after one that had reached it, SYN/ACKs \
+                behind the client's ACK",
+        read: Read::Count(|r| r.handshake_put_off.into()),
+    },
+    Column {
+        name: "handshake_copies",
+        about: "copies of SYNs and SYN/ACKs that the capture or a switch made",
+        read: Read::Count(|r| r.handshake_copies.into()),
+    },
+    Column {
         name: "handshake_delay_s",
-        about: "time lost to retransmitted SYNs and SYN/ACKs",
+        about: "time that the client waited because a SYN or SYN/ACK had to be sent again",
         read: Read::Span(|r| Some(r.handshake_delay)),
     },
     Column {

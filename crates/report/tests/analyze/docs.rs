@@ -12,7 +12,14 @@ const BOOK: &str = include_str!(concat!(
 ));
 
 /// Maps whose keys are data, not fields.
-const MAPS: [&str; 4] = ["skipped", "other", "retransmissions", "versions"];
+const MAPS: [&str; 6] = [
+    "skipped",
+    "other",
+    "tunnels",
+    "evidence",
+    "retransmissions",
+    "versions",
+];
 
 /// Every key of every object.
 fn keys(json: &Value, into: &mut BTreeSet<String>) {

@@ -1,11 +1,11 @@
 //! Analyses as `gentle-trace` hands them over, with invented but plausible numbers.
 
 use gentle_trace::results::{
-    Analysis, Capture, CaptureDuplicates, Closes, Direction, DirectionBy, Filter, Flows,
-    HandshakeRtt, Handshakes, IntervalBin, IntervalHistogram, Intervals, Limits, MeanOf,
-    OtherHandshakes, OtherProtocols, Quantiles, RetransmissionDelay, RetransmissionDelayDetail,
-    Retransmissions, SCHEMA, SeriesCount, StandardInterval, Timeline, TimelineBin, Top, TopEntry,
-    Vantage, Waiting,
+    Analysis, Apart, Capture, CaptureDuplicates, Closes, Direction, DirectionBy, Filter, Flows,
+    HandshakeRtt, Handshakes, IntervalBin, IntervalHistogram, Intervals, Limits, MeanOf, Named,
+    OtherHandshakes, OtherProtocols, Outcomes, Quantiles, Repeats, RetransmissionDelay,
+    RetransmissionDelayDetail, Retransmissions, SCHEMA, SeriesCount, StandardInterval, Timeline,
+    TimelineBin, Top, TopEntry, TrustWarning, TrustWarningKind, Vantage, Waiting,
 };
 use std::collections::BTreeMap;
 
@@ -21,6 +21,11 @@ pub(crate) fn rich() -> Analysis {
             "That is 61 % of all waiting for retransmissions in this capture.".to_owned(),
             "Worst: 192.0.2.7:443, with 214 s over 151 connections.".to_owned(),
         ],
+        warnings: vec![TrustWarning {
+            kind: TrustWarningKind::DroppedByCapture,
+            sentence: "The capture lacks packets: 812 of 5,413,150 packets (0.02 %) were dropped while capturing.".to_owned(),
+            evidence: BTreeMap::from([("packets", 812.0), ("of", 5_413_150.0), ("share", 0.000_15)]),
+        }],
         captures: vec![
             Capture {
                 path: "monday.pcapng.zst".to_owned(),
@@ -30,6 +35,7 @@ pub(crate) fn rich() -> Analysis {
                 wire_bytes: 4_187_334_912,
                 skipped: BTreeMap::from([("arp", 1_204), ("truncated before TCP", 12)]),
                 other: BTreeMap::from([("udp", 289_010), ("sctp", 512), ("other", 14_488)]),
+                tunnels: BTreeMap::from([("GRE", 12_001)]),
                 warnings: vec!["monday.pcapng.zst: at byte 3901223004: expected a block, found the end of the file after 12 bytes".to_owned()],
             },
             capture("tuesday.pcap", 12_004),
@@ -40,9 +46,6 @@ pub(crate) fn rich() -> Analysis {
             attempts: 48_210,
             successes: 47_102,
             failures: 1_108,
-            refused: 402,
-            unanswered: 640,
-            half_open: 66,
             duplicate_syn: 1_640,
             duplicate_synack: 391,
             attempts_with_duplicate_syn: 902,
@@ -52,8 +55,8 @@ pub(crate) fn rich() -> Analysis {
             syn_per_success: Some(1.0171),
             attempts_per_duplicate: Some(53.4),
             capture_duplicates: CaptureDuplicates { syn: 31, synack: 12, other: 2_210 },
-            attempts_with_loss: 1_012,
-            successes_with_loss: 751,
+            attempts_with_retransmission: 1_012,
+            successes_with_retransmission: 751,
             rtt_s: HandshakeRtt {
                 server_side: quantiles(0.031),
                 client_side: quantiles(0.0042),
@@ -62,10 +65,11 @@ pub(crate) fn rich() -> Analysis {
             synack_without_syn: 23,
             syn_with_data: 5,
         },
+        outcomes: outcomes(),
         waiting: Waiting {
-            attempts_with_loss: Some(0.0210),
             handshake_s: 1_066.4,
-            handshake_mean_s: Some(1.42),
+            loss_s: 1_001.2,
+            loss_mean_s: Some(1.42),
             data_s: 681.8,
             handshake_share: Some(0.61),
             failed_s: 2_904.0,
@@ -156,6 +160,8 @@ pub(crate) fn rich() -> Analysis {
 /// Nothing lost.
 pub(crate) fn healthy() -> Analysis {
     let lossless = Direction {
+        capacity_given: false,
+        utilization: None,
         packet_retransmission_probability: Some(0.0),
         syn_share_of_retransmissions: None,
         syn_retransmission_probability: Some(0.0),
@@ -178,9 +184,11 @@ pub(crate) fn healthy() -> Analysis {
             },
             ..Handshakes::default()
         },
-        waiting: Waiting {
-            attempts_with_loss: Some(0.0),
-            ..Waiting::default()
+        outcomes: Outcomes {
+            answered: 84,
+            completed: 84,
+            loss: Some(0.0),
+            ..Outcomes::default()
         },
         directions: vec![
             lossless.clone(),
@@ -206,6 +214,7 @@ pub(crate) fn healthy() -> Analysis {
         top: Top {
             servers: vec![TopEntry {
                 attempts: 84,
+                answered: 84,
                 failures: 0,
                 with_loss: 0,
                 time_lost_s: 0.0,
@@ -283,6 +292,7 @@ fn empty() -> Analysis {
         anonymized: false,
         start_s: None,
         handshakes: Handshakes::default(),
+        outcomes: Outcomes::default(),
         waiting: Waiting::default(),
         directions: Vec::new(),
         retransmissions: Retransmissions::default(),
@@ -313,6 +323,46 @@ fn empty() -> Analysis {
     }
 }
 
+fn outcomes() -> Outcomes {
+    let apart = |attempts: u64, parties: u64, name: &str| Apart {
+        attempts,
+        parties,
+        most: vec![Named {
+            name: name.to_owned(),
+            attempts: attempts - parties + 1,
+        }],
+    };
+    Outcomes {
+        answered: 47_168,
+        completed: 47_102,
+        one_sided: 14,
+        half_open: 66,
+        with_loss: 751,
+        loss: Some(0.0159),
+        completed_with_loss: 740,
+        late: 31,
+        put_off: 12,
+        put_off_s: 18.4,
+        swallowed: apart(40, 3, "192.0.2.7:443"),
+        dead: apart(200, 2, "192.0.2.250:8080"),
+        refused: apart(302, 9, "192.0.2.9:22"),
+        rejected: apart(20, 1, "192.0.2.10:80"),
+        scans: apart(400, 1, "198.51.100.66"),
+        floods: apart(75, 1, "192.0.2.7:80"),
+        unseen: apart(5, 1, "192.0.2.77:443"),
+        without_syn: 23,
+        without_syn_again: 2,
+        repeats: Repeats {
+            lost: 812,
+            late: 44,
+            turned_away: 160,
+            put_off: 15,
+            in_vain: 310,
+        },
+        judged_early: 0,
+    }
+}
+
 fn capture(path: &str, packets: u64) -> Capture {
     Capture {
         path: path.to_owned(),
@@ -322,6 +372,7 @@ fn capture(path: &str, packets: u64) -> Capture {
         wire_bytes: 701 * packets,
         skipped: BTreeMap::new(),
         other: BTreeMap::from([("udp", 96)]),
+        tunnels: BTreeMap::new(),
         warnings: Vec::new(),
     }
 }
@@ -354,7 +405,7 @@ fn direction(name: &str, packets: u64, utilization: f64, factor: f64) -> Directi
         wire_bytes: 611 * packets,
         rate_bps: 20e6 * utilization,
         capacity_bps: Some(20e6),
-        capacity_given: false,
+        capacity_given: true,
         utilization: Some(utilization),
         packet_retransmission_probability: Some(0.0165 * factor),
         syn_share_of_retransmissions: Some(0.298 * factor),
@@ -433,6 +484,7 @@ fn list(lines: u32, name: impl Fn(u32) -> String) -> Vec<TopEntry> {
         TopEntry {
             name: name(i),
             attempts: (4_120.0 * share) as u64,
+            answered: (4_120.0 * share) as u64 - u64::from(31 / (1 + i)),
             failures: u64::from(31 / (1 + i)),
             with_loss: (151.0 * share) as u64,
             time_lost_s: 214.2 * share,

@@ -2,8 +2,13 @@
 
 use super::fixture::{HOSTILE, healthy, hostile, rich, without_tcp};
 use crate::html::{assert_loads_nothing, parse, select, texts};
-use gentle_report::analyze::html;
+use gentle_report::{Origin, analyze};
+use gentle_trace::results::Analysis;
 use scraper::Selector;
+
+fn html(analyses: &[Analysis]) -> String {
+    analyze::html(analyses, &Origin::default())
+}
 
 #[test]
 fn loads_nothing() {
@@ -41,15 +46,15 @@ fn every_chart_has_a_place_and_every_table_its_cells() {
     assert_eq!(
         charts,
         [
+            "timeline",
             "syn-intervals",
             "synack-intervals",
-            "timeline",
             "delay",
             "probability"
         ]
     );
     let tables = select(&document, "table");
-    assert_eq!(tables.len(), 15);
+    assert_eq!(tables.len(), 17);
     let (head, row, cell) = (
         Selector::parse("thead th").unwrap(),
         Selector::parse("tbody tr").unwrap(),
@@ -66,7 +71,30 @@ fn every_chart_has_a_place_and_every_table_its_cells() {
         &document,
         ".columns section:first-child tbody tr:first-child > *",
     );
-    assert_eq!(&attempts[..3], ["connection attempts", "48,210", "100.0"]);
+    assert_eq!(&attempts[..3], ["answered", "47,168", "97.8"]);
+    for head in texts(&document, "thead th") {
+        assert!(!head.trim().is_empty(), "a column without a name");
+    }
+}
+
+#[test]
+fn a_display_filter_stands_beside_each_of_those_who_lose_most() {
+    let mut analysis = rich();
+    analysis.anonymized = false;
+    let filters = |analysis: Analysis| texts(&parse(&html(&[analysis])), "td code");
+    let found = filters(analysis);
+    assert_eq!(found.len(), 26);
+    let again = "tcp.flags.syn == 1 && tcp.analysis.retransmission";
+    assert_eq!(
+        found[0],
+        format!("ip.addr == 192.0.2.7 && tcp.port == 443 && {again}")
+    );
+    assert!(found.contains(&format!(
+        "ipv6.addr == 2001:db8:85a3:1319:8a2e:370:7344:1a02 && {again}"
+    )));
+    assert!(found.contains(&format!("ip.addr == 203.0.100.0/24 && {again}")));
+    // No capture has the addresses of a report that replaced them.
+    assert!(filters(rich()).is_empty());
 }
 
 #[test]
@@ -76,6 +104,7 @@ fn nothing_to_draw_gives_no_chart_and_no_empty_table() {
     assert_eq!(
         texts(&document, "h2"),
         [
+            "What became of the attempts",
             "TCP handshakes",
             "How connections ended",
             "Directions, from and to the side that sent the SYN",

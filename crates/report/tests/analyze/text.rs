@@ -1,7 +1,24 @@
 //! The report on a terminal, as a reader sees it.
 
 use super::fixture::{HOSTILE, healthy, hostile, rich, without_tcp};
-use gentle_report::analyze::text;
+use gentle_report::analyze::{self, Detail};
+use gentle_trace::results::Analysis;
+
+fn text(analyses: &[Analysis], width: Option<usize>, color: bool) -> String {
+    analyze::text(analyses, Detail::Full, width, color)
+}
+
+fn brief(analyses: &[Analysis], width: Option<usize>) -> String {
+    analyze::text(analyses, Detail::Brief, width, false)
+}
+
+/// `rich` with the addresses of its capture.
+fn rich_as_captured() -> Analysis {
+    Analysis {
+        anonymized: false,
+        ..rich()
+    }
+}
 
 fn widest(text: &str) -> usize {
     let widths = text.lines().map(|line| line.chars().count());
@@ -15,6 +32,27 @@ fn a_lossy_capture_at_usual_widths() {
         assert!(widest(&text) <= width, "wider than {width}:\n{text}");
         insta::assert_snapshot!(format!("rich_{width}"), text);
     }
+}
+
+#[test]
+fn the_brief_report_is_what_an_operator_acts_on() {
+    // With everything that a capture can have to be said: losses, a list of flows, damage.
+    for (width, lines) in [(120, 42), (80, 54)] {
+        let text = brief(&[rich_as_captured()], Some(width));
+        assert!(widest(&text) <= width, "wider than {width}:\n{text}");
+        assert!(text.lines().count() <= lines, "{text}");
+        insta::assert_snapshot!(format!("brief_{width}"), text);
+        let filter = "ip.addr == 192.0.2.7 && tcp.port == 443 && tcp.flags.syn == 1";
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(filter), "{text}");
+        assert!(text.ends_with(&rich().verdict.join(" ")), "{text}");
+    }
+    let healthy = brief(&[healthy()], Some(80));
+    assert!(healthy.lines().count() <= 12, "{healthy}");
+    assert!(
+        healthy.ends_with("None of 84 connections lost a SYN or SYN/ACK.\n"),
+        "{healthy}"
+    );
 }
 
 #[test]
@@ -52,17 +90,16 @@ fn several_captures_come_one_after_the_other() {
         both.find(what)
             .unwrap_or_else(|| panic!("no {what} in\n{both}"))
     };
-    assert!(
-        both.starts_with("lan.pcap\nNone of 84 connections"),
-        "{both}"
-    );
-    assert!(place("How connections ended") < place("\n\ndns.pcap\nThis capture has no TCP"));
+    assert!(both.starts_with("lan.pcap\n"), "{both}");
+    assert!(place("How connections ended") < place("\nNone of 84 connections lost"));
+    assert!(place("\nNone of 84 connections lost") < place("\n\ndns.pcap\n"));
+    assert!(place("\n\ndns.pcap\n") < place("\nThis capture has no TCP"));
 }
 
 #[test]
-fn the_verdict_comes_first_and_colour_is_the_caller_s_choice() {
+fn the_verdict_comes_last_and_colour_is_the_caller_s_choice() {
     let plain = text(&[rich()], None, false);
-    assert!(plain.starts_with("2.1 % of 48,210 connections"));
+    assert!(plain.ends_with(&format!("\n\n{}\n", rich().verdict.join(" "))));
     assert!(!plain.contains('\u{1b}'));
     let coloured = text(&[rich()], None, true);
     assert!(coloured.contains("\u{1b}[1mTCP handshakes\u{1b}[0m\n"));

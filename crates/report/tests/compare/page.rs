@@ -2,7 +2,18 @@
 
 use super::fixture::comparison;
 use crate::html::{assert_loads_nothing, parse, texts};
-use gentle_report::compare::html;
+use gentle_report::{Origin, compare};
+use gentle_sim::results::Comparison;
+
+/// The page of a command that is known, made at no known time.
+fn html(comparison: &Comparison) -> String {
+    let origin = Origin {
+        tool: "gentle compare".to_owned(),
+        command: Some("gentle compare --scheme 'codel target=20ms'".to_owned()),
+        date: None,
+    };
+    compare::html(comparison, &origin)
+}
 
 #[test]
 fn loads_nothing() {
@@ -31,7 +42,7 @@ fn the_table_has_a_row_a_scheme_without_any_script() {
     assert_eq!(texts(&document, "tbody tr:first-child > *").len(), columns);
     assert_eq!(
         texts(&document, "tbody tr:first-child td")[0],
-        "4.120 ±0.124"
+        "2.191 ±0.088"
     );
     assert_eq!(texts(&document, "noscript").len(), 1);
 }
@@ -47,7 +58,7 @@ fn hostile_text_stays_text() {
     comparison.results[0].scheme = hostile.to_owned();
     let page = html(&comparison);
     let document = parse(&page);
-    assert_eq!(texts(&document, "script").len(), 4);
+    assert_eq!(texts(&document, "script").len(), 5);
     assert_eq!(texts(&document, "img").len(), 0);
     assert_eq!(texts(&document, "h1"), [hostile]);
     assert_eq!(texts(&document, "tbody th")[0], hostile);
@@ -68,6 +79,53 @@ fn an_interrupted_run_without_results_still_gives_a_page() {
     );
     assert!(texts(&document, ".notes li")[0].starts_with("The run was stopped early"));
     assert_eq!(texts(&document, "table").len(), 0);
+}
+
+#[test]
+fn the_csv_of_the_results_is_in_the_page() {
+    let comparison = comparison();
+    let document = parse(&html(&comparison));
+    let embedded: String = serde_json::from_str(&texts(&document, "script#csv")[0]).unwrap();
+    let mut written = Vec::new();
+    compare::csv(&comparison, &mut written).unwrap();
+    assert_eq!(embedded.as_bytes(), written);
+}
+
+#[test]
+fn the_page_says_where_it_comes_from() {
+    let comparison = comparison();
+    let origin = Origin {
+        tool: "gentle sim".to_owned(),
+        command: Some("gentle sim '<b>.toml'".to_owned()),
+        date: Some("2026-01-02T03:04:00Z".parse().unwrap()),
+    };
+    let document = parse(&compare::html(&comparison, &origin));
+    assert_eq!(texts(&document, ".kicker span"), ["gentle sim"]);
+    assert_eq!(texts(&document, ".origin code"), ["gentle sim '<b>.toml'"]);
+    let made = &texts(&document, ".origin p")[1];
+    assert!(
+        made.contains("Made by gentle 0.1.0 on 2026-01-02 03:04 UTC."),
+        "{made}"
+    );
+}
+
+#[test]
+fn every_column_is_explained_in_words_that_show() {
+    let document = parse(&html(&comparison()));
+    assert_eq!(texts(&document, "[title]"), Vec::<String>::new());
+    let columns = texts(&document, "#numbers ~ .table thead th").len();
+    let explanations = texts(&document, "details dd");
+    assert_eq!(explanations.len(), columns - 1);
+    assert!(explanations.iter().all(|words| words.len() > 10));
+}
+
+#[test]
+fn one_scheme_has_no_charts_of_many() {
+    let mut comparison = comparison();
+    comparison.results.truncate(1);
+    let document = parse(&html(&comparison));
+    assert_eq!(texts(&document, "#headline, #response").len(), 0);
+    assert_eq!(texts(&document, "#response-ccdf").len(), 1);
 }
 
 #[test]

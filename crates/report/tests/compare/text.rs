@@ -1,8 +1,9 @@
 //! The terminal table, the detailed view and the CSV, as a reader sees them.
 
 use super::fixture::comparison;
+use gentle_report::Origin;
 use gentle_report::compare::{csv, html, single, table};
-use gentle_sim::results::GroupResult;
+use gentle_sim::results::{GroupResult, HEADLINE};
 
 fn widest(text: &str) -> usize {
     text.lines()
@@ -26,29 +27,96 @@ fn table_without_a_width_keeps_every_column_and_wraps_nothing() {
 }
 
 #[test]
-fn table_in_a_hopeless_width_keeps_scheme_and_response_time() {
+fn table_in_a_hopeless_width_keeps_scheme_and_headline() {
     let text = table(&comparison(), Some(10), false);
     let row = text
         .lines()
         .find(|line| line.starts_with("fq_codel target=20ms"))
         .unwrap();
-    assert!(row.ends_with("1.910 ±0.057"), "{row}");
+    assert!(row.ends_with("0.372 ±0.015"), "{row}");
 }
 
 #[test]
-fn colour_is_the_caller_s_choice_and_marks_the_best() {
-    assert!(!table(&comparison(), Some(80), false).contains('\u{1b}'));
-    let text = table(&comparison(), Some(80), true);
-    let coloured: Vec<&str> = text
-        .lines()
-        .filter(|line| line.contains('\u{1b}'))
+fn colour_is_the_caller_s_choice_and_marks_what_may_be_best() {
+    let comparison = comparison();
+    assert!(!table(&comparison, Some(60), false).contains('\u{1b}'));
+    let text = table(&comparison, Some(60), true);
+    let coloured = text.lines().filter(|line| line.contains('\u{1b}'));
+    let coloured: Vec<&str> = coloured
+        .map(|line| line.split("  ").next().unwrap())
         .collect();
-    // redfavor for its SYN loss, which spa shares.
-    assert_eq!(coloured.len(), 3, "{text}");
+    let best = |name: &str| -> Vec<&str> {
+        let best = comparison.results.iter().filter(|r| r.paired[name].best);
+        best.map(|r| r.label.as_str()).collect()
+    };
+    // The only columns that are left.
+    let mut expected = best(HEADLINE);
+    expected.extend(best("unfinished"));
+    assert!(!expected.is_empty());
+    for label in coloured {
+        assert!(expected.contains(&label), "{label}: {text}");
+    }
+}
+
+#[test]
+fn a_difference_is_marked_where_chance_does_not_explain_it() {
+    let comparison = comparison();
+    let text = table(&comparison, None, false);
+    for result in &comparison.results {
+        let row = text
+            .lines()
+            .find(|line| line.starts_with(&format!("{} ", result.label)));
+        let marked = result.paired[HEADLINE].verdict.is_some();
+        assert_eq!(row.unwrap().contains(" *"), marked, "{text}");
+    }
+    let reference = text.lines().find(|line| line.starts_with("pfifo "));
+    assert!(reference.unwrap().contains("reference"), "{text}");
+}
+
+#[test]
+fn numbers_that_no_seed_changes_have_a_dash_for_an_interval() {
+    let mut comparison = comparison();
+    comparison.results.truncate(2);
+    comparison.scenario.replayed = true;
+    for result in &mut comparison.results {
+        result.seeds_alike = true;
+        result.response_time_s.ci95 = None;
+        result.response_time_by_size[0].ci95_s = None;
+        let value = result.response_time_by_size[0].mean_s;
+        result
+            .by_seed
+            .iter_mut()
+            .for_each(|series| series.values = vec![value; 3]);
+    }
+    comparison.refer_to("pfifo");
+    insta::assert_snapshot!("replayed", table(&comparison, None, false));
+}
+
+#[test]
+fn who_leaves_connections_open_is_named_and_not_best() {
+    let mut comparison = comparison();
+    comparison.results.truncate(3);
+    let hasty = &mut comparison.results[1];
+    hasty.unfinished = 700;
+    hasty.failed = 3;
+    hasty.completed -= 703;
+    hasty.response_time_by_size[0].unfinished = 600;
+    comparison.results[0].unfinished = 0;
+    comparison.refer_to("pfifo");
+    let text = table(&comparison, None, false);
     assert!(
-        coloured
-            .iter()
-            .any(|line| line.starts_with("spa fin=priority"))
+        text.contains(
+            "Connections that others finish are left unfinished under bfifo (703 of 41,630)"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("The lowest mean of 3 schemes is 1.71 s under red"),
+        "{text}"
+    );
+    assert!(
+        text.contains("red is better than pfifo; bfifo is not told apart from it"),
+        "{text}"
     );
 }
 
@@ -58,14 +126,17 @@ fn a_scheme_without_observations_shows_dashes() {
     comparison.results.truncate(2);
     let empty = &mut comparison.results[1];
     empty.response_time_s = Default::default();
-    empty.loss = Default::default();
-    empty.loss_ci95 = Default::default();
+    empty.links.down.loss = Default::default();
+    empty.links.down.loss_ci95 = Default::default();
     empty
         .response_time_by_size
         .iter_mut()
         .for_each(|bin| bin.mean_s = None);
-    let text = table(&comparison, Some(80), false);
+    empty.by_seed.clear();
+    comparison.refer_to("pfifo");
+    let text = table(&comparison, Some(120), false);
     let row = text.lines().find(|line| line.starts_with("bfifo")).unwrap();
+    // The shortest connections, the mean and the 95th percentile of all, both losses; no scheme has a difference.
     assert_eq!(row.matches('–').count(), 5, "{text}");
 }
 
@@ -74,8 +145,18 @@ fn one_seed_and_an_early_stop_are_said() {
     let mut comparison = comparison();
     comparison.interrupted = true;
     comparison.results.truncate(3);
-    comparison.results[0].seeds = 1;
-    comparison.results[0].response_time_s.ci95 = None;
+    comparison.left_out = vec!["codel".to_owned()];
+    comparison.seeds = vec![1];
+    for result in &mut comparison.results {
+        result.seeds = 1;
+        result.response_time_s.ci95 = None;
+        result.response_time_by_size[0].ci95_s = None;
+        result
+            .by_seed
+            .iter_mut()
+            .for_each(|series| series.values.truncate(1));
+    }
+    comparison.refer_to("pfifo");
     insta::assert_snapshot!(table(&comparison, Some(100), false));
 }
 
@@ -86,6 +167,7 @@ fn a_long_label_wraps_in_its_cell() {
     comparison.results[1].label =
         "red limit=1500000b min=150000b max=450000b avpkt=1500b ewma=9 bandwidth=100mbit"
             .to_owned();
+    comparison.refer_to("pfifo");
     for width in [80, 90, 120] {
         let text = table(&comparison, Some(width), false);
         assert!(widest(&text) <= width, "wider than {width}:\n{text}");
@@ -96,7 +178,7 @@ fn a_long_label_wraps_in_its_cell() {
 }
 
 #[test]
-fn without_connections_nothing_is_said() {
+fn without_connections_that_is_all_that_is_said() {
     let mut comparison = comparison();
     comparison.results.truncate(1);
     let only = &mut comparison.results[0];
@@ -104,10 +186,15 @@ fn without_connections_nothing_is_said() {
     only.response_time_s = Default::default();
     only.response_time_by_size.clear();
     only.loss = Default::default();
+    only.links = Default::default();
     only.retransmission = Default::default();
     only.unfinished = 0;
     only.failed = 0;
     let text = single(&comparison, Some(100), false);
+    assert!(
+        text.contains("No connection starts within 1,000 s, so there is nothing to measure"),
+        "{text}"
+    );
     assert!(
         !text.contains("\n\n\n") && !text.ends_with("\n\n"),
         "{text}"
@@ -123,18 +210,21 @@ fn equal_means_are_said_to_be_equal() {
         scheme: "red".to_owned(),
         ..comparison.results[0].clone()
     };
+    comparison.refer_to("pfifo");
     let text = table(&comparison, None, false);
     assert!(
-        text.contains("under pfifo, no longer than under any of 2 schemes."),
+        text.contains("under pfifo, the reference; none of 2 schemes has a lower mean."),
         "{text}"
     );
-    assert!(text.contains("is 4.12 s under all of them."), "{text}");
+    assert!(text.contains("is 4.12 s under pfifo."), "{text}");
+    assert!(!text.contains("best"), "{text}");
 }
 
 #[test]
 fn groups_have_a_table_of_their_own() {
     let mut comparison = comparison();
     comparison.results.truncate(2);
+    comparison.refer_to("pfifo");
     assert!(!table(&comparison, None, false).contains("group"));
     for result in &mut comparison.results {
         result.groups = [("one in ten", 4_163), ("the rest", 37_467)]
@@ -160,7 +250,7 @@ fn groups_have_a_table_of_their_own() {
         "{narrow}"
     );
     assert!(single(&comparison, Some(80), false).contains("Group the rest"));
-    let page = html(&comparison);
+    let page = html(&comparison, &Origin::default());
     assert_eq!(page.matches("<td>one in ten</td>").count(), 2);
 }
 

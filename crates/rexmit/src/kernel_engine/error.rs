@@ -58,7 +58,8 @@ pub enum KernelError {
 fn hint(problem: &io::Error) -> &'static str {
     match problem.kind() {
         io::ErrorKind::PermissionDenied => {
-            "it takes root, or the capabilities CAP_BPF and CAP_NET_ADMIN"
+            "it takes root, or the capabilities CAP_BPF (CAP_SYS_ADMIN before Linux 5.8) and CAP_NET_ADMIN, and before \
+             Linux 5.11 enough locked memory (ulimit -l)"
         }
         _ => "it takes Linux 5.7 or later with CONFIG_BPF_SYSCALL and CONFIG_CGROUP_BPF",
     }

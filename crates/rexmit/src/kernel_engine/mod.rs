@@ -27,6 +27,7 @@ use cgroup::Cgroup;
 use ipnet::IpNet;
 use pins::{Pins, Record};
 use program::{SYN_ACKS, SYNS, Task, Verdict};
+use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::Serialize;
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -191,6 +192,15 @@ struct Loaded {
 
 impl Loaded {
     fn new(settings: &Settings) -> Result<Loaded, KernelError> {
+        // Before Linux 5.11 maps and programs count as locked memory, of which 64 kB are allowed; whoever may load them may also
+        // raise that, and if not, the kernel's refusal says what is missing.
+        let _ = setrlimit(
+            Resource::Memlock,
+            Rlimit {
+                current: None,
+                maximum: None,
+            },
+        );
         let kernel = |what| move |problem| KernelError::Kernel { what, problem };
         let hz = ticks::per_second().map_err(|error| kernel("clock_getres(2)")(error.into()))?;
         let verdict = |treatment| verdict(settings.timeout(treatment), settings.patient, hz);

@@ -1,13 +1,9 @@
 //! What the engine is asked for.
 
 use super::KernelError;
-use crate::estimate::Estimate;
 use crate::paths::PathRecord;
 use crate::timing::Timing;
-use gentle_units::Nanos;
 use ipnet::IpNet;
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -113,29 +109,15 @@ impl Settings {
 
 /// The first timeout where nothing was learned, as `timing` bounds it; a fixed one is taken as it is.
 pub fn unlearned_delay(timing: &Timing) -> Duration {
-    let delay = timing.fixed.unwrap_or_else(|| first(None, timing));
+    let delay = timing.fixed.unwrap_or_else(|| timing.delay(None, 0, 0));
     Duration::from_nanos(delay.0)
 }
 
 /// A network with the delay that a wire engine has learned of it, as `timing` bounds it.
 pub fn learned_network(record: &PathRecord, timing: &Timing) -> Network {
-    let estimate = Estimate {
-        srtt: Nanos::from_micros(record.srtt_us),
-        rttvar: Nanos::from_micros(record.rttvar_us),
-    };
-    let delay = first(Some(estimate), timing);
+    let delay = timing.delay(Some(record.learned()), 0, 0);
     Network {
         prefix: record.prefix,
         treatment: Treatment::Delay(Duration::from_nanos(delay.0)),
     }
-}
-
-fn first(estimate: Option<Estimate>, timing: &Timing) -> Nanos {
-    // The kernel has no jitter, so nothing is drawn.
-    let timing = Timing {
-        jitter_percent: 0,
-        ..*timing
-    };
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(0);
-    timing.delay(estimate, 0, 0, &mut rng)
 }

@@ -42,6 +42,14 @@ pub(super) fn hardware_type(socket: &impl AsFd) -> io::Result<u16> {
     Ok(address.sll_hatype)
 }
 
+/// Has what is sent go to the device at once, or through its queue discipline. Behind the filters of clsact, too, which the
+/// kernel runs before the queue discipline (`__dev_queue_xmit`, net/core/dev.c); those of nftables it runs on both ways
+/// (`packet_xmit`, net/packet/af_packet.c).
+pub(super) fn bypass_queue(socket: &impl AsFd, bypass: bool) -> io::Result<()> {
+    let on = libc::c_int::from(bypass);
+    set(socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)
+}
+
 /// Sends a frame. Protocol 0: the kernel reads it in the Ethernet header.
 pub(super) fn send(
     socket: &impl AsFd,

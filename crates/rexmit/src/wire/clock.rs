@@ -1,22 +1,39 @@
 //! The clock of the engine: Unix time when it started, and from then on a clock that nobody sets.
 
 use gentle_units::Nanos;
+use nix::sys::time::TimeSpec;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
     unix: Nanos,
     started: Instant,
+    /// When it was last compared with the system's, and by how much that was ahead, nanoseconds.
+    compared: Nanos,
+    ahead: i128,
+}
+
+/// What the system's clock may gain or lose without being set: adjtimex(2) slews it by 500 ppm at most.
+const SLEW_PER_MILLE: u64 = 1;
+/// Between the readings of both clocks another process may run.
+const SLACK: Nanos = Nanos::from_millis(1);
+
+/// What times of the kernel mean on this clock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Comparison {
+    pub(super) now: Nanos,
+    ahead: i128,
+    /// The system's clock has not been set since the last comparison.
+    steady: bool,
 }
 
 impl Clock {
     pub(super) fn start() -> Clock {
-        let unix = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
         Clock {
-            unix: Nanos(unix.as_nanos() as u64),
+            unix: system(),
             started: Instant::now(),
+            compared: Nanos::ZERO,
+            ahead: 0,
         }
     }
 
@@ -27,5 +44,80 @@ impl Clock {
 
     pub(super) fn now(&self) -> Nanos {
         self.unix + Nanos(self.started.elapsed().as_nanos() as u64)
+    }
+
+    /// Reads both clocks. Packets carry the time of the system's, which somebody may set.
+    pub(super) fn compare(&mut self) -> Comparison {
+        self.against(self.now(), system())
+    }
+
+    fn against(&mut self, now: Nanos, system: Nanos) -> Comparison {
+        let ahead = i128::from(system.0) - i128::from(now.0);
+        let passed = now.saturating_sub(self.compared);
+        let allowed = SLACK.0 + passed.0 / 1_000 * SLEW_PER_MILLE;
+        let steady = (ahead - self.ahead).unsigned_abs() <= u128::from(allowed);
+        (self.compared, self.ahead) = (now, ahead);
+        Comparison { now, ahead, steady }
+    }
+}
+
+impl Comparison {
+    /// When a packet passed, and whether that is known exactly: not if the kernel has not said it, or says what cannot be.
+    pub(super) fn passed(&self, time: Option<TimeSpec>) -> (Nanos, bool) {
+        let unix = time.and_then(|time| {
+            let (seconds, ns) = (i128::from(time.tv_sec()), i128::from(time.tv_nsec()));
+            u64::try_from(seconds * 1_000_000_000 + ns - self.ahead).ok()
+        });
+        match unix.map(Nanos) {
+            Some(passed) if self.steady && passed <= self.now => (passed, true),
+            // Stamped between the reading of the clocks and that of the packet.
+            Some(passed) if self.steady && passed <= self.now + SLACK => (self.now, true),
+            _ => (self.now, false),
+        }
+    }
+}
+
+fn system() -> Nanos {
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+    Nanos(unix.unwrap_or_default().as_nanos() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Nanos = Nanos::from_millis;
+
+    fn at(time: Nanos) -> Option<TimeSpec> {
+        let (seconds, ns) = (time.0 / 1_000_000_000, time.0 % 1_000_000_000);
+        Some(TimeSpec::new(seconds as i64, ns as i64))
+    }
+
+    #[test]
+    fn a_packet_is_as_old_as_the_kernel_says() {
+        let mut clock = Clock::start();
+        let start = clock.started();
+        clock.against(start, start);
+        let read = start + MS(500);
+        let comparison = clock.against(read, read);
+        assert_eq!(
+            comparison.passed(at(start + MS(20))),
+            (start + MS(20), true)
+        );
+        assert_eq!(comparison.passed(None), (read, false));
+        assert_eq!(comparison.passed(at(read + MS(9))), (read, false));
+    }
+
+    #[test]
+    fn nothing_is_exact_when_the_system_s_clock_has_been_set() {
+        let mut clock = Clock::start();
+        let start = clock.started();
+        clock.against(start, start);
+        let (read, set) = (start + MS(500), start + MS(900));
+        let before = clock.against(read, set);
+        assert!(!before.passed(at(read)).1);
+        // From then on it is known by how much.
+        let after = clock.against(read + MS(250), set + MS(250));
+        assert_eq!(after.passed(at(set + MS(100))), (read + MS(100), true));
     }
 }

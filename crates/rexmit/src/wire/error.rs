@@ -26,6 +26,17 @@ pub enum WireError {
     /// The right to see packets is missing.
     #[error("a packet socket takes the capability CAP_NET_RAW; run this as root")]
     NotPermitted,
+    /// The account to go to is missing.
+    #[error("there is no user '{0}' here; --user names the one to run as")]
+    NoUser(String),
+    /// The account to go to is out of reach.
+    #[error("cannot go on as another user ({call}); --user root stays who it is")]
+    Account {
+        /// Which call the system refuses.
+        call: &'static str,
+        /// What it says.
+        source: io::Error,
+    },
     /// Another process does the same.
     #[error("{interface}: gentle rexmit runs there already, as process {pid}")]
     Running {

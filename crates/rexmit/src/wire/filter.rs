@@ -3,11 +3,12 @@
 //! Classic BPF (Documentation/networking/filter.rst), made here because the ports and the sides are known only now, and
 //! because libpcap's compiler knows neither TCP flags behind IPv6 nor which way a packet goes. What passes:
 //!
-//! - of what leaves: SYNs (client side), SYN/ACKs (server side), resets;
+//! - of what leaves: SYNs (client side), SYN/ACKs (server side), resets, FINs, and ACKs without data while a handshake waits;
 //! - of what arrives: SYN/ACKs (client side), ACKs without data or with PSH (server side), resets, ICMP errors.
 //!
 //! A filter cannot remember, so the ACK that ends a handshake looks like any other. Segments of bulk data, which are most of
-//! what a server receives, have neither the one nor the other mark and stay outside.
+//! what a server receives, have neither the one nor the other mark and stay outside. The ACKs that a download causes leave by
+//! the thousand, and are of interest only while a handshake waits: the program is exchanged when one begins.
 
 use crate::select::Selection;
 use gentle_wire::{LinkType, TcpFlags};
@@ -70,6 +71,7 @@ const PROTOCOL: u32 = 2;
 const TRANSPORT: u32 = 3;
 const FLAGS: u32 = HEADER;
 
+const FIN: u32 = TcpFlags::FIN.0 as u32;
 const SYN: u32 = TcpFlags::SYN.0 as u32;
 const ACK: u32 = TcpFlags::ACK.0 as u32;
 const RST: u32 = TcpFlags::RST.0 as u32;
@@ -93,6 +95,8 @@ enum Label {
     IcmpError,
     Flags,
     Leaves,
+    Opens,
+    WithoutData,
     /// Behind the test of the upper end of this range of ports, of the source or else the destination.
     Port(bool, usize),
     Look,
@@ -101,8 +105,8 @@ enum Label {
 }
 
 use Label::{
-    Flags, Icmp, IcmpError, IcmpV6, Ip, Leaves, Look, Next, Port, Reject, Tagged, Take, Tcp,
-    TwiceTagged, V4, V6,
+    Flags, Icmp, IcmpError, IcmpV6, Ip, Leaves, Look, Next, Opens, Port, Reject, Tagged, Take, Tcp,
+    TwiceTagged, V4, V6, WithoutData,
 };
 
 /// An instruction whose jumps are not yet counted.
@@ -173,13 +177,14 @@ impl Assembler {
     }
 }
 
-/// The program for an interface whose frames begin like this: [`LinkType::ETHERNET`] or raw IP.
-pub(super) fn program(link: LinkType, selection: &Selection) -> Vec<Instruction> {
+/// The program for an interface whose frames begin like this: [`LinkType::ETHERNET`] or raw IP. `waiting`: a handshake waits
+/// for its answer, which may come another way; what its own end sends next tells.
+pub(super) fn program(link: LinkType, selection: &Selection, waiting: bool) -> Vec<Instruction> {
     let mut p = Assembler::default();
     network_layer(&mut p, link);
     transport_layer(&mut p);
     ports(&mut p, selection);
-    flags(&mut p, selection);
+    flags(&mut p, selection, waiting);
     p.at(Look).op(RET | K, HEAD);
     p.at(Take).op(RET | K, WHOLE);
     p.at(Reject).op(RET | K, 0);
@@ -258,7 +263,7 @@ fn ports(p: &mut Assembler, selection: &Selection) {
     p.goto(Reject);
 }
 
-fn flags(p: &mut Assembler, selection: &Selection) {
+fn flags(p: &mut Assembler, selection: &Selection, waiting: bool) {
     let (client, server) = (selection.client, selection.server);
     p.at(Flags).op(LD | B | IND, 13).has(RST, Look, Next);
     p.op(ST, FLAGS).op(LD | W | ABS, PACKET_TYPE);
@@ -266,17 +271,19 @@ fn flags(p: &mut Assembler, selection: &Selection) {
     p.op(LD | MEM, FLAGS).has(ACK, Next, Reject);
     p.has(SYN, if client { Look } else { Reject }, Next);
     if server {
-        p.has(PSH, Look, Next);
-        // A segment as long as its header has no data.
-        p.op(LD | B | IND, 12).op(ALU | AND | K, 0xf0);
-        p.op(ALU | RSH | K, 2).op(LDX | MEM, LENGTH);
-        p.jump(JMP | JEQ | X, 0, Look, Reject);
+        p.has(PSH, Look, WithoutData);
     } else {
         p.goto(Reject);
     }
-    p.at(Leaves).op(LD | MEM, FLAGS).has(SYN, Next, Reject);
+    p.at(Leaves).op(LD | MEM, FLAGS).has(SYN, Opens, Next);
+    p.has(FIN, Look, if waiting { WithoutData } else { Reject });
+    // A segment as long as its header has no data.
+    p.at(WithoutData).op(LD | B | IND, 12);
+    p.op(ALU | AND | K, 0xf0).op(ALU | RSH | K, 2);
+    p.op(LDX | MEM, LENGTH);
+    p.jump(JMP | JEQ | X, 0, Look, Reject);
     let wanted = |wanted| if wanted { Take } else { Reject };
-    p.has(ACK, wanted(server), wanted(client));
+    p.at(Opens).has(ACK, wanted(server), wanted(client));
 }
 
 #[cfg(test)]
@@ -407,6 +414,7 @@ mod tests {
         [&[2; 12][..], &[0x81, 0, 0, 7].repeat(tags), &kind, ip].concat()
     }
 
+    const FIN: u8 = 1;
     const SYN: u8 = 2;
     const RST: u8 = 4;
     const PSH: u8 = 8;
@@ -425,7 +433,8 @@ mod tests {
             (ACK, 0, false, 0, head),
             (ACK, 1, false, 0, 0),
             (ACK | PSH, 40, false, 0, head),
-            (ACK, 0, true, 0, 0),
+            (FIN | ACK, 0, true, head, head),
+            (FIN | ACK, 9, true, head, head),
             (RST, 0, true, head, head),
             (RST | ACK, 0, false, head, head),
         ];
@@ -438,16 +447,32 @@ mod tests {
                     ((true, true), client.max(server)),
                 ] {
                     let selection = selection(sides.0, sides.1, &[]);
-                    let ethernet = program(LinkType::ETHERNET, &selection);
-                    let raw = program(LinkType::RAW, &selection);
-                    let case = format!("{flags:#x} {data} {outgoing} {v6} {tags} {sides:?}");
-                    assert_eq!(
-                        run(&ethernet, &tagged(tags, &ip), outgoing),
-                        expected,
-                        "{case}"
-                    );
-                    assert_eq!(run(&raw, &ip, outgoing), expected, "{case}");
+                    for waiting in [false, true] {
+                        let ethernet = program(LinkType::ETHERNET, &selection, waiting);
+                        let raw = program(LinkType::RAW, &selection, waiting);
+                        let case =
+                            format!("{flags:#x} {data} {outgoing} {v6} {tags} {sides:?} {waiting}");
+                        let tagged = tagged(tags, &ip);
+                        assert_eq!(run(&ethernet, &tagged, outgoing), expected, "{case}");
+                        assert_eq!(run(&raw, &ip, outgoing), expected, "{case}");
+                    }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn acks_leave_unseen_unless_a_handshake_waits() {
+        for (data, waiting, expected) in [
+            (0, true, HEAD),
+            (0, false, 0),
+            (100, true, 0),
+            (100, false, 0),
+        ] {
+            for v6 in [false, true] {
+                let program = program(LinkType::RAW, &selection(true, false, &[]), waiting);
+                let ip = tcp(v6, 0, (40_000, 80), ACK | PSH, data);
+                assert_eq!(run(&program, &ip, true), expected, "{data} {waiting}");
             }
         }
     }
@@ -459,7 +484,7 @@ mod tests {
             .collect();
         let texts: Vec<&str> = ranges.iter().map(String::as_str).collect();
         let selection = selection(true, true, &texts);
-        let program = program(LinkType::ETHERNET, &selection);
+        let program = program(LinkType::ETHERNET, &selection, true);
         for (port, passes) in [
             (1, true),
             (9, true),
@@ -476,7 +501,7 @@ mod tests {
 
     #[test]
     fn icmp_errors_pass_on_their_way_in_and_fragments_never() {
-        let program = program(LinkType::RAW, &selection(true, true, &[]));
+        let program = program(LinkType::RAW, &selection(true, true, &[]), true);
         let mut icmp = tcp(false, 0, (0x0301, 0), 0, 0);
         icmp[9] = 1;
         assert_eq!(
@@ -497,9 +522,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_packet_ends_the_program(packet in prop::collection::vec(any::<u8>(), 0..120), outgoing: bool, ethernet: bool) {
+        fn any_packet_ends_the_program(
+            packet in prop::collection::vec(any::<u8>(), 0..120),
+            outgoing: bool,
+            ethernet: bool,
+            waiting: bool,
+        ) {
             let link = if ethernet { LinkType::ETHERNET } else { LinkType::RAW };
-            let program = program(link, &selection(true, true, &["80", "8000-8099"]));
+            let program = program(link, &selection(true, true, &["80", "8000-8099"]), waiting);
             let passes = run(&program, &packet, outgoing);
             prop_assert!([0, HEAD, WHOLE].contains(&passes));
         }

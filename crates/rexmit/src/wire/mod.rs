@@ -11,14 +11,17 @@ mod status_socket;
 
 pub use error::WireError;
 pub use interface::of_default_route;
+pub use privileges::{Account, Confinement};
 pub use status_socket::running;
 
 /// How many ports or ranges of ports a selection may name: more do not fit into the kernel's filter.
 pub const MOST_PORTS: usize = filter::MOST_PORTS;
 
 use crate::config::Config;
+use crate::due::{Answered, Due};
+use crate::frame::Frame;
 use crate::paths::PathRecord;
-use crate::retransmitter::{Answered, Due, Retransmitter};
+use crate::retransmitter::Retransmitter;
 use crate::status::{STATUS_VERSION, Status};
 use clock::Clock;
 use gentle_units::Nanos;
@@ -38,23 +41,29 @@ const TICK: Nanos = Nanos::from_millis(250);
 /// How often [`Observer::report`] is called.
 const REPORT: Nanos = Nanos::from_secs(10);
 
+/// How long the last handshake must have been answered until ACKs that leave are no longer heard: exchanging the filter costs
+/// the kernel more than a few of them.
+const CALM: Nanos = Nanos::from_secs(1);
+
 /// Hears what happens, in the order in which it does; `unix_ns` is when.
 pub trait Observer {
-    /// A copy, or why there was none, or that all was in vain. `sent`: the system has taken it.
+    /// A copy, or why there was none, or what came of it. `sent`: the system has taken it.
     fn due(&mut self, unix_ns: Nanos, due: &Due<'_>, sent: bool);
-    /// An answer to a packet that was sent again.
+    /// The first answer to a packet that was sent again.
     fn answered(&mut self, unix_ns: Nanos, answered: &Answered);
     /// The state of things, every ten seconds.
     fn report(&mut self, status: &Status);
 }
 
-/// Opened on an interface, without privileges from then on.
+/// Opened on an interface, confined from then on.
 pub struct Engine {
     interface: String,
     index: u32,
     dry_run: bool,
     /// The interface went down, and nothing has been heard since: it may be gone.
     down: bool,
+    /// When a handshake last waited for its answer.
+    waited: Nanos,
     core: Retransmitter,
     socket: PacketSocket,
     status: StatusSocket,
@@ -62,10 +71,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens the socket, then gives up every capability of this thread and of those that it will start.
+    /// Opens the socket, then gives up what this thread and those that it will start do not need any more.
     ///
     /// `run`: the directory in which it can be asked for its status; `seed`: of the jitter; `learned`: what an earlier run
-    /// has learned.
+    /// has learned; `confinement`: what is left to it.
     ///
     /// # Errors
     /// What is missing or in the way.
@@ -75,12 +84,15 @@ impl Engine {
         run: &Path,
         seed: u64,
         learned: Vec<PathRecord>,
+        mut confinement: Confinement,
     ) -> Result<Engine, WireError> {
         let socket = PacketSocket::open(interface, &config.selection)?;
-        let status = StatusSocket::open(run, interface)?;
+        let mut status = StatusSocket::open(run, interface, confinement.account)?;
         let index =
             if_nametoindex(interface).map_err(|_| WireError::NoInterface(interface.to_owned()))?;
-        privileges::drop_all()?;
+        confinement.directories.push(run.to_owned());
+        privileges::drop_all(&confinement)?;
+        status.serve()?;
         let clock = Clock::start();
         let dry_run = config.dry_run;
         let mut core = Retransmitter::new(config, seed);
@@ -90,6 +102,7 @@ impl Engine {
             index,
             dry_run,
             down: false,
+            waited: clock.now(),
             core,
             socket,
             status,
@@ -97,15 +110,19 @@ impl Engine {
         })
     }
 
-    /// Runs until `stop`; the state of things at the end.
+    /// What the kernel can keep for the engine while it is busy, where that is less than it asks for: bytes.
+    ///
+    /// # Errors
+    /// The system refuses to say.
+    pub fn cramped(&self) -> Result<Option<usize>, WireError> {
+        Ok(Some(self.socket.room()?).filter(|room| *room < socket::ROOM))
+    }
+
+    /// Runs until `stop`.
     ///
     /// # Errors
     /// The interface is gone, or the system refuses a call.
-    pub fn run(
-        mut self,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<Status, WireError> {
+    pub fn run(&mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<(), WireError> {
         let mut next_report = self.clock.now();
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
@@ -114,16 +131,12 @@ impl Engine {
                 observer.report(&self.state());
             }
             self.wait(now)?;
-            loop {
-                let taken = self.receive(observer)?;
-                self.send_what_is_due(observer);
-                if taken < BATCH {
-                    break;
-                }
-            }
+            self.receive(observer)?;
+            self.send_what_is_due(observer);
+            self.listen()?;
             self.status.answer(|| self.state());
         }
-        Ok(self.state())
+        Ok(())
     }
 
     /// Until a packet or a question has come, or something is due.
@@ -139,12 +152,33 @@ impl Engine {
         }
     }
 
-    /// Takes a batch of packets; how many there were.
-    fn receive(&mut self, observer: &mut dyn Observer) -> Result<usize, WireError> {
-        let (core, now) = (&mut self.core, self.clock.now());
-        let outcome = self.socket.receive(|direction, frame| {
-            if let Some(answered) = core.frame(now, direction, frame) {
-                observer.answered(now, &answered);
+    /// Takes all packets that have passed by now: answers that wait here come before what is due without them.
+    fn receive(&mut self, observer: &mut dyn Observer) -> Result<(), WireError> {
+        let woke = self.clock.now();
+        loop {
+            let (taken, newest) = self.receive_batch(observer)?;
+            if taken < BATCH || newest >= woke {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes a batch of packets; how many there were, and when the last of them passed.
+    fn receive_batch(&mut self, observer: &mut dyn Observer) -> Result<(usize, Nanos), WireError> {
+        let (core, comparison) = (&mut self.core, self.clock.compare());
+        let mut newest = Nanos::ZERO;
+        let outcome = self.socket.receive(|taken| {
+            let (passed, exact_time) = comparison.passed(taken.passed);
+            newest = newest.max(passed);
+            if taken.missed {
+                core.missed(passed);
+            }
+            let frame = Frame {
+                exact_time,
+                ..taken.frame
+            };
+            if let Some(answered) = core.frame(passed, taken.direction, &frame) {
+                observer.answered(passed, &answered);
             }
         });
         let taken = match outcome {
@@ -161,29 +195,41 @@ impl Engine {
         if self.down && if_nametoindex(self.interface.as_str()) != Ok(self.index) {
             return Err(WireError::Gone(self.interface.clone()));
         }
-        Ok(taken)
+        Ok((taken, newest))
+    }
+
+    /// Hears what handshakes that wait may take.
+    fn listen(&mut self) -> Result<(), WireError> {
+        let now = self.clock.now();
+        if self.core.is_waiting() {
+            self.waited = now;
+        }
+        let calm = now.saturating_sub(self.waited) >= CALM;
+        self.socket.wait_for_answers(!calm)
     }
 
     fn send_what_is_due(&mut self, observer: &mut dyn Observer) {
         let now = self.clock.now();
         loop {
-            let mut failed = false;
+            let mut failed = None;
             let Some(due) = self.core.poll(now) else {
                 break;
             };
             if let Due::Copy(copy) = &due
                 && !self.dry_run
+                && self.socket.send(copy.bytes).is_err()
             {
-                failed = self.socket.send(copy.bytes).is_err();
+                failed = Some((copy.connection, copy.number));
             }
-            observer.due(now, &due, !failed && !self.dry_run);
-            if failed {
-                self.core.not_sent();
+            observer.due(now, &due, failed.is_none() && !self.dry_run);
+            if let Some((connection, number)) = failed {
+                self.core.not_sent(&connection, number);
             }
         }
     }
 
-    fn state(&self) -> Status {
+    /// The state of things.
+    pub fn state(&self) -> Status {
         Status {
             version: STATUS_VERSION,
             engine: "wire".to_owned(),

@@ -2,7 +2,7 @@
 
 use super::call::{self, ETH_P_ALL};
 use super::error::WireError;
-use super::filter::{self, OUTGOING};
+use super::filter::{self, Instruction, OUTGOING};
 use crate::frame::{Direction, Frame, Vlan};
 use crate::select::Selection;
 use gentle_wire::LinkType;
@@ -10,8 +10,9 @@ use nix::cmsg_space;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, SockFlag, SockType,
-    UnknownCmsg, recvmmsg, setsockopt, socket, sockopt,
+    UnknownCmsg, getsockopt, recvmmsg, setsockopt, socket, sockopt,
 };
+use nix::sys::time::TimeSpec;
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -21,20 +22,33 @@ pub(super) const BATCH: usize = 64;
 /// Bytes of a frame: an Ethernet frame without jumbo extensions. Of a longer one it is known that it is longer.
 const FRAME: usize = 2048;
 
-/// What the kernel may keep while we are busy. A handshake packet takes about 0.8 kB there (a page fragment and the
+/// What the kernel may keep while we are busy, bytes. A handshake packet takes about 0.8 kB there (a page fragment and the
 /// descriptor), so these are some 20,000.
-const ROOM: usize = 16 << 20;
+pub(super) const ROOM: usize = 16 << 20;
 
 /// include/uapi/linux/if_ether.h
 const ETH_P_IP: u16 = 0x0800;
 const ETH_P_IPV6: u16 = 0x86dd;
 const ETH_P_8021Q: u16 = 0x8100;
 
+/// A packet, and what the kernel says with it.
+pub(super) struct Taken<'a> {
+    pub(super) direction: Direction,
+    pub(super) frame: Frame<'a>,
+    /// When it passed the device, Unix time.
+    pub(super) passed: Option<TimeSpec>,
+    /// Others before it have found no room.
+    pub(super) missed: bool,
+}
+
 /// Opened on one interface, and no other.
 pub(super) struct PacketSocket {
     socket: OwnedFd,
     interface: u32,
     link: LinkType,
+    /// What is heard; the first while no handshake waits, the second while one does.
+    filters: [Vec<Instruction>; 2],
+    waiting: bool,
     /// Packets that found no room, as far as those that did have told.
     missed: u64,
     /// The same as the kernel counts it, in 32 bits.
@@ -61,8 +75,11 @@ impl PacketSocket {
             interface: name.to_owned(),
             hardware,
         })?;
-        call::attach(&socket, &filter::program(link, selection))
-            .map_err(WireError::call("SO_ATTACH_FILTER"))?;
+        let filters = [false, true].map(|waiting| filter::program(link, selection, waiting));
+        call::attach(&socket, &filters[0]).map_err(WireError::call("SO_ATTACH_FILTER"))?;
+        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)
+            .map_err(WireError::errno("SO_TIMESTAMPNS"))?;
+        call::bypass_queue(&socket, true).map_err(WireError::call("PACKET_QDISC_BYPASS"))?;
         call::want_auxiliary_data(&socket).map_err(WireError::call("PACKET_AUXDATA"))?;
         setsockopt(&socket, sockopt::RxqOvfl, &1).map_err(WireError::errno("SO_RXQ_OVFL"))?;
         // Beyond the system's limit only with CAP_NET_ADMIN; up to it without.
@@ -74,6 +91,8 @@ impl PacketSocket {
             socket,
             interface,
             link,
+            filters,
+            waiting: false,
             missed: 0,
             missed_count: 0,
             buffers: vec![[0; FRAME]; BATCH],
@@ -85,12 +104,28 @@ impl PacketSocket {
         self.missed
     }
 
-    /// Takes what has come, at most [`BATCH`] packets; how many those were.
-    pub(super) fn receive(
-        &mut self,
-        mut take: impl FnMut(Direction, &Frame<'_>),
-    ) -> Result<usize, nix::Error> {
-        let space = cmsg_space!(libc::tpacket_auxdata, u32);
+    /// How much the kernel keeps while we are busy, bytes.
+    pub(super) fn room(&self) -> Result<usize, WireError> {
+        let room = getsockopt(&self.socket, sockopt::RcvBuf);
+        // The kernel doubles what it is asked for, for its own needs (socket(7)).
+        room.map(|room| room / 2)
+            .map_err(WireError::errno("SO_RCVBUF"))
+    }
+
+    /// Hears what it takes while a handshake waits, or only what begins one.
+    pub(super) fn wait_for_answers(&mut self, waiting: bool) -> Result<(), WireError> {
+        if self.waiting != waiting {
+            self.waiting = waiting;
+            call::attach(&self.socket, &self.filters[usize::from(waiting)])
+                .map_err(WireError::call("SO_ATTACH_FILTER"))?;
+        }
+        Ok(())
+    }
+
+    /// Takes what has come, at most [`BATCH`] packets; how many those were. The time of each is that of the kernel,
+    /// `CLOCK_REALTIME` when it passed the device.
+    pub(super) fn receive(&mut self, mut take: impl FnMut(Taken<'_>)) -> Result<usize, nix::Error> {
+        let space = cmsg_space!(libc::tpacket_auxdata, u32, libc::timespec);
         let mut headers = MultiHeaders::<LinkAddr>::preallocate(BATCH, Some(space));
         let mut slices: Vec<[IoSliceMut<'_>; 1]> = self
             .buffers
@@ -107,13 +142,15 @@ impl PacketSocket {
         let mut taken = 0;
         for message in messages {
             taken += 1;
-            let mut auxiliary = None;
+            let (mut auxiliary, mut passed, mut missed) = (None, None, false);
             for control in message.cmsgs()? {
                 match control {
                     ControlMessageOwned::RxqOvfl(count) => {
+                        missed = count != self.missed_count;
                         self.missed += u64::from(count.wrapping_sub(self.missed_count));
                         self.missed_count = count;
                     }
+                    ControlMessageOwned::ScmTimestampns(time) => passed = Some(time),
                     ControlMessageOwned::Unknown(message) => auxiliary = Auxiliary::of(&message),
                     _ => {}
                 }
@@ -131,20 +168,36 @@ impl PacketSocket {
                 link: self.link,
                 vlan: auxiliary.vlan,
                 partial_checksum: auxiliary.partial_checksum,
+                exact_time: false,
             };
-            take(direction, &frame);
+            take(Taken {
+                direction,
+                frame,
+                passed,
+                missed,
+            });
         }
         Ok(taken)
     }
 
-    /// Sends a frame as it is.
+    /// Sends a frame as it is: from where it was seen, behind the queue discipline and the filters in front of it, which may
+    /// have changed it. Only where the device has no room at the moment it waits in the queue.
     pub(super) fn send(&self, frame: &[u8]) -> io::Result<()> {
         let protocol = match (self.link, frame.first().map(|byte| byte >> 4)) {
             (LinkType::ETHERNET, _) => 0,
             (_, Some(6)) => ETH_P_IPV6,
             _ => ETH_P_IP,
         };
-        call::send(&self.socket, self.interface, protocol, frame)
+        let send = || call::send(&self.socket, self.interface, protocol, frame);
+        match send() {
+            Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+                call::bypass_queue(&self.socket, false)?;
+                let outcome = send();
+                call::bypass_queue(&self.socket, true)?;
+                outcome
+            }
+            outcome => outcome,
+        }
     }
 }
 

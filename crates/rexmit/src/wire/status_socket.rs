@@ -1,17 +1,23 @@
 //! Where a running engine answers questions: a Unix socket in the run directory, which also shows that it runs.
 
 use super::error::WireError;
+use super::privileges::Account;
 use crate::status::Status;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::chown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
 /// How long one who asks may take.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How many may wait for their answer; more get none.
+const WAITING: usize = 16;
 
 const PREFIX: &str = "rexmit-";
 const SUFFIX: &str = ".sock";
@@ -20,16 +26,25 @@ const SUFFIX: &str = ".sock";
 pub(super) struct StatusSocket {
     path: PathBuf,
     listener: UnixListener,
+    /// To the thread that writes: one who is slow to read is no reason to let packets wait.
+    answers: Option<SyncSender<Answer>>,
 }
 
+type Answer = (UnixStream, String);
+
 impl StatusSocket {
-    pub(super) fn open(directory: &Path, interface: &str) -> Result<StatusSocket, WireError> {
+    /// `account`: to whom the directory is given where it has to be made, so that it can be tidied up at the end.
+    pub(super) fn open(
+        directory: &Path,
+        interface: &str,
+        account: Option<Account>,
+    ) -> Result<StatusSocket, WireError> {
         let path = directory.join(format!("{PREFIX}{interface}{SUFFIX}"));
         let problem = |source| WireError::File {
             path: path.clone(),
             source,
         };
-        fs::create_dir_all(directory).map_err(problem)?;
+        make(directory, account).map_err(problem)?;
         match ask(&path) {
             Ok(status) => {
                 return Err(WireError::Running {
@@ -45,24 +60,55 @@ impl StatusSocket {
         }
         let listener = UnixListener::bind(&path).map_err(problem)?;
         listener.set_nonblocking(true).map_err(problem)?;
-        Ok(StatusSocket { path, listener })
+        Ok(StatusSocket {
+            path,
+            listener,
+            answers: None,
+        })
     }
 
-    /// Answers whoever has asked. One who is slow to read is no reason to let packets wait, so each gets a thread.
+    /// From now on questions are answered. The thread for it has the rights that this one has.
+    pub(super) fn serve(&mut self) -> Result<(), WireError> {
+        let (sender, answers) = sync_channel(WAITING);
+        let thread = thread::Builder::new().name("status".to_owned());
+        thread
+            .spawn(move || write_answers(&answers))
+            .map_err(WireError::call("clone"))?;
+        self.answers = Some(sender);
+        Ok(())
+    }
+
+    /// Answers whoever has asked.
     pub(super) fn answer(&self, status: impl Fn() -> Status) {
-        while let Ok((mut stream, _)) = self.listener.accept() {
-            let Ok(text) = serde_json::to_string(&status()) else {
-                continue;
-            };
-            thread::spawn(move || {
-                let prepared = stream
-                    .set_nonblocking(false)
-                    .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
-                if prepared.is_ok() {
-                    // Whoever has gone away does not miss it.
-                    let _ = stream.write_all(text.as_bytes());
-                }
-            });
+        while let Ok((stream, _)) = self.listener.accept() {
+            if let (Some(answers), Ok(text)) = (&self.answers, serde_json::to_string(&status())) {
+                // With too many before it, it hears nothing, and may ask again.
+                let _ = answers.try_send((stream, text));
+            }
+        }
+    }
+}
+
+/// Makes the directory, whose last part is then the account's.
+fn make(directory: &Path, account: Option<Account>) -> io::Result<()> {
+    if let Some(parent) = directory.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match (fs::create_dir(directory), account) {
+        (Err(error), _) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        (Ok(()), Some(account)) => chown(directory, Some(account.uid), Some(account.gid)),
+        _ => Ok(()),
+    }
+}
+
+fn write_answers(answers: &Receiver<Answer>) {
+    for (mut stream, text) in answers {
+        let prepared = stream
+            .set_nonblocking(false)
+            .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
+        if prepared.is_ok() {
+            // Whoever has gone away does not miss it.
+            let _ = stream.write_all(text.as_bytes());
         }
     }
 }

@@ -77,6 +77,25 @@ fn a_host_that_does_not_answer_is_left_alone_until_it_does() {
     assert_eq!(attempt(&mut wire, 5), 3);
 }
 
+/// R3: answers come another way, and each connection is closed by a reset of this host.
+#[test]
+fn resets_of_this_host_s_own_are_no_answers() {
+    let mut wire = Wire::new(Config {
+        give_up: 3,
+        ..config()
+    });
+    let mut copied = Vec::new();
+    for port in 1..=10 {
+        let syn = Segment::syn(port);
+        wire.out(&syn.frame());
+        copied.push(wire.wait_ms(250).len());
+        wire.out(&Segment { flags: RST, ..syn }.frame());
+        assert_eq!(wire.wait_ms(60_000).len(), 0);
+    }
+    assert_eq!(copied, [1, 1, 1, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(wire.core.counters().abandoned, 10);
+}
+
 /// What may happen at a moment.
 #[derive(Debug, Clone)]
 struct Step {
@@ -160,7 +179,7 @@ proptest! {
         prop_assert_eq!(copied.values().sum::<u64>(), c.copies + c.duplicates);
         // Every handshake ends, and once.
         prop_assert_eq!(wire.core.pending(), 0);
-        prop_assert!(c.answered + c.answered_after_copy + c.resets + c.unanswered + c.evicted <= c.syns + c.synacks);
+        prop_assert!(c.answered + c.answered_after_copy + c.answered_unseen + c.resets + c.abandoned + c.unanswered + c.evicted <= c.syns + c.synacks);
     }
 
     #[test]

@@ -211,6 +211,7 @@ impl Wire {
         }
     }
 
+    /// A frame passes, whose tag the kernel has taken off.
     pub(crate) fn tagged(&mut self, direction: Direction, bytes: &[u8], vlan: Option<Vlan>) {
         let frame = Frame {
             bytes,
@@ -218,6 +219,20 @@ impl Wire {
             link: LinkType::ETHERNET,
             vlan,
             partial_checksum: false,
+            exact_time: true,
+        };
+        self.core.frame(self.now, direction, &frame);
+    }
+
+    /// As [`Wire::tagged`], but nobody knows when the frame passed.
+    pub(crate) fn untimed(&mut self, direction: Direction, bytes: &[u8]) {
+        let frame = Frame {
+            bytes,
+            original_len: bytes.len() as u32,
+            link: LinkType::ETHERNET,
+            vlan: None,
+            partial_checksum: false,
+            exact_time: false,
         };
         self.core.frame(self.now, direction, &frame);
     }
@@ -250,6 +265,14 @@ impl Wire {
         let sent = self.wait(Nanos::from_millis(ms));
         sent.into_iter().map(|(at, _)| at).collect()
     }
+}
+
+/// A timestamp option (RFC 7323, section 3), aligned.
+pub(crate) fn timestamps(value: u32, echo: u32) -> Vec<u8> {
+    let mut option = vec![1, 1, 8, 10];
+    option.extend(value.to_be_bytes());
+    option.extend(echo.to_be_bytes());
+    option
 }
 
 /// No copies.

@@ -1,7 +1,7 @@
 //! An engine that runs on a host for the length of a test.
 
 use crate::host::Host;
-use gentle_rexmit::wire::{Engine, Observer, WireError};
+use gentle_rexmit::wire::{Confinement, Engine, Observer, WireError};
 use gentle_rexmit::{Answered, Config, Due, Selection, Status, Timing};
 use gentle_units::Nanos;
 use std::path::PathBuf;
@@ -38,9 +38,11 @@ impl Running {
         let (ended, path) = (Arc::clone(&stop), directory.path().to_owned());
         let (told, listens) = std::sync::mpsc::channel();
         let thread = host.start(move || {
-            let engine = Engine::open(interface, config, &path, 1, Vec::new())?;
+            let confinement = Confinement::default();
+            let mut engine = Engine::open(interface, config, &path, 1, Vec::new(), confinement)?;
             told.send(()).expect("somebody waits for it");
-            engine.run(&ended, &mut Silent)
+            engine.run(&ended, &mut Silent)?;
+            Ok(engine.state())
         });
         let outcome = listens.recv();
         assert!(

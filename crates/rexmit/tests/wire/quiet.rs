@@ -3,7 +3,7 @@
 use crate::engine::{Running, paper};
 use crate::network::{Network, SERVER_V4};
 use gentle_rexmit::Config;
-use gentle_rexmit::wire::{Engine, WireError, running};
+use gentle_rexmit::wire::{Confinement, Engine, WireError, running};
 use std::net::{SocketAddr, TcpStream};
 
 #[test]
@@ -92,9 +92,10 @@ fn it_can_be_asked_and_runs_once() {
     assert_eq!(found[0].pid, std::process::id());
     assert_eq!(running(&directory, Some("other")).expect("none"), []);
     let path = directory.clone();
-    let second = network
-        .client
-        .run(move || Engine::open("eth0", paper(true, false), &path, 1, Vec::new()).err());
+    let second = network.client.run(move || {
+        let (config, confinement) = (paper(true, false), Confinement::default());
+        Engine::open("eth0", config, &path, 1, Vec::new(), confinement).err()
+    });
     assert!(
         matches!(second, Some(WireError::Running { .. })),
         "{second:?}"
@@ -112,7 +113,9 @@ fn what_cannot_be_watched_is_said() {
         network.client.run(move || {
             let directory = tempfile::TempDir::new().expect("a directory");
             let config = paper(true, false);
-            let error = Engine::open(interface, config, directory.path(), 1, Vec::new()).err();
+            let confinement = Confinement::default();
+            let path = directory.path();
+            let error = Engine::open(interface, config, path, 1, Vec::new(), confinement).err();
             error.expect("an error").to_string()
         })
     };

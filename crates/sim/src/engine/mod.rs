@@ -21,4 +21,5 @@ mod transmitter;
 mod world;
 
 pub use connection::REQUEST_BYTES;
+pub(crate) use packet::IP_HEADER;
 pub(crate) use world::{Stopped, World};

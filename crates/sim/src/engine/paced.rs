@@ -11,8 +11,10 @@ pub(crate) struct Paced {
     direction: Direction,
     /// Its place among all of a scenario.
     number: u32,
-    /// Length on the link.
-    bytes: u32,
+    /// Length of each IP packet.
+    ip_bytes: u32,
+    /// What the link layer adds to it.
+    overhead: u32,
     sent: u64,
     pace: ConstantRate,
     flood: bool,
@@ -36,7 +38,8 @@ impl Paced {
             .map(|(number, (direction, pace, flood))| Paced {
                 direction,
                 number,
-                bytes: pace.bytes + scenario.link(direction).overhead,
+                ip_bytes: pace.bytes,
+                overhead: scenario.link(direction).overhead,
                 sent: 0,
                 pace,
                 flood,
@@ -54,10 +57,11 @@ impl Paced {
     pub(crate) fn send(&mut self, host: u32) -> Packet {
         let number = self.sent;
         self.sent += 1;
+        let (direction, ip_bytes, overhead) = (self.direction, self.ip_bytes, self.overhead);
         if self.flood {
-            Packet::flood(number, host, self.direction, self.bytes)
+            Packet::flood(number, host, direction, ip_bytes, overhead)
         } else {
-            Packet::udp(self.number, number, host, self.direction, self.bytes)
+            Packet::udp(self.number, number, host, direction, ip_bytes, overhead)
         }
     }
 }

@@ -50,7 +50,10 @@ pub(crate) struct Packet {
     pub(crate) place: u32,
     /// Number of the connection, which no other has; guards against packets that outlive it.
     pub(crate) serial: u32,
+    /// Length on the link.
     bytes: u32,
+    /// Length of the IP packet.
+    ip_bytes: u32,
     /// The host that sends it, on its side of the bottleneck.
     pub(crate) host: u32,
     /// Delay on top of the link's.
@@ -83,6 +86,7 @@ impl Packet {
         } else {
             Class::Other
         };
+        let ip_bytes = IP_HEADER + segment.header_bytes() + segment.len;
         Packet {
             segment: *segment,
             arrived: Nanos::ZERO,
@@ -90,7 +94,8 @@ impl Packet {
             serial: path.serial,
             host: path.host,
             extra_delay: path.extra_delay,
-            bytes: overhead + IP_HEADER + segment.header_bytes() + segment.len,
+            bytes: overhead + ip_bytes,
+            ip_bytes,
             direction,
             ecn: if segment.ect { Ecn::Ect0 } else { Ecn::NotEct },
             class,
@@ -98,14 +103,17 @@ impl Packet {
         }
     }
 
-    /// A UDP datagram of `bytes` on the link, the `number`th of its flow, sent by `host`.
+    /// A UDP datagram, the `number`th of its flow, sent by `host`: an IP packet of `ip_bytes`, to which the link layer
+    /// adds `overhead`.
     pub(crate) fn udp(
         flow: u32,
         number: u64,
         host: u32,
         direction: Direction,
-        bytes: u32,
+        ip_bytes: u32,
+        overhead: u32,
     ) -> Packet {
+        let bytes = ip_bytes + overhead;
         let mut segment = Segment::new(gentle_tcp::Seq(number as u32), Flags::NONE);
         segment.len = bytes;
         Packet {
@@ -116,6 +124,7 @@ impl Packet {
             host,
             extra_delay: Nanos::ZERO,
             bytes,
+            ip_bytes,
             direction,
             ecn: Ecn::NotEct,
             class: Class::Data,
@@ -123,9 +132,15 @@ impl Packet {
         }
     }
 
-    /// A SYN of a flood, its `number`th, of `bytes` on the link.
-    pub(crate) fn flood(number: u64, host: u32, direction: Direction, bytes: u32) -> Packet {
-        let mut packet = Packet::udp(number as u32, number, host, direction, bytes);
+    /// A SYN of a flood, its `number`th: an IP packet of `ip_bytes`, to which the link layer adds `overhead`.
+    pub(crate) fn flood(
+        number: u64,
+        host: u32,
+        direction: Direction,
+        ip_bytes: u32,
+        overhead: u32,
+    ) -> Packet {
+        let mut packet = Packet::udp(number as u32, number, host, direction, ip_bytes, overhead);
         packet.segment.flags = Flags::SYN;
         packet.segment.len = 0;
         packet.class = Class::Other;
@@ -135,7 +150,7 @@ impl Packet {
     /// A new box for a packet.
     #[cold]
     pub(crate) fn blank() -> Box<Packet> {
-        Box::new(Packet::udp(0, 0, 0, Direction::Down, 0))
+        Box::new(Packet::udp(0, 0, 0, Direction::Down, 0, 0))
     }
 
     #[inline]
@@ -159,6 +174,11 @@ impl gentle_aqm::Packet for Packet {
     #[inline]
     fn bytes(&self) -> u32 {
         self.bytes
+    }
+
+    #[inline]
+    fn ip_bytes(&self) -> u32 {
+        self.ip_bytes
     }
 
     #[inline]

@@ -98,7 +98,7 @@ impl<'a, T: Tap> World<'a, T> {
             connections: Slab::default(),
             next_serial: 0,
             segments: Vec::new(),
-            record: RunRecord::new(scenario, seed, bins),
+            record: RunRecord::new(scenario, bins),
         };
         world.find_next_turn();
         world

@@ -2,7 +2,9 @@
 
 pub(crate) mod aggregate;
 pub(crate) mod bins;
+mod reading;
 pub(crate) mod record;
 mod spread;
+pub(crate) mod statistics;
 pub(crate) mod tally;
 pub(crate) mod timeline;

@@ -45,7 +45,6 @@ pub(crate) struct LinkRecord {
 /// it; queueing delay and utilisation stop at the last arrival, the rest goes on while the run drains.
 #[derive(Debug, Clone)]
 pub(crate) struct RunRecord {
-    pub(crate) seed: u64,
     /// From the end of the warm-up to the last arrival.
     pub(crate) window: (Nanos, Nanos),
     /// All connections.
@@ -61,14 +60,13 @@ pub(crate) struct RunRecord {
 }
 
 impl RunRecord {
-    pub(crate) fn new(scenario: &Scenario, seed: u64, bins: &[u64]) -> RunRecord {
+    pub(crate) fn new(scenario: &Scenario, bins: &[u64]) -> RunRecord {
         let groups = scenario.groups();
         let group_of = scenario.workloads.iter().map(|workload| {
             let group = workload.group.as_deref()?;
             groups.iter().position(|name| *name == group)
         });
         RunRecord {
-            seed,
             window: (scenario.warmup, scenario.duration),
             all: Tally::new(bins),
             groups: groups.iter().map(|_| Tally::new(bins)).collect(),

@@ -96,11 +96,17 @@ impl Spread {
         all
     }
 
-    /// The distribution function at fixed fractions: 0, 1 %, … 99 %, 99.5 %, 99.9 %, 100 %.
+    /// The distribution function at fixed fractions: 0, 1 %, … 99 %, then 0.5 %, 0.2 %, 0.1 % … from the end as long as an
+    /// observation lies beyond, and 100 %.
     pub(crate) fn cdf(&self) -> Vec<(f64, f64)> {
+        let tail = [5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5];
+        let observed = tail
+            .into_iter()
+            .filter(|beyond| beyond * self.n as f64 >= 1.0);
         let fractions = (0..100)
             .map(|percent| f64::from(percent) / 100.0)
-            .chain([0.995, 0.999, 1.0]);
+            .chain(observed.map(|beyond| 1.0 - beyond))
+            .chain([1.0]);
         fractions
             .filter_map(|fraction| Some((self.quantile_s(fraction)?, fraction)))
             .collect()
@@ -125,6 +131,24 @@ mod tests {
     }
 
     #[test]
+    fn the_tail_is_as_fine_as_observations_allow() {
+        let tail_of = |observations: u64| {
+            let mut spread = Spread::default();
+            for n in 1..=observations {
+                spread.record(Nanos::from_millis(n));
+            }
+            spread.settle();
+            let cdf = spread.cdf();
+            assert_eq!(cdf[99].1, 0.99);
+            assert!(cdf.is_sorted_by(|a, b| a.0 <= b.0 && a.1 < b.1));
+            cdf[100..].iter().map(|point| point.1).collect::<Vec<_>>()
+        };
+        assert_eq!(tail_of(10), [1.0]);
+        assert_eq!(tail_of(250), [0.995, 1.0]);
+        assert_eq!(tail_of(1_000), [0.995, 0.998, 0.999, 1.0]);
+    }
+
+    #[test]
     fn means_are_exact_and_percentiles_close() {
         let mut spread = Spread::default();
         assert_eq!(spread.mean_s(), None);
@@ -137,9 +161,11 @@ mod tests {
         let median = spread.quantile_s(0.5).unwrap();
         assert!((median - 0.5).abs() < 0.001, "{median}");
         assert_eq!(spread.quantile_s(1.0), Some(1.0));
-        assert_eq!(spread.cdf().len(), 103);
+        assert_eq!(spread.cdf().len(), 104);
         let both = Spread::pooled([&spread, &spread].into_iter());
-        assert_eq!(both.cdf(), spread.cdf());
+        // Twice as many observations reach further into the tail.
+        let pooled = both.cdf();
+        assert!(spread.cdf().iter().all(|point| pooled.contains(point)));
         assert_eq!(both.mean_s(), spread.mean_s());
     }
 }

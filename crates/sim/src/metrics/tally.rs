@@ -28,16 +28,23 @@ impl Sum {
 pub(crate) struct BySize {
     pub(crate) bins: Bins,
     pub(crate) sums: Vec<Sum>,
+    /// Connections of each range that did not complete.
+    pub(crate) open: Vec<u64>,
 }
 
 impl BySize {
     fn new(bins: Bins) -> BySize {
         let sums = vec![Sum::default(); bins.len()];
-        BySize { bins, sums }
+        let open = vec![0; bins.len()];
+        BySize { bins, sums, open }
     }
 
     fn record(&mut self, segments: u64, time: Nanos) {
         self.sums[self.bins.of(segments)].record(time.as_secs_f64());
+    }
+
+    fn leave_open(&mut self, segments: u64) {
+        self.open[self.bins.of(segments)] += 1;
     }
 }
 
@@ -134,6 +141,10 @@ impl Tally {
             }
             Ending::Failed => self.failed += 1,
             Ending::Unfinished => self.unfinished += 1,
+        }
+        if !matches!(ending, Ending::Completed(_)) {
+            self.by_size.leave_open(segments);
+            self.by_size_fine.leave_open(segments);
         }
         if let Some(time) = handshake {
             self.handshake.record(time);

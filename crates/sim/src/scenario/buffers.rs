@@ -1,43 +1,59 @@
 //! Buffers that suit the rate of a link.
 
-use super::Scenario;
+use super::{Scenario, builtin};
 use crate::direction::Direction;
 use gentle_aqm::{Kind, Spec};
 use gentle_units::{Rate, format_size};
 
-/// The rate that the limits of Table III of `spa-2018` are meant for: its 50 packets take 250 ms then.
-const TABLE_III: u64 = 2_400_000;
-
-/// Limits become at most so many times as large: 50 packets become the 1,000 that Linux gives an Ethernet interface
-/// (`DEFAULT_TX_QUEUE_LEN`, include/net/pkt_sched.h and net/ethernet/eth.c).
-const MOST: f64 = 20.0;
+/// Growing limits stop here: at the packets that Linux gives an Ethernet interface (`DEFAULT_TX_QUEUE_LEN`,
+/// include/net/pkt_sched.h and net/ethernet/eth.c), and at as many bytes as these have when they are full.
+const MOST_PACKETS: u64 = 1_000;
+const MOST_BYTES: u64 = MOST_PACKETS * 1_500;
 
 impl Scenario {
-    /// Makes the limits of the queues suit the rates of the links where these are faster than in Table III, so that a
-    /// full buffer takes as long: those given for the schemes to compare and for the queue of each link. Defaults stay.
-    pub fn fit_buffers(&mut self) {
+    /// The schemes to compare unless others are asked for: the scenario's own, or those of `real` with limits that suit the link.
+    pub fn schemes_to_compare(&self) -> Vec<Spec> {
+        if !self.schemes.is_empty() {
+            return self.schemes.clone();
+        }
+        let real = builtin::find("real").expect("real is built in");
+        let (from, to) = [&real, self]
+            .map(|scenario| scenario.link(Direction::Down).rate)
+            .into();
+        real.schemes
+            .iter()
+            .map(|spec| fit(spec, from, to))
+            .collect()
+    }
+
+    /// Makes the limits of the queues, which suit links of the rates `before`, suit the links as they are, so that a full buffer
+    /// takes as long: those of the schemes to compare and of the queue of each link. Defaults stay, and so do all limits
+    /// where the link has become slower: a buffer of a few packets would hold no burst.
+    pub(super) fn fit_buffers(&mut self, before: [Rate; 2]) {
         let down = self.link(Direction::Down).rate;
         for spec in &mut self.schemes {
-            *spec = fit(spec, down);
+            *spec = fit(spec, before[0], down);
         }
-        for link in &mut self.links {
-            link.qdisc = fit(&link.qdisc, link.rate);
+        for (link, before) in self.links.iter_mut().zip(before) {
+            link.qdisc = fit(&link.qdisc, before, link.rate);
         }
-        if let Some(factor) = factor(down) {
+        if let Some(factor) = factor(before[0], down) {
             self.choices.push(format!(
-                "Limits of buffers in the schemes compared by default are those of papers.md Table III times {factor:.1}, so that a full buffer takes as long at this rate; at most {MOST} times."
+                "Limits of buffers, unless given with a scheme, are those for {} times {factor:.1}, so that a full buffer takes as long at this rate; at most {MOST_PACKETS} packets or {MOST_BYTES} bytes.",
+                before[0]
             ));
         }
     }
 }
 
-fn factor(rate: Rate) -> Option<f64> {
-    let factor = (rate.bits_per_second() as f64 / TABLE_III as f64).min(MOST);
+/// How many times as large buffers have to be; `None`: the link is not faster.
+fn factor(from: Rate, to: Rate) -> Option<f64> {
+    let factor = to.bits_per_second() as f64 / from.bits_per_second() as f64;
     (factor > 1.0).then_some(factor)
 }
 
-fn fit(spec: &Spec, rate: Rate) -> Spec {
-    let Some(factor) = factor(rate) else {
+fn fit(spec: &Spec, from: Rate, to: Rate) -> Spec {
+    let Some(factor) = factor(from, to) else {
         return spec.clone();
     };
     let scaled = |word: &str| -> Option<String> {
@@ -47,10 +63,10 @@ fn fit(spec: &Spec, rate: Rate) -> Spec {
         let beneath = spec.child().map_or(&[][..], options);
         let mut all = options(spec).iter().chain(beneath);
         let kind = all.find(|option| option.name == "limit")?.kind;
-        let scale = |n: u64| (n as f64 * factor).round() as u64;
+        let scale = |n: u64, most: u64| ((n as f64 * factor).round() as u64).min(most.max(n));
         Some(match kind {
-            Kind::Size(..) => format_size(scale(gentle_units::parse_size(limit).ok()?)),
-            _ => scale(limit.parse().ok()?).to_string(),
+            Kind::Size(..) => format_size(scale(gentle_units::parse_size(limit).ok()?, MOST_BYTES)),
+            _ => scale(limit.parse().ok()?, MOST_PACKETS).to_string(),
         })
     };
     let text = spec.to_string();
@@ -65,21 +81,29 @@ fn fit(spec: &Spec, rate: Rate) -> Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::LinkChange;
 
-    fn at(rate: &str) -> Vec<String> {
+    fn at(rate: &str) -> Scenario {
         let mut scenario = Scenario::builtin("real").unwrap();
-        scenario.set_rate(Direction::Down, rate.parse().unwrap());
-        scenario.fit_buffers();
-        scenario.schemes.iter().map(Spec::to_string).collect()
+        let change = LinkChange {
+            down: Some(rate.parse().unwrap()),
+            ..LinkChange::default()
+        };
+        scenario.change_links(&change).unwrap();
+        scenario
+    }
+
+    fn schemes(rate: &str) -> Vec<String> {
+        at(rate).schemes.iter().map(Spec::to_string).collect()
     }
 
     #[test]
     fn limits_grow_with_the_rate_up_to_a_bound() {
         let own = Scenario::builtin("real").unwrap();
         let own: Vec<String> = own.schemes.iter().map(Spec::to_string).collect();
-        assert_eq!(at("2.4mbit"), own);
-        assert_eq!(at("400kbit"), own);
-        let fast = at("24mbit");
+        assert_eq!(schemes("2.4mbit"), own);
+        assert_eq!(schemes("400kbit"), own);
+        let fast = schemes("24mbit");
         assert_eq!(
             fast[..3],
             [
@@ -90,16 +114,40 @@ mod tests {
         );
         assert_eq!(fast[5..7], ["codel", "codel target=20ms"]);
         assert_eq!(fast[12], "syn_fin_prio maxlen=0 share=100 limit=500");
-        assert_eq!(at("10gbit")[0], "pfifo limit=1000");
+        assert_eq!(
+            schemes("240mbit")[..2],
+            ["pfifo limit=1000", "bfifo limit=1500000b"]
+        );
     }
 
     #[test]
-    fn every_link_has_its_own() {
-        let mut scenario = Scenario::builtin("real").unwrap();
-        scenario.set_rate(Direction::Up, "4.8mbit".parse().unwrap());
-        scenario.fit_buffers();
-        assert_eq!(scenario.links[0].qdisc.to_string(), "pfifo limit=50");
+    fn the_queue_of_every_link_grows_with_its_rate() {
+        let scenario = at("4.8mbit");
+        assert_eq!(scenario.links[0].qdisc.to_string(), "pfifo limit=100");
         assert_eq!(scenario.links[1].qdisc.to_string(), "pfifo limit=100");
-        assert_eq!(scenario.choices, Scenario::builtin("real").unwrap().choices);
+        let mut scenario = Scenario::builtin("real").unwrap();
+        let choices = scenario.choices.clone();
+        let change = LinkChange {
+            up: Some("4mbit".parse().unwrap()),
+            ..LinkChange::default()
+        };
+        scenario.change_links(&change).unwrap();
+        assert_eq!(scenario.links[0].qdisc.to_string(), "pfifo limit=50");
+        assert_eq!(scenario.links[1].qdisc.to_string(), "pfifo limit=500");
+        assert_eq!(scenario.choices, choices);
+    }
+
+    #[test]
+    fn schemes_that_a_file_does_not_name_suit_its_link() {
+        let file = |schemes: &str| {
+            let text = format!(
+                "duration = \"1s\"\n{schemes}\n[link.down]\nrate = \"24mbit\"\n[link.up]\nrate = \"1mbit\"\n[[workload]]\nkind = \"long\""
+            );
+            let read = |_: &str| unreachable!("no file is named");
+            let scenario = Scenario::from_toml("x.toml", &text, &read).unwrap();
+            scenario.schemes_to_compare()[0].to_string()
+        };
+        assert_eq!(file(""), "pfifo limit=500");
+        assert_eq!(file("schemes = [\"pfifo limit=7\"]"), "pfifo limit=7");
     }
 }

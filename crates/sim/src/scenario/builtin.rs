@@ -34,12 +34,15 @@ pub(super) fn find(name: &str) -> Option<Scenario> {
     Some(scenario.unwrap_or_else(|error| panic!("built-in scenario: {error}")))
 }
 
-/// The links of `real`, without their delays: a list of flows brings its own round-trip times.
+/// The link under test of `real` both ways, without its delay: a list of flows brings its own round-trip times, and says nothing
+/// of a slower way back.
 pub(super) fn replay(path: &str, flows: Vec<Flow>) -> Scenario {
     let mut scenario = find("real").expect("real is built in");
     let rtt = scenario.link_rtt();
+    let rate = scenario.link(Direction::Down).rate;
     for link in &mut scenario.links {
         link.delay = Nanos::ZERO;
+        link.rate = rate;
     }
     let last = flows.last().map_or(Nanos::ZERO, |flow| flow.at);
     scenario.name = file::stem(path);
@@ -47,13 +50,10 @@ pub(super) fn replay(path: &str, flows: Vec<Flow>) -> Scenario {
     scenario.source = path.to_owned();
     scenario.duration = last + Nanos::from_secs(1);
     scenario.warmup = Nanos::ZERO;
-    scenario.choices = vec![
-        "Every seed replays the same connections: ± covers only what a scheme draws at random."
-            .to_owned(),
-    ];
+    scenario.choices = Vec::new();
     if flows.iter().any(|flow| flow.rtt.is_none()) {
         scenario.choices.push(format!(
-            "Flows without a round-trip time of their own get {rtt}, that of papers.md Table III."
+            "Flows without a round-trip time of their own get {rtt}, that of Table III in Braud, Heusse and Duda 2018."
         ));
     }
     scenario.workloads = vec![Workload {

@@ -10,6 +10,7 @@ use crate::workload::{
 use gentle_aqm::Spec;
 use gentle_tcp::Profile;
 use gentle_units::{Nanos, Rate};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -38,7 +39,13 @@ pub(super) fn parse(
     text: &str,
     read: &dyn Fn(&str) -> std::io::Result<String>,
 ) -> Result<Scenario, ScenarioError> {
-    let mut root = Source { file, text }.root()?;
+    let remarks = RefCell::default();
+    let source = Source {
+        file,
+        text,
+        remarks: &remarks,
+    };
+    let mut root = source.root()?;
     let name = stem(file);
     let title = match root.take("title") {
         Some(item) => item.text()?.to_owned(),
@@ -70,20 +77,24 @@ pub(super) fn parse(
     let access = access(root.section("access")?)?;
     let link_rtt = down.delay + up.delay;
     let items = root
-        .require("workload", "one or more [[workload]] tables")?
-        .list();
+        .take("workload")
+        .ok_or_else(|| root.error("missing [[workload]]: expected one or more such tables"))?
+        .array("[[workload]]")?;
     let workloads = items
         .into_iter()
         .map(|item| workload(item.section()?, link_rtt, access, read))
         .collect::<Result<Vec<_>, _>>()?;
-    let schemes = strings(root.take("schemes"))?
+    let schemes = strings(root.take("schemes"), "[\"pfifo limit=50\", \"spa\"]")?
         .into_iter()
         .map(|item| spec(&item))
         .collect::<Result<Vec<_>, _>>()?;
-    let choices = strings(root.take("choices"))?
-        .into_iter()
-        .map(|item| item.text().map(str::to_owned))
-        .collect::<Result<Vec<_>, _>>()?;
+    let choices = strings(
+        root.take("choices"),
+        "[\"The paper is silent on X; this is Y.\"]",
+    )?
+    .into_iter()
+    .map(|item| item.text().map(str::to_owned))
+    .collect::<Result<Vec<_>, _>>()?;
     root.finish()?;
     Ok(Scenario {
         name,
@@ -100,6 +111,7 @@ pub(super) fn parse(
         workloads,
         schemes,
         choices,
+        remarks: remarks.into_inner(),
     })
 }
 
@@ -126,8 +138,11 @@ fn time_below(
     Ok(time)
 }
 
-fn strings<'a>(item: Option<Item<'a>>) -> Result<Vec<Item<'a>>, ScenarioError> {
-    let items = item.map(Item::list).unwrap_or_default();
+fn strings<'a>(item: Option<Item<'a>>, example: &str) -> Result<Vec<Item<'a>>, ScenarioError> {
+    let Some(item) = item else {
+        return Ok(Vec::new());
+    };
+    let items = item.array(example)?;
     for item in &items {
         item.text()?;
     }
@@ -203,7 +218,10 @@ fn link(links: &mut Section<'_>, direction: Direction) -> Result<LinkConfig, Sce
 
 fn changes(item: Option<Item<'_>>) -> Result<Vec<(Nanos, Rate)>, ScenarioError> {
     let mut list: Vec<(Nanos, Rate)> = Vec::new();
-    for item in item.map(Item::list).unwrap_or_default() {
+    let Some(item) = item else {
+        return Ok(list);
+    };
+    for item in item.array("[{ at = \"30s\", rate = \"5mbit\" }]")? {
         let mut section = item.section()?;
         let at_item = section.require("at", "\"30s\"")?;
         let at = at_item.time()?;

@@ -3,9 +3,12 @@
 mod buffers;
 mod builtin;
 mod file;
+mod links;
+mod load;
 mod section;
 
 pub use builtin::BUILTIN;
+pub use links::{LinkChange, LoadError};
 
 use crate::direction::Direction;
 use crate::error::ScenarioError;
@@ -74,6 +77,8 @@ pub struct Scenario {
     pub schemes: Vec<Spec>,
     /// Choices made where the source is silent.
     pub choices: Vec<String>,
+    /// What is to be said to whoever wrote the file: values that are right but perhaps not meant so.
+    pub remarks: Vec<String>,
 }
 
 impl Scenario {
@@ -128,7 +133,7 @@ impl Scenario {
         self.duration = duration;
     }
 
-    /// Gives a link another rate from the start, without changes.
+    /// Gives a link another rate from the start, without changes; everything else stays.
     pub fn set_rate(&mut self, direction: Direction, rate: Rate) {
         let link = &mut self.links[direction.index()];
         link.rate = rate;

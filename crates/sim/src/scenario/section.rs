@@ -2,7 +2,8 @@
 //! refused with those that are accepted.
 
 use crate::error::ScenarioError;
-use gentle_units::{Nanos, Rate, parse_size};
+use gentle_units::{Nanos, Rate, parse_size, suggestion};
+use std::cell::RefCell;
 use std::ops::{Range, RangeInclusive};
 use toml::de::{DeTable, DeValue};
 
@@ -11,6 +12,8 @@ use toml::de::{DeTable, DeValue};
 pub(crate) struct Source<'a> {
     pub(crate) file: &'a str,
     pub(crate) text: &'a str,
+    /// What is to be said of values that are right but perhaps not meant so.
+    pub(crate) remarks: &'a RefCell<Vec<String>>,
 }
 
 impl<'a> Source<'a> {
@@ -113,13 +116,14 @@ impl<'a> Section<'a> {
         Err(self.source.error(
             key.span(),
             format!(
-                "unknown key '{}'{}; expected one of {}",
+                "unknown key '{}'{}{}; expected one of {}",
                 key.get_ref(),
                 if self.name.is_empty() {
                     String::new()
                 } else {
                     format!(" in {}", self.name)
                 },
+                suggestion(key.get_ref(), self.asked.iter().copied()),
                 self.asked.join(", ")
             ),
         ))
@@ -165,7 +169,7 @@ impl<'a> Item<'a> {
             DeValue::Array(_) => "an array".to_owned(),
             DeValue::Table(_) => "a table".to_owned(),
         };
-        self.error(format!("{found} does not do; expected {expected}"))
+        self.error(format!("invalid value {found}: expected {expected}"))
     }
 
     /// A string.
@@ -198,7 +202,14 @@ impl<'a> Item<'a> {
     /// A rate in quotes.
     pub(crate) fn rate(&self) -> Result<Rate, ScenarioError> {
         match &self.value {
-            DeValue::String(text) => text.parse().map_err(|e| self.error(e)),
+            DeValue::String(text) => {
+                let rate = text.parse().map_err(|e| self.error(e))?;
+                if let Some(remark) = Rate::remark(text) {
+                    let remark = self.error(remark).to_string();
+                    self.source.remarks.borrow_mut().push(remark);
+                }
+                Ok(rate)
+            }
             _ => Err(self.wrong("a rate in quotes, such as \"2.4mbit\"")),
         }
     }
@@ -253,7 +264,10 @@ impl<'a> Item<'a> {
                 .iter()
                 .find(|(word, _)| word == text)
                 .map(|(_, value)| *value)
-                .ok_or_else(|| self.wrong(names.join(", "))),
+                .ok_or_else(|| {
+                    let meant = suggestion(text, words.iter().map(|(word, _)| *word));
+                    self.wrong(format!("{}{meant}", names.join(", ")))
+                }),
             _ => Err(self.wrong(names.join(", "))),
         }
     }
@@ -272,10 +286,17 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// An array, or a single value as an array of one.
-    pub(crate) fn list(self) -> Vec<Item<'a>> {
+    /// The values of an array that has at least one; `example` is such an array.
+    pub(crate) fn array(self, example: &str) -> Result<Vec<Item<'a>>, ScenarioError> {
         match self.value {
-            DeValue::Array(array) => array
+            DeValue::Array(array) if array.is_empty() => Err(self.source.error(
+                self.span,
+                format!(
+                    "{}: an empty array: expected values, as in {example}",
+                    self.name
+                ),
+            )),
+            DeValue::Array(array) => Ok(array
                 .into_iter()
                 .enumerate()
                 .map(|(index, value)| Item {
@@ -284,15 +305,19 @@ impl<'a> Item<'a> {
                     span: value.span(),
                     value: value.into_inner(),
                 })
-                .collect(),
-            value => vec![Item { value, ..self }],
+                .collect()),
+            _ => Err(self.wrong(format!("an array, as in {example}"))),
         }
     }
 
     /// A time, or an array of two of them that says from where to where.
     pub(crate) fn time_range(self) -> Result<(Nanos, Nanos), ScenarioError> {
+        if !matches!(self.value, DeValue::Array(_)) {
+            let time = self.time()?;
+            return Ok((time, time));
+        }
         let whole = self.error("expected one time, or [from, to] with from not above to");
-        let items = self.list();
+        let items = self.array("[\"20ms\", \"80ms\"]")?;
         let times = items
             .iter()
             .map(Item::time)

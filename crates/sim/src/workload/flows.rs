@@ -3,7 +3,9 @@
 use super::Initiator;
 use crate::direction::Direction;
 use crate::error::ScenarioError;
-use gentle_units::Nanos;
+use csv::StringRecord;
+use gentle_units::{Nanos, suggestion};
+use std::ops::RangeInclusive;
 
 /// One listed connection.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,110 +24,50 @@ pub struct Flow {
 
 const COLUMNS: [&str; 5] = ["start_s", "bytes", "rtt_s", "direction", "initiator"];
 
-/// A start or RTT in seconds is at most this: thirty years.
-const LONGEST_S: f64 = 1e9;
+/// Columns that a list may leave out.
+const REQUIRED: usize = 2;
+
+/// A start is at most so many seconds after the first moment: thirty years.
+const LATEST_START_S: f64 = 1e9;
+
+/// A round-trip time is at most so many seconds: a link's delay is at most 60 s (`docs/scenarios.md`), each way.
+const LONGEST_RTT_S: f64 = 120.0;
+
+/// Payload is at most so many bytes: a petabyte.
+const MOST_BYTES: u64 = 1 << 50;
 
 /// Reads the list; the flows come back in order of start. `link_rtt` is the least round-trip time the links allow.
 pub(crate) fn parse(file: &str, text: &str, link_rtt: Nanos) -> Result<Vec<Flow>, ScenarioError> {
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .comment(Some(b'#'))
+        // How many fields there are is checked here, in words of our own.
+        .flexible(true)
+        .has_headers(false)
         .from_reader(text.as_bytes());
-    let header = reader
-        .headers()
-        .map_err(|error| ScenarioError::whole(file, error.to_string()))?
-        .clone();
-    let mut columns = [None; 5];
-    for (index, name) in header.iter().enumerate() {
-        match COLUMNS.iter().position(|column| *column == name) {
-            Some(column) => columns[column] = Some(index),
-            None => {
-                return Err(at(
-                    file,
-                    1,
-                    format!(
-                        "unknown column '{name}'; expected {} of {}",
-                        "start_s,bytes and any",
-                        COLUMNS[2..].join(", ")
-                    ),
-                ));
-            }
-        }
-    }
-    for required in 0..2 {
-        if columns[required].is_none() {
-            return Err(at(
-                file,
-                1,
-                format!("missing column '{}'", COLUMNS[required]),
-            ));
-        }
-    }
+    let mut header = StringRecord::new();
+    let read = reader.read_record(&mut header);
+    read.map_err(|error| ScenarioError::whole(file, error.to_string()))?;
+    let columns = columns(&Line::of(file, text, &header))?;
     let mut flows = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|error| {
-            let line = error.position().map_or(0, |p| p.line() as usize);
-            at(file, line, error.to_string())
-        })?;
-        let line = record.position().map_or(0, |p| p.line() as usize);
-        let field = |column: usize| {
-            columns[column]
-                .and_then(|index| record.get(index))
-                .filter(|text| !text.is_empty())
-        };
-        let wrong = |column: usize, expected: &str| {
-            at(
-                file,
-                line,
-                format!(
-                    "{}: '{}' does not do; expected {expected}",
-                    COLUMNS[column],
-                    field(column).unwrap_or_default()
-                ),
-            )
-        };
-        let seconds = |column: usize| -> Result<Option<Nanos>, ScenarioError> {
-            field(column)
-                .map(|text| {
-                    text.parse::<f64>()
-                        .ok()
-                        .filter(|s| (0.0..=LONGEST_S).contains(s))
-                        .map(Nanos::from_secs_f64)
-                        .ok_or_else(|| wrong(column, "seconds, such as 1.25"))
-                })
-                .transpose()
-        };
-        let start = seconds(0)?.ok_or_else(|| wrong(0, "seconds, such as 1.25"))?;
-        let bytes = field(1)
-            .and_then(|text| text.parse::<u64>().ok())
-            .filter(|bytes| (1..=1 << 50).contains(bytes))
-            .ok_or_else(|| wrong(1, "a whole number of bytes, at least 1"))?;
-        let rtt = seconds(2)?;
-        if rtt.is_some_and(|rtt| rtt < link_rtt) {
-            return Err(wrong(
-                2,
-                &format!("at least {} s, the links' delays", link_rtt.as_secs_f64()),
-            ));
+    let mut record = StringRecord::new();
+    loop {
+        match reader.read_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => return Err(ScenarioError::whole(file, error.to_string())),
         }
-        let direction = match field(3) {
-            None => None,
-            Some("down") => Some(Direction::Down),
-            Some("up") => Some(Direction::Up),
-            Some(_) => return Err(wrong(3, "down or up")),
-        };
-        let initiator = match field(4) {
-            None => None,
-            Some("sender") => Some(Initiator::Sender),
-            Some("receiver") => Some(Initiator::Receiver),
-            Some(_) => return Err(wrong(4, "sender or receiver")),
-        };
-        flows.push(Flow {
-            at: start,
-            bytes,
-            rtt,
-            direction,
-            initiator,
-        });
+        let line = Line::of(file, text, &record);
+        if record.len() != header.len() {
+            let last = record.len().min(header.len());
+            let problem = format!(
+                "found {} fields, expected {} as in the first line",
+                record.len(),
+                header.len()
+            );
+            return Err(line.error(last, problem));
+        }
+        flows.push(flow(&line, &columns, link_rtt)?);
     }
     if flows.is_empty() {
         return Err(ScenarioError::whole(
@@ -137,11 +79,159 @@ pub(crate) fn parse(file: &str, text: &str, link_rtt: Nanos) -> Result<Vec<Flow>
     Ok(flows)
 }
 
-fn at(file: &str, line: usize, problem: String) -> ScenarioError {
-    ScenarioError {
-        file: file.to_owned(),
-        place: Some((line, 1)),
-        problem,
+/// Where each of [`COLUMNS`] stands.
+fn columns(header: &Line<'_>) -> Result<[Option<usize>; COLUMNS.len()], ScenarioError> {
+    let mut columns = [None; COLUMNS.len()];
+    for (index, name) in header.record.iter().enumerate() {
+        let Some(column) = COLUMNS.iter().position(|column| *column == name) else {
+            let problem = format!(
+                "unknown column '{name}'{}; expected start_s,bytes and any of {}",
+                suggestion(name, COLUMNS),
+                COLUMNS[REQUIRED..].join(", ")
+            );
+            return Err(header.error(index, problem));
+        };
+        if columns[column].replace(index).is_some() {
+            return Err(header.error(index, format!("column '{name}' is there twice")));
+        }
+    }
+    match (0..REQUIRED).find(|required| columns[*required].is_none()) {
+        Some(missing) => Err(header.error(0, format!("missing column '{}'", COLUMNS[missing]))),
+        None => Ok(columns),
+    }
+}
+
+fn flow(
+    line: &Line<'_>,
+    columns: &[Option<usize>; COLUMNS.len()],
+    link_rtt: Nanos,
+) -> Result<Flow, ScenarioError> {
+    let field = |column: usize| {
+        columns[column]
+            .and_then(|index| line.record.get(index))
+            .filter(|text| !text.is_empty())
+    };
+    let wrong = |column: usize, expected: &str| {
+        line.error(
+            columns[column].unwrap_or_default(),
+            format!(
+                "{}: invalid value '{}': expected {expected}",
+                COLUMNS[column],
+                field(column).unwrap_or_default()
+            ),
+        )
+    };
+    let seconds = |column: usize, range: RangeInclusive<f64>, expected: &str| {
+        field(column)
+            .map(|text| {
+                text.parse::<f64>()
+                    .ok()
+                    .filter(|s| range.contains(s))
+                    .map(Nanos::from_secs_f64)
+                    .ok_or_else(|| wrong(column, expected))
+            })
+            .transpose()
+    };
+    const START: &str = "seconds, 0 to 1000000000, such as 1.25";
+    let at = seconds(0, 0.0..=LATEST_START_S, START)?.ok_or_else(|| wrong(0, START))?;
+    let bytes = field(1)
+        .and_then(|text| text.parse::<u64>().ok())
+        .filter(|bytes| (1..=MOST_BYTES).contains(bytes))
+        .ok_or_else(|| wrong(1, "a whole number of bytes, at least 1"))?;
+    let rtt = seconds(
+        2,
+        0.0..=LONGEST_RTT_S,
+        "seconds, more than 0 and at most 120, or nothing",
+    )?;
+    if rtt == Some(Nanos::ZERO) {
+        return Err(wrong(2, "more than 0 s, or nothing where it is not known"));
+    }
+    if rtt.is_some_and(|rtt| rtt < link_rtt) {
+        return Err(wrong(
+            2,
+            &format!("at least {} s, the links' delays", link_rtt.as_secs_f64()),
+        ));
+    }
+    let direction = match field(3) {
+        None => None,
+        Some("down") => Some(Direction::Down),
+        Some("up") => Some(Direction::Up),
+        Some(_) => return Err(wrong(3, "down or up")),
+    };
+    let initiator = match field(4) {
+        None => None,
+        Some("sender") => Some(Initiator::Sender),
+        Some("receiver") => Some(Initiator::Receiver),
+        Some(_) => return Err(wrong(4, "sender or receiver")),
+    };
+    Ok(Flow {
+        at,
+        bytes,
+        rtt,
+        direction,
+        initiator,
+    })
+}
+
+/// A record with the text that it comes from, so that an error can say where its fields stand.
+struct Line<'a> {
+    file: &'a str,
+    text: &'a str,
+    record: &'a StringRecord,
+}
+
+impl<'a> Line<'a> {
+    fn of(file: &'a str, text: &'a str, record: &'a StringRecord) -> Line<'a> {
+        Line { file, text, record }
+    }
+
+    /// An error at a field, or at the end of the record where it has no such field.
+    fn error(&self, field: usize, problem: String) -> ScenarioError {
+        ScenarioError {
+            file: self.file.to_owned(),
+            place: Some(self.place(field)),
+            problem,
+        }
+    }
+
+    /// Line and column of a field, from 1. The reader's own position is that of the comments and empty lines before the
+    /// record, if there are any.
+    fn place(&self, field: usize) -> (usize, usize) {
+        let (start, mut line) = match self.record.position() {
+            Some(at) => (at.byte() as usize, at.line() as usize),
+            None => (0, 1),
+        };
+        let mut rest = self.text.get(start..).unwrap_or_default();
+        while let Some((skipped, after)) = rest.split_once('\n')
+            && (skipped.starts_with('#') || skipped.trim_end_matches('\r').is_empty())
+        {
+            rest = after;
+            line += 1;
+        }
+        let (mut fields, mut column, mut quoted) = (0, 1, false);
+        for c in rest.chars() {
+            match c {
+                '"' => quoted = !quoted,
+                '\n' if quoted => {
+                    line += 1;
+                    column = 0;
+                }
+                '\r' | '\n' => break,
+                ',' if !quoted => {
+                    if fields == field {
+                        break;
+                    }
+                    fields += 1;
+                }
+                _ if fields == field && !c.is_whitespace() => break,
+                _ => {}
+            }
+            if c == '"' && fields == field {
+                break;
+            }
+            column += 1;
+        }
+        (line, column)
     }
 }
 
@@ -182,15 +272,51 @@ mod tests {
     fn refuses_with_the_line_and_what_was_expected() {
         for (text, part) in [
             ("start_s\n1\n", "f.csv:1:1: missing column 'bytes'"),
-            ("start_s,bytes,color\n", "unknown column 'color'"),
+            (
+                "start_s,bytes,color\n",
+                "f.csv:1:15: unknown column 'color'",
+            ),
+            (
+                "start_s,byte\n",
+                "f.csv:1:9: unknown column 'byte' (did you mean 'bytes'?)",
+            ),
+            (
+                "start_s,bytes, bytes\n",
+                "f.csv:1:16: column 'bytes' is there twice",
+            ),
             ("start_s,bytes\n", "no flows in the list"),
             ("", "missing column 'start_s'"),
-            ("start_s,bytes\n0,1\n-1,1\n", "f.csv:3:1: start_s: '-1'"),
+            (
+                "start_s,bytes\n0,1\n-1,1\n",
+                "f.csv:3:1: start_s: invalid value '-1': expected seconds",
+            ),
+            ("start_s,bytes\n0,0\n", "f.csv:2:3: bytes: "),
             ("start_s,bytes\n0,0\n", "at least 1"),
-            ("start_s,bytes\n0,1,2\n", "f.csv:2:1"),
-            ("start_s,bytes,direction\n0,1,left\n", "expected down or up"),
+            (
+                "# one\n\nstart_s,bytes\n0,1\n# two\n\n1 ,  many\n",
+                "f.csv:7:6: bytes: invalid value 'many'",
+            ),
+            ("bytes,start_s\n1,\n", "f.csv:2:3: start_s: "),
+            ("start_s,bytes\r\n0,1\r\n0,x\r\n", "f.csv:3:3: bytes: "),
+            (
+                "start_s,bytes\n0,1,2\n",
+                "f.csv:2:5: found 3 fields, expected 2 as in the first line",
+            ),
+            (
+                "start_s,bytes\n0\n",
+                "f.csv:2:2: found 1 fields, expected 2",
+            ),
+            (
+                "start_s,bytes,direction\n0,1,left\n",
+                "f.csv:2:5: direction: invalid value 'left': expected down or up",
+            ),
             ("start_s,bytes,rtt_s\n0,1,0.01\n", "at least 0.02 s"),
-            ("start_s,bytes,rtt_s\n0,1,nan\n", "rtt_s: 'nan'"),
+            (
+                "start_s,bytes,rtt_s\n0,1,nan\n",
+                "f.csv:2:5: rtt_s: invalid value 'nan'",
+            ),
+            ("start_s,bytes,rtt_s\n0,1,0\n", "more than 0 s"),
+            ("start_s,bytes,rtt_s\n0,1,1e9\n", "at most 120"),
         ] {
             let error = parse("f.csv", text, Nanos::from_millis(20)).unwrap_err();
             assert!(error.to_string().contains(part), "{text:?}: {error}");

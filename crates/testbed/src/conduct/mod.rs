@@ -82,7 +82,12 @@ pub fn run(
         let engines: Vec<_> = rexmit
             .engines
             .drain(..)
-            .map(|engine| scope.spawn(|| engine.run(&over, &mut rexmit::Unheard)))
+            .map(|mut engine| {
+                scope.spawn({
+                    let over = &over;
+                    move || engine.run(over, &mut rexmit::Unheard)
+                })
+            })
             .collect();
         let tap = scope.spawn(|| tap.run(&over));
         // A host's sockets belong to the namespace of the thread that makes them.

@@ -3,7 +3,7 @@
 use super::namespace;
 use crate::experiment::{Experiment, Rexmit, RexmitEngine};
 use gentle_rexmit::kernel_engine::Settings;
-use gentle_rexmit::wire::{Engine, Observer};
+use gentle_rexmit::wire::{Confinement, Engine, Observer};
 use gentle_rexmit::{Answered, Config, Due, Selection, Status, Timing};
 use gentle_units::Nanos;
 use tempfile::TempDir;
@@ -52,7 +52,9 @@ pub(super) fn open(experiment: &Experiment) -> Result<Engines, String> {
     for (seed, (host, device)) in (0..).zip(hosts.into_iter().zip(DEVICES)) {
         let directory = tempfile::tempdir().map_err(|error| format!("gentle rexmit: {error}"))?;
         let engine = namespace::within(host, || {
-            Engine::open(device, config.clone(), directory.path(), seed, Vec::new())
+            let confinement = Confinement::default();
+            let path = directory.path();
+            Engine::open(device, config.clone(), path, seed, Vec::new(), confinement)
         })?;
         engines
             .engines

@@ -9,7 +9,11 @@ use gentle_aqm::Spec;
 pub(super) fn as_set_up(spec: &Spec) -> Spec {
     let text = match spec.scheme().name {
         "ared" => spec.to_string().replacen("ared", "red", 1),
-        "red" if spec.options().flag("adaptive") => format!("{spec} noadaptive"),
+        "red" if spec.options().flag("adaptive") => {
+            let text = spec.to_string();
+            let others = text.split(' ').filter(|word| !word.starts_with("adaptive"));
+            others.collect::<Vec<&str>>().join(" ")
+        }
         _ => return spec.clone(),
     };
     text.parse().expect("an option that red has")

@@ -94,6 +94,7 @@ impl Case {
             handle: 1,
             link: Link::ETHERNET,
             rate: None,
+            link_rate: None,
         };
         let plan = plan_under(&under, &self.kernel, Backing::Native)?;
         Ok(plan

@@ -16,9 +16,14 @@ const TICK: Nanos = Nanos::from_millis(1);
 /// What `spec` has to be for ours to do what the kernel does with `spec`.
 pub(super) fn as_timed(spec: &Spec) -> Spec {
     match spec.options().iter().find(|(name, _)| *name == "tupdate") {
-        Some((_, Some(Value::Time(period)))) => format!("{spec} tupdate={}", period + TICK)
-            .parse()
-            .expect("the last of two values counts"),
+        Some((_, Some(Value::Time(period)))) => {
+            let text = spec.to_string();
+            let others = text.split(' ').filter(|word| !word.starts_with("tupdate="));
+            let others = others.collect::<Vec<&str>>().join(" ");
+            format!("{others} tupdate={}", period + TICK)
+                .parse()
+                .expect("a period that is a tick longer")
+        }
         _ => spec.clone(),
     }
 }

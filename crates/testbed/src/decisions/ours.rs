@@ -63,6 +63,9 @@ impl Packet for Numbered {
     fn bytes(&self) -> u32 {
         self.offer.bytes
     }
+    fn ip_bytes(&self) -> u32 {
+        self.offer.bytes - self.offer.bytes_of_link()
+    }
     fn flow(&self) -> u64 {
         u64::from(self.offer.flow)
     }

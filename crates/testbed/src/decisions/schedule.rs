@@ -68,16 +68,19 @@ impl Offer {
 
     /// Bytes of the headers of link and network.
     pub(super) fn bytes_before_transport(&self) -> u32 {
-        let Headers { ip, tag, .. } = self.headers;
-        let link = match tag {
-            Tag::None | Tag::Beside => 14,
-            Tag::InLine | Tag::Both => 18,
-        };
-        let network = match ip {
+        let network = match self.headers.ip {
             Ip::V4 => 20,
             Ip::V6 => 40,
         };
-        link + network
+        self.bytes_of_link() + network
+    }
+
+    /// Bytes of the frame before its IP header.
+    pub(super) fn bytes_of_link(&self) -> u32 {
+        match self.headers.tag {
+            Tag::None | Tag::Beside => 14,
+            Tag::InLine | Tag::Both => 18,
+        }
     }
 
     /// Whether it is a SYN or a FIN.

@@ -269,6 +269,8 @@ impl Network<'_> {
                 handle: HANDLE,
                 link: Link::ETHERNET,
                 rate: Some(link.rate),
+                // RED decays in the simulator as its options say; here as well.
+                link_rate: None,
             },
             spec,
             backing,

@@ -36,8 +36,6 @@ pub struct Run<'a> {
     pub scenario: &'a Scenario,
     /// The scheme that was under test.
     pub scheme: &'a Spec,
-    /// The seed of its connections.
-    pub seed: u64,
     /// Upper ends of the ranges of sizes that results distinguish.
     pub bins: &'a [u64],
     /// What was planned.
@@ -138,7 +136,7 @@ impl<'a> Measuring<'a> {
         }
         let wire = |direction| Wire::new(run.scenario.link(direction));
         Measuring {
-            measurement: Measurement::new(run.scenario, run.seed, run.bins),
+            measurement: Measurement::new(run.scenario, run.bins),
             passages: Default::default(),
             wires: [wire(Direction::Down), wire(Direction::Up)],
             coming,

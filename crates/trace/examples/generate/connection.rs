@@ -19,7 +19,17 @@ pub(crate) const SERVER: usize = 1;
 pub(crate) enum Answer {
     Accept,
     Refuse,
+    /// A router before the server says by ICMP that it is unreachable.
+    Reject,
     None,
+}
+
+/// Something that happens to all packets of one side.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    pub(crate) from: usize,
+    /// Before they are captured, else behind.
+    pub(crate) before: bool,
 }
 
 /// What a connection is to do.
@@ -31,6 +41,12 @@ pub(crate) struct Plan {
     /// The client closes with an RST.
     pub(crate) abort: bool,
     pub(crate) bytes: u64,
+    /// All packets vanish there.
+    pub(crate) swallowed: Option<Way>,
+    /// All packets take so much longer there.
+    pub(crate) late: Option<(Way, Nanos)>,
+    /// The server's packets are not captured.
+    pub(crate) one_sided: bool,
 }
 
 /// One side of a connection.
@@ -83,6 +99,18 @@ pub(crate) struct Connection {
     /// Packets on their way.
     pub(crate) in_flight: u32,
     pub(crate) seen: Seen,
+    pub(crate) opening: Opening,
+}
+
+/// What became of SYNs and SYN/ACKs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Opening {
+    /// Some were lost, those that vanish or are swallowed aside.
+    pub(crate) lost: bool,
+    /// Some were sent again.
+    pub(crate) again: bool,
+    /// Some were captured twice.
+    pub(crate) copied: bool,
 }
 
 impl Connection {
@@ -101,7 +129,7 @@ impl Connection {
         segment: &Segment,
         out: &mut Vec<Segment>,
     ) {
-        if to == SERVER && self.plan.answer == Answer::None {
+        if to == SERVER && matches!(self.plan.answer, Answer::None | Answer::Reject) {
             return;
         }
         let side = &mut self.sides[to];

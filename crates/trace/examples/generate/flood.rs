@@ -5,7 +5,7 @@ use crate::frame;
 use crate::options::Options;
 use crate::path::Host;
 use anyhow::{Result, ensure};
-use gentle_tcp::{Flags, Segment, Seq};
+use gentle_tcp::{Flags, Options as TcpOptions, Segment, Seq};
 use gentle_units::Nanos;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -38,6 +38,7 @@ pub(crate) fn write(count: u64, options: &Options, file: &mut Capture) -> Result
     let hosts = [host([10, 0, 0, 1], 1024), host([198, 18, 0, 1], 443)];
     let mut syn = Segment::new(Seq(0), Flags::SYN);
     syn.mss = 1448;
+    syn.options |= TcpOptions::TIMESTAMPS;
     syn.window = 64_240;
     let mut bytes = Vec::new();
     let whole = frame::write(&syn, 0, &hosts, false, None, file.snaplen, &mut bytes);

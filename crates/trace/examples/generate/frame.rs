@@ -38,25 +38,8 @@ pub(crate) fn write(
     let mut tcp = tcp_header(segment, source, destination);
     let payload = &ZEROS[..segment.len as usize];
     let tcp_bytes = (tcp.header_len() + payload.len()) as u16;
-    let ether_type = match source.address {
-        IpAddr::V4(_) => EtherType::IPV4,
-        IpAddr::V6(_) => EtherType::IPV6,
-    };
     out.clear();
-    let ethernet = Ethernet2Header {
-        source: ROUTERS[side],
-        destination: ROUTERS[1 - side],
-        ether_type: vlan.map_or(ether_type, |_| EtherType::VLAN_TAGGED_FRAME),
-    };
-    out.extend_from_slice(&ethernet.to_bytes());
-    if let Some(vlan_id) = vlan {
-        let tag = SingleVlanHeader {
-            vlan_id,
-            ether_type,
-            ..SingleVlanHeader::default()
-        };
-        out.extend_from_slice(&tag.to_bytes());
-    }
+    link_header(side, hosts, vlan, out);
     match (source.address, destination.address) {
         (IpAddr::V4(from), IpAddr::V4(to)) => {
             let (from, to) = (from.octets(), to.octets());
@@ -90,6 +73,78 @@ pub(crate) fn write(
     let whole = (out.len() + payload.len()).max(LEAST_FRAME);
     out.resize(whole.min(snaplen), 0);
     whole as u32
+}
+
+/// Replaces `out` by a frame with the ICMP message "destination unreachable" of a router before the server about `segment` of the
+/// client, of which at most `snaplen` bytes are kept, and returns its whole length.
+pub(crate) fn write_undelivered(
+    segment: &Segment,
+    hosts: &[Host; 2],
+    vlan: Option<VlanId>,
+    snaplen: usize,
+    out: &mut Vec<u8>,
+) -> u32 {
+    write(segment, 0, hosts, false, None, usize::from(u16::MAX), out);
+    let header = match hosts[0].address {
+        IpAddr::V4(_) => Ipv4Header::MIN_LEN,
+        IpAddr::V6(_) => Ipv6Header::LEN,
+    };
+    let quoted = &out[Ethernet2Header::LEN..][..header + 8];
+    let (number, kind) = match hosts[0].address {
+        IpAddr::V4(_) => (IpNumber::ICMP, 3),
+        IpAddr::V6(_) => (IpNumber::IPV6_ICMP, 1),
+    };
+    // The code for a host that is unreachable is 1 in ICMP; in ICMPv6 that is "prohibited".
+    let message = [&[kind, 1, 0, 0, 0, 0, 0, 0], quoted].concat();
+    let ip = match (hosts[1].address, hosts[0].address) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => {
+            let mut ip =
+                Ipv4Header::new(message.len() as u16, 60, number, from.octets(), to.octets())
+                    .expect("the message fits into a packet");
+            ip.header_checksum = ip.calc_header_checksum();
+            ip.to_bytes().to_vec()
+        }
+        (IpAddr::V6(from), IpAddr::V6(to)) => Ipv6Header {
+            payload_length: message.len() as u16,
+            next_header: number,
+            hop_limit: 60,
+            source: from.octets(),
+            destination: to.octets(),
+            ..Ipv6Header::default()
+        }
+        .to_bytes()
+        .to_vec(),
+        _ => unreachable!("both ends have addresses of one family"),
+    };
+    out.clear();
+    link_header(1, hosts, vlan, out);
+    out.extend(ip);
+    out.extend(message);
+    let whole = out.len();
+    out.truncate(snaplen);
+    whole as u32
+}
+
+/// Adds the headers before the IP header.
+fn link_header(side: usize, hosts: &[Host; 2], vlan: Option<VlanId>, out: &mut Vec<u8>) {
+    let ether_type = match hosts[side].address {
+        IpAddr::V4(_) => EtherType::IPV4,
+        IpAddr::V6(_) => EtherType::IPV6,
+    };
+    let ethernet = Ethernet2Header {
+        source: ROUTERS[side],
+        destination: ROUTERS[1 - side],
+        ether_type: vlan.map_or(ether_type, |_| EtherType::VLAN_TAGGED_FRAME),
+    };
+    out.extend_from_slice(&ethernet.to_bytes());
+    if let Some(vlan_id) = vlan {
+        let tag = SingleVlanHeader {
+            vlan_id,
+            ether_type,
+            ..SingleVlanHeader::default()
+        };
+        out.extend_from_slice(&tag.to_bytes());
+    }
 }
 
 fn tcp_header(segment: &Segment, source: &Host, destination: &Host) -> TcpHeader {
@@ -126,7 +181,12 @@ fn options(segment: &Segment, source: &Host, destination: &Host) -> Vec<TcpOptio
     if segment.flags.contains(Flags::SYN) {
         // What is announced leaves room for the options of a data segment (RFC 6691).
         list.push(MaximumSegmentSize(segment.mss + TIMESTAMPS));
-        list.extend([SelectiveAcknowledgementPermitted, stamp]);
+        list.push(SelectiveAcknowledgementPermitted);
+        if segment.options.contains(Options::TIMESTAMPS) {
+            list.push(stamp);
+        } else {
+            list.extend([Noop, Noop]);
+        }
         list.extend([Noop, WindowScale(WINDOW_SCALE)]);
         return list;
     }

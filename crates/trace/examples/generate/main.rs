@@ -28,7 +28,7 @@ fn run(options: &Options) -> Result<()> {
         flood::write(count, options, &mut file)?;
         return file.finish();
     }
-    let truth = world::World::new(options, &mut file)?.run()?;
+    let truth = world::World::new(options, &mut file, &mut |_| ())?.run()?;
     file.finish()?;
     let truth = serde_json::to_string_pretty(&truth)? + "\n";
     match &options.truth {

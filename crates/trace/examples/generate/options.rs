@@ -15,6 +15,17 @@ pub(crate) enum Format {
     Pcapng,
 }
 
+/// Where the capture is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Vantage {
+    /// At the clients
+    Client,
+    /// Somewhere between, at another place for each connection
+    Middle,
+    /// At the servers
+    Server,
+}
+
 /// Write a synthetic capture of TCP connections that lose packets.
 #[derive(Debug, Parser)]
 #[command(name = "generate")]
@@ -55,7 +66,7 @@ pub(crate) struct Options {
     /// 802.1Q tag on every frame
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(1..=4094))]
     pub(crate) vlan: Option<u16>,
-    /// Probability that a SYN is lost, in half of the cases before it is captured
+    /// Probability that a SYN is lost: in the middle, in half of the cases before it is captured
     #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
     pub(crate) syn_loss: f64,
     /// The same of a SYN/ACK
@@ -76,6 +87,24 @@ pub(crate) struct Options {
     /// Share of attempts that are answered by an RST
     #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
     pub(crate) refused: f64,
+    /// Share of attempts that a router before the server answers by an ICMP message
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub(crate) rejected: f64,
+    /// Share of attempts of which one side's packets all vanish, though the server is alive
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub(crate) swallowed: f64,
+    /// Share of connections of which one way takes 1.1 to 2.2 s longer, as through a queue that is far too long
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub(crate) late: f64,
+    /// Share of connections of which the server's packets are not captured
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub(crate) one_sided: f64,
+    /// Share of connections without TCP time stamps
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub(crate) no_timestamps: f64,
+    /// Where the capture is taken
+    #[arg(long, value_enum, default_value_t = Vantage::Middle)]
+    pub(crate) vantage: Vantage,
     /// Share of clients that close with an RST
     #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share)]
     pub(crate) aborted: f64,
@@ -85,6 +114,9 @@ pub(crate) struct Options {
     /// Probability that a frame is captured twice
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub(crate) capture_duplicates: f64,
+    /// How long after a frame its copy is captured, give or take 5 %; 1 to 50 µs if absent
+    #[arg(long, value_name = "TIME", requires = "capture_duplicates")]
+    pub(crate) copy_delay: Option<Nanos>,
     /// Write this many distinct SYNs, 1 µs apart, and nothing else
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) syn_flood: Option<u64>,

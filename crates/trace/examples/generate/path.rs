@@ -1,6 +1,6 @@
 //! Who talks to whom, and over what distance.
 
-use crate::options::Options;
+use crate::options::{Options, Vantage};
 use gentle_units::Nanos;
 use rand::RngExt;
 use rand_distr::{Distribution, LogNormal, Zipf};
@@ -13,6 +13,9 @@ const PORTS: u64 = 28_232;
 
 /// Services, the popular ones more than once.
 const SERVICES: [u16; 8] = [443, 443, 443, 443, 80, 80, 993, 8080];
+
+/// From a host to a capture that is taken at it, nanoseconds.
+const BESIDE: u64 = 20_000;
 
 /// An end of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +36,7 @@ pub(crate) struct Paths {
     servers: Zipf<f64>,
     ipv6_servers: u64,
     rtt: LogNormal<f64>,
+    vantage: Vantage,
 }
 
 impl Paths {
@@ -44,6 +48,7 @@ impl Paths {
             ipv6_servers: (options.ipv6 * 100.0).round() as u64,
             // Median 40 ms, nine tenths between 11 and 150 ms.
             rtt: LogNormal::new(-3.2, 0.8).expect("the parameters are valid"),
+            vantage: options.vantage,
         }
     }
 
@@ -53,7 +58,12 @@ impl Paths {
         let server = self.servers.sample(rng) as u32;
         let ipv6 = u64::from(server) * 37 % 100 < self.ipv6_servers;
         let rtt = Nanos::from_secs_f64(self.rtt.sample(rng).clamp(0.001, 1.0));
-        let near = (rtt.0 as f64 * rng.random_range(0.05..0.45)) as u64;
+        let somewhere = (rtt.0 as f64 * rng.random_range(0.05..0.45)) as u64;
+        let near = match self.vantage {
+            Vantage::Client => BESIDE,
+            Vantage::Middle => somewhere,
+            Vantage::Server => rtt.0 / 2 - BESIDE,
+        };
         let addresses = if ipv6 {
             [(0xc, client), (0x5, server)].map(|(net, host)| {
                 let low = host as u16;
@@ -73,10 +83,18 @@ impl Paths {
             SERVICES[server as usize % SERVICES.len()],
         ];
         let delays = [Nanos(near), Nanos(rtt.0 / 2 - near)];
+        let here = match self.vantage {
+            Vantage::Client => Some(0),
+            Vantage::Middle => None,
+            Vantage::Server => Some(1),
+        };
         std::array::from_fn(|side| Host {
             address: addresses[side],
             port: ports[side],
-            ttl: 64 - rng.random_range(2..20_u8),
+            ttl: match rng.random_range(2..20_u8) {
+                _ if here == Some(side) => 64,
+                routers => 64 - routers,
+            },
             clock: rng.random(),
             delay: delays[side],
         })

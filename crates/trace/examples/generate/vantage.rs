@@ -6,7 +6,7 @@ use gentle_tcp::{Flags, Segment, Seq};
 /// A connection as the vantage point has seen it.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    syns: u64,
+    pub(crate) syns: u64,
     /// Sequence number of the SYN/ACKs, once there was one.
     synack: Option<Seq>,
     success: bool,

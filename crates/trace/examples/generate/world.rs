@@ -1,9 +1,9 @@
 //! Connections come and go, in order of time.
 
-use crate::connection::{Answer, CLIENT, Connection, Plan, SERVER, Side};
+use crate::connection::{Answer, CLIENT, Connection, Opening, Plan, SERVER, Side, Way};
 use crate::file::Capture;
 use crate::frame;
-use crate::options::Options;
+use crate::options::{Options, Vantage};
 use crate::path::Paths;
 use crate::sizes::Sizes;
 use crate::truth::Truth;
@@ -28,6 +28,9 @@ const RATES: std::ops::Range<f64> = 5e6..1e9;
 /// Ethernet and IPv4 headers: what a link carries beside the TCP segment.
 const FRAMING: u64 = 34;
 
+/// What late packets take longer, seconds: more than 1 s, the first timeout of most stacks.
+const LATE: std::ops::Range<f64> = 1.1..2.2;
+
 /// A packet on its way.
 #[derive(Debug)]
 struct Packet {
@@ -38,6 +41,8 @@ struct Packet {
     lost_later: bool,
     /// Captured before.
     copy: bool,
+    /// Not the segment, but an ICMP message that it was not delivered.
+    undelivered: bool,
     segment: Segment,
 }
 
@@ -84,6 +89,8 @@ pub(crate) struct World<'a> {
     file: &'a mut Capture,
     vlan: Option<VlanId>,
     stacks: Vec<(Arc<Profile>, u32)>,
+    /// Is told of every connection that is over.
+    over: &'a mut dyn FnMut(&Connection),
     paths: Paths,
     sizes: Sizes,
     rng: Xoshiro256PlusPlus,
@@ -99,13 +106,18 @@ pub(crate) struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    pub(crate) fn new(options: &'a Options, file: &'a mut Capture) -> Result<World<'a>> {
+    pub(crate) fn new(
+        options: &'a Options,
+        file: &'a mut Capture,
+        over: &'a mut dyn FnMut(&Connection),
+    ) -> Result<World<'a>> {
         let stack = |(name, share)| Ok((Arc::new(Profile::by_name(name)?), share));
         Ok(World {
             options,
             file,
             vlan: options.vlan.map(VlanId::try_new).transpose()?,
             stacks: STACKS.into_iter().map(stack).collect::<Result<_>>()?,
+            over,
             paths: Paths::new(options),
             sizes: Sizes::new(options.seed, options.connections, options.packets)?,
             rng: Xoshiro256PlusPlus::seed_from_u64(options.seed),
@@ -142,6 +154,7 @@ impl<'a> World<'a> {
         // One end may wait forever for the other, which has given up.
         for connection in self.connections.iter().flatten() {
             connection.seen.conclude(&mut self.truth);
+            (self.over)(connection);
         }
         Ok(self.truth)
     }
@@ -159,8 +172,12 @@ impl<'a> World<'a> {
     fn open(&mut self) {
         let hosts = self.paths.draw(self.truth.connections, &mut self.rng);
         self.truth.connections += 1;
+        let without = self.chance(self.options.no_timestamps);
         let sides = hosts.map(|host| {
-            let profile = self.draw_stack();
+            let mut profile = self.draw_stack();
+            if without {
+                Arc::make_mut(&mut profile).timestamps = false;
+            }
             let (isn, ip_id) = (Seq(self.rng.random()), self.rng.random());
             Side::new(host, profile, isn, ip_id)
         });
@@ -168,14 +185,26 @@ impl<'a> World<'a> {
             Answer::None
         } else if self.chance(self.options.refused) {
             Answer::Refuse
+        } else if self.chance(self.options.rejected) {
+            Answer::Reject
         } else {
             Answer::Accept
         };
+        let accepted = answer == Answer::Accept;
+        let swallowed = accepted && self.chance(self.options.swallowed);
+        let captured = accepted && !swallowed;
         let plan = Plan {
             answer,
             upload: self.chance(self.options.uploads),
             abort: self.chance(self.options.aborted),
             bytes: self.sizes.next(),
+            swallowed: swallowed.then(|| self.draw_way()),
+            late: (captured && self.chance(self.options.late)).then(|| {
+                let way = self.draw_way();
+                let longer = self.rng.random_range(LATE);
+                (way, Nanos::from_secs_f64(longer))
+            }),
+            one_sided: captured && self.chance(self.options.one_sided),
         };
         let rate = self
             .rng
@@ -187,6 +216,7 @@ impl<'a> World<'a> {
             picos_per_byte: (8e12 / rate) as u64,
             in_flight: 0,
             seen: Seen::default(),
+            opening: Opening::default(),
         };
         connection.open(self.now, &mut self.out);
         let place = self.free.pop().unwrap_or(self.connections.len());
@@ -195,6 +225,24 @@ impl<'a> World<'a> {
         }
         self.connections[place] = Some(Box::new(connection));
         self.follow(place, CLIENT);
+    }
+
+    /// One side, and before the capture or behind it: what is not captured at all is of no use.
+    fn draw_way(&mut self) -> Way {
+        let from = if self.rng.random() { CLIENT } else { SERVER };
+        Way {
+            from,
+            before: from == SERVER && self.is_before(from),
+        }
+    }
+
+    /// Whether what happens to a packet of this side happens before it is captured.
+    fn is_before(&mut self, from: usize) -> bool {
+        match self.options.vantage {
+            Vantage::Client => from == SERVER,
+            Vantage::Middle => self.rng.random(),
+            Vantage::Server => from == CLIENT,
+        }
     }
 
     fn draw_stack(&mut self) -> Arc<Profile> {
@@ -215,7 +263,21 @@ impl<'a> World<'a> {
                 let (place, to) = (packet.place, 1 - packet.from);
                 if let Some(connection) = &mut self.connections[place] {
                     connection.in_flight -= 1;
-                    connection.deliver(self.now, to, &packet.segment, &mut self.out);
+                    if packet.undelivered {
+                        connection.sides[to].end = None;
+                    } else {
+                        connection.deliver(self.now, to, &packet.segment, &mut self.out);
+                    }
+                    if to == SERVER && connection.plan.answer == Answer::Reject {
+                        connection.in_flight += 1;
+                        let at = self.now + connection.sides[SERVER].host.delay;
+                        let message = Packet {
+                            from: SERVER,
+                            undelivered: true,
+                            ..*packet
+                        };
+                        self.plan(at, Event::Pass(Box::new(message)));
+                    }
                     self.follow(place, to);
                 }
                 Ok(())
@@ -254,21 +316,39 @@ impl<'a> World<'a> {
         let isn = connection.sides[packet.from].isn;
         let segment = &packet.segment;
         let from_server = packet.from == SERVER;
-        let whole = frame::write(
-            segment,
-            packet.ip_id,
-            &hosts,
-            from_server,
-            self.vlan,
-            self.file.snaplen,
-            &mut self.frame,
-        );
-        self.file.write(self.now, whole, &self.frame)?;
-        let seen = &mut connection.seen;
-        seen.pass(segment, from_server, isn, packet.copy, &mut self.truth);
+        let late = connection.plan.late;
+        if packet.undelivered {
+            let whole = frame::write_undelivered(
+                segment,
+                &hosts,
+                self.vlan,
+                self.file.snaplen,
+                &mut self.frame,
+            );
+            self.file.write(self.now, whole, &self.frame)?;
+            self.truth.packets += 1;
+        } else if !(from_server && connection.plan.one_sided) {
+            let whole = frame::write(
+                segment,
+                packet.ip_id,
+                &hosts,
+                from_server,
+                self.vlan,
+                self.file.snaplen,
+                &mut self.frame,
+            );
+            self.file.write(self.now, whole, &self.frame)?;
+            let seen = &mut connection.seen;
+            seen.pass(segment, from_server, isn, packet.copy, &mut self.truth);
+            connection.opening.copied |= packet.copy && segment.flags.contains(Flags::SYN);
+        }
         if copied {
             connection.in_flight += 1;
-            let at = self.now + Nanos(self.rng.random_range(1_000..50_000));
+            let delay = match self.options.copy_delay {
+                Some(Nanos(delay)) => delay / 20 * 19..=delay / 20 * 21,
+                None => 1_000..=50_000,
+            };
+            let at = self.now + Nanos(self.rng.random_range(delay));
             let copy = Packet {
                 copy: true,
                 ..*packet
@@ -281,7 +361,10 @@ impl<'a> World<'a> {
             }
             self.conclude(place);
         } else {
-            let at = self.now + hosts[1 - packet.from].delay;
+            let longer = late
+                .filter(|(way, _)| way.from == packet.from && !way.before)
+                .map_or(Nanos::ZERO, |(_, longer)| longer);
+            let at = self.now + hosts[1 - packet.from].delay + longer;
             self.plan(at, Event::Arrive(packet));
         }
         Ok(())
@@ -309,7 +392,7 @@ impl<'a> World<'a> {
 
     fn send(&mut self, place: usize, from: usize, segment: Segment) {
         let lost = self.chance(self.loss(&segment));
-        let lost_before = lost && self.rng.random();
+        let lost_before = lost && self.is_before(from);
         let is_late = segment.len > 0 && self.chance(self.options.reorder);
         let late = if is_late {
             Nanos(self.rng.random_range(1_000_000..5_000_000))
@@ -319,6 +402,15 @@ impl<'a> World<'a> {
         let Some(connection) = &mut self.connections[place] else {
             return;
         };
+        if segment.flags.contains(Flags::SYN) {
+            connection.opening.lost |= lost;
+            connection.opening.again |= segment.retransmitted;
+        }
+        let longer = connection.plan.late;
+        let longer = longer
+            .filter(|(way, _)| way.from == from && way.before)
+            .map_or(Nanos::ZERO, |(_, longer)| longer);
+        let swallowed = connection.plan.swallowed.filter(|way| way.from == from);
         let side = &mut connection.sides[from];
         let is_synack = segment.flags.contains(Flags::SYN | Flags::ACK);
         // Linux sends SYN/ACKs, which belong to no socket yet, with 0 (`ip_build_and_send_pkt`).
@@ -326,17 +418,18 @@ impl<'a> World<'a> {
         side.ip_id = side.ip_id.wrapping_add(u16::from(!is_synack));
         let bytes = u64::from(segment.header_bytes() + segment.len) + FRAMING;
         side.free_at = side.free_at.max(self.now) + Nanos(bytes * connection.picos_per_byte / 1000);
-        if lost_before {
+        if lost_before || swallowed.is_some_and(|way| way.before) {
             return;
         }
         connection.in_flight += 1;
-        let at = side.free_at + side.host.delay + late;
+        let at = side.free_at + side.host.delay + late + longer;
         let packet = Packet {
             place,
             from,
             ip_id,
-            lost_later: lost,
+            lost_later: lost || swallowed.is_some(),
             copy: false,
+            undelivered: false,
             segment,
         };
         self.plan(at, Event::Pass(Box::new(packet)));
@@ -359,6 +452,7 @@ impl<'a> World<'a> {
         let slot = &mut self.connections[place];
         if let Some(connection) = slot.take_if(|connection| connection.is_over()) {
             connection.seen.conclude(&mut self.truth);
+            (self.over)(&connection);
             self.free.push(place);
         }
     }

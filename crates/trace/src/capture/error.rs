@@ -55,6 +55,9 @@ pub enum WarningKind {
     CutShort,
     /// What is there cannot be, so that the next packet cannot be found either. Nothing was read beyond.
     Corrupt,
+    /// Zeros stand where a packet should be: the capturing machine crashed, or its disk was full. What follows them was
+    /// read, as far as it can be told where a packet begins.
+    Zeros,
     /// The compressed stream is cut short or corrupt. What could be decompressed was read.
     Compression,
     /// A block of pcapng belongs to an interface that its section does not describe. It was left out.

@@ -24,8 +24,8 @@
 //!
 //! # Layers
 //! `input` turns a file or a stream into a window of contiguous bytes, `compression` puts a decompressing thread before
-//! it, `identify` says what the first bytes are, `pcap` and `pcapng` find the next packet in the window, and `reader`
-//! connects them.
+//! it, `identify` says what the first bytes are, `pcap` and `pcapng` find the next packet in the window, `zeros`
+//! finds it behind a part of the file that was never written, and `reader` connects them.
 //!
 //! The framing is our own, some hundred lines a format. Two libraries were considered. `pcap-file` 3.0.0-rc.3 decodes
 //! every interface description completely and stops for good at the first with an option it dislikes (a description that
@@ -43,6 +43,7 @@ mod merge;
 mod pcap;
 mod pcapng;
 mod reader;
+mod zeros;
 
 pub use compression::Compression;
 pub use error::{CaptureError, Warning, WarningKind};
@@ -89,6 +90,46 @@ pub struct Interface {
     pub name: Option<String>,
     /// Description, where the capture has one; at most 255 bytes of it.
     pub description: Option<String>,
+    /// What the capturing program counted on it, as far as it has been read.
+    pub statistics: Statistics,
+}
+
+/// Counters of a capturing program (pcapng, interface statistics block and the drop counts of packet blocks), since the
+/// beginning of the capture.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// `isb_ifrecv`: packets received from the interface, those dropped included.
+    pub received: Option<u64>,
+    /// `isb_ifdrop`: packets that the interface dropped for want of resources.
+    pub dropped_by_interface: Option<u64>,
+    /// `isb_filteraccept`: packets that the capture filter let through.
+    pub accepted: Option<u64>,
+    /// `isb_osdrop`: packets that the operating system dropped.
+    pub dropped_by_system: Option<u64>,
+    /// `isb_usrdeliv`: packets that the operating system delivered.
+    pub delivered: Option<u64>,
+    /// Packets dropped between packets of the file, by their drop counts.
+    pub dropped_between: u64,
+}
+
+impl Statistics {
+    /// Packets dropped while capturing: by the interface, the system, or the program.
+    pub fn dropped(&self) -> u64 {
+        let of_interface = self.dropped_by_interface.unwrap_or(0);
+        let of_system = self.dropped_by_system.unwrap_or(0);
+        of_interface
+            .saturating_add(of_system)
+            .max(self.dropped_between)
+    }
+
+    /// Takes over the counters that `newer` has.
+    fn update(&mut self, newer: Statistics) {
+        self.received = newer.received.or(self.received);
+        self.dropped_by_interface = newer.dropped_by_interface.or(self.dropped_by_interface);
+        self.accepted = newer.accepted.or(self.accepted);
+        self.dropped_by_system = newer.dropped_by_system.or(self.dropped_by_system);
+        self.delivered = newer.delivered.or(self.delivered);
+    }
 }
 
 /// How a capture is written.

@@ -9,12 +9,12 @@ use super::error::{Fault, Trouble};
 use super::identify::{CONVERT, Variant};
 use super::input::Input;
 use super::reader::Record;
-use super::{FormatKind, Interface, RawPacket, Sink, WarningKind};
+use super::{FormatKind, Interface, RawPacket, Sink, Statistics, WarningKind};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
 
 const FILE_HEADER: usize = 24;
-const RECORD_HEADER: usize = 16;
+pub(super) const RECORD_HEADER: usize = 16;
 
 /// Most bytes a packet may have before its length is taken for damage: the largest snap length of libpcap and
 /// Wireshark.
@@ -44,7 +44,7 @@ pub(super) struct Pcap {
     link: LinkType,
     /// Nanoseconds in a unit of the fraction of a second.
     unit: u64,
-    max_len: usize,
+    pub(super) max_len: usize,
     interface: Option<Interface>,
     /// The bytes of a file header that is cut short.
     header_cut: Option<usize>,
@@ -116,6 +116,7 @@ impl Pcap {
                 fcs_length,
                 name: None,
                 description: None,
+                statistics: Statistics::default(),
             }),
             header_cut: None,
         };
@@ -205,7 +206,10 @@ impl Pcap {
             return self.end(input);
         };
         let fields = self.fields(header);
-        let len = fields[2];
+        let [.., len, original_len] = fields;
+        if len == 0 && original_len == 0 && self.is_unwritten(input)? {
+            return Err(self.pass_zeros(input)?);
+        }
         if len as usize > self.max_len || len == 0 {
             self.check(input, len)?;
         }
@@ -238,7 +242,7 @@ impl Pcap {
 
     /// Seconds, fraction, captured and original length.
     #[inline]
-    fn fields(&self, header: &[u8; RECORD_HEADER]) -> [u32; 4] {
+    pub(super) fn fields(&self, header: &[u8; RECORD_HEADER]) -> [u32; 4] {
         let [seconds, fraction, first, second] = self.variant.u32s(header);
         let swap = match self.lengths {
             Lengths::CapturedFirst => false,
@@ -335,13 +339,18 @@ impl Pcap {
         Some(format!("it looks like a pcap variant, {name}: {CONVERT}"))
     }
 
-    /// Whether the first records make sense if their headers have this length.
-    fn plausible(&self, mut window: &[u8], header_len: usize) -> bool {
-        let fractions = if self.variant.nanos {
+    /// Fractions in a second: one less is the largest that makes sense.
+    pub(super) fn fractions(&self) -> u32 {
+        if self.variant.nanos {
             1_000_000_000
         } else {
             1_000_000
-        };
+        }
+    }
+
+    /// Whether the first records make sense if their headers have this length.
+    fn plausible(&self, mut window: &[u8], header_len: usize) -> bool {
+        let fractions = self.fractions();
         for _ in 0..PROBED {
             let Some(header) = window.first_chunk::<RECORD_HEADER>() else {
                 return true;

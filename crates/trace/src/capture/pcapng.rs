@@ -1,14 +1,14 @@
 //! pcapng: blocks of a type, a length, a body and the length again (draft-ietf-opsawg-pcapng).
 //!
-//! Four types of blocks carry packets or what is needed to read them; the others are passed over without being kept,
-//! whatever their size. Options are read of interface descriptions only. Damage within a packet block whose length is
+//! Four types of blocks carry packets or what is needed to read them, and a fifth the counters of the capturing program; the
+//! others are passed over without being kept, whatever their size. Damage within a packet block whose length is
 //! sound costs that block; a length that is not sound ends the file, since the next block cannot be found.
 
 use super::clock::Clock;
 use super::error::{Fault, Trouble};
 use super::input::Input;
 use super::reader::Record;
-use super::{Interface, WarningKind};
+use super::{Interface, Statistics, WarningKind};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
 use std::io;
@@ -18,6 +18,7 @@ const INTERFACE_DESCRIPTION: u32 = 1;
 /// Obsolete, and still in old files: as the enhanced packet, with 16 bits of interface and 16 bits of drops.
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
+const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
 /// Type, length, and the length at the end.
@@ -160,6 +161,22 @@ impl PcapNg {
             return self.bad_block(input, total, PACKET_HEADER, len);
         }
         self.last = port.clock.time(ticks);
+        let data = (len as usize).next_multiple_of(4);
+        let options = block.get(PACKET_HEADER + data..total - TRAILER);
+        let dropped = match kind {
+            ENHANCED_PACKET => options.map_or(0, |options| self.dropped_before(options)),
+            // 65,535: not known.
+            _ => match self.u16([header[10], header[11]]) {
+                u16::MAX => 0,
+                dropped => u64::from(dropped),
+            },
+        };
+        if dropped > 0
+            && let Some(interface) = self.interfaces.get_mut((self.first + interface) as usize)
+        {
+            let sum = &mut interface.statistics.dropped_between;
+            *sum = sum.saturating_add(dropped);
+        }
         *record = Record {
             time: self.last,
             interface: self.first + interface,
@@ -171,6 +188,22 @@ impl PcapNg {
         Ok(true)
     }
 
+    /// Packets lost between this one and the one before, by the option `epb_dropcount`.
+    #[inline]
+    fn dropped_before(&self, options: &[u8]) -> u64 {
+        const DROP_COUNT: u16 = 4;
+        if options.len() < 4 {
+            return 0;
+        }
+        self.sound_options(options)
+            .find_map(|(code, value)| match (code, <&[u8; 8]>::try_from(value)) {
+                (DROP_COUNT, Ok(&bytes)) if self.big_endian => Some(u64::from_be_bytes(bytes)),
+                (DROP_COUNT, Ok(&bytes)) => Some(u64::from_le_bytes(bytes)),
+                _ => None,
+            })
+            .unwrap_or(0)
+    }
+
     /// Any other block; a packet if it was one.
     #[inline(never)]
     fn other(&mut self, input: &mut Input, kind: u32, total: usize, record: &mut Record) -> Found {
@@ -178,6 +211,7 @@ impl PcapNg {
             SECTION_HEADER => self.section(input).map(|()| false),
             INTERFACE_DESCRIPTION => self.interface(input, total).map(|()| false),
             SIMPLE_PACKET => self.simple_packet(input, total, record),
+            INTERFACE_STATISTICS => self.statistics(input, total).map(|()| false),
             _ => self.pass(input, total, EMPTY_BLOCK).map(|()| false),
         }
     }
@@ -239,6 +273,7 @@ impl PcapNg {
             fcs_length: None,
             name: None,
             description: None,
+            statistics: Statistics::default(),
         };
         let outcome = self.options(&mut interface, &block[INTERFACE_HEADER..]);
         self.ports.push(Port {
@@ -295,6 +330,59 @@ impl PcapNg {
             clock: Clock::new(resolution, offset),
             malformed,
         }
+    }
+
+    /// What the capturing program counted on an interface. Counters go up from block to block; the last ones count.
+    fn statistics(&mut self, input: &mut Input, total: usize) -> Result<(), Box<Fault>> {
+        const HEADER: usize = 20;
+        check_length(input.offset(), total, HEADER + TRAILER, MAX_BLOCK)?;
+        if !input.want(total)? {
+            return self.end(input).map(|_| ());
+        }
+        self.check_trailer(input, total)?;
+        let at = input.take(total);
+        let block = input.bytes(at, total - TRAILER);
+        let interface = self.u32([block[8], block[9], block[10], block[11]]);
+        let mut found = Statistics::default();
+        for (code, value) in self.sound_options(&block[HEADER..]) {
+            let Ok(&bytes) = <&[u8; 8]>::try_from(value) else {
+                continue;
+            };
+            let number = if self.big_endian {
+                u64::from_be_bytes(bytes)
+            } else {
+                u64::from_le_bytes(bytes)
+            };
+            match code {
+                4 => found.received = Some(number),
+                5 => found.dropped_by_interface = Some(number),
+                6 => found.accepted = Some(number),
+                7 => found.dropped_by_system = Some(number),
+                8 => found.delivered = Some(number),
+                _ => {}
+            }
+        }
+        // Statistics of an interface that was not described say nothing of the packets.
+        let known = self.first as usize + interface as usize;
+        if (interface as usize) < self.ports.len()
+            && let Some(interface) = self.interfaces.get_mut(known)
+        {
+            interface.statistics.update(found);
+        }
+        Ok(())
+    }
+
+    /// Codes and values of options, up to the first malformed one.
+    fn sound_options<'a>(&self, mut options: &'a [u8]) -> impl Iterator<Item = (u16, &'a [u8])> {
+        std::iter::from_fn(move || {
+            let [a, b, c, d, rest @ ..] = options else {
+                return None;
+            };
+            let (code, len) = (self.u16([*a, *b]), usize::from(self.u16([*c, *d])));
+            let value = rest.get(..len).filter(|_| code != 0)?;
+            options = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
+            Some((code, value))
+        })
     }
 
     fn simple_packet(&mut self, input: &mut Input, total: usize, record: &mut Record) -> Found {

@@ -13,7 +13,7 @@ use gentle_units::Nanos;
 use gentle_wire::LinkType;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reads the packets of one capture, in the order in which they were written.
 ///
@@ -22,6 +22,8 @@ use std::path::Path;
 /// for zstd and xz as much as the file was compressed with, 128 MiB at most.
 pub struct CaptureReader {
     name: String,
+    /// The file, where it can be opened again.
+    path: Option<PathBuf>,
     input: Input,
     framing: Framing,
     format: Format,
@@ -91,8 +93,17 @@ impl CaptureReader {
             return Err(io_error(io::ErrorKind::IsADirectory.into()));
         }
         let mut reader = CaptureReader::from_reader(name, Box::new(file))?;
-        reader.size = metadata.is_file().then_some(metadata.len());
+        if metadata.is_file() {
+            reader.size = Some(metadata.len());
+            reader.path = Some(path.to_owned());
+        }
         Ok(reader)
+    }
+
+    /// Opens the capture again from its beginning; `None` for a stream.
+    pub(crate) fn reopen(&self) -> Option<Result<CaptureReader, CaptureError>> {
+        let path = self.path.as_ref()?;
+        Some(CaptureReader::open(path).map(|reader| reader.strict(self.strict)))
     }
 
     /// Reads a capture from any stream of bytes, which `name` stands for in messages.
@@ -120,6 +131,7 @@ impl CaptureReader {
         };
         Ok(CaptureReader {
             name,
+            path: None,
             input,
             framing,
             format: Format {

@@ -44,6 +44,10 @@ impl HalfState {
     pub(crate) const DIRECTED: HalfState = HalfState(32);
     /// `recent` is its SYN or SYN/ACK: it has sent nothing after it.
     pub(crate) const OPENING: HalfState = HalfState(64);
+    /// `recent` is one new byte against a closed window, which the other side need not have taken.
+    pub(crate) const PROBING: HalfState = HalfState(128);
+    /// What is not so any more when it sends on.
+    pub(crate) const OPENING_OR_PROBING: HalfState = HalfState(64 | 128);
 
     #[inline]
     pub(crate) fn has(self, flag: HalfState) -> bool {
@@ -66,7 +70,7 @@ impl HalfState {
 
 /// Facts about a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct State(u16);
+pub(crate) struct State(u32);
 
 impl State {
     /// The SYN was seen: it is an attempt.
@@ -95,6 +99,13 @@ impl State {
     pub(crate) const FROM_UPPER: State = State(2048);
     /// It is not the newest with its ends, or was not at some time.
     pub(crate) const OVERTAKEN: State = State(4096);
+    /// A segment of either side shows that the client got an answer and went on: the handshake was completed, whether or not
+    /// all of it was captured.
+    pub(crate) const WENT_ON: State = State(8192);
+    /// An ICMP message says that the SYN was not delivered.
+    pub(crate) const REJECTED: State = State(16384);
+    /// An RST or an ICMP message came since the last SYN.
+    pub(crate) const TURNED_AWAY: State = State(32768);
 
     #[inline]
     pub(crate) fn has(self, flag: State) -> bool {
@@ -103,6 +114,18 @@ impl State {
     #[inline]
     pub(crate) fn add(&mut self, flag: State) {
         self.0 |= flag.0;
+    }
+    /// Whether something of the handshake was seen, but not all of it.
+    #[inline]
+    pub(crate) fn is_opening(self) -> bool {
+        let seen = self.0 & (State::SYN.0 | State::SYNACK.0 | State::ESTABLISHED.0);
+        seen != 0 && seen < State::ESTABLISHED.0
+    }
+    /// Removes it; whether it was there.
+    pub(crate) fn take(&mut self, flag: State) -> bool {
+        let had = self.has(flag);
+        self.0 &= !flag.0;
+        had
     }
 }
 
@@ -205,6 +228,14 @@ impl Connection {
             .map_or(0, |trouble| trouble.sides[side].handshake)
     }
 
+    /// Copies of SYNs and SYN/ACKs made by the capture or a switch.
+    pub(crate) fn handshake_copies(&self) -> u32 {
+        self.trouble.as_ref().map_or(0, |trouble| {
+            let sides = trouble.sides.iter().map(|side| side.handshake_copies);
+            sides.fold(0, u32::saturating_add)
+        })
+    }
+
     /// Retransmitted segments, SYN and SYN/ACK included, copies aside.
     pub(crate) fn retransmissions(&self, side: usize) -> u64 {
         self.trouble.as_ref().map_or(0, |trouble| {
@@ -221,13 +252,6 @@ impl Connection {
                 let side = &trouble.sides[side];
                 (side.handshake_delay, side.delay)
             })
-    }
-
-    /// Time lost to retransmitted SYNs and SYN/ACKs.
-    pub(crate) fn handshake_delay(&self) -> Nanos {
-        self.trouble
-            .as_ref()
-            .map_or(Nanos::ZERO, |trouble| trouble.waited)
     }
 
     /// The round trip of the handshake between client and server, if nothing of it came again.

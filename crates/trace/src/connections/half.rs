@@ -14,9 +14,11 @@ use super::connection::{Connection, HalfState, State};
 use super::flight::{Bare, Flying, Sent};
 use super::seq::{after, distance};
 use super::window::{Hole, Pool};
+use crate::measure::Tally;
 use crate::segment::Segment;
 use gentle_units::Nanos;
 use gentle_wire::TcpFlags;
+use std::ops::Range;
 
 /// What a segment turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,21 +42,36 @@ impl Connection {
     /// A segment of `side` that takes sequence numbers, SYNs aside.
     // As `sent`.
     #[inline(always)]
-    pub(crate) fn data(&mut self, side: usize, segment: &Segment, pool: &mut Pool) -> Kind {
+    pub(crate) fn data(
+        &mut self,
+        side: usize,
+        segment: &Segment,
+        tally: &mut Tally,
+        pool: &mut Pool,
+    ) -> Kind {
         let half = &self.halves[side];
         if half.state.has(HalfState::SENT) && segment.seq == half.next {
             self.bytes[side] += u64::from(segment.payload_len);
             let end = segment.seq.wrapping_add(segment.span());
             self.sent(side, segment, end, pool);
             self.fin(side, segment.flags().any(TcpFlags::FIN));
+            if segment.payload_len == 1 {
+                self.probes(side);
+            }
             return Kind::New;
         }
-        self.not_in_line(side, segment, pool)
+        self.not_in_line(side, segment, tally, pool)
     }
 
     /// A segment of `side` that is the first to be seen, or does not begin where the one before ended.
     #[inline(never)]
-    fn not_in_line(&mut self, side: usize, segment: &Segment, pool: &mut Pool) -> Kind {
+    fn not_in_line(
+        &mut self,
+        side: usize,
+        segment: &Segment,
+        tally: &mut Tally,
+        pool: &mut Pool,
+    ) -> Kind {
         let start = segment.seq;
         let end = start.wrapping_add(segment.span());
         let payload = u64::from(segment.payload_len);
@@ -79,13 +96,30 @@ impl Connection {
                 from: half.next,
                 to: start,
                 by: Sent::new(segment),
+                by_ack: false,
+                acked: false,
             };
             pool.change(&mut self.windows, side, |window| window.leave_hole(hole));
             self.sent(side, segment, end, pool);
             self.fin(side, fin);
             return Kind::New;
         }
-        self.again(side, segment, start, end, fin, pool)
+        self.again(side, segment, start..end, fin, tally, pool)
+    }
+
+    /// `side` has sent one new byte: BSD and Windows probe a closed window so (RFC 9293, 3.8.6.1).
+    fn probes(&mut self, side: usize) {
+        let closed = self.halves[1 - side].state.has(HalfState::CLOSED_WINDOW);
+        self.halves[side].state.add_if(HalfState::PROBING, closed);
+    }
+
+    /// Whether `segment` of `side` begins with the byte that probed a closed window and was not taken: it is sent now.
+    fn was_probe(&self, side: usize, segment: &Segment) -> bool {
+        let half = &self.halves[side];
+        half.state.has(HalfState::PROBING)
+            && segment.seq.wrapping_add(1) == half.next
+            && half.acked == segment.seq
+            && !half.recent.is_copy(segment)
     }
 
     fn fin(&mut self, side: usize, fin: bool) {
@@ -102,7 +136,7 @@ impl Connection {
             end: std::mem::replace(&mut half.next, end),
             sent: std::mem::replace(&mut half.recent, Sent::new(segment)),
         };
-        half.state.set(HalfState::OPENING, false);
+        half.state.set(HalfState::OPENING_OR_PROBING, false);
         if !half.state.has(HalfState::ACKED) || after(before.end, half.acked) {
             self.flies(side, before, pool);
         }
@@ -119,13 +153,18 @@ impl Connection {
         &mut self,
         side: usize,
         segment: &Segment,
-        start: u32,
-        end: u32,
+        Range { start, end }: Range<u32>,
         fin: bool,
+        tally: &mut Tally,
         pool: &mut Pool,
     ) -> Kind {
         if self.is_probe(side, segment, end) {
             return Kind::Probe;
+        }
+        if self.was_probe(side, segment) {
+            self.halves[side].next = start;
+            self.bytes[side] -= 1;
+            return self.data(side, segment, tally, pool);
         }
         let longest = self
             .round_trip()
@@ -142,12 +181,18 @@ impl Connection {
             (0, None)
         };
         let fin_again = fin && beyond == 0 && half.state.has(HalfState::FIN);
+        if let Some(hole) = hole.filter(|hole| hole.by_ack) {
+            let whole = filled == hole.to.wrapping_sub(hole.from);
+            tally
+                .order
+                .acknowledged_before(now.since(hole.by.at), whole);
+        }
         let numbers = end.wrapping_sub(start);
         let seen_before = numbers - beyond.min(numbers) - filled.min(numbers);
         self.bytes[side] += u64::from((filled + beyond).min(segment.payload_len));
 
         if let (0, Some(hole)) = (seen_before, hole) {
-            let overtaken = hole.was_overtaken(segment, longest);
+            let overtaken = hole.was_overtaken(segment, self.halves[side].recent, longest);
             self.fin(side, fin);
             if beyond > 0 {
                 self.sent(side, segment, end, pool);
@@ -173,8 +218,11 @@ impl Connection {
         let previous = self.transmission(side, start);
         // A retransmission may end elsewhere than what it repeats (a FIN joins the last data): then only the identification
         // shows that it is the same packet.
-        let is_copied =
-            |of: &Flying| (of.end == end || segment.ip_id != 0) && of.sent.is_copy(segment);
+        // What comes after a SYN, without being one, is no copy of it.
+        let opening = self.halves[side].state.has(HalfState::OPENING);
+        let is_copied = |of: &Flying| {
+            (of.end == end || segment.ip_id != 0) && of.sent.is_copy(segment) && !opening
+        };
         let again = self
             .trouble
             .as_ref()
@@ -212,7 +260,8 @@ impl Connection {
                 .since(before)
                 .max(segment.time.saturating_sub(self.last))
                 <= Sent::longest_copy_gap(segment)
-            && (segment.ip_id != 0 || self.state.has(State::COPIED))
+            && (segment.ip_id != 0
+                || (self.state.has(State::COPIED) && !segment.is_marked_original()))
     }
 
     /// At most one byte, the last one, again: nothing is in flight, or the other side has closed its window.
@@ -255,7 +304,13 @@ impl Connection {
     /// `segment` of `side` acknowledges what the other side sent.
     // As `sent`.
     #[inline(always)]
-    pub(crate) fn acknowledge(&mut self, side: usize, segment: &Segment, pool: &mut Pool) {
+    pub(crate) fn acknowledge(
+        &mut self,
+        side: usize,
+        segment: &Segment,
+        tally: &mut Tally,
+        pool: &mut Pool,
+    ) {
         let other = 1 - side;
         let half = &self.halves[other];
         let ack = segment.ack;
@@ -277,7 +332,7 @@ impl Connection {
         half.state.set(HalfState::ACKED, true);
         half.state.add_if(HalfState::FIN_ACKED, fin_acked);
         if self.windows.is_some() {
-            self.arrived(other, ack, pool);
+            self.arrived(other, ack, tally, pool);
         }
     }
 
@@ -289,6 +344,8 @@ impl Connection {
             from: half.next,
             to: segment.ack,
             by: Sent::unseen(segment),
+            by_ack: true,
+            acked: false,
         };
         half.next = segment.ack;
         half.recent = hole.by;
@@ -298,9 +355,9 @@ impl Connection {
 
     /// What `side` sent has arrived up to `ack`.
     #[inline(never)]
-    fn arrived(&mut self, side: usize, ack: u32, pool: &mut Pool) {
+    fn arrived(&mut self, side: usize, ack: u32, tally: &mut Tally, pool: &mut Pool) {
         if let Some(windows) = &mut self.windows {
-            windows.sides[side].acknowledge(ack);
+            tally.order.unseen += windows.sides[side].acknowledge(ack);
             if windows.is_empty() {
                 pool.take_back(&mut self.windows);
             }

@@ -6,10 +6,13 @@
 
 mod clock;
 mod connection;
+mod copies;
 mod ends;
+mod exchange;
 mod flight;
 mod half;
 mod handshake;
+mod judge;
 mod other;
 mod retire;
 mod seq;
@@ -20,15 +23,17 @@ mod window;
 pub(crate) use connection::{CLIENT, Connection, SERVER, State};
 pub(crate) use ends::{Ends, EndsHasher, Found};
 pub(crate) use half::Kind;
+pub(crate) use judge::Judged;
 pub(crate) use retire::{Departure, Farewell};
 pub(crate) use seq::after;
 
 use crate::measure::Tally;
 use crate::options::Options;
 use crate::segment::{Batch, Segment};
+use copies::Copies;
 use gentle_wire::{Address, TcpFlags};
 use retire::Retirement;
-use table::{SAME_ENDS, Table};
+use table::Table;
 use window::Pool;
 
 /// Segments between looks at the memory in use.
@@ -43,6 +48,7 @@ pub(crate) struct Connections {
     table: Table,
     pool: Pool,
     retirement: Retirement,
+    copies: Copies,
     /// Whether the direction of a segment follows from its connection.
     by_initiator: bool,
 }
@@ -54,6 +60,7 @@ impl Connections {
             table: Table::new(hasher),
             pool: Pool::default(),
             retirement: Retirement::new(options),
+            copies: Copies::default(),
             by_initiator,
         }
     }
@@ -61,12 +68,13 @@ impl Connections {
     /// The next segments of the trace.
     pub(crate) fn observe_all<F: Farewell>(
         &mut self,
-        batch: &Batch,
+        batch: &mut Batch,
         tally: &mut Tally,
         farewell: &mut F,
     ) -> Result<(), F::Error> {
+        self.copies.mark(batch.segments_mut());
         for group in batch.segments().chunks(GROUP) {
-            self.make_room(farewell)?;
+            self.make_room(tally, farewell)?;
             for segment in group {
                 self.observe(segment, batch.wide(segment), tally, farewell)?;
             }
@@ -83,7 +91,7 @@ impl Connections {
         farewell: &mut F,
     ) -> Result<(), F::Error> {
         if self.retirement.is_due(segment.time) {
-            self.retire(segment.time, farewell)?;
+            self.retire(segment.time, tally, farewell)?;
         }
         let newest = self.table.newest(segment, wide);
         let syn = segment.flags().any(TcpFlags::SYN);
@@ -93,7 +101,7 @@ impl Connections {
             self.retirement.troubles += connection.seen(side, segment, self.by_initiator);
             side
         } else {
-            self.rare(segment, wide, newest, tally, farewell)?
+            self.rare(segment, wide, newest, tally)
         };
         if self.by_initiator {
             tally.meters[side].record(segment.time, segment.wire_len);
@@ -103,47 +111,43 @@ impl Connections {
 
     /// A segment of a handshake, or whose connection has to be found first; the side that sent it.
     #[inline(never)]
-    fn rare<F: Farewell>(
+    fn rare(
         &mut self,
         segment: &Segment,
         wide: Option<[Address; 2]>,
         newest: u32,
         tally: &mut Tally,
-        farewell: &mut F,
-    ) -> Result<usize, F::Error> {
+    ) -> usize {
+        if segment.is_undelivered() {
+            self.undelivered(segment, newest);
+            return CLIENT;
+        }
         let (at, side) = if !segment.flags().any(TcpFlags::SYN) {
-            self.of_several(segment, wide, newest, tally, farewell)?
+            self.of_several(segment, wide, newest, tally)
         } else if segment.flags().is_syn() {
-            self.syn(segment, wide, newest, tally, farewell)?
+            self.syn(segment, wide, newest, tally)
         } else {
-            self.synack(segment, wide, newest, tally, farewell)?
+            self.synack(segment, wide, newest, tally)
         };
         let connection = self.table.get_mut(at);
         self.retirement.troubles += connection.seen(side, segment, self.by_initiator);
-        Ok(side)
+        side
     }
 
     /// A new connection of which `segment` is the first to be seen.
-    fn begin<F: Farewell>(
+    fn begin(
         &mut self,
         segment: &Segment,
         wide: Option<[Address; 2]>,
         newest: u32,
         first_side: usize,
-        farewell: &mut F,
-    ) -> Result<u32, F::Error> {
-        let mut newest = newest;
-        if self.table.chain(newest).count() >= SAME_ENDS {
-            let oldest = self.table.chain(newest).last().expect("it is not empty");
-            self.retire_one(oldest, farewell)?;
-            newest = self.table.newest(segment, wide);
-        }
+    ) -> u32 {
         let connection = Connection::new(segment, first_side);
         let at = self
             .table
             .insert(connection, segment.ends.hash, wide, newest);
         self.retirement.began(at, segment.time, self.table.len());
-        Ok(at)
+        at
     }
 
     /// Client and server of a connection.

@@ -3,9 +3,9 @@
 use super::clock::Span;
 use super::connection::{CLIENT, Connection, HalfState, SERVER, State};
 use super::half::Kind;
-use super::table::NONE;
+use super::table::{NONE, SAME_ENDS, Table};
 use super::window::Pool;
-use super::{Connections, Farewell, seq};
+use super::{Connections, seq};
 use crate::measure::Tally;
 use crate::segment::Segment;
 use gentle_wire::{Address, TcpFlags};
@@ -13,37 +13,46 @@ use gentle_wire::{Address, TcpFlags};
 impl Connections {
     /// A segment without SYN of which there is no connection yet, or that may belong to several: its place, and the side that
     /// sent it.
-    pub(super) fn of_several<F: Farewell>(
+    pub(super) fn of_several(
         &mut self,
         segment: &Segment,
         wide: Option<[Address; 2]>,
         newest: u32,
         tally: &mut Tally,
-        farewell: &mut F,
-    ) -> Result<(u32, usize), F::Error> {
+    ) -> (u32, usize) {
         let at = if newest == NONE {
-            self.begin(segment, wide, NONE, CLIENT, farewell)?
+            self.begin(segment, wide, NONE, CLIENT)
         } else {
             let flags = segment.flags();
             if flags.any(TcpFlags::ACK) && !flags.any(TcpFlags::RST) {
-                self.establish_any(newest, segment, tally);
+                self.establish_any(newest, segment, wide);
             }
             self.nearest(newest, segment)
         };
         let side = self.table.get_mut(at).other(segment, tally, &mut self.pool);
-        Ok((at, side))
+        (at, side)
     }
 
     /// Of several connections with the same ends, those whose handshake `segment` completes: it may be more than the one
     /// to which it belongs, as when both sides open at the same time (RFC 9293, 3.5).
-    fn establish_any(&mut self, newest: u32, segment: &Segment, tally: &mut Tally) {
-        let mut next = newest;
-        while next != NONE {
-            let connection = self.table.get_mut(next);
+    fn establish_any(&mut self, newest: u32, segment: &Segment, wide: Option<[Address; 2]>) {
+        let establish = |table: &mut Table, at: u32| {
+            let connection = table.get_mut(at);
             if !connection.state.has(State::ESTABLISHED) && connection.side(segment) == CLIENT {
-                connection.establish(segment, tally);
+                connection.establish(segment);
             }
-            next = connection.older;
+            connection.older
+        };
+        let mut next = newest;
+        for _ in 0..SAME_ENDS {
+            if next == NONE {
+                return;
+            }
+            next = establish(&mut self.table, next);
+        }
+        let isn = segment.seq.wrapping_sub(1);
+        if let Some(at) = self.table.of_crowd(segment, wide, isn) {
+            establish(&mut self.table, at);
         }
     }
 
@@ -71,6 +80,7 @@ impl Connections {
         };
         self.table
             .chain(newest)
+            .take(SAME_ENDS)
             .min_by_key(distance)
             .unwrap_or(newest)
     }
@@ -84,15 +94,18 @@ impl Connection {
         let ack = segment.flags().any(TcpFlags::ACK);
         let side = self.side(segment);
         // Here and below what is seldom so comes first: which side sends next, the processor can only guess.
-        if !self.state.has(State::ESTABLISHED) && side == CLIENT && ack && !rst {
-            self.establish(segment, tally);
+        if self.state.is_opening() && ack && !rst {
+            self.acknowledged(side, segment);
         }
-        if self.trouble.is_some() && self.shows_spurious(side, segment) {
-            tally.retransmissions.spurious += 1;
+        if self.trouble.is_some() {
+            self.in_trouble(side, segment, tally);
         }
-        let kind = if segment.span() > 0 && !rst {
-            tally.retransmissions.data_segments += 1;
-            self.data(side, segment, pool)
+        let kind = if segment.is_marked_copy() {
+            Kind::Copy
+        } else if segment.span() > 0 && !rst {
+            let kind = self.data(side, segment, tally, pool);
+            tally.retransmissions.data_segments += u64::from(kind != Kind::Copy);
+            kind
         } else if self.is_bare_copy(side, segment) {
             Kind::Copy
         } else {
@@ -104,7 +117,7 @@ impl Connection {
         }
         tally.data(segment.time, kind);
         if ack {
-            self.acknowledge(side, segment, pool);
+            self.acknowledge(side, segment, tally, pool);
             if self.halves[CLIENT].state.has(HalfState::FIN_ACKED)
                 && self.response == Span::NONE
                 && self.state.has(State::SYN)
@@ -121,10 +134,24 @@ impl Connection {
             self.state.add(State::RST);
             if side == SERVER && self.state.has(State::SYN) && !self.state.has(State::SYNACK) {
                 self.state.add(State::REFUSED);
+                self.state.add(State::TURNED_AWAY);
             }
             pool.take_back(&mut self.windows);
         }
         side
+    }
+
+    /// A segment of `side` without SYN, on a connection on which something went wrong.
+    #[inline(never)]
+    fn in_trouble(&mut self, side: usize, segment: &Segment, tally: &mut Tally) {
+        tally.retransmissions.spurious += u64::from(self.shows_spurious(side, segment));
+        let isn = self.isn;
+        if let Some(trouble) = &mut self.trouble
+            && trouble.exchange.is_used()
+            && !segment.flags().any(TcpFlags::RST)
+        {
+            trouble.exchange.other(side, segment, isn);
+        }
     }
 
     /// `segment` of `side`, whatever it turned out to be. How many more connections have trouble now: one or none.

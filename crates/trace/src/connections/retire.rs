@@ -5,7 +5,8 @@ use super::table::Table;
 use super::trouble::Trouble;
 use super::window::Pool;
 use super::{Connections, State};
-use crate::options::Options;
+use crate::measure::Tally;
+use crate::options::{Options, Side};
 use crate::results::Limits;
 use crate::row::Close;
 use gentle_units::Nanos;
@@ -35,6 +36,8 @@ pub(super) struct Retirement {
     idle_timeout: Nanos,
     linger: Nanos,
     memory_limit: usize,
+    /// Where the capture was taken, if that was given.
+    vantage: Option<Side>,
     next_sweep: Nanos,
     /// By place, the second from which on its connection may have been silent for too long. A sweep has to fetch only
     /// those from memory, and puts off the ones that have not.
@@ -60,6 +63,7 @@ impl Retirement {
             idle_timeout: options.idle_timeout.min(Options::LONGEST_IDLE_TIMEOUT),
             linger: options.idle_timeout.min(Options::CLOSED_LINGER),
             memory_limit: options.memory(),
+            vantage: options.vantage,
             next_sweep: Nanos::ZERO,
             due: Vec::new(),
             troubles: 0,
@@ -116,13 +120,14 @@ impl Connections {
     pub(super) fn retire<F: Farewell>(
         &mut self,
         now: Nanos,
+        tally: &mut Tally,
         farewell: &mut F,
     ) -> Result<(), F::Error> {
         let silent = self.silent(now);
         // Those that are over are not missed.
         let missed = |at: &&u32| !self.table.get(**at).is_over();
         self.retirement.idle += silent.iter().filter(missed).count() as u64;
-        self.retire_all(&silent, Close::Silent, farewell)
+        self.retire_all(&silent, Close::Silent, tally, farewell)
     }
 
     /// The places of connections that have been silent for too long, in the order in which they began.
@@ -162,7 +167,11 @@ impl Connections {
     }
 
     /// Forgets the connections that have been silent longest, enough to stay within the memory limit, if that is reached.
-    pub(super) fn make_room<F: Farewell>(&mut self, farewell: &mut F) -> Result<(), F::Error> {
+    pub(super) fn make_room<F: Farewell>(
+        &mut self,
+        tally: &mut Tally,
+        farewell: &mut F,
+    ) -> Result<(), F::Error> {
         self.retirement.note(&self.table, &self.pool);
         if !self.retirement.is_full(&self.table, &self.pool) {
             return Ok(());
@@ -182,31 +191,40 @@ impl Connections {
         }
         let oldest = in_order(by_age);
         self.retirement.memory += oldest.len() as u64;
-        self.retire_all(&oldest, Close::Silent, farewell)
-    }
-
-    /// Forgets one connection because there is no place for it.
-    pub(super) fn retire_one<F: Farewell>(
-        &mut self,
-        at: u32,
-        farewell: &mut F,
-    ) -> Result<(), F::Error> {
-        self.retirement.memory += 1;
-        self.retire_all(&[at], Close::Silent, farewell)
+        self.retire_all(&oldest, Close::Silent, tally, farewell)
     }
 
     /// The trace is over; nothing may be observed after it.
-    pub(crate) fn finish<F: Farewell>(&mut self, farewell: &mut F) -> Result<(), F::Error> {
+    pub(crate) fn finish<F: Farewell>(
+        &mut self,
+        tally: &mut Tally,
+        farewell: &mut F,
+    ) -> Result<(), F::Error> {
         self.retirement.note(&self.table, &self.pool);
         // They stay in the index: taking each out would only cost time.
         let all = self.table.iter();
         for at in in_order(all.map(|(at, it)| (it.first, at)).collect()) {
             let ends = self.ends(at);
-            farewell.farewell(Departure::new(self.table.take(at), ends, Close::Open))?;
+            let connection = self.table.take(at);
+            self.account(&connection, tally);
+            farewell.farewell(Departure::new(connection, ends, Close::Open))?;
         }
         // Giving back so much memory takes a while, in which others still count.
         self.table.clear();
         Ok(())
+    }
+
+    /// The time that a handshake lost belongs to when it was over.
+    fn account(&self, connection: &Connection, tally: &mut Tally) {
+        if connection.trouble.is_none() || !connection.state.has(State::SYN) {
+            return;
+        }
+        let judged = connection.judge(self.retirement.vantage);
+        if judged.outcome.is_complete() && judged.waited > Nanos::ZERO {
+            let took = connection.ack_at.get().unwrap_or(judged.waited);
+            let over = connection.first.saturating_add(took);
+            tally.timeline.at(over).time_lost_s += judged.waited.as_secs_f64();
+        }
     }
 
     /// What the limits did.
@@ -228,6 +246,7 @@ impl Connections {
         &mut self,
         places: &[u32],
         unclosed: Close,
+        tally: &mut Tally,
         farewell: &mut F,
     ) -> Result<(), F::Error> {
         self.table.unlink_all(places);
@@ -236,6 +255,7 @@ impl Connections {
             let mut connection = self.table.remove_unlinked(at);
             self.pool.take_back(&mut connection.windows);
             self.retirement.troubles -= usize::from(connection.trouble.is_some());
+            self.account(&connection, tally);
             farewell.farewell(Departure::new(connection, ends, unclosed))?;
         }
         Ok(())

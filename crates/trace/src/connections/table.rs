@@ -1,17 +1,18 @@
 //! The connections alive: found by addresses and ports, kept in one array.
 
-use super::connection::{Connection, State};
+use super::connection::{CLIENT, Connection, State};
 use super::ends::{EndsHasher, widen};
 use crate::segment::Segment;
 use crate::table_size::hash_table_bytes;
 use gentle_wire::Address;
-use hashbrown::HashTable;
+use hashbrown::{HashMap, HashSet, HashTable};
 
 /// No connection.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Connections with the same addresses and ports that are kept at a time; of more (someone tries sequence numbers), the
-/// oldest is forgotten.
+/// Connections with the same addresses and ports that are looked at one by one, from the newest on; where there are more (a
+/// health check that always uses the same port, someone who tries sequence numbers), older ones are found by the initial
+/// sequence number of their handshake.
 pub(crate) const SAME_ENDS: usize = 32;
 
 /// Fewer than one of so many places are looked up in the index one by one, each elsewhere in memory; for more, the whole
@@ -53,6 +54,9 @@ pub(crate) struct Table {
     wide: Vec<[Address; 2]>,
     free: Vec<u32>,
     free_wide: Vec<u32>,
+    /// Connections in chains longer than [`SAME_ENDS`], by the hash of their ends and their initiator's initial sequence
+    /// number.
+    crowd: HashMap<(u32, u32), u32>,
 }
 
 impl Table {
@@ -65,6 +69,7 @@ impl Table {
             wide: Vec::new(),
             free: Vec::new(),
             free_wide: Vec::new(),
+            crowd: HashMap::new(),
         }
     }
 
@@ -84,6 +89,7 @@ impl Table {
             + (self.wide.len() - self.free_wide.len()) * size_of::<[Address; 2]>()
             + hash_table_bytes(self.connections.len(), size_of::<u32>())
             + (self.free.capacity() + self.free_wide.capacity()) * size_of::<u32>()
+            + hash_table_bytes(self.crowd.len(), size_of::<((u32, u32), u32)>())
     }
 
     /// Client and server.
@@ -179,6 +185,33 @@ impl Table {
         })
     }
 
+    /// The connection whose initiator began with `isn`, among more than [`SAME_ENDS`] with the ends of `segment`.
+    pub(crate) fn of_crowd(
+        &self,
+        segment: &Segment,
+        wide: Option<[Address; 2]>,
+        isn: u32,
+    ) -> Option<u32> {
+        let at = *self.crowd.get(&(segment.ends.hash, isn))?;
+        let has_ends = self.has_ends(&self.connections[at as usize], segment, wide);
+        has_ends.then_some(at)
+    }
+
+    /// The initiator's initial sequence number of the newest connection with ends of this hash, at `at`, is known now.
+    pub(crate) fn isn_known(&mut self, at: u32, hash: u32) {
+        let older = self.chain(at).take(SAME_ENDS + 2).count() - 1;
+        // Where it makes a crowd of them, those before it are not in it yet.
+        let members: Vec<u32> = match older {
+            ..SAME_ENDS => return,
+            SAME_ENDS => self.chain(at).collect(),
+            _ => vec![at],
+        };
+        for at in members {
+            let isn = self.get(at).isn[CLIENT];
+            self.crowd.insert((hash, isn), at);
+        }
+    }
+
     /// Adds a connection as the newest with its ends, of which `hash` is that; `wide` are its addresses if they are IPv6,
     /// `newest` is the newest so far.
     pub(crate) fn insert(
@@ -250,48 +283,73 @@ impl Table {
 
     /// Takes connections out of the index and their chains; they are not found any more.
     pub(crate) fn unlink_all(&mut self, places: &[u32]) {
-        if places.len() < self.connections.len() / SINGLY {
-            places.iter().for_each(|&at| self.unlink(at));
+        let is_chained = |at: u32| {
+            let connection = &self.connections[at as usize];
+            connection.older != NONE || connection.state.has(State::OVERTAKEN)
+        };
+        let (chained, alone): (Vec<u32>, Vec<u32>) = places.iter().partition(|&&at| is_chained(at));
+        self.unlink_chained(&chained);
+        if alone.len() < self.connections.len() / SINGLY {
+            for at in alone {
+                let hash = self.hash(&self.connections[at as usize]);
+                if let Ok(entry) = self.index.find_entry(spread(hash), |&head| head == at) {
+                    entry.remove();
+                }
+            }
             return;
         }
-        let mut alone = vec![false; self.connections.len()];
+        let mut goes = vec![false; self.connections.len()];
+        for at in alone {
+            goes[at as usize] = true;
+        }
+        self.index.retain(|&mut at| !goes[at as usize]);
+    }
+
+    /// Takes connections out of chains, each chain gone through once however many of it go.
+    fn unlink_chained(&mut self, places: &[u32]) {
+        let mut going: HashSet<u32> = places.iter().copied().collect();
         for &at in places {
             let connection = &self.connections[at as usize];
-            if connection.older == NONE && !connection.state.has(State::OVERTAKEN) {
-                alone[at as usize] = true;
+            let hash = self.hash(connection);
+            let key = (hash, connection.isn[CLIENT]);
+            if self.crowd.get(&key) == Some(&at) {
+                self.crowd.remove(&key);
+            }
+            if !going.contains(&at) {
+                continue;
+            }
+            let found = self.index.find_entry(spread(hash), |&head| {
+                same_ends(&self.connections, &self.wide, head, at)
+            });
+            let Ok(mut entry) = found else {
+                debug_assert!(false, "a connection is in the index or behind one that is");
+                continue;
+            };
+            // The newest that stays, and the one behind which the next that stays comes.
+            let (mut newest, mut last) = (NONE, NONE);
+            let mut next = *entry.get();
+            while next != NONE {
+                let link = next;
+                next = self.connections[link as usize].older;
+                if going.remove(&link) {
+                    continue;
+                }
+                match last {
+                    NONE => newest = link,
+                    _ => self.connections[last as usize].older = link,
+                }
+                last = link;
+            }
+            if last == NONE {
+                entry.remove();
             } else {
-                self.unlink(at);
-            }
-        }
-        self.index.retain(|&mut at| !alone[at as usize]);
-    }
-
-    /// Takes a connection out of the index and its chain.
-    fn unlink(&mut self, at: u32) {
-        let connection = &self.connections[at as usize];
-        let (hash, older) = (self.hash(connection), connection.older);
-        match self.index.find_entry(spread(hash), |&head| head == at) {
-            Ok(mut newest) if older != NONE => *newest.get_mut() = older,
-            Ok(newest) => {
-                newest.remove();
-            }
-            Err(_) => {
-                let newest = *self
-                    .index
-                    .find(spread(hash), |&head| {
-                        self.chain(head).any(|link| link == at)
-                    })
-                    .expect("a connection is in the index or behind one that is");
-                let before = self
-                    .chain(newest)
-                    .find(|&link| self.connections[link as usize].older == at)
-                    .expect("it is in this chain");
-                self.connections[before as usize].older = older;
+                *entry.get_mut() = newest;
+                self.connections[last as usize].older = NONE;
             }
         }
     }
 
-    /// Takes a connection that has been [unlinked](Table::unlink) out of its place, which is free afterwards.
+    /// Takes a connection that has been [unlinked](Table::unlink_all) out of its place, which is free afterwards.
     pub(crate) fn remove_unlinked(&mut self, at: u32) -> Connection {
         let connection = self.take(at);
         if connection.state.has(State::WIDE) {
@@ -334,6 +392,18 @@ impl Table {
     }
 }
 
+/// Whether two connections have the same addresses and ports.
+fn same_ends(connections: &[Connection], wide: &[[Address; 2]], a: u32, b: u32) -> bool {
+    let [a, b] = [a, b].map(|at| &connections[at as usize]);
+    let is_wide = a.state.has(State::WIDE);
+    a.ports == b.ports
+        && is_wide == b.state.has(State::WIDE)
+        && match is_wide {
+            false => a.addresses == b.addresses,
+            true => wide[a.addresses as usize] == wide[b.addresses as usize],
+        }
+}
+
 /// The hash of a connection's ends: made again when it is needed, since keeping it would take 8 bytes of each.
 fn hash_of(hasher: &EndsHasher, wide: &[[Address; 2]], connection: &Connection) -> u32 {
     let wide = connection
@@ -352,7 +422,6 @@ fn spread(hash: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connections::CLIENT;
     use crate::segment::{Around, Batch};
     use gentle_units::Nanos;
     use gentle_wire::{LinkType, plain_tcp_v4};

@@ -1,5 +1,6 @@
 //! What went wrong on a connection; most have none of it.
 
+use super::exchange::Exchange;
 use super::flight::Flying;
 use crate::measure::backoff::Candidates;
 use gentle_units::Nanos;
@@ -34,10 +35,8 @@ pub(crate) struct SideTrouble {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trouble {
     pub(crate) sides: [SideTrouble; 2],
-    /// Time lost to retransmitted SYNs and SYN/ACKs while the handshake was going on, overlaps counted once.
-    pub(crate) waited: Nanos,
-    /// Up to here `waited` has it.
-    pub(crate) waited_until: Nanos,
+    /// What of the handshake was sent when, once something of it came again.
+    pub(crate) exchange: Exchange,
     /// Which backoff series fit so far, for SYNs and SYN/ACKs.
     pub(crate) series: [Option<Candidates>; 2],
     /// Sequence and acknowledgement numbers of SYN/ACKs other than the first, of which there should be none; the newest
@@ -50,12 +49,4 @@ pub(crate) struct Trouble {
 impl Trouble {
     /// How many other SYN/ACKs are remembered.
     pub(crate) const OTHER_SYNACKS: usize = 16;
-
-    /// The handshake waited from `from` to `to`, as far as that is not counted yet.
-    pub(crate) fn wait(&mut self, from: Nanos, to: Nanos) {
-        self.waited = self
-            .waited
-            .saturating_add(to.saturating_sub(from.max(self.waited_until)));
-        self.waited_until = self.waited_until.max(to);
-    }
 }

@@ -13,25 +13,40 @@ const FLIGHT: usize = 256;
 /// Holes remembered for one side; beyond, the oldest one is taken as filled.
 const HOLES: usize = 64;
 
+/// How far apart segments of a side may be for the low halves of their time stamps to be in order: half of what 15 bits of
+/// milliseconds have.
+const COMPARABLE: Nanos = Nanos::from_secs(16);
+
 /// Sequence numbers that were jumped over.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hole {
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// The segment that jumped; without IP identification and time stamp if it was the other side's acknowledgement.
+    /// The segment that jumped; without IP identification and time stamp if it was an acknowledgement.
     pub(crate) by: Sent,
+    /// The other side's acknowledgement jumped: what is missing had arrived by then.
+    pub(crate) by_ack: bool,
+    /// All of it has been acknowledged.
+    pub(crate) acked: bool,
 }
 
 impl Hole {
     /// Whether `segment`, which fills this hole or a part of it, was sent before the segment that jumped: then it is out
-    /// of order, and otherwise a retransmission.
+    /// of order, and otherwise a retransmission. Where an acknowledgement jumped, it is compared with `newest`, the newest
+    /// segment of its side.
     ///
     /// IP identification and time stamps show the order in which a sender sent; where they do not, a segment is out of
     /// order if it is no later than `longest`.
-    pub(crate) fn was_overtaken(&self, segment: &Segment, longest: Nanos) -> bool {
-        if segment.ip_id != 0 && self.by.ip_id != 0 && segment.ip_id != self.by.ip_id {
+    pub(crate) fn was_overtaken(&self, segment: &Segment, newest: Sent, longest: Nanos) -> bool {
+        let is_recent = Tick::at(segment.time).since(newest.at) <= COMPARABLE;
+        let later = if self.by_ack && is_recent {
+            newest
+        } else {
+            self.by
+        };
+        if segment.ip_id != 0 && later.ip_id != 0 && segment.ip_id != later.ip_id {
             // Counters may be shared with other connections or random: only a small step tells the order.
-            let behind = self.by.ip_id.wrapping_sub(segment.ip_id);
+            let behind = later.ip_id.wrapping_sub(segment.ip_id);
             if behind <= 64 {
                 return true;
             }
@@ -39,8 +54,8 @@ impl Hole {
                 return false;
             }
         }
-        let stamp = (segment.timestamp.0 as u16).wrapping_sub(self.by.stamp) as i16;
-        if segment.has_timestamp() && self.by.stamp != 0 && stamp != 0 {
+        let stamp = (segment.timestamp.0 as u16).wrapping_sub(later.stamp) as i16;
+        if segment.has_timestamp() && later.stamp != 0 && stamp != 0 {
             return stamp < 0;
         }
         Tick::at(segment.time).since(self.by.at) <= longest
@@ -74,8 +89,9 @@ impl Window {
         self.flight.insert(at, sent);
     }
 
-    /// What ends at `acked` or before has arrived.
-    pub(crate) fn acknowledge(&mut self, acked: u32) {
+    /// What ends at `acked` or before has arrived. How many holes are in it that were not so far: data that the capture
+    /// lacks, or has later.
+    pub(crate) fn acknowledge(&mut self, acked: u32) -> u64 {
         while self
             .flight
             .front()
@@ -83,6 +99,14 @@ impl Window {
         {
             self.flight.pop_front();
         }
+        let mut unseen = 0;
+        for hole in &mut self.holes {
+            if !hole.acked && !after(hole.to, acked) {
+                hole.acked = true;
+                unseen += 1;
+            }
+        }
+        unseen
     }
 
     /// The transmission that has the byte at `seq`.

@@ -201,7 +201,8 @@ impl DirectionSums {
                     rate_bps,
                     capacity_bps,
                     capacity_given: rate.is_some(),
-                    utilization: capacity_bps.map(|capacity| rate_bps / capacity),
+                    // A capture's own highest rate says nothing about the link: a short one is then always full.
+                    utilization: rate.map(|rate| rate_bps / rate.bits_per_second() as f64),
                     packet_retransmission_probability: ratio(sums.retransmitted, sums.segments),
                     syn_share_of_retransmissions: ratio(
                         sums.handshake_retransmitted,

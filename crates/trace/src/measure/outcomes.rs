@@ -1,14 +1,16 @@
 //! What connections came to, counted when each is over.
 
+use super::failures::{Failures, Reason};
 use super::intervals::SeriesCounts;
 use super::parties::PartyCounts;
 use super::spread::Spread;
 use super::tally::Tally;
-use crate::connections::{CLIENT, Departure, SERVER, State};
-use crate::options::Options;
-use crate::results::{Closes, HandshakeRtt, Handshakes, Waiting};
-use crate::row::Close;
+use crate::connections::{CLIENT, Connection, Departure, SERVER, State};
+use crate::options::{Options, Side};
+use crate::results::{self, Closes, HandshakeRtt, Handshakes, Waiting};
+use crate::row::{Close, Outcome};
 use gentle_units::Nanos;
+use gentle_wire::Address;
 
 /// Counts of connections that are over.
 ///
@@ -20,15 +22,21 @@ use gentle_units::Nanos;
 pub(crate) struct Outcomes {
     /// Those of its fields that follow from how attempts ended.
     handshakes: Handshakes,
+    /// Those of its fields that follow from how attempts were answered.
+    judged: results::Outcomes,
+    failures: Failures,
     pub(crate) parties: PartyCounts,
     pub(crate) series: SeriesCounts,
     pub(crate) closes: Closes,
     /// Halves of the round trip: the server's, the client's, both.
     round_trips: [Spread; 3],
     waited: Nanos,
+    waited_with_loss: Nanos,
     waited_for_data: Nanos,
+    put_off: Nanos,
     failed: Nanos,
     syns_of_successes: u64,
+    vantage: Option<Side>,
     memory_limit: usize,
     peak_bytes: usize,
 }
@@ -37,14 +45,19 @@ impl Outcomes {
     pub(crate) fn new(options: &Options) -> Outcomes {
         Outcomes {
             handshakes: Handshakes::default(),
+            judged: results::Outcomes::default(),
+            failures: Failures::default(),
             parties: PartyCounts::default(),
             series: SeriesCounts::default(),
             closes: Closes::default(),
             round_trips: Default::default(),
             waited: Nanos::ZERO,
+            waited_with_loss: Nanos::ZERO,
             waited_for_data: Nanos::ZERO,
+            put_off: Nanos::ZERO,
             failed: Nanos::ZERO,
             syns_of_successes: 0,
+            vantage: options.vantage,
             memory_limit: options.memory() / 16,
             peak_bytes: 0,
         }
@@ -64,6 +77,11 @@ impl Outcomes {
             self.attempt(departure);
         } else {
             self.close(*close);
+            if connection.is_attempt() {
+                self.judged.without_syn += 1;
+                let again = connection.handshake_retransmissions(SERVER) > 0;
+                self.judged.without_syn_again += u64::from(again);
+            }
         }
         self.limit_memory();
     }
@@ -79,18 +97,16 @@ impl Outcomes {
         let handshakes = &mut self.handshakes;
         let success = connection.state.has(State::ESTABLISHED);
         let again = connection.syns > 1;
-        let lost = connection.handshake_retransmissions(CLIENT) > 0
+        let sent_again = connection.handshake_retransmissions(CLIENT) > 0
             || connection.handshake_retransmissions(SERVER) > 0;
         handshakes.attempts_with_duplicate_syn += u64::from(again);
-        handshakes.attempts_with_loss += u64::from(lost);
+        handshakes.attempts_with_retransmission += u64::from(sent_again);
         handshakes.outside_standard_intervals += u64::from(connection.state.has(State::OUTSIDE));
-        let mut failed = Nanos::ZERO;
         if success {
             handshakes.successes += 1;
             handshakes.successes_with_duplicate_syn += u64::from(again);
-            handshakes.successes_with_loss += u64::from(lost);
+            handshakes.successes_with_retransmission += u64::from(sent_again);
             self.syns_of_successes += u64::from(connection.syns);
-            self.waited = self.waited.saturating_add(connection.handshake_delay());
             if let (Some(both), Some(server)) =
                 (connection.round_trip(), connection.synack_at.get())
             {
@@ -103,18 +119,50 @@ impl Outcomes {
         } else {
             handshakes.failures += 1;
             handshakes.failures_with_duplicate_syn += u64::from(again);
-            if connection.state.has(State::SYNACK) {
-                handshakes.half_open += 1;
-            } else if connection.state.has(State::REFUSED) {
-                handshakes.refused += 1;
-            } else {
-                handshakes.unanswered += 1;
-            }
-            failed = connection.delays(CLIENT).0;
-            self.failed = self.failed.saturating_add(failed);
             self.closes.never_established += 1;
         }
-        self.parties.record(connection, *ends, failed);
+        self.judge(connection, *ends);
+    }
+
+    /// What is thought of an attempt that is over.
+    fn judge(&mut self, connection: &Connection, ends: [Address; 2]) {
+        let judged = connection.judge(self.vantage);
+        let mut failed = Nanos::ZERO;
+        let counts = &mut self.judged;
+        let repeats = &mut counts.repeats;
+        repeats.lost += u64::from(judged.repeats.lost);
+        repeats.late += u64::from(judged.repeats.late);
+        repeats.turned_away += u64::from(judged.repeats.turned_away);
+        repeats.put_off += u64::from(judged.repeats.put_off);
+        repeats.in_vain += u64::from(judged.repeats.in_vain);
+        if judged.outcome.is_complete() {
+            let has_loss = judged.has_loss();
+            counts.completed += 1;
+            counts.one_sided += u64::from(judged.outcome == Outcome::OneSided);
+            counts.completed_with_loss += u64::from(has_loss);
+            counts.late += u64::from(!has_loss && judged.repeats.late > 0);
+            self.waited = self.waited.saturating_add(judged.waited);
+            if has_loss {
+                self.waited_with_loss = self.waited_with_loss.saturating_add(judged.waited);
+            }
+            if judged.repeats.put_off > 0 {
+                counts.put_off += 1;
+                let waited = judged.waited.saturating_add(judged.waited_with_data);
+                self.put_off = self.put_off.saturating_add(waited);
+            }
+        } else {
+            failed = connection.delays(CLIENT).0;
+            self.failed = self.failed.saturating_add(failed);
+            let copies = connection
+                .trouble
+                .as_ref()
+                .map_or(0, |trouble| trouble.sides[CLIENT].handshake_copies);
+            let once = u32::from(connection.syns).saturating_sub(copies) <= 1;
+            let port = connection.ports()[1];
+            self.failures
+                .record(ends, port, &judged, once, connection.first);
+        }
+        self.parties.record(connection, ends, &judged, failed);
     }
 
     fn close(&mut self, close: Close) {
@@ -127,8 +175,10 @@ impl Outcomes {
     }
 
     fn limit_memory(&mut self) {
-        let bytes = self.parties.bytes_with_one_more();
+        let bytes = self.parties.bytes_with_one_more() + self.failures.bytes_with_one_more();
         if bytes > self.memory_limit {
+            self.parties.note_alive();
+            self.failures.settle(&self.parties);
             // Both tables may double before this is next to do: after as many connections as were kept.
             self.parties.settle(self.memory_limit / 2);
         } else {
@@ -168,18 +218,52 @@ impl Outcomes {
         [&self.round_trips[0], &self.round_trips[1]]
     }
 
-    /// What lost packets cost; `attempts` are those of the trace.
-    pub(crate) fn waiting(&self, attempts: u64) -> Waiting {
-        let counts = &self.handshakes;
+    /// Decides about the attempts that came to nothing, once all are known.
+    pub(crate) fn decide(&mut self) {
+        self.parties.note_alive();
+        self.failures.judge(&self.parties);
+    }
+
+    /// What became of the attempts, once that is [decided](Outcomes::decide); `show` writes an address, `show_server` one
+    /// with its port.
+    pub(crate) fn result(
+        &self,
+        show: impl Fn(Address) -> String,
+        show_server: impl Fn(Address, u16) -> String,
+    ) -> results::Outcomes {
+        let failures = &self.failures;
+        let server = |reason| failures.apart(reason, &show_server);
+        let answered = self.judged.completed + failures.half_open;
+        let with_loss = self.judged.completed_with_loss + failures.half_open_with_loss;
+        results::Outcomes {
+            answered,
+            half_open: failures.half_open,
+            with_loss,
+            loss: (answered > 0).then(|| with_loss as f64 / answered as f64),
+            put_off_s: self.put_off.as_secs_f64(),
+            swallowed: server(Reason::Swallowed),
+            dead: server(Reason::Dead),
+            refused: server(Reason::Refused),
+            rejected: server(Reason::Rejected),
+            scans: failures.apart(Reason::Scan, |client, _| show(client)),
+            floods: server(Reason::Flood),
+            unseen: server(Reason::Unseen),
+            judged_early: failures.judged_early,
+            ..self.judged.clone()
+        }
+    }
+
+    /// What lost packets cost.
+    pub(crate) fn waiting(&self) -> Waiting {
         let handshake_s = self.waited.as_secs_f64();
+        let loss_s = self.waited_with_loss.as_secs_f64();
         let data_s = self.waited_for_data.as_secs_f64();
         let all = handshake_s + data_s;
+        let with_loss = self.judged.completed_with_loss;
         Waiting {
-            attempts_with_loss: (attempts > 0)
-                .then(|| counts.attempts_with_loss as f64 / attempts as f64),
             handshake_s,
-            handshake_mean_s: (counts.successes_with_loss > 0)
-                .then(|| handshake_s / counts.successes_with_loss as f64),
+            loss_s,
+            loss_mean_s: (with_loss > 0).then(|| loss_s / with_loss as f64),
             data_s,
             handshake_share: (all > 0.0).then(|| handshake_s / all),
             failed_s: self.failed.as_secs_f64(),

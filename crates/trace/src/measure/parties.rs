@@ -1,11 +1,12 @@
 //! Who loses most time: servers, clients, prefixes.
 
-use crate::connections::{Connection, State};
+use crate::connections::{Connection, Judged};
 use crate::results::{Top, TopEntry};
+use crate::row::Outcome;
 use crate::table_size::{hash_table_bytes, hash_table_room};
 use gentle_units::Nanos;
 use gentle_wire::Address;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -18,6 +19,34 @@ struct Loss {
     with_loss: u32,
     failures: u32,
     attempts: u32,
+    /// Of a server, what it sent; of a client, which servers it tried in vain.
+    ways: Ways,
+}
+
+/// What else is known of a server or a client.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Ways {
+    /// Of a client: the servers and ports that it tried in vain, folded into so many bits.
+    tried: u64,
+    /// Of a server: something of it was captured that answers an attempt.
+    seen: bool,
+    /// Of a server: a client went on though nothing of the server's answer was captured.
+    unseen: bool,
+}
+
+/// A client scans if the servers and ports that it tried in vain set at least so many of 64 bits, which takes about 63 of
+/// them, …
+const SCAN_BITS: u32 = 40;
+/// … and if at least one of so many attempts was in vain.
+const SCAN_SHARE: u32 = 2;
+
+/// One of 64 bits for a server and port, the same one in every run.
+fn bit(server: Address, port: u16) -> u64 {
+    // The odd number is 2^128 divided by the golden ratio: it spreads neighbours (Knuth, The Art of Computer
+    // Programming, volume 3, 6.4).
+    let number = u128::from_be_bytes(server.0) ^ u128::from(port) << 64;
+    let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    1 << (spread >> 122)
 }
 
 impl Loss {
@@ -27,12 +56,16 @@ impl Loss {
         self.with_loss = self.with_loss.saturating_add(more.with_loss);
         self.failures = self.failures.saturating_add(more.failures);
         self.attempts = self.attempts.saturating_add(more.attempts);
+        self.ways.tried |= more.ways.tried;
+        self.ways.seen |= more.ways.seen;
+        self.ways.unseen |= more.ways.unseen;
     }
 
     fn entry(&self, name: String) -> TopEntry {
         TopEntry {
             name,
             attempts: self.attempts.into(),
+            answered: (self.attempts - self.failures).into(),
             failures: self.failures.into(),
             with_loss: self.with_loss.into(),
             time_lost_s: self.lost.as_secs_f64(),
@@ -46,6 +79,7 @@ impl Loss {
 pub(crate) struct PartyCounts {
     servers: HashMap<(Address, u16), Loss>,
     clients: HashMap<Address, Loss>,
+    alive: HashSet<Address>,
 }
 
 /// Prefix length of servers put together, IPv4 (in mapped form) and IPv6.
@@ -58,27 +92,65 @@ impl PartyCounts {
         &mut self,
         connection: &Connection,
         [client, server]: [Address; 2],
+        judged: &Judged,
         failed: Nanos,
     ) {
-        let success = connection.state.has(State::ESTABLISHED);
-        let again =
-            connection.handshake_retransmissions(0) + connection.handshake_retransmissions(1);
-        let loss = Loss {
-            lost: if success {
-                connection.handshake_delay()
-            } else {
-                Nanos::ZERO
-            },
-            failed: if success { Nanos::ZERO } else { failed },
-            with_loss: u32::from(again > 0),
-            failures: u32::from(!success),
+        let complete = judged.outcome.is_complete();
+        let port = connection.ports()[1];
+        let mut loss = Loss {
+            lost: if complete { judged.waited } else { Nanos::ZERO },
+            failed,
+            with_loss: u32::from(complete && judged.has_loss()),
+            failures: u32::from(!complete),
             attempts: 1,
+            ways: Ways::default(),
         };
-        self.servers
-            .entry((server, connection.ports()[1]))
-            .or_default()
-            .add(&loss);
+        if !complete {
+            loss.ways.tried = bit(server, port);
+        }
         self.clients.entry(client).or_default().add(&loss);
+        loss.ways = Ways {
+            tried: 0,
+            seen: matches!(
+                judged.outcome,
+                Outcome::Succeeded | Outcome::HalfOpen | Outcome::Refused
+            ),
+            unseen: judged.outcome == Outcome::OneSided,
+        };
+        self.servers.entry((server, port)).or_default().add(&loss);
+    }
+
+    /// Takes note of which hosts are alive, for [`PartyCounts::is_alive`].
+    pub(super) fn note_alive(&mut self) {
+        let alive = self.servers.iter().filter(|(_, loss)| loss.ways.seen);
+        self.alive = alive.map(|(&(server, _), _)| server).collect();
+    }
+
+    /// Whether something of the host was captured that answers an attempt.
+    pub(super) fn is_alive(&self, host: Address) -> bool {
+        self.alive.contains(&host)
+    }
+
+    /// Whether only the clients' side of the server was captured.
+    pub(super) fn is_unseen(&self, server: (Address, u16)) -> bool {
+        self.servers
+            .get(&server)
+            .is_some_and(|loss| loss.ways.unseen && !loss.ways.seen)
+    }
+
+    /// Whether the client tried many servers and ports in vain.
+    pub(super) fn scans(&self, client: Address) -> bool {
+        self.clients.get(&client).is_some_and(|loss| {
+            loss.ways.tried.count_ones() >= SCAN_BITS
+                && loss.failures.saturating_mul(SCAN_SHARE) >= loss.attempts
+        })
+    }
+
+    /// Whether the client has completed a handshake.
+    pub(super) fn has_completed(&self, client: Address) -> bool {
+        self.clients
+            .get(&client)
+            .is_some_and(|loss| loss.failures < loss.attempts)
     }
 
     /// Memory with one more of each, bytes.
@@ -93,11 +165,12 @@ impl PartyCounts {
         keep(&mut self.clients, bytes / 2);
     }
 
-    /// The first `n` of each list; `show` writes an address, `show_prefix` a prefix.
+    /// The first `n` of each list; `show` writes an address, `show_server` one with its port, `show_prefix` a prefix.
     pub(crate) fn result(
         &self,
         n: usize,
         show: impl Fn(Address) -> String,
+        show_server: impl Fn(Address, u16) -> String,
         show_prefix: impl Fn(Address, usize) -> String,
     ) -> Top {
         let mut prefixes: BTreeMap<(Address, usize), Loss> = BTreeMap::new();
@@ -106,11 +179,7 @@ impl PartyCounts {
         }
         Top {
             servers: first(n, self.servers.iter(), |&(server, port)| {
-                if server.is_v4() {
-                    format!("{}:{port}", show(server))
-                } else {
-                    format!("[{}]:{port}", show(server))
-                }
+                show_server(server, port)
             }),
             clients: first(n, self.clients.iter(), |&client| show(client)),
             prefixes: first(n, prefixes.iter(), |&(network, length)| {

@@ -1,6 +1,7 @@
 //! What is counted while segments go by, TCP only.
 
 use super::intervals::IntervalCounts;
+use super::order::OrderCounts;
 use super::rate::Meter;
 use super::timeline::TimelineCounts;
 use super::vantage::VantageCounts;
@@ -21,6 +22,7 @@ pub(crate) struct Tally {
     pub(crate) retransmissions: Retransmissions,
     pub(crate) intervals: IntervalCounts,
     pub(crate) vantage: VantageCounts,
+    pub(crate) order: OrderCounts,
     pub(crate) timeline: TimelineCounts,
     /// From and to the initiator, where directions are those.
     pub(crate) meters: [Meter; 2],
@@ -39,6 +41,7 @@ impl Tally {
             retransmissions: Retransmissions::default(),
             intervals: IntervalCounts::default(),
             vantage: VantageCounts::default(),
+            order: OrderCounts::default(),
             timeline: TimelineCounts::new(Some(start)),
             meters: [Meter::default(); 2],
         }

@@ -10,6 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[path = "../../../wire/tests/shared_captures/mod.rs"]
+mod shared_captures;
+
 /// A frame: when it came, its bytes and its length on the wire.
 type Frame = (Nanos, LinkType, Vec<u8>, u32);
 
@@ -286,7 +289,7 @@ fn one_direction_shows_its_own_retransmissions() {
 }
 
 /// Retransmitted CRYPTO bytes by what tshark finds in Initial packets.
-fn by_tshark(path: &Path) -> Option<u64> {
+fn by_tshark(path: &Path) -> u64 {
     let mut tshark = Command::new("tshark");
     tshark.args([
         "-T",
@@ -310,7 +313,10 @@ fn by_tshark(path: &Path) -> Option<u64> {
     ] {
         tshark.args(["-e", field]);
     }
-    let output = tshark.arg("-r").arg(path).output().ok()?;
+    let output = tshark.arg("-r").arg(path).output();
+    let output = output.unwrap_or_else(|error| {
+        panic!("tshark cannot be run ({error}): run `scripts/bootstrap test`")
+    });
     let text = String::from_utf8_lossy(&output.stdout);
     let mut sent: BTreeMap<String, (BTreeSet<u64>, BTreeSet<String>, bool)> = BTreeMap::new();
     let mut again = 0;
@@ -340,28 +346,22 @@ fn by_tshark(path: &Path) -> Option<u64> {
         again += u64::from(these.iter().any(|byte| bytes.contains(byte)));
         bytes.extend(these);
     }
-    Some(again)
+    again
 }
 
 #[test]
 fn retransmissions_are_those_that_tshark_shows() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures/zeek/quic");
+    let shared = shared_captures::folder().join("zeek/quic");
     let mut compared = 0;
     for folder in [folder(), shared] {
-        let Ok(entries) = std::fs::read_dir(&folder) else {
-            eprintln!("skipped: no captures in ../shared/captures beside the repository");
-            continue;
-        };
+        let entries = std::fs::read_dir(&folder).expect("captures are there");
         for path in entries.map(|entry| entry.unwrap().path()) {
             let captures = ["pcap", "pcapng"];
             let extension = path.extension().and_then(|extension| extension.to_str());
             if !extension.is_some_and(|extension| captures.contains(&extension)) {
                 continue;
             }
-            let Some(expected) = by_tshark(&path) else {
-                eprintln!("skipped: tshark cannot be run");
-                return;
-            };
+            let expected = by_tshark(&path);
             let found = analyzed(&frames(&path))
                 .quic
                 .unwrap_or_default()

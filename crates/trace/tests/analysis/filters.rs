@@ -244,4 +244,6 @@ fn utilization() {
     let analysis = analyze(&segments);
     assert_eq!(rate(&analysis, 0).1, Some(8.0 * 1_080.0));
     assert!(!analysis.directions[0].capacity_given);
+    // What a capture's own highest rate makes of it would say nothing about the link.
+    assert_eq!(rate(&analysis, 0).2, None);
 }

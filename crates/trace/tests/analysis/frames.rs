@@ -29,6 +29,8 @@ pub(crate) struct Segment {
     pub(crate) timestamps: Option<(u32, u32)>,
     pub(crate) sack: Vec<(u32, u32)>,
     pub(crate) interface: u32,
+    /// Type and code of an ICMP message that quotes the segment, which goes back to its source instead of it.
+    pub(crate) icmp: Option<(u8, u8)>,
 }
 
 pub(crate) const CLIENT: (&str, u16) = ("192.0.2.1", 40_000);
@@ -56,6 +58,7 @@ impl Segment {
             timestamps: None,
             sack: Vec::new(),
             interface: 0,
+            icmp: None,
         }
     }
 
@@ -105,6 +108,14 @@ impl Segment {
         }
     }
 
+    /// An ICMP message of this type and code that quotes the segment.
+    pub(crate) fn icmp(self, kind: u8, code: u8) -> Segment {
+        Segment {
+            icmp: Some((kind, code)),
+            ..self
+        }
+    }
+
     pub(crate) fn interface(self, interface: u32) -> Segment {
         Segment { interface, ..self }
     }
@@ -128,6 +139,35 @@ impl Segment {
 
     /// A raw IP packet.
     pub(crate) fn packet(&self) -> Vec<u8> {
+        let segment = self.segment();
+        let Some((kind, code)) = self.icmp else {
+            return segment;
+        };
+        let mut message = vec![kind, code, 0, 0, 0, 0, 0, 0];
+        let header = if self.src.0.is_ipv4() { 20 } else { 40 };
+        message.extend(&segment[..header + 8]);
+        let length = message.len() as u16;
+        let mut packet = Vec::new();
+        match self.src.0 {
+            IpAddr::V4(src) => {
+                packet.extend([0x45, 0]);
+                packet.extend((20 + length).to_be_bytes());
+                packet.extend([0, 0, 0x40, 0, 64, 1, 0, 0, 203, 0, 113, 254]);
+                packet.extend(src.octets());
+            }
+            IpAddr::V6(src) => {
+                packet.extend([0x60, 0, 0, 0]);
+                packet.extend(length.to_be_bytes());
+                packet.extend([58, 64]);
+                packet.extend([0xfd; 16]);
+                packet.extend(src.octets());
+            }
+        }
+        packet.extend(message);
+        packet
+    }
+
+    fn segment(&self) -> Vec<u8> {
         let mut options = Vec::new();
         if let Some((value, echo)) = self.timestamps {
             options.extend([1, 1, 8, 10]);

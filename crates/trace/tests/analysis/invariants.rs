@@ -123,9 +123,17 @@ proptest! {
         prop_assert_eq!(analysis.captures[0].packets, all);
         prop_assert_eq!(analysis.captures[0].tcp_segments, all);
         prop_assert_eq!(handshakes.attempts, handshakes.successes + handshakes.failures);
-        prop_assert_eq!(
-            handshakes.failures,
-            handshakes.refused + handshakes.unanswered + handshakes.half_open
+        let outcomes = &analysis.outcomes;
+        let failed: u64 = crate::outcomes::apart(outcomes).map(|apart| apart.attempts).sum();
+        prop_assert_eq!(outcomes.answered + failed, handshakes.attempts);
+        prop_assert_eq!(outcomes.completed + outcomes.half_open, outcomes.answered);
+        prop_assert!(handshakes.successes <= outcomes.completed);
+        prop_assert!(outcomes.with_loss <= outcomes.answered);
+        prop_assert!(outcomes.late + outcomes.completed_with_loss <= outcomes.completed);
+        let repeats = outcomes.repeats;
+        prop_assert!(
+            repeats.lost + repeats.late + repeats.turned_away + repeats.put_off + repeats.in_vain
+                <= handshakes.duplicate_syn - copies.syn + handshakes.duplicate_synack - copies.synack
         );
         prop_assert!(handshakes.duplicate_syn >= copies.syn);
         prop_assert!(handshakes.duplicate_synack >= copies.synack);
@@ -133,7 +141,8 @@ proptest! {
             handshakes.attempts_with_duplicate_syn,
             handshakes.successes_with_duplicate_syn + handshakes.failures_with_duplicate_syn
         );
-        prop_assert!(handshakes.attempts_with_loss <= handshakes.attempts);
+        prop_assert!(handshakes.attempts_with_retransmission <= handshakes.attempts);
+        prop_assert!(outcomes.with_loss <= handshakes.attempts_with_retransmission);
         prop_assert!(
             again.retransmitted + again.late + again.reordered + again.probes
                 <= again.data_segments

@@ -1,5 +1,6 @@
 //! What an analysis finds, held against what other programs, the makers of captures, and the definitions say.
 
+mod bystanders;
 mod captures;
 mod filters;
 mod frames;
@@ -7,12 +8,17 @@ mod handshakes;
 mod invariants;
 mod limits;
 mod netns;
+mod outcomes;
 mod per_connection;
 mod programs;
+mod repeats;
 mod retransmissions;
+mod same_ends;
 mod sequences;
 #[path = "../../../wire/tests/shared_captures/mod.rs"]
 mod shared_captures;
+mod talk;
 mod tcptrace;
+mod trust;
 mod tshark;
 mod tunnels;

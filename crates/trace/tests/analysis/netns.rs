@@ -85,7 +85,7 @@ fn every_count() {
         assert_eq!(again.late, late, "{name}");
         assert_eq!((again.reordered, again.probes), (0, 0), "{name}");
         if truth.lost.is_empty() {
-            assert_eq!(handshakes.attempts_with_loss, 0, "{name}");
+            assert_eq!(handshakes.attempts_with_retransmission, 0, "{name}");
             assert_eq!(analysis.waiting.data_s, 0.0, "{name}");
         }
         let copies = Copies {
@@ -103,6 +103,7 @@ fn where_they_were_taken() {
         let Analysis {
             vantage,
             handshakes,
+            outcomes,
             ..
         } = analyze(&name).0;
         let expected = if name.contains(".span.") {
@@ -112,7 +113,7 @@ fn where_they_were_taken() {
             // Without a round trip, TTLs are all there is, and the first router is as near as the host before it.
             match name.split('.').nth(1) {
                 Some("any") => "unknown",
-                Some("server") if handshakes.synack_without_syn + handshakes.refused > 0 => {
+                Some("server") if handshakes.synack_without_syn + outcomes.refused.attempts > 0 => {
                     "unknown"
                 }
                 Some("server") => "server",
@@ -160,9 +161,9 @@ fn time_lost_to_the_handshake() {
         ("syn-synack.server.pcap", 1.0),
         ("ipv6-syn.client.pcap", 1.0),
         ("ipv6-synack.server.pcap", 1.0),
-        // The client thinks that it is connected; only the server waits.
+        // The client thinks that it is connected, and waits for what the server does not say.
         ("ack-silent.server.pcap", 1.0),
-        ("ack-silent.client.pcap", 0.0),
+        ("ack-silent.client.pcap", 1.0),
         ("ack-data.server.pcap", 0.0),
     ] {
         let (analysis, row) = only_row(name);
@@ -197,16 +198,43 @@ fn time_lost_to_the_handshake() {
 #[test]
 fn how_attempts_failed() {
     for place in ["client", "router", "server"] {
-        let handshakes = analyze(&format!("refused.{place}.pcap")).0.handshakes;
-        assert_eq!((handshakes.failures, handshakes.refused), (1, 1), "{place}");
-        let handshakes = analyze(&format!("half-open.{place}.pcap")).0.handshakes;
-        // At the client no SYN/ACK ever arrived.
-        let answered = place != "client" && place != "router";
-        assert_eq!(handshakes.half_open, u64::from(answered), "{place}");
-        assert_eq!(handshakes.unanswered, u64::from(!answered), "{place}");
+        let analysis = analyze(&format!("refused.{place}.pcap")).0;
+        assert_eq!(analysis.handshakes.failures, 1, "{place}");
+        assert_eq!(analysis.outcomes.refused.attempts, 1, "{place}");
+        // At the client no SYN/ACK ever arrived, so that nobody can know that the host is alive.
+        let outcomes = analyze(&format!("half-open.{place}.pcap")).0.outcomes;
+        let answered = place == "server";
+        assert_eq!(outcomes.swallowed.attempts, u64::from(answered), "{place}");
+        assert_eq!(outcomes.dead.attempts, u64::from(!answered), "{place}");
     }
-    let handshakes = analyze("unanswered.client.pcap").0.handshakes;
-    assert_eq!((handshakes.failures, handshakes.unanswered), (1, 1));
+    let analysis = analyze("unanswered.client.pcap").0;
+    assert_eq!(analysis.handshakes.failures, 1);
+    assert_eq!(analysis.outcomes.dead.attempts, 1);
+}
+
+/// What was lost is lost in the judgement, too, wherever it was seen to come again.
+#[test]
+fn what_was_lost() {
+    for (name, truth) in truth() {
+        let (analysis, rows) = analyze(&name);
+        let of_handshake = ["syn", "synack"]
+            .iter()
+            .any(|kind| truth.lost.contains_key(*kind))
+            || name.starts_with("ack-silent.");
+        let lost: u32 = rows.iter().map(|row| row.handshake_lost).sum();
+        let late: u32 = rows.iter().map(|row| row.handshake_late).sum();
+        let put_off: u32 = rows.iter().map(|row| row.handshake_put_off).sum();
+        let again = analysis.handshakes.attempts_with_retransmission > 0;
+        assert_eq!(
+            analysis.outcomes.with_loss > 0,
+            again && analysis.outcomes.completed > 0,
+            "{name}"
+        );
+        assert!(of_handshake || lost == 0, "{name}: {lost}");
+        // A SYN and a SYN/ACK that timers send at the same time cross each other.
+        assert!(late <= lost, "{name}: {lost} {late}");
+        assert_eq!(put_off, 0, "{name}");
+    }
 }
 
 #[test]

@@ -1,22 +1,16 @@
-//! Other programs, if they are installed.
+//! Other programs.
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-/// Standard output of a program; nothing, and a word about it, if it is not installed.
-pub(crate) fn output<A: AsRef<OsStr>>(
-    program: &str,
-    args: impl IntoIterator<Item = A>,
-) -> Option<String> {
+/// Standard output of a program, which has to be installed.
+pub(crate) fn output<A: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = A>) -> String {
     let output = Command::new(program)
         .args(args)
         .stderr(Stdio::null())
         .output();
     match output {
-        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
-        Err(error) => {
-            eprintln!("skipped: {program} cannot be run: {error}");
-            None
-        }
+        Ok(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
+        Err(error) => panic!("{program} cannot be run ({error}): run `scripts/bootstrap test`"),
     }
 }

@@ -64,7 +64,7 @@ const DIFFERENCES: [(&str, Difference, &str); 13] = [
     ("zeek/tcp/ctu-64702-888.pcap", (4, 0), BARE_COPIES),
     ("zeek/tcp/retransmit-timeout.pcapng", (1, 0), SILENCE),
     ("zeek/tcp/ssh-dups.pcap", (114, 0), BARE_COPIES),
-    ("zeek/vlan-collisions.pcap", (13, 0), UNREAD_LINK),
+    ("zeek/vlan-collisions.pcap", (19, 0), UNREAD_LINK),
 ];
 
 /// Again, and late.
@@ -83,9 +83,6 @@ const SILENCE: &str = "tcptrace takes what comes after 300 s of silence for a ne
 #[test]
 fn as_tcptrace_counts_them() {
     let captures = shared_captures::all();
-    if captures.is_empty() || !tcptrace::is_installed() {
-        return;
-    }
     let expected: HashMap<&str, (Difference, &str)> = DIFFERENCES
         .iter()
         .map(|&(name, difference, why)| (name, (difference, why)))

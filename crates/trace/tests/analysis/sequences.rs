@@ -23,11 +23,11 @@ fn counts(analysis: &Analysis) -> [u64; 4] {
 
 /// Refused, unanswered, half open.
 fn failures(analysis: &Analysis) -> [u64; 3] {
-    let handshakes = &analysis.handshakes;
+    let outcomes = &analysis.outcomes;
     [
-        handshakes.refused,
-        handshakes.unanswered,
-        handshakes.half_open,
+        outcomes.refused.attempts,
+        outcomes.dead.attempts,
+        outcomes.half_open,
     ]
 }
 
@@ -58,7 +58,7 @@ fn acknowledgement(at_s: f64, ack: u32) -> Segment {
 fn a_handshake() {
     let (analysis, rows) = analyze(&handshake(0.0));
     assert_eq!(counts(&analysis), [1, 1, 0, 0]);
-    assert_eq!(analysis.handshakes.attempts_with_loss, 0);
+    assert_eq!(analysis.handshakes.attempts_with_retransmission, 0);
     assert_eq!(rows.len(), 1);
     assert!(rows[0].syn_seen && rows[0].established);
     assert_eq!(rows[0].rtt_server.unwrap().as_secs_f64(), 0.02);
@@ -254,7 +254,7 @@ fn copies_made_by_the_capture() {
     assert_eq!((copies.syn, copies.synack, copies.other), (1, 1, 3));
     // They enter no probability, delay or histogram.
     assert_eq!(analysis.handshakes.attempts_with_duplicate_syn, 1);
-    assert_eq!(analysis.handshakes.attempts_with_loss, 0);
+    assert_eq!(analysis.handshakes.attempts_with_retransmission, 0);
     assert_eq!(analysis.waiting.handshake_s, 0.0);
     assert_eq!(
         analysis.intervals.syn.total + analysis.intervals.synack.total,
@@ -278,7 +278,7 @@ fn copies_made_by_the_capture() {
         let (analysis, _) = analyze(&[syn.clone(), again]);
         assert_eq!(counts(&analysis), [1, 0, 1, 0]);
         assert_eq!(analysis.handshakes.capture_duplicates.syn, 0);
-        assert_eq!(analysis.handshakes.attempts_with_loss, 1);
+        assert_eq!(analysis.handshakes.attempts_with_retransmission, 1);
         assert_eq!(analysis.intervals.syn.total, 1);
     }
 }
@@ -480,7 +480,8 @@ fn one_direction_only() {
 
     let (analysis, rows) = analyze(&from_client);
     assert_eq!(counts(&analysis), [1, 0, 0, 0]);
-    assert_eq!(failures(&analysis), [0, 1, 0]);
+    assert_eq!(failures(&analysis), [0, 0, 0]);
+    assert_eq!(analysis.outcomes.one_sided, 1);
     assert_eq!(
         (rows[0].from_client.bytes, rows[0].from_server.segments),
         (100, 0)

@@ -46,15 +46,15 @@ const FIELDS: [&str; 10] = [
     "tcp.flags",
 ];
 
-/// The lines that `tshark` prints for the packets of each of `captures`; nothing where it is not installed.
-pub(crate) fn lines(captures: &[PathBuf]) -> Option<Vec<Vec<String>>> {
+/// The lines that `tshark` prints for the packets of each of `captures`.
+pub(crate) fn lines(captures: &[PathBuf]) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let merged = folder.path().join("all.pcapng");
     let mut args: Vec<OsString> = ["-a", "-F", "pcapng", "-w"].map(OsString::from).into();
     args.push(merged.clone().into());
     args.extend(captures.iter().map(OsString::from));
-    programs::output("mergecap", &args)?;
-    let counts = counts(captures)?;
+    programs::output("mergecap", &args);
+    let counts = counts(captures);
     let mut args: Vec<&OsStr> = ["-n", "-T", "fields", "-E", "occurrence=a"]
         .map(OsStr::new)
         .into();
@@ -62,7 +62,7 @@ pub(crate) fn lines(captures: &[PathBuf]) -> Option<Vec<Vec<String>>> {
         args.extend([OsStr::new("-e"), OsStr::new(field)]);
     }
     args.extend([OsStr::new("-r"), merged.as_os_str()]);
-    let text = programs::output("tshark", &args)?;
+    let text = programs::output("tshark", &args);
     let mut all = text.lines().map(String::from);
     let lines: Vec<Vec<String>> = counts
         .iter()
@@ -71,14 +71,14 @@ pub(crate) fn lines(captures: &[PathBuf]) -> Option<Vec<Vec<String>>> {
     let last = lines.last().map_or(0, Vec::len);
     assert_eq!(Some(&last), counts.last(), "a line for each packet");
     assert_eq!(all.next(), None, "no more lines than packets");
-    Some(lines)
+    lines
 }
 
 /// Packets of each capture.
-fn counts(captures: &[PathBuf]) -> Option<Vec<usize>> {
+fn counts(captures: &[PathBuf]) -> Vec<usize> {
     let mut args: Vec<&OsStr> = ["-T", "-r", "-M", "-c"].map(OsStr::new).into();
     args.extend(captures.iter().map(|path| path.as_os_str()));
-    let text = programs::output("capinfos", &args)?;
+    let text = programs::output("capinfos", &args);
     let table: Vec<(&Path, usize)> = text
         .lines()
         .filter_map(|line| line.split_once('\t'))
@@ -86,7 +86,7 @@ fn counts(captures: &[PathBuf]) -> Option<Vec<usize>> {
         .collect();
     let paths: Vec<&Path> = table.iter().map(|(path, _)| *path).collect();
     assert_eq!(paths, captures, "capinfos knows all");
-    Some(table.into_iter().map(|(_, count)| count).collect())
+    table.into_iter().map(|(_, count)| count).collect()
 }
 
 /// The TCP segment of a packet, from the line about it.

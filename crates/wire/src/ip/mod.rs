@@ -1,6 +1,7 @@
 //! The Internet protocols.
 
 mod extension;
+pub(crate) mod icmp;
 mod v4;
 mod v6;
 
@@ -9,6 +10,8 @@ use crate::{Packet, Skip};
 
 /// Protocol numbers (IANA, Assigned Internet Protocol Numbers).
 pub(crate) mod protocol {
+    /// RFC 792.
+    pub(crate) const ICMP: u8 = 1;
     /// IPv4 in IP (RFC 2003, RFC 2473).
     pub(crate) const IPV4: u8 = 4;
     /// RFC 9293.
@@ -21,6 +24,8 @@ pub(crate) mod protocol {
     pub(crate) const IPV6: u8 = 41;
     /// RFC 2784.
     pub(crate) const GRE: u8 = 47;
+    /// RFC 4443.
+    pub(crate) const ICMPV6: u8 = 58;
     /// RFC 3378.
     pub(crate) const ETHERIP: u8 = 97;
     /// RFC 9260.

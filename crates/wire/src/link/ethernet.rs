@@ -41,6 +41,8 @@ pub(crate) mod ethertype {
     pub(crate) const RAW_FRAME_RELAY: u16 = 0x6559;
     /// Network service header (RFC 8300).
     pub(crate) const NSH: u16 = 0x894f;
+    /// MACsec (IEEE 802.1AE).
+    pub(crate) const MACSEC: u16 = 0x88e5;
 }
 
 const ETHERNET_LAYER: Layer = Layer::Link(LinkType::ETHERNET);
@@ -91,6 +93,7 @@ pub(super) fn payload(ethertype: u16, at: &mut Captured<'_>) -> Peeled {
         ethertype::PPP => Ok(Layer::Link(LinkType::PPP)),
         ethertype::RAW_FRAME_RELAY => Ok(Layer::Link(LinkType::FRELAY)),
         ethertype::NSH => nsh::header(at),
+        ethertype::MACSEC => macsec(at),
         _ => Err(Skip::NotIp),
     }
 }
@@ -104,6 +107,21 @@ fn ethernet_after(len: usize, at: &mut Captured<'_>) -> Peeled {
 fn tag<const N: usize>(at: &mut Captured<'_>) -> Peeled {
     let h = at.take::<N>()?;
     Ok(length_or_type(be16(h[N - 2], h[N - 1])))
+}
+
+/// A MACsec tag (IEEE 802.1AE, 9.3): control bits, short length, packet number, and the 8 bytes of a secure channel
+/// identifier if a bit says so. Frames whose integrity alone is protected can be read, encrypted ones cannot.
+fn macsec(at: &mut Captured<'_>) -> Peeled {
+    const HAS_CHANNEL: u8 = 0x20;
+    const ENCRYPTED_OR_CHANGED: u8 = 0x0c;
+    let control = at.peek::<1>()?[0];
+    if control & ENCRYPTED_OR_CHANGED != 0 {
+        return Err(Skip::Encrypted);
+    }
+    match control & HAS_CHANNEL {
+        0 => tag::<8>(at),
+        _ => tag::<16>(at),
+    }
 }
 
 /// A TRILL header (RFC 6325, 3): 6 bytes and options, whose length in units of 4 bytes is in bits 5 to 9.
@@ -159,6 +177,18 @@ mod tests {
         assert_eq!(peel(&arp), Err(Skip::NotIp));
         let pppoe_discovery = cat(&[ETHERNET, &[0x88, 0x63, 0x11, 9, 0, 0, 0, 0]]);
         assert_eq!(peel(&pppoe_discovery), Err(Skip::NotIp));
+    }
+
+    #[test]
+    fn macsec_is_read_where_it_is_not_encrypted() {
+        let tagged = |control, channel: &[u8]| {
+            let number = [control, 0, 0, 0, 0, 1];
+            cat(&[ETHERNET, &[0x88, 0xe5], &number, channel, &[8, 0], SEGMENT])
+        };
+        assert_eq!(peel(&tagged(0, &[])), Ok(SEGMENT));
+        assert_eq!(peel(&tagged(0x20, &[7; 8])), Ok(SEGMENT));
+        assert_eq!(peel(&tagged(0x2c, &[7; 8])), Err(Skip::Encrypted));
+        assert_eq!(peel(&tagged(0x0c, &[])), Err(Skip::Encrypted));
     }
 
     #[test]

@@ -95,6 +95,59 @@ link_types! {
     LINUX_SLL2 = 276, "LINUX_SLL2";
 }
 
+/// Names of link types of the registry that are not understood here, those most often met: for messages.
+const NOT_UNDERSTOOD: &[(u16, &str)] = &[
+    (3, "AX25"),
+    (6, "IEEE802_5 (token ring)"),
+    (7, "ARCNET_BSD"),
+    (8, "SLIP"),
+    (122, "IP_OVER_FC"),
+    (123, "SUNATM"),
+    (138, "APPLE_IP_OVER_IEEE1394"),
+    (143, "DOCSIS"),
+    (144, "LINUX_IRDA"),
+    (177, "LINUX_LAPD"),
+    (187, "BLUETOOTH_HCI_H4"),
+    (189, "USB_LINUX"),
+    (190, "CAN20B"),
+    (195, "IEEE802_15_4_WITHFCS (Zigbee)"),
+    (197, "ERF"),
+    (201, "BLUETOOTH_HCI_H4_WITH_PHDR"),
+    (215, "IEEE802_15_4_NONASK_PHY"),
+    (220, "USB_LINUX_MMAPPED"),
+    (224, "FC_2 (Fibre Channel)"),
+    (225, "FC_2_WITH_FRAME_DELIMS (Fibre Channel)"),
+    (226, "IPNET (Solaris)"),
+    (227, "CAN_SOCKETCAN"),
+    (230, "IEEE802_15_4_NOFCS (Zigbee)"),
+    (231, "DBUS"),
+    (243, "MPEG_2_TS"),
+    (247, "INFINIBAND"),
+    (248, "SCTP"),
+    (249, "USBPCAP"),
+    (251, "BLUETOOTH_LE_LL"),
+    (252, "WIRESHARK_UPPER_PDU"),
+    (253, "NETLINK"),
+    (254, "BLUETOOTH_LINUX_MONITOR"),
+    (256, "BLUETOOTH_LE_LL_WITH_PHDR"),
+    (259, "EPON"),
+    (265, "ISO_14443 (RFID)"),
+    (271, "VSOCK"),
+    (272, "NORDIC_BLE"),
+    (283, "IEEE802_15_4_TAP (Zigbee)"),
+    (290, "ETW (Windows events)"),
+];
+
+impl LinkType {
+    /// Its name in the registry without the prefix `LINKTYPE_`, whether it is understood here or not; `None` when it is
+    /// not known at all.
+    pub fn registered_name(self) -> Option<&'static str> {
+        let of_others = |&&(number, _): &&(u16, &str)| number == self.0;
+        self.name()
+            .or_else(|| NOT_UNDERSTOOD.iter().find(of_others).map(|(_, name)| *name))
+    }
+}
+
 impl fmt::Display for LinkType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
@@ -117,5 +170,10 @@ mod tests {
         assert_eq!(LinkType::LINUX_SLL2.name(), Some("LINUX_SLL2"));
         assert_eq!(LinkType(147).name(), None);
         assert_eq!(LinkType(147).to_string(), "link type 147");
+        assert_eq!(LinkType(147).registered_name(), None);
+        assert_eq!(LinkType(189).registered_name(), Some("USB_LINUX"));
+        assert_eq!(LinkType::RAW.registered_name(), Some("RAW"));
+        let understood = |(number, _): &&(u16, &str)| LinkType(*number).name().is_some();
+        assert_eq!(NOT_UNDERSTOOD.iter().find(understood), None);
     }
 }

@@ -11,7 +11,7 @@ mod vxlan;
 use crate::captured::Captured;
 use crate::ip::{self, protocol};
 use crate::link::{self, Layer, LinkType, Peeled};
-use crate::{Packet, Skip, Transport, Udp};
+use crate::{Packet, Skip, Transport};
 
 /// How many tunnels in each other are followed; no network nests as many, but a frame may claim to.
 const MAX_DEPTH: usize = 16;
@@ -29,23 +29,109 @@ pub(crate) fn innermost(mut at: Captured<'_>) -> Result<Packet<'_>, Skip> {
     ip::packet(at)
 }
 
+/// A tunnel protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tunnel {
+    /// IPv4 or IPv6 directly in IP (RFC 2003, RFC 2473, RFC 4213).
+    IpInIp,
+    /// Generic routing encapsulation (RFC 2784), ERSPAN included.
+    Gre,
+    /// Ethernet in IP (RFC 3378).
+    EtherIp,
+    /// MPLS in IP (RFC 4023) or in UDP (RFC 7510).
+    Mpls,
+    /// VXLAN (RFC 7348) and its generic protocol extension.
+    Vxlan,
+    /// GENEVE (RFC 8926).
+    Geneve,
+    /// User plane of GTP (3GPP TS 29.281).
+    GtpU,
+    /// Teredo (RFC 4380).
+    Teredo,
+}
+
+impl Tunnel {
+    /// All tunnel protocols.
+    pub const ALL: [Tunnel; 8] = [
+        Tunnel::IpInIp,
+        Tunnel::Gre,
+        Tunnel::EtherIp,
+        Tunnel::Mpls,
+        Tunnel::Vxlan,
+        Tunnel::Geneve,
+        Tunnel::GtpU,
+        Tunnel::Teredo,
+    ];
+
+    /// Its name as its users write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Tunnel::IpInIp => "IP-in-IP",
+            Tunnel::Gre => "GRE",
+            Tunnel::EtherIp => "EtherIP",
+            Tunnel::Mpls => "MPLS",
+            Tunnel::Vxlan => "VXLAN",
+            Tunnel::Geneve => "GENEVE",
+            Tunnel::GtpU => "GTP-U",
+            Tunnel::Teredo => "Teredo",
+        }
+    }
+
+    /// The tunnel protocol of a packet, by its protocol number or port.
+    fn of(packet: &Packet<'_>) -> Option<Tunnel> {
+        Some(match packet.transport {
+            Transport::Other => match packet.ip.protocol {
+                protocol::IPV4 | protocol::IPV6 => Tunnel::IpInIp,
+                protocol::GRE => Tunnel::Gre,
+                protocol::ETHERIP => Tunnel::EtherIp,
+                protocol::MPLS => Tunnel::Mpls,
+                _ => return None,
+            },
+            // Source ports of tunnels are hashes of what is inside: only Teredo's servers and relays answer from theirs.
+            Transport::Udp(udp) => match udp.dst_port {
+                port::VXLAN | port::VXLAN_OF_LINUX | port::VXLAN_GPE => Tunnel::Vxlan,
+                port::GENEVE => Tunnel::Geneve,
+                port::GTP_U => Tunnel::GtpU,
+                port::MPLS => Tunnel::Mpls,
+                port::TEREDO => Tunnel::Teredo,
+                _ if udp.src_port == port::TEREDO => Tunnel::Teredo,
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    /// Takes the tunnel's header off.
+    fn payload(self, at: &mut Captured<'_>) -> Peeled {
+        match self {
+            Tunnel::IpInIp => Ok(Layer::Ip),
+            Tunnel::Gre => gre::payload(at),
+            Tunnel::EtherIp => etherip::payload(at),
+            Tunnel::Mpls => Ok(Layer::Link(LinkType::MPLS)),
+            Tunnel::Vxlan => vxlan::payload(at),
+            Tunnel::Geneve => geneve::payload(at),
+            Tunnel::GtpU => gtpu::payload(at),
+            Tunnel::Teredo => teredo::payload(at),
+        }
+    }
+}
+
+/// The tunnel protocol of `packet`, if it is a packet of a tunnel, and the innermost IP packet in it.
+#[inline]
+pub fn tunnelled<'a>(packet: &Packet<'a>) -> Option<(Tunnel, Packet<'a>)> {
+    let tunnel = Tunnel::of(packet)?;
+    let inner = innermost(inside(packet).ok()?).ok()?;
+    Some((tunnel, inner))
+}
+
 /// The IP packet in a packet that is one of a tunnel.
 fn inside<'a>(packet: &Packet<'a>) -> Result<Captured<'a>, Skip> {
-    let mut at = Captured::new(packet.payload, packet.ip.payload_len);
-    let layer = match packet.transport {
-        Transport::Other => match packet.ip.protocol {
-            protocol::IPV4 | protocol::IPV6 => Layer::Ip,
-            protocol::GRE => gre::payload(&mut at)?,
-            protocol::ETHERIP => etherip::payload(&mut at)?,
-            protocol::MPLS => Layer::Link(LinkType::MPLS),
-            _ => return Err(Skip::NotIp),
-        },
-        Transport::Udp(udp) => {
-            at = Captured::new(udp.payload, udp.payload_len);
-            inside_udp(&udp, &mut at)?
-        }
-        _ => return Err(Skip::NotIp),
+    let tunnel = Tunnel::of(packet).ok_or(Skip::NotIp)?;
+    let mut at = match packet.transport {
+        Transport::Udp(udp) => Captured::new(udp.payload, udp.payload_len),
+        _ => Captured::new(packet.payload, packet.ip.payload_len),
     };
+    let layer = tunnel.payload(&mut at)?;
     link::peel(layer, &mut at)?;
     Ok(at)
 }
@@ -67,21 +153,9 @@ mod port {
     pub(super) const TEREDO: u16 = 3544;
 }
 
-fn inside_udp(udp: &Udp<'_>, at: &mut Captured<'_>) -> Peeled {
-    // Source ports of tunnels are hashes of what is inside: only Teredo's servers and relays answer from theirs.
-    match udp.dst_port {
-        port::VXLAN | port::VXLAN_OF_LINUX | port::VXLAN_GPE => vxlan::payload(at),
-        port::GENEVE => geneve::payload(at),
-        port::GTP_U => gtpu::payload(at),
-        port::MPLS => Ok(Layer::Link(LinkType::MPLS)),
-        port::TEREDO => teredo::payload(at),
-        _ if udp.src_port == port::TEREDO => teredo::payload(at),
-        _ => Err(Skip::NotIp),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::{Tunnel, tunnelled};
     use crate::frames::{IPV4_OUTER, SEGMENT};
     use crate::{LinkType, Tunnels, dissect};
 
@@ -107,6 +181,23 @@ mod tests {
         assert_eq!(ttl(&nested(16)), 64);
         assert_eq!(ttl(&nested(17)), 101);
         assert_eq!(ttl(&nested(100)), 184);
+    }
+
+    /// The protocol that a packet in IPv4 is of, and the TTL of the packet inside.
+    fn inside(frame: &[u8]) -> Option<(Tunnel, u8)> {
+        let outer = dissect(LinkType::RAW, frame, frame.len() as u32, Tunnels::Outer).unwrap();
+        tunnelled(&outer).map(|(tunnel, inner)| (tunnel, inner.ip.ttl))
+    }
+
+    #[test]
+    fn the_outermost_tunnel_gives_the_name() {
+        let gre = ipv4(47, 9, &[&[0, 0, 8, 0], SEGMENT].concat());
+        assert_eq!(inside(&gre), Some((Tunnel::Gre, 64)));
+        assert_eq!(inside(&ipv4(4, 9, &gre)), Some((Tunnel::IpInIp, 64)));
+        assert_eq!(inside(SEGMENT), None);
+        assert_eq!(inside(&ipv4(4, 9, b"neither version")), None);
+        // Encrypted (IPsec), which has no inside to read.
+        assert_eq!(inside(&ipv4(50, 9, SEGMENT)), None);
     }
 
     #[test]

@@ -1,35 +1,70 @@
-//! The real captures that lie beside the repository, in `../shared/captures`, for the tests of every crate that reads them.
+//! The real captures of `crates/wire/tests/data`, unpacked, for the tests of every crate that reads them.
 
+// Each test binary uses its own part of this.
+#![allow(dead_code)]
+
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// All of them, in order of their names; none, and a word about it, where they are not.
+/// The archive, from the folder of any crate.
+const ARCHIVE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../wire/tests/data/zeek.tar.xz"
+);
+/// How many captures it has.
+const CAPTURES: usize = 230;
+
+/// All of them, in order of their names.
 pub(crate) fn all() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
     let mut found = Vec::new();
-    let mut folders = vec![root];
+    let mut folders = vec![folder()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let extension = path.extension().and_then(|extension| extension.to_str());
+        for entry in fs::read_dir(&folder).expect("it was unpacked") {
+            let path = entry.expect("it was unpacked").path();
             if path.is_dir() {
                 folders.push(path);
-            } else if matches!(extension, Some("pcap" | "pcapng" | "cap")) {
+            } else {
                 found.push(path);
             }
         }
     }
     found.sort();
-    if found.is_empty() {
-        eprintln!("skipped: no captures in ../shared/captures beside the repository");
-    }
+    assert_eq!(found.len(), CAPTURES, "captures in {ARCHIVE}");
     found
+}
+
+/// Where they are, unpacked beside the test's own binary by the first test that asks for them.
+pub(crate) fn folder() -> PathBuf {
+    let archive = File::open(ARCHIVE).unwrap_or_else(|error| panic!("{ARCHIVE}: {error}"));
+    let version = archive
+        .metadata()
+        .and_then(|metadata| metadata.modified())
+        .expect("a file has a time")
+        .duration_since(std::time::UNIX_EPOCH)
+        .expect("since 1970")
+        .as_nanos();
+    let binary = std::env::current_exe().expect("a test is a program");
+    let binaries = binary.parent().expect("it is in a folder");
+    let unpacked = binaries.join(format!("captures-{version}"));
+    if !unpacked.exists() {
+        let new = tempfile::tempdir_in(binaries).expect("a folder beside the binary");
+        tar::Archive::new(liblzma::read::XzDecoder::new(archive))
+            .unpack(new.path())
+            .unwrap_or_else(|error| panic!("{ARCHIVE}: {error}"));
+        // Another test may have been faster: then this copy goes again.
+        if fs::rename(new.path(), &unpacked).is_ok() {
+            let _ = new.keep();
+        }
+        assert!(unpacked.exists(), "{} cannot be made", unpacked.display());
+    }
+    unpacked
 }
 
 /// What one is called in expectations and messages: its path without the folders above theirs.
 pub(crate) fn name(path: &Path) -> String {
     let text = path.display().to_string();
-    match text.split_once("shared/captures/") {
-        Some((_, name)) => name.to_owned(),
+    match text.rfind("/zeek/") {
+        Some(at) => text[at + 1..].to_owned(),
         None => text,
     }
 }

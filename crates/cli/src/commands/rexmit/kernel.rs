@@ -177,6 +177,7 @@ mod tests {
             prefix: net(prefix),
             srtt_us: 40_000,
             rttvar_us: 5_000,
+            tail_us: 0,
             samples: 9,
             measured_ns: 0,
         }

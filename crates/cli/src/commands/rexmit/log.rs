@@ -1,31 +1,98 @@
 //! What is told while an engine runs.
+//!
+//! A thread of its own writes it: packets do not wait for a terminal, a pipe or a disk.
 
 use crate::args::RexmitArgs;
-use crate::output::{OutputFile, print, warn};
+use crate::output::{OutputFile, print, sentence, warn};
+use anyhow::Context;
 use gentle_rexmit::wire::Observer;
-use gentle_rexmit::{Answered, Connection, Due, Status, metrics};
+use gentle_rexmit::{Answered, Connection, Due, Status, metrics, remember};
 use gentle_units::Nanos;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+/// Lines and reports that may wait; more are left out, and counted.
+const WAITING: usize = 4096;
+
+/// What was learned is kept with every so manieth report: once a minute.
+const REPORTS_TO_KEEP: u32 = 6;
+
+/// How long the end waits for a reader that has stopped reading.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) struct Log {
     json: bool,
     dry_run: bool,
+    files: Files,
+    entries: SyncSender<Entry>,
+    ended: Receiver<()>,
+    /// Lines and reports that nobody took in time.
+    left_out: u64,
+}
+
+enum Entry {
+    Line(String),
+    Report(Box<Status>),
+}
+
+/// What is written besides the log.
+#[derive(Clone)]
+struct Files {
     metrics: Option<PathBuf>,
-    /// What could not be written is said once.
-    complained: bool,
+    learned: Option<PathBuf>,
 }
 
 impl Log {
-    pub(super) fn new(args: &RexmitArgs) -> Log {
-        Log {
+    /// Starts the thread, which has the rights that this one has; `user`: whose they are, where that is not who has started it.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub(super) fn start(args: &RexmitArgs, user: Option<&str>) -> anyhow::Result<Log> {
+        let files = Files {
+            metrics: args.place.metrics.clone(),
+            learned: args.when.learned.clone(),
+        };
+        for path in [&files.metrics, &files.learned].into_iter().flatten() {
+            let tried = OutputFile::create(path);
+            match user {
+                Some(user) => tried.with_context(|| {
+                    format!(
+                        "the engine runs as user {user} (--user), who has to be able to write here"
+                    )
+                })?,
+                None => tried?,
+            };
+        }
+        let (entries, waiting) = sync_channel(WAITING);
+        let (end, ended) = sync_channel(1);
+        let mut writer = Writer {
+            files: files.clone(),
+            reports: 0,
+            complained: false,
+        };
+        thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || {
+                for entry in waiting {
+                    writer.write(entry);
+                }
+                // Nobody waits any more if that took too long.
+                let _ = end.send(());
+            })
+            .context("a thread for the log")?;
+        Ok(Log {
             json: args.place.log_json,
             dry_run: args.limits.dry_run,
-            metrics: args.place.metrics.clone(),
-            complained: false,
-        }
+            files,
+            entries,
+            ended,
+            left_out: 0,
+        })
     }
 
     pub(super) fn started(&self, interface: &str) {
@@ -41,11 +108,24 @@ impl Log {
         );
     }
 
-    /// Metrics of something that has ended would stand still for ever.
-    pub(super) fn ended(&self) {
-        if let Some(path) = &self.metrics {
+    /// Writes what waits and keeps what was learned, also where an error has ended the engine.
+    pub(super) fn end(self, status: &Status) -> anyhow::Result<()> {
+        drop(self.entries);
+        let written = self.ended.recv_timeout(PATIENCE).is_ok();
+        if self.left_out > 0 || !written {
+            warn(&format!(
+                "the log is not complete: its reader was too slow for {} lines or reports",
+                self.left_out
+            ));
+        }
+        // Metrics of something that has ended would stand still for ever.
+        if let Some(path) = &self.files.metrics {
             // It may never have been written.
             let _ = std::fs::remove_file(path);
+        }
+        match &self.files.learned {
+            Some(path) => keep(path, status),
+            None => Ok(()),
         }
     }
 
@@ -58,16 +138,13 @@ impl Log {
         let (src, dst) = <(SocketAddr, SocketAddr)>::from(connection);
         fields["src"] = json!(src);
         fields["dst"] = json!(dst);
-        if let Err(error) = print(&format!("{fields}\n")) {
-            self.complain(&format!("{error:#}"));
-        }
+        self.enter(Entry::Line(format!("{fields}\n")));
     }
 
-    fn complain(&mut self, text: &str) {
-        if !self.complained {
-            warn(text);
+    fn enter(&mut self, entry: Entry) {
+        if let Err(TrySendError::Full(_)) = self.entries.try_send(entry) {
+            self.left_out += 1;
         }
-        self.complained = true;
     }
 }
 
@@ -94,6 +171,15 @@ impl Observer for Log {
                 "unanswered",
                 json!({ "packet": kind.name(), "copies": copies }),
             ),
+            Due::Settled(settled) => (
+                "settled",
+                json!({
+                    "packet": settled.kind.name(),
+                    "copies": settled.copies,
+                    "unneeded": settled.needless,
+                    "saved_ms": milliseconds(settled.saved),
+                }),
+            ),
         };
         self.line(unix_ns, event, due.connection(), fields);
     }
@@ -103,24 +189,60 @@ impl Observer for Log {
             "packet": answered.kind.name(),
             "copies": answered.copies,
             "after_ms": milliseconds(answered.took),
-            "unneeded": answered.unneeded,
-            "saved_ms": milliseconds(answered.saved),
         });
         self.line(unix_ns, "answered", answered.connection, fields);
     }
 
     fn report(&mut self, status: &Status) {
-        let Some(path) = self.metrics.clone() else {
-            return;
-        };
-        let written = OutputFile::create(&path).and_then(|mut file| {
-            file.write(metrics(status).as_bytes())?;
-            file.commit()
-        });
-        if let Err(error) = written {
-            self.complain(&format!("{error:#}"));
+        if self.files.metrics.is_some() || self.files.learned.is_some() {
+            self.enter(Entry::Report(Box::new(status.clone())));
         }
     }
+}
+
+/// What the thread does.
+struct Writer {
+    files: Files,
+    /// So far.
+    reports: u32,
+    /// What could not be written is said once.
+    complained: bool,
+}
+
+impl Writer {
+    fn write(&mut self, entry: Entry) {
+        let outcome = match entry {
+            Entry::Line(line) => print(&line),
+            Entry::Report(status) => self.report(&status),
+        };
+        if let Err(error) = outcome
+            && !self.complained
+        {
+            self.complained = true;
+            warn(&sentence(&error));
+        }
+    }
+
+    fn report(&mut self, status: &Status) -> anyhow::Result<()> {
+        if let Some(path) = &self.files.metrics {
+            replace(path, &metrics(status)?)?;
+        }
+        self.reports += 1;
+        match &self.files.learned {
+            Some(path) if self.reports.is_multiple_of(REPORTS_TO_KEEP) => keep(path, status),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn keep(path: &Path, status: &Status) -> anyhow::Result<()> {
+    replace(path, &remember(&status.paths))
+}
+
+fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
+    let mut file = OutputFile::create(path)?;
+    file.write(text.as_bytes())?;
+    file.commit()
 }
 
 fn milliseconds(time: Nanos) -> f64 {

@@ -42,6 +42,7 @@ const OPTIONS: &[(&str, User)] = &[
     ("log-json", User::Wire),
     ("metrics", User::Wire),
     ("run-dir", User::Wire),
+    ("user", User::Wire),
 ];
 
 /// Refuses what was said in vain.

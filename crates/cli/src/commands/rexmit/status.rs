@@ -11,7 +11,7 @@ use std::process::ExitCode;
 /// Paths in a table; the JSON has all.
 const MOST_PATHS: usize = 20;
 
-/// How the names of the services' directories begin.
+/// How the names of the services' directories begin, behind which the device stands.
 const SERVICES: &str = "gentle-rexmit-";
 
 pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
@@ -92,13 +92,33 @@ pub(super) fn summary(status: &Status) -> String {
         ),
         always("copies", c.copies, sent),
         row("duplicates", c.duplicates, "second packets sent on request"),
-        row("rescued", c.answered_after_copy - c.unneeded, late),
+        row("answered after", c.answered_after_copy, late),
+        row(
+            "rescued",
+            c.rescued,
+            "of them: the packet was lost, so the copy was needed",
+        ),
         row(
             "unneeded",
             c.unneeded,
-            "handshakes whose answer was on its way already",
+            "of them: the packet itself was answered",
+        ),
+        row(
+            "undecided",
+            c.answered_after_copy.saturating_sub(c.rescued + c.unneeded),
+            "of them: nothing tells which, or not yet",
+        ),
+        row(
+            "unseen",
+            c.answered_unseen,
+            "handshakes whose answer came another way",
         ),
         row("refused", c.resets, "handshakes ended by a reset"),
+        row(
+            "reset",
+            c.abandoned,
+            "handshakes that the opening end itself has reset",
+        ),
         row(
             "undeliverable",
             c.undeliverable,
@@ -120,6 +140,16 @@ pub(super) fn summary(status: &Status) -> String {
             "held: silence",
             c.held_by_silence,
             "copies to hosts that do not answer",
+        ),
+        row(
+            "held: needless",
+            c.held_by_needless,
+            "copies to networks that got too many needless ones",
+        ),
+        row(
+            "held: missed",
+            c.held_by_missed,
+            "copies whose answer may have been missed",
         ),
         row(
             "with data",
@@ -152,7 +182,7 @@ pub(super) fn summary(status: &Status) -> String {
     let saved = [
         "saved".to_owned(),
         format!("{:.1} s", c.saved_ms as f64 / 1e3),
-        "time that connections did not wait".to_owned(),
+        "time that the rescued did not wait".to_owned(),
     ];
     let rows = rows.into_iter().flatten().chain([saved]).collect();
     let width = Terminal::of_stdout().width;

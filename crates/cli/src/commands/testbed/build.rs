@@ -25,7 +25,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitCode> {
     match kernel {
         Err(error @ BuildError::Stopped) => {
             crate::output::complain(&error.to_string());
-            Ok(ExitCode::from(interrupt::EXIT_CODE))
+            Ok(interrupt::exit_code())
         }
         kernel => {
             let kernel = kernel?;

@@ -14,7 +14,9 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
     let asked = scenario::asked(&args.traffic, &args.schemes, &args.scenario)?;
     let testbed = scenario::testbed(&asked, &args.machine, &args.parts, None, &stop)?;
-    let Asked { scenario, schemes } = asked;
+    let Asked {
+        scenario, schemes, ..
+    } = asked;
     let settings = Settings {
         seeds: runs::seeds(args.scenario.first_seed, args.seeds),
         bins: DEFAULT_BINS.to_vec(),
@@ -29,7 +31,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let kernel = kernel?;
     if kernel.interrupted {
         complain("stopped before all runs had finished; nothing was compared");
-        return Ok(ExitCode::from(interrupt::EXIT_CODE));
+        return Ok(interrupt::exit_code());
     }
     let simulator =
         threads.install(|| gentle_sim::compare(&scenario, &schemes, &settings, &(), &stop));
@@ -49,9 +51,9 @@ fn drawn(agreement: &Agreement) -> String {
         "simulator",
         "kernel",
         "difference",
-        "intervals",
+        "paired by seed",
     ];
-    let mut table = ruled_table(head, 2..5);
+    let mut table = ruled_table(head, 2..6);
     let mut last = "";
     for row in &agreement.rows {
         let scheme = if row.scheme == last { "" } else { &row.scheme };
@@ -63,11 +65,7 @@ fn drawn(agreement: &Agreement) -> String {
             shown(row, row.kernel, row.kernel_ci95),
             row.difference
                 .map_or_else(String::new, |part| format!("{:+.1} %", part * 100.0)),
-            match row.intervals_overlap {
-                Some(true) => "overlap".to_owned(),
-                Some(false) => "apart".to_owned(),
-                None => String::new(),
-            },
+            shown(row, row.paired_difference, row.paired_ci95),
         ]);
     }
     let mut text = format!("{}\n{}\n", agreement.title, table.trim_fmt());

@@ -12,13 +12,19 @@ pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
     let keep = args.keep.directory.as_deref();
     let mut testbed = scenario::testbed(&asked, &args.machine, &args.parts, keep, &stop)?;
     testbed.rexmit = args.hosts.rexmit;
-    let Asked { scenario, schemes } = asked;
-    let job = Job {
+    let Asked {
         scenario,
-        inputs: scenario::inputs(&args.traffic),
+        inputs,
+        schemes,
+    } = asked;
+    let job = Job {
+        tool: "gentle testbed compare",
+        scenario,
+        inputs,
         schemes,
         seeds: args.seeds,
         first_seed: args.scenario.first_seed,
+        reference: args.reference.as_ref(),
         output: &args.results,
         pcap: None,
         table: gentle_report::compare::table_with_choices,

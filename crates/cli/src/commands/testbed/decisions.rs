@@ -30,6 +30,8 @@ struct Input {
     name: String,
     captured: Captured,
     rate: Rate,
+    /// Frames of the capture after the last that `--packets` admits.
+    beyond: u64,
 }
 
 pub(crate) fn run(args: &DecisionsArgs) -> anyhow::Result<ExitCode> {
@@ -69,7 +71,7 @@ pub(crate) fn run(args: &DecisionsArgs) -> anyhow::Result<ExitCode> {
     progress.clear();
     let decided = match decided {
         Err((_, DecideError::Machine(MachineError::Stopped))) => {
-            return Ok(ExitCode::from(interrupt::EXIT_CODE));
+            return Ok(interrupt::exit_code());
         }
         Err((spec, error)) => return Err(error).with_context(|| spec.to_string()),
         Ok(decided) => decided,
@@ -92,6 +94,10 @@ fn read(path: &Path, args: &DecisionsArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     {
         captured.push(packet.time, packet.link, packet.data, packet.original_len);
     }
+    let mut beyond = 0;
+    while reader.next()?.is_some() {
+        beyond += 1;
+    }
     for warning in reader.warnings() {
         warn(&warning.to_string());
     }
@@ -109,6 +115,7 @@ fn read(path: &Path, args: &DecisionsArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         name,
         captured,
         rate,
+        beyond,
     })
 }
 

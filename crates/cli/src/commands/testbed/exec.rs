@@ -15,7 +15,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
         argv: args.argv.clone(),
     };
     let outcome = match machine.run(command, &stop, &|_| {}) {
-        Err(MachineError::Stopped) => return Ok(ExitCode::from(interrupt::EXIT_CODE)),
+        Err(MachineError::Stopped) => return Ok(interrupt::exit_code()),
         outcome => outcome?,
     };
     for complaint in outcome.complaints() {

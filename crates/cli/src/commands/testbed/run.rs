@@ -19,13 +19,19 @@ pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
         scenario::testbed(&asked, &args.machine, &args.parts, keep, &stop)?
     };
     testbed.rexmit = args.hosts.rexmit;
-    let Asked { scenario, schemes } = asked;
-    let job = Job {
+    let Asked {
         scenario,
-        inputs: scenario::inputs(&args.traffic),
+        inputs,
+        schemes,
+    } = asked;
+    let job = Job {
+        tool: "gentle testbed run",
+        scenario,
+        inputs,
         schemes,
         seeds: args.seeds,
         first_seed: args.scenario.first_seed,
+        reference: None,
         output: &args.results,
         pcap: None,
         table: gentle_report::compare::single,

@@ -7,14 +7,16 @@ use crate::usage::Usage;
 use anyhow::Context;
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, Module, backing_for};
-use gentle_sim::{BUILTIN, Direction, Scenario};
+use gentle_sim::{Direction, Scenario};
 use gentle_testbed::runs::{Kernel, Testbed};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// What is run.
 pub(super) struct Asked {
     pub(super) scenario: Scenario,
+    /// The files that the scenario comes from.
+    pub(super) inputs: Vec<PathBuf>,
     pub(super) schemes: Vec<Spec>,
 }
 
@@ -32,27 +34,17 @@ pub(super) fn asked(
     schemes: &[Spec],
     changes: &ScenarioArgs,
 ) -> anyhow::Result<Asked> {
-    let mut scenario = compare::scenario(traffic)?;
+    let (mut scenario, inputs) = compare::scenario(traffic)?;
     runs::change(&mut scenario, changes)?;
-    if let Traffic::Flows(_) = traffic {
-        scenario.fit_buffers();
-    }
-    let schemes = if !schemes.is_empty() {
-        schemes.to_vec()
-    } else if !scenario.schemes.is_empty() {
-        scenario.schemes.clone()
-    } else {
-        compare::builtin(BUILTIN[0]).schemes
+    let schemes = match schemes {
+        [] => scenario.schemes_to_compare(),
+        schemes => schemes.to_vec(),
     };
-    Ok(Asked { scenario, schemes })
-}
-
-/// The files that the scenario comes from.
-pub(super) fn inputs(traffic: &Traffic) -> Vec<&Path> {
-    match traffic {
-        Traffic::Builtin(_) => Vec::new(),
-        Traffic::Scenario(path) | Traffic::Flows(path) => vec![path],
-    }
+    Ok(Asked {
+        scenario,
+        inputs,
+        schemes,
+    })
 }
 
 /// Machines with the kernel of the cache, and gentle's modules where a queue needs them and they are to be had.
@@ -95,7 +87,9 @@ pub(super) fn testbed(
 
 /// This computer's own kernel, with gentle's modules where it has all that are needed.
 pub(super) fn native(asked: &Asked, parts: &PartsArgs, keep: Option<&Path>) -> Testbed {
-    let has = |spec: &Spec| Module::of(spec).is_none() || backing_for(spec) == Backing::Native;
+    let has = |spec: &Spec| {
+        Module::of(spec).is_none() || backing_for(spec, None).backing == Backing::Native
+    };
     let backing = match parts.backing.as_str() {
         "stock" => Backing::Stock,
         "auto" if !asked.queues().all(has) => Backing::Stock,

@@ -14,7 +14,7 @@ const SCHEMES: [(&str, &str, &str, u64); 8] = [
     ("spa", "spa", "limit", 1000),
     ("spa fin=priority limit=60", "spa", "limit", 60),
     ("spa share=60 target=10ms", "spa", "target", 10_000),
-    ("syn_prio", "spa", "maxlen", 142),
+    ("syn_prio", "spa", "maxlen", 127),
     ("gsp", "gsp", "alpha", 2),
     ("gsp threshold=12p limit=40", "gsp", "threshold_packets", 12),
     ("redfavor", "redfavor", "limit", 75_000),

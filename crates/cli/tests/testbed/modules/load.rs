@@ -87,15 +87,23 @@ impl Batch {
     }
 }
 
+/// Frames of every kind that the modules tell apart.
+pub(super) fn frames() -> Vec<Vec<u8>> {
+    vec![
+        packets::syn(),
+        packets::fin(),
+        packets::data(0),
+        packets::data(500),
+        packets::data(1448),
+        packets::data(1448),
+    ]
+}
+
 struct Load {
     random: Xoshiro256PlusPlus,
-    tc: Batch,
-    ip: Batch,
+    changes: Changes,
     sender: Sender,
     frames: Vec<Vec<u8>>,
-    /// Of what is there; another kind needs another.
-    handle: u32,
-    changes: u64,
     sent: u64,
     refused: u64,
 }
@@ -105,19 +113,9 @@ impl Load {
         dummy("d0");
         Load {
             random: Xoshiro256PlusPlus::seed_from_u64(4),
-            tc: Batch::new("tc"),
-            ip: Batch::new("ip"),
+            changes: Changes::new(5),
             sender: Sender::new("d0"),
-            frames: vec![
-                packets::syn(),
-                packets::fin(),
-                packets::data(0),
-                packets::data(500),
-                packets::data(1448),
-                packets::data(1448),
-            ],
-            handle: 20,
-            changes: 0,
+            frames: frames(),
             sent: 0,
             refused: 0,
         }
@@ -127,8 +125,7 @@ impl Load {
     fn change(&mut self, place: &str) {
         let mut there: Option<&Module> = None;
         for round in 1..=CHANGES {
-            there = self.next(place, there);
-            self.changes += 1;
+            there = self.changes.next(place, there);
             for _ in 0..self.random.random_range(0..40) {
                 let frame = self.frames.choose(&mut self.random).expect("frames");
                 self.sent += 1;
@@ -141,8 +138,50 @@ impl Load {
         }
     }
 
+    /// After a while every queue is empty, and every book says so.
+    fn nothing_is_left(&self) {
+        sleep(Duration::from_secs(300));
+        for qdisc in qdiscs("d0") {
+            let left = (&qdisc["qlen"], &qdisc["backlog"]);
+            assert_eq!(left, (&0.into(), &0.into()), "{qdisc}");
+        }
+    }
+
+    fn end(self) {
+        println!("changes: {}", self.changes.end());
+        println!("sent: {}", self.sent);
+        println!("refused: {}", self.refused);
+    }
+}
+
+/// Changes of what is attached to the device `d0`, drawn at random.
+pub(super) struct Changes {
+    random: Xoshiro256PlusPlus,
+    tc: Batch,
+    ip: Batch,
+    /// Handle of the qdisc that is there; one of another kind needs another.
+    handle: u32,
+    made: u64,
+}
+
+impl Changes {
+    pub(super) fn new(seed: u64) -> Changes {
+        Changes {
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            tc: Batch::new("tc"),
+            ip: Batch::new("ip"),
+            handle: 20,
+            made: 0,
+        }
+    }
+
     /// Does something to what is there, and returns what is there then.
-    fn next<'a>(&mut self, place: &str, there: Option<&'a Module>) -> Option<&'a Module> {
+    pub(super) fn next<'a>(
+        &mut self,
+        place: &str,
+        there: Option<&'a Module>,
+    ) -> Option<&'a Module> {
+        self.made += 1;
         let Some(module) = there else {
             return Some(self.replace(place));
         };
@@ -212,20 +251,10 @@ impl Load {
         }
     }
 
-    /// After a while every queue is empty, and every book says so.
-    fn nothing_is_left(&self) {
-        sleep(Duration::from_secs(300));
-        for qdisc in qdiscs("d0") {
-            let left = (&qdisc["qlen"], &qdisc["backlog"]);
-            assert_eq!(left, (&0.into(), &0.into()), "{qdisc}");
-        }
-    }
-
-    fn end(self) {
+    /// Waits until the last change has been made, and returns how many there were.
+    pub(super) fn end(self) -> u64 {
         self.tc.end();
         self.ip.end();
-        println!("changes: {}", self.changes);
-        println!("sent: {}", self.sent);
-        println!("refused: {}", self.refused);
+        self.made
     }
 }

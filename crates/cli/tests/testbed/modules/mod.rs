@@ -5,6 +5,7 @@
 //! kernel is the plain one, or with GENTLE_TESTBED_KERNEL=debug the one that watches memory and locks.
 
 mod bands;
+mod beside;
 mod classes;
 mod deployed;
 mod faults;
@@ -15,6 +16,8 @@ mod malformed;
 mod options;
 mod packets;
 mod page;
+mod selftests;
+mod smp;
 mod table;
 
 pub(crate) use laboratory::{RUNS_ON, kernel_folder};

@@ -36,6 +36,12 @@ impl Engine {
         serde_json::from_str(&text).unwrap()
     }
 
+    /// Stops it, or has it go on.
+    pub(crate) fn signal(&self, signal: &str) {
+        let process = self.process.id().to_string();
+        run(Command::new("sh").args(["-c", "kill -$1 $0", &process, signal]));
+    }
+
     /// Asks it to end, as systemd does, and gives its last words.
     pub(crate) fn stop(self) -> String {
         let process = self.process.id().to_string();

@@ -1,6 +1,7 @@
 //! `gentle rexmit` on a real kernel. Each of these tests runs twice: outside it boots a machine, in which the same test of
 //! the same program does the work.
 
+mod changes;
 mod engine;
 mod kernel_engine;
 mod learned;

@@ -1,6 +1,8 @@
 //! A client and a server with a router between them that loses chosen packets.
 
+use nix::libc::linger;
 use nix::sched::{CloneFlags, setns};
+use nix::sys::socket::{setsockopt, sockopt};
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -42,6 +44,23 @@ know() { # host device addresses of the neighbour, its host and device
 know client c0 10.0.1.2 fd00:1::2 router r0; know router r0 10.0.1.1 fd00:1::1 client c0
 know server s0 10.0.2.2 fd00:2::2 router r1; know router r1 10.0.2.1 fd00:2::1 server s0";
 
+/// A second cable between router and client, by which everything comes back.
+const ANOTHER_WAY: &str = "set -e
+ip link add c1 netns client type veth peer name r2 netns router
+ip -n client link set c1 up; ip -n router link set r2 up
+ip netns exec client sysctl -q -w net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.c1.rp_filter=0
+hardware=$(ip netns exec client cat /sys/class/net/c1/address)
+ip -n router neighbour replace 10.0.1.1 lladdr $hardware dev r2 nud permanent
+ip -n router route replace 10.0.1.1/32 dev r2
+tc -n router qdisc add dev r2 root netem delay 30ms";
+
+/// How a connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Close,
+    Reset,
+}
+
 /// Which packets the router loses, of those that come from now on.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Loses {
@@ -68,6 +87,63 @@ impl Network {
     pub(crate) fn set(&self, host: &str, parameter: &str, value: &str) {
         let setting = format!("net.{parameter}={value}");
         run(Command::new("ip").args(["netns", "exec", host, "sysctl", "-q", "-w", &setting]));
+    }
+
+    /// Another time from one host to the other and back, from now on; and behind the router towards the server a rate, with room for
+    /// what waits.
+    pub(crate) fn change(&self, rtt: Duration, rate: Option<&str>) {
+        let each_way = format!("{}us", rtt.as_micros() / 2);
+        for device in ["r0", "r1"] {
+            let mut tc = Command::new("tc");
+            tc.args([
+                "-n", "router", "qdisc", "replace", "dev", device, "root", "netem",
+            ]);
+            tc.args(["limit", "10000", "delay", &each_way]);
+            if let Some(rate) = rate.filter(|_| device == "r1") {
+                tc.args(["rate", rate]);
+            }
+            run(&mut tc);
+        }
+    }
+
+    /// Has what comes back to the client arrive by a device of its own.
+    pub(crate) fn answer_another_way(&self) {
+        run(Command::new("sh").args(["-c", ANOTHER_WAY]));
+    }
+
+    /// Opens connections one after the other, of which nothing is lost, and resets or closes each; from one to the next it takes so long.
+    pub(crate) fn handshakes(&self, count: usize, every: Duration, end: End) {
+        self.lose(Loses::default());
+        within("client", || {
+            let to = SocketAddr::new(SERVER.parse().unwrap(), PORT);
+            for _ in 0..count {
+                let start = Instant::now();
+                let stream = TcpStream::connect(to).unwrap();
+                if end == End::Reset {
+                    let none = linger {
+                        l_onoff: 1,
+                        l_linger: 0,
+                    };
+                    setsockopt(&stream, sockopt::Linger, &none).unwrap();
+                }
+                drop(stream);
+                thread::sleep(every.saturating_sub(start.elapsed()));
+            }
+        });
+        thread::sleep(QUIET);
+    }
+
+    /// Sends to the server what it takes, for this long and at most so much at a time, over a connection of its own.
+    pub(crate) fn upload(&self, time: Duration, at_once: usize) {
+        within("client", || {
+            let to = SocketAddr::new(SERVER.parse().unwrap(), PORT);
+            let start = Instant::now();
+            let mut stream = TcpStream::connect(to).unwrap();
+            setsockopt(&stream, sockopt::SndBuf, &at_once).unwrap();
+            while start.elapsed() < time {
+                stream.write_all(&[0; 4096]).unwrap();
+            }
+        });
     }
 
     /// The time that `connect` takes when these packets are lost: what the client sends first leaves then.
@@ -161,8 +237,9 @@ impl Network {
 /// challenge (RFC 5961, section 4) and not by a SYN/ACK, and the connection takes another timeout.
 fn serve(listener: &TcpListener) {
     for connection in listener.incoming() {
+        let mut connection = connection.unwrap();
         // One that is reset has ended too.
-        let _ = io::copy(&mut connection.unwrap(), &mut io::sink());
+        thread::spawn(move || io::copy(&mut connection, &mut io::sink()));
     }
 }
 

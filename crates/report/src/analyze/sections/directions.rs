@@ -31,7 +31,7 @@ pub(super) fn directions(analysis: &Analysis) -> Option<Section> {
         return None;
     }
     let heads = seen.iter().map(|d| Head::new(&d.name, ""));
-    let mut table = Table::new(std::iter::once(Head::words("")).chain(heads));
+    let mut table = Table::new(std::iter::once(Head::words("quantity")).chain(heads));
     let mut plain = |name: &str, of: &dyn Fn(&Direction) -> String| {
         let cells = seen.iter().map(|d| Cell::Text(of(d))).collect();
         table.row(Row::new(name, cells));

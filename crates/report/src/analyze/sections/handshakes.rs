@@ -12,7 +12,7 @@ pub(super) fn handshakes(analysis: &Analysis) -> Option<Section> {
     }
     let percents = Scale::of(Quantity::Share, [1.0].into_iter());
     let mut table = Table::new([
-        Head::words(""),
+        Head::words("of all captured"),
         Head::new("count", ""),
         Head::new("% of attempts", ""),
     ]);
@@ -25,15 +25,6 @@ pub(super) fn handshakes(analysis: &Analysis) -> Option<Section> {
         line(0, "connection attempts", h.attempts);
         line(0, "successful", h.successes);
         line(0, "not successful", h.failures);
-        for (name, n) in [
-            ("refused (RST)", h.refused),
-            ("unanswered", h.unanswered),
-            ("SYN/ACK not acknowledged", h.half_open),
-        ] {
-            if n > 0 {
-                line(1, name, n);
-            }
-        }
         line(
             0,
             "attempts with several SYNs",
@@ -48,13 +39,13 @@ pub(super) fn handshakes(analysis: &Analysis) -> Option<Section> {
                 h.outside_standard_intervals,
             );
         }
-        if h.attempts_with_loss > 0 {
+        if h.attempts_with_retransmission > 0 {
             line(
                 0,
                 "attempts that sent a SYN or SYN/ACK again",
-                h.attempts_with_loss,
+                h.attempts_with_retransmission,
             );
-            line(1, "successful ones", h.successes_with_loss);
+            line(1, "successful ones", h.successes_with_retransmission);
         }
         if h.syn_with_data > 0 {
             line(0, "SYNs with data (Fast Open)", h.syn_with_data);

@@ -64,7 +64,7 @@ fn histogram(segment: &str, histogram: &IntervalHistogram) -> Table {
     let mut table = Table::new([
         Head::words("between"),
         Head::new("count", ""),
-        Head::words(""),
+        Head::bars("share of the most"),
         Head::words("standard"),
     ])
     .caption(format!(

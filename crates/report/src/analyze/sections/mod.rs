@@ -1,11 +1,13 @@
 //! The sections of a report, in reading order. What has nothing to say stays away.
 
+mod brief;
 mod capture;
 mod directions;
 mod flows;
 mod handshakes;
 mod intervals;
 mod others;
+mod outcomes;
 mod top;
 mod vantage;
 mod waiting;
@@ -16,6 +18,7 @@ use gentle_trace::results::Analysis;
 
 pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     [
+        outcomes::outcomes(analysis),
         handshakes::handshakes(analysis),
         waiting::waiting(analysis),
         directions::directions(analysis),
@@ -30,6 +33,18 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         capture::closes(analysis),
         capture::capture(analysis),
         capture::limits(analysis),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The sections of a brief report.
+pub(super) fn brief(analysis: &Analysis) -> Vec<Section> {
+    [
+        brief::attempts(analysis),
+        top::worst(analysis),
+        flows::flows(analysis),
     ]
     .into_iter()
     .flatten()

@@ -1,11 +1,16 @@
 //! Who loses most time.
 
+use crate::analyze::display_filter::repeated_handshakes;
 use crate::analyze::section::{Cell, Head, Row, Section, Table, numbers};
 use crate::format::Quantity;
 use gentle_trace::results::{Analysis, TopEntry};
 
+/// Lines that the brief report has of servers, and of clients.
+const BRIEFLY: usize = 2;
+
 pub(super) fn top(analysis: &Analysis) -> Option<Section> {
     let top = &analysis.top;
+    let list = |what, entries| list(what, entries, usize::MAX, analysis);
     Section::new("top", "Who loses most time")
         .table(list("server", &top.servers))
         .table(list("client", &top.clients))
@@ -13,11 +18,23 @@ pub(super) fn top(analysis: &Analysis) -> Option<Section> {
         .unless_empty()
 }
 
-/// Those that lost something, with a bar for the time.
-fn list(what: &str, entries: &[TopEntry]) -> Table {
+/// The first few servers and clients.
+pub(super) fn worst(analysis: &Analysis) -> Option<Section> {
+    let top = &analysis.top;
+    let list = |what, entries| list(what, entries, BRIEFLY, analysis);
+    Section::new("top", "Who loses most time")
+        .table(list("server", &top.servers))
+        .table(list("client", &top.clients))
+        .unless_empty()
+}
+
+/// The first `most` of those that lost something, with a bar for the time, and with the display filter that shows what
+/// they sent again, unless their addresses are not those of the capture.
+fn list(what: &str, entries: &[TopEntry], most: usize, analysis: &Analysis) -> Table {
     let entries: Vec<&TopEntry> = entries
         .iter()
         .filter(|e| e.with_loss > 0 || e.time_lost_s > 0.0 || e.failed_s > 0.0)
+        .take(most)
         .collect();
     let times = |of: fn(&TopEntry) -> f64| {
         let values = entries.iter().map(|e| (Some(of(e)), None)).collect();
@@ -26,25 +43,40 @@ fn list(what: &str, entries: &[TopEntry]) -> Table {
     };
     let (lost_unit, mut lost) = times(|e| e.time_lost_s);
     let (vain_unit, mut vain) = times(|e| e.failed_s);
-    let most = entries.iter().map(|e| e.time_lost_s).fold(0.0, f64::max);
-    let mut table = Table::new([
+    let longest = entries.iter().map(|e| e.time_lost_s).fold(0.0, f64::max);
+    let filters: Vec<Option<String>> = match analysis.anonymized {
+        true => vec![None; entries.len()],
+        false => entries
+            .iter()
+            .map(|e| repeated_handshakes(&e.name))
+            .collect(),
+    };
+    let filtered = filters.iter().any(Option::is_some);
+    let mut heads = vec![
         Head::words(what),
         Head::new("time lost", lost_unit),
-        Head::words(""),
+        Head::bars("share of the most"),
         Head::new("attempts", ""),
         Head::new("with", "loss"),
-        Head::new("not", "successful"),
+        Head::new("not", "completed"),
         Head::new("in vain", vain_unit),
-    ]);
-    for e in &entries {
+    ];
+    if filtered {
+        heads.push(Head::words("Wireshark display filter"));
+    }
+    let mut table = Table::new(heads);
+    for (e, filter) in entries.iter().zip(filters) {
         let mut cells: Vec<Cell> = lost.next().into_iter().collect();
-        cells.push(Cell::Bar(if most > 0.0 {
-            e.time_lost_s / most
+        cells.push(Cell::Bar(if longest > 0.0 {
+            e.time_lost_s / longest
         } else {
             0.0
         }));
         cells.extend([e.attempts, e.with_loss, e.failures].map(Cell::count));
         cells.extend(vain.next());
+        if filtered {
+            cells.push(filter.map_or_else(Cell::none, Cell::Code));
+        }
         table.row(Row::new(&e.name, cells));
     }
     table

@@ -10,8 +10,8 @@ pub(super) fn waiting(analysis: &Analysis) -> Option<Section> {
     let mut facts = Vec::new();
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
     let lost = |seconds: f64| seconds > 0.0;
-    if let Some(loss) = w.attempts_with_loss.filter(|&loss| loss > 0.0) {
-        fact("attempts with loss", percent(loss));
+    if let Some(loss) = analysis.outcomes.loss.filter(|&loss| loss > 0.0) {
+        fact("answered, lost", percent(loss));
     }
     if lost(w.handshake_s) {
         let mut value = time(w.handshake_s);
@@ -20,7 +20,7 @@ pub(super) fn waiting(analysis: &Analysis) -> Option<Section> {
         }
         fact("SYNs, SYN/ACKs", value);
     }
-    if let Some(mean) = w.handshake_mean_s {
+    if let Some(mean) = w.loss_mean_s {
         fact("mean, where lost", time(mean));
     }
     if lost(w.data_s) {
@@ -29,7 +29,7 @@ pub(super) fn waiting(analysis: &Analysis) -> Option<Section> {
     if lost(w.failed_s) {
         fact(
             "in vain",
-            format!("{} by attempts that failed", time(w.failed_s)),
+            format!("{} by attempts never completed", time(w.failed_s)),
         );
     }
     Section::new("waiting", "Time spent waiting for retransmissions")

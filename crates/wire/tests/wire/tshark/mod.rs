@@ -86,9 +86,6 @@ fn agree(frame: &Frame, ours: Option<&Reading>, theirs: Option<&Reading>) -> boo
 #[test]
 fn captures_read_as_tshark_reads_them() {
     let captures = shared_captures::all();
-    if captures.is_empty() {
-        return;
-    }
     let mut frames = Vec::new();
     for path in &captures {
         frames.extend(capture::read(path, &shared_captures::name(path)));
@@ -98,10 +95,7 @@ fn captures_read_as_tshark_reads_them() {
         for frame in &mut frames {
             frame.bytes.truncate(snap_len);
         }
-        let Some(rows) = tshark(&frames) else {
-            eprintln!("skipped: there is no tshark");
-            return;
-        };
+        let rows = tshark(&frames);
         let mut counts = BTreeMap::new();
         for (capture, readings) in differences(&frames, &rows) {
             println!("{capture}: {readings}");
@@ -131,10 +125,7 @@ fn samples_read_as_tshark_reads_them() {
             bytes: sample.frame,
         })
         .collect();
-    let Some(rows) = tshark(&frames) else {
-        eprintln!("skipped: there is no tshark");
-        return;
-    };
+    let rows = tshark(&frames);
     for (name, readings) in differences(&frames, &rows) {
         let known = SAMPLES_READ_DIFFERENTLY
             .iter()

@@ -63,7 +63,7 @@ fn fields() -> impl Iterator<Item = &'static str> {
 }
 
 /// Runs tshark over frames; `None` when there is no tshark.
-pub(crate) fn tshark(frames: &[Frame]) -> Option<Vec<Row>> {
+pub(crate) fn tshark(frames: &[Frame]) -> Vec<Row> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&capture::write(frames)).unwrap();
     let mut command = Command::new("tshark");
@@ -89,8 +89,7 @@ pub(crate) fn tshark(frames: &[Frame]) -> Option<Vec<Row>> {
     }
     let output = match command.output() {
         Ok(output) => output,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-        Err(error) => panic!("tshark: {error}"),
+        Err(error) => panic!("tshark cannot be run ({error}): run `scripts/bootstrap test`"),
     };
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "tshark: {message}");
@@ -113,7 +112,7 @@ pub(crate) fn tshark(frames: &[Frame]) -> Option<Vec<Row>> {
         })
         .collect();
     assert_eq!(rows.len(), frames.len(), "tshark: {message}");
-    Some(rows)
+    rows
 }
 
 impl Row {

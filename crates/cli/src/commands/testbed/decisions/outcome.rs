@@ -69,6 +69,7 @@ impl Outcome<'_> {
             name,
             captured,
             rate,
+            beyond,
         } in self.inputs
         {
             let (packets, flows) = (captured.arrivals().len(), captured.flows());
@@ -76,7 +77,13 @@ impl Outcome<'_> {
                 0 => String::new(),
                 frames => format!(", {frames} frames left out that are not IP"),
             };
-            text += &format!("{name}: {packets} packets of {flows} flows, at {rate}{left_out}\n");
+            let beyond = match beyond {
+                0 => String::new(),
+                frames => format!(", the {frames} frames after them not read (--packets)"),
+            };
+            text += &format!(
+                "{name}: {packets} packets of {flows} flows, at {rate}{left_out}{beyond}\n"
+            );
         }
         text += &format!("\n{}\n", self.table());
         for (spec, decided) in self.of_schemes() {
@@ -122,6 +129,7 @@ impl Outcome<'_> {
                 "packets": input.captured.arrivals().len(),
                 "flows": input.captured.flows(),
                 "left_out": input.captured.left_out(),
+                "not_read": input.beyond,
                 "rate_bps": input.rate.bits_per_second(),
             })
         };

@@ -8,6 +8,8 @@ pub(super) const GSP: Module = Module {
         "tau_ns": 1000000000, "maxtime_ns": 99000000000, "limit": 1000, "limit_bytes": 1073741824}"#,
     settings: SETTINGS,
     refused: REFUSED,
+    refused_by_kernel: 3,
+    first_case: 0x5b00,
     statistics: &[
         "early_drop",
         "tail_drop",
@@ -80,7 +82,7 @@ const SETTINGS: &[Setting] = &[
     ),
 ];
 
-/// The last three are refused by the module itself: they depend on one another.
+/// The last three depend on one another, which the module finds out.
 const REFUSED: &[(&str, &str)] = &[
     ("threshold", "gsp: threshold: expected a time"),
     ("threshold 5", "gsp: threshold: expected a time"),

@@ -4,6 +4,7 @@
 mod gsp;
 mod redfavor;
 mod spa;
+pub(super) mod tc_testing;
 
 use serde_json::Value;
 
@@ -19,6 +20,10 @@ pub(super) struct Module {
     pub(super) settings: &'static [Setting],
     /// Words that are refused, and a part of what is said then.
     pub(super) refused: &'static [(&'static str, &'static str)],
+    /// How many of them, the last ones, the module refuses and not its plug-in.
+    pub(super) refused_by_kernel: usize,
+    /// Number of the first case in tc-testing, which wants one for each: four hexadecimal digits.
+    pub(super) first_case: usize,
     /// All that `tc -s -j` shows of it beyond what every qdisc has; parts of parts with a dot between.
     pub(super) statistics: &'static [&'static str],
 }

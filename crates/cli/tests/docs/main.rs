@@ -1,6 +1,9 @@
-//! The book's tables of options and knobs are those of the program.
+//! The book's tables of options and knobs are those of the program, and so are the numbers in its pages ([`printed`]).
 //!
 //! `UPDATE_DOCS=1 cargo test -p gentle --test docs` writes them anew; the prose around them is left alone.
+
+#[cfg(unix)]
+mod printed;
 
 use gentle_aqm::{Scheme, registry::SCHEMES};
 use gentle_tcp::Profile;
@@ -57,6 +60,16 @@ fn knobs() -> String {
     table.trim_end().to_owned()
 }
 
+fn profiles() -> String {
+    let mut table = String::from("| profile | stands for |\n| --- | --- |");
+    for (i, name) in Profile::NAMES.iter().enumerate() {
+        let summary = cell(Profile::summary(name).unwrap());
+        let default = if i == 0 { "; the default" } else { "" };
+        let _ = write!(table, "\n| `{name}` | {summary}{default} |");
+    }
+    table
+}
+
 /// Compares the part of `file` between the markers for `name` with `expected`, or puts it there.
 fn check(file: &str, name: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -91,6 +104,7 @@ fn every_scheme_is_in_the_book_with_its_options() {
 
 #[test]
 fn every_profile_is_in_the_book_with_its_knobs() {
+    check("tcp-profiles.md", "profiles", &profiles());
     check("tcp-profiles.md", "knobs", &knobs());
 }
 

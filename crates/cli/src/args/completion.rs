@@ -1,0 +1,101 @@
+//! What a shell offers for the values of options.
+
+use clap::Arg;
+use clap::builder::StyledStr;
+use clap_complete::engine::{
+    ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
+};
+use gentle_aqm::{OptionSpec, Scheme, Spec, registry};
+use gentle_sim::{BUILTIN, Scenario};
+use gentle_tcp::Profile;
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// The argument with a completer where its values are not files or words of a list: those know theirs.
+pub(super) fn completed(arg: Arg) -> Arg {
+    let names = arg.get_value_names().unwrap_or_default();
+    let [name] = names else {
+        return arg;
+    };
+    match name.as_str() {
+        "SPEC" | "SCHEME" => arg.add(ArgValueCompleter::new(schemes)),
+        "TYPE|FILE" => arg.add(ArgValueCompleter::new(traffic)),
+        "KNOB=VALUE" => arg.add(ArgValueCompleter::new(knobs)),
+        _ => arg,
+    }
+}
+
+fn candidate(value: String, help: &'static str) -> CompletionCandidate {
+    CompletionCandidate::new(value).help(Some(StyledStr::from(help)))
+}
+
+/// Schemes, and behind a scheme and a space its options.
+fn schemes(written: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(written) = written.to_str() else {
+        return Vec::new();
+    };
+    match written.rsplit_once(' ') {
+        None => {
+            let known = registry::SCHEMES.iter();
+            known
+                .filter(|scheme| scheme.name.starts_with(written))
+                .map(|scheme| candidate(scheme.name.to_owned(), scheme.summary))
+                .collect()
+        }
+        Some((before, last)) => match before.parse::<Spec>() {
+            Ok(spec) => options(&spec)
+                .filter(|option| option.name.starts_with(last))
+                .map(|option| candidate(format!("{before} {}=", option.name), option.help))
+                .collect(),
+            Err(_) => Vec::new(),
+        },
+    }
+}
+
+/// Options of a scheme and of the one beneath it that are still to be given.
+fn options(spec: &Spec) -> impl Iterator<Item = &'static OptionSpec> {
+    let of = |scheme: &'static Scheme| scheme.options;
+    let beneath = spec.child().map_or(&[][..], |child| of(child.scheme()));
+    let child_given = spec
+        .child()
+        .into_iter()
+        .flat_map(|child| child.options().given());
+    let given: Vec<&str> = spec
+        .options()
+        .given()
+        .chain(child_given)
+        .map(|(name, _)| name)
+        .collect();
+    of(spec.scheme())
+        .iter()
+        .chain(beneath)
+        .filter(move |option| !given.contains(&option.name))
+}
+
+/// The types of traffic that are built in, scenario files and lists of flows.
+fn traffic(written: &OsStr) -> Vec<CompletionCandidate> {
+    let start = written.to_string_lossy();
+    let types = BUILTIN.iter().filter(|name| name.starts_with(&*start));
+    let mut candidates: Vec<CompletionCandidate> = types
+        .map(|name| {
+            let title = Scenario::builtin(name).map(|scenario| StyledStr::from(scenario.title));
+            CompletionCandidate::new(*name).help(title)
+        })
+        .collect();
+    let ending = |path: &Path| {
+        let ending = path.extension().and_then(OsStr::to_str);
+        matches!(ending, Some("toml" | "csv"))
+    };
+    candidates.extend(PathCompleter::file().filter(ending).complete(written));
+    candidates
+}
+
+/// Knobs of a TCP profile.
+fn knobs(written: &OsStr) -> Vec<CompletionCandidate> {
+    let start = written.to_string_lossy();
+    let known = Profile::knobs().iter();
+    known
+        .filter(|knob| knob.name.starts_with(&*start))
+        .map(|knob| candidate(format!("{}=", knob.name), knob.help))
+        .collect()
+}

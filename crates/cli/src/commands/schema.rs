@@ -1,0 +1,28 @@
+//! `gentle schema`.
+
+use crate::args::{Output, SchemaArgs};
+use crate::output::print;
+use gentle_sim::results::Comparison;
+use gentle_trace::results::Analysis;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<ExitCode> {
+    let schema = match args.of {
+        Output::Analyze => of::<Analysis>(),
+        Output::Compare => of::<Comparison>(),
+        #[cfg(target_os = "linux")]
+        Output::QdiscShow => of::<gentle_deploy::Shown>(),
+        #[cfg(target_os = "linux")]
+        Output::TestbedCheck => of::<gentle_testbed::check::Agreement>(),
+    };
+    print(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The schema, in JSON Schema 2020-12, of what is written of a type.
+fn of<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<T>()
+}

@@ -1,0 +1,242 @@
+//! The files that a command reads and writes: no output is an input, or another output, by whatever name, link or
+//! redirection it is reached.
+
+use crate::usage::Usage;
+use same_file::Handle;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+/// The name of standard input among inputs, of standard output among outputs.
+const DASH: &str = "-";
+
+/// Other names of standard output.
+const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// Other names of standard input.
+const STDIN: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+
+/// Most symbolic links that are followed to a file that is not there yet (Linux, `MAXSYMLINKS`).
+const MOST_LINKS: usize = 40;
+
+/// Whether an output of this name goes to standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new(DASH) || STDOUT.iter().any(|name| path == Path::new(name))
+}
+
+/// Whether an input of this name is standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new(DASH) || STDIN.iter().any(|name| path == Path::new(name))
+}
+
+/// Where a file of this name is written: behind symbolic links, whether or not there is anything yet.
+pub(crate) fn place(path: &Path) -> PathBuf {
+    let mut place = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = std::fs::read_link(&place) else {
+            break;
+        };
+        // An absolute target takes the place of the whole.
+        place = place.parent().unwrap_or(Path::new("")).join(target);
+    }
+    place
+}
+
+/// What a name leads to.
+#[derive(Debug, PartialEq, Eq)]
+enum Identity {
+    StandardInput,
+    StandardOutput,
+    /// A file that is there, by its device and inode.
+    File(Handle),
+    /// A file that is not there yet: its directory and its name in it.
+    New(Handle, OsString),
+    /// What cannot be opened for a look: a pipe, a device, a file without permission to read.
+    Path(PathBuf),
+}
+
+impl Identity {
+    fn of(path: &Path) -> Identity {
+        match std::fs::metadata(path) {
+            // A pipe or a device may block whoever opens it.
+            Ok(found) if found.is_file() => Handle::from_path(path).map(Identity::File),
+            Ok(_) => std::fs::canonicalize(path).map(Identity::Path),
+            Err(_) => Identity::of_new(&place(path)),
+        }
+        .unwrap_or_else(|_| Identity::Path(path.to_owned()))
+    }
+
+    fn of_new(place: &Path) -> io::Result<Identity> {
+        let directory = match place.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        let name = place.file_name().unwrap_or(OsStr::new(""));
+        Ok(Identity::New(
+            Handle::from_path(directory)?,
+            name.to_owned(),
+        ))
+    }
+}
+
+/// What a claimed file is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Read,
+    /// By the option of this name.
+    Written(&'static str),
+}
+
+/// One file, as it was named.
+#[derive(Debug)]
+struct Claim {
+    name: String,
+    usage: Use,
+    identity: Identity,
+}
+
+/// The files of a command, each claimed before any is opened.
+#[derive(Debug, Default)]
+pub(crate) struct Claims(Vec<Claim>);
+
+impl Claims {
+    /// Claims a file for reading; it may be read more than once.
+    pub(crate) fn reads(&mut self, path: &Path) -> Result<(), Usage> {
+        let identity = if is_stdin(path) {
+            Identity::StandardInput
+        } else {
+            Identity::of(path)
+        };
+        self.claim(path, Use::Read, identity)?;
+        // `command < FILE` reads it as well.
+        if is_stdin(path)
+            && let Some(identity) = redirected(Handle::stdin())
+        {
+            self.claim(path, Use::Read, identity)?;
+        }
+        Ok(())
+    }
+
+    /// Claims a file for reading that is of no use a second time.
+    pub(crate) fn reads_once(&mut self, path: &Path) -> Result<(), Usage> {
+        let before = self.0.len();
+        self.reads(path)?;
+        let (earlier, new) = self.0.split_at(before);
+        let again = |claim: &&Claim| new.iter().any(|new| new.identity == claim.identity);
+        match earlier.iter().find(again) {
+            None => Ok(()),
+            Some(claim) => Err(Usage(match path.display().to_string() {
+                name if name == claim.name => format!("{name} is named twice; it is read once"),
+                name => format!("{name} is the same file as {}; it is read once", claim.name),
+            })),
+        }
+    }
+
+    /// Claims a file for what `option` writes.
+    pub(crate) fn writes(&mut self, option: &'static str, path: &Path) -> Result<(), Usage> {
+        if is_stdout(path) {
+            return self.prints(option);
+        }
+        self.claim(path, Use::Written(option), Identity::of(path))
+    }
+
+    /// Claims a file for what `option` writes that is no text, so that a terminal cannot show it.
+    pub(crate) fn writes_binary(&mut self, option: &'static str, path: &Path) -> Result<(), Usage> {
+        if is_stdout(path) && io::stdout().is_terminal() {
+            return Err(Usage(format!(
+                "{option} is no text, and standard output is a terminal here; name a file or a pipe"
+            )));
+        }
+        self.writes(option, path)
+    }
+
+    /// Claims standard output for what `option` prints.
+    pub(crate) fn prints(&mut self, option: &'static str) -> Result<(), Usage> {
+        let (usage, stdout) = (Use::Written(option), Path::new("standard output"));
+        self.claim(stdout, usage, Identity::StandardOutput)
+    }
+
+    /// Claims the file that standard output was redirected to, if it is one. Comes after all others.
+    pub(crate) fn redirected_stdout(&mut self) -> Result<(), Usage> {
+        let Some(identity) = redirected(Handle::stdout()) else {
+            return Ok(());
+        };
+        let mut claims = self.0.iter();
+        match claims.find(|claim| claim.identity == identity) {
+            Some(claim) => {
+                let usage = Use::Written("standard output");
+                Err(Usage(
+                    trouble(claim, &claim.name, usage).expect("it is written"),
+                ))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether an option prints to standard output, which then has room for nothing else.
+    pub(crate) fn stdout_is_taken(&self) -> bool {
+        let mut claims = self.0.iter();
+        claims.any(|claim| claim.identity == Identity::StandardOutput)
+    }
+
+    fn claim(&mut self, path: &Path, usage: Use, identity: Identity) -> Result<(), Usage> {
+        let name = path.display().to_string();
+        // Whatever is written there is gone, as it is meant to be.
+        if identity == Identity::Path("/dev/null".into()) {
+            return Ok(());
+        }
+        for earlier in &self.0 {
+            if earlier.identity == identity
+                && let Some(trouble) = trouble(earlier, &name, usage)
+            {
+                return Err(Usage(trouble));
+            }
+        }
+        self.0.push(Claim {
+            name,
+            usage,
+            identity,
+        });
+        Ok(())
+    }
+}
+
+/// What is wrong with using a file that has been claimed, as `name`, for `usage`, too.
+fn trouble(earlier: &Claim, name: &str, usage: Use) -> Option<String> {
+    let by_name = match name == earlier.name {
+        true => String::new(),
+        false => format!(", the same file as {}", earlier.name),
+    };
+    Some(match (earlier.usage, usage) {
+        (Use::Read, Use::Read) => return None,
+        (Use::Written(first), Use::Written(second))
+            if earlier.identity == Identity::StandardOutput =>
+        {
+            format!(
+                "{first} and {second} would both print to standard output; name a file for one of them"
+            )
+        }
+        (Use::Written(first), Use::Written(second)) if first == second => {
+            format!(
+                "{first} would write {name} twice{by_name}; every output needs a file of its own"
+            )
+        }
+        (Use::Written(first), Use::Written(second)) => {
+            format!("{first} and {second} would both write {name}{by_name}; name two files")
+        }
+        (Use::Read, Use::Written(option)) => {
+            format!("{option} would overwrite {name}{by_name}, which is read; name another file")
+        }
+        (Use::Written(option), Use::Read) => format!(
+            "{option} would overwrite {}, which is read as {name}; name another file",
+            earlier.name
+        ),
+    })
+}
+
+/// The file that a standard stream was redirected to or from.
+fn redirected(stream: io::Result<Handle>) -> Option<Identity> {
+    let handle = stream.ok()?;
+    let file = handle.as_file().metadata().ok()?.is_file();
+    file.then_some(Identity::File(handle))
+}

@@ -1,0 +1,32 @@
+//! Where a page comes from: the command line, and the clock.
+
+use crate::repeat::command;
+use crate::usage::Usage;
+use gentle_report::Origin;
+use jiff::Timestamp;
+use std::env;
+
+/// The origin of a page that `tool` (`gentle compare`) writes now.
+///
+/// The date is `SOURCE_DATE_EPOCH`, seconds since 1970, where that is set, so that pages can be made again byte for byte
+/// (<https://reproducible-builds.org/specs/source-date-epoch/>).
+pub(crate) fn origin(tool: &str) -> Result<Origin, Usage> {
+    let date = match env::var("SOURCE_DATE_EPOCH") {
+        Err(_) => Timestamp::now(),
+        Ok(text) => {
+            let seconds = text.parse().ok();
+            seconds
+                .and_then(|seconds| Timestamp::from_second(seconds).ok())
+                .ok_or_else(|| {
+                    Usage(format!(
+                        "SOURCE_DATE_EPOCH is {text:?}: expected seconds since 1970, such as 1767323040"
+                    ))
+                })?
+        }
+    };
+    Ok(Origin {
+        tool: tool.to_owned(),
+        command: Some(command()),
+        date: Some(date),
+    })
+}

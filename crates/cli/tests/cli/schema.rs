@@ -1,0 +1,76 @@
+//! What `--json` prints is what `gentle schema` says.
+
+use crate::command::{among_captures, brief, gentle, stdout};
+use jsonschema::Validator;
+use serde_json::Value;
+
+fn schema(of: &str) -> Value {
+    serde_json::from_str(&stdout(&mut gentle(&["schema", of]))).expect("JSON")
+}
+
+#[track_caller]
+fn valid(validator: &Validator, json: &str) {
+    let json: Value = serde_json::from_str(json).expect("JSON");
+    let errors: Vec<String> = validator
+        .iter_errors(&json)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// A schema that asks for every field, so that a field that is gone or has another type is refused.
+fn validator(of: &str) -> Validator {
+    let schema = schema(of);
+    let required = schema["required"].as_array().expect("required fields");
+    assert!(required.contains(&"version".into()), "{required:?}");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    assert!(!validator.is_valid(&serde_json::json!({})));
+    validator
+}
+
+#[test]
+fn comparisons_are_as_the_schema_says() {
+    let validator = validator("compare");
+    valid(&validator, &stdout(&mut brief(&["--json"])));
+    // Nothing is lost and there is no interval: fields are null.
+    let calm = ["--json", "--seeds=1", "--rate=10gbit", "--up-rate=10gbit"];
+    valid(&validator, &stdout(&mut brief(&calm)));
+    let sim = ["sim", "10m", "--duration=2s", "--json", "--quiet"];
+    valid(&validator, &stdout(&mut gentle(&sim)));
+}
+
+#[test]
+fn analyses_are_as_the_schema_says() {
+    let validator = validator("analyze");
+    let folder = tempfile::TempDir::new().unwrap();
+    let flows = folder.path().join("flows.csv");
+    let flows = format!("--flows={}", flows.display());
+    for args in [
+        &["formats/us.pcap"][..],
+        &[
+            "netns/syn.router.pcap",
+            "--local=10.0.0.0/8",
+            "--rate=1mbit",
+        ],
+        &[
+            "other/sctp.pcap",
+            "other/dccp.pcap",
+            "other/quic-plain.pcap",
+        ],
+        &["netns/syn-synack.client.pcap", flows.as_str()],
+        &["netns/synack.span.pcap", "--anonymize=secret"],
+    ] {
+        let mut command = among_captures(&["analyze", "--json"]);
+        valid(&validator, &stdout(command.args(args)));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn schemas_of_linux_say_what_is_in_them() {
+    for (of, field) in [("testbed-check", "rows"), ("qdisc-show", "qdiscs")] {
+        let schema = schema(of);
+        assert!(schema["properties"][field].is_object(), "{of}: {schema}");
+        jsonschema::validator_for(&schema).expect("a schema");
+    }
+}

@@ -1,0 +1,136 @@
+//! What `make install` puts on a machine, what `make uninstall` takes off again, and the units for systemd.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn make(target: &str, destination: &Path, gentle: &str) -> Output {
+    Command::new("make")
+        .current_dir(repository())
+        .args(["--no-print-directory", target, "PREFIX=/usr/local"])
+        .arg(format!("GENTLE={gentle}"))
+        .arg(format!("DESTDIR={}", destination.display()))
+        .output()
+        .expect("make is there: scripts/bootstrap test installs it")
+}
+
+fn succeeds(target: &str, destination: &Path) {
+    let output = make(target, destination, env!("CARGO_BIN_EXE_gentle"));
+    assert!(output.status.success(), "{target}: {output:?}");
+}
+
+/// All files and folders below one, folders with a slash at their end.
+fn tree(root: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(root).unwrap().display().to_string();
+            if path.is_dir() {
+                found.insert(format!("{name}/"));
+                folders.push(path);
+            } else {
+                found.insert(name);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_installed_is_complete_and_goes_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("usr/local");
+    // Folders and files of others, an empty folder among them, as Debian has it.
+    fs::create_dir_all(root.join("bin")).unwrap();
+    fs::create_dir_all(root.join("share/man/man1")).unwrap();
+    fs::write(root.join("share/man/man1/other.1"), "of others").unwrap();
+    let before = tree(folder.path());
+
+    succeeds("install", folder.path());
+    let installed = tree(&root);
+    for file in [
+        "bin/gentle",
+        "lib/systemd/system/gentle-qdisc@.service",
+        "share/bash-completion/completions/gentle",
+        "share/doc/gentle/docs/qdisc.md",
+        "share/gentle/deploy/openwrt/spa.qos",
+        "share/gentle/kernel/Kbuild",
+        "share/gentle/kernel/dkms.conf",
+        "share/gentle/kernel/man/tc-spa.8",
+        "share/gentle/kernel/sch_spa.c",
+        "share/gentle/kernel/tc/q_spa.c",
+        "share/gentle/kernel/testing/replay/replay.c",
+        "share/gentle/papers/spa-2018/real.toml",
+        "share/man/man1/gentle-qdisc.1",
+        "share/zsh/site-functions/_gentle",
+    ] {
+        assert!(installed.contains(file), "no {file} among {installed:#?}");
+    }
+    let list = fs::read_to_string(root.join("share/gentle/installed")).unwrap();
+    let listed: BTreeSet<String> = list.lines().map(str::to_owned).collect();
+    let added: BTreeSet<String> = tree(folder.path())
+        .difference(&before)
+        .map(|path| path.strip_prefix("usr/local/").unwrap().to_owned())
+        .collect();
+    assert_eq!(listed, added, "the list is what has been added");
+
+    // What an earlier version had goes with the next one; a second time changes nothing.
+    fs::write(root.join("share/gentle/former"), "").unwrap();
+    fs::write(
+        root.join("share/gentle/installed"),
+        format!("{list}share/gentle/former\n"),
+    )
+    .unwrap();
+    succeeds("install", folder.path());
+    assert_eq!(tree(&root), installed);
+
+    succeeds("uninstall", folder.path());
+    assert_eq!(tree(folder.path()), before);
+    let again = make("uninstall", folder.path(), "");
+    assert!(!again.status.success());
+    let words = String::from_utf8(again.stderr).unwrap();
+    assert!(words.contains("nothing that this installed"), "{words}");
+}
+
+#[test]
+fn nothing_is_built_by_whoever_installs() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = make("install", folder.path(), "/nonexistent/gentle");
+    assert!(!output.status.success());
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(words.contains("run make first"), "{words}");
+    assert!(tree(folder.path()).is_empty());
+}
+
+/// The unit's instance for a device whose name has to be escaped.
+#[test]
+fn systemd_accepts_the_unit_for_any_device() {
+    const UNIT: &str = include_str!("../../../deploy/systemd/gentle-qdisc@.service");
+    // The instance is escaped; only names of units are so too.
+    for line in UNIT.lines().filter(|line| line.contains("%i")) {
+        assert!(
+            line.contains("sys-subsystem-net-devices-%i.device"),
+            "{line}"
+        );
+    }
+    // Instances that run at the same time share a folder, and so have to be one user.
+    assert!(UNIT.contains("\nDynamicUser=yes\nUser="), "{UNIT}");
+    let folder = tempfile::tempdir().unwrap();
+    let instance = folder.path().join(r"gentle-qdisc@br\x2dlan.service");
+    fs::write(&instance, UNIT).unwrap();
+    let output = Command::new("systemd-analyze")
+        .args(["verify", "--man=no"])
+        .arg(&instance)
+        .output()
+        .expect("systemd-analyze is there: scripts/bootstrap test installs it");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && words.is_empty(), "{words}");
+}

@@ -1,0 +1,44 @@
+// Opening a page, and what every page has to keep to while it is open.
+import { expect, test as base } from "@playwright/test";
+import { readFileSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+/** The folder with the pages, which the test in main.rs has made. */
+export const folder = process.env.PAGES;
+
+/** The text of a file beside the pages. */
+export const beside = (name) => readFileSync(path.join(folder, name), "utf8");
+
+/** The names of all pages: `compare` for `compare.html`. */
+export const pages = readdirSync(folder)
+  .filter((file) => file.endsWith(".html"))
+  .map((file) => path.basename(file, ".html"));
+
+/** The source of axe, to be run within a page. */
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe finds wrong, one line for each element. */
+export async function findings(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  return violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, html }) => `${id}: ${help}: ${target} ${html.slice(0, 120)}`));
+}
+
+/** A test with `visit(name)`, which opens a page; the page then may say nothing on the console and load nothing. */
+export const test = base.extend({
+  visit: async ({ page }, use) => {
+    const trouble = [];
+    page.on("console", (message) => trouble.push(`console: ${message.text()}`));
+    page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));
+    page.on("request", (request) => {
+      if (!/^(file|data|blob):/.test(request.url())) trouble.push(`request: ${request.url()}`);
+    });
+    await use(async (name) => {
+      await page.goto(`file://${path.join(folder, name)}.html`);
+    });
+    expect(trouble).toEqual([]);
+  },
+});
+
+export { expect };

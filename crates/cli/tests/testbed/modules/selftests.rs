@@ -1,0 +1,151 @@
+//! What others test and describe qdiscs with: the kernel's tc-testing, its YAML descriptions of netlink and the program
+//! that reads them. All of it is fetched (`scripts/kernel-headers --tools`), nothing of it is here.
+
+use super::laboratory::{Laboratory, kernel_folder};
+use super::table::{MODULES, tc_testing};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::Command;
+
+fn file(kind: &str) -> PathBuf {
+    kernel_folder().join(format!("testing/tc-testing/{kind}.json"))
+}
+
+/// UPDATE_DOCS=1 writes them.
+#[test]
+fn files_of_tc_testing_are_those_of_the_tables() {
+    for module in &MODULES {
+        let text = serde_json::to_string_pretty(&tc_testing::cases(module)).unwrap() + "\n";
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(file(module.kind), &text).unwrap();
+        }
+        let there = std::fs::read_to_string(file(module.kind)).unwrap();
+        assert!(
+            there == text,
+            "{}: not what the table says; UPDATE_DOCS=1 writes it anew",
+            file(module.kind).display()
+        );
+    }
+}
+
+/// The parts of the kernel's source that are needed here; `None` where they cannot be had, which has been said.
+fn tools() -> Option<PathBuf> {
+    let script = kernel_folder().join("../scripts/kernel-headers");
+    let output = Command::new(script).arg("--tools").output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if output.status.code() == Some(75) && std::env::var_os("GENTLE_TESTBED").is_none() {
+        eprintln!("skipped: {}", text(&output.stderr));
+        return None;
+    }
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    Some(text(&output.stdout).into())
+}
+
+fn shell(laboratory: &Laboratory, script: &str) -> String {
+    laboratory.succeed(&["sh", "-ec", script])
+}
+
+#[test]
+fn tc_testing_itself_passes() {
+    let (Some(laboratory), Some(tools)) = (Laboratory::new(), tools()) else {
+        return;
+    };
+    for module in &MODULES {
+        // It gives the commands it runs an environment of its own, in which tc would not find the plug-ins.
+        let printed = shell(
+            &laboratory,
+            &format!(
+                "cp -r {}/tools/testing/selftests/tc-testing /run/tdc
+                cd /run/tdc
+                printf 'import os\\nENVIR = dict(os.environ)\\n' > tdc_config_local.py
+                python3 ./tdc.py --format tap -f {}",
+                tools.display(),
+                file(module.kind).display()
+            ),
+        );
+        let passed = printed
+            .lines()
+            .filter(|line| line.starts_with("ok "))
+            .count();
+        let cases = tc_testing::cases(module);
+        assert_eq!(passed, cases.as_array().unwrap().len(), "{printed}");
+        assert!(!printed.contains("not ok"), "{printed}");
+    }
+}
+
+/// The description is well formed by the kernel's own schema, and with it the kernel's own program reads from a qdisc what
+/// `tc` reads.
+#[test]
+fn the_netlink_description_fits_schema_and_modules() {
+    let (Some(laboratory), Some(tools)) = (Laboratory::new(), tools()) else {
+        return;
+    };
+    let description = kernel_folder().join("netlink/tc-gentle.yaml");
+    let python = "import jsonschema, sys, yaml
+load = lambda path: yaml.safe_load(open(path))
+jsonschema.validate(load(sys.argv[2]), load(sys.argv[1]))";
+    let valid = Command::new("python3")
+        .args(["-c", python])
+        .arg(tools.join("Documentation/netlink/netlink-raw.yaml"))
+        .arg(&description)
+        .output()
+        .unwrap();
+    assert!(valid.status.success(), "{valid:?}");
+
+    for module in &MODULES {
+        let kind = module.kind;
+        let printed = shell(
+            &laboratory,
+            &format!(
+                "ip link add d0 type dummy
+                ip link set d0 up
+                tc qdisc add dev d0 root handle 1: {kind}
+                ping -c 1 -W 1 -I d0 192.0.2.1 >/dev/null 2>&1 || :
+                python3 {}/tools/net/ynl/pyynl/cli.py --no-schema --output-json \\
+                    --spec {} --dump getqdisc",
+                tools.display(),
+                description.display()
+            ),
+        );
+        let list: Value =
+            serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+        let mut list = list.as_array().unwrap().iter();
+        let ours = list.find(|qdisc| qdisc["kind"] == kind).unwrap();
+        let expected = module.with_defaults();
+        for (name, value) in expected.as_object().unwrap() {
+            if let Some((name, value)) = of_description(kind, name, value) {
+                assert_eq!(ours["options"][name], value, "{kind} {name}: {ours}");
+            }
+        }
+        let app = ours["stats2"]["app"].as_object().unwrap();
+        assert!(app.len() > 7, "{kind}: {ours}");
+        if kind == "spa" {
+            assert_eq!(app["data"]["drop-limit"], 0, "{ours}");
+            assert_eq!(app["credit"], 15_140 * 75, "{ours}");
+        }
+    }
+}
+
+/// An option of `tc` and its value as the description has them; `None` for what tc makes of several.
+fn of_description<'a>(kind: &str, name: &'a str, value: &Value) -> Option<(&'a str, Value)> {
+    let name = match name {
+        "threshold_ns" => "threshold-delay",
+        "interval_ns" => "interval",
+        "tau_ns" => "tau",
+        "maxtime_ns" => "maxtime",
+        "limit_bytes" => "limit-bytes",
+        "min" => "qth-min",
+        "max" => "qth-max",
+        "ewma" => "wlog",
+        "scell_log" => "scell-log",
+        "probability" | "ecn" | "harddrop" | "nodrop" | "adaptive" if kind == "redfavor" => {
+            return None;
+        }
+        name => name,
+    };
+    let value = match value {
+        Value::Bool(flag) => Value::from(u8::from(*flag)),
+        value => value.clone(),
+    };
+    Some((name, value))
+}

@@ -1,0 +1,129 @@
+//! Changes, dumps and packets at the same time, from several processors.
+//!
+//! Machines in virtual time have one processor, so `kernel/testing/smp/run` boots Debian's kernels with two and runs this
+//! there, in real time. What goes wrong shows as a warning of the kernel, which ends the machine, or in the counters.
+
+use super::guest::{dummy, only_here, qdiscs, run};
+use super::load::{Changes, frames};
+use super::packets::Sender;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::{scope, sleep, yield_now};
+use std::time::{Duration, Instant};
+
+/// Changes at each place where a module can be attached.
+const CHANGES: u64 = 4000;
+
+/// Processors that send; as many show statistics meanwhile.
+const SENDERS: usize = 2;
+
+#[test]
+#[ignore = "runs within a machine with several processors"]
+fn within() {
+    only_here();
+    let processors = std::thread::available_parallelism().expect("a number");
+    assert!(processors.get() > 1, "one processor shows nothing");
+    dummy("d0");
+    let counters = Counters::default();
+    // Beneath a shaper, where a queue forms and its parent counts what is in it.
+    run("tc qdisc add dev d0 root handle 10: tbf rate 4mbit burst 3000 limit 10000000");
+    together("parent 10:1", 6, &counters);
+    run("tc qdisc del dev d0 root");
+    // At the root, where packets that find the queue empty pass it by.
+    together("root", 7, &counters);
+    counters.check();
+}
+
+#[derive(Default)]
+struct Counters {
+    changes: AtomicU64,
+    sent: AtomicU64,
+    dumps: AtomicU64,
+}
+
+impl Counters {
+    /// Every thread has taken part.
+    fn check(&self) {
+        let [changes, sent, dumps] =
+            [&self.changes, &self.sent, &self.dumps].map(|counter| counter.load(Relaxed));
+        println!("changes: {changes}, sent: {sent}, dumps: {dumps}");
+        assert_eq!(changes, 2 * CHANGES);
+        assert!(sent > 2 * CHANGES, "{sent} packets sent");
+        assert!(dumps > 20, "{dumps} dumps");
+    }
+}
+
+/// Sends, changes and dumps at once until all changes have been made; then every queue has to run empty.
+fn together(place: &str, seed: u64, counters: &Counters) {
+    let over = AtomicBool::new(false);
+    scope(|threads| {
+        for first in 0..SENDERS {
+            let over = &over;
+            threads.spawn(move || {
+                let (mut sender, frames) = (Sender::new("d0"), frames());
+                for frame in frames.iter().cycle().skip(first) {
+                    if over.load(Relaxed) {
+                        break;
+                    }
+                    sender.send(frame);
+                    counters.sent.fetch_add(1, Relaxed);
+                    yield_now();
+                }
+            });
+            threads.spawn(move || {
+                while !over.load(Relaxed) {
+                    dump(["qdisc", "class"][first % 2]);
+                    counters.dumps.fetch_add(1, Relaxed);
+                }
+            });
+        }
+        let mut changes = Changes::new(seed);
+        let mut there = None;
+        for _ in 0..CHANGES {
+            there = changes.next(place, there);
+        }
+        counters.changes.fetch_add(changes.end(), Relaxed);
+        over.store(true, Relaxed);
+    });
+    nothing_is_left();
+    if there_is(place) {
+        run(&format!("tc qdisc del dev d0 {place}"));
+    }
+}
+
+/// The statistics of everything on the device. The device's qdisc may go while it is shown, which `tc` takes for an error.
+fn dump(what: &str) {
+    Command::new("tc")
+        .args(["-s", "-d", what, "show", "dev", "d0"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("tc starts");
+}
+
+/// A queue of ours is where it was put.
+fn there_is(place: &str) -> bool {
+    let parent = place.strip_prefix("parent ");
+    qdiscs("d0").iter().any(|qdisc| match parent {
+        Some(parent) => qdisc["parent"] == parent,
+        None => qdisc["root"] == true && qdisc["kind"] != "noqueue",
+    })
+}
+
+/// Within two minutes every queue is empty, and its counters say so: 4 Mb/s send more than any of them holds.
+fn nothing_is_left() {
+    run("ip link set d0 up");
+    let began = Instant::now();
+    loop {
+        let shown = qdiscs("d0");
+        let empty = |count: &serde_json::Value| count.as_u64().unwrap_or(0) == 0;
+        if shown
+            .iter()
+            .all(|qdisc| empty(&qdisc["qlen"]) && empty(&qdisc["backlog"]))
+        {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(120), "{shown:?}");
+        sleep(Duration::from_millis(100));
+    }
+}

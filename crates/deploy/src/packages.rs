@@ -1,0 +1,169 @@
+//! Which part of the kernel a command missed, and the package that has it.
+
+use crate::command::{Command, Program};
+
+/// A part of Linux that distributions may leave out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    /// The module, as `modprobe` knows it.
+    module: String,
+    /// The option of the kernel's configuration.
+    config: String,
+}
+
+/// What the kernel (`net/sched/`, `net/core/rtnetlink.c`) and iproute2 say when a part is missing, and what kind it is of.
+const SAYINGS: [(&str, Kind); 4] = [
+    ("Specified qdisc kind is unknown", Kind::Qdisc),
+    ("TC classifier not found", Kind::Classifier),
+    ("Failed to load TC action module", Kind::Action),
+    ("Unknown device type", Kind::Device),
+];
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Qdisc,
+    Classifier,
+    Action,
+    Device,
+}
+
+/// OpenWrt's packages of modules (`package/kernel/linux/modules/netsupport.mk`); what is not named is in `kmod-sched`.
+const OPENWRT: [(&str, &str); 11] = [
+    ("sch_htb", "kmod-sched-core"),
+    ("sch_tbf", "kmod-sched-core"),
+    ("sch_ingress", "kmod-sched-core"),
+    ("sch_fq_codel", "kmod-sched-core"),
+    ("cls_u32", "kmod-sched-core"),
+    ("act_mirred", "kmod-sched-core"),
+    ("sch_prio", "kmod-sched-prio"),
+    ("sch_red", "kmod-sched-red"),
+    ("sch_cake", "kmod-sched-cake"),
+    ("act_police", "kmod-sched-act-police"),
+    ("ifb", "kmod-ifb"),
+];
+
+/// gentle's own modules, of which `kernel/README.md` tells.
+const OWN: [&str; 3] = ["spa", "gsp", "redfavor"];
+
+/// What to do about a command of a plan that failed with these words because the kernel lacks something.
+pub(crate) fn remedy(command: &Command, words: &str) -> Option<String> {
+    let (_, kind) = SAYINGS.iter().find(|(saying, _)| words.contains(saying))?;
+    let args: Vec<&str> = command.args.iter().map(String::as_str).collect();
+    let part = match kind {
+        Kind::Qdisc => {
+            let qdisc = qdisc(command.program, &args)?;
+            if OWN.contains(&qdisc) {
+                return Some(format!(
+                    "this kernel has no sch_{qdisc}: kernel/README.md in gentle's source says how to install it"
+                ));
+            }
+            Part::new("sch", "NET_SCH", qdisc)
+        }
+        // The only one in plans.
+        Kind::Classifier => Part::new("cls", "NET_CLS", "u32"),
+        Kind::Action => Part::new("act", "NET_ACT", after(&args, "action", 0)?),
+        Kind::Device => {
+            let device = after(&args, "type", 0)?;
+            Part {
+                module: device.to_owned(),
+                config: format!("CONFIG_{}", device.to_uppercase()),
+            }
+        }
+    };
+    Some(part.sentence())
+}
+
+/// The word so many places behind the one after `word`.
+fn after<'a>(args: &[&'a str], word: &str, skip: usize) -> Option<&'a str> {
+    let at = args.iter().position(|arg| *arg == word)?;
+    args.get(at + 1 + skip).copied()
+}
+
+/// The kind of qdisc that a command of a plan makes; it follows the handle.
+fn qdisc<'a>(program: Program, args: &[&'a str]) -> Option<&'a str> {
+    let makes = program == Program::Tc && args.first() == Some(&"qdisc");
+    after(args, "handle", 1).filter(|_| makes)
+}
+
+impl Part {
+    fn new(prefix: &str, config: &str, kind: &str) -> Part {
+        Part {
+            module: format!("{prefix}_{kind}"),
+            config: format!("CONFIG_{config}_{}", kind.to_uppercase()),
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let Part { module, config } = self;
+        let openwrt = OPENWRT.iter().find(|(name, _)| name == module);
+        let openwrt = openwrt.map_or("kmod-sched", |(_, package)| package);
+        format!(
+            "this kernel has no {module}: on Debian it comes with linux-image-amd64 (or that of another processor), on OpenWrt with {openwrt}, in a kernel of your own with {config}; after an update of the kernel, restart first"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::remedy;
+    use crate::command::Command;
+
+    #[test]
+    fn what_is_missing_is_named_with_its_package() {
+        let unknown = "Error: Specified qdisc kind is unknown.";
+        for (command, words, module, package) in [
+            (
+                Command::tc("qdisc add dev eth0 parent 5a0:1 handle 5a1: prio bands 2"),
+                unknown,
+                "sch_prio",
+                "kmod-sched-prio",
+            ),
+            (
+                Command::tc("qdisc replace dev eth0 root handle 5a0: htb default 1"),
+                unknown,
+                "sch_htb",
+                "kmod-sched-core",
+            ),
+            (
+                Command::tc("qdisc add dev eth0 parent 5a1:1 handle 5a2: codel"),
+                unknown,
+                "sch_codel",
+                "kmod-sched,",
+            ),
+            (
+                Command::tc("qdisc add dev eth0 parent 5a0:1 handle 5a1: spa"),
+                unknown,
+                "sch_spa",
+                "kernel/README.md",
+            ),
+            (
+                Command::tc("filter add dev eth0 parent 5a1: protocol ip pref 1 u32 match u32 0 0"),
+                "Error: TC classifier not found.\nWe have an error talking to the kernel",
+                "cls_u32",
+                "kmod-sched-core",
+            ),
+            (
+                Command::tc(
+                    "filter add dev eth0 parent 5a1: protocol ip pref 1 u32 ht 1: action police index 3",
+                ),
+                "Error: Failed to load TC action module.",
+                "act_police",
+                "kmod-sched-act-police",
+            ),
+            (
+                Command::ip("link add name in-eth0 type ifb"),
+                "Error: Unknown device type.",
+                "ifb",
+                "kmod-ifb",
+            ),
+        ] {
+            let sentence = remedy(&command, words).unwrap();
+            assert!(
+                sentence.contains(&format!("no {module}:")) && sentence.contains(package),
+                "{sentence}"
+            );
+        }
+        let command = Command::ip("link add name in-eth0 type ifb");
+        assert_eq!(remedy(&command, "RTNETLINK answers: File exists"), None);
+    }
+}

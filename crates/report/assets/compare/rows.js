@@ -1,0 +1,220 @@
+// Charts with a row for each scheme.
+const rowCharts = (() => {
+  const { known, timeUnit, times, timeWithInterval, percent, interval, fixed, style, centred, tipLook, draw, whisker } = charts;
+  const { comparison, all } = schemes;
+  const element = (id) => document.getElementById(id);
+
+  /** A horizontal chart; `marks` are what stands in the rows, which come in `order`. */
+  function rowChart(width, { order, domain, unit, marks, right }) {
+    const wanted = d3.max(all, (s) => s.label.length) * 6.9 + 12;
+    const left = Math.min(wanted, width * 0.4);
+    const room = Math.floor((left - 12) / 6.9);
+    const ticks = Math.max(2, (width - left - right) / 80);
+    const short = (label) => (label.length > room ? `${label.slice(0, room - 1)}…` : label);
+    return Plot.plot({
+      width,
+      height: order.length * 22 + 44,
+      marginLeft: left,
+      marginRight: right,
+      marginTop: 4,
+      marginBottom: 40,
+      style,
+      x: { domain },
+      y: { type: "band", domain: order.map((s) => s.index), label: null, padding: 0.3 },
+      marks: [
+        Plot.gridX({ stroke: "var(--rule)", strokeOpacity: 1, ticks }),
+        Plot.axisX({ ticks, tickSize: 0, color: "var(--muted)", label: unit, ...centred }),
+        Plot.axisY({ tickSize: 0, tickFormat: (i) => short(all[i].label), color: "var(--ink)" }),
+        marks,
+      ],
+    });
+  }
+
+  const asChosen = () => (element("sort").checked ? d3.sort(all, (s) => s.result.response_time_s.mean ?? Infinity) : all);
+  const fromZero = (largest) => [0, largest > 0 ? largest : 1];
+  const rowTip = (data) => Plot.tip(data, Plot.pointerY({ y: "index", x: "value", title: "title", ...tipLook }));
+
+  const measuredRow = (scheme, value, ci95, factor, title) => ({
+    index: scheme.index,
+    color: scheme.color,
+    value: known(value) ? value * factor : 0,
+    ci95,
+    low: Math.max(0, (value - ci95) * factor),
+    high: (value + (ci95 ?? 0)) * factor,
+    title: `${scheme.label}\n${title}`,
+  });
+
+  // ---- The headline: how much sooner or later the shortest connections are done than under the reference.
+
+  function headline() {
+    draw(element("headline"), (width) => {
+      const paired = (scheme) => scheme.result.paired[comparison.headline];
+      const bin = (scheme) => scheme.result.response_time_by_size[0];
+      const unit = timeUnit(d3.max(all, (s) => bin(s)?.mean_s) ?? 1);
+      const order = d3.sort(all, (s) => bin(s)?.mean_s ?? Infinity);
+      const show = fixed(d3.max(all, (s) => bin(s)?.mean_s) * unit.factor);
+      const signed = (v) => `${v > 0 ? "+" : v < 0 ? "−" : "±"}${show(Math.abs(v))}`;
+      const data = order.map((scheme) => {
+        const { difference, ci95, verdict } = paired(scheme) ?? {};
+        const { mean_s: mean, ci95_s, n } = bin(scheme) ?? {};
+        const isReference = scheme.label === comparison.reference;
+        const value = (difference ?? 0) * unit.factor;
+        const [shownDifference, halfWidth] = times([difference, ci95]);
+        const against = isReference
+          ? "the reference"
+          : known(difference)
+            ? `${difference > 0 ? "+" : ""}${shownDifference}${known(ci95) ? ` ± ${halfWidth}` : ""} against ${comparison.reference}${known(ci95) && !verdict ? ": may be chance" : ""}`
+            : `no pair with ${comparison.reference}`;
+        const text = known(mean) ? show(mean * unit.factor) : "–";
+        return {
+          index: scheme.index,
+          color: scheme.color,
+          value,
+          ci95,
+          low: value - (ci95 ?? 0) * unit.factor,
+          high: value + (ci95 ?? 0) * unit.factor,
+          best: paired(scheme)?.best ?? false,
+          text: isReference || !known(difference) ? text : `${text} (${signed(value)})`,
+          title: [scheme.label, timeWithInterval(mean, ci95_s), against, `${d3.format(",")(n ?? 0)} connections`].join("\n"),
+        };
+      });
+      return rowChart(width, {
+        order,
+        domain: [Math.min(0, d3.min(data, (d) => d.low)), Math.max(0, d3.max(data, (d) => d.high)) || 1e-9],
+        unit: `${unit.name} against ${comparison.reference}`,
+        right: 96,
+        marks: [
+          Plot.barX(data, { y: "index", x1: 0, x2: "value", fill: "color" }),
+          Plot.ruleX([0], { stroke: "var(--ink)" }),
+          whisker(data, "index"),
+          Plot.text(data, {
+            y: "index",
+            frameAnchor: "right",
+            textAnchor: "end",
+            dx: 94,
+            text: "text",
+            fill: "var(--ink)",
+            fontVariant: "tabular-nums",
+          }),
+          rowTip(data),
+        ],
+      });
+    });
+  }
+
+  // ---- All connections.
+
+  /** Bars of a mean time; where `part` is given it is drawn solid and the rest faint. */
+  function timeBars(id, read) {
+    draw(element(id), (width) => {
+      const order = asChosen();
+      const rows = all.map((scheme) => ({ scheme, ...read(scheme.result) }));
+      const unit = timeUnit(d3.max(rows, (d) => d.mean) ?? 1);
+      const data = rows.map(({ scheme, mean, ci95, part, tip }) => ({
+        ...measuredRow(scheme, mean, ci95, unit.factor, tip),
+        part: (part ?? 0) * unit.factor,
+        missing: !known(mean),
+      }));
+      const largest = d3.max(data, (d) => d.high);
+      const show = fixed(largest);
+      const faint = rows.some((d) => d.part !== undefined);
+      return rowChart(width, {
+        order,
+        domain: fromZero(largest),
+        unit: unit.name,
+        right: 52,
+        marks: [
+          Plot.barX(data, { y: "index", x: "value", fill: "color", stroke: faint ? "color" : null, fillOpacity: faint ? 0.25 : 1, rx2: 2 }),
+          faint ? Plot.barX(data, { y: "index", x: "part", fill: "color" }) : null,
+          whisker(data, "index"),
+          Plot.text(data, {
+            y: "index",
+            x: (d) => Math.max(d.value, d.high || 0),
+            text: (d) => (d.missing ? "–" : show(d.value)),
+            textAnchor: "start",
+            dx: 7,
+            fill: "var(--muted)",
+            fontVariant: "tabular-nums",
+          }),
+          rowTip(data),
+        ],
+      });
+    });
+  }
+
+  function lossDots() {
+    draw(element("loss"), (width) => {
+      const kinds = { all: "all packets", data: "data", syn: "SYN", synack: "SYN/ACK" };
+      const rows = (read) =>
+        all.map((scheme) => {
+          const { loss, loss_ci95 } = scheme.result;
+          const title = Object.entries(kinds).map(([kind, name]) => `${name}: ${interval(loss[kind], loss_ci95[kind], percent)}`);
+          return measuredRow(scheme, read(loss), read(loss_ci95), 100, title.join("\n"));
+        });
+      const present = (read) => (d) => known(read(all[d.index].result.loss));
+      const packets = rows((l) => l.all);
+      const syns = rows((l) => l.syn);
+      const between = d3.zip(packets, syns).map(([p, s]) => ({ index: p.index, color: p.color, a: p.value, b: s.value }));
+      const show = (l) => (known(l) ? d3.format(".2f")(l * 100) : "–");
+      return rowChart(width, {
+        order: asChosen(),
+        domain: fromZero(d3.max([...packets, ...syns], (d) => d.high)),
+        unit: "%",
+        right: 82,
+        marks: [
+          Plot.ruleY(between, { y: "index", x1: "a", x2: "b", stroke: "color", strokeWidth: 1 }),
+          whisker(packets.filter(present((l) => l.all)), "index"),
+          whisker(syns.filter(present((l) => l.syn)), "index"),
+          Plot.dot(packets.filter(present((l) => l.all)), { y: "index", x: "value", fill: "color", r: 4.5 }),
+          Plot.dot(syns.filter(present((l) => l.syn)), { y: "index", x: "value", fill: "var(--surface)", stroke: "color", strokeWidth: 2, r: 4.5 }),
+          Plot.text(all, {
+            y: "index",
+            frameAnchor: "right",
+            textAnchor: "end",
+            dx: 80,
+            text: ({ result: { loss } }) => `${show(loss.all)} / ${show(loss.syn)}`,
+            fill: "var(--muted)",
+            fontVariant: "tabular-nums",
+          }),
+          rowTip(packets),
+        ],
+      });
+    });
+  }
+
+  function drawRows() {
+    headline();
+    timeBars("response", ({ response_time_s: r, completed, connections }) => {
+      const [mean, ci95, p50, p95, p99] = times([r.mean, r.ci95, r.p50, r.p95, r.p99]);
+      return {
+        ...r,
+        tip: [
+          `mean ${mean}${known(r.ci95) ? ` ± ${ci95}` : ""}`,
+          `p50 ${p50}\np95 ${p95}\np99 ${p99}`,
+          `${d3.format(",")(completed)} of ${d3.format(",")(connections)} completed`,
+        ].join("\n"),
+      };
+    });
+    timeBars("retransmission", ({ retransmission: r, retransmission_ci95: ci }) => {
+      const [mean, ci95, part, partCi95, withLoss, without] = times([
+        r.delay_mean_s, ci.delay_mean_s, r.delay_mean_syn_part_s, ci.delay_mean_syn_part_s, r.delay_mean_with_syn_loss_s,
+        r.delay_mean_without_syn_loss_s,
+      ]);
+      const either = (value, halfWidth, known95) => `${value}${known(known95) ? ` ± ${halfWidth}` : ""}`;
+      return {
+        mean: r.delay_mean_s,
+        ci95: ci.delay_mean_s,
+        part: r.delay_mean_syn_part_s,
+        tip: [
+          `mean ${either(mean, ci95, ci.delay_mean_s)}`,
+          `for SYN, SYN/ACK ${either(part, partCi95, ci.delay_mean_syn_part_s)}`,
+          `with SYN loss ${withLoss}\nwithout ${without}`,
+        ].join("\n"),
+      };
+    });
+    timeBars("rtt", ({ rtt_s: r }) => ({ ...r, tip: `mean ${timeWithInterval(r.mean, r.ci95)}` }));
+    lossDots();
+  }
+
+  return { drawRows };
+})();

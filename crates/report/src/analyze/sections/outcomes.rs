@@ -1,0 +1,73 @@
+//! What became of the attempts, and why something was sent again.
+
+use super::share;
+use crate::analyze::section::{Cell, Head, Row, Section, Table};
+use crate::format::{Quantity, Scale, time};
+use gentle_trace::results::Analysis;
+
+pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
+    let o = &analysis.outcomes;
+    let attempts = analysis.handshakes.attempts;
+    if attempts == 0 {
+        return None;
+    }
+    let percents = Scale::of(Quantity::Share, [1.0].into_iter());
+    let mut table = Table::new([
+        Head::words("attempts"),
+        Head::new("count", ""),
+        Head::new("% of attempts", ""),
+    ]);
+    let mut line = |depth: usize, name: &str, n: u64| {
+        if depth == 0 || n > 0 {
+            let share = percents.show(share(n, attempts));
+            let cells = vec![Cell::count(n), Cell::Text(share)];
+            table.row(Row::new(name, cells).depth(depth));
+        }
+    };
+    line(0, "answered", o.answered);
+    line(1, "with a loss on the way", o.with_loss);
+    line(1, "with a late answer", o.late);
+    line(1, "put off by the server", o.put_off);
+    line(1, "whose SYN/ACK was not captured", o.one_sided);
+    line(1, "not completed", o.half_open);
+    for (name, apart) in [
+        ("swallowed, host alive", &o.swallowed),
+        ("host dead or filtered", &o.dead),
+        ("refused (RST)", &o.refused),
+        ("rejected (ICMP)", &o.rejected),
+        ("scans", &o.scans),
+        ("SYN floods", &o.floods),
+        ("servers' side not captured", &o.unseen),
+    ] {
+        if apart.attempts > 0 {
+            line(0, name, apart.attempts);
+        }
+    }
+    let r = &o.repeats;
+    let mut repeats = Table::new([
+        Head::words("SYNs and SYN/ACKs sent again because"),
+        Head::new("count", ""),
+    ]);
+    for (name, n) in [
+        ("one before was lost, or its answer", r.lost),
+        ("the answer was late", r.late),
+        ("an RST or ICMP had answered", r.turned_away),
+        ("the server put the client off", r.put_off),
+        ("nothing led anywhere", r.in_vain),
+    ] {
+        if n > 0 {
+            repeats.row(Row::new(name, vec![Cell::count(n)]));
+        }
+    }
+    let mut facts = Vec::new();
+    if o.put_off_s > 0.0 {
+        facts.push(("put off, waited".to_owned(), time(o.put_off_s)));
+    }
+    Some(
+        Section::new("outcomes", "What became of the attempts")
+            .narrow()
+            .table(table)
+            .table(repeats)
+            .facts(facts),
+    )
+}

@@ -1,0 +1,177 @@
+//! How long the handshakes of the recent past took.
+
+use gentle_units::Nanos;
+use std::collections::BTreeMap;
+
+/// A half of the window ends after so many handshakes, so that a busy path forgets sooner: with one handshake a second the
+/// window is 8 to 17 minutes long.
+const MOST: u32 = 500;
+
+/// Of so many handshakes one may have taken longer than [`Recent::tail`]. The share of needless copies that follows is half
+/// of what is allowed in all; the other half is for the moments at which a path changes.
+const ONE_IN: u32 = 100;
+
+/// Handshake times since the half before the last began: a histogram whose buckets are an eighth of an octave wide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Recent {
+    current: Half,
+    before: Half,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Half {
+    began: Nanos,
+    total: u32,
+    /// Handshakes by bucket.
+    counts: BTreeMap<u16, u32>,
+}
+
+impl Half {
+    fn starting(began: Nanos) -> Half {
+        Half {
+            began,
+            ..Half::default()
+        }
+    }
+}
+
+impl Recent {
+    /// Nothing yet.
+    pub(crate) fn new(now: Nanos) -> Recent {
+        Recent {
+            current: Half::starting(now),
+            before: Half::starting(now),
+        }
+    }
+
+    /// A handshake took `time`; what is older than `window` is forgotten.
+    pub(crate) fn add(&mut self, now: Nanos, time: Nanos, window: Nanos) {
+        let since = now.saturating_sub(self.current.began);
+        if since >= window {
+            *self = Recent::new(now);
+        } else if since.0 >= window.0 / 2 || self.current.total >= MOST {
+            self.before = std::mem::replace(&mut self.current, Half::starting(now));
+        }
+        self.current.total += 1;
+        *self.current.counts.entry(bucket(time)).or_default() += 1;
+    }
+
+    /// No more than one in a hundred handshakes took longer; with fewer than a hundred, none did. Rounded up to the end of
+    /// its bucket, by an eighth at most. Zero: there was none.
+    pub(crate) fn tail(&self) -> Nanos {
+        let mut longer = (self.current.total + self.before.total) / ONE_IN;
+        let (current, before) = (&self.current.counts, &self.before.counts);
+        let (mut current, mut before) = (current.iter().rev(), before.iter().rev());
+        let (mut a, mut b) = (current.next(), before.next());
+        loop {
+            let (at, count) = match (a, b) {
+                (Some(x), Some(y)) if x.0 < y.0 => {
+                    b = before.next();
+                    y
+                }
+                (Some(x), _) => {
+                    a = current.next();
+                    x
+                }
+                (None, Some(y)) => {
+                    b = before.next();
+                    y
+                }
+                (None, None) => return Nanos::ZERO,
+            };
+            match longer.checked_sub(*count) {
+                Some(rest) => longer = rest,
+                None => return end(*at),
+            }
+        }
+    }
+
+    /// No handshake was shorter. `None`: there was none.
+    pub(crate) fn shortest(&self) -> Option<Nanos> {
+        let first = |half: &Half| half.counts.keys().next().copied();
+        [first(&self.current), first(&self.before)]
+            .into_iter()
+            .flatten()
+            .min()
+            .map(start)
+    }
+}
+
+/// Buckets in an octave, as a power of two.
+const STEPS: u32 = 3;
+
+/// The bucket of a time: its highest four bits in microseconds, and where they stand. Less than 8 us is as good as none.
+fn bucket(time: Nanos) -> u16 {
+    let us = time.as_micros().max(1 << STEPS);
+    let shift = us.ilog2() - STEPS;
+    let step = (us >> shift) as u16 - (1 << STEPS);
+    ((shift as u16) << STEPS) + step
+}
+
+fn start(bucket: u16) -> Nanos {
+    let (shift, step) = (bucket >> STEPS, bucket & ((1 << STEPS) - 1));
+    let us = (u64::from(step) + (1 << STEPS)) << shift;
+    Nanos(us.saturating_mul(1_000))
+}
+
+fn end(bucket: u16) -> Nanos {
+    start(bucket + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HOUR: Nanos = Nanos::from_secs(3_600);
+    const MS: fn(u64) -> Nanos = Nanos::from_millis;
+
+    #[test]
+    fn one_in_a_hundred_may_take_longer() {
+        let mut recent = Recent::new(Nanos::ZERO);
+        assert_eq!((recent.tail(), recent.shortest()), (Nanos::ZERO, None));
+        recent.add(Nanos::ZERO, MS(700), HOUR);
+        for _ in 0..98 {
+            recent.add(Nanos::ZERO, MS(20), HOUR);
+        }
+        assert!(recent.tail() >= MS(700));
+        recent.add(Nanos::ZERO, MS(20), HOUR);
+        assert!((MS(20)..MS(23)).contains(&recent.tail()));
+        let shortest = recent.shortest().expect("there were some");
+        assert!((MS(17)..=MS(20)).contains(&shortest), "{shortest}");
+    }
+
+    #[test]
+    fn what_is_old_is_forgotten() {
+        let mut recent = Recent::new(Nanos::ZERO);
+        recent.add(Nanos::ZERO, MS(700), HOUR);
+        for minute in 0..45 {
+            recent.add(Nanos::from_secs(60 * minute), MS(20), HOUR);
+        }
+        assert!(recent.tail() >= MS(700));
+        recent.add(Nanos::from_secs(61 * 60), MS(20), HOUR);
+        assert!(recent.tail() < MS(23));
+    }
+
+    #[test]
+    fn a_busy_path_forgets_sooner() {
+        let mut recent = Recent::new(Nanos::ZERO);
+        for _ in 0..20 {
+            recent.add(Nanos::ZERO, MS(200), HOUR);
+        }
+        for _ in 0..2 * MOST {
+            recent.add(Nanos::ZERO, MS(20), HOUR);
+        }
+        assert!(recent.tail() < MS(23), "{}", recent.tail());
+    }
+
+    proptest! {
+        #[test]
+        fn a_time_is_within_its_bucket(us in 8..u64::MAX / 2_000) {
+            let time = Nanos(us * 1_000);
+            let (start, end) = (start(bucket(time)), end(bucket(time)));
+            prop_assert!(start <= time && time < end);
+            prop_assert!(end.0 - start.0 <= time.0 / 8);
+        }
+    }
+}

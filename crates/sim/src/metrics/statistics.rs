@@ -1,0 +1,196 @@
+//! Means, intervals and tests over seeds.
+
+use crate::results::Mean;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Student's t with `n` − 1 degrees of freedom.
+fn students_t(n: usize) -> StudentsT {
+    StudentsT::new(0.0, 1.0, n as f64 - 1.0).expect("at least one degree of freedom")
+}
+
+/// Mean and its standard error; `None` for the error of a single value.
+fn mean_and_error(values: &[f64]) -> Option<(f64, Option<f64>)> {
+    let n = values.len() as f64;
+    if values.is_empty() {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / n;
+    let error = (values.len() >= 2).then(|| {
+        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        (variance / n).sqrt()
+    });
+    Some((mean, error))
+}
+
+/// Mean with the half-width of its 95 % interval by Student's t.
+pub(crate) fn mean_of(values: impl Iterator<Item = f64>) -> Mean {
+    let values: Vec<f64> = values.collect();
+    let Some((mean, error)) = mean_and_error(&values) else {
+        return Mean::default();
+    };
+    Mean {
+        mean: Some(mean),
+        ci95: error.map(|error| students_t(values.len()).inverse_cdf(0.975) * error),
+    }
+}
+
+/// The mean of paired differences against zero.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Test {
+    pub(crate) mean: f64,
+    /// Half-width of the 95 % interval, and the probability of a mean as far from zero if the truth is zero (two-sided t-test);
+    /// `None` for fewer than two differences and for differences without variance, of which chance cannot be estimated.
+    pub(crate) ci95_and_p: Option<(f64, f64)>,
+}
+
+/// The differences `a` − `b` of the seeds for which both have a value; `None`: there is no such seed.
+pub(crate) fn paired(a: &[Option<f64>], b: &[Option<f64>]) -> Option<Test> {
+    let pairs = a.iter().zip(b);
+    let differences: Vec<f64> = pairs.filter_map(|(a, b)| Some((*a)? - (*b)?)).collect();
+    let (mean, error) = mean_and_error(&differences)?;
+    let varied = differences.windows(2).any(|pair| pair[0] != pair[1]);
+    let ci95_and_p = error.filter(|_| varied).map(|error| {
+        let t = students_t(differences.len());
+        (
+            t.inverse_cdf(0.975) * error,
+            2.0 * t.sf((mean / error).abs()),
+        )
+    });
+    Some(Test { mean, ci95_and_p })
+}
+
+/// Adjusts the probabilities of a family of tests so that rejecting those below a level rejects any true hypothesis with at most
+/// that probability: Holm's sequentially rejective Bonferroni test (S. Holm, "A simple sequentially rejective multiple test
+/// procedure", Scandinavian Journal of Statistics 6, 1979, 65–70). It assumes nothing of how the tests depend on each other,
+/// as those against one reference do.
+pub(crate) fn holm(probabilities: &[f64]) -> Vec<f64> {
+    let family = probabilities.len();
+    let mut order: Vec<usize> = (0..family).collect();
+    order.sort_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));
+    let mut adjusted = vec![0.0; family];
+    let mut least: f64 = 0.0;
+    for (rank, index) in order.into_iter().enumerate() {
+        least = least.max((probabilities[index] * (family - rank) as f64).min(1.0));
+        adjusted[index] = least;
+    }
+    adjusted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_interval_is_that_of_students_t() {
+        let m = mean_of([1.0, 2.0, 3.0, 4.0, 5.0].into_iter());
+        assert_eq!(m.mean, Some(3.0));
+        // t(0.975, 4) = 2.776445 (any table); s = sqrt(2.5).
+        let expected = 2.776_445 * (2.5_f64 / 5.0).sqrt();
+        assert!((m.ci95.unwrap() - expected).abs() < 1e-5);
+        assert_eq!(mean_of([7.0].into_iter()).ci95, None);
+        assert_eq!(mean_of(std::iter::empty()), Mean::default());
+    }
+
+    /// Expected values: `r = scipy.stats.ttest_rel(a, b)` of SciPy 1.17.1, the mean of a − b, half of
+    /// `r.confidence_interval(0.95)`, and `r.pvalue`.
+    #[test]
+    fn paired_tests_are_those_of_scipy() {
+        let b = [0.421, 0.377, 0.433, 0.452, 0.398];
+        let cases: [(&[f64], &[f64], [f64; 3]); 3] = [
+            (
+                &[0.913, 0.874, 1.021, 0.955, 0.899],
+                &b,
+                [0.516_2, 0.050_110_027_053_473_64, 8.893_860_482_511_343e-6],
+            ),
+            (
+                &b,
+                &[0.418, 0.381, 0.431, 0.449, 0.402],
+                [0.0, 0.004_562_164_841_374_91, 1.0],
+            ),
+            (
+                &[1.0, 2.5, 2.0],
+                &[0.5, 2.6, 1.1],
+                [
+                    0.433_333_333_333_333_3,
+                    1.250_321_895_875_155_4,
+                    0.274_410_756_158_268_27,
+                ],
+            ),
+        ];
+        for (a, b, [mean, ci95, p]) in cases {
+            let known = |list: &[f64]| list.iter().copied().map(Some).collect::<Vec<_>>();
+            let test = paired(&known(a), &known(b)).unwrap();
+            let (found_ci95, found_p) = test.ci95_and_p.unwrap();
+            for (found, expected) in [(test.mean, mean), (found_ci95, ci95), (found_p, p)] {
+                assert!(
+                    (found - expected).abs() < 1e-9 * expected.max(1e-3),
+                    "{found} {expected}"
+                );
+            }
+        }
+    }
+
+    /// Expected values: `statsmodels.stats.multitest.multipletests(p, method="holm")[1]` of statsmodels 0.15.0.
+    #[test]
+    fn holm_is_that_of_statsmodels() {
+        let adjusted = holm(&[0.012, 0.0004, 0.3, 0.04, 0.0011, 0.04]);
+        let expected = [0.048, 0.0024, 0.3, 0.12, 0.0055, 0.12];
+        for (found, expected) in adjusted.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-12, "{adjusted:?}");
+        }
+        assert_eq!(holm(&[0.6, 0.9]), [1.0, 1.0]);
+        assert!(holm(&[]).is_empty());
+    }
+
+    #[test]
+    fn pairs_take_two_and_chance_takes_variance() {
+        assert_eq!(paired(&[None, Some(1.0)], &[Some(1.0), None]), None);
+        let alone = paired(&[Some(3.0), None], &[Some(1.0), Some(2.0)]).unwrap();
+        assert_eq!((alone.mean, alone.ci95_and_p), (2.0, None));
+        let alike = paired(&[Some(3.0), Some(4.0)], &[Some(1.0), Some(2.0)]).unwrap();
+        assert_eq!((alike.mean, alike.ci95_and_p), (2.0, None));
+    }
+
+    proptest! {
+        /// What all seeds have in common cancels, turning a pair round turns the sign, and an interval leaves zero out exactly
+        /// where the test says so.
+        #[test]
+        fn a_pair_knows_only_differences(
+            pairs in proptest::collection::vec((-1e3..1e3, -1e3..1e3), 2..12),
+            common in -1e3..1e3,
+        ) {
+            let [a, b]: [Vec<Option<f64>>; 2] = [
+                pairs.iter().map(|(a, _)| Some(*a)).collect(),
+                pairs.iter().map(|(_, b)| Some(*b)).collect(),
+            ];
+            let Test { mean, ci95_and_p: Some((ci95, p)) } = paired(&a, &b).unwrap() else {
+                return Err(TestCaseError::reject("no variance"));
+            };
+            let turned = paired(&b, &a).unwrap();
+            prop_assert!((turned.mean + mean).abs() <= 1e-9);
+            prop_assert!((0.0..=1.0).contains(&p));
+            // Rounding decides at the edge.
+            if (mean.abs() / ci95 - 1.0).abs() > 1e-6 {
+                prop_assert_eq!(p < 0.05, mean.abs() > ci95);
+            }
+            let moved = |list: &[Option<f64>]| -> Vec<Option<f64>> {
+                list.iter().map(|value| value.map(|value| value + common)).collect()
+            };
+            let moved = paired(&moved(&a), &moved(&b)).unwrap();
+            prop_assert!((moved.mean - mean).abs() <= 1e-9);
+        }
+
+        /// Adjusting keeps the order, lowers nothing, and is at most Bonferroni's.
+        #[test]
+        fn holm_lies_between_none_and_bonferroni(p in proptest::collection::vec(0.0..1.0, 0..20)) {
+            let adjusted = holm(&p);
+            for (i, (raw, found)) in p.iter().zip(&adjusted).enumerate() {
+                prop_assert!(raw <= found && *found <= (raw * p.len() as f64).min(1.0));
+                for (other, other_found) in p.iter().zip(&adjusted).skip(i) {
+                    prop_assert!(raw > other || found <= other_found);
+                }
+            }
+        }
+    }
+}

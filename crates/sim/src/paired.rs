@@ -1,0 +1,317 @@
+//! Schemes against each other, paired by seed: which differ from the reference by more than chance, and which may be the best.
+//!
+//! Both questions are asked of each scalar result on its own, and a scheme that leaves connections unfinished which another
+//! finishes wins neither: its means are those of the connections that survived.
+
+use crate::metrics::statistics::{Test, holm, paired};
+use crate::results::{Better, Comparison, Mean, Paired, SchemeResult, Series, Verdict};
+
+/// Probability with which chance may bring about a verdict, or keep the best scheme out of those called best.
+const LEVEL: f64 = 0.05;
+
+impl Comparison {
+    /// Compares every scheme with the one labelled `reference`. False if there is none; then nothing has changed.
+    pub fn refer_to(&mut self, reference: &str) -> bool {
+        let position = self.results.iter().position(|r| r.label == reference);
+        if let Some(position) = position {
+            pair(&mut self.results, position);
+            self.reference = Some(reference.to_owned());
+        }
+        position.is_some()
+    }
+}
+
+impl SchemeResult {
+    /// The mean of the scalar result `name` of this scheme less that of `other`, paired by seed, and the half-width of its 95 %
+    /// confidence interval where it has one. Both have to be of the same seeds.
+    pub fn less(&self, other: &SchemeResult, name: &str) -> Option<Mean> {
+        let test = Rival::of(self, name).less(&Rival::of(other, name))?;
+        Some(Mean {
+            mean: Some(test.mean),
+            ci95: test.ci95_and_p.map(|(ci95, _)| ci95),
+        })
+    }
+}
+
+/// Judges all results against `results[reference]` and against each other.
+fn pair(results: &mut [SchemeResult], reference: usize) {
+    for result in results.iter_mut() {
+        result.paired.clear();
+    }
+    if results.len() < 2 {
+        return;
+    }
+    let judged: Vec<(String, Better)> = (results[reference].by_seed.iter())
+        .filter_map(|series| Some((series.name.clone(), series.better?)))
+        .collect();
+    for (name, better) in judged {
+        let rivals: Vec<Rival<'_>> = results.iter().map(|r| Rival::of(r, &name)).collect();
+        let verdicts = against_reference(&rivals, reference, better);
+        let unbeaten = best(&rivals, &verdicts, reference, better);
+        for ((result, paired), best) in results.iter_mut().zip(verdicts).zip(unbeaten) {
+            let paired = Paired { best, ..paired };
+            result.paired.insert(name.clone(), paired);
+        }
+    }
+}
+
+/// What one scheme has of the number in question.
+struct Rival<'a> {
+    values: &'a [Option<f64>],
+    /// Connections, of those that the number is about, that did not complete.
+    open: u64,
+}
+
+impl<'a> Rival<'a> {
+    fn of(result: &'a SchemeResult, name: &str) -> Rival<'a> {
+        let range = name
+            .strip_prefix("response_time_by_size.")
+            .and_then(|rest| rest.split('.').next()?.parse::<usize>().ok())
+            .and_then(|range| result.response_time_by_size.get(range));
+        let has_name = |series: &&Series| series.name == name;
+        let series = result.by_seed.iter().find(has_name);
+        Rival {
+            values: series.map_or(&[], |series| &series.values),
+            open: range.map_or(result.unfinished + result.failed, |range| range.unfinished),
+        }
+    }
+
+    /// How it differs from `other`.
+    fn less(&self, other: &Rival<'_>) -> Option<Test> {
+        paired(self.values, other.values)
+    }
+}
+
+/// Whether a difference of this sign is to the good.
+fn is_better(difference: f64, better: Better) -> bool {
+    match better {
+        Better::Lower => difference < 0.0,
+        Better::Higher => difference > 0.0,
+    }
+}
+
+/// Every scheme less the reference. The tests of all schemes are one family, see [`holm`].
+fn against_reference(rivals: &[Rival<'_>], reference: usize, better: Better) -> Vec<Paired> {
+    let tests: Vec<Option<Test>> = (rivals.iter().enumerate())
+        .map(|(index, rival)| {
+            let other = index != reference;
+            other.then(|| rival.less(&rivals[reference])).flatten()
+        })
+        .collect();
+    let p = |test: &Option<Test>| test.and_then(|test| Some(test.ci95_and_p?.1));
+    let mut adjusted = holm(&tests.iter().filter_map(p).collect::<Vec<f64>>()).into_iter();
+    let judged = rivals.iter().zip(&tests).map(|(rival, test)| {
+        let p = p(test).and_then(|_| adjusted.next());
+        let verdict = test
+            .filter(|_| p.is_some_and(|p| p < LEVEL))
+            .and_then(|test| {
+                let reference = rivals[reference].open;
+                match is_better(test.mean, better) {
+                    true => (rival.open <= reference).then_some(Verdict::Better),
+                    false => (reference <= rival.open).then_some(Verdict::Worse),
+                }
+            });
+        Paired {
+            difference: test.map(|test| test.mean),
+            ci95: test.and_then(|test| Some(test.ci95_and_p?.0)),
+            p,
+            verdict,
+            best: false,
+        }
+    });
+    judged.collect()
+}
+
+/// Which schemes may be the best: those that no other beats in a paired t-test at [`LEVEL`] divided by the number of others, less
+/// those that are worse than the reference, and the reference where another is better.
+///
+/// The best scheme is in this subset with a probability of 95 % at least, whichever it is. By Bonferroni's inequality it loses a
+/// test against any of the others with at most 2.5 %, half of the two-sided level, and Holm's test against the reference with at
+/// most as much. That is subset selection as S. S. Gupta has it ("On some multiple decision (selection and ranking) rules",
+/// Technometrics 7, 1965, 225–245), for pairs of unequal variance. None where the tests rule out none.
+fn best(
+    rivals: &[Rival<'_>],
+    against_reference: &[Paired],
+    reference: usize,
+    better: Better,
+) -> Vec<bool> {
+    let fewest = rivals.iter().map(|rival| rival.open).min();
+    let runs =
+        |rival: &Rival<'_>| Some(rival.open) == fewest && rival.values.iter().any(Option::is_some);
+    let running: Vec<&Rival<'_>> = rivals.iter().filter(|rival| runs(rival)).collect();
+    let others = rivals.len() as f64 - 1.0;
+    let beats = |winner: &Rival<'_>, loser: &Rival<'_>| {
+        winner.less(loser).is_some_and(|test| {
+            let p = test.ci95_and_p.map(|(_, p)| p * others);
+            is_better(test.mean, better) && p.is_some_and(|p| p < LEVEL)
+        })
+    };
+    let unbeaten = |rival: &Rival<'_>| !running.iter().any(|other| beats(other, rival));
+    let any_is_better = against_reference
+        .iter()
+        .any(|paired| paired.verdict == Some(Verdict::Better));
+    let beaten_by_verdict = |index: usize| match index == reference {
+        true => any_is_better,
+        false => against_reference[index].verdict == Some(Verdict::Worse),
+    };
+    let best: Vec<bool> = (rivals.iter().enumerate())
+        .map(|(index, rival)| runs(rival) && unbeaten(rival) && !beaten_by_verdict(index))
+        .collect();
+    let number = best.iter().filter(|best| **best).count();
+    let only_finisher = running.len() == 1 && running[0].values.len() > 1;
+    match number < running.len() || only_finisher {
+        true => best,
+        false => vec![false; best.len()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn known(values: &[f64]) -> Vec<Option<f64>> {
+        values.iter().copied().map(Some).collect()
+    }
+
+    fn rivals<'a>(values: &'a [Vec<Option<f64>>], open: &[u64]) -> Vec<Rival<'a>> {
+        let rivals = values.iter().zip(open);
+        rivals
+            .map(|(values, open)| Rival {
+                values,
+                open: *open,
+            })
+            .collect()
+    }
+
+    fn verdicts(values: &[Vec<Option<f64>>], open: &[u64]) -> (Vec<Option<Verdict>>, Vec<bool>) {
+        let rivals = rivals(values, open);
+        let paired = against_reference(&rivals, 0, Better::Lower);
+        let verdicts = paired.iter().map(|paired| paired.verdict).collect();
+        (verdicts, best(&rivals, &paired, 0, Better::Lower))
+    }
+
+    #[test]
+    fn seeds_that_differ_much_do_not_hide_what_schemes_differ() {
+        // Unpaired, the intervals of all three overlap.
+        let values = [
+            known(&[1.0, 2.0, 3.0, 4.0, 5.0]),
+            known(&[0.51, 1.49, 2.50, 3.52, 4.48]),
+            known(&[0.49, 1.52, 2.49, 3.50, 4.51]),
+        ];
+        let better = Some(Verdict::Better);
+        assert_eq!(
+            verdicts(&values, &[0; 3]),
+            (vec![None, better, better], vec![false, true, true])
+        );
+        let turned: Vec<_> = values.iter().rev().cloned().collect();
+        let (verdicts, best) = verdicts(&turned, &[0; 3]);
+        assert_eq!(verdicts, [None, None, Some(Verdict::Worse)]);
+        assert_eq!(best, [true, true, false]);
+    }
+
+    #[test]
+    fn higher_can_be_better() {
+        let values = [known(&[0.90, 0.91, 0.92]), known(&[0.80, 0.82, 0.81])];
+        let rivals = rivals(&values, &[0; 2]);
+        let paired = against_reference(&rivals, 0, Better::Higher);
+        assert_eq!(paired[1].verdict, Some(Verdict::Worse));
+        assert_eq!(best(&rivals, &paired, 0, Better::Higher), [true, false]);
+    }
+
+    #[test]
+    fn who_leaves_connections_open_wins_nothing() {
+        let values = [
+            known(&[1.0, 1.1, 1.2, 1.3]),
+            known(&[0.1, 0.2, 0.3, 0.41]),
+            known(&[1.5, 1.6, 1.7, 1.81]),
+        ];
+        // Fast for those that it served.
+        let (of_reference, best) = verdicts(&values, &[0, 7, 0]);
+        assert_eq!(of_reference, [None, None, Some(Verdict::Worse)]);
+        assert_eq!(best, [true, false, false]);
+        // The reference itself may be the one.
+        let (of_reference, best) = verdicts(&values, &[7, 7, 0]);
+        assert_eq!(of_reference, [None, Some(Verdict::Better), None]);
+        assert_eq!(best, [false, false, true]);
+    }
+
+    #[test]
+    fn nothing_is_best_where_nothing_is_told_apart() {
+        let one_seed = [known(&[1.0]), known(&[0.1])];
+        assert_eq!(
+            verdicts(&one_seed, &[0, 0]),
+            (vec![None; 2], vec![false; 2])
+        );
+        assert_eq!(
+            verdicts(&one_seed, &[0, 7]),
+            (vec![None; 2], vec![false; 2])
+        );
+        // No randomness: a sample of one all the same.
+        let alike = [known(&[1.0; 5]), known(&[0.1; 5])];
+        assert_eq!(verdicts(&alike, &[0, 0]), (vec![None; 2], vec![false; 2]));
+        let noise = [known(&[1.0, 0.9, 1.2]), known(&[1.1, 0.8, 1.2])];
+        assert_eq!(verdicts(&noise, &[0, 0]), (vec![None; 2], vec![false; 2]));
+        let nothing = [vec![None; 3], vec![None; 3]];
+        assert_eq!(verdicts(&nothing, &[0, 0]), (vec![None; 2], vec![false; 2]));
+    }
+
+    proptest! {
+        /// A scheme that is worse than the reference is not among the best, nor is the reference where another is better; and with no
+        /// connection open, the lowest mean is among the best if anything is.
+        #[test]
+        fn verdicts_do_not_contradict_each_other(
+            table in (2_usize..8, 2_usize..8).prop_flat_map(|(schemes, seeds)| {
+                let seeds = proptest::collection::vec(0.1_f64..10.0, seeds);
+                proptest::collection::vec(seeds, schemes)
+            }),
+            spread in 0.001_f64..1.0,
+        ) {
+            let values: Vec<Vec<Option<f64>>> = table
+                .iter()
+                .enumerate()
+                .map(|(scheme, seeds)| {
+                    known(&seeds.iter().map(|v| scheme as f64 + spread * v).collect::<Vec<_>>())
+                })
+                .collect();
+            let (verdicts, best) = verdicts(&values, &vec![0; values.len()]);
+            for (verdict, best) in verdicts.iter().zip(&best) {
+                prop_assert!(!(*best && *verdict == Some(Verdict::Worse)));
+            }
+            let better = verdicts.contains(&Some(Verdict::Better));
+            prop_assert!(!(best[0] && better));
+            // Whoever is told apart leaves a best one.
+            let told_apart = verdicts.iter().any(Option::is_some);
+            prop_assert!(!told_apart || best.contains(&true));
+            let mean = |values: &Vec<Option<f64>>| values.iter().flatten().sum::<f64>();
+            let lowest = (0..values.len())
+                .min_by(|a, b| mean(&values[*a]).total_cmp(&mean(&values[*b])))
+                .unwrap();
+            prop_assert!(best[lowest] || best.iter().all(|best| !best));
+        }
+    }
+
+    /// Schemes that differ by chance only are told apart in one family of twenty at most.
+    #[test]
+    fn chance_rarely_makes_a_verdict() {
+        use rand::{RngExt, SeedableRng};
+        let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(1);
+        let families = 2_000;
+        let (mut judged, mut kept_out) = (0, 0);
+        for _ in 0..families {
+            let values: Vec<Vec<Option<f64>>> = (0..14)
+                .map(|_| {
+                    (0..5)
+                        .map(|_| Some((0..12).map(|_| rng.random::<f64>()).sum()))
+                        .collect()
+                })
+                .collect();
+            let (verdicts, best) = verdicts(&values, &[0; 14]);
+            judged += usize::from(verdicts.iter().any(Option::is_some));
+            // Any of them may be the truly best; take the first.
+            kept_out += usize::from(best.iter().any(|best| *best) && !best[0]);
+        }
+        assert!(judged * 20 <= families, "{judged} of {families}");
+        assert!(kept_out * 20 <= families, "{kept_out} of {families}");
+    }
+}

@@ -1,0 +1,285 @@
+//! Other links under the same traffic.
+
+use super::Scenario;
+use crate::direction::Direction;
+use crate::workload::{ConstantRate, Traffic};
+use gentle_units::{Nanos, Rate};
+use thiserror::Error;
+
+/// What is to be different about a scenario's links. Where nothing is said, the load stays.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LinkChange {
+    /// Rate of the link under test.
+    pub down: Option<Rate>,
+    /// Rate of the way back; `None`: it keeps its proportion to the link under test.
+    pub up: Option<Rate>,
+    /// What arrivals are to ask of the link under test, as a share of its rate.
+    pub load: Option<f64>,
+}
+
+/// Why a load cannot be had.
+#[derive(Debug, Error, PartialEq)]
+pub enum LoadError {
+    /// There is nothing that could come more often or more rarely.
+    #[error(
+        "nothing starts at random or at a constant rate on the link under test, so that its load cannot be set; --rate changes it"
+    )]
+    Fixed,
+    /// What cannot be changed asks for more.
+    #[error("the connections of the list alone ask for {:.0} % of the link; expected a higher load", .0 * 100.0)]
+    TooLow(f64),
+}
+
+impl Scenario {
+    /// Gives links other rates, without changes on the way, and scales what has to scale: arrivals of each direction, so that
+    /// the load of its link stays or becomes what `change` says, and the limits of buffers, so that a full one takes as long.
+    /// Lists of flows stay as they are, and long-lived connections take what they get. Says among the choices what became
+    /// of the rest.
+    ///
+    /// # Errors
+    /// The load that is asked for cannot be had; then nothing has changed.
+    pub fn change_links(&mut self, change: &LinkChange) -> Result<(), LoadError> {
+        let mut scenario = self.clone();
+        let before = scenario.links.each_ref().map(|link| link.rate);
+        if let Some(rate) = change.down {
+            scenario.set_rate(Direction::Down, rate);
+        }
+        let proportional = change
+            .down
+            .map(|rate| in_proportion(before[1], before[0], rate));
+        if let Some(rate) = change.up.or(proportional) {
+            scenario.set_rate(Direction::Up, rate);
+        }
+        for direction in Direction::BOTH {
+            let now = scenario.link(direction).rate.bits_per_second() as f64;
+            scenario.scale(
+                direction,
+                now / before[direction.index()].bits_per_second() as f64,
+            );
+        }
+        if let Some(load) = change.load {
+            scenario.set_load(load)?;
+        }
+        scenario.fit_buffers(before);
+        *self = scenario;
+        Ok(())
+    }
+
+    /// Makes arrivals ask for the share `load` of the link under test.
+    fn set_load(&mut self, load: f64) -> Result<(), LoadError> {
+        let rate = self.link(Direction::Down).rate.bits_per_second() as f64;
+        let fixed = (self.workloads.iter().enumerate())
+            .filter(|(_, workload)| !scales(&workload.traffic))
+            .map(|(index, _)| self.bits_per_second(index, Direction::Down))
+            .sum::<f64>()
+            / rate;
+        let scalable = self.load(Direction::Down) - fixed;
+        if scalable <= 0.0 {
+            return Err(LoadError::Fixed);
+        }
+        if load <= fixed {
+            return Err(LoadError::TooLow(fixed));
+        }
+        self.scale(Direction::Down, (load - fixed) / scalable);
+        Ok(())
+    }
+
+    /// Makes what starts on its own and sends in `direction` come `factor` times as often.
+    fn scale(&mut self, direction: Direction, factor: f64) {
+        if factor == 1.0 {
+            return;
+        }
+        let fastest = self.access.map(|access| access.rate);
+        let concerned = self
+            .workloads
+            .iter_mut()
+            .filter(|w| w.direction == direction);
+        for workload in concerned {
+            match &mut workload.traffic {
+                Traffic::Poisson { gap, .. } => *gap = stretched(*gap, 1.0 / factor),
+                Traffic::Web {
+                    sessions,
+                    session_gap,
+                    ..
+                } => {
+                    let number = f64::from(*sessions) * factor;
+                    *sessions = number.round().clamp(1.0, f64::from(u32::MAX)) as u32;
+                    *session_gap = stretched(*session_gap, 1.0 / factor);
+                }
+                Traffic::Udp(ConstantRate { rate, .. })
+                | Traffic::SynFlood(ConstantRate { rate, .. }) => {
+                    let scaled = times(*rate, factor);
+                    // Nothing holds these packets back, so that the host's own queue would grow for ever.
+                    *rate = fastest.map_or(scaled, |fastest| scaled.min(fastest));
+                }
+                Traffic::Long { .. } | Traffic::Replay { .. } => {}
+            }
+        }
+    }
+}
+
+/// Whether traffic of this kind can come more often or more rarely.
+fn scales(traffic: &Traffic) -> bool {
+    !matches!(traffic, Traffic::Long { .. } | Traffic::Replay { .. })
+}
+
+fn stretched(time: Nanos, factor: f64) -> Nanos {
+    Nanos::from_secs_f64(time.as_secs_f64() * factor).max(Nanos(1))
+}
+
+fn times(rate: Rate, factor: f64) -> Rate {
+    let bits = (rate.bits_per_second() as f64 * factor).round().max(1.0);
+    Rate::from_bits_per_second(bits as u64).unwrap_or(rate)
+}
+
+/// What `rate` becomes when `from` becomes `to`, in whole numbers: no rounding of a proportion.
+fn in_proportion(rate: Rate, from: Rate, to: Rate) -> Rate {
+    let scaled = u128::from(rate.bits_per_second()) * u128::from(to.bits_per_second())
+        / u128::from(from.bits_per_second());
+    let bits = u64::try_from(scaled).unwrap_or(u64::MAX).max(1);
+    Rate::from_bits_per_second(bits).unwrap_or(rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rate(text: &str) -> Option<Rate> {
+        Some(text.parse().unwrap())
+    }
+
+    fn changed(name: &str, change: LinkChange) -> Scenario {
+        let mut scenario = Scenario::builtin(name).unwrap();
+        scenario.change_links(&change).unwrap();
+        scenario
+    }
+
+    fn gap(scenario: &Scenario) -> Nanos {
+        match scenario.workloads[0].traffic {
+            Traffic::Poisson { gap, .. } => gap,
+            _ => unreachable!("the built-in types are Poisson"),
+        }
+    }
+
+    #[test]
+    fn another_rate_keeps_the_load_and_the_way_back_in_proportion() {
+        let own = Scenario::builtin("real").unwrap();
+        let fast = changed(
+            "real",
+            LinkChange {
+                down: rate("24mbit"),
+                ..LinkChange::default()
+            },
+        );
+        assert_eq!(gap(&fast), Nanos::from_millis(12));
+        assert_eq!(fast.link(Direction::Up).rate, rate("4mbit").unwrap());
+        let (before, after) = (own.load(Direction::Down), fast.load(Direction::Down));
+        assert!((before - after).abs() < 1e-9, "{before} {after}");
+        let both = LinkChange {
+            down: rate("24mbit"),
+            up: rate("1mbit"),
+            load: Some(0.5),
+        };
+        let both = changed("real", both);
+        assert_eq!(both.link(Direction::Up).rate, rate("1mbit").unwrap());
+        assert!((both.load(Direction::Down) - 0.5).abs() < 1e-6);
+        assert_eq!(changed("real", LinkChange::default()).choices, own.choices);
+    }
+
+    fn mixed(list: &str) -> Scenario {
+        let text = r#"
+            duration = "100s"
+            [access]
+            rate = "3mbit"
+            [link.down]
+            rate = "1mbit"
+            changes = [{ at = "30s", rate = "2mbit" }]
+            [link.up]
+            rate = "1mbit"
+            [[workload]]
+            kind = "replay"
+            file = "list.csv"
+            [[workload]]
+            kind = "udp"
+            rate = "400kbit"
+            [[workload]]
+            kind = "web"
+            sessions = 10
+            session_gap = "1s"
+            pages = 2
+            page_gap = "1s"
+            objects = 2
+            object_gap = "100ms"
+            size = { segments = 1 }
+            direction = "up"
+        "#;
+        Scenario::from_toml("x.toml", text, &|_| Ok(list.to_owned())).unwrap()
+    }
+
+    #[test]
+    fn each_kind_of_traffic_scales_in_its_own_way() {
+        let mut scenario = mixed("start_s,bytes\n0,1000\n");
+        let change = LinkChange {
+            down: rate("10mbit"),
+            up: rate("2mbit"),
+            load: None,
+        };
+        scenario.change_links(&change).unwrap();
+        assert!(scenario.link(Direction::Down).changes.is_empty());
+        // Ten times as much would be more than a host's own link carries.
+        let Traffic::Udp(udp) = scenario.workloads[1].traffic else {
+            panic!()
+        };
+        assert_eq!(udp.rate, rate("3mbit").unwrap());
+        let Traffic::Web {
+            sessions,
+            session_gap,
+            ..
+        } = scenario.workloads[2].traffic
+        else {
+            panic!()
+        };
+        assert_eq!((sessions, session_gap), (20, Nanos::from_millis(500)));
+        let Traffic::Replay { flows } = &scenario.workloads[0].traffic else {
+            panic!()
+        };
+        assert_eq!((flows.len(), flows[0].bytes), (1, 1000));
+    }
+
+    #[test]
+    fn a_load_that_cannot_be_had_is_refused_and_changes_nothing() {
+        let load = |load| LinkChange {
+            load: Some(load),
+            down: rate("2mbit"),
+            up: None,
+        };
+        let list = "start_s,bytes\n0,6250000\n";
+        // 6.25 MB in 100 s are a quarter of 2 Mb/s and some headers.
+        let mut scenario = mixed(list);
+        let Err(LoadError::TooLow(fixed)) = scenario.change_links(&load(0.2)) else {
+            panic!()
+        };
+        assert!((0.25..0.27).contains(&fixed), "{fixed}");
+        assert_eq!(scenario.link(Direction::Down).rate, rate("1mbit").unwrap());
+        scenario.change_links(&load(0.5)).unwrap();
+        assert!((scenario.load(Direction::Down) - 0.5).abs() < 1e-5);
+        let mut listed = Scenario::from_flows("x.csv", list).unwrap();
+        assert_eq!(listed.change_links(&load(0.5)), Err(LoadError::Fixed));
+    }
+
+    proptest! {
+        #[test]
+        fn any_load_is_met(down in 100_000_u64..10_000_000_000, percent in 1_u32..200) {
+            let load = f64::from(percent) / 100.0;
+            let change = LinkChange {
+                down: Rate::from_bits_per_second(down),
+                up: None,
+                load: Some(load),
+            };
+            let found = changed("short", change).load(Direction::Down);
+            // Gaps are whole nanoseconds.
+            prop_assert!((found / load - 1.0).abs() < 1e-3, "{} {}", found, load);
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! Why SYNs and SYN/ACKs were sent again, and how an attempt ended: a judgement, by the rules in `docs/analyze.md`, beside the
+//! counts that the definitions of handshake-2009 give.
+
+use super::connection::{CLIENT, Connection, SERVER, State};
+use super::exchange::{Exchange, Transmission};
+use crate::options::Side;
+use crate::row::Outcome;
+use gentle_units::Nanos;
+
+/// Why SYNs or SYN/ACKs came again: how many for each reason, copies made by the capture and answers to a SYN that came
+/// again aside.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Repeats {
+    /// What was sent before, or its answer, was lost.
+    pub(crate) lost: u32,
+    /// It had arrived, and the answer was under way.
+    pub(crate) late: u32,
+    /// An RST or an ICMP message had answered the one before.
+    pub(crate) turned_away: u32,
+    /// SYNs that the server left unanswered, and SYN/ACKs behind the client's ACK.
+    pub(crate) put_off: u32,
+    /// Nothing that was sent led anywhere.
+    pub(crate) in_vain: u32,
+}
+
+/// What is thought of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Judged {
+    pub(crate) outcome: Outcome,
+    pub(crate) repeats: Repeats,
+    /// Time that the client waited because something was sent again that was needed.
+    pub(crate) waited: Nanos,
+    /// Time that SYN/ACKs behind the client's ACK took while the client's data waited: the waits for the data have it, too.
+    pub(crate) waited_with_data: Nanos,
+    /// The client asked again though it had been answered, and never went on: no SYN/ACK got to it.
+    pub(crate) swallowed: bool,
+}
+
+impl Judged {
+    /// Whether it lost something on its way that was then answered.
+    pub(crate) fn has_loss(&self) -> bool {
+        let answered = self.outcome.is_complete() || self.outcome == Outcome::HalfOpen;
+        answered && !self.swallowed && self.repeats.lost > 0
+    }
+}
+
+/// A server answers by itself within this time at most …
+const LONGEST_REPLY: Nanos = Nanos::from_millis(1);
+/// … and is near the capture if its part of the round trip is at most one in so many.
+const NEAR: u64 = 20;
+
+impl Connection {
+    /// How the attempt ended, as far as what was captured shows.
+    pub(crate) fn outcome(&self) -> Outcome {
+        let has = |flag| self.state.has(flag);
+        if has(State::WENT_ON) || has(State::ESTABLISHED) {
+            if self.synacks > 0 {
+                Outcome::Succeeded
+            } else {
+                Outcome::OneSided
+            }
+        } else if self.synacks > 0 {
+            Outcome::HalfOpen
+        } else if has(State::REFUSED) {
+            Outcome::Refused
+        } else if has(State::REJECTED) {
+            Outcome::Rejected
+        } else {
+            Outcome::Unanswered
+        }
+    }
+
+    /// What is thought of it; `vantage` is where the capture was taken, if that was given.
+    pub(crate) fn judge(&self, vantage: Option<Side>) -> Judged {
+        let outcome = self.outcome();
+        let mut judged = Judged {
+            outcome,
+            repeats: Repeats::default(),
+            waited: Nanos::ZERO,
+            waited_with_data: Nanos::ZERO,
+            swallowed: false,
+        };
+        let Some(trouble) = &self.trouble else {
+            return judged;
+        };
+        if trouble.exchange.is_used() {
+            Judge {
+                exchange: &trouble.exchange,
+                at_server: self.is_at_server(&trouble.exchange, vantage),
+                judged: &mut judged,
+                waits: Vec::new(),
+            }
+            .judge();
+        }
+        judged
+    }
+
+    /// Whether the capture was taken so near to the server that nothing is lost between.
+    fn is_at_server(&self, exchange: &Exchange, vantage: Option<Side>) -> bool {
+        if let Some(side) = vantage {
+            return side == Side::Server;
+        }
+        if !self.state.has(State::WIDE) && self.addresses >> 32 == self.addresses & 0xffff_ffff {
+            // Both ends are one host.
+            return true;
+        }
+        let (Some(synack), Some(answer)) = (exchange.sent[SERVER].kept().first(), exchange.answer)
+        else {
+            return false;
+        };
+        let Some(syn) = before(exchange.sent[CLIENT].kept(), synack.others_before) else {
+            return false;
+        };
+        let server = synack.at.since(syn.at);
+        let client = answer.at.since(synack.at);
+        (server <= LONGEST_REPLY && server <= client) || server.0 * NEAR <= server.0 + client.0
+    }
+}
+
+/// The last of the first `n`.
+fn before(sent: &[Transmission], n: u16) -> Option<&Transmission> {
+    sent[..usize::from(n).min(sent.len())].last()
+}
+
+/// Which of `sent` an `echo` means, if only one of them has that time stamp.
+fn echoed(sent: &[Transmission], echo: u16) -> Option<usize> {
+    let mut same = sent
+        .iter()
+        .enumerate()
+        .filter(|(_, transmission)| echo != 0 && transmission.stamp == echo);
+    let found = same.next()?.0;
+    same.next().is_none().then_some(found)
+}
+
+/// Whether an answer that took `took` from the first transmission it may belong to was late, and not the answer to the
+/// last one, which had been sent `since_last` before.
+///
+/// `indicated` says that a time stamp or a second answer shows so. That is not enough: Linux echoes the time stamp of
+/// the first SYN that arrived whichever it answers (`tcp_check_req`), and of the first SYN/ACK alike. So a round trip over the same half of
+/// the path counts for more, where there is one: with it, nothing may take as long as that for an answer.
+fn is_late(indicated: bool, took: Nanos, since_last: Nanos, round_trip: Option<Nanos>) -> bool {
+    match round_trip {
+        Some(round_trip) => {
+            round_trip.0 * 2 >= took.0 && (indicated || since_last.0 * 2 < round_trip.0)
+        }
+        None => indicated,
+    }
+}
+
+struct Judge<'a> {
+    exchange: &'a Exchange,
+    at_server: bool,
+    judged: &'a mut Judged,
+    /// From and to when the client waited, since the first SYN.
+    waits: Vec<(Nanos, Nanos)>,
+}
+
+impl Judge<'_> {
+    fn judge(mut self) {
+        let syns = self.exchange.sent[CLIENT].kept();
+        for at in 1..syns.len() {
+            let weight = self.exchange.sent[CLIENT].weight(at);
+            self.syn(at, weight);
+        }
+        for at in 1..self.exchange.sent[SERVER].kept().len() {
+            let weight = self.exchange.sent[SERVER].weight(at);
+            self.synack(at, weight);
+        }
+        self.waits.sort_unstable();
+        let mut until = Nanos::ZERO;
+        for (from, to) in self.waits {
+            self.judged.waited += to.saturating_sub(from.max(until));
+            until = until.max(to);
+        }
+    }
+
+    fn synacks(&self) -> &[Transmission] {
+        self.exchange.sent[SERVER].kept()
+    }
+
+    /// The SYN/ACK that the client took up; nothing if it did not, or if that is not known.
+    fn taken_up(&self) -> Option<usize> {
+        echoed(self.synacks(), self.exchange.answer?.echo)
+    }
+
+    /// The client waited from the transmission before number `at` of `side` until that.
+    fn waits(&mut self, side: usize, at: usize) {
+        let sent = self.exchange.sent[side].kept();
+        let begin = self.exchange.sent[CLIENT]
+            .kept()
+            .first()
+            .unwrap_or(&sent[0])
+            .at;
+        self.waits
+            .push((sent[at - 1].at.since(begin), sent[at].at.since(begin)));
+    }
+
+    fn syn(&mut self, at: usize, weight: u32) {
+        let syns = self.exchange.sent[CLIENT].kept();
+        let syn = syns[at];
+        let answered = self.judged.outcome.is_complete();
+        // Routers and hosts limit how often they say so (RFC 1812, 4.3.2.8): once is enough.
+        if syn.settled || (!answered && syns[..at].iter().any(|before| before.settled)) {
+            self.judged.repeats.turned_away += weight;
+            self.waits(CLIENT, at);
+        } else if !answered && syn.others_before > 0 {
+            self.judged.repeats.in_vain += weight;
+            self.judged.swallowed = true;
+        } else if !answered && self.judged.outcome == Outcome::Unanswered {
+            self.judged.repeats.in_vain += weight;
+        } else if match syn.others_before {
+            0 => self.is_late_before_answer(at),
+            others => self.is_late_behind_answer(at, usize::from(others)),
+        } {
+            self.judged.repeats.late += weight;
+        } else {
+            *match answered && self.is_left_unanswered(at) {
+                true => &mut self.judged.repeats.put_off,
+                false => &mut self.judged.repeats.lost,
+            } += weight;
+            self.waits(CLIENT, at);
+        }
+    }
+
+    /// Whether the SYNs before number `at` reached the server and it left them alone: what was not lost on the way met a full
+    /// queue. One whose time stamp the answer echoes was taken up.
+    fn is_left_unanswered(&self, at: usize) -> bool {
+        let asking = self.asking();
+        let taken_up = self
+            .synacks()
+            .first()
+            .and_then(|first| echoed(asking, first.echo));
+        self.at_server && at < asking.len() && taken_up.is_none_or(|taken_up| taken_up >= at)
+    }
+
+    /// The SYNs before the first SYN/ACK.
+    fn asking(&self) -> &[Transmission] {
+        let syns = self.exchange.sent[CLIENT].kept();
+        match self.synacks().first() {
+            Some(first) => &syns[..usize::from(first.others_before).clamp(1, syns.len())],
+            None => syns,
+        }
+    }
+
+    /// Whether SYN number `at`, sent before there was any SYN/ACK, was not needed: one before it had arrived, and the answer
+    /// took longer than the client waited.
+    fn is_late_before_answer(&self, at: usize) -> bool {
+        let synacks = self.synacks();
+        let Some(first) = synacks.first() else {
+            return false;
+        };
+        let asking = self.asking();
+        let last = asking.len() - 1;
+        let echoed = echoed(asking, first.echo);
+        if echoed.is_some_and(|echoed| at <= echoed) {
+            return false;
+        }
+        let arrived = &asking[echoed.unwrap_or(0)];
+        // Each SYN was answered, and the answers came as far apart as the SYNs.
+        let second = synacks.get(1).is_some_and(|second| {
+            second.at.since(first.at).0 * 2 >= asking[last].at.since(arrived.at).0
+        });
+        is_late(
+            echoed.is_some_and(|echoed| echoed < last) || second,
+            first.at.since(arrived.at),
+            first.at.since(asking[last].at),
+            self.exchange.round_trip(CLIENT),
+        )
+    }
+
+    /// Whether a SYN behind `others` SYN/ACKs was not needed: one of them was under way to the client.
+    fn is_late_behind_answer(&self, at: usize, others: usize) -> bool {
+        let late = match self.taken_up() {
+            Some(taken_up) => taken_up < others,
+            None => self.is_answered_twice(),
+        };
+        late && !self.first_answer_was_lost(at) && !self.contradicts_late_answer()
+    }
+
+    /// Whether the first SYN/ACK that passed before SYN number `at` was itself sent again, for one that was lost before the
+    /// capture: it took about as long as the client waited, and far longer than the way to the server and back.
+    fn first_answer_was_lost(&self, at: usize) -> bool {
+        let syns = self.exchange.sent[CLIENT].kept();
+        let (Some(first), Some(round_trip)) =
+            (self.synacks().first(), self.exchange.round_trip(CLIENT))
+        else {
+            return false;
+        };
+        let asked = before(syns, first.others_before).unwrap_or(&syns[0]);
+        let took = first.at.since(asked.at).0;
+        took * 2 >= syns[at].at.since(asked.at).0 && round_trip.0 * 2 < took
+    }
+
+    /// Whether the client answered two SYN/ACKs, as far apart as they were.
+    fn is_answered_twice(&self) -> bool {
+        let synacks = self.synacks();
+        let (Some(first), Some(last), Some(answer)) =
+            (synacks.first(), synacks.last(), self.exchange.answer)
+        else {
+            return false;
+        };
+        answer.again.is_some_and(|again| {
+            last.at != first.at && again.since(answer.at).0 * 2 >= last.at.since(first.at).0
+        })
+    }
+
+    /// Whether the round trip to the client shows that what it answered was not the SYN/ACK whose time stamp it echoes.
+    fn contradicts_late_answer(&self) -> bool {
+        let (Some(answer), Some(round_trip)) =
+            (self.exchange.answer, self.exchange.round_trip(SERVER))
+        else {
+            return false;
+        };
+        let answered = self.synacks()[self.taken_up().unwrap_or(0)];
+        round_trip.0 * 2 < answer.at.since(answered.at).0
+    }
+
+    fn synack(&mut self, at: usize, weight: u32) {
+        let synacks = self.exchange.sent[SERVER].kept();
+        let synack = synacks[at];
+        if synack.asked_for || usize::from(synack.others_before) > at {
+            // It answers a SYN that came again: whatever was lost, that SYN has been counted for it.
+            return;
+        }
+        if !self.judged.outcome.is_complete() {
+            self.judged.repeats.in_vain += weight;
+        } else if synack.settled {
+            self.behind_ack(at, weight);
+        } else if self.is_synack_late(at) {
+            self.judged.repeats.late += weight;
+        } else {
+            self.judged.repeats.lost += weight;
+            self.waits(SERVER, at);
+        }
+    }
+
+    /// Whether SYN/ACK number `at`, sent before there was an ACK, was not needed.
+    fn is_synack_late(&self, at: usize) -> bool {
+        let synacks = self.synacks();
+        let Some(answer) = self.exchange.answer else {
+            return false;
+        };
+        let taken_up = self.taken_up();
+        if taken_up.is_some_and(|taken_up| at <= taken_up) {
+            return false;
+        }
+        let sent = synacks.iter().rev().find(|synack| !synack.settled);
+        is_late(
+            taken_up.is_some() || self.is_answered_twice(),
+            answer.at.since(synacks[taken_up.unwrap_or(0)].at),
+            sent.map_or(Nanos::ZERO, |last| answer.at.since(last.at)),
+            self.exchange.round_trip(SERVER),
+        )
+    }
+
+    /// A SYN/ACK came again though the client's ACK had passed: the two crossed, or the server put the client off (its
+    /// listen queue was full, or it waits for data, `TCP_DEFER_ACCEPT`), or the ACK was lost behind the capture.
+    fn behind_ack(&mut self, at: usize, weight: u32) {
+        let synacks = self.exchange.sent[SERVER].kept();
+        let server_spoke = self.exchange.spoke == Some(SERVER as u8);
+        if !self.at_server && self.crossed(at) {
+            self.judged.repeats.late += weight;
+            return;
+        }
+        if !self.at_server && server_spoke {
+            // It did not wait for data, and where its queue is full clients ask for something first more often than not.
+            self.judged.repeats.lost += weight;
+        } else {
+            self.judged.repeats.put_off += weight;
+        }
+        if server_spoke {
+            self.waits(SERVER, at);
+        } else if self.exchange.client_waits {
+            self.judged.waited_with_data += synacks[at].at.since(synacks[at - 1].at);
+        }
+    }
+
+    /// Whether the client's ACK could not be at the server when that sent SYN/ACK number `at`.
+    fn crossed(&self, at: usize) -> bool {
+        let synacks = self.exchange.sent[SERVER].kept();
+        let syns = self.exchange.sent[CLIENT].kept();
+        let (Some(answer), Some(syn)) = (
+            self.exchange.answer,
+            before(syns, synacks[0].others_before).or(syns.first()),
+        ) else {
+            return false;
+        };
+        let to_server = self
+            .exchange
+            .round_trip(CLIENT)
+            .unwrap_or(synacks[0].at.since(syn.at));
+        answer.at.since(synacks[0].at) + to_server >= synacks[at].at.since(synacks[0].at)
+    }
+}

@@ -1,0 +1,227 @@
+//! Attempts that came to nothing, and why: dead hosts, firewalls that swallow, refusals, scans, floods.
+//!
+//! Which of these it was is known only when all that the client and the server did is known, so these attempts are kept until
+//! the end; where memory is short, it is decided with what is known so far ([`Failures::settle`]).
+
+use super::parties::PartyCounts;
+use crate::connections::Judged;
+use crate::results::{Apart, Named};
+use crate::row::Outcome;
+use crate::table_size::list_bytes_with_one_more;
+use gentle_units::Nanos;
+use gentle_wire::Address;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+/// A SYN flood has at least so many attempts at a server, each with one SYN, of clients that have completed no handshake …
+const FLOOD: u64 = 1_000;
+/// … and so many a second between the first and the last: those who try a dead server again and again are slower.
+const FLOOD_RATE: u64 = 10;
+/// Parties named for each reason.
+const NAMED: usize = 3;
+
+/// An attempt that came to nothing.
+#[derive(Debug, Clone, Copy)]
+struct Failure {
+    client: Address,
+    server: Address,
+    port: u16,
+    outcome: Outcome,
+    /// It had one SYN only.
+    once: bool,
+    swallowed: bool,
+    lost: bool,
+    /// Seconds since 1970.
+    at: u32,
+}
+
+/// The reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    Swallowed,
+    Dead,
+    Refused,
+    Rejected,
+    Scan,
+    Flood,
+    Unseen,
+}
+
+const REASONS: usize = 7;
+
+/// Attempts for a reason, by server (its address and port) or client (with port 0).
+type ByParty = HashMap<(Address, u16), u64>;
+
+/// Attempts that came to nothing.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Failures {
+    undecided: Vec<Failure>,
+    /// By [`Reason`].
+    decided: [Decided; REASONS],
+    /// Those that are none of these: a SYN/ACK came, and nothing more; those of them that had lost something before it.
+    pub(super) half_open: u64,
+    pub(super) half_open_with_loss: u64,
+    pub(super) judged_early: u64,
+}
+
+/// What is decided for one reason.
+#[derive(Debug, Clone, Default)]
+struct Decided {
+    attempts: u64,
+    parties: ByParty,
+    /// Parties that were forgotten because memory was short.
+    forgotten: u64,
+}
+
+impl Failures {
+    /// An attempt at `server` of `client` is over and came to nothing.
+    pub(super) fn record(
+        &mut self,
+        [client, server]: [Address; 2],
+        port: u16,
+        judged: &Judged,
+        once: bool,
+        at: Nanos,
+    ) {
+        self.undecided.push(Failure {
+            client,
+            server,
+            port,
+            outcome: judged.outcome,
+            once,
+            swallowed: judged.swallowed,
+            lost: judged.repeats.lost > 0,
+            at: u32::try_from(at.0 / 1_000_000_000).unwrap_or(u32::MAX),
+        });
+    }
+
+    /// Decides about all that are undecided, with what is known of `parties` now.
+    pub(super) fn judge(&mut self, parties: &PartyCounts) {
+        let undecided = std::mem::take(&mut self.undecided);
+        let flooded = flooded(&undecided, parties);
+        for failure in &undecided {
+            let server = (failure.server, failure.port);
+            let reason = if parties.scans(failure.client) {
+                Reason::Scan
+            } else if may_flood(failure, parties)
+                && (flooded.contains(&server) || self.is_known_flood(server))
+            {
+                Reason::Flood
+            } else {
+                match failure.outcome {
+                    Outcome::Refused => Reason::Refused,
+                    Outcome::Rejected => Reason::Rejected,
+                    Outcome::HalfOpen if failure.swallowed => Reason::Swallowed,
+                    Outcome::Unanswered if parties.is_unseen(server) => Reason::Unseen,
+                    Outcome::Unanswered if parties.is_alive(failure.server) => Reason::Swallowed,
+                    Outcome::Unanswered => Reason::Dead,
+                    Outcome::HalfOpen | Outcome::Succeeded | Outcome::OneSided => {
+                        self.half_open += 1;
+                        self.half_open_with_loss += u64::from(failure.lost);
+                        continue;
+                    }
+                }
+            };
+            let decided = &mut self.decided[reason as usize];
+            decided.attempts += 1;
+            let party = if reason == Reason::Scan {
+                (failure.client, 0)
+            } else {
+                server
+            };
+            *decided.parties.entry(party).or_default() += 1;
+        }
+    }
+
+    /// Whether the server was found to be flooded when memory was short.
+    fn is_known_flood(&self, server: (Address, u16)) -> bool {
+        self.decided[Reason::Flood as usize]
+            .parties
+            .contains_key(&server)
+    }
+
+    /// Memory is short: decides early, and keeps of the parties only those that may be named.
+    pub(super) fn settle(&mut self, parties: &PartyCounts) {
+        self.judged_early += self.undecided.len() as u64;
+        self.judge(parties);
+        for decided in &mut self.decided {
+            let most = decided.most(SETTLED);
+            decided.forgotten += (decided.parties.len() - most.len()) as u64;
+            decided.parties = most.into_iter().collect();
+        }
+    }
+
+    /// Memory with one more that is undecided, bytes.
+    pub(super) fn bytes_with_one_more(&self) -> usize {
+        list_bytes_with_one_more(&self.undecided)
+    }
+
+    /// What was decided for `reason`; `show` writes a party.
+    pub(super) fn apart(&self, reason: Reason, show: impl Fn(Address, u16) -> String) -> Apart {
+        let decided = &self.decided[reason as usize];
+        Apart {
+            attempts: decided.attempts,
+            parties: decided.parties.len() as u64 + decided.forgotten,
+            most: decided
+                .most(NAMED)
+                .into_iter()
+                .map(|((address, port), attempts)| Named {
+                    name: show(address, port),
+                    attempts,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Parties that are kept for each reason when memory is short.
+const SETTLED: usize = 100;
+
+impl Decided {
+    /// The `n` parties with most attempts, those first.
+    fn most(&self, n: usize) -> Vec<((Address, u16), u64)> {
+        let mut all: Vec<_> = self
+            .parties
+            .iter()
+            .map(|(&party, &attempts)| (Reverse(attempts), party))
+            .collect();
+        if n < all.len() {
+            all.select_nth_unstable(n);
+            all.truncate(n);
+        }
+        all.sort_unstable();
+        all.into_iter()
+            .map(|(Reverse(attempts), party)| (party, attempts))
+            .collect()
+    }
+}
+
+/// Whether this is as the attempts of a flood are: one SYN, of somebody who completes nothing.
+fn may_flood(failure: &Failure, parties: &PartyCounts) -> bool {
+    let outcome = matches!(failure.outcome, Outcome::HalfOpen | Outcome::Unanswered);
+    outcome && failure.once && !parties.has_completed(failure.client)
+}
+
+/// The servers that are flooded.
+fn flooded(failures: &[Failure], parties: &PartyCounts) -> HashSet<(Address, u16)> {
+    let mut servers: HashMap<(Address, u16), (u64, u32, u32)> = HashMap::new();
+    for failure in failures
+        .iter()
+        .filter(|failure| may_flood(failure, parties))
+    {
+        let (attempts, first, last) =
+            servers
+                .entry((failure.server, failure.port))
+                .or_insert((0, u32::MAX, 0));
+        *attempts += 1;
+        *first = failure.at.min(*first);
+        *last = failure.at.max(*last);
+    }
+    servers
+        .into_iter()
+        .filter(|&(_, (attempts, first, last))| {
+            attempts >= FLOOD && attempts >= FLOOD_RATE * u64::from(last - first)
+        })
+        .map(|(server, _)| server)
+        .collect()
+}

@@ -1,0 +1,349 @@
+//! What makes a capture untrustworthy, with the evidence: packets that it lacks, times that cannot be, traffic that was not
+//! looked into.
+
+use crate::capture::{CaptureReader, Statistics};
+use crate::decode::FileCounts;
+use crate::measure::{OrderCounts, Tally};
+use crate::results::{Capture, TrustWarning, TrustWarningKind};
+use crate::words::{count, of, percent, time};
+use gentle_units::Nanos;
+
+/// Traffic that was not looked into is mentioned from this share of a file's packets on.
+const NOTABLE: f64 = 0.01;
+/// Packets that the capture lacks are mentioned from this share on: handshakes are lost as rarely on a good link.
+const LACKING: f64 = 0.001;
+/// As few stretches of missing data may be what segmentation offload or a restart of the capture explains.
+const FEW: u64 = 5;
+/// Packets of several receive queues are captured this much out of order without harm.
+const HARMLESS_DISORDER: Nanos = Nanos::from_millis(1);
+/// Disorder beyond this is one of clocks or files, however few packets have it.
+const STEP: Nanos = Nanos::from_millis(10);
+/// Share of handshakes or data segments with the answer first from which on it is no accident.
+const NO_ACCIDENT: f64 = 0.05;
+
+/// What warnings are made of.
+pub(crate) struct Evidence<'a> {
+    pub(crate) readers: &'a [CaptureReader],
+    pub(crate) files: &'a [FileCounts],
+    /// The counts of a first reading that found TCP in tunnels only.
+    pub(crate) outside: Option<&'a [FileCounts]>,
+    pub(crate) tally: &'a Tally,
+}
+
+impl Evidence<'_> {
+    /// The warnings, the gravest first.
+    pub(crate) fn warnings(&self) -> Vec<TrustWarning> {
+        let mut warnings = Vec::new();
+        let files = || self.readers.iter().zip(self.files);
+        warnings.extend(files().filter_map(|(reader, file)| self.dropped(reader, file)));
+        warnings.extend(files().filter_map(|(reader, file)| self.astray(reader, file)));
+        warnings.extend(files().filter_map(|(reader, file)| self.backwards(reader, file)));
+        warnings.extend(self.answers_first());
+        if warnings.is_empty() {
+            // Each of those explains it.
+            warnings.extend(self.missing());
+        }
+        warnings.extend(files().filter_map(|(reader, file)| self.unread_link(reader, file)));
+        warnings.extend(files().filter_map(|(reader, file)| self.encrypted(reader, file)));
+        warnings.extend(files().filter_map(|(reader, file)| self.cut(reader, file)));
+        warnings.extend(self.tunnels());
+        warnings
+    }
+
+    /// `In FILE `, where there are several.
+    fn place(&self, reader: &CaptureReader) -> String {
+        match self.readers {
+            [_] => String::new(),
+            _ => format!("{}: ", reader.name()),
+        }
+    }
+
+    fn dropped(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
+        let dropped: u64 = reader
+            .interfaces()
+            .iter()
+            .map(|interface| interface.statistics.dropped())
+            .fold(0, u64::saturating_add);
+        let seen = |statistics: &Statistics| {
+            let known = statistics.received.max(statistics.accepted);
+            known.max(statistics.delivered).unwrap_or(0)
+        };
+        let received: u64 = reader
+            .interfaces()
+            .iter()
+            .map(|interface| seen(&interface.statistics))
+            .fold(0, u64::saturating_add);
+        // Where it says nothing else, what is in the file and what is not.
+        let all = match received {
+            0 => file.packets.saturating_add(dropped),
+            received => received.max(dropped),
+        };
+        let share = dropped as f64 / all.max(1) as f64;
+        (share >= LACKING).then(|| {
+            TrustWarning::new(
+                TrustWarningKind::DroppedByCapture,
+                format!(
+                    "{}The capture lacks packets: by its own statistics {} of {} ({}) were dropped while capturing. A handshake whose answer was not captured looks like one that failed, and loss, failures and waiting below are partly the capture's, not the network's.",
+                    self.place(reader),
+                    count(dropped),
+                    of(all, "packet", "packets"),
+                    percent(share),
+                ),
+                [("packets", dropped as f64), ("of", all as f64), ("share", share)],
+            )
+        })
+    }
+
+    fn missing(&self) -> Option<TrustWarning> {
+        let unseen = self.tally.order.unseen;
+        let segments = self.tally.retransmissions.data_segments;
+        let share = unseen as f64 / (segments + unseen).max(1) as f64;
+        (unseen >= FEW && share >= LACKING).then(|| {
+            TrustWarning::new(
+                TrustWarningKind::MissingPackets,
+                format!(
+                    "The capture lacks packets: {} of data were acknowledged that it never saw, beside {} that it did. It dropped them, or they took another way. SYNs and SYN/ACKs are missing as often: attempts whose answer is missing count as failed, and some losses are the capture's.",
+                    of(unseen, "stretch", "stretches"),
+                    of(segments, "data segment", "data segments"),
+                ),
+                [("stretches", unseen as f64), ("data_segments", segments as f64), ("share", share)],
+            )
+        })
+    }
+
+    fn astray(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
+        let astray = file.times.astray()?;
+        let days = astray.distance.as_secs_f64() / 86_400.0;
+        let distance = if days >= 366.0 {
+            of((days / 365.25).round() as u64, "year", "years")
+        } else {
+            of(days.round() as u64, "day", "days")
+        };
+        Some(TrustWarning::new(
+            TrustWarningKind::TimesApart,
+            format!(
+                "{}{} a time that is up to {distance} away from the others: the clock was wrong, or the file is damaged. Duration, rates and idle times do not hold; `editcap -A START -B STOP` leaves such packets out.",
+                self.place(reader),
+                of(astray.packets, "packet has", "packets have"),
+            ),
+            [
+                ("packets", astray.packets as f64),
+                ("first_s", astray.time.as_secs_f64()),
+                ("distance_s", astray.distance.as_secs_f64()),
+            ],
+        ))
+    }
+
+    fn backwards(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
+        let (packets, furthest) = file.times.backwards();
+        let share = packets as f64 / file.packets.max(1) as f64;
+        if furthest < STEP && !(furthest > HARMLESS_DISORDER && share >= NOTABLE) {
+            return None;
+        }
+        Some(TrustWarning::new(
+            TrustWarningKind::TimeRunsBackwards,
+            format!(
+                "{}The capture is not in order of time: {} ({}) earlier than one before, by up to {}. What came first decides what is an attempt, an answer or a retransmission; `reordercap FILE SORTED` puts a file in order (two captures written one behind the other as well).",
+                self.place(reader),
+                of(packets, "packet is", "packets are"),
+                percent(share),
+                time(furthest.as_secs_f64()),
+            ),
+            [
+                ("packets", packets as f64),
+                ("share", share),
+                ("furthest_s", furthest.as_secs_f64()),
+            ],
+        ))
+    }
+
+    fn answers_first(&self) -> Option<TrustWarning> {
+        let OrderCounts {
+            late_data,
+            late_handshakes,
+            ..
+        } = &self.tally.order;
+        let (handshakes, data) = (late_handshakes.quantiles(), late_data.quantiles());
+        let of_handshakes = handshakes.n as f64 / self.tally.attempts.max(1) as f64;
+        let segments = self.tally.retransmissions.data_segments;
+        let of_data = data.n as f64 / segments.max(1) as f64;
+        let by_handshakes = of_handshakes >= NO_ACCIDENT
+            && (handshakes.n >= 3 || handshakes.n == self.tally.attempts);
+        let by_data = of_data >= NO_ACCIDENT && data.n >= 3;
+        let gap = [(by_handshakes, handshakes), (by_data, data)]
+            .into_iter()
+            .filter_map(|(counts, gaps)| gaps.p50.filter(|_| counts))
+            .fold(0.0, f64::max);
+        (gap >= HARMLESS_DISORDER.as_secs_f64()).then(|| {
+            TrustWarning::new(
+                TrustWarningKind::AnswersBeforeQuestions,
+                format!(
+                    "Answers come before questions: {} and {} were captured after what answers them, half of them by {} or more. Two capture points with different clocks were put together: theirs differ by more than that (`editcap -t SECONDS` shifts one). Round-trip times, waiting and late segments do not hold.",
+                    of(handshakes.n, "SYN or SYN/ACK", "SYNs or SYN/ACKs"),
+                    of(data.n, "data segment", "data segments"),
+                    time(gap),
+                ),
+                [
+                    ("handshake_segments", handshakes.n as f64),
+                    ("data_segments", data.n as f64),
+                    ("offset_s", gap),
+                ],
+            )
+        })
+    }
+
+    fn unread_link(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
+        let packets = notable(file, "unknown-link")?;
+        let unread = reader
+            .interfaces()
+            .iter()
+            .map(|interface| interface.link)
+            .find(|link| link.name().is_none());
+        let name = match unread {
+            Some(link) => match link.registered_name() {
+                Some(name) => format!("link type {}, {name},", link.0),
+                None => format!("link type {}", link.0),
+            },
+            None => "a link type".to_string(),
+        };
+        Some(TrustWarning::new(
+            TrustWarningKind::LinkTypeNotRead,
+            format!(
+                "{}{} {name} which is not read here: capture on a network interface that carries IP.",
+                self.place(reader),
+                of(packets, "packet has", "packets have"),
+            ),
+            [
+                ("packets", packets as f64),
+                ("link_type", unread.map_or(-1.0, |link| f64::from(link.0))),
+            ],
+        ))
+    }
+
+    fn encrypted(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
+        let at_link = notable(file, "encrypted");
+        let at_ip = file
+            .other()
+            .get("esp")
+            .copied()
+            .filter(|&packets| packets as f64 >= NOTABLE * file.packets as f64);
+        let packets = at_link.unwrap_or(0) + at_ip.unwrap_or(0);
+        let what = match (at_link, at_ip) {
+            (None, None) => return None,
+            (Some(_), None) => "at the link layer (MACsec, or Wi-Fi's own encryption)",
+            (None, Some(_)) => "by IPsec (ESP)",
+            (Some(_), Some(_)) => "at the link layer or by IPsec (ESP)",
+        };
+        Some(TrustWarning::new(
+            TrustWarningKind::Encrypted,
+            format!(
+                "{}{} encrypted {what}, and nothing in them was read: capture where they are not.",
+                self.place(reader),
+                of(packets, "packet is", "packets are"),
+            ),
+            [("packets", packets as f64)],
+        ))
+    }
+
+    fn cut(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
+        let packets = notable(file, "truncated")?;
+        Some(TrustWarning::new(
+            TrustWarningKind::CutTooShort,
+            format!(
+                "{}{} cut before the end of the headers and not read: capture at least 96 bytes of each (`tcpdump -s 96`).",
+                self.place(reader),
+                of(packets, "packet was", "packets were"),
+            ),
+            [("packets", packets as f64)],
+        ))
+    }
+
+    fn tunnels(&self) -> Option<TrustWarning> {
+        let files = self.outside.unwrap_or(self.files);
+        let sum = |of: fn(&FileCounts) -> u64| files.iter().map(of).sum::<u64>();
+        let (carrying, outside) = (
+            sum(|file| file.tunnelled_tcp),
+            sum(|file| file.tcp_segments),
+        );
+        if carrying == 0 || (carrying as f64) < NOTABLE * outside as f64 {
+            return None;
+        }
+        let mut names: Vec<&str> = files
+            .iter()
+            .flat_map(|file| file.tunnels().into_keys())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        let names = names.join(", ");
+        let evidence = [
+            ("packets", carrying as f64),
+            ("tcp_segments_outside", outside as f64),
+        ];
+        Some(match self.outside {
+            Some(_) => TrustWarning::new(
+                TrustWarningKind::TunnelsRead,
+                format!(
+                    "All TCP of this capture is inside {names} ({}), so the connections inside were analysed, as with --inner.",
+                    of(carrying, "packet", "packets"),
+                ),
+                evidence,
+            ),
+            None => TrustWarning::new(
+                TrustWarningKind::TunnelsNotRead,
+                format!(
+                    "{} TCP inside {names}, which was not looked into, beside {} outside: --inner counts both.",
+                    of(carrying, "packet has", "packets have"),
+                    of(outside, "TCP segment", "TCP segments"),
+                ),
+                evidence,
+            ),
+        })
+    }
+}
+
+/// Packets of a file that were not looked into for this reason, if they are worth a word.
+fn notable(file: &FileCounts, reason: &str) -> Option<u64> {
+    let skipped = file.skipped().get(reason).copied()?;
+    (skipped as f64 >= NOTABLE * file.packets as f64).then_some(skipped)
+}
+
+/// What is in captures without TCP.
+pub(crate) fn no_tcp(captures: &[Capture]) -> String {
+    let packets: u64 = captures.iter().map(|capture| capture.packets).sum();
+    let sum = |kind: &str| -> u64 {
+        let of_one = |capture: &Capture| {
+            let counts = [&capture.other, &capture.skipped];
+            counts
+                .iter()
+                .filter_map(|counts| counts.get(kind))
+                .sum::<u64>()
+        };
+        captures.iter().map(of_one).sum()
+    };
+    let kinds: Vec<String> = [
+        ("udp", "UDP"),
+        ("sctp", "SCTP"),
+        ("dccp", "DCCP"),
+        ("esp", "ESP"),
+        ("other", "other IP protocols"),
+        ("fragment", "fragments"),
+        ("not-ip", "not IP"),
+        ("encrypted", "encrypted"),
+        ("truncated", "cut too short"),
+        ("malformed", "malformed"),
+        ("unknown-link", "of a link type that is not read"),
+    ]
+    .into_iter()
+    .map(|(kind, words)| (sum(kind), words))
+    .filter(|(packets, _)| *packets > 0)
+    .map(|(packets, words)| format!("{} {words}", count(packets)))
+    .collect();
+    if packets == 0 {
+        return "No packets in this capture.".to_string();
+    }
+    format!(
+        "No TCP in this capture: {}, {}.",
+        of(packets, "packet", "packets"),
+        kinds.join(", ")
+    )
+}

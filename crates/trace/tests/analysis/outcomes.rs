@@ -1,0 +1,394 @@
+//! How attempts ended, why SYNs and SYN/ACKs were sent again, and what the verdict says about it: captures written by
+//! hand, one for each case.
+
+use crate::frames::{ACK, CLIENT, SERVER, SYN, Segment};
+use crate::talk::{Talk, analyze, does_not_say, repeats, says, talk, users};
+use gentle_trace::results::{Apart, Outcomes};
+use gentle_trace::row::Outcome;
+
+/// The kinds of attempts that were not answered.
+pub(crate) fn apart(outcomes: &Outcomes) -> impl Iterator<Item = &Apart> {
+    [
+        &outcomes.swallowed,
+        &outcomes.dead,
+        &outcomes.refused,
+        &outcomes.rejected,
+        &outcomes.scans,
+        &outcomes.floods,
+        &outcomes.unseen,
+    ]
+    .into_iter()
+}
+
+/// Review 1: Windows sends a refused SYN again, three times in all.
+#[test]
+fn refused_and_sent_again() {
+    let segments = [0.0, 0.5, 1.0]
+        .into_iter()
+        .fold(talk(), |talk, at_s| talk.syn(at_s).rst(at_s + 0.02))
+        .segments;
+    let (analysis, rows) = analyze(&segments);
+    assert_eq!(repeats(&analysis), [0, 0, 2, 0, 0]);
+    assert_eq!(analysis.outcomes.refused.attempts, 1);
+    assert_eq!(analysis.outcomes.answered, 0);
+    assert_eq!(rows[0].outcome, Some(Outcome::Refused));
+    says(&analysis, "The one connection attempt was not completed.");
+    says(
+        &analysis,
+        "1 attempt was refused by an RST: 198.51.100.2:443.",
+    );
+    does_not_say(&analysis, "lost a SYN");
+    does_not_say(&analysis, "Worst server");
+    // The definitions are untouched.
+    assert_eq!(analysis.handshakes.duplicate_syn, 2);
+    assert_eq!(analysis.handshakes.attempts_with_retransmission, 1);
+
+    // The first SYN was lost before it was refused: that is a loss, but not one of an answered attempt.
+    let (analysis, _) = analyze(&talk().syn(0.0).syn(1.0).rst(1.02).segments);
+    assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0]);
+    assert_eq!(analysis.outcomes.with_loss, 0);
+}
+
+/// Review 2: at the server, the ACK is in the capture before the SYN/ACK comes again.
+#[test]
+fn put_off_by_the_server() {
+    let handshake = || talk().syn(0.0).synack(0.0001).ack(0.08);
+    // TCP_DEFER_ACCEPT: the client has nothing to say for a while.
+    let deferred = handshake().synack(1.0).ack(1.08).synack(3.0).ack(3.08);
+    let (analysis, rows) = analyze(&deferred.rest(5.0).segments);
+    assert_eq!(repeats(&analysis), [0, 0, 0, 2, 0]);
+    assert_eq!(analysis.outcomes.put_off, 1);
+    assert_eq!(analysis.waiting.handshake_s, 0.0);
+    assert_eq!(rows[0].handshake_put_off, 2);
+    says(
+        &analysis,
+        "The one connection attempt lost no SYN or SYN/ACK.",
+    );
+    says(
+        &analysis,
+        "1 answered attempt was put off by the server: it left",
+    );
+    assert_eq!(analysis.handshakes.duplicate_synack, 2);
+
+    // A full listen queue: the client's request waits.
+    let request = |talk: Talk, at_s| talk.client(at_s, |s| s.payload(100));
+    let full = [0.3, 0.7]
+        .into_iter()
+        .fold(request(handshake(), 0.081), request);
+    let full = full.synack(1.0).ack(1.08);
+    let (analysis, _) = analyze(&request(full, 1.5).rest(1.6).segments);
+    assert_eq!(repeats(&analysis), [0, 0, 0, 1, 0]);
+    let waited = analysis.outcomes.put_off_s;
+    assert!((waited - 0.9999).abs() < 1e-3, "{waited}");
+
+    // And one of a server that speaks first: review 16.
+    let banner = |at_s| {
+        move |talk: Talk| {
+            talk.server(at_s, |s| s.payload(30))
+                .client(at_s + 0.08, |s| s.ack(5_031))
+        }
+    };
+    let (analysis, _) = analyze(&banner(1.081)(handshake().synack(1.0).ack(1.08)).segments);
+    assert_eq!(repeats(&analysis), [0, 0, 0, 1, 0]);
+    let waited = analysis.waiting.handshake_s;
+    assert!((waited - 0.9999).abs() < 1e-3, "{waited}");
+    says(
+        &analysis,
+        "1 answered attempt was put off by the server and waited 1.0 s",
+    );
+
+    // The queue was full when the SYN came: Linux drops it.
+    let full = talk().syn(0.0).stamps(100, 0).syn(1.0).stamps(1_100, 0);
+    let full = full.synack(1.0001).stamps(9_000, 1_100).ack(1.08);
+    let (analysis, _) = analyze(&full.rest(1.1).segments);
+    assert_eq!(repeats(&analysis), [0, 0, 0, 1, 0]);
+    assert_eq!(analysis.waiting.handshake_s, 1.0);
+    assert_eq!(analysis.outcomes.with_loss, 0);
+}
+
+/// Review 16: the handshake's ACK is lost behind the capture, and the server was to speak first.
+#[test]
+fn the_ack_is_lost() {
+    let talk = talk()
+        .syn(0.0)
+        .synack(0.02)
+        .ack(0.021)
+        .synack(1.03)
+        .ack(1.031);
+    let talk = talk
+        .server(1.06, |s| s.payload(30))
+        .client(1.061, |s| s.ack(5_031));
+    let (analysis, rows) = analyze(&talk.segments);
+    assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0]);
+    let waited = analysis.waiting.handshake_s;
+    assert!((waited - 1.01).abs() < 1e-3, "{waited}");
+    assert_eq!(rows[0].handshake_delay.as_secs_f64(), waited);
+    says(
+        &analysis,
+        "100 % of 1 connection attempt lost a SYN or SYN/ACK (1) and waited 1.0 s for it",
+    );
+}
+
+/// Review 3, before any SYN/ACK: the round trip takes longer than the client waits.
+#[test]
+fn late_answers() {
+    // At the client. The server answers both SYNs; Linux echoes the first time stamp in both SYN/ACKs.
+    let late = || {
+        talk()
+            .syn(0.0)
+            .stamps(100, 0)
+            .syn(1.0)
+            .stamps(1_100, 0)
+            .synack(1.4)
+            .stamps(9_700, 100)
+            .ack(1.401)
+            .stamps(1_501, 9_700)
+    };
+    let (analysis, rows) = analyze(&late().segments);
+    assert_eq!(repeats(&analysis), [0, 1, 0, 0, 0]);
+    assert_eq!(rows[0].handshake_delay.as_secs_f64(), 0.0);
+    says(
+        &analysis,
+        "The one connection attempt lost no SYN or SYN/ACK.",
+    );
+    says(
+        &analysis,
+        "1 answered attempt sent a SYN or SYN/ACK again without a loss: the answer was late.",
+    );
+    let twice = late().synack(2.4).stamps(10_700, 100).ack(2.401);
+    let (analysis, _) = analyze(&twice.segments);
+    assert_eq!(repeats(&analysis), [0, 1, 0, 0, 0]);
+    assert_eq!(analysis.outcomes.late, 1);
+
+    // A later round trip of 20 ms shows that the echo is Linux's of the first SYN: the answer was to the second.
+    let (analysis, _) = analyze(&late().rest(1.402).segments);
+    assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0]);
+
+    // The echo of the second SYN, and no echo at all.
+    let lost = |echo: Option<u32>| {
+        let talk = talk().syn(0.0).syn(1.0).synack(1.4).ack(1.401);
+        let mut segments = talk.segments;
+        if let Some(echo) = echo {
+            let stamps = [(100, 0), (1_100, 0), (9_700, echo), (1_501, 9_700)];
+            for (segment, stamps) in segments.iter_mut().zip(stamps) {
+                segment.timestamps = Some(stamps);
+            }
+        }
+        repeats(&analyze(&segments).0)
+    };
+    assert_eq!(lost(Some(1_100)), [1, 0, 0, 0, 0]);
+    assert_eq!(lost(None), [1, 0, 0, 0, 0]);
+}
+
+/// Review 3, behind a SYN/ACK: the client's ACK echoes the time stamp of the one that it had got.
+#[test]
+fn late_behind_the_answer() {
+    let handshake = |echo: u32, again: bool| {
+        let talk = talk()
+            .syn(0.0)
+            .stamps(100, 0)
+            .synack(0.02)
+            .stamps(9_000, 100)
+            .syn(1.0)
+            .stamps(1_100, 0)
+            .synack(1.02)
+            .stamps(10_000, 100)
+            .ack(1.3)
+            .stamps(1_350, echo);
+        let talk = if again { talk.ack(2.3) } else { talk };
+        repeats(&analyze(&talk.segments).0)
+    };
+    assert_eq!(handshake(9_000, false), [0, 1, 0, 0, 0]);
+    assert_eq!(handshake(10_000, false), [1, 0, 0, 0, 0]);
+    // Both SYN/ACKs have the time stamp of a slow clock: the client answers both, as far apart as they were.
+    assert_eq!(handshake(7, false), [1, 0, 0, 0, 0]);
+    assert_eq!(handshake(7, true), [0, 1, 0, 0, 0]);
+}
+
+/// A SYN/ACK that a timer sends again while the client's ACK is under way.
+#[test]
+fn a_late_ack() {
+    // At the server: the round trip is 1.4 s.
+    let talk = || talk().syn(0.0).synack(0.0001).stamps(9_000, 100);
+    let late = talk().synack(1.0).stamps(10_000, 100).ack(1.4);
+    assert_eq!(
+        repeats(&analyze(&late.stamps(1_500, 9_000).segments).0),
+        [0, 1, 0, 0, 0]
+    );
+    let lost = talk().synack(1.0).stamps(10_000, 100).ack(1.4);
+    assert_eq!(
+        repeats(&analyze(&lost.stamps(1_500, 10_000).segments).0),
+        [1, 0, 0, 0, 0]
+    );
+    // At the client: the ACK leaves at once, and meets the SYN/ACK.
+    let talk = Talk::new(CLIENT, SERVER).syn(0.0).synack(1.4).ack(1.401);
+    let crossed = talk.synack(2.4).ack(2.401);
+    assert_eq!(repeats(&analyze(&crossed.segments).0), [0, 1, 0, 0, 0]);
+}
+
+/// Review 7: ICMP and ICMPv6 messages in answer to a SYN.
+#[test]
+fn rejected_by_icmp() {
+    let syn = |at_s| Segment::client(at_s, SYN).seq(1_000);
+    for code in [0, 1, 3, 9, 10, 13] {
+        let (analysis, rows) = analyze(&[
+            syn(0.0),
+            syn(0.01).icmp(3, code),
+            syn(1.0),
+            syn(1.01).icmp(3, code),
+        ]);
+        assert_eq!(rows[0].outcome, Some(Outcome::Rejected), "{code}");
+        assert_eq!(repeats(&analysis), [0, 0, 1, 0, 0], "{code}");
+        says(
+            &analysis,
+            "1 attempt was rejected by ICMP (unreachable or prohibited): 198.51.100.2:443.",
+        );
+    }
+    let wide = |at_s| {
+        let ends = [("2001:db8::1", 40_000), ("2001:db8::2", 443)];
+        Segment::between(at_s, ends[0], ends[1], SYN).seq(1_000)
+    };
+    for code in [0, 1, 3, 4, 5, 6] {
+        let (_, rows) = analyze(&[wide(0.0), wide(0.01).icmp(1, code)]);
+        assert_eq!(rows[0].outcome, Some(Outcome::Rejected), "{code}");
+    }
+    // Of another attempt, of nobody's, too long for a link; and one that was answered after all.
+    for message in [
+        syn(0.01).seq(7).icmp(3, 3),
+        syn(0.01).port(7).icmp(3, 3),
+        syn(0.01).icmp(3, 4),
+        syn(0.01).icmp(11, 0),
+    ] {
+        let (analysis, rows) = analyze(&[syn(0.0), message]);
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0].outcome, Some(Outcome::Unanswered));
+        assert_eq!(analysis.captures[0].tcp_segments, 1);
+        assert_eq!(analysis.captures[0].other["other"], 1);
+    }
+    let mut segments = talk().clean(1.0).segments;
+    segments.extend([syn(0.0), syn(0.01).icmp(3, 1)]);
+    let (analysis, rows) = analyze(&segments);
+    assert_eq!(rows[0].outcome, Some(Outcome::Succeeded));
+    assert_eq!(repeats(&analysis), [0, 0, 1, 0, 0]);
+}
+
+/// Review 8: the SYN/ACK acknowledges the data of the SYN (RFC 7413).
+#[test]
+fn fast_open() {
+    let talk = talk()
+        .client(0.0, |s| Segment {
+            flags: SYN,
+            ..s.seq(1_000).ack(0).payload(10)
+        })
+        .server(0.02, |s| Segment {
+            flags: SYN | ACK,
+            ..s.seq(5_000).ack(1_011)
+        })
+        .client(0.05, |s| s.seq(1_011))
+        .server(0.06, |s| s.ack(1_011).payload(300));
+    let (analysis, rows) = analyze(&talk.segments);
+    assert_eq!(rows[0].outcome, Some(Outcome::Succeeded));
+    assert_eq!(
+        (analysis.outcomes.answered, analysis.outcomes.completed),
+        (1, 1)
+    );
+    says(
+        &analysis,
+        "The one connection attempt lost no SYN or SYN/ACK.",
+    );
+    does_not_say(&analysis, "one-sided");
+    assert_eq!(analysis.handshakes.successes, 0, "by the definition");
+}
+
+/// Review 9: what can only be there because an answer came.
+#[test]
+fn later_segments_show_the_answer() {
+    // The ACK of the handshake is missing; the next one acknowledges the banner.
+    let banner = talk()
+        .syn(0.0)
+        .synack(0.02)
+        .server(0.06, |s| s.payload(30))
+        .client(0.08, |s| s.ack(5_031));
+    let (analysis, rows) = analyze(&banner.segments);
+    assert_eq!(rows[0].outcome, Some(Outcome::Succeeded));
+    assert_eq!(analysis.outcomes.half_open, 0);
+    // Only the server goes on.
+    let rest = talk().syn(0.0).synack(0.02).server(0.06, |s| s.payload(30));
+    assert_eq!(
+        analyze(&rest.segments).1[0].outcome,
+        Some(Outcome::Succeeded)
+    );
+
+    // The SYN/ACKs of half of the connections are missing.
+    let mut segments = users(200, 0, SERVER);
+    segments.retain(|s| s.flags != SYN | ACK || s.dst.1 % 2 == 0);
+    let (analysis, _) = analyze(&segments);
+    let outcomes = &analysis.outcomes;
+    assert_eq!(
+        (outcomes.answered, outcomes.completed, outcomes.one_sided),
+        (200, 200, 100)
+    );
+    assert_eq!(analysis.handshakes.successes, 100, "by the definition");
+    says(
+        &analysis,
+        "The capture is one-sided in part: it lacks the SYN/ACK of 100 of 200 connections",
+    );
+    says(
+        &analysis,
+        "None of 200 connection attempts lost a SYN or SYN/ACK.",
+    );
+
+    // The clients' side only, with two losses, and an attempt of which nobody knows.
+    let mut segments = users(20, 2, SERVER);
+    segments.extend(
+        Talk::new(("192.0.2.5", 9), SERVER)
+            .syn(0.0)
+            .syn(1.0)
+            .segments,
+    );
+    segments.retain(|s| s.dst.1 == SERVER.1);
+    let (analysis, _) = analyze(&segments);
+    says(
+        &analysis,
+        "The capture is one-sided: it lacks the SYN/ACK of 20 of 20 connections",
+    );
+    says(
+        &analysis,
+        "10 % of 20 answered connection attempts lost a SYN or SYN/ACK (2)",
+    );
+    says(
+        &analysis,
+        "1 attempt without an answer went to servers of which the capture has the clients' side only: 198.51.100.2:443.",
+    );
+}
+
+/// Review 10: only the servers' side.
+#[test]
+fn synacks_without_syns() {
+    let talk = talk().synack(0.0).synack(1.0).synack(3.0);
+    let (analysis, rows) = analyze(&talk.segments);
+    assert_eq!(analysis.outcomes.without_syn_again, 1);
+    assert_eq!(rows[0].outcome, Some(Outcome::HalfOpen));
+    says(
+        &analysis,
+        "1 connection was answered by a SYN/ACK, 1 more than once (2 SYN/ACKs sent again)",
+    );
+}
+
+/// Review 16: a program connects to its own port.
+#[test]
+fn connected_to_itself() {
+    for end in [("127.0.0.1", 40_000), ("::1", 40_000)] {
+        let segment = |at_s, flags| Segment::between(at_s, end, end, flags).seq(1_000);
+        let (analysis, rows) = analyze(&[
+            segment(0.0, SYN),
+            segment(0.00001, SYN | ACK).ack(1_001),
+            segment(0.00002, ACK).seq(1_001).ack(1_001),
+            segment(0.1, ACK).seq(1_001).ack(1_001).payload(10),
+        ]);
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0].outcome, Some(Outcome::Succeeded));
+        assert!(rows[0].established, "by the definition, too");
+        assert_eq!(analysis.handshakes.synack_without_syn, 0);
+    }
+}

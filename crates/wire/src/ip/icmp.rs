@@ -1,0 +1,166 @@
+//! ICMP (RFC 792) and ICMPv6 (RFC 4443) messages that say that a TCP segment will not be delivered.
+
+use super::{extension, protocol};
+use crate::captured::{Captured, be16};
+use crate::{Address, Packet, Transport};
+
+/// Type "destination unreachable" of ICMP, and of ICMPv6.
+const UNREACHABLE_V4: u8 = 3;
+const UNREACHABLE_V6: u8 = 1;
+/// Code of ICMP for a packet too long for the next link (RFC 1191): nobody turned it away, its sender has to make it shorter.
+const FRAGMENTATION_NEEDED: u8 = 4;
+
+/// A TCP segment that an ICMP or ICMPv6 message "destination unreachable" quotes: no route, no such host, port or protocol,
+/// or prohibited by a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Undelivered {
+    /// Source address of the segment: where the message goes, unless addresses are translated between.
+    pub src: Address,
+    /// Destination address of the segment.
+    pub dst: Address,
+    /// Source port of the segment.
+    pub src_port: u16,
+    /// Destination port of the segment.
+    pub dst_port: u16,
+    /// Sequence number of the segment.
+    pub seq: u32,
+}
+
+/// The TCP segment that `packet` says will not be delivered; `None` if it says nothing like that.
+///
+/// A message quotes at least the first 8 bytes behind the IP header (RFC 792): ports and sequence number, but not always
+/// the flags.
+pub fn undelivered(packet: &Packet<'_>) -> Option<Undelivered> {
+    if !matches!(packet.transport, Transport::Other) {
+        return None;
+    }
+    let mut at = Captured::new(packet.payload, packet.ip.payload_len);
+    // Type, code, checksum, and four bytes that mean nothing here.
+    let header = at.take::<8>().ok()?;
+    match (packet.ip.protocol, header[0], header[1]) {
+        (protocol::ICMP, UNREACHABLE_V4, code) if code != FRAGMENTATION_NEEDED => quoted_v4(at),
+        (protocol::ICMPV6, UNREACHABLE_V6, _) => quoted_v6(at),
+        _ => None,
+    }
+}
+
+fn quoted_v4(mut at: Captured<'_>) -> Option<Undelivered> {
+    let h = at.peek::<20>().ok()?;
+    let header_len = usize::from(h[0] & 0x0f) * 4;
+    // Of a later fragment the ports are not quoted.
+    let is_first = be16(h[6], h[7]) & 0x1fff == 0;
+    if h[0] >> 4 != 4 || header_len < 20 || h[9] != protocol::TCP || !is_first {
+        return None;
+    }
+    let ends = [[h[12], h[13], h[14], h[15]], [h[16], h[17], h[18], h[19]]].map(Address::v4);
+    at.skip(header_len).ok()?;
+    quoted_tcp(ends, at)
+}
+
+fn quoted_v6(mut at: Captured<'_>) -> Option<Undelivered> {
+    let h = at.take::<40>().ok()?;
+    if h[0] >> 4 != 6 {
+        return None;
+    }
+    let mut ends = [Address([0; 16]); 2];
+    ends[0].0.copy_from_slice(&h[8..24]);
+    ends[1].0.copy_from_slice(&h[24..40]);
+    let mut protocol = h[6];
+    // Each step takes 8 bytes or more.
+    while protocol != protocol::TCP {
+        protocol = match protocol {
+            extension::HOP_BY_HOP | extension::ROUTING | extension::DESTINATION => {
+                extension::in_octuples(&mut at).ok()?
+            }
+            _ => return None,
+        };
+    }
+    quoted_tcp(ends, at)
+}
+
+fn quoted_tcp([src, dst]: [Address; 2], at: Captured<'_>) -> Option<Undelivered> {
+    let h = at.peek::<8>().ok()?;
+    Some(Undelivered {
+        src,
+        dst,
+        src_port: be16(h[0], h[1]),
+        dst_port: be16(h[2], h[3]),
+        seq: u32::from_be_bytes([h[4], h[5], h[6], h[7]]),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frames::SEGMENT;
+    use crate::{LinkType, Tunnels, dissect};
+
+    /// An ICMP message with the first `quoted` bytes of the segment.
+    fn icmp(kind: u8, code: u8, quoted: usize) -> Vec<u8> {
+        let mut packet = vec![0x45, 0, 0, 28 + quoted as u8, 0, 0, 0, 0, 64, 1, 0, 0];
+        packet.extend([203, 0, 113, 1, 192, 0, 2, 1]);
+        packet.extend([kind, code, 0, 0, 0, 0, 0, 0]);
+        packet.extend(&SEGMENT[..quoted]);
+        packet
+    }
+
+    /// An ICMPv6 message that quotes a packet with a header of destination options before its TCP header.
+    fn icmp_v6(kind: u8, options: bool) -> Vec<u8> {
+        let mut quoted = vec![0x60, 0, 0, 0, 0, 20, if options { 60 } else { 6 }, 64];
+        quoted.extend([[0x20; 16], [0x30; 16]].concat());
+        if options {
+            quoted.extend([6, 0, 1, 4, 0, 0, 0, 0]);
+        }
+        quoted.extend(&SEGMENT[20..28]);
+        let mut packet = vec![0x60, 0, 0, 0, 0, 8 + quoted.len() as u8, 58, 64];
+        packet.extend([[0x40; 16], [0x20; 16]].concat());
+        packet.extend([kind, 0, 0, 0, 0, 0, 0, 0]);
+        packet.extend(quoted);
+        packet
+    }
+
+    fn read(link: LinkType, packet: &[u8]) -> Option<Undelivered> {
+        undelivered(&dissect(link, packet, packet.len() as u32, Tunnels::Outer).unwrap())
+    }
+
+    /// Source, destination and number of the segment, read from its bytes.
+    fn expected(src: Address, dst: Address) -> Undelivered {
+        let word = |at: usize| be16(SEGMENT[at], SEGMENT[at + 1]);
+        Undelivered {
+            src,
+            dst,
+            src_port: word(20),
+            dst_port: word(22),
+            seq: u32::from(word(24)) << 16 | u32::from(word(26)),
+        }
+    }
+
+    #[test]
+    fn whatever_is_unreachable_or_prohibited() {
+        let ends = [12, 16].map(|at| Address::v4(SEGMENT[at..][..4].try_into().unwrap()));
+        let segment = Some(expected(ends[0], ends[1]));
+        for code in [0, 1, 2, 3, 5, 9, 10, 13] {
+            for quoted in [28, 40, SEGMENT.len()] {
+                assert_eq!(read(LinkType::IPV4, &icmp(3, code, quoted)), segment);
+            }
+        }
+        let segment = Some(expected(Address([0x20; 16]), Address([0x30; 16])));
+        for options in [false, true] {
+            assert_eq!(read(LinkType::IPV6, &icmp_v6(1, options)), segment);
+        }
+    }
+
+    #[test]
+    fn nothing_else() {
+        // Too long for a link; an echo; time exceeded; cut before the sequence number.
+        for (kind, code, quoted) in [(3, 4, 28), (8, 0, 28), (11, 0, 28), (3, 3, 27), (3, 3, 0)] {
+            assert_eq!(read(LinkType::IPV4, &icmp(kind, code, quoted)), None);
+        }
+        let mut udp = icmp(3, 3, 28);
+        udp[28 + 9] = 17;
+        assert_eq!(read(LinkType::IPV4, &udp), None);
+        // "Packet too big".
+        assert_eq!(read(LinkType::IPV6, &icmp_v6(2, false)), None);
+        assert_eq!(read(LinkType::IPV4, SEGMENT), None);
+    }
+}
