@@ -223,21 +223,33 @@ impl Snapshot {
     }
 }
 
-/// Attributes of 32-bit numbers that the kernel tells in another way than it accepts them.
-const MENDED: [(&str, u16, Mend); 4] = [
-    // `TCA_HTB_INIT`: all of the version, of which `htb_init` accepts the upper half; at the end, packets that no class
+/// Attributes of 32-bit numbers that the kernel dumps in another form than it accepts, by kind.
+const MENDED: [(&str, &[u16], Mend); 8] = [
+    // `TCA_HTB_INIT`: dumps all of the version, of which `htb_init` accepts the upper half; at the end, packets that no class
     // took.
-    ("htb", 2, Mend::HtbInit),
-    // `TCA_U32_FLAGS`, `TCA_FLOWER_FLAGS`, `TCA_MATCHALL_FLAGS`: whether it is in hardware, besides where it should be.
-    ("u32", 11, Mend::FilterFlags),
-    ("flower", 22, Mend::FilterFlags),
-    ("matchall", 3, Mend::FilterFlags),
+    ("htb", &[2], Mend::HtbInit),
+    // `TCA_U32_FLAGS`, `TCA_FLOWER_FLAGS`, `TCA_MATCHALL_FLAGS`: dumps whether the filter is in hardware, besides where it
+    // should be.
+    ("u32", &[11], Mend::FilterFlags),
+    ("flower", &[22], Mend::FilterFlags),
+    ("matchall", &[3], Mend::FilterFlags),
+    // Target, interval and CE threshold of CoDel, in its clock's unit (`CODEL_SHIFT`).
+    ("codel", &[1, 3, 5], Mend::Micros { tick_ns: 1024 }),
+    ("fq_codel", &[1, 3, 7], Mend::Micros { tick_ns: 1024 }),
+    // Target of PIE, in ticks of the packet scheduler (`PSCHED_SHIFT`).
+    ("pie", &[1], Mend::Micros { tick_ns: 64 }),
+    ("fq_pie", &[3], Mend::Micros { tick_ns: 64 }),
 ];
 
 #[derive(Clone, Copy)]
 enum Mend {
     HtbInit,
     FilterFlags,
+    /// A time in microseconds that the kernel keeps in a unit of its own and rounds down twice, when it is set and when it is
+    /// dumped: 5 ms of CoDel come back as 4,999 µs, and would become 4,998 µs.
+    Micros {
+        tick_ns: u64,
+    },
 }
 
 /// `TCA_CLS_FLAGS_SKIP_HW` and `TCA_CLS_FLAGS_SKIP_SW`.
@@ -257,6 +269,14 @@ impl Mend {
                 }
             }
             Mend::FilterFlags => *first = (number & FILTER_FLAGS).to_ne_bytes(),
+            Mend::Micros { tick_ns } => {
+                let dumped_for = |us: u32| u64::from(us) * 1000 / tick_ns * tick_ns / 1000;
+                let number = match dumped_for(number) < u64::from(number) {
+                    true => number.saturating_add(1),
+                    false => number,
+                };
+                *first = number.to_ne_bytes();
+            }
         }
     }
 }
@@ -273,9 +293,12 @@ fn accepted(object: Object, message: &TcMessage) -> (Object, TcMessage) {
     let mended = MENDED
         .iter()
         .find(|(name, ..)| *name == kind && object != Object::Class);
-    if let Some((_, attribute, mend)) = mended {
+    if let Some((_, attributes, mend)) = mended {
         settings.change_options(|parts| {
-            for part in parts.iter_mut().filter(|part| part.kind() == *attribute) {
+            for part in parts
+                .iter_mut()
+                .filter(|part| attributes.contains(&part.kind()))
+            {
                 mend.apply(&mut part.value);
             }
         });
@@ -317,6 +340,34 @@ impl Tree {
             child.handle != 0 && child.parent & 0xffff_0000 == major && child.parent != INGRESS
         }) {
             self.descend(child, objects);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Mend;
+
+    /// What the kernel dumps of a time that was set, rounded as `codel_change` and `codel_dump` do.
+    fn dumped(us: u32, tick_ns: u64) -> u32 {
+        let ticks = u64::from(us) * 1000 / tick_ns;
+        u32::try_from(ticks * tick_ns / 1000).unwrap()
+    }
+
+    #[test]
+    fn times_are_restored_to_what_was_dumped() {
+        for tick_ns in [64, 1024] {
+            for set in (0..200_000).chain([1_000_000, 2_199_023_254]) {
+                let before = dumped(set, tick_ns);
+                let mut value = before.to_ne_bytes();
+                Mend::Micros { tick_ns }.apply(&mut value);
+                let restored = u32::from_ne_bytes(value);
+                assert_eq!(
+                    dumped(restored, tick_ns),
+                    before,
+                    "{set} µs of {tick_ns} ns"
+                );
+            }
         }
     }
 }

@@ -133,13 +133,12 @@ impl Network {
         thread::sleep(QUIET);
     }
 
-    /// Sends to the server what it takes, for this long and at most so much at a time, over a connection of its own.
-    pub(crate) fn upload(&self, time: Duration, at_once: usize) {
+    /// Sends to the server what it takes, for this long, over a connection of its own.
+    pub(crate) fn upload(&self, time: Duration) {
         within("client", || {
             let to = SocketAddr::new(SERVER.parse().unwrap(), PORT);
             let start = Instant::now();
             let mut stream = TcpStream::connect(to).unwrap();
-            setsockopt(&stream, sockopt::SndBuf, &at_once).unwrap();
             while start.elapsed() < time {
                 stream.write_all(&[0; 4096]).unwrap();
             }
