@@ -2,8 +2,6 @@
 
 mod completion;
 #[cfg(target_os = "linux")]
-mod given;
-#[cfg(target_os = "linux")]
 mod qdisc;
 #[cfg(target_os = "linux")]
 mod rexmit;
@@ -12,11 +10,12 @@ mod testbed;
 mod values;
 
 #[cfg(target_os = "linux")]
-pub(crate) use given::Given;
-#[cfg(target_os = "linux")]
 pub(crate) use qdisc::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
 #[cfg(target_os = "linux")]
-pub(crate) use rexmit::{Engine, RUN, RexmitArgs, RexmitCommand, RexmitStatusArgs};
+pub(crate) use rexmit::{
+    DelayArgs, HandshakeArgs, RUN, RexmitArgs, RexmitCommand, RexmitKernelCommand,
+    RexmitKernelInstallArgs, RexmitStatusArgs, RexmitWireArgs, SeriesArgs,
+};
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{
     BuildArgs, CheckArgs, DecisionsArgs, ExecArgs, MachineArgs, PartsArgs, TestbedArgs,

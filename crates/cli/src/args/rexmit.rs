@@ -1,8 +1,7 @@
 //! The flags of `gentle rexmit`.
 
-use super::Given;
 use super::values::{prefix, whole};
-use clap::{ArgGroup, Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
+use clap::{ArgGroup, Args as ClapArgs, Subcommand, ValueHint};
 use gentle_rexmit::{Ports, Timing};
 use gentle_units::Nanos;
 use ipnet::IpNet;
@@ -14,36 +13,68 @@ Examples:
   gentle rexmit -c                        what this host opens, with a delay learned for each network
   gentle rexmit -c --dry-run              only say what it would do and save
   gentle rexmit -c -s --edge -i wan0      a router, for both directions
-  gentle rexmit --engine kernel -c -d 200  this host's own connections, inside the kernel
+  gentle rexmit kernel install -c -d 200  this host's own connections, inside the kernel
+  gentle rexmit kernel remove
   gentle rexmit status
-  gentle rexmit --remove
 
-The wire engine ends on Ctrl-C or SIGTERM and leaves nothing behind. It needs CAP_NET_RAW, and gives up all
-capabilities, root and the file system but for its own files once it listens. The kernel engine needs CAP_BPF and CAP_NET_ADMIN, and stays until --remove or the next boot.
-An option that the chosen engine has no use for is refused.
+Options without a command are those of gentle rexmit wire. It ends on Ctrl-C or SIGTERM and leaves nothing behind. It
+needs CAP_NET_RAW, and gives up all capabilities, root and the file system but for its own files once it listens.
 
 Exit codes: 0 stopped by SIGTERM or Ctrl-C, 1 failure, 2 wrong usage.";
+
+const KERNEL_HELP: &str = "\
+A BPF program on a control group gives TCP another initial RTO. It stays until it is removed or the system boots. It needs
+CAP_BPF and CAP_NET_ADMIN. How often TCP repeats a packet is set by net.ipv4.tcp_syn_retries and
+net.ipv4.tcp_synack_retries.";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = EXAMPLES)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[command(group = ArgGroup::new("sides").multiple(true).required(true).args(["client", "server", "remove"]))]
 pub(crate) struct RexmitArgs {
-    #[command(flatten)]
-    pub(crate) given: Given,
-
     #[command(subcommand)]
     pub(crate) command: Option<RexmitCommand>,
 
-    /// Remove what the kernel engine has installed, from all control groups or from that of --cgroup
-    #[arg(long, conflicts_with_all = ["client", "server"])]
-    pub(crate) remove: bool,
+    #[command(flatten)]
+    pub(crate) wire: RexmitWireArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RexmitCommand {
+    /// Watch handshakes on a network device and send copies of packets that nothing answers (the default)
+    Wire(Box<RexmitWireArgs>),
+    /// Have this host's TCP send lost SYNs and SYN/ACKs again sooner
+    #[command(subcommand)]
+    Kernel(RexmitKernelCommand),
+    /// Show what both engines do: what was learned, sent and saved, what is installed
+    Status(RexmitStatusArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RexmitKernelCommand {
+    /// Install it, or replace what is installed
+    #[command(after_long_help = KERNEL_HELP)]
+    Install(RexmitKernelInstallArgs),
+    /// Show what is installed
+    Status(RexmitKernelStatusArgs),
+    /// Remove it
+    Remove(RexmitKernelRemoveArgs),
+}
+
+/// The wire engine.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RexmitWireArgs {
+    #[command(flatten)]
+    pub(crate) handshakes: HandshakeArgs,
+
+    /// Packets with data (TCP Fast Open) too
+    #[arg(long)]
+    pub(crate) with_data: bool,
 
     #[command(flatten)]
-    pub(crate) what: WhatArgs,
+    pub(crate) delay: DelayArgs,
 
     #[command(flatten)]
-    pub(crate) when: WhenArgs,
+    pub(crate) series: SeriesArgs,
 
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
@@ -52,16 +83,38 @@ pub(crate) struct RexmitArgs {
     pub(crate) place: PlaceArgs,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum RexmitCommand {
-    /// Show what running engines have learned, sent and saved
-    Status(RexmitStatusArgs),
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RexmitKernelInstallArgs {
+    #[command(flatten)]
+    pub(crate) handshakes: HandshakeArgs,
+
+    #[command(flatten)]
+    pub(crate) delay: DelayArgs,
+
+    /// The control group whose sockets are served [default: the root, all sockets of this host]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Place")]
+    pub(crate) cgroup: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RexmitKernelStatusArgs {
+    /// Print JSON instead of tables (schema: docs/rexmit.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RexmitKernelRemoveArgs {
+    /// Only from this control group [default: from all]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cgroup: Option<PathBuf>,
 }
 
 /// Which packets.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Which handshakes")]
-pub(crate) struct WhatArgs {
+#[command(group = ArgGroup::new("sides").multiple(true).required(true).args(["client", "server"]))]
+pub(crate) struct HandshakeArgs {
     /// The client's side: SYNs that leave
     #[arg(long, short)]
     pub(crate) client: bool,
@@ -87,32 +140,40 @@ pub(crate) struct WhatArgs {
     /// Not with these, whatever else is said; repeat for more
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) except: Vec<IpNet>,
-
-    /// Packets with data (TCP Fast Open) too
-    #[arg(long)]
-    pub(crate) with_data: bool,
 }
 
-/// After which delay.
+/// After which delay. Bounds that are not given are those of [`Timing::LEARNED`].
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Delay")]
-pub(crate) struct WhenArgs {
+pub(crate) struct DelayArgs {
     /// Always wait this long for an answer, in milliseconds, or with a unit [default: learned for each network]
     #[arg(long, short, value_name = "TIME", value_parser = milliseconds)]
     pub(crate) delay: Option<Nanos>,
 
-    /// Where nothing has been learned yet
-    #[arg(long, value_name = "TIME", default_value_t = Timing::LEARNED.initial, value_parser = milliseconds)]
-    pub(crate) initial: Nanos,
+    #[arg(long, value_name = "TIME", value_parser = milliseconds, conflicts_with = "delay")]
+    #[arg(help = format!("Where nothing has been learned yet [default: {}]", Timing::LEARNED.initial))]
+    pub(crate) initial: Option<Nanos>,
 
-    /// Never less than this, where it is learned
-    #[arg(long, value_name = "TIME", default_value_t = Timing::LEARNED.least, value_parser = milliseconds)]
-    pub(crate) min: Nanos,
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    #[arg(help = format!("Never less than this, where it is learned [default: {}]", Timing::LEARNED.least))]
+    pub(crate) min: Option<Nanos>,
 
-    /// Never more than this
-    #[arg(long, value_name = "TIME", default_value_t = Timing::LEARNED.most, value_parser = milliseconds)]
-    pub(crate) max: Nanos,
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    #[arg(help = format!("Never more than this [default: {}]", Timing::LEARNED.most))]
+    pub(crate) max: Option<Nanos>,
 
+    /// More careful, for a gateway that all traffic of a network passes: longer delays, also than --delay where that was learned
+    #[arg(long)]
+    pub(crate) edge: bool,
+
+    /// What a wire engine has learned, from run to run: it keeps this file, the kernel engine takes its delays from it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) learned: Option<PathBuf>,
+}
+
+/// The copies of one packet after each other, and how long learned delays hold.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SeriesArgs {
     /// Each copy waits so many times as long as the one before [default: 1 with --delay, else 2]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=8))]
     pub(crate) backoff: Option<u32>,
@@ -121,17 +182,9 @@ pub(crate) struct WhenArgs {
     #[arg(long, value_name = "PERCENT", value_parser = whole::<u8>(0..=100))]
     pub(crate) jitter: Option<u8>,
 
-    /// More careful, for a gateway that all traffic of a network passes: longer delays, also than --delay where that was learned
-    #[arg(long)]
-    pub(crate) edge: bool,
-
     /// Forget what was learned of a network after this long without a new handshake
     #[arg(long, value_name = "TIME", default_value = "3600s", value_parser = age)]
     pub(crate) age: Nanos,
-
-    /// Keep what was learned in this file from run to run; --engine kernel takes its delays from it
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) learned: Option<PathBuf>,
 }
 
 /// How much.
@@ -175,17 +228,9 @@ pub(crate) struct LimitArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Place and output")]
 pub(crate) struct PlaceArgs {
-    /// What sends lost packets again
-    #[arg(long, value_enum, default_value_t = Engine::Wire)]
-    pub(crate) engine: Engine,
-
     /// The network device on which the packets leave [default: that of the default route]
     #[arg(long, short, value_name = "DEV")]
     pub(crate) interface: Option<String>,
-
-    /// The control group whose sockets the kernel engine serves [default: the root, all sockets of this host]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) cgroup: Option<PathBuf>,
 
     /// A JSON object a line on standard output for every copy and what came of it (schema: docs/rexmit-wire.md)
     #[arg(long)]
@@ -220,15 +265,6 @@ pub(crate) struct RexmitStatusArgs {
 }
 
 pub(crate) const RUN: &str = "/run/gentle-rexmit";
-
-/// What sends lost packets again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Engine {
-    /// This program: it sees the packets leave and sends copies of them
-    Wire,
-    /// This host's TCP, by a program in the kernel that gives it another first timeout
-    Kernel,
-}
 
 /// A time; a number without a unit is in milliseconds, as in the paper's call.
 fn milliseconds(text: &str) -> Result<Nanos, String> {

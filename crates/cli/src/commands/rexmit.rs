@@ -2,10 +2,11 @@
 
 mod kernel;
 mod log;
-mod options;
 mod status;
 
-use crate::args::{Engine, RexmitArgs, RexmitCommand};
+use crate::args::{
+    DelayArgs, HandshakeArgs, RexmitArgs, RexmitCommand, RexmitWireArgs, SeriesArgs,
+};
 use crate::files::{Claims, is_stdout};
 use crate::interrupt;
 use crate::output::{print, warn};
@@ -22,26 +23,22 @@ use std::process::ExitCode;
 const UNPRIVILEGED: &str = "nobody";
 
 pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
-    if let Some(RexmitCommand::Status(args)) = &args.command {
-        return status::run(args);
-    }
-    options::check(args)?;
-    check_files(args)?;
-    match args.place.engine {
-        _ if args.remove => kernel::remove(args),
-        Engine::Wire => watch(args),
-        Engine::Kernel => kernel::install(args),
+    match &args.command {
+        None => watch(&args.wire),
+        Some(RexmitCommand::Wire(args)) => watch(args),
+        Some(RexmitCommand::Kernel(command)) => kernel::run(command),
+        Some(RexmitCommand::Status(args)) => status::run(args),
     }
 }
 
 /// Both files are written anew while others may read them, so they are two, and files.
-fn check_files(args: &RexmitArgs) -> Result<(), Usage> {
+fn check_files(args: &RexmitWireArgs) -> Result<(), Usage> {
     let mut claims = Claims::default();
     if args.place.log_json {
         claims.prints("--log-json")?;
     }
     let files = [
-        ("--learned", args.when.learned.as_deref()),
+        ("--learned", args.delay.learned.as_deref()),
         ("--metrics", args.place.metrics.as_deref()),
     ];
     for (option, path) in files {
@@ -56,17 +53,18 @@ fn check_files(args: &RexmitArgs) -> Result<(), Usage> {
     claims.redirected_stdout()
 }
 
-fn watch(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
+fn watch(args: &RexmitWireArgs) -> anyhow::Result<ExitCode> {
+    check_files(args)?;
     let config = config(args)?;
     let interface = match &args.place.interface {
         Some(interface) => interface.clone(),
         None => wire::of_default_route()?,
     };
-    let learned = learned(args.when.learned.as_deref())?;
+    let learned = learned(args.delay.learned.as_deref())?;
     let seed = getrandom::u64().context("random numbers of the system")?;
     let user = user(args);
     let account = user.map(Account::named).transpose()?;
-    let files = [&args.when.learned, &args.place.metrics];
+    let files = [&args.delay.learned, &args.place.metrics];
     let confinement = Confinement {
         account,
         directories: files
@@ -99,7 +97,7 @@ fn watch(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Who the engine is once it listens; `None`: who has started it.
-fn user(args: &RexmitArgs) -> Option<&str> {
+fn user(args: &RexmitWireArgs) -> Option<&str> {
     match &args.place.user {
         Some(user) => Some(user),
         None => rustix::process::geteuid().is_root().then_some(UNPRIVILEGED),
@@ -116,26 +114,14 @@ fn directory(path: &Path) -> PathBuf {
     }
 }
 
-fn config(args: &RexmitArgs) -> anyhow::Result<Config> {
-    let (what, when, limits) = (&args.what, &args.when, &args.limits);
-    if what.ports.len() > MOST_PORTS {
-        let usage = format!(
-            "at most {MOST_PORTS} ports or ranges can be named; give ranges, or none for all ports"
-        );
-        return Err(Usage(usage).into());
-    }
-    let selection = Selection {
-        client: what.client,
-        server: what.server,
-        ports: what.ports.clone(),
-        only: what.only.clone(),
-        except: what.except.clone(),
-    };
+fn config(args: &RexmitWireArgs) -> anyhow::Result<Config> {
+    let limits = &args.limits;
+    let selection = selection(&args.handshakes)?;
     let copies = limits
         .copies
         .unwrap_or(Config::new(Selection::default()).copies);
     Ok(Config {
-        timing: timing(args)?,
+        timing: wire_timing(&args.delay, &args.series)?,
         copies,
         duplicate: limits.duplicate,
         limits: Limits {
@@ -143,47 +129,75 @@ fn config(args: &RexmitArgs) -> anyhow::Result<Config> {
             share_percent: limits.share,
         },
         give_up: limits.give_up,
-        with_data: what.with_data,
+        with_data: args.with_data,
         dry_run: limits.dry_run,
         stack_rto: limits.stack_rto,
         table: limits.table as usize,
-        age: when.age,
+        age: args.series.age,
         ..Config::new(selection)
     })
 }
 
-fn timing(args: &RexmitArgs) -> anyhow::Result<Timing> {
-    let when = &args.when;
-    let (min, max) = (("--min", when.min), ("--max", when.max));
-    let initial = args
-        .given
-        .has("initial")
-        .then_some(("--initial", when.initial));
-    // The kernel engine's is not repeated, so nothing bounds it.
-    let fixed = when.delay.filter(|_| args.place.engine == Engine::Wire);
-    let fixed = fixed.map(|delay| ("--delay", delay));
+fn selection(args: &HandshakeArgs) -> Result<Selection, Usage> {
+    if args.ports.len() > MOST_PORTS {
+        return Err(Usage(format!(
+            "at most {MOST_PORTS} ports or ranges can be named; give ranges, or none for all ports"
+        )));
+    }
+    Ok(Selection {
+        client: args.client,
+        server: args.server,
+        ports: args.ports.clone(),
+        only: args.only.clone(),
+        except: args.except.clone(),
+    })
+}
+
+fn wire_timing(args: &DelayArgs, series: &SeriesArgs) -> Result<Timing, Usage> {
+    if let (Some(_), Some(_), false) = (args.delay, args.min, args.edge) {
+        return Err(Usage(
+            "--min is a bound of what is learned; with --delay it does nothing without --edge"
+                .to_owned(),
+        ));
+    }
+    let timing = timing(args)?;
+    if let Some(delay) = args.delay
+        && delay > timing.most
+    {
+        let most = timing.most;
+        return Err(Usage(format!("--delay {delay} is more than --max {most}")));
+    }
+    Ok(Timing {
+        backoff: series.backoff.unwrap_or(timing.backoff),
+        jitter_percent: series.jitter.unwrap_or(timing.jitter_percent),
+        ..timing
+    })
+}
+
+/// The delays of both engines, with bounds that do not contradict each other.
+fn timing(args: &DelayArgs) -> Result<Timing, Usage> {
+    let kind = args.delay.map_or(Timing::LEARNED, Timing::fixed);
+    let timing = Timing {
+        initial: args.initial.unwrap_or(Timing::LEARNED.initial),
+        least: args.min.unwrap_or(Timing::LEARNED.least),
+        most: args.max.unwrap_or(Timing::LEARNED.most),
+        edge: args.edge,
+        ..kind
+    };
+    let (min, max) = (("--min", timing.least), ("--max", timing.most));
+    let initial = args.initial.map(|initial| ("--initial", initial));
     for (low, high) in [
         (Some(min), Some(max)),
         (initial, Some(max)),
         (Some(min), initial),
-        (fixed, Some(max)),
     ] {
         if let (Some((low, least)), Some((high, most))) = (low, high)
             && least > most
         {
-            return Err(Usage(format!("{low} {least} is more than {high} {most}")).into());
+            return Err(Usage(format!("{low} {least} is more than {high} {most}")));
         }
     }
-    let kind = when.delay.map_or(Timing::LEARNED, Timing::fixed);
-    Ok(Timing {
-        initial: when.initial,
-        least: when.min,
-        most: when.max,
-        backoff: when.backoff.unwrap_or(kind.backoff),
-        jitter_percent: when.jitter.unwrap_or(kind.jitter_percent),
-        edge: when.edge,
-        ..kind
-    })
+    Ok(timing)
 }
 
 /// What an earlier run has learned; a file that is not there yet is no mistake.

@@ -20,11 +20,16 @@ const COMMANDS: [&str; 11] = [
 ];
 
 /// The verbs of those that have several.
-const VERBS: [&str; 11] = [
+const VERBS: [&str; 16] = [
     "qdisc-plan",
     "qdisc-apply",
     "qdisc-show",
     "qdisc-remove",
+    "rexmit-wire",
+    "rexmit-kernel",
+    "rexmit-kernel-install",
+    "rexmit-kernel-status",
+    "rexmit-kernel-remove",
     "rexmit-status",
     "testbed-build",
     "testbed-exec",

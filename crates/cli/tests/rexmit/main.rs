@@ -228,13 +228,15 @@ echo $$ > $group/cgroup.procs
 
 /// Installs, connects to where nobody answers, replaces, removes.
 const KERNEL: &str = "\
-gentle rexmit --engine kernel -c -d 200 --cgroup $group > /dev/null
+gentle rexmit kernel install -c -d 200 --cgroup $group > /dev/null
 timeout 0.5 bash -c 'echo > /dev/tcp/192.0.2.2/80' || true
 gentle rexmit status --json
 echo ==
 awk '/^TcpExt:/ { if (!names) names = split($0, name); else for (i in name) if (name[i] == \"TCPSynRetrans\") print $i }' /proc/net/netstat
-gentle rexmit --engine kernel -s -d 400 -p 443 --cgroup $group
-gentle rexmit --remove --cgroup $group
+gentle rexmit kernel install -s -d 400 -p 443 --cgroup $group
+gentle rexmit kernel status
+gentle rexmit kernel remove --cgroup $group
+gentle rexmit kernel status
 gentle rexmit status
 test -z \"$(ls -d /sys/fs/bpf/gentle* 2> /dev/null)\"
 ";
@@ -259,8 +261,12 @@ fn the_kernel_engine_works_on_this_machine_s_kernel_and_leaves_nothing_behind() 
     let (repeated, rest) = rest.split_once('\n').expect("a number");
     // After 0.2 and 0.4 s; a busy machine may have connected late.
     assert!(["1", "2"].contains(&repeated), "{repeated}");
-    assert!(rest.contains("400ms  first timeout of SYN/ACKs"), "{rest}");
-    assert!(rest.ends_with("nothing runs\n"), "{rest}");
+    assert!(rest.contains("400ms  initial RTO of SYN/ACKs"), "{rest}");
+    assert_eq!(rest.matches("kernel, ").count(), 2, "{rest}");
+    assert!(
+        rest.ends_with("nothing is installed\nnothing runs\n"),
+        "{rest}"
+    );
 }
 
 #[test]
@@ -313,100 +319,45 @@ fn mistakes_are_said() {
 
 #[test]
 fn an_option_that_would_do_nothing_is_refused() {
-    let kernel = "--engine kernel -c";
-    for (args, part) in [
+    let kernel = "kernel install -c";
+    let wires = [
+        "--budget 1000",
+        "--share 25",
+        "--give-up 5",
+        "--table 65536",
+        "--stack-rto 1s",
+        "--age 3600s",
+        "--run-dir /run/gentle",
+        "-i lo",
+        "--log-json",
+        "--metrics a.prom",
+        "--with-data",
+        "--backoff 2",
+        "--jitter 10",
+        "--duplicate 5",
+        "--dry-run",
+        "-r 3",
+    ]
+    .map(|option| (format!("{kernel} {option}"), "unexpected argument"));
+    let others = [
+        ("-d 200 --learned a", "makes no use of --learned"),
+        ("--max 1s", "--max is about learned delays"),
+        ("--edge", "--edge is about learned delays"),
+        ("-d 200 --initial 800", "cannot be used with"),
+    ]
+    .map(|(options, part)| (format!("{kernel} {options}"), part));
+    let rest = [
+        ("-c --cgroup /sys/fs/cgroup", "unexpected argument"),
+        ("-c -d 200 --initial 800", "cannot be used with"),
         (
-            format!("{kernel} --budget 1000"),
-            "--budget is the wire engine's",
-        ),
-        (
-            format!("{kernel} --share 25"),
-            "--share is the wire engine's",
-        ),
-        (
-            format!("{kernel} --give-up 5"),
-            "--give-up is the wire engine's",
-        ),
-        (
-            format!("{kernel} --table 65536"),
-            "--table is the wire engine's",
-        ),
-        (
-            format!("{kernel} --stack-rto 1s"),
-            "--stack-rto is the wire engine's",
-        ),
-        (
-            format!("{kernel} --age 3600s"),
-            "--age is the wire engine's",
-        ),
-        (
-            format!("{kernel} --run-dir /run/gentle"),
-            "--run-dir is the wire engine's",
-        ),
-        (
-            format!("{kernel} -i lo"),
-            "--interface is the wire engine's",
-        ),
-        (
-            format!("{kernel} --log-json"),
-            "--log-json is the wire engine's",
-        ),
-        (
-            format!("{kernel} --metrics a.prom"),
-            "--metrics is the wire engine's",
-        ),
-        (
-            format!("{kernel} --with-data"),
-            "--with-data is the wire engine's",
-        ),
-        (
-            format!("{kernel} --backoff 2"),
-            "--backoff is the wire engine's",
-        ),
-        (
-            format!("{kernel} --jitter 10"),
-            "--jitter is the wire engine's",
-        ),
-        (
-            format!("{kernel} --duplicate 5"),
-            "--duplicate is the wire engine's",
-        ),
-        (
-            format!("{kernel} --dry-run"),
-            "--dry-run is the wire engine's",
-        ),
-        (format!("{kernel} -r 3"), "takes no --retries"),
-        (
-            format!("{kernel} -d 200 --learned a"),
-            "makes no use of --learned",
-        ),
-        (
-            format!("{kernel} --max 1s"),
-            "--max is about learned delays",
-        ),
-        (format!("{kernel} --edge"), "--edge is about learned delays"),
-        (
-            format!("{kernel} -d 200 --initial 800"),
-            "with --delay it does nothing",
-        ),
-        (
-            "-c --cgroup /sys/fs/cgroup".to_owned(),
-            "--cgroup is the kernel engine's",
-        ),
-        (
-            "-c -d 200 --initial 800".to_owned(),
-            "with --delay it does nothing",
-        ),
-        (
-            "-c -d 200 --min 20".to_owned(),
+            "wire -c -d 200 --min 20",
             "with --delay it does nothing without --edge",
         ),
-        ("--remove -p 80".to_owned(), "--remove takes no --port"),
-        (
-            "--remove --engine wire".to_owned(),
-            "--remove is about the kernel engine",
-        ),
-    ] {
+        ("kernel remove -p 80", "unexpected argument"),
+        ("-c kernel status", "cannot be used with"),
+    ]
+    .map(|(args, part)| (args.to_owned(), part));
+    for (args, part) in wires.into_iter().chain(others).chain(rest) {
         let output = Command::new(env!("CARGO_BIN_EXE_gentle"))
             .arg("rexmit")
             .args(args.split(' '))

@@ -1,7 +1,8 @@
 //! The kernel engine: what it is asked for, what it says.
 
-use crate::args::RexmitArgs;
+use crate::args::{DelayArgs, RexmitKernelCommand, RexmitKernelInstallArgs};
 use crate::output::{Terminal, definitions, print};
+use crate::usage::Usage;
 use gentle_rexmit::kernel_engine::{
     self, Network, Settings, Status, Treatment, default_cgroup, learned_network, unlearned_delay,
 };
@@ -9,32 +10,39 @@ use gentle_rexmit::{PathRecord, Timing};
 use gentle_units::Nanos;
 use ipnet::IpNet;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// Of the form of [`json()`]: raised when a field changes its meaning or goes.
 const VERSION: u32 = 1;
 
-pub(super) fn install(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
-    let timing = super::timing(args)?;
-    let learned = match timing.fixed {
-        Some(_) => Vec::new(),
-        None => super::learned(args.when.learned.as_deref())?,
-    };
-    let what = &args.what;
+pub(super) fn run(command: &RexmitKernelCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        RexmitKernelCommand::Install(args) => install(args),
+        RexmitKernelCommand::Status(args) => show(args.json),
+        RexmitKernelCommand::Remove(args) => remove(args.cgroup.as_deref()),
+    }
+}
+
+fn install(args: &RexmitKernelInstallArgs) -> anyhow::Result<ExitCode> {
+    check(&args.delay)?;
+    let timing = super::timing(&args.delay)?;
+    let learned = super::learned(args.delay.learned.as_deref())?;
+    let selection = super::selection(&args.handshakes)?;
     let settings = Settings {
         delay: unlearned_delay(&timing),
-        syn: what.client,
-        syn_ack: what.server,
-        ports: what.ports.iter().map(|ports| ports.0.clone()).collect(),
-        networks: networks(&what.only, &what.except, &learned, &timing),
-        others: match what.only.is_empty() {
+        syn: selection.client,
+        syn_ack: selection.server,
+        ports: selection.ports.into_iter().map(|ports| ports.0).collect(),
+        networks: networks(&selection.only, &selection.except, &learned, &timing),
+        others: match selection.only.is_empty() {
             true => Treatment::Default,
             false => Treatment::Exclude,
         },
         patient: true,
     };
-    let cgroup = args.place.cgroup.clone().unwrap_or_else(default_cgroup);
+    let cgroup = args.cgroup.clone().unwrap_or_else(default_cgroup);
     kernel_engine::install(&settings, &cgroup)?;
     for status in kernel_engine::status()? {
         if std::fs::canonicalize(&cgroup).is_ok_and(|cgroup| cgroup == status.cgroup) {
@@ -44,8 +52,41 @@ pub(super) fn install(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn remove(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
-    let removed = kernel_engine::remove(args.place.cgroup.as_deref())?;
+/// Refuses options that the others leave nothing to do.
+fn check(args: &DelayArgs) -> Result<(), Usage> {
+    if args.delay.is_some() && args.learned.is_some() {
+        let usage =
+            "--delay holds for all networks and makes no use of --learned; leave one of them out";
+        return Err(Usage(usage.to_owned()));
+    }
+    let bounds = [
+        ("--min", args.min.is_some()),
+        ("--max", args.max.is_some()),
+        ("--edge", args.edge),
+    ];
+    match bounds.into_iter().find(|(_, given)| *given) {
+        Some((option, _)) if args.learned.is_none() => Err(Usage(format!(
+            "{option} is about learned delays; the kernel engine learns none itself, give it what a wire engine has --learned"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn show(as_json: bool) -> anyhow::Result<ExitCode> {
+    let installed = kernel_engine::status()?;
+    print(&match (as_json, installed.is_empty()) {
+        (true, _) => {
+            let all: Vec<Value> = installed.iter().map(json).collect();
+            serde_json::to_string_pretty(&all)? + "\n"
+        }
+        (false, true) => "nothing is installed\n".to_owned(),
+        (false, false) => installed.iter().map(text).collect(),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn remove(cgroup: Option<&Path>) -> anyhow::Result<ExitCode> {
+    let removed = kernel_engine::remove(cgroup)?;
     if removed == 0 {
         print("nothing was installed\n")?;
     }
@@ -65,7 +106,7 @@ pub(super) fn text(status: &Status) -> String {
     let mut rows = vec![row(
         "delay",
         Nanos(settings.delay.as_nanos() as u64).to_string(),
-        &format!("first timeout of {}", sides.join(" and ")),
+        &format!("initial RTO of {}", sides.join(" and ")),
     )];
     if !settings.ports.is_empty() {
         let ports = settings
@@ -89,16 +130,16 @@ pub(super) fn text(status: &Status) -> String {
     rows.push(row(
         "SYNs",
         status.syns.to_string(),
-        "that got this timeout",
+        "that got this initial RTO",
     ));
     rows.push(row(
         "SYN/ACKs",
         status.syn_acks.to_string(),
-        "that got this timeout",
+        "that got this initial RTO",
     ));
     let state = match status.in_force {
         true => "",
-        false => " (the group has gone; gentle rexmit --remove tidies up)",
+        false => " (the group has gone; gentle rexmit kernel remove tidies up)",
     };
     let table = definitions(rows, Terminal::of_stdout().width);
     format!("kernel, {}{state}\n{table}", status.cgroup.display())

@@ -2,7 +2,7 @@
 //!
 //! A thread of its own writes it: packets do not wait for a terminal, a pipe or a disk.
 
-use crate::args::RexmitArgs;
+use crate::args::RexmitWireArgs;
 use crate::output::{OutputFile, print, sentence, warn};
 use anyhow::Context;
 use gentle_rexmit::wire::Observer;
@@ -52,10 +52,10 @@ impl Log {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub(super) fn start(args: &RexmitArgs, user: Option<&str>) -> anyhow::Result<Log> {
+    pub(super) fn start(args: &RexmitWireArgs, user: Option<&str>) -> anyhow::Result<Log> {
         let files = Files {
             metrics: args.place.metrics.clone(),
-            learned: args.when.learned.clone(),
+            learned: args.delay.learned.clone(),
         };
         for path in [&files.metrics, &files.learned].into_iter().flatten() {
             let tried = OutputFile::create(path);
