@@ -3,6 +3,8 @@ import { readFile } from "node:fs/promises";
 import { beside, expect, findings, pages, test } from "./open.mjs";
 
 async function download(page, button) {
+  // Chromium drops what a page wants to save beyond ten files a second (kBurstDownloadLimit), and says nothing.
+  await page.waitForTimeout(120);
   const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
   return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
 }

@@ -75,6 +75,7 @@ impl Connections {
         self.copies.mark(batch.segments_mut());
         for group in batch.segments().chunks(GROUP) {
             self.make_room(tally, farewell)?;
+            self.table.fetch(group);
             for segment in group {
                 self.observe(segment, batch.wide(segment), tally, farewell)?;
             }
