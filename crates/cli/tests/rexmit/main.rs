@@ -196,7 +196,8 @@ reader=$!
 gentle rexmit -d 1 -r 10 -c -i wan --log-json --budget 1000000 --share 1000 --give-up 0 > /run/log &
 engine=$!
 until gentle rexmit status | grep -qx wan; do sleep 0.05; done
-bash -c 'for port in {1..120}; do (echo > /dev/tcp/192.0.2.2/$port) 2> /dev/null & done; sleep 3; kill $(jobs -p)'
+# One after the other: what the share allows at once is bounded.
+bash -c 'for port in {1..120}; do (echo > /dev/tcp/192.0.2.2/$port) 2> /dev/null & sleep 0.02; done; sleep 1; kill $(jobs -p)'
 gentle rexmit status --json
 kill $engine
 wait $engine || true
