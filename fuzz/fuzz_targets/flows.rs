@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use gentle_sim::{Scenario, Traffic};
+use gentle_experiment::{Scenario, Traffic};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use gentle_sim::{Direction, LinkChange, Scenario};
+use gentle_experiment::{Direction, LinkChange, Scenario};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -28,7 +28,7 @@ use clap::builder::{
 };
 use clap::{Arg, Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use gentle_aqm::{Spec, registry};
-use gentle_sim::{BUILTIN, DEFAULT_BINS};
+use gentle_experiment::{BUILTIN, DEFAULT_BINS};
 use gentle_tcp::Profile;
 use gentle_trace::results::DirectionBy;
 use gentle_trace::{Options, Side};

@@ -1,6 +1,6 @@
 //! Bars on stderr while the runs go on; none where stderr is no terminal.
 
-use gentle_sim::{Observer, Run};
+use gentle_experiment::{Observer, Run};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! Lists of flows: what is written is what the simulator reads.
 
+use gentle_experiment::{Direction, Flow, Initiator, Scenario, Traffic};
 use gentle_report::flows::Writer;
-use gentle_sim::{Direction, Flow, Initiator, Scenario, Traffic};
 use gentle_units::Nanos;
 use std::io;
 

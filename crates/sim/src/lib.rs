@@ -1,44 +1,58 @@
 //! Discrete-event simulator of a congested link: what each queue discipline does to the same connections.
 //!
-//! A [`Scenario`] says what the link, the hosts and the traffic are; [`compare`] runs it under each scheme and seed and
-//! returns a [`results::Comparison`]. The engine owns time: end points (`gentle-tcp`) and queues (`gentle-aqm`) are
-//! told what time it is and have no clock of their own. Workloads draw from random streams that no queue can disturb,
-//! so that every scheme sees exactly the same connections.
+//! [`Simulation`] is the engine: it runs a scenario of `gentle-experiment` under one scheme with one seed, at once or event
+//! by event, and shows packets, drops, marks and timers to a [`Tap`]. [`Simulator`] is the same as a
+//! [`Backend`](gentle_experiment::Backend) of experiments, and [`compare`] an experiment on it. The engine owns time: end
+//! points (`gentle-tcp`) and queues (`gentle-aqm`) take the time as an argument and have no clock of their own.
 //!
 //! ```
-//! use gentle_sim::{Scenario, Settings, compare};
+//! use gentle_experiment::{DEFAULT_BINS, Scenario, Settings};
+//! use gentle_sim::compare;
 //! use gentle_units::Nanos;
 //! use std::sync::atomic::AtomicBool;
 //!
 //! let mut scenario = Scenario::builtin("real").unwrap();
 //! scenario.set_duration(Nanos::from_secs(20));
 //! let schemes = ["pfifo limit=50".parse()?, "codel".parse()?];
-//! let settings = Settings { seeds: vec![1], bins: gentle_sim::DEFAULT_BINS.to_vec() };
+//! let settings = Settings { seeds: vec![1], bins: DEFAULT_BINS.to_vec() };
 //! let comparison = compare(&scenario, &schemes, &settings, &(), &AtomicBool::new(false));
 //! assert_eq!(comparison.results[0].connections, comparison.results[1].connections);
 //! # Ok::<(), gentle_aqm::SpecError>(())
 //! ```
+//!
+//! The queue over time, event by event:
+//!
+//! ```
+//! use gentle_experiment::{Direction, RunSpec, Scenario};
+//! use gentle_sim::{Packet, Simulation, Tap};
+//! use gentle_units::Nanos;
+//!
+//! /// Longest sojourn time in the queue under test.
+//! #[derive(Default)]
+//! struct Longest(Nanos);
+//!
+//! impl Tap for Longest {
+//!     fn dequeued(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+//!         if direction == Direction::Down {
+//!             self.0 = self.0.max(now - gentle_aqm::Packet::arrived(packet));
+//!         }
+//!     }
+//! }
+//!
+//! let mut scenario = Scenario::builtin("real").unwrap();
+//! scenario.set_duration(Nanos::from_secs(20));
+//! let scheme = "pfifo limit=50".parse()?;
+//! let run = RunSpec { scenario: &scenario, scheme: &scheme, seed: 1, bins: &[] };
+//! let mut simulation = Simulation::new(&run, Longest::default());
+//! while simulation.step() {}
+//! assert!(simulation.tap().0 > Nanos::from_millis(100));
+//! # Ok::<(), gentle_aqm::SpecError>(())
+//! ```
 
 mod capture;
-mod compare;
-mod direction;
 mod engine;
-mod error;
-pub mod measured;
-mod metrics;
-mod paired;
-pub mod results;
-mod scenario;
-mod workload;
+mod simulator;
 
 pub use capture::{CaptureError, capture};
-pub use compare::{Observer, Run, Settings, compare, in_order};
-pub use direction::Direction;
-pub use engine::REQUEST_BYTES;
-pub use error::ScenarioError;
-pub use metrics::bins::DEFAULT_BINS;
-pub use scenario::{Access, BUILTIN, LinkChange, LinkConfig, LoadError, Scenario};
-pub use workload::{
-    Arrival, ConstantRate, Initiator, Schedule, Span, TcpChanges, Traffic, Workload, flows::Flow,
-    sizes::Sizes,
-};
+pub use engine::{DropCause, NoTap, Packet, Simulation, Stopped, Tap};
+pub use simulator::{Simulator, compare};

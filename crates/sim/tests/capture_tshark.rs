@@ -3,9 +3,10 @@
 //! A machine without tshark skips these tests and says so.
 
 use gentle_aqm::Spec;
-use gentle_sim::results::LinkResult;
-use gentle_sim::results::SchemeResult;
-use gentle_sim::{Scenario, Settings, capture, compare};
+use gentle_experiment::results::LinkResult;
+use gentle_experiment::results::SchemeResult;
+use gentle_experiment::{Scenario, Settings, Watch};
+use gentle_sim::{capture, compare};
 use gentle_units::Nanos;
 use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
 use std::collections::BTreeMap;
@@ -27,7 +28,12 @@ impl Captured {
         let spec: Spec = spec.parse().unwrap();
         let seed = 1;
         let mut bytes = Vec::new();
-        capture(scenario, &spec, seed, &mut bytes, |_| true).unwrap();
+        let stop = AtomicBool::new(false);
+        let watch = Watch {
+            stop: &stop,
+            progress: &|_| {},
+        };
+        capture(scenario, &spec, seed, &mut bytes, &watch).unwrap();
         let settings = Settings {
             seeds: vec![seed],
             bins: Vec::new(),

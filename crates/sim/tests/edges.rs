@@ -1,7 +1,8 @@
 //! Where measuring begins and ends, and inputs at the edge of what is accepted.
 
-use gentle_sim::results::SchemeResult;
-use gentle_sim::{Scenario, Settings, compare};
+use gentle_experiment::results::SchemeResult;
+use gentle_experiment::{Scenario, Settings};
+use gentle_sim::compare;
 use std::sync::atomic::AtomicBool;
 
 fn read(text: &str) -> Result<Scenario, String> {

@@ -1,7 +1,8 @@
 //! What a scenario can say, held against arithmetic and against single connections measured on a real kernel.
 
-use gentle_sim::results::SchemeResult;
-use gentle_sim::{Direction, Scenario, Settings, compare};
+use gentle_experiment::results::SchemeResult;
+use gentle_experiment::{Direction, Scenario, Settings};
+use gentle_sim::compare;
 use std::sync::atomic::AtomicBool;
 
 /// The links of papers.md 1.4; `down` and `rest` are added to them.

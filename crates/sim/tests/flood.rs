@@ -1,7 +1,8 @@
 //! A flood of SYNs at the bottleneck, and what is left of the link for established connections.
 
-use gentle_sim::results::SchemeResult;
-use gentle_sim::{Scenario, Settings, compare};
+use gentle_experiment::results::SchemeResult;
+use gentle_experiment::{Scenario, Settings};
+use gentle_sim::compare;
 use std::sync::atomic::AtomicBool;
 
 const FLOOD: &str = r#"

@@ -1,8 +1,9 @@
 //! Groups of workloads: results of their own, and a TCP of their own.
 
 use gentle_aqm::Spec;
-use gentle_sim::results::{GroupResult, SchemeResult};
-use gentle_sim::{Scenario, Settings, compare};
+use gentle_experiment::results::{GroupResult, SchemeResult};
+use gentle_experiment::{Scenario, Settings};
+use gentle_sim::compare;
 use std::sync::atomic::AtomicBool;
 
 /// Two groups and what is in neither, at a link that all of them fill and that loses packets; `own` goes into the first workload.

@@ -1,8 +1,9 @@
 //! What holds whatever the scheme: nothing is lost from view, and no queue can change the connections.
 
 use gentle_aqm::{Spec, registry};
-use gentle_sim::results::{Comparison, SchemeResult};
-use gentle_sim::{DEFAULT_BINS, Observer, Run, Scenario, Settings, compare};
+use gentle_experiment::results::{Comparison, SchemeResult};
+use gentle_experiment::{DEFAULT_BINS, Observer, Run, Scenario, Settings};
+use gentle_sim::compare;
 use gentle_units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 

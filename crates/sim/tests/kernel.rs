@@ -2,8 +2,9 @@
 //! (`tests/kernel/README.md` says how).
 
 use gentle_aqm::Spec;
-use gentle_sim::results::SchemeResult;
-use gentle_sim::{DEFAULT_BINS, Direction, Scenario, Settings, compare};
+use gentle_experiment::results::SchemeResult;
+use gentle_experiment::{DEFAULT_BINS, Direction, Scenario, Settings};
+use gentle_sim::compare;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

@@ -3,8 +3,9 @@
 //! What the simulator confirms is asserted here; `docs/spa-2018.md` lists every claim with the numbers, also where it
 //! does not. Every scheme sees the same connections, so that means of the same seeds can be compared directly.
 
-use gentle_sim::results::SchemeResult;
-use gentle_sim::{DEFAULT_BINS, Scenario, Settings, compare};
+use gentle_experiment::results::SchemeResult;
+use gentle_experiment::{DEFAULT_BINS, Scenario, Settings};
+use gentle_sim::compare;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 

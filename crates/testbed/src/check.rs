@@ -1,6 +1,6 @@
 //! Simulator and kernel side by side: the same connections through both, metric by metric.
 
-use gentle_sim::results::{Comparison, SchemeResult, SizeBin};
+use gentle_experiment::results::{Comparison, SchemeResult, SizeBin};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -205,7 +205,8 @@ fn row(metric: Metric, simulated: &SchemeResult, measured: &SchemeResult) -> Row
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gentle_sim::{Scenario, Settings, compare};
+    use gentle_experiment::{Scenario, Settings};
+    use gentle_sim::compare;
     use gentle_units::Nanos;
     use std::sync::atomic::AtomicBool;
 

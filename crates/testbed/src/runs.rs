@@ -1,4 +1,4 @@
-//! Many runs: every scheme under every seed, each in a machine of its own, and the results of a comparison.
+//! The testbed as a backend of experiments: each run in a machine of its own, or on this computer's kernel.
 
 use crate::conduct::{Observed, Point};
 use crate::experiment::{ExperimentError, Names, Planned, Rexmit, plan};
@@ -7,11 +7,8 @@ use crate::native::{self, NativeError};
 use crate::results::{ResultsError, Run as Measured, measure, split};
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, Module, PlanError};
-use gentle_sim::measured::{Measurement, comparison};
-use gentle_sim::results::Comparison;
-use gentle_sim::{Observer, Scenario, Settings, in_order};
+use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// The file of packets, in the directory that a run may write to.
@@ -24,6 +21,21 @@ pub enum Kernel {
     Machine(Box<Machine>),
     /// This computer's own; takes root, and one run at a time.
     Native,
+}
+
+impl Kernel {
+    /// The name for records of runs.
+    fn name(&self) -> String {
+        match self {
+            Kernel::Machine(machine) => {
+                format!("Linux {} in virtual time", machine.kernel.version)
+            }
+            Kernel::Native => {
+                let version = native::kernel_version();
+                format!("this computer's Linux {version} in real time")
+            }
+        }
+    }
 }
 
 /// Where runs are made.
@@ -102,49 +114,27 @@ pub enum RunsError {
     },
 }
 
-/// Runs `scenario` under each scheme with each seed on the kernel, as many at a time as the current rayon pool has threads.
-///
-/// Schemes that only a module could be are left out where there are none, with a sentence among the results' choices. When `stop` becomes true,
-/// what has finished by then is returned, marked `interrupted`.
-///
-/// # Errors
-/// The first run that failed, or what cannot be had of a kernel.
-pub fn compare(
-    scenario: &Scenario,
-    schemes: &[Spec],
-    settings: &Settings,
-    testbed: &Testbed,
-    observer: &dyn Observer,
-    stop: &AtomicBool,
-) -> Result<Comparison, RunsError> {
-    let mut scenario = scenario.clone();
-    let schemes = possible(&mut scenario, schemes, settings, testbed)?;
-    let failed = AtomicBool::new(false);
-    let outcomes = in_order(schemes.len(), settings, |run| {
-        if failed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        observer.started(run);
-        let (scheme, seed) = (&schemes[run.scheme], settings.seeds[run.seed]);
-        let progress = |fraction| observer.reached(run, fraction);
-        let outcome = one(
-            &scenario,
-            scheme,
-            seed,
-            &settings.bins,
-            testbed,
-            stop,
-            &progress,
-        );
-        observer.finished(run);
-        failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
-        outcome
-    });
-    let by_scheme: Result<Vec<Vec<Option<Measurement>>>, RunsError> = outcomes
-        .into_iter()
-        .map(|runs| runs.into_iter().collect())
-        .collect();
-    Ok(comparison(&scenario, &schemes, settings, by_scheme?))
+impl Backend for Testbed {
+    type Error = RunsError;
+
+    /// Schemes that only a module could be are left out where there are none, with a sentence among the scenario's choices.
+    fn prepare(
+        &self,
+        scenario: &mut Scenario,
+        schemes: &[Spec],
+        settings: &Settings,
+    ) -> Result<Vec<Spec>, RunsError> {
+        possible(scenario, schemes, settings, self)
+    }
+
+    /// In real time, runs would disturb each other.
+    fn runs_alone(&self) -> bool {
+        matches!(self.kernel, Kernel::Native)
+    }
+
+    fn run(&self, run: &RunSpec<'_>, watch: &Watch<'_>) -> Result<RunRecord, Aborted<RunsError>> {
+        one(run, self, watch)
+    }
 }
 
 /// The schemes that the kernel can have; what differs from the scenario is added to its choices.
@@ -154,16 +144,10 @@ fn possible(
     settings: &Settings,
     testbed: &Testbed,
 ) -> Result<Vec<Spec>, RunsError> {
-    let mut choices = vec![match &testbed.kernel {
-        Kernel::Machine(machine) => format!(
-            "Measured on Linux {} in virtual time, not simulated.",
-            machine.kernel.version
-        ),
-        Kernel::Native => format!(
-            "Measured on this computer's Linux {} in real time, not simulated.",
-            native::kernel_version()
-        ),
-    }];
+    let mut choices = vec![format!(
+        "Measured on {}, not simulated.",
+        testbed.kernel.name()
+    )];
     if let Some(rexmit) = testbed.rexmit {
         choices.push(format!(
             "Both hosts send lost SYNs again by gentle rexmit: {rexmit}."
@@ -228,16 +212,18 @@ fn parts<'a>(queues: impl Iterator<Item = &'a Spec>, backing: Backing) -> Option
     (!own.is_empty()).then(|| format!("Made {what}: {}.", own.join(", ")))
 }
 
-/// One run; `None`: it was stopped.
+/// One run.
 fn one(
-    scenario: &Scenario,
-    scheme: &Spec,
-    seed: u64,
-    bins: &[u64],
+    run: &RunSpec<'_>,
     testbed: &Testbed,
-    stop: &AtomicBool,
-    progress: &dyn Fn(f64),
-) -> Result<Option<Measurement>, RunsError> {
+    watch: &Watch<'_>,
+) -> Result<RunRecord, Aborted<RunsError>> {
+    let RunSpec {
+        scenario,
+        scheme,
+        seed,
+        ..
+    } = *run;
     let label = scheme.to_string();
     let mut planned =
         plan(scenario, scheme, seed, testbed.backing, &testbed.names()).map_err(|problem| {
@@ -253,39 +239,41 @@ fn one(
         .map_err(|error| trouble(&std::env::temp_dir(), error))?;
     let packets = folder.path().join(PACKETS);
     let experiment = &planned.experiment;
+    let (stop, progress) = (watch.stop, watch.progress);
     let observed: Observed = match &testbed.kernel {
         Kernel::Machine(machine) => {
             let machine = Machine {
                 files: Some(folder.path().to_owned()),
                 ..Machine::clone(machine)
             };
-            match machine.run(experiment.clone(), stop, progress) {
+            match machine.run(experiment.clone(), stop, &progress) {
                 Ok(outcome) => outcome.answer,
-                Err(MachineError::Stopped) => return Ok(None),
+                Err(MachineError::Stopped) => return Err(Aborted::Stopped),
                 Err(problem) => {
-                    return Err(RunsError::Machine {
+                    return Err(Aborted::Failed(RunsError::Machine {
                         scheme: label,
                         seed,
                         problem,
-                    });
+                    }));
                 }
             }
         }
-        Kernel::Native => native::run(experiment, &packets, stop, progress).map_err(|problem| {
-            RunsError::Native {
-                scheme: label.clone(),
-                seed,
-                problem,
-            }
-        })?,
+        Kernel::Native => {
+            native::run(experiment, &packets, stop, &progress).map_err(|problem| {
+                RunsError::Native {
+                    scheme: label.clone(),
+                    seed,
+                    problem,
+                }
+            })?
+        }
     };
     if observed.interrupted {
-        return Ok(None);
+        return Err(Aborted::Stopped);
     }
-    let measurement = measure(&Measured {
-        scenario,
-        scheme,
-        bins,
+    let record = measure(&Measured {
+        run: *run,
+        backend: &testbed.kernel.name(),
         planned: &planned,
         observed: &observed,
         packets: &packets,
@@ -299,7 +287,7 @@ fn one(
         let name = format!("{}-seed-{seed}", file_name(scheme));
         keep_run(&keep.join(name), &planned, &observed, &packets)?;
     }
-    Ok(Some(measurement))
+    Ok(record)
 }
 
 /// `codel target=20ms` as the name of a folder.

@@ -2,7 +2,7 @@
 
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;
-use gentle_sim::Scenario;
+use gentle_experiment::Scenario;
 use gentle_testbed::experiment::{Experiment, ExperimentError, Names, plan};
 
 fn planned(scenario: &Scenario, scheme: &str) -> Experiment {
@@ -79,7 +79,7 @@ fn what_the_testbed_has_not_is_refused_with_a_reason() {
     let gsp: Spec = "gsp".parse().unwrap();
     let problem = plan(&scenario, &gsp, 1, Backing::Stock, &Names::plain()).unwrap_err();
     assert!(matches!(problem, ExperimentError::Queue(_)), "{problem}");
-    scenario.access = Some(gentle_sim::Access {
+    scenario.access = Some(gentle_experiment::Access {
         rate: "100mbit".parse().unwrap(),
         hosts: 4,
     });

@@ -6,7 +6,7 @@ use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use gentle_aqm::{OptionSpec, Scheme, Spec, registry};
-use gentle_sim::{BUILTIN, Scenario};
+use gentle_experiment::{BUILTIN, Scenario};
 use gentle_tcp::Profile;
 use std::ffi::OsStr;
 use std::path::Path;

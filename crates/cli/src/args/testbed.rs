@@ -4,7 +4,7 @@ use super::values::{rate, seconds, whole};
 use super::{MOST_SEEDS, MOST_THREADS, ResultArgs, ScenarioArgs, Traffic};
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use gentle_aqm::Spec;
-use gentle_sim::BUILTIN;
+use gentle_experiment::BUILTIN;
 use gentle_testbed::experiment::Rexmit;
 use gentle_units::{Rate, parse_size};
 use std::ffi::OsString;

@@ -7,10 +7,11 @@ use crate::progress::Progress;
 use crate::usage::Usage;
 use anyhow::Context;
 use gentle_aqm::Spec;
+use gentle_experiment::Watch;
 use gentle_sim::{CaptureError, capture};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Schemes and the files for their packets.
 pub(crate) struct Captures<'a>(Vec<(&'a Spec, PathBuf)>);
@@ -56,10 +57,11 @@ impl OpenCaptures<'_> {
         let progress = Progress::new(self.0.len(), quiet);
         let outcome = self.0.into_par_iter().try_for_each(|(spec, mut file)| {
             let bar = progress.begin(format!("packets of {spec}"));
-            let written = capture(&job.scenario, spec, job.first_seed, &mut file, |fraction| {
-                progress.reached(&bar, fraction);
-                !stop.load(Ordering::Relaxed)
-            });
+            let watch = Watch {
+                stop,
+                progress: &|fraction| progress.reached(&bar, fraction),
+            };
+            let written = capture(&job.scenario, spec, job.first_seed, &mut file, &watch);
             progress.end(&bar);
             match written {
                 Ok(()) => file.commit(),

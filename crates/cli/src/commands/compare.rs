@@ -8,7 +8,8 @@ use crate::interrupt;
 use crate::output::{complain, warn};
 use crate::usage::Usage;
 use anyhow::bail;
-use gentle_sim::Scenario;
+use gentle_experiment::Scenario;
+use gentle_sim::Simulator;
 use gentle_trace::Options;
 use gentle_trace::flows::Flows;
 use std::path::PathBuf;
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
             _ => gentle_report::compare::table_with_choices,
         },
     };
-    runs::run(&job, &stop)
+    runs::run(&job, &Simulator, &stop)
 }
 
 /// The scenario that `--traffic` names, and the files that were read for it.

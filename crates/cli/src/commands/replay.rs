@@ -1,6 +1,6 @@
 //! Flows of a trace as the simulator takes them.
 
-use gentle_sim::{Direction, Flow, Initiator};
+use gentle_experiment::{Direction, Flow, Initiator};
 use gentle_trace::flows;
 
 pub(super) fn flow(flow: &flows::Flow) -> Flow {

@@ -12,8 +12,8 @@ use crate::repeat::command;
 use crate::usage::Usage;
 use anyhow::Context;
 use gentle_aqm::Spec;
-use gentle_sim::results::Comparison;
-use gentle_sim::{LinkChange, Observer, Scenario, Settings, compare};
+use gentle_experiment::results::Comparison;
+use gentle_experiment::{Backend, LinkChange, Scenario, Settings, compare};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -89,24 +89,15 @@ pub(crate) fn change(scenario: &mut Scenario, args: &ScenarioArgs) -> anyhow::Re
     Ok(())
 }
 
-/// Simulates the job to its end or until `stop`.
-pub(crate) fn run(job: &Job<'_>, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
-    run_with(job, stop, &|settings, observer| {
-        let comparison = compare(&job.scenario, &job.schemes, settings, observer, stop);
-        Ok(comparison)
-    })
-}
-
-/// Makes the runs of a job, given what they have in common and who wants to hear of them.
-pub(crate) type Compare<'a> =
-    dyn Fn(&Settings, &dyn Observer) -> anyhow::Result<Comparison> + Sync + 'a;
-
-/// Has `compare` make the runs, and puts the results where the job says.
-pub(crate) fn run_with(
+/// Has `backend` make the runs of a job, to their end or until `stop`, and puts the results where the job says.
+pub(crate) fn run<B: Backend>(
     job: &Job<'_>,
+    backend: &B,
     stop: &AtomicBool,
-    compare: &Compare<'_>,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<ExitCode>
+where
+    anyhow::Error: From<B::Error>,
+{
     let output = job.output;
     let reference = reference(&job.schemes, job.reference)?;
     let captures = Captures::of(job)?;
@@ -127,7 +118,10 @@ pub(crate) fn run_with(
     let runs = job.schemes.len() * settings.seeds.len();
     let progress = Progress::new(runs, output.quiet);
     let observer = progress.observer(job.schemes.iter().map(ToString::to_string).collect());
-    let comparison = threads.install(|| compare(&settings, &observer));
+    let comparison = threads.install(|| {
+        let (scenario, schemes) = (&job.scenario, &job.schemes);
+        compare(backend, scenario, schemes, &settings, &observer, stop)
+    });
     progress.clear();
     let mut comparison = comparison?;
     comparison.command = Some(command());

@@ -2,7 +2,7 @@
 
 use crate::args::{Output, SchemaArgs};
 use crate::output::print;
-use gentle_sim::results::Comparison;
+use gentle_experiment::results::Comparison;
 use gentle_trace::results::Analysis;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};

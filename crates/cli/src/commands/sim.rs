@@ -4,7 +4,8 @@ use super::compare;
 use super::runs::{self, Job};
 use crate::args::SimArgs;
 use crate::interrupt;
-use gentle_sim::Direction;
+use gentle_experiment::Direction;
+use gentle_sim::Simulator;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
@@ -27,5 +28,5 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
         table: gentle_report::compare::single,
     };
     let stop = interrupt::flag()?;
-    runs::run(&job, &stop)
+    runs::run(&job, &Simulator, &stop)
 }

@@ -1,7 +1,7 @@
 //! One row a run, for notebooks.
 
 use ::csv::{Error, Writer};
-use gentle_sim::results::Comparison;
+use gentle_experiment::results::Comparison;
 use serde_json::Value;
 use std::io::Write;
 

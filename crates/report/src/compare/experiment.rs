@@ -1,7 +1,7 @@
 //! What was run, in words.
 
 use crate::format::{count, percent, plural, rate, time};
-use gentle_sim::results::{Comparison, LinkSummary};
+use gentle_experiment::results::{Comparison, LinkSummary};
 
 /// Whether there was any connection or long-lived flow to measure.
 pub(super) fn measured_anything(comparison: &Comparison) -> bool {

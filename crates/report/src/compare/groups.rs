@@ -3,7 +3,7 @@
 use crate::format::{Quantity, Scale, plain, sizes};
 use crate::terminal::{STYLE, align, bare, fits};
 use comfy_table::{Cell, CellAlignment};
-use gentle_sim::results::{Comparison, GroupResult};
+use gentle_experiment::results::{Comparison, GroupResult};
 
 /// One number of each group.
 pub(super) struct Column {

@@ -7,7 +7,7 @@ use super::words::{segments, words};
 use crate::format::{count, plural, rate, time, unbroken};
 use crate::page::{Origin, Provenance, Shell};
 use askama::Template;
-use gentle_sim::results::{Comparison, LinkSummary, SchemeResult};
+use gentle_experiment::results::{Comparison, LinkSummary, SchemeResult};
 
 #[derive(Template)]
 #[template(path = "compare.html")]

@@ -1,7 +1,7 @@
 //! The numbers a table shows, one column each, in reading order.
 
 use crate::format::{Quantity, Scale, sizes};
-use gentle_sim::results::{
+use gentle_experiment::results::{
     Comparison, Distribution, HEADLINE, Mean, Paired, SchemeResult, SizeBin,
 };
 

@@ -4,7 +4,7 @@ use super::experiment::measured_anything;
 use super::table::{head, sentences};
 use crate::format::{NONE, Quantity, Scale, count, percent, plural, rate, sizes, time};
 use crate::terminal::Sheet;
-use gentle_sim::results::{
+use gentle_experiment::results::{
     Comparison, Distribution, LinkResult, LinkSummary, SchemeResult, SizeBin,
 };
 use std::collections::BTreeMap;

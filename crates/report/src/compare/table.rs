@@ -7,7 +7,7 @@ use super::words::words;
 use crate::format::{Scale, plain, plural};
 use crate::terminal::{STYLE, align, bare, fits, paragraph};
 use comfy_table::{Attribute, Cell, Color, Table};
-use gentle_sim::results::Comparison;
+use gentle_experiment::results::Comparison;
 
 /// Draws the comparison as a table, one row a scheme, says above it what was run and below it in sentences what it shows.
 ///

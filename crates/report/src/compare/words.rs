@@ -2,7 +2,7 @@
 
 use super::experiment::{measured_anything, nothing_started};
 use crate::format::{Quantity, Scale, count, list, percent, plural, rate, sizes, time, times};
-use gentle_sim::results::{Comparison, HEADLINE, Paired, SchemeResult, Verdict};
+use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, Verdict};
 
 /// How many schemes a sentence names before it says "and … more".
 const NAMED: usize = 5;

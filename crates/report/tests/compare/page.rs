@@ -2,8 +2,8 @@
 
 use super::fixture::comparison;
 use crate::html::{assert_loads_nothing, parse, texts};
+use gentle_experiment::results::Comparison;
 use gentle_report::{Origin, compare};
-use gentle_sim::results::Comparison;
 
 /// The page of a command that is known, made at no known time.
 fn html(comparison: &Comparison) -> String {

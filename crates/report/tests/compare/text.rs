@@ -1,9 +1,9 @@
 //! The terminal table, the detailed view and the CSV, as a reader sees them.
 
 use super::fixture::comparison;
+use gentle_experiment::results::{GroupResult, HEADLINE};
 use gentle_report::Origin;
 use gentle_report::compare::{csv, html, single, table};
-use gentle_sim::results::{GroupResult, HEADLINE};
 
 fn widest(text: &str) -> usize {
     text.lines()
@@ -205,7 +205,7 @@ fn without_connections_that_is_all_that_is_said() {
 fn equal_means_are_said_to_be_equal() {
     let mut comparison = comparison();
     comparison.results.truncate(2);
-    comparison.results[1] = gentle_sim::results::SchemeResult {
+    comparison.results[1] = gentle_experiment::results::SchemeResult {
         label: "red".to_owned(),
         scheme: "red".to_owned(),
         ..comparison.results[0].clone()

@@ -1,10 +1,10 @@
 //! The bytes of a simulated packet's headers.
 
-use crate::direction::Direction;
-use crate::engine::packet::{IP_HEADER, Packet};
+use crate::engine::Packet;
 use etherparse::{
     EtherType, Ethernet2Header, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader,
 };
+use gentle_experiment::{Direction, IP_HEADER};
 use gentle_tcp::{Flags, Options, Segment};
 
 pub(super) const ETHERNET_HEADER: u32 = Ethernet2Header::LEN as u32;

@@ -7,12 +7,9 @@
 
 mod frame;
 
-use crate::direction::Direction;
-use crate::engine::packet::Packet;
-use crate::engine::tap::{Reason, Tap};
-use crate::engine::{Stopped, World};
-use crate::scenario::Scenario;
+use crate::engine::{DropCause, Packet, Simulation, Stopped, Tap};
 use gentle_aqm::{Packet as _, Spec};
+use gentle_experiment::{Direction, RunSpec, Scenario, Watch};
 use gentle_units::Nanos;
 use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
@@ -41,19 +38,27 @@ type WriteError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Runs `scenario` under `spec` with `seed` and writes what passes the bottleneck to `writer`.
 ///
-/// It is the run that `compare` makes of the same three. `look` is told now and then how far it has come, 0 to 1, and
-/// says whether to go on. Memory does not grow with the file.
+/// It is the run that `compare` makes of the same three. Memory does not grow with the file.
+///
+/// # Errors
+/// The run was stopped, or `writer` failed.
 pub fn capture<W: Write>(
     scenario: &Scenario,
     spec: &Spec,
     seed: u64,
     writer: W,
-    mut look: impl FnMut(f64) -> bool,
+    watch: &Watch<'_>,
 ) -> Result<(), CaptureError> {
     let mut recorder = Recorder::new(scenario, writer).map_err(CaptureError::Write)?;
     let end = (scenario.duration + scenario.drain).as_secs_f64();
-    World::new(scenario, spec, seed, &[], &mut recorder)
-        .run(|now| look(now.as_secs_f64() / end))
+    let run = RunSpec {
+        scenario,
+        scheme: spec,
+        seed,
+        bins: &[],
+    };
+    Simulation::new(&run, &mut recorder)
+        .run(|now| watch.reached(now.as_secs_f64() / end))
         .map_err(|Stopped| CaptureError::Stopped)?;
     match recorder.failed {
         Some(error) => Err(CaptureError::Write(error)),
@@ -140,20 +145,20 @@ impl<W: Write> Recorder<W> {
 }
 
 impl<W: Write> Tap for Recorder<W> {
-    fn entered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
         self.record(now, direction, Place::Entry, packet, None);
     }
 
-    fn left(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn sent(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
         self.record(now, direction, Place::Exit, packet, None);
     }
 
-    fn dropped(&mut self, now: Nanos, direction: Direction, packet: &Packet, reason: Reason) {
+    fn dropped(&mut self, now: Nanos, direction: Direction, packet: &Packet, cause: DropCause) {
         let comment = match packet.arrived() {
             // Refused on arrival, so never stamped; nothing else can be dropped at the very start.
-            Nanos::ZERO => format!("dropped: {reason}"),
+            Nanos::ZERO => format!("dropped: {cause}"),
             arrived => format!(
-                "dropped: {reason}, {:.3} ms after it entered the queue",
+                "dropped: {cause}, {:.3} ms after it entered the queue",
                 now.saturating_sub(arrived).as_secs_f64() * 1e3
             ),
         };

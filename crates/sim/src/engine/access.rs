@@ -1,8 +1,7 @@
 //! Access links: each host's packets cross a link of its own, in order, before they reach the bottleneck.
 
 use super::transmitter::Transmitter;
-use crate::direction::Direction;
-use crate::scenario;
+use gentle_experiment::Direction;
 use gentle_units::Nanos;
 
 /// When each host's link is free again, for hosts on either side.
@@ -12,7 +11,7 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    pub(crate) fn new(config: &scenario::Access) -> Access {
+    pub(crate) fn new(config: &gentle_experiment::Access) -> Access {
         let idle = vec![Nanos::ZERO; config.hosts as usize];
         Access {
             transmitter: Transmitter::new(config.rate),

@@ -1,14 +1,11 @@
 //! A TCP connection: two end points, and the application that drives them.
 
 use super::packet::Path;
-use crate::direction::Direction;
-use crate::workload::{Arrival, Initiator, Span};
+use gentle_experiment::Direction;
+use gentle_experiment::{Arrival, Initiator, REQUEST_BYTES, Span};
 use gentle_tcp::{Endpoint, Profile, Segment, Seq, Stats};
 use gentle_units::Nanos;
 use std::sync::Arc;
-
-/// What a receiver that connects sends to ask for the data: a request of one small segment.
-pub const REQUEST_BYTES: u64 = 300;
 
 /// A connection and what has to be remembered of it.
 pub(crate) struct Connection {

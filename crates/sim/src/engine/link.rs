@@ -1,10 +1,10 @@
 //! One direction of the bottleneck: a queue, a transmitter with a rate, and the chance of loss behind it.
 
-use super::lane::Lane;
 use super::packet::Packet;
+use super::pipe::Pipe;
 use super::transmitter::Transmitter;
-use crate::scenario::LinkConfig;
 use gentle_aqm::{Drops, Packet as _, Qdisc, Spec, registry};
+use gentle_experiment::LinkConfig;
 use gentle_units::{Nanos, Rate};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -22,7 +22,7 @@ pub(crate) struct Link {
     /// When the packet being sent has left; [`Nanos::MAX`]: idle.
     pub(crate) done_at: Nanos,
     /// Packets under way that have no delay but the link's.
-    pub(crate) wire: Lane,
+    pub(crate) wire: Pipe,
     loss: f64,
     rng: Xoshiro256PlusPlus,
     pub(crate) drops: Drops<Box<Packet>>,
@@ -41,7 +41,7 @@ impl Link {
             changes,
             sending: None,
             done_at: Nanos::MAX,
-            wire: Lane::default(),
+            wire: Pipe::default(),
             loss: config.loss,
             rng,
             drops: Drops::new(),
@@ -74,6 +74,12 @@ impl Link {
         let arrived = packet.arrived();
         self.sending = Some(packet);
         Some(arrived)
+    }
+
+    /// The packet being sent.
+    #[inline]
+    pub(crate) fn sending(&self) -> Option<&Packet> {
+        self.sending.as_deref()
     }
 
     /// Takes the packet that has just been sent; the link is idle then.

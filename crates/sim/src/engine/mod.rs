@@ -9,17 +9,17 @@
 //! of events: a link's next departure, the packets on its wire, the next connection, the end of the warm-up.
 
 mod access;
+mod cbr_source;
 mod connection;
 mod events;
-mod lane;
 mod link;
-mod paced;
 pub(crate) mod packet;
+mod pipe;
+mod simulation;
 mod slab;
-pub(crate) mod tap;
+mod tap;
 mod transmitter;
-mod world;
 
-pub use connection::REQUEST_BYTES;
-pub(crate) use packet::IP_HEADER;
-pub(crate) use world::{Stopped, World};
+pub use packet::Packet;
+pub use simulation::{Simulation, Stopped};
+pub use tap::{DropCause, NoTap, Tap};

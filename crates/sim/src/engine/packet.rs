@@ -1,32 +1,12 @@
 //! A packet on its way.
 
-use crate::direction::Direction;
 use gentle_aqm::{Ecn, Handshake};
+use gentle_experiment::{Class, Direction, IP_HEADER};
 use gentle_tcp::{Flags, Segment};
 use gentle_units::Nanos;
 
-/// IPv4 header without options.
-pub(crate) const IP_HEADER: u32 = 20;
-
 /// Packets that belong to no connection are told by it: no connection gets this place.
 pub(crate) const NO_CONNECTION: u32 = u32::MAX;
-
-/// What a packet is to the statistics of loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
-    /// SYN without ACK.
-    Syn,
-    /// SYN and ACK.
-    SynAck,
-    /// With payload, with or without FIN.
-    Data,
-    /// Pure ACKs and FINs, RSTs; the SYNs of a flood, since no connection waits for them.
-    Other,
-}
-
-impl Class {
-    pub(crate) const COUNT: usize = 4;
-}
 
 /// Whose packet it is, and what that means for its way.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +23,7 @@ pub(crate) struct Path {
 
 /// A TCP segment or a UDP datagram with what the simulator has to know of it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Packet {
+pub struct Packet {
     pub(crate) segment: Segment,
     arrived: Nanos,
     /// Place of the connection in the table.
@@ -153,19 +133,40 @@ impl Packet {
         Box::new(Packet::udp(0, 0, 0, Direction::Down, 0, 0))
     }
 
+    /// The TCP segment; of a datagram only its length is of use.
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    /// Number of the connection that the packet belongs to; `None`: it is a datagram or a SYN of a flood.
+    pub fn connection(&self) -> Option<u32> {
+        (self.place != NO_CONNECTION).then_some(self.serial)
+    }
+
+    /// The link that carries the packet.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Kind of the packet.
+    pub fn class(&self) -> Class {
+        self.class
+    }
+
+    /// Whether it is a datagram.
     #[inline]
-    pub(crate) fn is_udp(&self) -> bool {
+    pub fn is_udp(&self) -> bool {
         self.place == NO_CONNECTION && !self.is_of_flood()
     }
 
     /// Whether it is a SYN to which no connection belongs.
     #[inline]
-    pub(crate) fn is_of_flood(&self) -> bool {
+    pub fn is_of_flood(&self) -> bool {
         self.place == NO_CONNECTION && self.segment.flags.contains(Flags::SYN)
     }
 
-    /// Whether a queue marked it.
-    pub(crate) fn congestion_experienced(&self) -> bool {
+    /// Whether a queue marked it with ECN's Congestion Experienced (RFC 3168).
+    pub fn congestion_experienced(&self) -> bool {
         self.ecn == Ecn::Ce
     }
 }

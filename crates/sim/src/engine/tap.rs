@@ -1,33 +1,105 @@
-//! Where one can listen: the entry and the exit of either queue.
+//! Observation of a simulation while it runs.
 
 use super::packet::Packet;
-use crate::direction::Direction;
+use gentle_aqm::DropReason;
+use gentle_experiment::{Direction, LOSS};
 use gentle_units::Nanos;
+use std::fmt;
 
-/// Why a packet did not come out: the queue's reason, or loss on the link.
-pub(crate) type Reason = &'static str;
-
-/// Random loss behind the queue, beside the reasons of `gentle_aqm::DropReason`.
-pub(crate) const LOSS: Reason = "loss";
-
-/// A listener.
-pub(crate) trait Tap {
-    /// A packet is offered to the queue.
-    fn entered(&mut self, now: Nanos, direction: Direction, packet: &Packet);
-    /// A packet has been sent.
-    fn left(&mut self, now: Nanos, direction: Direction, packet: &Packet);
-    /// A packet was dropped.
-    fn dropped(&mut self, now: Nanos, direction: Direction, packet: &Packet, reason: Reason);
+/// Why a packet does not come out of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DropCause {
+    /// The queue dropped it.
+    Queue(DropReason),
+    /// It was lost at random on the link behind the queue.
+    Loss,
 }
 
-/// Nobody listens; costs nothing.
-pub(crate) struct Silence;
+impl DropCause {
+    /// The name used in results and captures.
+    pub fn name(self) -> &'static str {
+        match self {
+            DropCause::Queue(reason) => reason.name(),
+            DropCause::Loss => LOSS,
+        }
+    }
+}
 
-impl Tap for Silence {
+impl fmt::Display for DropCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Sees what happens to packets and connections: for captures, plots of queues, pages in a browser. It cannot change
+/// anything. Each method does nothing unless implemented; a tap that implements none costs nothing.
+pub trait Tap {
+    /// A packet is offered to the queue of `direction`.
     #[inline]
-    fn entered(&mut self, _: Nanos, _: Direction, _: &Packet) {}
+    fn offered(&mut self, _now: Nanos, _direction: Direction, _packet: &Packet) {}
+
+    /// A packet left the queue of `direction` and its transmission begins. It entered the queue at
+    /// [`Packet::arrived`](gentle_aqm::Packet::arrived).
     #[inline]
-    fn left(&mut self, _: Nanos, _: Direction, _: &Packet) {}
+    fn dequeued(&mut self, _now: Nanos, _direction: Direction, _packet: &Packet) {}
+
+    /// The queue of `direction` marked a packet with ECN; reported when the packet leaves the queue, before
+    /// [`Tap::dequeued`].
     #[inline]
-    fn dropped(&mut self, _: Nanos, _: Direction, _: &Packet, _: Reason) {}
+    fn marked(&mut self, _now: Nanos, _direction: Direction, _packet: &Packet) {}
+
+    /// The last bit of a packet was sent in `direction`.
+    #[inline]
+    fn sent(&mut self, _now: Nanos, _direction: Direction, _packet: &Packet) {}
+
+    /// A packet was dropped by the queue of `direction` or lost behind it.
+    #[inline]
+    fn dropped(&mut self, _now: Nanos, _direction: Direction, _packet: &Packet, _cause: DropCause) {
+    }
+
+    /// A packet reached the host at the end of `direction`.
+    #[inline]
+    fn delivered(&mut self, _now: Nanos, _direction: Direction, _packet: &Packet) {}
+
+    /// A timer of the TCP end point of a connection fired: of its initiator, or of its `responder`. `connection` is the
+    /// number of the connection, [`Packet::connection`] of its packets.
+    #[inline]
+    fn timer(&mut self, _now: Nanos, _connection: u32, _responder: bool) {}
+}
+
+/// No-op tap.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoTap;
+
+impl Tap for NoTap {}
+
+impl<T: Tap> Tap for &mut T {
+    #[inline]
+    fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+        (**self).offered(now, direction, packet);
+    }
+    #[inline]
+    fn dequeued(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+        (**self).dequeued(now, direction, packet);
+    }
+    #[inline]
+    fn marked(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+        (**self).marked(now, direction, packet);
+    }
+    #[inline]
+    fn sent(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+        (**self).sent(now, direction, packet);
+    }
+    #[inline]
+    fn dropped(&mut self, now: Nanos, direction: Direction, packet: &Packet, cause: DropCause) {
+        (**self).dropped(now, direction, packet, cause);
+    }
+    #[inline]
+    fn delivered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+        (**self).delivered(now, direction, packet);
+    }
+    #[inline]
+    fn timer(&mut self, now: Nanos, connection: u32, responder: bool) {
+        (**self).timer(now, connection, responder);
+    }
 }

@@ -1,7 +1,7 @@
 //! The connections and other packets of a run, as the traffic generator takes them.
 
 use super::ExperimentError;
-use gentle_sim::{Arrival, ConstantRate, Direction, Initiator, Scenario, Span, Traffic};
+use gentle_experiment::{Arrival, ConstantRate, Direction, Initiator, Scenario, Span, Traffic};
 use gentle_units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

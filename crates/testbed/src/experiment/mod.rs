@@ -17,7 +17,7 @@ pub use topology::{client_address, forged_address, is_forged, nobodys_address, s
 
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;
-use gentle_sim::{Scenario, Workload};
+use gentle_experiment::{Scenario, Workload};
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 

@@ -9,7 +9,7 @@ use super::tcp::Settings;
 use super::{Change, ExperimentError, Names, Step};
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, Link, Parent, Program, Under, plan_under};
-use gentle_sim::{Direction, LinkConfig, Scenario, Traffic};
+use gentle_experiment::{Direction, LinkConfig, Scenario, Traffic};
 use gentle_units::{Nanos, Rate};
 use std::net::Ipv4Addr;
 

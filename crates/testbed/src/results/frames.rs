@@ -3,7 +3,7 @@
 use super::ResultsError;
 use crate::conduct::Point;
 use crate::experiment::{client_address, is_forged, server_address};
-use gentle_sim::measured::Class;
+use gentle_experiment::Class;
 use gentle_units::Nanos;
 use gentle_wire::{Address, LinkType, TcpFlags, Transport, Tunnels, dissect};
 use pcap_file::pcapng::PcapNgReader;

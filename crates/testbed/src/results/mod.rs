@@ -19,9 +19,7 @@ use crate::conduct::{Connection, End, Observed, Point};
 use crate::experiment::Planned;
 use endpoint::Endpoint;
 use frames::{Frame, Frames, Segment};
-use gentle_aqm::Spec;
-use gentle_sim::measured::{Class, Ending, Measurement};
-use gentle_sim::{Direction, Scenario};
+use gentle_experiment::{Class, Direction, Ending, Recorder, RunRecord, RunSpec};
 use gentle_tcp::Stats;
 use gentle_units::Nanos;
 use passage::{Passage, Waiting};
@@ -32,12 +30,10 @@ use wire::Wire;
 
 /// Everything known of one run.
 pub struct Run<'a> {
-    /// The scenario.
-    pub scenario: &'a Scenario,
-    /// The scheme that was under test.
-    pub scheme: &'a Spec,
-    /// Upper ends of the ranges of sizes that results distinguish.
-    pub bins: &'a [u64],
+    /// What was run.
+    pub run: RunSpec<'a>,
+    /// The name of the kernel, for the record.
+    pub backend: &'a str,
     /// What was planned.
     pub planned: &'a Planned,
     /// What was observed.
@@ -50,7 +46,7 @@ pub struct Run<'a> {
 ///
 /// # Errors
 /// If the file of packets cannot be read, or does not hold all of them.
-pub fn measure(run: &Run<'_>) -> Result<Measurement, ResultsError> {
+pub fn measure(run: &Run<'_>) -> Result<RunRecord, ResultsError> {
     if run.observed.missed > 0 {
         return Err(ResultsError::Missed {
             packets: run.observed.missed,
@@ -115,7 +111,7 @@ type Key = (bool, u16);
 
 struct Measuring<'a> {
     run: &'a Run<'a>,
-    measurement: Measurement,
+    recorder: Recorder,
     passages: [Passage; 2],
     wires: [Wire; 2],
     /// Places in the list of connections by who has them, the next one last.
@@ -134,9 +130,9 @@ impl<'a> Measuring<'a> {
             let key = (connection.from_client, connection.port);
             coming.entry(key).or_default().push(place);
         }
-        let wire = |direction| Wire::new(run.scenario.link(direction));
+        let wire = |direction| Wire::new(run.run.scenario.link(direction));
         Measuring {
-            measurement: Measurement::new(run.scenario, run.bins),
+            recorder: Recorder::new(&run.run, run.backend),
             passages: Default::default(),
             wires: [wire(Direction::Down), wire(Direction::Up)],
             coming,
@@ -144,14 +140,14 @@ impl<'a> Measuring<'a> {
             tracked: HashMap::new(),
             arriving: BinaryHeap::new(),
             arrivals: 0,
-            warmed_up: run.scenario.warmup == Nanos::ZERO,
+            warmed_up: run.run.scenario.warmup == Nanos::ZERO,
             run,
         }
     }
 
     fn frame(&mut self, frame: &Frame) {
         self.deliver_until(frame.at);
-        if !self.warmed_up && frame.at >= self.run.scenario.warmup {
+        if !self.warmed_up && frame.at >= self.run.run.scenario.warmup {
             self.warmed_up = true;
             for tracked in self.tracked.values_mut() {
                 tracked.before = [0, 1].map(|end| *tracked.ends[end].stats());
@@ -167,7 +163,7 @@ impl<'a> Measuring<'a> {
 
     fn enter(&mut self, direction: Direction, frame: &Frame) {
         let class = frame.class();
-        let counts = self.measurement.offered(frame.at, direction, class);
+        let counts = self.recorder.offered(frame.at, direction, class);
         self.passages[direction as usize].enter(
             frame,
             Waiting {
@@ -179,7 +175,7 @@ impl<'a> Measuring<'a> {
         let Some((place, end)) = self.connection_of(direction, frame, true) else {
             return;
         };
-        let warmup = self.run.scenario.warmup;
+        let warmup = self.run.run.scenario.warmup;
         let connection = &self.run.observed.connections[place];
         let flow = &self.run.planned.experiment.flows[connection.flow as usize];
         let tracked = self.tracked.entry(place).or_insert_with(|| Tracked {
@@ -212,9 +208,9 @@ impl<'a> Measuring<'a> {
             return;
         };
         let delay = frame.at.saturating_sub(waiting.since);
-        self.measurement.left(frame.at, direction, delay, done);
+        self.recorder.left(frame.at, direction, delay, done);
         if waiting.counts {
-            self.measurement.sent(direction);
+            self.recorder.sent(direction);
         }
         let Some((place, sender)) = self.connection_of(direction, frame, false) else {
             return;
@@ -228,7 +224,7 @@ impl<'a> Measuring<'a> {
         let extra = Nanos(extra.copied().unwrap_or_default().0 / 2);
         self.arrivals += 1;
         self.arriving.push(Reverse(Arriving {
-            at: done + self.run.scenario.link(direction).delay + extra,
+            at: done + self.run.run.scenario.link(direction).delay + extra,
             number: self.arrivals,
             connection: place,
             end: 1 - sender,
@@ -278,23 +274,23 @@ impl<'a> Measuring<'a> {
         Some((*self.current.get(&key)?, end))
     }
 
-    fn finish(mut self) -> Measurement {
+    fn finish(mut self) -> RunRecord {
         self.deliver_until(Nanos::MAX);
         let last = self.run.observed.samples.last();
         for direction in Direction::BOTH {
             let spec = match direction {
-                Direction::Down => self.run.scheme,
-                Direction::Up => &self.run.scenario.link(Direction::Up).qdisc,
+                Direction::Down => self.run.run.scheme,
+                Direction::Up => &self.run.run.scenario.link(Direction::Up).qdisc,
             };
             let passage = std::mem::take(&mut self.passages[direction as usize]);
             let waiting = last.map_or(0, |sample| reasons::waiting(sample, direction));
             let dropped: Vec<Class> = passage.dropped(waiting);
-            let counted = reasons::Counted::of(self.run.observed, self.run.scenario, direction);
+            let counted = reasons::Counted::of(self.run.observed, self.run.run.scenario, direction);
             let reasons = counted.of_drops(spec, dropped.len());
             for (class, reason) in dropped.into_iter().zip(reasons) {
-                self.measurement.dropped(direction, class, Some(reason));
+                self.recorder.dropped(direction, class, Some(reason));
             }
-            self.measurement.marked(direction, counted.marks());
+            self.recorder.marked(direction, counted.marks());
         }
         let nothing = Tracked {
             ends: Default::default(),
@@ -303,29 +299,26 @@ impl<'a> Measuring<'a> {
         };
         for (place, connection) in self.run.observed.connections.iter().enumerate() {
             let tracked = self.tracked.get(&place).unwrap_or(&nothing);
-            report(self.run, connection, tracked, &mut self.measurement);
+            report(self.run, connection, tracked, &mut self.recorder);
         }
-        self.measurement
+        self.recorder.finish()
     }
 }
 
-fn report(run: &Run<'_>, connection: &Connection, tracked: &Tracked, to: &mut Measurement) {
+fn report(run: &Run<'_>, connection: &Connection, tracked: &Tracked, to: &mut Recorder) {
     let flow = &run.planned.experiment.flows[connection.flow as usize];
     let started = Nanos(connection.started_ns);
     let stats = [0, 1].map(|end| tracked.ends[end].stats());
     let Some(bytes) = flow.bytes else {
-        let ends = [0, 1].map(|end| (stats[end], &tracked.before[end]));
+        for (stats, before) in stats.into_iter().zip(&tracked.before) {
+            to.endpoint(flow.workload, stats, before);
+        }
         let (before, after) = tracked.received;
-        to.long_lived(
-            flow.workload,
-            after.saturating_sub(before),
-            started,
-            Nanos(flow.until_ns),
-            &ends,
-        );
+        let bytes = after.saturating_sub(before);
+        to.goodput(bytes, started, Nanos(flow.until_ns));
         return;
     };
-    if started < run.scenario.warmup {
+    if started < run.run.scenario.warmup {
         return;
     }
     let since = |at_ns: u64| Nanos(at_ns.saturating_sub(connection.started_ns));
@@ -334,7 +327,7 @@ fn report(run: &Run<'_>, connection: &Connection, tracked: &Tracked, to: &mut Me
         (End::Failed, _) => Ending::Failed,
         (End::Completed | End::Unfinished, _) => Ending::Unfinished,
     };
-    let mss = u64::from(run.scenario.profile.mss);
+    let mss = u64::from(run.run.scenario.profile.mss);
     let segments = bytes.div_ceil(mss).max(1);
     to.connection(
         flow.workload,

@@ -1,7 +1,7 @@
 //! Who is in a queue: packets that were seen entering it and not yet leaving.
 
 use super::frames::Frame;
-use gentle_sim::measured::Class;
+use gentle_experiment::Class;
 use gentle_units::Nanos;
 use std::collections::{HashMap, VecDeque};
 

@@ -3,7 +3,7 @@
 use crate::conduct::{Observed, Sample};
 use crate::experiment::{ROUTER_DOWN, ROUTER_UP};
 use gentle_aqm::{DropReason, Spec};
-use gentle_sim::{Direction, Scenario};
+use gentle_experiment::{Direction, Scenario};
 use serde_json::Value;
 
 /// Counters of the kernel's queue disciplines, as JSON pointers, and what a packet counted there was dropped for: the

@@ -1,6 +1,6 @@
 //! How long the bottleneck takes for a packet.
 
-use gentle_sim::LinkConfig;
+use gentle_experiment::LinkConfig;
 use gentle_units::{Nanos, Rate};
 
 /// The rate of a link over time.

@@ -6,7 +6,7 @@ use crate::commands::runs;
 use crate::interrupt;
 use crate::output::{complain, print, ruled_table};
 use crate::progress::Progress;
-use gentle_sim::{DEFAULT_BINS, Settings};
+use gentle_experiment::{DEFAULT_BINS, Settings, compare};
 use gentle_testbed::check::{Agreement, Row, agreement};
 use std::process::ExitCode;
 
@@ -24,9 +24,8 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let threads = runs::threads(args.threads)?;
     let progress = Progress::new(schemes.len() * settings.seeds.len(), args.quiet);
     let observer = progress.observer(schemes.iter().map(ToString::to_string).collect());
-    let kernel = threads.install(|| {
-        gentle_testbed::runs::compare(&scenario, &schemes, &settings, &testbed, &observer, &stop)
-    });
+    let kernel =
+        threads.install(|| compare(&testbed, &scenario, &schemes, &settings, &observer, &stop));
     progress.clear();
     let kernel = kernel?;
     if kernel.interrupted {

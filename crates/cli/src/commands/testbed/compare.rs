@@ -29,10 +29,5 @@ pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
         pcap: None,
         table: gentle_report::compare::table_with_choices,
     };
-    runs::run_with(&job, &stop, &|settings, observer| {
-        let (scenario, schemes) = (&job.scenario, &job.schemes);
-        let runs =
-            gentle_testbed::runs::compare(scenario, schemes, settings, &testbed, observer, &stop);
-        Ok(runs?)
-    })
+    runs::run(&job, &testbed, &stop)
 }

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::usage::Usage;
 use anyhow::{Context, bail};
 use gentle_aqm::Spec;
-use gentle_sim::BUILTIN;
+use gentle_experiment::BUILTIN;
 use gentle_testbed::decisions::{Captured, Case, DecideError, Decided, decide};
 use gentle_testbed::machine::MachineError;
 use gentle_units::Rate;

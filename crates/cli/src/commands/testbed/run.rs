@@ -4,7 +4,7 @@ use super::scenario::{self, Asked};
 use crate::args::TestbedRunArgs;
 use crate::commands::runs::{self, Job};
 use crate::interrupt;
-use gentle_sim::Direction;
+use gentle_experiment::Direction;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
@@ -36,17 +36,5 @@ pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
         pcap: None,
         table: gentle_report::compare::single,
     };
-    runs::run_with(&job, &stop, &|settings, observer| {
-        let runs = || {
-            let (scenario, schemes) = (&job.scenario, &job.schemes);
-            gentle_testbed::runs::compare(scenario, schemes, settings, &testbed, observer, &stop)
-        };
-        let runs = if args.native {
-            // In real time, runs would be in each other's way.
-            runs::threads(Some(1))?.install(runs)
-        } else {
-            runs()
-        };
-        Ok(runs?)
-    })
+    runs::run(&job, &testbed, &stop)
 }

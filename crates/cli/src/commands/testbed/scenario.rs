@@ -7,7 +7,7 @@ use crate::usage::Usage;
 use anyhow::Context;
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, Module, backing_for};
-use gentle_sim::{Direction, Scenario};
+use gentle_experiment::{Direction, Scenario};
 use gentle_testbed::runs::{Kernel, Testbed};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::net::TcpStream;
 
 /// Length of a request, as in the simulator.
-const REQUEST: usize = gentle_sim::REQUEST_BYTES as usize;
+const REQUEST: usize = gentle_experiment::REQUEST_BYTES as usize;
 
 /// What is asked for by a host that connects in order to receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

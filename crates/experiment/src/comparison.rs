@@ -1,124 +1,22 @@
-//! Many runs: every scheme under every seed, on all cores, and the same result on any number of them.
+//! Records of runs put together to a comparison.
 
 use crate::direction::Direction;
-use crate::engine::tap::Silence;
-use crate::engine::{Stopped, World};
 use crate::metrics::aggregate;
 use crate::metrics::record::RunRecord;
 use crate::results::{Comparison, HEADLINE, LinkSummary, SCHEMA, ScenarioSummary, SchemeResult};
 use crate::scenario::Scenario;
 use gentle_aqm::Spec;
 use gentle_units::Nanos;
-use rayon::prelude::*;
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How a comparison is run.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// One run a scheme for each.
-    pub seeds: Vec<u64>,
-    /// Upper ends, ascending, of the ranges of sizes that results distinguish.
-    pub bins: Vec<u64>,
-}
-
-/// One of the runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
-    /// Place of the scheme in the list.
-    pub scheme: usize,
-    /// Place of the seed in the list.
-    pub seed: usize,
-}
-
-/// Told how far the runs have come, from several threads at once.
-pub trait Observer: Sync {
-    /// A run has begun.
-    fn started(&self, run: Run);
-    /// A run has come so far, 0 to 1.
-    fn reached(&self, run: Run, fraction: f64);
-    /// A run has ended.
-    fn finished(&self, run: Run);
-}
-
-/// For those who do not want to know.
-impl Observer for () {
-    fn started(&self, _: Run) {}
-    fn reached(&self, _: Run, _: f64) {}
-    fn finished(&self, _: Run) {}
-}
-
-/// Runs `scenario` under each scheme with each seed.
-///
-/// Runs are independent and their results are put together in order, so the outcome does not depend on the number of
-/// threads of the current rayon pool. When `stop` becomes true, what has finished by then is returned, marked
-/// `interrupted`: the seeds that every scheme has finished, or, before there is one, the schemes that have finished the first.
-/// The reference is the first scheme; [`Comparison::refer_to`] changes it.
-pub fn compare(
-    scenario: &Scenario,
-    schemes: &[Spec],
-    settings: &Settings,
-    observer: &dyn Observer,
-    stop: &AtomicBool,
-) -> Comparison {
-    let runs = in_order(schemes.len(), settings, |run| {
-        if stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        observer.started(run);
-        let end = (scenario.duration + scenario.drain).as_secs_f64();
-        let spec = &schemes[run.scheme];
-        let seed = settings.seeds[run.seed];
-        let world = World::new(scenario, spec, seed, &settings.bins, &mut Silence).run(|now| {
-            observer.reached(run, now.as_secs_f64() / end);
-            !stop.load(Ordering::Relaxed)
-        });
-        observer.finished(run);
-        let record = match world {
-            Ok(record) => record,
-            Err(Stopped) => return None,
-        };
-        Some(thin_out(run.seed, record))
-    });
-    put_together(scenario, schemes, settings, runs)
-}
-
-/// Has `make` make every run, as many at a time as the current rayon pool has threads. They begin seed by seed, so that an
-/// interrupted comparison has whole seeds. The outcomes come back by scheme, each in the order of the seeds.
-pub fn in_order<T: Send>(
-    schemes: usize,
-    settings: &Settings,
-    make: impl Fn(Run) -> T + Sync,
-) -> Vec<Vec<T>> {
-    let runs = (0..settings.seeds.len())
-        .flat_map(|seed| (0..schemes).map(move |scheme| Run { scheme, seed }));
-    // A bridge hands them out one at a time in this order; a split list would begin in several places.
-    let mut outcomes: Vec<(Run, T)> = runs.par_bridge().map(|run| (run, make(run))).collect();
-    outcomes.sort_unstable_by_key(|(run, _)| (run.scheme, run.seed));
-    let mut by_scheme: Vec<Vec<T>> = (0..schemes).map(|_| Vec::new()).collect();
-    for (run, outcome) in outcomes {
-        by_scheme[run.scheme].push(outcome);
-    }
-    by_scheme
-}
-
-/// Takes out of the record of the `index`th seed what results show of the first seed only: there may be many seeds.
-pub(crate) fn thin_out(index: usize, mut record: RunRecord) -> RunRecord {
-    if index > 0 {
-        record.timeline.clear();
-    }
-    record
-}
-
-/// The results over all runs: `by_scheme` has a list for each scheme with a place for each seed, empty where the run did not
-/// come to its end.
+/// The results over all runs: `by_scheme` has a list for each scheme with an entry for each of the summary's seeds, `None`
+/// where the run did not come to its end.
 pub(crate) fn put_together(
-    scenario: &Scenario,
+    scenario: ScenarioSummary,
+    groups: &[String],
     schemes: &[Spec],
-    settings: &Settings,
     mut by_scheme: Vec<Vec<Option<RunRecord>>>,
 ) -> Comparison {
-    let groups = scenario.groups();
     let interrupted = by_scheme.iter().flatten().any(Option::is_none);
     let (compared, seeds) = complete(&by_scheme);
     let results: Vec<SchemeResult> = compared
@@ -127,7 +25,7 @@ pub(crate) fn put_together(
             let runs = &mut by_scheme[*scheme];
             let records: Vec<RunRecord> =
                 seeds.iter().filter_map(|seed| runs[*seed].take()).collect();
-            aggregate::scheme_result(&schemes[*scheme], &groups, &records)
+            aggregate::scheme_result(&schemes[*scheme], groups, &records)
         })
         .collect();
     let reference = results.first().map(|result| result.label.clone());
@@ -135,13 +33,13 @@ pub(crate) fn put_together(
         version: SCHEMA,
         gentle: env!("CARGO_PKG_VERSION").to_owned(),
         command: None,
-        scenario: summary(scenario, &settings.seeds),
         interrupted,
         left_out: (schemes.iter().enumerate())
             .filter(|(index, _)| !compared.contains(index))
             .map(|(_, scheme)| scheme.to_string())
             .collect(),
-        seeds: seeds.iter().map(|seed| settings.seeds[*seed]).collect(),
+        seeds: seeds.iter().map(|seed| scenario.seeds[*seed]).collect(),
+        scenario,
         reference: None,
         headline: HEADLINE,
         results,
@@ -178,7 +76,8 @@ fn complete<T>(by_scheme: &[Vec<Option<T>>]) -> (Vec<usize>, Vec<usize>) {
     (compared, seeds)
 }
 
-fn summary(scenario: &Scenario, seeds: &[u64]) -> ScenarioSummary {
+/// The description of `scenario` in results that cover `seeds`.
+pub(crate) fn summary(scenario: &Scenario, seeds: &[u64]) -> ScenarioSummary {
     ScenarioSummary {
         name: scenario.name.clone(),
         title: scenario.title.clone(),

@@ -37,7 +37,7 @@ impl Schedule {
 
     /// When the next connection starts; [`Nanos::MAX`]: none does.
     #[inline]
-    pub(crate) fn next_at(&self) -> Nanos {
+    pub fn next_at(&self) -> Nanos {
         self.next_at
     }
 

@@ -1,16 +1,20 @@
 //! Times with their distribution: an exact mean, percentiles to three digits, bounded memory.
 
+use super::serial::nanos;
 use gentle_units::Nanos;
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Longest time that is told apart, in nanoseconds: ten hours. Longer ones count as that long in percentiles only.
 const LONGEST_NS: u64 = 36_000_000_000_000;
 
 /// A set of times.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Spread {
     /// While times are recorded: fast, but mostly empty.
+    #[serde(skip)]
     histogram: Option<Histogram<u32>>,
     /// Once settled: the buckets in use, by value, with their counts.
     buckets: Vec<(u64, u64)>,
@@ -19,6 +23,7 @@ pub(crate) struct Spread {
     n: u64,
     zeros: u64,
     sum_ns: u128,
+    #[serde(rename = "max_ns", with = "nanos")]
     max: Nanos,
 }
 

@@ -1,10 +1,13 @@
 //! Ranges of connection sizes.
 
+use serde::{Deserialize, Serialize};
+
 /// Upper ends of the ranges that results use unless told otherwise: 1–3, 4–10, 11–100 and above.
 pub const DEFAULT_BINS: [u64; 3] = [3, 10, 100];
 
 /// Ranges of sizes in segments: the first begins at 1, each begins after the one before, the last has no end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct Bins {
     upper: Vec<u64>,
 }

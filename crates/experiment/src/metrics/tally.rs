@@ -4,9 +4,11 @@ use super::bins::Bins;
 use super::spread::Spread;
 use gentle_tcp::Stats;
 use gentle_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// Sum and number.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Sum {
     pub(crate) n: u64,
     pub(crate) total: f64,
@@ -24,7 +26,8 @@ impl Sum {
 }
 
 /// Response times by size.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct BySize {
     pub(crate) bins: Bins,
     pub(crate) sums: Vec<Sum>,
@@ -37,6 +40,11 @@ impl BySize {
         let sums = vec![Sum::default(); bins.len()];
         let open = vec![0; bins.len()];
         BySize { bins, sums, open }
+    }
+
+    /// Whether the ranges are `bins`, with an entry in each list.
+    fn fits(&self, bins: &Bins) -> bool {
+        self.bins == *bins && self.sums.len() == bins.len() && self.open.len() == bins.len()
     }
 
     fn record(&mut self, segments: u64, time: Nanos) {
@@ -60,7 +68,8 @@ pub enum Ending {
 }
 
 /// Counts and times of connections.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Tally {
     pub(crate) connections: u64,
     pub(crate) completed: u64,
@@ -104,6 +113,11 @@ impl Tally {
             delay_with_syn_loss: Sum::default(),
             delay_without_syn_loss: Sum::default(),
         }
+    }
+
+    /// Whether the ranges of sizes are those with the upper ends `bins`, and the fine ones of plots.
+    pub(crate) fn fits(&self, bins: &[u64]) -> bool {
+        self.by_size.fits(&Bins::new(bins)) && self.by_size_fine.fits(&Bins::fine())
     }
 
     /// To be called when the run is over, before anything is read.

@@ -1,9 +1,9 @@
 //! The scalar numbers that every run yields, and which end of each is the good one.
 
+use super::class::Class;
 use super::record::{LinkRecord, RunRecord};
 use super::tally::Tally;
 use crate::direction::Direction;
-use crate::engine::packet::Class;
 use crate::results::Better::{self, Higher, Lower};
 use crate::results::{Loss, Retransmission, Series};
 
@@ -168,8 +168,7 @@ pub(super) fn retransmission(tally: &Tally) -> Retransmission {
 
 /// Share of the time that the link spent sending between the end of the warm-up and the last arrival.
 pub(super) fn utilization(run: &RunRecord, link: &LinkRecord) -> Option<f64> {
-    let (from, to) = run.window;
-    let window = to.saturating_sub(from).as_secs_f64();
+    let window = run.to.saturating_sub(run.from).as_secs_f64();
     (window > 0.0).then(|| link.busy.as_secs_f64() / window)
 }
 

@@ -2,8 +2,9 @@
 
 use super::Scenario;
 use crate::direction::Direction;
-use crate::engine::IP_HEADER;
-use crate::workload::{Arrival, Arrivals, ConstantRate, Setting, Span, Traffic, Workload};
+use crate::workload::{
+    Arrival, Arrivals, ConstantRate, IP_HEADER, Setting, Span, Traffic, Workload,
+};
 use gentle_units::Nanos;
 
 /// TCP's header without options, and what time stamps add (RFC 9293; RFC 7323, appendix A).

@@ -1,34 +1,38 @@
-//! The loop: what happens next, and what follows from it.
+//! The event loop: which event is next, and what follows from it.
 
 use super::access::Access;
+use super::cbr_source::CbrSource;
 use super::connection::Connection;
 use super::events::{Event, Events};
-use super::lane::Lane;
 use super::link::Link;
-use super::paced::Paced;
 use super::packet::{Packet, Path};
+use super::pipe::Pipe;
 use super::slab::Slab;
-use super::tap::{LOSS, Tap};
-use crate::direction::Direction;
-use crate::metrics::record::RunRecord;
-use crate::metrics::tally::Ending;
-use crate::scenario::Scenario;
-use crate::workload::{Schedule, Span};
-use gentle_aqm::{Packet as _, Spec};
+use super::tap::{DropCause, Tap};
+use gentle_aqm::Packet as _;
+use gentle_experiment::{
+    Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span,
+};
 use gentle_tcp::{Profile, Segment};
 use gentle_units::Nanos;
 use std::sync::Arc;
 
-/// The run was stopped from outside before its end.
+/// The run was cancelled before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stopped;
+pub struct Stopped;
 
-/// Events between two looks at the outside.
-const BETWEEN_LOOKS: u32 = 16_384;
+/// Events between two polls for cancellation.
+const EVENTS_PER_POLL: u32 = 16_384;
 
-/// A simulation under way.
-pub(crate) struct World<'a, T> {
-    tap: &'a mut T,
+/// The name of the simulator in run records.
+const BACKEND: &str = "simulator";
+
+/// A simulation under way: one scenario, one scheme, one seed, with a tap that sees what happens.
+///
+/// [`Simulation::run`] goes to the end at once; [`Simulation::step`] goes event by event, for pages and plots that show a
+/// run while it lasts, and [`Simulation::finish`] gives the record then. Both give the same record.
+pub struct Simulation<T> {
+    tap: T,
     /// Of the two ends of each workload's connections.
     profiles: Vec<[Arc<Profile>; 2]>,
     /// Payload of a full segment, in which sizes are counted.
@@ -37,43 +41,45 @@ pub(crate) struct World<'a, T> {
     /// The next points in time that are no event: the end of the warm-up and the end of arrivals.
     marks: Vec<Nanos>,
     limit: Nanos,
-    /// The next arrival or mark; see [`World::find_next_turn`].
+    /// The next arrival or mark; see [`Simulation::find_next_turn`].
     next_turn: Nanos,
     duration: Nanos,
     events: Events,
     links: [Link; 2],
     access: Option<Access>,
     schedule: Schedule,
-    paced: Vec<Paced>,
+    paced: Vec<CbrSource>,
     /// Packets between the hosts and either queue.
-    entering: [Lane; 2],
+    entering: [Pipe; 2],
     /// Packets that have arrived or were dropped, to be used again: a packet is moved often, so what moves is a pointer.
     #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     spare: Vec<Box<Packet>>,
     connections: Slab<Connection>,
     next_serial: u32,
     segments: Vec<Segment>,
-    record: RunRecord,
+    record: Recorder,
+    /// Packets that each queue had marked at the end of the warm-up.
+    marked_before: [u64; 2],
 }
 
-impl<'a, T: Tap> World<'a, T> {
-    /// A world before its first event. `spec` is the queue under test, on the down link.
-    pub(crate) fn new(
-        scenario: &Scenario,
-        spec: &Spec,
-        seed: u64,
-        bins: &[u64],
-        tap: &'a mut T,
-    ) -> World<'a, T> {
+impl<T: Tap> Simulation<T> {
+    /// The simulation of `run` before its first event.
+    pub fn new(run: &RunSpec<'_>, tap: T) -> Simulation<T> {
+        let RunSpec {
+            scenario,
+            scheme,
+            seed,
+            ..
+        } = *run;
         let [down, up] = &scenario.links;
         let mut events = Events::new(spacing(scenario));
-        let paced = Paced::all(scenario);
+        let paced = CbrSource::all(scenario);
         for (number, paced) in paced.iter().enumerate() {
             if let Some(at) = paced.next_at() {
                 events.plan(at, Event::Paced(number as u32));
             }
         }
-        let mut world = World {
+        let mut simulation = Simulation {
             tap,
             profiles: (scenario.workloads.iter())
                 .map(|workload| scenario.profiles(workload))
@@ -87,50 +93,79 @@ impl<'a, T: Tap> World<'a, T> {
             events,
             // The queues' random decisions have streams of their own, apart from the workloads'.
             links: [
-                Link::new(down, spec, !seed.wrapping_mul(2)),
+                Link::new(down, scheme, !seed.wrapping_mul(2)),
                 Link::new(up, &up.qdisc, !(seed.wrapping_mul(2) + 1)),
             ],
             access: scenario.access.as_ref().map(Access::new),
             schedule: scenario.schedule(seed),
             paced,
-            entering: [Lane::default(), Lane::default()],
+            entering: [Pipe::default(), Pipe::default()],
             spare: Vec::new(),
             connections: Slab::default(),
             next_serial: 0,
             segments: Vec::new(),
-            record: RunRecord::new(scenario, bins),
+            record: Recorder::new(run, BACKEND),
+            marked_before: [0; 2],
         };
-        world.find_next_turn();
-        world
+        simulation.find_next_turn();
+        simulation
     }
 
-    /// Runs to the end. `look` is called now and then with the time reached; it says whether to go on.
-    pub(crate) fn run(mut self, mut look: impl FnMut(Nanos) -> bool) -> Result<RunRecord, Stopped> {
-        let mut until_look = 1;
+    /// Runs to the end. `poll_cancel` is called every now and then with the time reached; it returns whether to go on.
+    ///
+    /// # Errors
+    /// `poll_cancel` returned false.
+    pub fn run(mut self, mut poll_cancel: impl FnMut(Nanos) -> bool) -> Result<RunRecord, Stopped> {
+        let mut until_poll = 1;
         loop {
-            until_look -= 1;
-            if until_look == 0 {
-                until_look = BETWEEN_LOOKS;
-                if !look(self.now) {
+            until_poll -= 1;
+            if until_poll == 0 {
+                until_poll = EVENTS_PER_POLL;
+                if !poll_cancel(self.now) {
                     return Err(Stopped);
                 }
             }
             if !self.step() {
-                break;
+                return Ok(self.finish());
             }
         }
+    }
+
+    /// The record of what has happened so far; connections that are open then count as unfinished.
+    pub fn finish(mut self) -> RunRecord {
         for place in self.connections.places().collect::<Vec<_>>() {
             self.conclude(place);
         }
-        for (record, link) in self.record.links.iter_mut().zip(&self.links) {
-            record.marked = link.qdisc.marked() - record.marked;
+        for direction in Direction::BOTH {
+            let index = direction.index();
+            let marked = self.links[index].qdisc.marked() - self.marked_before[index];
+            self.record.marked(direction, marked);
         }
-        self.record.settle();
-        Ok(self.record)
+        self.record.finish()
+    }
+
+    /// The time reached.
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// The time at which the run ends at the latest.
+    pub fn end(&self) -> Nanos {
+        self.limit
+    }
+
+    /// Connections that are open.
+    pub fn open_connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// The tap.
+    pub fn tap(&self) -> &T {
+        &self.tap
     }
 
     /// Does what is due next. False: nothing is left to do.
-    fn step(&mut self) -> bool {
+    pub fn step(&mut self) -> bool {
         let next = self.soonest();
         if next > self.limit || (self.marks.is_empty() && self.connections.len() == 0) {
             return false;
@@ -147,7 +182,7 @@ impl<'a, T: Tap> World<'a, T> {
             }
         } else if next == self.events.next_at() {
             let event = self.events.pop().expect("an event is due");
-            self.happen(event);
+            self.dispatch(event);
         } else {
             self.turn();
         }
@@ -210,7 +245,7 @@ impl<'a, T: Tap> World<'a, T> {
         }
     }
 
-    fn happen(&mut self, event: Event) {
+    fn dispatch(&mut self, event: Event) {
         match event {
             Event::Deliver(place, packet) => self.deliver(place, packet),
             Event::Timer(place, responder) => self.timer(place, responder),
@@ -229,8 +264,8 @@ impl<'a, T: Tap> World<'a, T> {
     fn pass_mark(&mut self) {
         let arrivals_end = self.marks.is_empty();
         if !arrivals_end {
-            for (record, link) in self.record.links.iter_mut().zip(&self.links) {
-                record.marked = link.qdisc.marked();
+            for (before, link) in self.marked_before.iter_mut().zip(&self.links) {
+                *before = link.qdisc.marked();
             }
         }
         for place in self.connections.places().collect::<Vec<_>>() {
@@ -270,17 +305,17 @@ impl<'a, T: Tap> World<'a, T> {
         }
     }
 
-    /// Sends what an end point of a connection put into `segments`, and sees to its timer. `alone`: see [`World::send`].
+    /// Sends what an end point of a connection put into `segments`, and sees to its timer. `alone`: see [`Simulation::send`].
     fn follow(&mut self, place: u32, responder: bool, alone: bool) {
         if let Some(connection) = self.connections.get_mut(place) {
             let turn = Turn::of(connection, responder, self.now, &mut self.events);
-            self.finish(&turn, alone);
+            self.complete(&turn, alone);
         }
     }
 
     /// Sends what was put into `segments` in `turn`, and takes leave of the connection if it is over.
     #[inline(always)]
-    fn finish(&mut self, turn: &Turn, alone: bool) {
+    fn complete(&mut self, turn: &Turn, alone: bool) {
         let overhead = self.links[turn.direction.index()].overhead;
         for index in 0..self.segments.len() {
             let segment = &self.segments[index];
@@ -305,16 +340,19 @@ impl<'a, T: Tap> World<'a, T> {
             return;
         }
         connection.planned[side] = Nanos::MAX;
+        let serial = connection.path.serial;
         let mut out = std::mem::take(&mut self.segments);
         if let Some(end) = connection.end(responder) {
             end.on_timer(now, &mut out);
         }
+        self.tap.timer(now, serial, responder);
         self.segments = out;
         self.follow(place, responder, true);
     }
 
     /// A packet reaches its end host.
     fn deliver(&mut self, place: u32, packet: Box<Packet>) {
+        self.tap.delivered(self.now, packet.direction, &packet);
         let connection = self.connections.get_mut(place);
         // A datagram has no connection; a late packet must not reach the one that came after its own.
         if let Some(connection) = connection.filter(|c| c.path.serial == packet.serial) {
@@ -329,7 +367,7 @@ impl<'a, T: Tap> World<'a, T> {
             );
             let turn = Turn::of(connection, to_responder, self.now, &mut self.events);
             self.spare.push(packet);
-            self.finish(&turn, true);
+            self.complete(&turn, true);
         } else {
             self.spare.push(packet);
         }
@@ -388,8 +426,9 @@ impl<'a, T: Tap> World<'a, T> {
     #[inline]
     fn enter(&mut self, at: Nanos, mut packet: Box<Packet>) {
         let direction = packet.direction;
-        self.record.offered(at, &mut packet);
-        self.tap.entered(at, direction, &packet);
+        // From here on the packet counts, or not: what entered before the end of the warm-up is left out wherever it ends.
+        packet.counts = self.record.offered(at, direction, packet.class);
+        self.tap.offered(at, direction, &packet);
         let link = &mut self.links[direction.index()];
         link.qdisc.enqueue(at, packet, &mut link.drops);
         if link.is_idle() {
@@ -405,7 +444,13 @@ impl<'a, T: Tap> World<'a, T> {
         let link = &mut self.links[direction.index()];
         if let Some(arrived) = link.send(now) {
             let delay = now.saturating_sub(arrived);
-            self.record.left_queue(now, direction, delay, link.done_at);
+            self.record.left(now, direction, delay, link.done_at);
+            if let Some(packet) = link.sending() {
+                if packet.congestion_experienced() {
+                    self.tap.marked(now, direction, packet);
+                }
+                self.tap.dequeued(now, direction, packet);
+            }
         }
         self.account_for_drops(now, direction);
     }
@@ -422,8 +467,11 @@ impl<'a, T: Tap> World<'a, T> {
     fn take_drops(&mut self, now: Nanos, direction: Direction) {
         let link = &mut self.links[direction.index()];
         for (packet, reason) in link.drops.drain() {
-            self.record.dropped(&packet, Some(reason));
-            self.tap.dropped(now, direction, &packet, reason.name());
+            if packet.counts {
+                self.record.dropped(direction, packet.class, Some(reason));
+            }
+            let cause = DropCause::Queue(reason);
+            self.tap.dropped(now, direction, &packet, cause);
             self.spare.push(packet);
         }
     }
@@ -435,12 +483,16 @@ impl<'a, T: Tap> World<'a, T> {
         let packet = link.sent().expect("a packet was being sent");
         let delay = link.delay;
         if link.loses() {
-            self.record.dropped(&packet, None);
-            self.tap.dropped(now, direction, &packet, LOSS);
+            if packet.counts {
+                self.record.dropped(direction, packet.class, None);
+            }
+            self.tap.dropped(now, direction, &packet, DropCause::Loss);
             self.spare.push(packet);
         } else {
-            self.record.sent(&packet);
-            self.tap.left(now, direction, &packet);
+            if packet.counts {
+                self.record.sent(direction);
+            }
+            self.tap.sent(now, direction, &packet);
             let extra = packet.extra_delay;
             if extra == Nanos::ZERO {
                 link.wire.push(now + delay, packet);
@@ -457,13 +509,15 @@ impl<'a, T: Tap> World<'a, T> {
         let Some(connection) = self.connections.remove(place) else {
             return;
         };
-        let warmup = self.record.window.0;
+        let warmup = self.record.warmup();
         let is_long = matches!(connection.span, Span::Until(_));
         if self.now < warmup || (connection.started < warmup && !is_long) {
             return;
         }
-        for (stats, before) in connection.stats() {
-            self.record.endpoint(connection.workload, stats, before);
+        if is_long {
+            for (stats, before) in connection.stats() {
+                self.record.endpoint(connection.workload, stats, before);
+            }
         }
         let bytes = match connection.span {
             Span::Bytes(bytes) => bytes,
@@ -513,7 +567,7 @@ impl Turn {
             // As long as this end is open, so is the connection; the other end need not be looked at.
             over = end.is_closed() && connection.is_over();
             if let Some(at) = timer {
-                // Timers mostly move back, so the event already planned is left to find out (see `World::timer`).
+                // Timers mostly move back, so the event already planned is left to find out (see `Simulation::timer`).
                 connection.planned[usize::from(responder)] = at;
                 plan_timer(events, at.max(now), path.place, responder);
             }
@@ -561,22 +615,32 @@ fn spacing(scenario: &Scenario) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::tap::Silence;
+    use crate::engine::tap::NoTap;
 
     /// Runs `short` for so long; the most connections alive, places for them, packets in boxes, connections started.
     fn sizes(seconds: u64) -> (usize, usize, usize, u32) {
         let mut scenario = Scenario::builtin("short").unwrap();
         scenario.set_duration(Nanos::from_secs(seconds));
         let spec = "spa".parse().unwrap();
-        let mut tap = Silence;
-        let mut world = World::new(&scenario, &spec, 1, &[], &mut tap);
+        let run = RunSpec {
+            scenario: &scenario,
+            scheme: &spec,
+            seed: 1,
+            bins: &[],
+        };
+        let mut simulation = Simulation::new(&run, NoTap);
         let mut alive = 0;
-        while world.step() {
-            alive = alive.max(world.connections.len());
+        while simulation.step() {
+            alive = alive.max(simulation.connections.len());
         }
-        assert_eq!(world.connections.len(), 0);
-        let places = world.connections.capacity();
-        (alive, places, world.spare.len(), world.next_serial)
+        assert_eq!(simulation.connections.len(), 0);
+        let places = simulation.connections.capacity();
+        (
+            alive,
+            places,
+            simulation.spare.len(),
+            simulation.next_serial,
+        )
     }
 
     #[test]

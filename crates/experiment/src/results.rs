@@ -4,7 +4,7 @@
 //! its meaning. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation".
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the JSON schema.
@@ -40,7 +40,7 @@ pub struct Comparison {
 }
 
 /// What was simulated, in enough detail to do it again.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioSummary {
     /// Its name: `real`, or the file's name without its ending.
     pub name: String,
@@ -75,7 +75,7 @@ pub struct ScenarioSummary {
 }
 
 /// One direction of the bottleneck.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkSummary {
     /// Rate at the start, bits per second.
     pub rate_bps: u64,

@@ -1,11 +1,11 @@
-//! The two ways through the bottleneck.
+//! The two directions of the bottleneck.
 
 /// Which way a packet goes: the bottleneck is a pair of links, each with a queue of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// Through the link under test.
     Down,
-    /// The way back.
+    /// The reverse link.
     Up,
 }
 
@@ -29,7 +29,8 @@ impl Direction {
         }
     }
 
-    pub(crate) const fn index(self) -> usize {
+    /// Index into pairs that have an entry for each direction, `Down` first.
+    pub const fn index(self) -> usize {
         self as usize
     }
 }

@@ -1,6 +1,6 @@
 //! Bad scenario files get a sentence: the file, the place in it, what was expected.
 
-use gentle_sim::Scenario;
+use gentle_experiment::Scenario;
 
 /// A file that reads, for each test to break in one place.
 const GOOD: &str = r#"

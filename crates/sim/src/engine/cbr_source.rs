@@ -1,13 +1,13 @@
 //! Packets at a constant rate: datagrams, and floods of SYNs.
 
 use super::packet::Packet;
-use crate::direction::Direction;
-use crate::scenario::Scenario;
-use crate::workload::{ConstantRate, Traffic};
+use gentle_experiment::Direction;
+use gentle_experiment::Scenario;
+use gentle_experiment::{ConstantRate, Traffic};
 use gentle_units::Nanos;
 
 /// What sends them.
-pub(crate) struct Paced {
+pub(crate) struct CbrSource {
     direction: Direction,
     /// Its place among all of a scenario.
     number: u32,
@@ -22,9 +22,9 @@ pub(crate) struct Paced {
     end: Nanos,
 }
 
-impl Paced {
+impl CbrSource {
     /// Those of a scenario.
-    pub(crate) fn all(scenario: &Scenario) -> Vec<Paced> {
+    pub(crate) fn all(scenario: &Scenario) -> Vec<CbrSource> {
         let found = scenario.workloads.iter().filter_map(|workload| {
             let (pace, flood) = match workload.traffic {
                 Traffic::Udp(pace) => (pace, false),
@@ -35,7 +35,7 @@ impl Paced {
         });
         (0..)
             .zip(found)
-            .map(|(number, (direction, pace, flood))| Paced {
+            .map(|(number, (direction, pace, flood))| CbrSource {
                 direction,
                 number,
                 ip_bytes: pace.bytes,

@@ -20,6 +20,12 @@ use sizes::Sizes;
 use std::fmt;
 use std::sync::Arc;
 
+/// Length of an IPv4 header without options, bytes: that of every packet of a scenario.
+pub const IP_HEADER: u32 = 20;
+
+/// Request of a receiver that connects, bytes of payload: one small segment.
+pub const REQUEST_BYTES: u64 = 300;
+
 /// Which end opens the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Initiator {

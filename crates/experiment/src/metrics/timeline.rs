@@ -1,24 +1,33 @@
 //! The queue under test over time, in a fixed number of slices.
 
+use super::serial::nanos;
 use crate::results::QueuePoint;
 use gentle_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 const SLICES: u64 = 400;
 
 /// Queueing delay in slices of time.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Timeline {
+    #[serde(rename = "slice_ns", with = "nanos")]
     slice: Nanos,
     slices: Vec<Slice>,
-    /// The slice of the last packet, and where it ends.
+    /// While times are recorded: the slice of the last packet, and where it ends.
+    #[serde(skip)]
     current: usize,
+    #[serde(skip)]
     end: Nanos,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Slice {
     n: u32,
+    #[serde(rename = "sum_ns", with = "nanos")]
     sum: Nanos,
+    #[serde(rename = "max_ns", with = "nanos")]
     max: Nanos,
 }
 
@@ -48,6 +57,12 @@ impl Timeline {
             slice.sum += delay;
             slice.max = slice.max.max(delay);
         }
+    }
+
+    /// Nothing more will be recorded.
+    pub(crate) fn settle(&mut self) {
+        self.current = 0;
+        self.end = Nanos::ZERO;
     }
 
     /// Gives the memory back.

@@ -6,16 +6,16 @@ use std::collections::VecDeque;
 
 /// Packets in order of their arrival, which for equal times is the order in which they were put in.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct Pipe {
     packets: VecDeque<(Nanos, Box<Packet>)>,
     next_at: Nanos,
     /// When the last packet arrives, or arrived.
     last_at: Nanos,
 }
 
-impl Default for Lane {
+impl Default for Pipe {
     fn default() -> Self {
-        Lane {
+        Pipe {
             packets: VecDeque::new(),
             next_at: Nanos::MAX,
             last_at: Nanos::ZERO,
@@ -23,7 +23,7 @@ impl Default for Lane {
     }
 }
 
-impl Lane {
+impl Pipe {
     /// When the next packet arrives; [`Nanos::MAX`]: there is none.
     #[inline]
     pub(crate) fn next_at(&self) -> Nanos {

@@ -46,7 +46,7 @@ impl Runs<'_> {
 }
 
 /// One scheme's result over the runs of all its seeds; `runs` is in order of seeds, `groups` are the scenario's.
-pub(crate) fn scheme_result(spec: &Spec, groups: &[&str], runs: &[RunRecord]) -> SchemeResult {
+pub(crate) fn scheme_result(spec: &Spec, groups: &[String], runs: &[RunRecord]) -> SchemeResult {
     let by_seed = reading::by_seed(runs);
     let alike = runs.len() > 1
         && (by_seed.iter()).all(|series| series.values.windows(2).all(|pair| pair[0] == pair[1]));
@@ -59,7 +59,7 @@ pub(crate) fn scheme_result(spec: &Spec, groups: &[&str], runs: &[RunRecord]) ->
         up: link_result(runs, Direction::Up),
     };
     let mut drops = links.down.drops.clone();
-    drops.remove(crate::engine::tap::LOSS);
+    drops.remove(super::record::LOSS);
     SchemeResult {
         scheme: spec.scheme().name.to_owned(),
         label: spec.to_string(),

@@ -1,0 +1,38 @@
+//! The simulator as a backend of experiments.
+
+use crate::engine::{NoTap, Simulation, Stopped};
+use gentle_aqm::Spec;
+use gentle_experiment::results::Comparison;
+use gentle_experiment::{
+    Aborted, Backend, Observer, RunRecord, RunSpec, Scenario, Settings, Watch,
+};
+use std::convert::Infallible;
+use std::sync::atomic::AtomicBool;
+
+/// Runs experiments in the event simulator, which cannot fail.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Simulator;
+
+impl Backend for Simulator {
+    type Error = Infallible;
+
+    fn run(&self, run: &RunSpec<'_>, watch: &Watch<'_>) -> Result<RunRecord, Aborted<Infallible>> {
+        let end = (run.scenario.duration + run.scenario.drain).as_secs_f64();
+        Simulation::new(run, NoTap)
+            .run(|now| watch.reached(now.as_secs_f64() / end))
+            .map_err(|Stopped| Aborted::Stopped)
+    }
+}
+
+/// Compares schemes in the simulator: [`gentle_experiment::compare`] with a backend that cannot fail.
+pub fn compare(
+    scenario: &Scenario,
+    schemes: &[Spec],
+    settings: &Settings,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Comparison {
+    let Ok(comparison) =
+        gentle_experiment::compare(&Simulator, scenario, schemes, settings, observer, stop);
+    comparison
+}
