@@ -15,53 +15,18 @@
 //! # Ok::<(), gentle_aqm::SpecError>(())
 //! ```
 
-mod arena;
-mod codel_law;
-mod drr;
-mod error;
-pub mod fifo;
-mod flow_hash;
-mod linux;
-mod options;
-mod packet;
-mod periodic;
-mod pie_law;
-mod qdisc;
-mod red_law;
-mod red_params;
-pub mod registry;
-mod sfq_depths;
-mod share;
-mod spec;
-mod store;
-#[cfg(test)]
-mod testing;
+pub mod laws;
+mod plumbing;
+pub mod schemes;
 
-pub mod ared;
-pub mod bfifo;
-pub mod choke;
-pub mod codel;
-pub mod fq_codel;
-pub mod fq_pie;
-pub mod gsp;
-pub mod handshake;
-pub mod pfifo;
-pub mod pie;
-pub mod red;
-pub mod redfavor;
-pub mod sfq;
-pub mod spa;
-pub mod syn_fin_prio;
-pub mod syn_prio;
-
-pub use error::SpecError;
-pub use flow_hash::FlowHash;
-pub use linux::truesize;
-pub use options::{Kind, OptionSpec, Options, Threshold, Value};
-pub use packet::{Ecn, Handshake, Packet};
-pub use qdisc::{DropReason, Drops, Qdisc};
-pub use registry::Scheme;
-pub use spec::Spec;
+pub use plumbing::error::SpecError;
+pub use plumbing::flow_hash::FlowHash;
+pub use plumbing::linux::truesize;
+pub use plumbing::options::{Kind, OptionSpec, Options, Threshold, Value};
+pub use plumbing::packet::{Ecn, Handshake, Packet};
+pub use plumbing::qdisc::{DropReason, Drops, Qdisc};
+pub use plumbing::registry::{self, Scheme};
+pub use plumbing::spec::Spec;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,0 +1,333 @@
+//! CoDel's control law (RFC 8289) in the arithmetic of Linux (`include/net/codel_impl.h`), apart from where packets are
+//! kept: `codel` runs one of these over its queue, `fq_codel` one for each flow.
+//!
+//! Time runs in units of 1024 ns in 32 bits and wraps after 73 minutes; the square root is a Newton iteration on 16 bits.
+//! Both are approximations that the kernel makes for speed, kept here so that every drop falls on the same packet.
+
+use crate::plumbing::linux;
+use crate::plumbing::options::{Kind, OptionSpec, Options, Value};
+use crate::plumbing::packet::Packet;
+use crate::plumbing::qdisc::{DropReason, Drops};
+use gentle_units::Nanos;
+
+/// `tc` hands times to the kernel in microseconds, in 32 bits.
+const TIMES: Kind = Kind::Time(Nanos::ZERO, Nanos::from_micros(u32::MAX as u64));
+
+pub(crate) const TARGET: OptionSpec = OptionSpec {
+    name: "target",
+    kind: TIMES,
+    default: Some("5ms"),
+    help: "acceptable standing delay (RFC 8289, section 4.2)",
+};
+
+pub(crate) const INTERVAL: OptionSpec = OptionSpec {
+    name: "interval",
+    kind: TIMES,
+    default: Some("100ms"),
+    help: "how long the delay may stay above target before the first drop: about a worst-case RTT",
+};
+
+pub(crate) const CE_THRESHOLD: OptionSpec = OptionSpec {
+    name: "ce_threshold",
+    kind: TIMES,
+    default: None,
+    help: "mark every ECN-capable packet that waited longer; off unless given",
+};
+
+/// How CoDel is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Acceptable standing delay. Linux: 5 ms.
+    pub target: Nanos,
+    /// Time above `target` before the first drop. Linux: 100 ms.
+    pub interval: Nanos,
+    /// Delay above which every ECN-capable packet is marked; `None`: no such delay.
+    pub ce_threshold: Option<Nanos>,
+    /// Mark ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+}
+
+impl Config {
+    pub(crate) fn from_options(options: &Options) -> Config {
+        Config {
+            target: options.time(TARGET.name),
+            interval: options.time(INTERVAL.name),
+            ce_threshold: match options.get(CE_THRESHOLD.name) {
+                Some(Value::Time(t)) => Some(t),
+                _ => None,
+            },
+            ecn: options.flag("ecn"),
+        }
+    }
+}
+
+/// A time in units of 1024 ns, modulo 2^32 (Linux: `codel_time_t`).
+fn codel_time(t: Nanos) -> u32 {
+    (t.0 >> 10) as u32
+}
+
+fn after(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) > 0
+}
+
+fn before(a: u32, b: u32) -> bool {
+    after(b, a)
+}
+
+fn after_eq(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) >= 0
+}
+
+/// What holds for every queue of a qdisc (Linux: `struct codel_params`).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Params {
+    target: u32,
+    interval: u32,
+    ce_threshold: u32,
+    ecn: bool,
+}
+
+impl Params {
+    /// Whether ECN-capable packets are marked instead of dropped.
+    pub(crate) fn marks(&self) -> bool {
+        self.ecn
+    }
+}
+
+impl From<Config> for Params {
+    fn from(config: Config) -> Params {
+        // CODEL_DISABLED_THRESHOLD: no sojourn time that the arithmetic can tell apart lies above it.
+        const DISABLED: u32 = i32::MAX as u32;
+        Params {
+            target: codel_time(config.target),
+            interval: codel_time(config.interval),
+            ce_threshold: config.ce_threshold.map_or(DISABLED, codel_time),
+            ecn: config.ecn,
+        }
+    }
+}
+
+/// Where the law takes packets from.
+pub(crate) trait Source<P> {
+    /// Takes the packet at the head out.
+    fn pop(&mut self) -> Option<P>;
+
+    /// Bytes left in the whole qdisc: with less than a frame waiting, dropping would leave the link idle.
+    fn backlog(&self) -> u64;
+}
+
+/// Drops made by one call at most (Linux: `CODEL_MAX_DROPS_PER_DEQUEUE`).
+const MAX_DROPS: u32 = 256;
+
+/// State of the control law of one queue (Linux: `struct codel_vars`).
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Codel {
+    /// Drops since the dropping state was entered.
+    count: u32,
+    /// `count` when the dropping state was last entered.
+    lastcount: u32,
+    /// When to drop next while in the dropping state.
+    drop_next: u32,
+    /// When the delay will have been above target for an interval; 0: it is below.
+    first_above_time: u32,
+    /// Sojourn time of the last packet looked at.
+    sojourn: u32,
+    /// 1/sqrt(count) as a fraction of 2^16.
+    rec_inv_sqrt: u16,
+    dropping: bool,
+}
+
+impl Codel {
+    /// Takes out the packet to send at `now`, dropping or marking as the law demands. `marked` counts packets marked.
+    #[inline]
+    pub(crate) fn dequeue<P: Packet>(
+        &mut self,
+        now: Nanos,
+        params: &Params,
+        source: &mut impl Source<P>,
+        drops: &mut Drops<P>,
+        marked: &mut u64,
+    ) -> Option<P> {
+        let Some(mut packet) = source.pop() else {
+            self.first_above_time = 0;
+            self.dropping = false;
+            return None;
+        };
+        let now = codel_time(now);
+        let mut ce = false;
+        let over = self.is_over(Some(&packet), now, params, source);
+        if self.dropping {
+            if !over {
+                self.dropping = false;
+            } else {
+                let mut dropped = 0;
+                // A large backlog may ask for several drops at one instant.
+                while self.dropping && after_eq(now, self.drop_next) {
+                    dropped += 1;
+                    if dropped > MAX_DROPS {
+                        self.drop_next = self.control_law(now, params);
+                        break;
+                    }
+                    self.count = self.count.wrapping_add(1);
+                    self.newton_step();
+                    if params.ecn && packet.mark() {
+                        ce = true;
+                        self.drop_next = self.control_law(self.drop_next, params);
+                        break;
+                    }
+                    drops.push(packet, DropReason::Aqm);
+                    let next = source.pop();
+                    if self.is_over(next.as_ref(), now, params, source) {
+                        self.drop_next = self.control_law(self.drop_next, params);
+                    } else {
+                        self.dropping = false;
+                    }
+                    packet = next?;
+                }
+            }
+        } else if over {
+            let sent = if params.ecn && packet.mark() {
+                ce = true;
+                Some(packet)
+            } else {
+                drops.push(packet, DropReason::Aqm);
+                let next = source.pop();
+                self.is_over(next.as_ref(), now, params, source);
+                next
+            };
+            self.enter_dropping(now, params);
+            packet = sent?;
+        }
+        if after(self.sojourn, params.ce_threshold) && packet.mark() {
+            ce = true;
+        }
+        *marked += u64::from(ce);
+        Some(packet)
+    }
+
+    /// Strengthens the signal after `drops` packets of the queue were dropped outside the law.
+    pub(crate) fn overlimit(&mut self, drops: u32) {
+        self.count = self.count.wrapping_add(drops);
+    }
+
+    /// Whether the delay has been above target for an interval (Linux: `codel_should_drop`).
+    #[inline]
+    fn is_over<P: Packet>(
+        &mut self,
+        packet: Option<&P>,
+        now: u32,
+        params: &Params,
+        source: &impl Source<P>,
+    ) -> bool {
+        let Some(packet) = packet else {
+            self.first_above_time = 0;
+            return false;
+        };
+        self.sojourn = now.wrapping_sub(codel_time(packet.arrived()));
+        if before(self.sojourn, params.target) || source.backlog() <= u64::from(linux::MTU) {
+            self.first_above_time = 0;
+            return false;
+        }
+        if self.first_above_time == 0 {
+            self.first_above_time = now.wrapping_add(params.interval);
+            return false;
+        }
+        after(now, self.first_above_time)
+    }
+
+    /// Starts dropping at the rate that held the queue the last time, if that was not long ago.
+    fn enter_dropping(&mut self, now: u32, params: &Params) {
+        self.dropping = true;
+        let delta = self.count.wrapping_sub(self.lastcount);
+        let since = now.wrapping_sub(self.drop_next);
+        if delta > 1 && before(since, params.interval.wrapping_mul(16)) {
+            self.count = delta;
+            // One step is imprecise; the ones at the next drops correct it quadratically.
+            self.newton_step();
+        } else {
+            self.count = 1;
+            self.rec_inv_sqrt = u16::MAX;
+        }
+        self.lastcount = self.count;
+        self.drop_next = self.control_law(now, params);
+    }
+
+    /// One step towards 1/sqrt(count): x' = x/2 * (3 - count * x^2).
+    fn newton_step(&mut self) {
+        let x = u64::from(self.rec_inv_sqrt) << 16;
+        let square = (x * x) >> 32;
+        let value = (3u64 << 32).wrapping_sub(u64::from(self.count) * square) >> 2;
+        self.rec_inv_sqrt = (value.wrapping_mul(x) >> (31 + 16)) as u16;
+    }
+
+    /// `t` + interval/sqrt(count).
+    fn control_law(&self, t: u32, params: &Params) -> u32 {
+        let fraction = u64::from(self.rec_inv_sqrt) << 16;
+        let wait = (u64::from(params.interval) * fraction) >> 32;
+        t.wrapping_add((wait as u32).max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn law(count: u32, rec_inv_sqrt: u16) -> Codel {
+        Codel {
+            count,
+            rec_inv_sqrt,
+            ..Codel::default()
+        }
+    }
+
+    fn defaults() -> Params {
+        Params::from(Config {
+            target: Nanos::from_millis(5),
+            interval: Nanos::from_millis(100),
+            ce_threshold: None,
+            ecn: false,
+        })
+    }
+
+    #[test]
+    fn drops_come_at_intervals_of_100_over_root_n_ms() {
+        let mut codel = law(1, u16::MAX);
+        for n in 1..=1000u32 {
+            if n > 1 {
+                codel.count = n;
+                codel.newton_step();
+            }
+            let wait = codel.control_law(0, &defaults());
+            let ms = f64::from(wait) * 1024.0 / 1e6;
+            let ideal = 100.0 / f64::from(n).sqrt();
+            // The first Newton step from 1 to 1/sqrt(2) is the worst, with 0.5 instead of 0.707.
+            let tolerance = if n < 5 { 0.30 } else { 0.02 };
+            assert!(
+                (ms / ideal - 1.0).abs() < tolerance,
+                "drop {n}: {ms} ms, ideally {ideal} ms"
+            );
+        }
+    }
+
+    #[test]
+    fn the_dropping_rate_is_remembered_for_sixteen_intervals() {
+        let params = defaults();
+        let interval = params.interval;
+        let mut codel = law(20, 14_654);
+        codel.lastcount = 10;
+        codel.drop_next = 0;
+        let mut soon = codel;
+        soon.enter_dropping(16 * interval - 1, &params);
+        assert_eq!((soon.count, soon.lastcount), (10, 10));
+        let mut late = codel;
+        late.enter_dropping(16 * interval, &params);
+        assert_eq!((late.count, late.lastcount), (1, 1));
+    }
+
+    #[test]
+    fn time_may_wrap() {
+        assert!(after(5, u32::MAX - 5));
+        assert!(before(u32::MAX, 0));
+        assert!(after_eq(7, 7) && !after(7, 7));
+    }
+}

@@ -1,0 +1,507 @@
+//! PIE's control law (RFC 8033) in the arithmetic of Linux (`include/net/pie.h`, `net/sched/sch_pie.c`), apart from where
+//! packets are kept: `pie` runs one of these over its queue, `fq_pie` one for each flow.
+//!
+//! Probabilities are fractions of 2^56 and times are in units of 64 ns. Differences are taken modulo 2^64, as C takes
+//! them, so that overflow too ends where it does in the kernel.
+
+use crate::plumbing::linux;
+use crate::plumbing::options::{Kind, OptionSpec, Options};
+use gentle_units::Nanos;
+use rand::Rng;
+
+/// `tc` hands times to the kernel in microseconds, in 32 bits.
+const LONGEST: Nanos = Nanos::from_micros(u32::MAX as u64);
+
+pub(crate) const TARGET: OptionSpec = OptionSpec {
+    name: "target",
+    kind: Kind::Time(Nanos::ZERO, LONGEST),
+    default: Some("15ms"),
+    help: "queueing delay aimed at",
+};
+
+pub(crate) const TUPDATE: OptionSpec = OptionSpec {
+    name: "tupdate",
+    // Linux rounds up to jiffies, the shortest of which is a millisecond.
+    kind: Kind::Time(Nanos::from_millis(1), LONGEST),
+    default: Some("15ms"),
+    help: "how often the drop probability is calculated",
+};
+
+pub(crate) const ALPHA: OptionSpec = OptionSpec {
+    name: "alpha",
+    kind: Kind::Count(0, 32),
+    default: Some("2"),
+    help: "weight of the delay's distance from target, in sixteenths per second",
+};
+
+pub(crate) const BETA: OptionSpec = OptionSpec {
+    name: "beta",
+    kind: Kind::Count(0, 32),
+    default: Some("20"),
+    help: "weight of the delay's change, in sixteenths per second",
+};
+
+pub(crate) const ECN: OptionSpec = OptionSpec {
+    name: "ecn",
+    kind: Kind::Flag,
+    default: Some("off"),
+    help: "mark ECN-capable packets instead of dropping them while the probability is low",
+};
+
+pub(crate) const BYTEMODE: OptionSpec = OptionSpec {
+    name: "bytemode",
+    kind: Kind::Flag,
+    default: Some("off"),
+    help: "scale the drop probability by packet size",
+};
+
+pub(crate) const DQ_RATE_ESTIMATOR: OptionSpec = OptionSpec {
+    name: "dq_rate_estimator",
+    kind: Kind::Flag,
+    default: Some("off"),
+    help: "estimate the delay from backlog and departure rate instead of timestamps",
+};
+
+/// How PIE is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Queueing delay aimed at. Linux: 15 ms.
+    pub target: Nanos,
+    /// Interval at which the drop probability is calculated, not zero. Linux: 15 ms.
+    pub tupdate: Nanos,
+    /// Weight of the delay's distance from `target`, in 1/16 per second. Linux: 2.
+    pub alpha: u32,
+    /// Weight of the delay's change, in 1/16 per second. Linux: 20.
+    pub beta: u32,
+    /// Mark ECN-capable packets instead of dropping them while the probability is low.
+    pub ecn: bool,
+    /// Scale the probability by packet size.
+    pub bytemode: bool,
+    /// Estimate the delay by Little's law instead of timestamps (RFC 8033, section 5.2).
+    pub dq_rate_estimator: bool,
+}
+
+impl Config {
+    pub(crate) fn from_options(options: &Options) -> Config {
+        Config {
+            target: options.time(TARGET.name),
+            tupdate: options.time(TUPDATE.name),
+            alpha: options.count(ALPHA.name) as u32,
+            beta: options.count(BETA.name) as u32,
+            ecn: options.flag(ECN.name),
+            bytemode: options.flag(BYTEMODE.name),
+            dq_rate_estimator: options.flag(DQ_RATE_ESTIMATOR.name),
+        }
+    }
+}
+
+/// The first calculation, after the qdisc came into being at time zero (Linux: `HZ / 2`).
+pub(crate) const FIRST_UPDATE: Nanos = Nanos::from_millis(500);
+
+/// A probability of one.
+const MAX_PROB: u64 = u64::MAX >> 8;
+
+/// Units of time in a second.
+const TICKS_PER_SEC: u64 = ticks(Nanos::from_secs(1));
+
+/// Bursts up to this long are let through (RFC 8033, section 4.4).
+const MAX_BURST: u64 = ticks(Nanos::from_millis(150));
+
+/// Delays beyond this raise the probability by 2 % each time (RFC 8033, section 4.2, step 5 of the example).
+const HIGH_DELAY: u64 = ticks(Nanos::from_millis(250));
+
+/// Bytes in a measurement of the departure rate (RFC 8033, section 5.2: `DQ_THRESHOLD`).
+const DQ_THRESHOLD: u64 = 16_384;
+
+/// Binary digits of the fraction of the departure rate, in bytes per tick.
+const RATE_SCALE: u32 = 8;
+
+/// The steps of auto-tuning: below each of them the weights are divided by another four.
+const TUNING: [u64; 5] = [
+    MAX_PROB / 100,
+    MAX_PROB / 1_000,
+    MAX_PROB / 10_000,
+    MAX_PROB / 100_000,
+    MAX_PROB / 1_000_000,
+];
+
+/// A time in units of 64 ns (Linux: `psched_time_t`).
+const fn ticks(t: Nanos) -> u64 {
+    t.0 >> 6
+}
+
+/// A fraction in percent as a probability, rounded as Linux rounds `ecn_prob`.
+pub(crate) fn percent(share: u32) -> u64 {
+    (MAX_PROB / 100).wrapping_mul(u64::from(share))
+}
+
+/// The probability above which `pie` drops even ECN-capable packets (RFC 8033, section 5.1: `mark_ecnth`).
+pub(crate) const TENTH: u64 = MAX_PROB / 10;
+
+/// What holds for every queue of a qdisc (Linux: `struct pie_params`).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Params {
+    target: u64,
+    /// Change of probability per tick of delay, before auto-tuning.
+    alpha: u64,
+    beta: u64,
+    bytemode: bool,
+    dq_rate_estimator: bool,
+}
+
+impl From<Config> for Params {
+    fn from(config: Config) -> Params {
+        let weight = |sixteenths: u32| (u64::from(sixteenths) * (MAX_PROB / TICKS_PER_SEC)) >> 4;
+        Params {
+            target: ticks(config.target),
+            alpha: weight(config.alpha),
+            beta: weight(config.beta),
+            bytemode: config.bytemode,
+            dq_rate_estimator: config.dq_rate_estimator,
+        }
+    }
+}
+
+/// State of the control law of one queue (Linux: `struct pie_vars`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pie {
+    qdelay: u64,
+    qdelay_old: u64,
+    burst_time: u64,
+    /// When the departure rate, or the time since the last departure, was last measured.
+    dq_tstamp: Option<u64>,
+    prob: u64,
+    /// Probability accumulated since the last drop, for de-randomisation (RFC 8033, section 5.4).
+    accu_prob: u64,
+    /// Bytes departed in this measurement of the rate.
+    dq_count: Option<u64>,
+    /// Bytes per tick, times 2^[`RATE_SCALE`].
+    avg_dq_rate: u32,
+}
+
+impl Default for Pie {
+    fn default() -> Self {
+        Pie {
+            qdelay: 0,
+            qdelay_old: 0,
+            burst_time: MAX_BURST,
+            dq_tstamp: None,
+            prob: 0,
+            accu_prob: 0,
+            dq_count: None,
+            avg_dq_rate: 0,
+        }
+    }
+}
+
+impl Pie {
+    /// The drop probability, in units of 2^-56.
+    pub(crate) fn probability(&self) -> u64 {
+        self.prob
+    }
+
+    /// Forgets the accumulated probability, because a packet was dropped.
+    pub(crate) fn dropped(&mut self) {
+        self.accu_prob = 0;
+    }
+
+    /// Whether a packet of `bytes` arriving at a queue of `backlog` bytes is to be dropped or marked.
+    #[inline]
+    pub(crate) fn drop_early(
+        &mut self,
+        params: &Params,
+        backlog: u64,
+        bytes: u32,
+        rng: &mut impl Rng,
+    ) -> bool {
+        if self.burst_time > 0 {
+            return false;
+        }
+        if self.qdelay < params.target / 2 && self.prob < MAX_PROB / 5 {
+            return false;
+        }
+        if backlog < 2 * u64::from(linux::MTU) {
+            return false;
+        }
+        let prob = if params.bytemode && bytes <= linux::MTU {
+            u64::from(bytes).wrapping_mul(self.prob / u64::from(linux::MTU))
+        } else {
+            self.prob
+        };
+        if prob == 0 {
+            self.accu_prob = 0;
+        } else {
+            self.accu_prob = self.accu_prob.wrapping_add(prob);
+        }
+        if self.accu_prob < (MAX_PROB / 100) * 85 {
+            return false;
+        }
+        if self.accu_prob >= (MAX_PROB / 2) * 17 {
+            return true;
+        }
+        if rng.next_u64() >> 8 < prob {
+            self.accu_prob = 0;
+            return true;
+        }
+        false
+    }
+
+    /// Takes note of the departure at `now` of a packet of `bytes` that `arrived` then and leaves `backlog` bytes behind.
+    #[inline]
+    pub(crate) fn departed(
+        &mut self,
+        params: &Params,
+        now: Nanos,
+        arrived: Nanos,
+        bytes: u32,
+        backlog: u64,
+    ) {
+        let now = ticks(now);
+        let elapsed = if params.dq_rate_estimator {
+            match self.measure_rate(now, bytes, backlog) {
+                Some(elapsed) => elapsed,
+                None => return,
+            }
+        } else {
+            self.qdelay = if backlog > 0 {
+                now.wrapping_sub(ticks(arrived))
+            } else {
+                0
+            };
+            let last = self.dq_tstamp.replace(now).unwrap_or(now);
+            now.wrapping_sub(last) as u32
+        };
+        self.burst_time = self.burst_time.saturating_sub(u64::from(elapsed));
+    }
+
+    /// Adds a departure to the estimate of the rate; returns how long a measurement took when one is complete.
+    fn measure_rate(&mut self, now: u64, bytes: u32, backlog: u64) -> Option<u32> {
+        if backlog >= DQ_THRESHOLD && self.dq_count.is_none() {
+            self.dq_tstamp = Some(now);
+            self.dq_count = Some(0);
+        }
+        let count = self.dq_count? + u64::from(bytes);
+        self.dq_count = Some(count);
+        if count < DQ_THRESHOLD {
+            return None;
+        }
+        let elapsed = now.wrapping_sub(self.dq_tstamp.unwrap_or(u64::MAX)) as u32;
+        if elapsed == 0 {
+            return None;
+        }
+        let rate = ((count << RATE_SCALE) as u32) / elapsed;
+        self.avg_dq_rate = if self.avg_dq_rate == 0 {
+            rate
+        } else {
+            (self.avg_dq_rate - (self.avg_dq_rate >> 3)).wrapping_add(rate >> 3)
+        };
+        if backlog < DQ_THRESHOLD {
+            self.dq_count = None;
+        } else {
+            self.dq_count = Some(0);
+            self.dq_tstamp = Some(now);
+        }
+        Some(elapsed)
+    }
+
+    /// Calculates the probability `times` times over with `backlog` bytes waiting all the while.
+    ///
+    /// An idle queue comes to rest after some hundred calculations; those that change nothing are skipped.
+    pub(crate) fn update(&mut self, params: &Params, backlog: u64, times: u64) {
+        for _ in 0..times {
+            let before = *self;
+            self.update_once(params, backlog);
+            if *self == before {
+                break;
+            }
+        }
+    }
+
+    /// Linux: `pie_calculate_probability`; RFC 8033, section 4.2.
+    fn update_once(&mut self, params: &Params, backlog: u64) {
+        let (qdelay, qdelay_old) = if params.dq_rate_estimator {
+            let old = self.qdelay;
+            self.qdelay_old = old;
+            // In 32 bits, as in the kernel.
+            let scaled = (backlog as u32) << RATE_SCALE;
+            let estimate = scaled.checked_div(self.avg_dq_rate).unwrap_or(0);
+            (u64::from(estimate), old)
+        } else {
+            (self.qdelay, self.qdelay_old)
+        };
+        // No delay with packets waiting: the backlog is too small to tell.
+        let mut decay = !(qdelay == 0 && backlog != 0);
+
+        let (mut alpha, mut beta) = (params.alpha, params.beta);
+        if self.prob < MAX_PROB / 10 {
+            let steps = TUNING.iter().take_while(|step| self.prob < **step).count();
+            let shift = 1 + 2 * steps;
+            alpha >>= shift;
+            beta >>= shift;
+        }
+        let mut delta = alpha
+            .wrapping_mul(qdelay.wrapping_sub(params.target))
+            .wrapping_add(beta.wrapping_mul(qdelay.wrapping_sub(qdelay_old)))
+            as i64;
+        if delta > (MAX_PROB / 50) as i64 && self.prob >= MAX_PROB / 10 {
+            delta = ((MAX_PROB / 100) * 2) as i64;
+        }
+        if qdelay > HIGH_DELAY {
+            delta = delta.wrapping_add((MAX_PROB / 50) as i64);
+        }
+
+        let old = self.prob;
+        self.prob = old.wrapping_add_signed(delta);
+        if delta > 0 {
+            if self.prob < old {
+                self.prob = MAX_PROB;
+                decay = false;
+            }
+        } else if self.prob > old {
+            self.prob = 0;
+        }
+        if qdelay == 0 && qdelay_old == 0 && decay {
+            self.prob -= self.prob / 64;
+        }
+        self.qdelay = qdelay;
+
+        let low = params.target / 2;
+        if self.qdelay < low
+            && self.qdelay_old < low
+            && self.prob == 0
+            && (!params.dq_rate_estimator || self.avg_dq_rate > 0)
+        {
+            *self = Pie {
+                qdelay: self.qdelay,
+                qdelay_old: self.qdelay_old,
+                ..Pie::default()
+            };
+        }
+        if !params.dq_rate_estimator {
+            self.qdelay_old = qdelay;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    fn config() -> Config {
+        Config {
+            target: Nanos::from_millis(15),
+            tupdate: Nanos::from_millis(15),
+            alpha: 2,
+            beta: 20,
+            ecn: false,
+            bytemode: false,
+            dq_rate_estimator: false,
+        }
+    }
+
+    /// A law past its burst allowance, with a steady delay.
+    fn congested(prob: u64, delay: Nanos) -> Pie {
+        Pie {
+            qdelay: ticks(delay),
+            qdelay_old: ticks(delay),
+            burst_time: 0,
+            prob,
+            ..Pie::default()
+        }
+    }
+
+    #[test]
+    fn a_burst_of_150_ms_passes() {
+        let params = Params::from(config());
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut pie = Pie {
+            prob: MAX_PROB,
+            ..Pie::default()
+        };
+        let mut allowed = Nanos::ZERO;
+        for ms in 0..1000 {
+            let now = Nanos::from_millis(ms);
+            pie.departed(&params, now, Nanos::ZERO, 1500, 100_000);
+            pie.accu_prob = (MAX_PROB / 2) * 17;
+            if pie.drop_early(&params, 100_000, 1500, &mut rng) {
+                allowed = now;
+                break;
+            }
+        }
+        assert_eq!(allowed, Nanos::from_millis(150));
+    }
+
+    #[test]
+    fn the_weights_shrink_with_the_probability() {
+        let params = Params::from(config());
+        let step = |prob: u64| {
+            let mut pie = congested(prob, Nanos::from_millis(100));
+            pie.update(&params, 100_000, 1);
+            (pie.prob - prob) as f64 / MAX_PROB as f64
+        };
+        // alpha = 2/16 per second, times 85 ms above target.
+        let full = 0.125 * 0.085;
+        for (prob, divisor) in [
+            (MAX_PROB / 5, 1.0),
+            (MAX_PROB / 20, 2.0),
+            (MAX_PROB / 200, 8.0),
+            (MAX_PROB / 2_000, 32.0),
+            (MAX_PROB / 20_000, 128.0),
+            (MAX_PROB / 200_000, 512.0),
+            (MAX_PROB / 2_000_000, 2048.0),
+        ] {
+            let ratio = step(prob) / (full / divisor);
+            assert!((ratio - 1.0).abs() < 0.001, "{prob}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn drops_are_spaced_between_0_85_and_8_5_of_their_mean_distance() {
+        let params = Params::from(config());
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+        let mut pie = congested(MAX_PROB / 20, Nanos::from_millis(30));
+        let mut gap = 0;
+        let mut gaps = Vec::new();
+        while gaps.len() < 2000 {
+            gap += 1;
+            if pie.drop_early(&params, 100_000, 1500, &mut rng) {
+                pie.dropped();
+                gaps.push(gap);
+                gap = 0;
+            }
+        }
+        assert!(*gaps.iter().min().unwrap() >= 17);
+        assert!(*gaps.iter().max().unwrap() <= 171);
+    }
+
+    #[test]
+    fn skipping_calculations_that_change_nothing_changes_nothing() {
+        for prob in [0, 1, MAX_PROB / 3, MAX_PROB] {
+            for (delay, backlog) in [(0, 0), (0, 9000), (40, 9000), (400, 9000)] {
+                for dq_rate_estimator in [false, true] {
+                    let params = Params::from(Config {
+                        dq_rate_estimator,
+                        ..config()
+                    });
+                    let mut every = congested(prob, Nanos::from_millis(delay));
+                    let mut lazy = every;
+                    for _ in 0..5000 {
+                        every.update_once(&params, backlog);
+                    }
+                    lazy.update(&params, backlog, 5000);
+                    assert_eq!(every, lazy);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_idle_queue_comes_to_rest() {
+        let params = Params::from(config());
+        let mut pie = congested(MAX_PROB, Nanos::ZERO);
+        pie.update(&params, 0, 500);
+        assert_eq!(pie, Pie::default());
+    }
+}

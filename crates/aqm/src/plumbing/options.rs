@@ -1,0 +1,383 @@
+//! Options of a scheme: declared once, parsed from `name=value`, refused with the accepted ones listed.
+
+use crate::plumbing::error::SpecError;
+use gentle_units::{Nanos, Rate, format_size, parse_size};
+use std::fmt;
+
+/// What an option holds and the range it is checked against (both ends included).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// A time, `5ms`.
+    Time(Nanos, Nanos),
+    /// A size in bytes, `75kb`.
+    Size(u64, u64),
+    /// A whole number.
+    Count(u64, u64),
+    /// A decimal number.
+    Real(f64, f64),
+    /// The rate of a link, `2.4mbit`.
+    Rate(Rate, Rate),
+    /// A length of the queue in time, bytes or packets, `10ms`, `15kb` or `10p`; see [`Threshold`] for the range.
+    Threshold,
+    /// On or off: `ecn`, `noecn`, or `ecn=on`, `ecn=off`.
+    Flag,
+    /// One of several words.
+    Choice(&'static [&'static str]),
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Time(min, max) => write!(f, "time, {min} to {max}"),
+            Kind::Size(min, max) => {
+                write!(f, "bytes, {} to {}", format_size(*min), format_size(*max))
+            }
+            Kind::Count(min, max) => write!(f, "{min} to {max}"),
+            Kind::Real(min, max) => write!(f, "number, {min} to {max}"),
+            Kind::Rate(min, max) => write!(f, "rate, {min} to {max}"),
+            Kind::Threshold => write!(
+                f,
+                "time, {} to {}, or bytes, 1b to {}, or packets, 1p to {}p",
+                Threshold::DELAY.0,
+                Threshold::DELAY.1,
+                format_size(Threshold::MAX_BYTES),
+                Threshold::MAX_PACKETS
+            ),
+            Kind::Flag => f.write_str("on or off"),
+            Kind::Choice(words) => f.write_str(&words.join("|")),
+        }
+    }
+}
+
+/// A length of the queue, in one of the three ways to measure it.
+///
+/// The unit decides which one is meant, so a bare number is refused: `10ms` is the time the first packet has waited,
+/// `15kb` or `15000b` the bytes stored, `10p` the packets stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threshold {
+    /// The time that the packet at the head has waited.
+    Delay(Nanos),
+    /// Bytes stored.
+    Bytes(u64),
+    /// Packets stored.
+    Packets(u64),
+}
+
+impl Threshold {
+    const DELAY: (Nanos, Nanos) = (Nanos::from_micros(1), Nanos::from_secs(10));
+    const MAX_BYTES: u64 = 1 << 30;
+    const MAX_PACKETS: u64 = 1_000_000;
+
+    fn parse(text: &str) -> Option<Threshold> {
+        if let Some(packets) = text.strip_suffix('p') {
+            return packets.parse().ok().map(Threshold::Packets);
+        }
+        // Zero would be a time without a unit; it is out of range in all three measures.
+        if text.ends_with(|c: char| c.is_ascii_digit() || c == '.') {
+            return None;
+        }
+        if let Ok(delay) = text.parse() {
+            return Some(Threshold::Delay(delay));
+        }
+        parse_size(text).ok().map(Threshold::Bytes)
+    }
+
+    fn in_range(self) -> bool {
+        match self {
+            Threshold::Delay(t) => t >= Threshold::DELAY.0 && t <= Threshold::DELAY.1,
+            Threshold::Bytes(bytes) => (1..=Threshold::MAX_BYTES).contains(&bytes),
+            Threshold::Packets(n) => (1..=Threshold::MAX_PACKETS).contains(&n),
+        }
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Threshold::Delay(t) => t.fmt(f),
+            Threshold::Bytes(bytes) => f.pad(&format_size(*bytes)),
+            Threshold::Packets(n) => f.pad(&format!("{n}p")),
+        }
+    }
+}
+
+/// One option of a scheme.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OptionSpec {
+    /// Its name, as `tc` has it where `tc` has it.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// Its default, written as a user would; `None` where it follows from other options, as `help` then says.
+    pub default: Option<&'static str>,
+    /// What it does, in one line.
+    pub help: &'static str,
+}
+
+/// The value of an option.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// A time.
+    Time(Nanos),
+    /// A size in bytes.
+    Size(u64),
+    /// A whole number.
+    Count(u64),
+    /// A decimal number.
+    Real(f64),
+    /// The rate of a link.
+    Rate(Rate),
+    /// A length of the queue.
+    Threshold(Threshold),
+    /// On or off.
+    Flag(bool),
+    /// One of the words of [`Kind::Choice`].
+    Choice(&'static str),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Time(t) => t.fmt(f),
+            Value::Size(bytes) => f.pad(&format_size(*bytes)),
+            Value::Count(n) => n.fmt(f),
+            Value::Real(x) => x.fmt(f),
+            Value::Rate(rate) => rate.fmt(f),
+            Value::Threshold(threshold) => threshold.fmt(f),
+            Value::Flag(on) => f.pad(if *on { "on" } else { "off" }),
+            Value::Choice(word) => f.pad(word),
+        }
+    }
+}
+
+impl OptionSpec {
+    /// Reads `text` as a value of this option.
+    pub(crate) fn parse(&self, text: &str) -> Result<Value, String> {
+        let out_of_range = || format!("'{text}' is out of range; expected {}", self.kind);
+        match self.kind {
+            Kind::Time(min, max) => {
+                let t: Nanos = text.parse().map_err(|e| format!("{e}"))?;
+                if t < min || t > max {
+                    return Err(out_of_range());
+                }
+                Ok(Value::Time(t))
+            }
+            Kind::Size(min, max) => {
+                let bytes = parse_size(text).map_err(|e| format!("{e}"))?;
+                if bytes < min || bytes > max {
+                    return Err(out_of_range());
+                }
+                Ok(Value::Size(bytes))
+            }
+            Kind::Count(min, max) => {
+                let n: u64 = text.parse().map_err(|_| {
+                    format!("'{text}' is not a whole number; expected {}", self.kind)
+                })?;
+                if n < min || n > max {
+                    return Err(out_of_range());
+                }
+                Ok(Value::Count(n))
+            }
+            Kind::Real(min, max) => {
+                let x: f64 = text
+                    .parse()
+                    .map_err(|_| format!("'{text}' is not a number; expected {}", self.kind))?;
+                if !(x >= min && x <= max) {
+                    return Err(out_of_range());
+                }
+                Ok(Value::Real(x))
+            }
+            Kind::Rate(min, max) => {
+                let rate: Rate = text.parse().map_err(|e| format!("{e}"))?;
+                if rate < min || rate > max {
+                    return Err(out_of_range());
+                }
+                Ok(Value::Rate(rate))
+            }
+            Kind::Threshold => {
+                let threshold = Threshold::parse(text).ok_or_else(|| {
+                    format!(
+                        "'{text}' is neither a time, a size nor packets; expected {}",
+                        self.kind
+                    )
+                })?;
+                if !threshold.in_range() {
+                    return Err(out_of_range());
+                }
+                Ok(Value::Threshold(threshold))
+            }
+            Kind::Flag => match text {
+                "on" | "true" | "yes" | "1" => Ok(Value::Flag(true)),
+                "off" | "false" | "no" | "0" => Ok(Value::Flag(false)),
+                _ => Err(format!("'{text}' is neither on nor off")),
+            },
+            Kind::Choice(words) => words
+                .iter()
+                .find(|word| **word == text)
+                .map(|word| Value::Choice(word))
+                .ok_or_else(|| format!("'{text}' is not one of {}", words.join(", "))),
+        }
+    }
+}
+
+/// The options of one scheme with their values.
+///
+/// The getters panic when asked for an option that the scheme did not declare, or as another kind: that is a mistake
+/// in the scheme's own file, which the registry's test finds by building every scheme.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    specs: &'static [OptionSpec],
+    values: Vec<Option<Value>>,
+    given: Vec<bool>,
+}
+
+impl Options {
+    /// Every option at its default.
+    pub(crate) fn defaults(specs: &'static [OptionSpec]) -> Options {
+        let values = specs
+            .iter()
+            .map(|spec| {
+                spec.default.map(|text| {
+                    spec.parse(text)
+                        .unwrap_or_else(|e| panic!("default of option '{}': {e}", spec.name))
+                })
+            })
+            .collect();
+        Options {
+            specs,
+            values,
+            given: vec![false; specs.len()],
+        }
+    }
+
+    /// The declarations.
+    pub fn specs(&self) -> &'static [OptionSpec] {
+        self.specs
+    }
+
+    /// Sets `name` from text. `Ok(false)`: there is no such option here.
+    pub(crate) fn set(&mut self, name: &str, text: &str) -> Result<bool, SpecError> {
+        let Some(index) = self.specs.iter().position(|spec| spec.name == name) else {
+            return Ok(false);
+        };
+        let value = self.specs[index]
+            .parse(text)
+            .map_err(|problem| SpecError::Value {
+                option: name.to_owned(),
+                problem,
+            })?;
+        if std::mem::replace(&mut self.given[index], true) {
+            return Err(SpecError::Twice {
+                option: name.to_owned(),
+            });
+        }
+        self.values[index] = Some(value);
+        Ok(true)
+    }
+
+    /// Options set by the user, in the order of declaration.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, Value)> + '_ {
+        self.iter()
+            .zip(&self.given)
+            .filter_map(|((name, value), given)| {
+                value.filter(|_| *given).map(|value| (name, value))
+            })
+    }
+
+    /// Every option with its value; `None` where it is derived from others.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, Option<Value>)> + '_ {
+        self.specs
+            .iter()
+            .zip(&self.values)
+            .map(|(spec, value)| (spec.name, *value))
+    }
+
+    /// The value of `name`, or `None` where it has no default and was not given.
+    pub fn get(&self, name: &str) -> Option<Value> {
+        let index = self
+            .specs
+            .iter()
+            .position(|spec| spec.name == name)
+            .unwrap_or_else(|| panic!("the scheme declares no option '{name}'"));
+        self.values[index]
+    }
+
+    /// A time that has no default.
+    pub fn given_time(&self, name: &str) -> Option<Nanos> {
+        self.get(name).map(|_| self.time(name))
+    }
+
+    /// A size in bytes that has no default.
+    pub fn given_size(&self, name: &str) -> Option<u64> {
+        self.get(name).map(|_| self.size(name))
+    }
+
+    /// A whole number that has no default.
+    pub fn given_count(&self, name: &str) -> Option<u64> {
+        self.get(name).map(|_| self.count(name))
+    }
+
+    /// A time.
+    pub fn time(&self, name: &str) -> Nanos {
+        match self.get(name) {
+            Some(Value::Time(t)) => t,
+            other => panic!("option '{name}' is {other:?}, not a time"),
+        }
+    }
+
+    /// A size in bytes.
+    pub fn size(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Some(Value::Size(bytes)) => bytes,
+            other => panic!("option '{name}' is {other:?}, not a size"),
+        }
+    }
+
+    /// A whole number.
+    pub fn count(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Some(Value::Count(n)) => n,
+            other => panic!("option '{name}' is {other:?}, not a count"),
+        }
+    }
+
+    /// A decimal number.
+    pub fn real(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Some(Value::Real(x)) => x,
+            other => panic!("option '{name}' is {other:?}, not a number"),
+        }
+    }
+
+    /// The rate of a link.
+    pub fn rate(&self, name: &str) -> Rate {
+        match self.get(name) {
+            Some(Value::Rate(rate)) => rate,
+            other => panic!("option '{name}' is {other:?}, not a rate"),
+        }
+    }
+
+    /// A length of the queue.
+    pub fn threshold(&self, name: &str) -> Threshold {
+        match self.get(name) {
+            Some(Value::Threshold(threshold)) => threshold,
+            other => panic!("option '{name}' is {other:?}, not a threshold"),
+        }
+    }
+
+    /// On or off.
+    pub fn flag(&self, name: &str) -> bool {
+        match self.get(name) {
+            Some(Value::Flag(on)) => on,
+            other => panic!("option '{name}' is {other:?}, not a flag"),
+        }
+    }
+
+    /// One of several words.
+    pub fn choice(&self, name: &str) -> &'static str {
+        match self.get(name) {
+            Some(Value::Choice(word)) => word,
+            other => panic!("option '{name}' is {other:?}, not a choice"),
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! A scheme with its options, read from text such as `codel target=20ms ecn`.
+
+use crate::plumbing::error::SpecError;
+use crate::plumbing::options::{Kind, OptionSpec, Options};
+use crate::plumbing::registry::{self, Scheme};
+use gentle_units::suggestion;
+use std::fmt;
+use std::str::FromStr;
+
+/// A scheme and its options, checked: it can be built.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    scheme: &'static Scheme,
+    options: Options,
+    child: Option<Box<Spec>>,
+}
+
+impl Spec {
+    /// The scheme at its defaults.
+    pub fn of(scheme: &'static Scheme) -> Spec {
+        Spec {
+            scheme,
+            options: Options::defaults(scheme.options),
+            child: scheme.child.map(|name| {
+                let child = registry::find(name).expect("a default child is a scheme");
+                Box::new(Spec::of(child))
+            }),
+        }
+    }
+
+    /// Which scheme.
+    pub fn scheme(&self) -> &'static Scheme {
+        self.scheme
+    }
+
+    /// Its own options.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The scheme beneath, where this one wraps another (`spa`, `syn_prio`, `syn_fin_prio`).
+    pub fn child(&self) -> Option<&Spec> {
+        self.child.as_deref()
+    }
+
+    /// Every option in force, name and value as text, those of the child included (they follow its name, as written).
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let mut list: Vec<(String, String)> = self
+            .options
+            .iter()
+            .map(|(name, value)| {
+                let text = value.map_or_else(|| "unset".to_owned(), |v| v.to_string());
+                (name.to_owned(), text)
+            })
+            .collect();
+        if let Some(child) = &self.child {
+            list.push(("child".to_owned(), child.scheme.name.to_owned()));
+            list.extend(child.settings());
+        }
+        list
+    }
+
+    fn accepted(&self) -> String {
+        let mut list: Vec<String> = self
+            .options
+            .specs()
+            .iter()
+            .map(|option| format!("{} ({})", option.name, option.kind))
+            .collect();
+        if let Some(child) = &self.child {
+            list.push("child (a scheme)".to_owned());
+            list.push(format!(
+                "and those of its child {}: {}",
+                child.scheme.name,
+                child.accepted()
+            ));
+        }
+        if list.is_empty() {
+            return "none".to_owned();
+        }
+        list.join(", ")
+    }
+
+    /// Sets an option where there is one of that name: an option that a wrapper and its child both have means the same in
+    /// both.
+    fn set(&mut self, name: &str, text: &str) -> Result<bool, SpecError> {
+        let own = self.options.set(name, text)?;
+        let of_child = match &mut self.child {
+            Some(child) => child.set(name, text)?,
+            None => false,
+        };
+        Ok(own || of_child)
+    }
+
+    /// Its options and those of its child.
+    fn option_specs(&self) -> impl Iterator<Item = &'static OptionSpec> {
+        let child = self.child.as_ref().map(|child| child.options.specs());
+        self.options
+            .specs()
+            .iter()
+            .chain(child.into_iter().flatten())
+    }
+
+    fn kind_of(&self, name: &str) -> Option<Kind> {
+        let mut options = self.option_specs();
+        options
+            .find(|option| option.name == name)
+            .map(|option| option.kind)
+    }
+
+    /// Applies a word of a specification: `name=value`, `flag` or `noflag`, or a `name` whose value is the first of the
+    /// words that `follow`, as `tc` has it.
+    fn apply<'a>(
+        &mut self,
+        word: &'a str,
+        follow: &mut impl Iterator<Item = &'a str>,
+    ) -> Result<(), SpecError> {
+        let (written, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word, None),
+        };
+        let name = plain(written);
+        let (name, value) = match (self.kind_of(&name), value) {
+            (Some(_), Some(value)) => (name.as_str(), value),
+            (Some(Kind::Flag), None) => (name.as_str(), "on"),
+            (Some(kind), None) => match follow.next() {
+                Some(value) => (name.as_str(), value),
+                None => {
+                    return Err(SpecError::NoValue {
+                        option: name,
+                        example: example(kind),
+                    });
+                }
+            },
+            (None, value) => match name.strip_prefix("no") {
+                Some(flag) if value.is_none() && self.kind_of(flag) == Some(Kind::Flag) => {
+                    (flag, "off")
+                }
+                _ => return Err(self.no_option(written)),
+            },
+        };
+        self.set(name, value).map(|_| ())
+    }
+
+    fn no_option(&self, written: &str) -> SpecError {
+        let names = self.option_specs().map(|option| option.name);
+        let child = self.child.as_ref().map(|_| "child");
+        SpecError::Option {
+            scheme: self.scheme.name.to_owned(),
+            option: written.to_owned(),
+            suggestion: suggestion(written, names.chain(child)),
+            accepted: self.accepted(),
+        }
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        (self.scheme.check)(&self.options).map_err(|problem| SpecError::Combination {
+            scheme: self.scheme.name.to_owned(),
+            problem,
+        })?;
+        self.child.as_ref().map_or(Ok(()), |child| child.check())
+    }
+}
+
+fn example(kind: Kind) -> String {
+    match kind {
+        Kind::Time(min, _) => min.to_string(),
+        Kind::Size(min, _) | Kind::Count(min, _) => min.to_string(),
+        Kind::Real(min, _) => min.to_string(),
+        Kind::Rate(min, _) => min.to_string(),
+        Kind::Threshold => "10ms".to_owned(),
+        Kind::Flag => "on".to_owned(),
+        Kind::Choice(words) => words.join("|"),
+    }
+}
+
+/// A name as the registry has it: tc and people write `FQ-CODEL` as well.
+fn plain(name: &str) -> String {
+    name.to_ascii_lowercase().replace('-', "_")
+}
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    /// Reads a scheme and its options, `codel target=20ms ecn` or, as `tc` has it, `codel target 20ms ecn`.
+    fn from_str(text: &str) -> Result<Spec, SpecError> {
+        let mut words = text.split_whitespace();
+        let name = words.next().ok_or_else(|| SpecError::Empty {
+            schemes: registry::names(),
+        })?;
+        let mut spec = Spec::of(find(name)?);
+        let mut options: Vec<&str> = words.collect();
+        // The child decides which options there are, so it is settled first.
+        if spec.child.is_some()
+            && let Some(child) = take_child(&mut options)?
+        {
+            let child = find(child)?;
+            if child.child.is_some() {
+                return Err(SpecError::Value {
+                    option: "child".to_owned(),
+                    problem: format!(
+                        "'{}' is itself a wrapper; expected a scheme that stores packets",
+                        child.name
+                    ),
+                });
+            }
+            spec.child = Some(Box::new(Spec::of(child)));
+        }
+        let mut options = options.into_iter();
+        while let Some(word) = options.next() {
+            spec.apply(word, &mut options)?;
+        }
+        spec.check()?;
+        Ok(spec)
+    }
+}
+
+/// Takes `child=NAME` or `child NAME` out of the words of a wrapper's options; gives the name.
+fn take_child<'a>(options: &mut Vec<&'a str>) -> Result<Option<&'a str>, SpecError> {
+    let mut child = None;
+    let mut rest = Vec::with_capacity(options.len());
+    let mut words = options.iter().copied();
+    while let Some(word) = words.next() {
+        let name = match word.split_once('=') {
+            Some((key, name)) if plain(key) == "child" => Some(name),
+            None if plain(word) == "child" => words.next(),
+            _ => {
+                rest.push(word);
+                continue;
+            }
+        };
+        let name = name.ok_or_else(|| SpecError::NoValue {
+            option: "child".to_owned(),
+            example: "codel".to_owned(),
+        })?;
+        if child.replace(name).is_some() {
+            return Err(SpecError::Twice {
+                option: "child".to_owned(),
+            });
+        }
+    }
+    *options = rest;
+    Ok(child)
+}
+
+fn find(name: &str) -> Result<&'static Scheme, SpecError> {
+    registry::find(&plain(name)).ok_or_else(|| SpecError::Scheme {
+        name: name.to_owned(),
+        schemes: registry::names(),
+    })
+}
+
+/// The shortest text that reads back as the same specification: the scheme, then the options that were given.
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.scheme.name)?;
+        for (name, value) in self.options.given() {
+            write!(f, " {name}={value}")?;
+        }
+        if let Some(child) = &self.child {
+            if self.scheme.child != Some(child.scheme.name) {
+                write!(f, " child={}", child.scheme.name)?;
+            }
+            let own = |name: &str| {
+                self.options
+                    .specs()
+                    .iter()
+                    .any(|option| option.name == name)
+            };
+            for (name, value) in child.options.given().filter(|(name, _)| !own(name)) {
+                write!(f, " {name}={value}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,50 @@
+//! `bfifo`: first in, first out, limited in bytes (Linux: `net/sched/sch_fifo.c`), and in time if wished.
+
+use crate::laws::fifo::{DELAY, Fifo, Limit, delay_limit};
+use crate::plumbing::options::{Kind, OptionSpec};
+use crate::plumbing::packet::Packet;
+use crate::plumbing::qdisc::Qdisc;
+use crate::plumbing::registry::{Scheme, any_options};
+use crate::plumbing::spec::Spec;
+
+/// Byte FIFO.
+pub static SCHEME: Scheme = Scheme {
+    name: "bfifo",
+    summary: "first in, first out, limited in bytes; a packet that does not fit is dropped",
+    source: "Linux sch_fifo.c",
+    options: &[
+        OptionSpec {
+            name: "limit",
+            kind: Kind::Size(1, 1 << 30),
+            default: Some("1514000b"),
+            help: "bytes the queue holds (Linux: txqueuelen full Ethernet frames, 1000 times 1514)",
+        },
+        DELAY,
+    ],
+    child: None,
+    check: any_options,
+};
+
+pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<dyn Qdisc<P>> {
+    let options = spec.options();
+    let limit = Limit::Bytes(options.size("limit"));
+    Box::new(Fifo::new(limit, delay_limit(options)))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plumbing::testing::{Packet, build};
+    use crate::{Drops, Qdisc};
+    use gentle_units::Nanos;
+
+    #[test]
+    fn a_small_packet_fits_where_a_large_one_does_not() {
+        let mut queue = build("bfifo limit=3000");
+        let mut drops = Drops::new();
+        for bytes in [1500, 1400, 1500, 100, 1] {
+            queue.enqueue(Nanos::ZERO, Packet::data(1, bytes), &mut drops);
+        }
+        assert_eq!((queue.len(), queue.backlog()), (3, 3000));
+        assert_eq!(drops.len(), 2);
+    }
+}

@@ -1,0 +1,117 @@
+//! `codel`: controlled delay on one queue (RFC 8289; Linux: `net/sched/sch_codel.c`).
+//!
+//! A thin shell around the control law: the queue, its limit, and the option names.
+
+use crate::laws::codel as codel_law;
+use crate::plumbing::options::{Kind, OptionSpec};
+use crate::plumbing::packet::Packet;
+use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::registry::{Scheme, any_options};
+use crate::plumbing::spec::Spec;
+use crate::plumbing::store::Store;
+use gentle_units::Nanos;
+
+pub use crate::laws::codel::Config;
+
+/// Controlled delay.
+pub static SCHEME: Scheme = Scheme {
+    name: "codel",
+    summary: "drops from the head, ever more often, once packets have waited too long for an interval",
+    source: "RFC 8289, Linux sch_codel.c",
+    options: &[
+        OptionSpec {
+            name: "limit",
+            kind: Kind::Count(1, u32::MAX as u64),
+            default: Some("1000"),
+            help: "packets the queue holds",
+        },
+        codel_law::TARGET,
+        codel_law::INTERVAL,
+        OptionSpec {
+            name: "ecn",
+            kind: Kind::Flag,
+            default: Some("off"),
+            help: "mark ECN-capable packets instead of dropping them",
+        },
+        codel_law::CE_THRESHOLD,
+    ],
+    child: None,
+    check: any_options,
+};
+
+pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<dyn Qdisc<P>> {
+    let options = spec.options();
+    Box::new(Codel::new(
+        options.count("limit") as usize,
+        Config::from_options(options),
+    ))
+}
+
+/// A queue of at most `limit` packets under CoDel.
+#[derive(Debug)]
+pub struct Codel<P> {
+    store: Store<P>,
+    limit: usize,
+    params: codel_law::Params,
+    law: codel_law::Codel,
+    marked: u64,
+}
+
+impl<P: Packet> Codel<P> {
+    /// An empty queue for `limit` packets.
+    pub fn new(limit: usize, config: Config) -> Self {
+        Codel {
+            store: Store::default(),
+            limit,
+            params: config.into(),
+            law: codel_law::Codel::default(),
+            marked: 0,
+        }
+    }
+}
+
+impl<P: Packet> codel_law::Source<P> for Store<P> {
+    #[inline]
+    fn pop(&mut self) -> Option<P> {
+        self.pop_front()
+    }
+
+    #[inline]
+    fn backlog(&self) -> u64 {
+        self.bytes()
+    }
+}
+
+impl<P: Packet + Send> Qdisc<P> for Codel<P> {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+        if self.store.len() >= self.limit {
+            drops.push(packet, DropReason::Tail);
+            return;
+        }
+        packet.set_arrived(now);
+        self.store.push_back(packet);
+    }
+
+    fn dequeue(&mut self, now: Nanos, drops: &mut Drops<P>) -> Option<P> {
+        self.law
+            .dequeue(now, &self.params, &mut self.store, drops, &mut self.marked)
+    }
+
+    fn len(&self) -> usize {
+        self.store.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.store.bytes()
+    }
+
+    fn marked(&self) -> u64 {
+        self.marked
+    }
+
+    fn mark_departed(&mut self, packet: &mut P) -> bool {
+        let marked = self.params.marks() && packet.mark();
+        self.marked += u64::from(marked);
+        marked
+    }
+}

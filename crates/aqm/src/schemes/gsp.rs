@@ -1,0 +1,385 @@
+//! `gsp`: global synchronization protection (Lautenschlaeger, Francini, HPSR 2015; draft-lauten-aqm-gsp-03).
+//!
+//! One packet is dropped when the queue exceeds a threshold, then none for an interval of about two round-trip times:
+//! the time in which the one flow that was hit backs off. The adaptive form shortens the interval while the queue
+//! stays above the threshold.
+//!
+//! Everything is decided on arrival, in integers that a kernel can repeat: times are nanoseconds in 64 bits;
+//! `interval * tau / (tau + cumul)` is rounded down from a 128-bit product (the kernel's `mul_u64_u64_div_u64`) and
+//! computed only when a packet is dropped.
+//!
+//! Where the paper leaves a choice:
+//! * The state of the queue is known when a packet arrives and not in between, so the time since the last arrival
+//!   counts as spent on the side of the threshold where the queue is now. The queue only falls between arrivals, so
+//!   time above is never overestimated when the threshold is in bytes or packets.
+//! * The queueing delay is the time that the packet at the head has waited so far. One packet alone waits at least
+//!   for the packet on the wire, so a queue of one is below any delay; this keeps the threshold above a packet's
+//!   transmission time without knowing the rate.
+//! * A full queue is above any delay, so that a threshold beyond the buffer acts as one at its end. An empty queue is
+//!   above none, even if a packet longer than `limit_bytes` finds no room in it.
+
+use crate::plumbing::options::{Kind, OptionSpec, Options, Threshold};
+use crate::plumbing::packet::Packet;
+use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::registry::Scheme;
+use crate::plumbing::spec::Spec;
+use crate::plumbing::store::Store;
+use gentle_units::{Nanos, format_size};
+
+/// How far the interval may shrink unless `maxtime` says otherwise: to this part of it.
+const SHRINK: u64 = 100;
+
+/// GSP.
+pub static SCHEME: Scheme = Scheme {
+    name: "gsp",
+    summary: "above a threshold drops one packet, then none for an interval",
+    source: "Lautenschlaeger and Francini 2015; draft-lauten-aqm-gsp-03",
+    options: &[
+        OptionSpec {
+            name: "threshold",
+            kind: Kind::Threshold,
+            default: Some("10ms"),
+            help: "queue above which packets are dropped: a delay, bytes or packets",
+        },
+        OptionSpec {
+            name: "interval",
+            kind: Kind::Time(Nanos::from_micros(1), Nanos::from_secs(60)),
+            default: Some("200ms"),
+            help: "time from one drop to the next: about two round-trip times",
+        },
+        OptionSpec {
+            name: "mode",
+            kind: Kind::Choice(&["adaptive", "basic"]),
+            default: Some("adaptive"),
+            help: "adaptive: shorten the interval while the queue stays above the threshold; basic: never",
+        },
+        OptionSpec {
+            name: "alpha",
+            kind: Kind::Count(1, 64),
+            default: Some("2"),
+            help: "weight of time above the threshold against time below",
+        },
+        OptionSpec {
+            name: "tau",
+            kind: Kind::Time(Nanos::from_micros(1), Nanos::from_secs(600)),
+            default: None,
+            help: "cumulated time that halves the interval; derived: 5*interval",
+        },
+        OptionSpec {
+            name: "maxtime",
+            kind: Kind::Time(Nanos::ZERO, Nanos::from_secs(60_000)),
+            default: None,
+            help: "largest cumulated time; derived: 99*tau, with which the interval shrinks to a hundredth",
+        },
+        OptionSpec {
+            name: "limit",
+            kind: Kind::Count(1, 1_000_000),
+            default: Some("1000"),
+            help: "packets the queue holds",
+        },
+        OptionSpec {
+            name: "limit_bytes",
+            kind: Kind::Size(1, 1 << 30),
+            default: Some("1gb"),
+            help: "bytes the queue holds",
+        },
+    ],
+    child: None,
+    check,
+};
+
+fn check(options: &Options) -> Result<(), String> {
+    let (packets, bytes) = (options.count("limit"), options.size("limit_bytes"));
+    match options.threshold("threshold") {
+        Threshold::Packets(n) if n >= packets => Err(format!(
+            "threshold {n}p is not below limit {packets}; expected a smaller one"
+        )),
+        Threshold::Bytes(n) if n >= bytes => Err(format!(
+            "threshold {} is not below limit_bytes {}; expected a smaller one",
+            format_size(n),
+            format_size(bytes)
+        )),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<dyn Qdisc<P>> {
+    let options = spec.options();
+    let interval = options.time("interval");
+    let tau = options.given_time("tau").unwrap_or(interval * 5);
+    Box::new(Gsp {
+        store: Store::default(),
+        limit: options.count("limit") as usize,
+        limit_bytes: options.size("limit_bytes"),
+        threshold: options.threshold("threshold"),
+        interval,
+        expiry: Nanos::ZERO,
+        adaptation: (options.choice("mode") == "adaptive").then(|| Adaptation {
+            alpha: options.count("alpha"),
+            tau,
+            max_time: options.given_time("maxtime").unwrap_or(tau * (SHRINK - 1)),
+            cumul: Nanos::ZERO,
+            last: Nanos::ZERO,
+            after: Overflow::None,
+        }),
+    })
+}
+
+/// A FIFO with GSP before it.
+#[derive(Debug)]
+pub struct Gsp<P> {
+    store: Store<P>,
+    limit: usize,
+    limit_bytes: u64,
+    threshold: Threshold,
+    interval: Nanos,
+    /// No packet is dropped until then.
+    expiry: Nanos,
+    adaptation: Option<Adaptation>,
+}
+
+/// What shortens the interval.
+#[derive(Debug)]
+struct Adaptation {
+    alpha: u64,
+    tau: Nanos,
+    max_time: Nanos,
+    cumul: Nanos,
+    /// When the last packet arrived.
+    last: Nanos,
+    after: Overflow,
+}
+
+/// How far the queue has come since it last overflowed. Until it has been through all of it, the flows are still
+/// recovering from the overflow, and time below the threshold says nothing about the interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Overflow {
+    /// It has not, or all is over.
+    None,
+    /// It has not been empty since.
+    Happened,
+    /// It has been empty, but not above the threshold since.
+    Drained,
+}
+
+impl Adaptation {
+    fn observe(&mut self, now: Nanos, above: bool, empty: bool) {
+        let span = now.saturating_sub(self.last);
+        self.last = now;
+        self.after = match self.after {
+            Overflow::Happened if empty => Overflow::Drained,
+            Overflow::Drained if above => Overflow::None,
+            state => state,
+        };
+        if above {
+            let gain = Nanos(span.0.saturating_mul(self.alpha));
+            self.cumul = self.cumul.saturating_add(gain).min(self.max_time);
+        } else if self.after == Overflow::None {
+            self.cumul = self.cumul.saturating_sub(span);
+        }
+    }
+
+    fn shortened(&self, interval: Nanos) -> Nanos {
+        let product = u128::from(interval.0) * u128::from(self.tau.0);
+        Nanos((product / u128::from(self.tau.0 + self.cumul.0)) as u64)
+    }
+}
+
+impl<P: Packet> Gsp<P> {
+    fn full(&self, packet: &P) -> bool {
+        self.store.len() >= self.limit
+            || self.store.bytes() + u64::from(packet.bytes()) > self.limit_bytes
+    }
+
+    fn above(&self, now: Nanos, full: bool) -> bool {
+        match self.threshold {
+            Threshold::Delay(delay) => {
+                if full {
+                    !self.store.is_empty()
+                } else {
+                    self.store.len() > 1 && self.store.head_wait(now) > delay
+                }
+            }
+            Threshold::Bytes(bytes) => self.store.bytes() > bytes,
+            Threshold::Packets(n) => self.store.len() as u64 > n,
+        }
+    }
+}
+
+impl<P: Packet + Send> Qdisc<P> for Gsp<P> {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+        let full = self.full(&packet);
+        let above = self.above(now, full);
+        if let Some(adaptation) = &mut self.adaptation {
+            adaptation.observe(now, above, self.store.is_empty());
+        }
+        if above && now > self.expiry {
+            let interval = self
+                .adaptation
+                .as_ref()
+                .map_or(self.interval, |adaptation| {
+                    adaptation.shortened(self.interval)
+                });
+            self.expiry = now.saturating_add(interval);
+            drops.push(packet, DropReason::Early);
+        } else if full {
+            if let Some(adaptation) = &mut self.adaptation {
+                adaptation.after = Overflow::Happened;
+            }
+            drops.push(packet, DropReason::Tail);
+        } else {
+            packet.set_arrived(now);
+            self.store.push_back(packet);
+        }
+    }
+
+    fn dequeue(&mut self, _now: Nanos, _drops: &mut Drops<P>) -> Option<P> {
+        self.store.pop_front()
+    }
+
+    fn len(&self) -> usize {
+        self.store.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.store.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plumbing::testing::{Packet, build};
+
+    fn ms(n: u64) -> Nanos {
+        Nanos::from_millis(n)
+    }
+
+    /// One packet a millisecond in, none out: the times of the drops, in milliseconds.
+    fn drop_times(spec: &str, until: u64) -> Vec<u64> {
+        let mut queue = build(spec);
+        let mut drops = Drops::new();
+        let mut times = Vec::new();
+        for t in 1..=until {
+            queue.enqueue(ms(t), Packet::data(1, 1000), &mut drops);
+            if drops.drain().count() > 0 {
+                times.push(t);
+            }
+        }
+        times
+    }
+
+    #[test]
+    fn basic_drops_one_packet_an_interval() {
+        // Above ten packets from the twelfth arrival on; the timer must have passed, not just be reached.
+        let times = drop_times("gsp mode=basic threshold=10p limit=1000", 700);
+        assert_eq!(times, [12, 213, 414, 615]);
+        let times = drop_times("gsp mode=basic threshold=10kb interval=100ms", 250);
+        assert_eq!(times, [12, 113, 214]);
+    }
+
+    /// cumul grows by alpha * 1 ms an arrival from the twelfth on: at t it is 2 (t - 11) ms, and tau is 1 s. Dropped
+    /// at 12: interval 200 * 1000 / 1002 = 199.6, next at 212; there 200 * 1000 / 1402 = 142.7, next at 355; there
+    /// 200 * 1000 / 1688 = 118.5, next at 474.
+    #[test]
+    fn adaptive_shortens_the_interval_by_the_formula() {
+        let times = drop_times("gsp threshold=10p", 480);
+        assert_eq!(times, [12, 212, 355, 474]);
+    }
+
+    #[test]
+    fn the_interval_shrinks_to_a_hundredth_and_no_further() {
+        let mut adaptation = Adaptation {
+            alpha: 2,
+            tau: ms(1000),
+            max_time: ms(99_000),
+            cumul: Nanos::ZERO,
+            last: Nanos::ZERO,
+            after: Overflow::None,
+        };
+        assert_eq!(adaptation.shortened(ms(200)), ms(200));
+        adaptation.observe(Nanos::from_secs(10_000), true, false);
+        assert_eq!(adaptation.shortened(ms(200)), ms(2));
+        // Time below counts once where time above counts twice.
+        adaptation.observe(Nanos::from_secs(10_098), false, false);
+        assert_eq!(adaptation.shortened(ms(200)), ms(100));
+    }
+
+    #[test]
+    fn after_an_overflow_time_below_counts_only_once_all_is_over() {
+        let mut adaptation = Adaptation {
+            alpha: 2,
+            tau: ms(1000),
+            max_time: ms(99_000),
+            cumul: ms(500),
+            last: Nanos::ZERO,
+            after: Overflow::Happened,
+        };
+        adaptation.observe(ms(100), false, false);
+        adaptation.observe(ms(200), true, false);
+        assert_eq!(adaptation.cumul, ms(700));
+        adaptation.observe(ms(300), false, true);
+        adaptation.observe(ms(400), false, false);
+        assert_eq!(
+            (adaptation.cumul, adaptation.after),
+            (ms(700), Overflow::Drained)
+        );
+        adaptation.observe(ms(410), true, false);
+        adaptation.observe(ms(430), false, false);
+        assert_eq!(
+            (adaptation.cumul, adaptation.after),
+            (ms(700), Overflow::None)
+        );
+    }
+
+    #[test]
+    fn delay_is_that_of_the_head_and_a_lone_packet_has_none() {
+        let mut queue = build("gsp threshold=10ms");
+        let mut drops = Drops::new();
+        queue.enqueue(ms(0), Packet::data(1, 1000), &mut drops);
+        queue.enqueue(ms(50), Packet::data(1, 1000), &mut drops);
+        assert!(drops.is_empty());
+        queue.enqueue(ms(50), Packet::data(1, 1000), &mut drops);
+        assert_eq!(
+            drops.drain().next().map(|(_, why)| why),
+            Some(DropReason::Early)
+        );
+        // The next head has waited 5 ms.
+        queue.dequeue(ms(55), &mut drops);
+        for _ in 0..3 {
+            queue.enqueue(ms(300), Packet::data(1, 1000), &mut drops);
+        }
+        assert_eq!(drops.len(), 1);
+    }
+
+    #[test]
+    fn a_full_queue_drops_by_gsp_first_and_at_the_tail_then() {
+        let mut queue = build("gsp threshold=1s limit=3");
+        let mut drops = Drops::new();
+        for _ in 0..5 {
+            queue.enqueue(ms(1), Packet::data(1, 1000), &mut drops);
+        }
+        let reasons: Vec<DropReason> = drops.drain().map(|(_, why)| why).collect();
+        assert_eq!(reasons, [DropReason::Early, DropReason::Tail]);
+    }
+
+    #[test]
+    fn a_packet_that_never_fits_is_no_sign_of_congestion() {
+        let mut queue = build("gsp limit_bytes=1000");
+        let mut drops = Drops::new();
+        queue.enqueue(ms(1), Packet::data(1, 1001), &mut drops);
+        let reasons: Vec<DropReason> = drops.drain().map(|(_, why)| why).collect();
+        assert_eq!(reasons, [DropReason::Tail]);
+    }
+
+    #[test]
+    fn a_threshold_beyond_the_buffer_is_refused() {
+        for text in [
+            "gsp threshold=50p limit=50",
+            "gsp threshold=20kb limit_bytes=10kb",
+            "gsp threshold=10",
+        ] {
+            assert!(text.parse::<Spec>().is_err(), "{text}");
+        }
+    }
+}

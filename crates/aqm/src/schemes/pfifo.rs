@@ -1,0 +1,32 @@
+//! `pfifo`: first in, first out, limited in packets (Linux: `net/sched/sch_fifo.c`), and in time if wished.
+
+use crate::laws::fifo::{DELAY, Fifo, Limit, delay_limit};
+use crate::plumbing::options::{Kind, OptionSpec};
+use crate::plumbing::packet::Packet;
+use crate::plumbing::qdisc::Qdisc;
+use crate::plumbing::registry::{Scheme, any_options};
+use crate::plumbing::spec::Spec;
+
+/// Packet FIFO.
+pub static SCHEME: Scheme = Scheme {
+    name: "pfifo",
+    summary: "first in, first out; a full queue drops what arrives",
+    source: "Linux sch_fifo.c",
+    options: &[
+        OptionSpec {
+            name: "limit",
+            kind: Kind::Count(1, 1_000_000),
+            default: Some("1000"),
+            help: "packets the queue holds (Linux: the device's txqueuelen)",
+        },
+        DELAY,
+    ],
+    child: None,
+    check: any_options,
+};
+
+pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<dyn Qdisc<P>> {
+    let options = spec.options();
+    let limit = Limit::Packets(options.count("limit") as usize);
+    Box::new(Fifo::new(limit, delay_limit(options)))
+}

@@ -1,0 +1,140 @@
+//! `pie`: proportional integral controller enhanced (RFC 8033; Linux: `net/sched/sch_pie.c`).
+//!
+//! A thin shell around the control law. Linux calculates the probability on a timer in jiffies; here the period is
+//! exact, and the first calculation falls half a second after time zero, as it does half a second after `tc qdisc add`.
+
+use crate::laws::pie as pie_law;
+use crate::plumbing::options::{Kind, OptionSpec};
+use crate::plumbing::packet::Packet;
+use crate::plumbing::periodic::Periodic;
+use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::registry::{Scheme, any_options};
+use crate::plumbing::spec::Spec;
+use crate::plumbing::store::Store;
+use gentle_units::Nanos;
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+pub use crate::laws::pie::Config;
+
+/// Proportional integral controller enhanced.
+pub static SCHEME: Scheme = Scheme {
+    name: "pie",
+    summary: "drops on arrival with a probability that steers the queueing delay to a target",
+    source: "RFC 8033, Linux sch_pie.c",
+    options: &[
+        OptionSpec {
+            name: "limit",
+            kind: Kind::Count(1, u32::MAX as u64),
+            default: Some("1000"),
+            help: "packets the queue holds",
+        },
+        pie_law::TARGET,
+        pie_law::TUPDATE,
+        pie_law::ALPHA,
+        pie_law::BETA,
+        pie_law::ECN,
+        pie_law::BYTEMODE,
+        pie_law::DQ_RATE_ESTIMATOR,
+    ],
+    child: None,
+    check: any_options,
+};
+
+pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
+    let options = spec.options();
+    Box::new(Pie::new(
+        options.count("limit") as usize,
+        Config::from_options(options),
+        seed,
+    ))
+}
+
+/// A queue of at most `limit` packets under PIE.
+#[derive(Debug)]
+pub struct Pie<P> {
+    store: Store<P>,
+    limit: usize,
+    ecn: bool,
+    params: pie_law::Params,
+    law: pie_law::Pie,
+    timer: Periodic,
+    rng: Xoshiro256PlusPlus,
+    marked: u64,
+}
+
+impl<P: Packet> Pie<P> {
+    /// An empty queue for `limit` packets.
+    pub fn new(limit: usize, config: Config, seed: u64) -> Self {
+        Pie {
+            store: Store::default(),
+            limit,
+            ecn: config.ecn,
+            params: config.into(),
+            law: pie_law::Pie::default(),
+            timer: Periodic::new(pie_law::FIRST_UPDATE, config.tupdate),
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            marked: 0,
+        }
+    }
+
+    /// Makes up for the calculations due since the last call.
+    #[inline]
+    fn catch_up(&mut self, now: Nanos) {
+        let due = self.timer.fired(now);
+        if due > 0 {
+            self.law.update(&self.params, self.store.bytes(), due);
+        }
+    }
+}
+
+impl<P: Packet + Send> Qdisc<P> for Pie<P> {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+        self.catch_up(now);
+        if self.store.len() >= self.limit {
+            self.law.dropped();
+            drops.push(packet, DropReason::Tail);
+            return;
+        }
+        let backlog = self.store.bytes();
+        if self
+            .law
+            .drop_early(&self.params, backlog, packet.bytes(), &mut self.rng)
+        {
+            let mark = self.ecn && self.law.probability() <= pie_law::TENTH && packet.mark();
+            if !mark {
+                self.law.dropped();
+                drops.push(packet, DropReason::Early);
+                return;
+            }
+            self.marked += 1;
+        }
+        packet.set_arrived(now);
+        self.store.push_back(packet);
+    }
+
+    fn dequeue(&mut self, now: Nanos, _drops: &mut Drops<P>) -> Option<P> {
+        self.catch_up(now);
+        let packet = self.store.pop_front()?;
+        self.law.departed(
+            &self.params,
+            now,
+            packet.arrived(),
+            packet.bytes(),
+            self.store.bytes(),
+        );
+        Some(packet)
+    }
+
+    fn len(&self) -> usize {
+        self.store.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.store.bytes()
+    }
+
+    fn marked(&self) -> u64 {
+        self.marked
+    }
+}

@@ -1,0 +1,159 @@
+//! `red`: random early detection (Linux: `net/sched/sch_red.c`).
+
+use crate::laws::red::{Fate, Marking, RedLaw};
+use crate::laws::red_params::{self as params, RedParams};
+use crate::plumbing::options::{OptionSpec, Options};
+use crate::plumbing::packet::Packet;
+use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::registry::Scheme;
+use crate::plumbing::spec::Spec;
+use crate::plumbing::store::Store;
+use gentle_units::Nanos;
+
+/// RED. With `adaptive` it is [`ared`](crate::schemes::ared).
+pub static SCHEME: Scheme = Scheme {
+    name: "red",
+    summary: "drops arrivals at random, the more the longer the average queue",
+    source: "Floyd and Jacobson 1993; Linux sch_red.c, red.h; iproute2 tc_red.c",
+    options: OPTIONS,
+    child: None,
+    check,
+};
+
+/// Those of `red`, which `redfavor` shares.
+pub(crate) const OPTIONS: &[OptionSpec] = &[
+    params::LIMIT_BYTES,
+    params::MIN_BYTES,
+    params::MAX_BYTES,
+    params::AVPKT,
+    params::BURST,
+    params::EWMA,
+    params::PROBABILITY,
+    params::BANDWIDTH,
+    params::ECN,
+    params::HARDDROP,
+    params::NODROP,
+    params::ADAPTIVE,
+    params::GENTLE,
+];
+
+pub(crate) fn check(options: &Options) -> Result<(), String> {
+    if options.flag("nodrop") && !options.flag("ecn") {
+        return Err("nodrop only has a meaning with ecn; expected both or neither".to_owned());
+    }
+    RedParams::in_bytes(options, false).map(|_| ())
+}
+
+pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
+    let options = spec.options();
+    Box::new(Red::new(options, options.flag("adaptive"), seed))
+}
+
+/// A byte FIFO with random early detection before it.
+#[derive(Debug)]
+pub struct Red<P> {
+    store: Store<P>,
+    limit: u64,
+    law: RedLaw,
+    marking: Marking,
+    marked: u64,
+}
+
+impl<P: Packet> Red<P> {
+    pub(crate) fn new(options: &Options, adaptive: bool, seed: u64) -> Self {
+        let params =
+            RedParams::in_bytes(options, adaptive).expect("checked with the specification");
+        Red {
+            store: Store::default(),
+            limit: options.size("limit"),
+            law: RedLaw::new(&params, seed),
+            marking: Marking::of_red(options),
+            marked: 0,
+        }
+    }
+}
+
+impl<P: Packet + Send> Qdisc<P> for Red<P> {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+        self.law.observe(now, self.store.bytes());
+        match self.marking.apply(self.law.decide(), &mut packet) {
+            Fate::Queue => {}
+            Fate::Marked => self.marked += 1,
+            Fate::Drop => {
+                drops.push(packet, DropReason::Early);
+                return;
+            }
+        }
+        if self.store.bytes() + u64::from(packet.bytes()) > self.limit {
+            drops.push(packet, DropReason::Tail);
+            return;
+        }
+        packet.set_arrived(now);
+        self.store.push_back(packet);
+    }
+
+    fn dequeue(&mut self, now: Nanos, _drops: &mut Drops<P>) -> Option<P> {
+        let packet = self.store.pop_front();
+        if packet.is_none() {
+            self.law.idle(now);
+        }
+        packet
+    }
+
+    fn len(&self) -> usize {
+        self.store.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.store.bytes()
+    }
+
+    fn marked(&self) -> u64 {
+        self.marked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plumbing::testing::{Packet, build};
+    use crate::{DropReason, Drops, Qdisc, Spec};
+    use gentle_units::Nanos;
+
+    /// Fills the queue at one instant and counts what became of the packets: queued, early drops, tail drops, marks.
+    fn flood(spec: &str, packet: Packet) -> (usize, usize, usize, u64) {
+        let mut queue = build(spec);
+        let mut drops = Drops::new();
+        for _ in 0..2000 {
+            queue.enqueue(Nanos::ZERO, packet, &mut drops);
+        }
+        let early = drops
+            .iter()
+            .filter(|(_, r)| *r == DropReason::Early)
+            .count();
+        (queue.len(), early, drops.len() - early, queue.marked())
+    }
+
+    #[test]
+    fn without_ecn_a_flood_ends_in_early_drops() {
+        let (queued, early, tail, marked) = flood("red", Packet::data(1, 1000));
+        assert!(queued < 75 && early > 1900, "{queued} {early}");
+        assert_eq!((tail, marked), (0, 0));
+    }
+
+    #[test]
+    fn ecn_marks_the_capable_and_drops_the_others() {
+        let capable = Packet::data(1, 1000).ecn_capable();
+        let (queued, early, tail, marked) = flood("red ecn", capable);
+        assert_eq!((queued, early, tail), (75, 0, 1925));
+        assert!(marked > 1900);
+        assert!(flood("red ecn", Packet::data(1, 1000)).1 > 1900);
+        assert!(flood("red ecn harddrop", capable).1 > 1800);
+        assert_eq!(flood("red ecn nodrop", Packet::data(1, 1000)).1, 0);
+    }
+
+    #[test]
+    fn nodrop_needs_ecn() {
+        let error = "red nodrop".parse::<Spec>().unwrap_err().to_string();
+        assert!(error.contains("ecn"), "{error}");
+    }
+}

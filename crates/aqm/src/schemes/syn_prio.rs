@@ -1,0 +1,22 @@
+//! `syn_prio`: strict priority for SYN (Braud, Heusse, Duda 2018, section V: "SYN Prio").
+
+use crate::laws::handshake::{self, FinRule, MAXLEN};
+use crate::laws::share::SHARE;
+use crate::plumbing::packet::Packet;
+use crate::plumbing::qdisc::Qdisc;
+use crate::plumbing::registry::{Scheme, any_options};
+use crate::plumbing::spec::Spec;
+
+/// SYN Prio: packet FIFOs unless `child=` says otherwise.
+pub static SCHEME: Scheme = Scheme {
+    name: "syn_prio",
+    summary: "SYN and SYN/ACK are served first, from a queue of their own",
+    source: "Braud, Heusse and Duda 2018",
+    options: &[MAXLEN, SHARE],
+    child: Some("pfifo"),
+    check: any_options,
+};
+
+pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
+    handshake::build(spec, FinRule::None, seed)
+}
