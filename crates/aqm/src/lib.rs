@@ -25,7 +25,11 @@ pub use plumbing::linux::truesize;
 pub use plumbing::options::{Kind, OptionSpec, Options, Threshold, Value};
 pub use plumbing::packet::{Ecn, Handshake, Packet};
 pub use plumbing::qdisc::{DropReason, Drops, Qdisc};
-pub use plumbing::registry::{self, Scheme};
+pub use plumbing::registry;
+pub use plumbing::scheme::{
+    Conformance, Field, Hashing, KernelQdisc, Order, Origin, Preset, Priority, RoundedTimes,
+    Scheme, Statistics, TcSyntax, TimeAttribute,
+};
 pub use plumbing::spec::Spec;
 
 #[cfg(doctest)]

@@ -2,85 +2,18 @@
 
 mod packet;
 
-use gentle_aqm::{DropReason, Drops, Ecn, Handshake, Kind, Qdisc, Scheme, Spec, registry};
+use gentle_aqm::laws::handshake::FinRule;
+use gentle_aqm::{
+    DropReason, Drops, Ecn, Handshake, Kind, Priority, Qdisc, Scheme, Spec, Value, registry,
+};
 use gentle_units::Nanos;
 use packet::TestPacket;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Option sets beside the defaults of every scheme.
-const SPECS: &[&str] = &[
-    "pfifo limit=3",
-    "pfifo limit=20 delay=5ms",
-    "bfifo limit=5000",
-    "bfifo delay=2ms",
-    "red limit=20000 avpkt=500",
-    "red ecn gentle probability=0.5",
-    "red ecn harddrop min=2000 max=6000 ewma=1",
-    "red ecn nodrop ewma=9",
-    "red adaptive",
-    "ared limit=10000 avpkt=100 ecn",
-    "choke limit=10 min=2 max=6 ewma=1",
-    "choke limit=100 ecn",
-    "choke min=1 ewma=1 gentle",
-    "redfavor limit=10000 min=1000 max=3000 ewma=1 maxlen=0 share=100",
-    "redfavor limit=10000 min=1000 max=3000 ewma=1 share=10",
-    "redfavor ecn gentle",
-    "codel limit=5 target=1ms interval=10ms",
-    "codel ecn ce_threshold=1ms",
-    "fq_codel limit=10 flows=4 target=1ms interval=10ms",
-    "fq_codel flows=1 noecn",
-    "pie limit=10 target=1ms",
-    "pie ecn",
-    "fq_pie limit=10 flows=4",
-    "sfq limit=10",
-    "sfq perturb=1",
-    "sfq headdrop limit=5",
-    "gsp threshold=1ms interval=10ms limit=20",
-    "gsp threshold=3p mode=basic interval=1ms",
-    "gsp threshold=3kb limit_bytes=10kb",
-];
-
-const WRAPPERS: &[&str] = &["syn_prio", "syn_fin_prio", "spa"];
-const CHILDREN: &[&str] = &[
-    "pfifo limit=4",
-    "bfifo limit=4000",
-    "red limit=20000 avpkt=500 ewma=1",
-    "ared",
-    "choke limit=10 min=2 max=6 ewma=1",
-    "redfavor limit=10000 min=1000 max=3000 ewma=1",
-    "codel target=1ms interval=10ms",
-    "fq_codel limit=10 flows=4 target=1ms interval=10ms",
-    "pie limit=10 target=1ms",
-    "fq_pie limit=10 flows=4",
-    "sfq limit=10",
-    "gsp threshold=1ms interval=10ms limit=20",
-];
-
 fn specs() -> Vec<Spec> {
-    let defaults = registry::SCHEMES
-        .iter()
-        .map(|scheme| scheme.name.to_owned());
-    let chosen = SPECS.iter().map(|text| (*text).to_owned());
-    let wrapped = WRAPPERS.iter().flat_map(|wrapper| {
-        let fins: &[&str] = match *wrapper {
-            "syn_prio" => &["", "share=100"],
-            _ => &[
-                "fin=inorder share=100",
-                "fin=inorder held=2 share=1",
-                "fin=priority maxlen=0 share=100",
-                "fin=priority maxlen=0 share=50",
-                "fin=none",
-            ],
-        };
-        CHILDREN.iter().flat_map(move |child| {
-            fins.iter()
-                .map(move |fin| format!("{wrapper} {fin} child={child}"))
-        })
-    });
-    defaults
-        .chain(chosen)
-        .chain(wrapped)
+    let samples = registry::samples().into_iter();
+    samples
         .map(|text| text.parse().unwrap_or_else(|e| panic!("{text}: {e}")))
         .collect()
 }
@@ -132,56 +65,58 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// What a scheme does with the order of packets, from its specification.
+/// Promises about the order of packets.
 struct Promises {
-    /// SYNs may overtake the data of their own flow, by design.
-    syn_first: bool,
-    /// FINs may.
-    fin_first: bool,
-    /// FINs may be overtaken by what came after them: one that the queue dropped waits for all that was queued then.
-    fin_late: bool,
-    maxlen: u32,
-    /// Percent of the bytes that priority may take while data waits; 100 without a bound.
-    share: u64,
-    /// Priority always goes first.
-    strict: bool,
-    /// The limit in bytes of a redfavor that protects every SYN, as published.
-    redfavor: Option<u64>,
+    /// SYNs and some FINs may overtake other packets of their flow.
+    priority: Option<Priority>,
+    /// Other packets of a flow leave in the order in which they came.
+    kept: bool,
+    /// SYNs without priority do so too: a scheme with a share of its own may delay one, and beneath a wrapper it may advance
+    /// one that the wrapper takes for data.
+    syns_kept: bool,
+    /// Reasons that drops may have.
+    drops: &'static [DropReason],
 }
 
 impl Promises {
     fn of(spec: &Spec) -> Promises {
-        let wrapper = spec.child().is_some();
-        let name = spec.scheme().name;
-        let redfavor = name == "redfavor";
-        let maxlen = match wrapper || redfavor {
-            true => spec.options().count("maxlen") as u32,
-            false => 0,
-        };
-        let maxlen = if maxlen == 0 { u32::MAX } else { maxlen };
-        let published = redfavor && maxlen == u32::MAX && spec.options().count("share") == 100;
-        let fin = if wrapper && name != "syn_prio" {
-            spec.options().choice("fin")
-        } else {
-            "none"
-        };
+        let order = |spec: &Spec| (spec.scheme().order)(spec.options());
+        let own = order(spec);
+        let stores = spec.child().unwrap_or(spec);
+        let beneath = order(stores);
         Promises {
-            syn_first: wrapper || redfavor,
-            fin_first: fin == "priority",
-            fin_late: fin == "inorder",
-            maxlen,
-            share: match wrapper {
-                true => spec.options().count("share"),
-                false => 100,
-            },
-            strict: wrapper && spec.options().count("share") == 100,
-            redfavor: published.then(|| spec.options().size("limit")),
+            priority: own.priority,
+            kept: own.kept && beneath.kept,
+            syns_kept: beneath
+                .priority
+                .is_none_or(|priority| priority.share.is_some()),
+            drops: stores.scheme().drops,
         }
     }
 
     fn has_priority(&self, packet: &TestPacket) -> bool {
-        ((self.syn_first && packet.flags.syn) || (self.fin_first && packet.flags.fin))
-            && packet.bytes - 14 <= self.maxlen
+        self.priority.is_some_and(|priority| {
+            let first = packet.flags.syn || (packet.flags.fin && priority.fin == FinRule::Priority);
+            first && packet.bytes - 14 <= priority.maxlen
+        })
+    }
+
+    /// Percent of the bytes that priority may take while data waits; 100 without a bound.
+    fn share(&self) -> u64 {
+        let share = self.priority.and_then(|priority| priority.share);
+        share.unwrap_or(100)
+    }
+
+    /// Whether priority always goes first.
+    fn is_strict(&self) -> bool {
+        self.priority
+            .is_some_and(|priority| priority.share == Some(100))
+    }
+
+    /// Whether FINs may be overtaken by what came after them: one that the queue dropped waits for all that was queued then.
+    fn fins_wait(&self) -> bool {
+        self.priority
+            .is_some_and(|priority| priority.fin == FinRule::InOrder)
     }
 }
 
@@ -189,8 +124,6 @@ impl Promises {
 struct Checked {
     queue: Box<dyn Qdisc<TestPacket>>,
     promises: Promises,
-    /// A redfavor reorders SYNs beyond its share, and beneath a wrapper those that the wrapper takes for data.
-    unordered_syns: bool,
     text: String,
     drops: Drops<TestPacket>,
     stored: BTreeMap<u32, TestPacket>,
@@ -207,7 +140,6 @@ impl Checked {
         Checked {
             queue: registry::build(spec, seed),
             promises: Promises::of(spec),
-            unordered_syns: spec.child().unwrap_or(spec).scheme().name == "redfavor",
             text: spec.to_string(),
             drops: Drops::new(),
             stored: BTreeMap::new(),
@@ -235,7 +167,14 @@ impl Checked {
             );
             log.push((packet.id, Some(*reason)));
         }
-        if let Some(limit) = promises.redfavor {
+        for (packet, reason) in &dropped {
+            assert!(
+                promises.drops.contains(reason),
+                "{text}: {packet:?} dropped for {reason}, of {:?}",
+                promises.drops
+            );
+        }
+        if let Some(limit) = promises.priority.and_then(|priority| priority.spared) {
             for (packet, reason) in &dropped {
                 let syns: u64 = stored
                     .values()
@@ -274,7 +213,7 @@ impl Checked {
 
     /// Priority takes its share of the bytes and one burst of ten frames at most, as long as data waits.
     fn check_share(&mut self, packet: &TestPacket, priority: bool) {
-        let share = self.promises.share;
+        let share = self.promises.share();
         let data_waits = self.stored.values().any(|p| {
             !self.promises.has_priority(p)
                 && self.drops.iter().all(|(dropped, _)| dropped.id != p.id)
@@ -303,7 +242,7 @@ impl Checked {
             let sent = self.stored.remove(&packet.id);
             assert!(sent.is_some(), "{text}: {packet:?} delivered twice");
             let priority = self.promises.has_priority(&packet);
-            if !priority && self.promises.strict {
+            if !priority && self.promises.is_strict() {
                 let waiting = self.stored.values().find(|p| self.promises.has_priority(p));
                 assert!(
                     waiting.is_none()
@@ -316,13 +255,14 @@ impl Checked {
             }
             self.check_share(&packet, priority);
             let text = &self.text;
-            let unordered = self.unordered_syns && packet.flags.syn;
-            if self.promises.fin_late && packet.flags.fin && !priority && !unordered {
+            let reorders_syns = !self.promises.syns_kept;
+            let unordered = !self.promises.kept || (reorders_syns && packet.flags.syn);
+            if self.promises.fins_wait() && packet.flags.fin && !priority && !unordered {
                 let overtaken = self.stored.values().find(|p| {
                     p.flow == packet.flow
                         && p.id < packet.id
                         && !p.flags.fin
-                        && !(self.unordered_syns && p.flags.syn)
+                        && !(reorders_syns && p.flags.syn)
                         && self.drops.iter().all(|(dropped, _)| dropped.id != p.id)
                 });
                 assert!(
@@ -480,25 +420,8 @@ fn every_option_takes_some_value() {
 
 #[test]
 fn every_scheme_is_complete() {
-    let expected = [
-        "pfifo",
-        "bfifo",
-        "red",
-        "ared",
-        "choke",
-        "redfavor",
-        "codel",
-        "fq_codel",
-        "pie",
-        "fq_pie",
-        "sfq",
-        "syn_prio",
-        "syn_fin_prio",
-        "spa",
-        "gsp",
-    ];
-    let names: Vec<&str> = registry::SCHEMES.iter().map(|scheme| scheme.name).collect();
-    assert_eq!(names, expected);
+    let names: BTreeSet<&str> = registry::SCHEMES.iter().map(|scheme| scheme.name).collect();
+    assert_eq!(names.len(), registry::SCHEMES.len(), "a name twice");
     for scheme in registry::SCHEMES {
         assert!(
             !scheme.summary.is_empty() && !scheme.source.is_empty(),
@@ -520,6 +443,15 @@ fn every_scheme_is_complete() {
             "{} is refused at its defaults",
             scheme.name
         );
+        assert_eq!(
+            scheme.drops.is_empty(),
+            scheme.child.is_some(),
+            "{}: reasons for drops",
+            scheme.name
+        );
+        for preset in scheme.presets {
+            assert!(!options.contains(preset.name), "{}", scheme.name);
+        }
     }
 }
 
@@ -550,4 +482,57 @@ fn options_of_wrappers_and_children_do_not_collide() {
     let share = |spec: &Spec| spec.options().count("share");
     assert_eq!((share(&spec), share(spec.child().unwrap())), (60, 60));
     assert_eq!(spec.to_string(), "spa share=60 child=redfavor limit=30000b");
+}
+
+#[test]
+fn a_preset_stands_for_its_options_and_gives_way_to_what_is_given() {
+    for (text, means) in [
+        ("redfavor published", "redfavor maxlen=0 share=100"),
+        ("spa Published", "spa fin=priority maxlen=0 share=100"),
+        (
+            "spa published share=50 maxlen=60",
+            "spa fin=priority maxlen=60 share=50",
+        ),
+        (
+            "syn_prio published child=codel",
+            "syn_prio maxlen=0 share=100 child=codel",
+        ),
+        ("codel", "codel"),
+    ] {
+        let spec: Spec = text.parse().unwrap();
+        assert_eq!(spec.to_string(), means, "{text}");
+        assert_eq!(Ok(spec), means.parse(), "{text}");
+    }
+    assert!("codel published".parse::<Spec>().is_err());
+}
+
+#[test]
+fn one_option_is_changed_and_the_others_stay() {
+    let spec: Spec = "spa share=50 child=redfavor limit=30000b".parse().unwrap();
+    let changed = spec.with("share", Value::Count(70)).unwrap();
+    assert_eq!(
+        changed.to_string(),
+        "spa share=70 child=redfavor limit=30000b"
+    );
+    let changed = spec.with("ecn", Value::Flag(true)).unwrap();
+    assert_eq!(
+        changed.to_string(),
+        "spa share=50 child=redfavor limit=30000b ecn=on"
+    );
+    assert_eq!(
+        spec.without("share").to_string(),
+        "spa child=redfavor limit=30000b"
+    );
+    assert_eq!(
+        spec.without("limit").with("limit", Value::Size(30_000)),
+        Ok(spec.clone())
+    );
+    for (name, value) in [
+        ("nonsense", Value::Count(1)),
+        ("share", Value::Count(101)),
+        ("nodrop", Value::Flag(true)),
+    ] {
+        let error = spec.with(name, value).unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
+    }
 }

@@ -2,7 +2,6 @@
 
 use crate::command::Command;
 use crate::device::Device;
-use crate::native::Module;
 use crate::netlink::{Netlink, NetlinkError, interfaces};
 use crate::plan::{self, Backing, Direction, Discipline, Plan, PlanError, Setup, ingress_alias};
 use crate::run::{RunError, run};
@@ -236,7 +235,7 @@ fn require_module(
     };
     let schemes = [Some(spec), spec.child()].into_iter().flatten();
     for spec in schemes.filter(|_| backing == Backing::Native) {
-        if let Some(module) = Module::of(spec)
+        if let Some(module) = spec.module()
             && let Some(why) = system::missing(netlink, module, Some(ifindex))
         {
             let scheme = spec.scheme().name;

@@ -1,6 +1,7 @@
 //! The two settings by which a queue is judged: the rate that packets leave at, and the delay that is aimed at.
 
 use crate::netlink::{Attribute, TcMessage, find, tca};
+use gentle_aqm::{TimeAttribute, registry};
 use gentle_units::{Nanos, Rate};
 use std::ops::Range;
 
@@ -33,18 +34,8 @@ const RATES: [RateAt; 2] = [
 /// `TCA_CAKE_BASE_RATE64`; 0: it does not shape.
 const CAKE_RATE: u16 = 2;
 
-/// The attribute with the target, by kind, in microseconds: `TCA_CODEL_TARGET` and its like.
-const TARGETS: [(&str, u16); 6] = [
-    ("codel", 1),
-    ("fq_codel", 1),
-    ("pie", 1),
-    ("fq_pie", 3),
-    ("cake", 9),
-    ("spa", 1),
-];
-
-/// `TCA_GSP_THRESHOLD_DELAY`, in nanoseconds.
-const GSP_THRESHOLD: (&str, u16) = ("gsp", 2);
+/// `TCA_CAKE_TARGET`.
+const CAKE_TARGET: TimeAttribute = TimeAttribute::Micros(9);
 
 fn options(message: &TcMessage) -> Vec<Attribute> {
     Attribute::all(message.attribute(tca::OPTIONS).unwrap_or_default())
@@ -79,9 +70,12 @@ pub(crate) fn target(message: &TcMessage) -> Option<Nanos> {
     let kind = message.kind();
     let options = options(message);
     let value = |attribute| number(find(&options, attribute)?);
-    if kind == GSP_THRESHOLD.0 {
-        return value(GSP_THRESHOLD.1).map(Nanos);
+    let attribute = match kind.as_str() {
+        "cake" => CAKE_TARGET,
+        kind => registry::kernel_qdisc(kind)?.target?,
+    };
+    match attribute {
+        TimeAttribute::Micros(attribute) => value(attribute).map(Nanos::from_micros),
+        TimeAttribute::Nanos(attribute) => value(attribute).map(Nanos),
     }
-    let (_, attribute) = TARGETS.iter().find(|(name, _)| *name == kind)?;
-    value(*attribute).map(Nanos::from_micros)
 }

@@ -26,7 +26,6 @@ pub use cake::Cake;
 pub use command::{Command, Program};
 pub use counter::Counter;
 pub use device::{Device, DeviceError, Link};
-pub use native::Module;
 pub use netlink::NetlinkError;
 pub use plan::{
     Backing, Direction, Discipline, Parent, Plan, PlanError, Present, Setup, Under, plan,

@@ -1,75 +1,27 @@
-//! Schemes that come as kernel modules with gentle: `spa`, `gsp`, `redfavor`.
+//! Schemes that come as kernel modules with gentle.
 //!
 //! Their `tc` plug-ins take the options of gentle-aqm under the same names.
 
 use crate::command::Command;
 use crate::plan::{PlanError, Under};
 use crate::stock;
-use gentle_aqm::Spec;
-use gentle_units::Rate;
+use gentle_aqm::{Spec, TcSyntax};
 
-/// A qdisc that gentle brings, and the module `sch_<name>` that holds it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Module {
-    /// `sch_spa`: two queues, the one with handshake packets first.
-    Spa,
-    /// `sch_gsp`: global synchronization protection.
-    Gsp,
-    /// `sch_redfavor`: RED that protects SYNs.
-    RedFavor,
-}
-
-impl Module {
-    /// The name that `tc` has for it.
-    pub fn kind(self) -> &'static str {
-        match self {
-            Module::Spa => "spa",
-            Module::Gsp => "gsp",
-            Module::RedFavor => "redfavor",
-        }
-    }
-
-    /// The module that can be `spec`; `None`: Linux has all of it.
-    pub fn of(spec: &Spec) -> Option<Module> {
-        match spec.scheme().name {
-            "spa" | "syn_prio" | "syn_fin_prio" => Some(Module::Spa),
-            "gsp" => Some(Module::Gsp),
-            "redfavor" => Some(Module::RedFavor),
-            _ => None,
-        }
-    }
-
-    /// Whether Linux can do without it, in all that matters.
-    pub fn has_stock_parts(self) -> bool {
-        self == Module::Spa
-    }
-}
-
-/// The commands for a scheme that `module` is.
-pub(crate) fn plan(at: &Under, spec: &Spec, module: Module) -> Result<Vec<Command>, PlanError> {
-    let scheme = spec.scheme().name;
-    let kind = module.kind();
-    let mut words = format!("qdisc {} handle {:x}: {kind}", at.place(), at.handle);
-    if scheme == "syn_prio" {
-        words.push_str(" fin none");
-    }
-    append(&mut words, spec, at.link_rate)?;
+/// The commands for a scheme that is a module of gentle, by the syntax that its description has.
+pub(crate) fn plan(at: &Under, spec: &Spec, form: &TcSyntax) -> Result<Vec<Command>, PlanError> {
+    let qdisc = stock::qdisc(spec, form, at.link_rate)?;
+    let mut words = format!("qdisc {} handle {:x}: {qdisc}", at.place(), at.handle);
     let Some(child) = spec.child() else {
         return Ok(vec![Command::tc(&words)]);
     };
-    if child.scheme().name == "codel" {
-        append(&mut words, child, at.link_rate)?;
+    let name = child.scheme().name;
+    let syntax = child.scheme().linux;
+    let syntax = syntax.ok_or(PlanError::NotOnLinux { scheme: name })?;
+    if form.own_child == Some(name) {
+        words.push_str(&stock::options(child, &syntax, at.link_rate)?);
         return Ok(vec![Command::tc(&words)]);
     }
-    let name = child.scheme().name;
-    let child = match Module::of(child) {
-        Some(module) => {
-            let mut words = module.kind().to_owned();
-            append(&mut words, child, at.link_rate)?;
-            words
-        }
-        None => stock::words(child, at.link_rate)?.ok_or(PlanError::NativeChild { child: name })?,
-    };
+    let child = stock::qdisc(child, &syntax, at.link_rate)?;
     let (dev, handle) = (&at.dev, at.handle);
     let children = [1, 2].map(|band| {
         Command::tc(&format!(
@@ -78,18 +30,4 @@ pub(crate) fn plan(at: &Under, spec: &Spec, module: Module) -> Result<Vec<Comman
         ))
     });
     Ok([Command::tc(&words)].into_iter().chain(children).collect())
-}
-
-/// The options that were given, and those without which it would be another scheme or `tc` would refuse it.
-fn append(words: &mut String, spec: &Spec, link: Option<Rate>) -> Result<(), PlanError> {
-    let scheme = spec.scheme().name;
-    let always: &[&str] = match scheme {
-        "syn_fin_prio" => &["fin"],
-        "redfavor" => &["limit", "avpkt", "bandwidth"],
-        _ => &[],
-    };
-    for (name, value) in stock::written(spec.options(), always, link) {
-        words.push_str(&stock::word(scheme, name, value)?);
-    }
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Which part of the kernel a command missed, and the package that has it.
 
 use crate::command::{Command, Program};
+use gentle_aqm::{Origin, registry};
 
 /// A part of Linux that distributions may leave out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +10,8 @@ struct Part {
     module: String,
     /// The option of the kernel's configuration.
     config: String,
+    /// OpenWrt's package, where the registry of schemes has it.
+    openwrt: Option<&'static str>,
 }
 
 /// What the kernel (`net/sched/`, `net/core/rtnetlink.c`) and iproute2 say when a part is missing, and what kind it is of.
@@ -27,23 +30,19 @@ enum Kind {
     Device,
 }
 
-/// OpenWrt's packages of modules (`package/kernel/linux/modules/netsupport.mk`); what is not named is in `kmod-sched`.
-const OPENWRT: [(&str, &str); 11] = [
+/// OpenWrt's packages of modules (`package/kernel/linux/modules/netsupport.mk`) that are not those of a scheme; what neither
+/// names is in `kmod-sched`.
+const OPENWRT: [(&str, &str); 9] = [
     ("sch_htb", "kmod-sched-core"),
     ("sch_tbf", "kmod-sched-core"),
     ("sch_ingress", "kmod-sched-core"),
-    ("sch_fq_codel", "kmod-sched-core"),
     ("cls_u32", "kmod-sched-core"),
     ("act_mirred", "kmod-sched-core"),
     ("sch_prio", "kmod-sched-prio"),
-    ("sch_red", "kmod-sched-red"),
     ("sch_cake", "kmod-sched-cake"),
     ("act_police", "kmod-sched-act-police"),
     ("ifb", "kmod-ifb"),
 ];
-
-/// gentle's own modules, of which `kernel/README.md` tells.
-const OWN: [&str; 3] = ["spa", "gsp", "redfavor"];
 
 /// What to do about a command of a plan that failed with these words because the kernel lacks something.
 pub(crate) fn remedy(command: &Command, words: &str) -> Option<String> {
@@ -52,12 +51,16 @@ pub(crate) fn remedy(command: &Command, words: &str) -> Option<String> {
     let part = match kind {
         Kind::Qdisc => {
             let qdisc = qdisc(command.program, &args)?;
-            if OWN.contains(&qdisc) {
+            let known = registry::kernel_qdisc(qdisc);
+            if known.is_some_and(|known| known.origin == Origin::Gentle) {
                 return Some(format!(
                     "this kernel has no sch_{qdisc}: kernel/README.md in gentle's source says how to install it"
                 ));
             }
-            Part::new("sch", "NET_SCH", qdisc)
+            Part {
+                openwrt: known.and_then(|known| known.openwrt),
+                ..Part::new("sch", "NET_SCH", qdisc)
+            }
         }
         // The only one in plans.
         Kind::Classifier => Part::new("cls", "NET_CLS", "u32"),
@@ -67,6 +70,7 @@ pub(crate) fn remedy(command: &Command, words: &str) -> Option<String> {
             Part {
                 module: device.to_owned(),
                 config: format!("CONFIG_{}", device.to_uppercase()),
+                openwrt: None,
             }
         }
     };
@@ -90,13 +94,19 @@ impl Part {
         Part {
             module: format!("{prefix}_{kind}"),
             config: format!("CONFIG_{config}_{}", kind.to_uppercase()),
+            openwrt: None,
         }
     }
 
     fn sentence(&self) -> String {
-        let Part { module, config } = self;
-        let openwrt = OPENWRT.iter().find(|(name, _)| name == module);
-        let openwrt = openwrt.map_or("kmod-sched", |(_, package)| package);
+        let Part {
+            module,
+            config,
+            openwrt,
+        } = self;
+        let listed = OPENWRT.iter().find(|(name, _)| name == module);
+        let listed = listed.map(|(_, package)| *package);
+        let openwrt = openwrt.or(listed).unwrap_or("kmod-sched");
         format!(
             "this kernel has no {module}: on Debian it comes with linux-image-amd64 (or that of another processor), on OpenWrt with {openwrt}, in a kernel of your own with {config}; after an update of the kernel, restart first"
         )

@@ -3,11 +3,11 @@
 use crate::cake::Cake;
 use crate::command::Command;
 use crate::device::{Device, Link};
-use crate::native::{self, Module};
+use crate::native;
 use crate::priority;
 use crate::shaper::{LEAST_RATE, Shaper};
 use crate::stock;
-use gentle_aqm::Spec;
+use gentle_aqm::{Origin, Spec};
 use gentle_units::Rate;
 use std::fmt;
 use thiserror::Error;
@@ -139,6 +139,14 @@ pub enum PlanError {
         /// The scheme.
         scheme: &'static str,
     },
+    /// No kernel has the scheme.
+    #[error(
+        "{scheme} is in no kernel, neither in Linux nor among gentle's modules; it can only be simulated (gentle compare)"
+    )]
+    NotOnLinux {
+        /// The scheme.
+        scheme: &'static str,
+    },
     /// A child that is only in a module, under priority from stock parts.
     #[error(
         "child={child} is no part of Linux; load gentle's kernel modules, or choose another child"
@@ -190,23 +198,22 @@ pub fn plan_under(at: &Under, spec: &Spec, backing: Backing) -> Result<Plan, Pla
         return Err(PlanError::Handle(at.handle));
     }
     let mut notes = Vec::new();
-    let commands = match (Module::of(spec), backing) {
-        (Some(module), Backing::Native) => native::plan(at, spec, module)?,
-        (Some(module), Backing::Stock) if module.has_stock_parts() => {
+    let scheme = spec.scheme().name;
+    let form = spec.scheme().linux;
+    let form = form.ok_or(PlanError::NotOnLinux { scheme })?;
+    let commands = match (form.qdisc.origin, backing) {
+        (Origin::Linux, _) => {
+            let words = stock::qdisc(spec, &form, at.link_rate)?;
+            let (place, handle) = (at.place(), at.handle);
+            vec![Command::tc(&format!(
+                "qdisc {place} handle {handle:x}: {words}"
+            ))]
+        }
+        (Origin::Gentle, Backing::Native) => native::plan(at, spec, &form)?,
+        (Origin::Gentle, Backing::Stock) if form.stock_parts => {
             priority::plan(at, spec, &mut notes)?
         }
-        _ => match stock::words(spec, at.link_rate)? {
-            Some(words) => vec![Command::tc(&format!(
-                "qdisc {} handle {:x}: {words}",
-                at.place(),
-                at.handle
-            ))],
-            None => {
-                return Err(PlanError::NeedsModule {
-                    scheme: spec.scheme().name,
-                });
-            }
-        },
+        (Origin::Gentle, Backing::Stock) => return Err(PlanError::NeedsModule { scheme }),
     };
     Ok(Plan { commands, notes })
 }

@@ -141,9 +141,11 @@ pub(crate) fn plan(
 ) -> Result<Vec<Command>, PlanError> {
     let rule = rule(at, spec, notes);
     let child = spec.child().expect("a wrapper has a child");
-    let child = stock::words(child, at.link_rate)?.ok_or(PlanError::NativeChild {
-        child: child.scheme().name,
-    })?;
+    let name = child.scheme().name;
+    if child.scheme().linux.is_none() {
+        return Err(PlanError::NotOnLinux { scheme: name });
+    }
+    let child = stock::words(child, at.link_rate)?.ok_or(PlanError::NativeChild { child: name })?;
     let (dev, handle) = (&at.dev, at.handle);
     let data_everywhere = [" 1"; 16].concat();
     let mut commands = vec![

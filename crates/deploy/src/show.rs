@@ -7,6 +7,7 @@ use crate::device::Device;
 use crate::netlink::{Attribute, INGRESS, Netlink, Object, ROOT, TcMessage, find, format_handle};
 use crate::netlink::{interface, tca};
 use crate::plan::{Direction, SCHEME};
+use gentle_aqm::{Field, Statistics, registry};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -63,177 +64,11 @@ const QUEUE: u16 = 3;
 const APP: u16 = 4;
 const PACKETS64: u16 = 8;
 
-/// What a kind of queue tells of itself: its structure in `linux/pkt_sched.h`, field by field. A kernel that tells
-/// less is read as far as it goes; what one adds at the end is not shown.
-struct Layout {
-    kind: &'static str,
-    fields: &'static [Field],
-}
-
-enum Field {
-    /// An unsigned number of 32 bits.
-    U32(&'static str),
-    /// One of 64 bits.
-    U64(&'static str),
-    /// This many bytes that say nothing to an operator.
-    Skip(usize),
-}
-
-use Field::{Skip, U32, U64};
-
-const LAYOUTS: &[Layout] = &[
-    Layout {
-        kind: "codel",
-        fields: &[
-            U32("maxpacket_bytes"),
-            U32("count"),
-            U32("lastcount"),
-            U32("ldelay_us"),
-            Skip(4),
-            U32("drop_overlimit"),
-            U32("ecn_mark"),
-            U32("dropping"),
-            U32("ce_mark"),
-        ],
-    },
-    Layout {
-        kind: "fq_codel",
-        fields: &[
-            Skip(4),
-            U32("maxpacket_bytes"),
-            U32("drop_overlimit"),
-            U32("ecn_mark"),
-            U32("new_flow_count"),
-            U32("new_flows_len"),
-            U32("old_flows_len"),
-            U32("ce_mark"),
-            U32("memory_usage_bytes"),
-            U32("drop_overmemory"),
-        ],
-    },
-    Layout {
-        kind: "red",
-        fields: &[U32("early"), U32("pdrop"), U32("other"), U32("marked")],
-    },
-    Layout {
-        kind: "choke",
-        fields: &[
-            U32("early"),
-            U32("pdrop"),
-            U32("other"),
-            U32("marked"),
-            U32("matched"),
-        ],
-    },
-    Layout {
-        kind: "pie",
-        fields: &[
-            // A fraction of 2^64.
-            U64("prob"),
-            U32("delay_us"),
-            U32("avg_dq_rate"),
-            U32("dq_rate_estimating"),
-            U32("packets_in"),
-            U32("dropped"),
-            U32("overlimit"),
-            U32("maxq"),
-            U32("ecn_mark"),
-        ],
-    },
-    Layout {
-        kind: "fq_pie",
-        fields: &[
-            U32("packets_in"),
-            U32("dropped"),
-            U32("overlimit"),
-            U32("overmemory"),
-            U32("ecn_mark"),
-            U32("new_flow_count"),
-            U32("new_flows_len"),
-            U32("old_flows_len"),
-            U32("memory_usage_bytes"),
-        ],
-    },
-    // kernel/include/uapi/pkt_sch_gsp.h.
-    Layout {
-        kind: "gsp",
-        fields: &[
-            U64("early_drop"),
-            U64("tail_drop"),
-            U64("interval_ns"),
-            U64("cumul_ns"),
-            U64("expiry_ns"),
-            U64("delay_ns"),
-            U32("above"),
-            U32("overflow"),
-        ],
-    },
-    // kernel/include/uapi/pkt_sch_redfavor.h.
-    Layout {
-        kind: "redfavor",
-        fields: &[
-            U64("prob_drop"),
-            U64("forced_drop"),
-            U64("tail_drop"),
-            U64("push_out"),
-            U64("syn_queued"),
-            U64("syn_saved"),
-            U64("syn_early_drop"),
-            U64("syn_tail_drop"),
-            U64("prob_mark"),
-            U64("forced_mark"),
-            U32("qavg_bytes"),
-            U32("max_p"),
-            U32("syn_qlen"),
-            U32("syn_backlog_bytes"),
-            U64("syn_toolong"),
-            U64("syn_overshare"),
-        ],
-    },
-];
-
 /// Attributes that `cake` tells of itself as a whole (`TCA_CAKE_STATS_*`).
 const CAKE: &[(u16, &str)] = &[
     (2, "capacity_estimate_bytes_per_second"),
     (3, "memory_limit_bytes"),
     (4, "memory_used_bytes"),
-];
-
-/// Attributes that `spa` tells of itself as a whole (`TCA_SPA_XSTATS_*` in kernel/include/uapi/pkt_sch_spa.h).
-const SPA: &[(u16, &str)] = &[
-    (4, "syn"),
-    (5, "fin_first"),
-    (6, "fin_kept"),
-    (7, "fin_overlimit"),
-    (8, "drop_for_fin"),
-    (9, "mark_for_fin"),
-    (10, "toolong"),
-    (11, "held_back"),
-    (13, "held"),
-    (14, "held_bytes"),
-];
-
-/// Which attribute of `spa` holds each of its queues.
-const SPA_HANDSHAKES: u16 = 2;
-const SPA_DATA: u16 = 3;
-
-/// Attributes that `spa` tells of one of its queues (`TCA_SPA_QUEUE_*`), under the names of both queues.
-const SPA_QUEUE: &[(u16, &str, &str)] = &[
-    (2, "handshakes_enqueued", "data_enqueued"),
-    (3, "handshakes_sent", "data_sent"),
-    (4, "handshakes_bytes", "data_bytes"),
-    (5, "handshakes_drop_limit", "data_drop_limit"),
-    (6, "handshakes_drop_memory", "data_drop_memory"),
-    (7, "handshakes_drop_child", "data_drop_child"),
-    (8, "handshakes_drop_change", "data_drop_change"),
-    (9, "handshakes_drop_codel", "data_drop_codel"),
-    (10, "handshakes_qlen", "data_qlen"),
-    (11, "handshakes_backlog_bytes", "data_backlog_bytes"),
-    (12, "handshakes_memory_bytes", "data_memory_bytes"),
-    (13, "handshakes_maxpacket_bytes", "data_maxpacket_bytes"),
-    (16, "handshakes_ldelay_us", "data_ldelay_us"),
-    (18, "handshakes_ecn_mark", "data_ecn_mark"),
-    (19, "handshakes_ce_mark", "data_ce_mark"),
 ];
 
 /// Those of `names` that are among the attributes.
@@ -250,30 +85,40 @@ fn named(
         .collect()
 }
 
-fn spa_counters(attributes: &[Attribute]) -> Vec<Counter> {
-    let queue = |attribute| Attribute::all(find(attributes, attribute).unwrap_or_default());
-    let handshakes = SPA_QUEUE.iter().map(|(number, name, _)| (*number, *name));
-    let data = SPA_QUEUE.iter().map(|(number, _, name)| (*number, *name));
-    let mut counters = named(&queue(SPA_HANDSHAKES), handshakes);
-    counters.extend(named(&queue(SPA_DATA), data));
-    counters.extend(named(attributes, SPA.iter().copied()));
-    counters
+/// The counters of a qdisc of that kind.
+fn counters(kind: &str, bytes: &[u8]) -> Vec<Counter> {
+    if kind == "cake" {
+        return named(&Attribute::all(bytes), CAKE.iter().copied());
+    }
+    match registry::kernel_qdisc(kind).map(|qdisc| qdisc.statistics) {
+        None => Vec::new(),
+        Some(Statistics::Struct(fields)) => in_order(fields, bytes),
+        Some(Statistics::Attributes {
+            whole,
+            queues: [handshakes, data],
+            each,
+        }) => {
+            let attributes = Attribute::all(bytes);
+            let queue = |number| Attribute::all(find(&attributes, number).unwrap_or_default());
+            let names = each.iter().map(|(number, name, _)| (*number, *name));
+            let mut counters = named(&queue(handshakes), names);
+            let names = each.iter().map(|(number, _, name)| (*number, *name));
+            counters.extend(named(&queue(data), names));
+            counters.extend(named(&attributes, whole.iter().copied()));
+            counters
+        }
+    }
 }
 
-fn counters(kind: &str, bytes: &[u8]) -> Vec<Counter> {
-    match kind {
-        "cake" => return named(&Attribute::all(bytes), CAKE.iter().copied()),
-        "spa" => return spa_counters(&Attribute::all(bytes)),
-        _ => {}
-    }
-    let layout = LAYOUTS.iter().find(|layout| layout.kind == kind);
+/// The fields of a structure of the kernel, as far as it goes.
+fn in_order(fields: &[Field], bytes: &[u8]) -> Vec<Counter> {
     let mut at = 0;
     let mut list = Vec::new();
-    for field in layout.map_or(&[][..], |layout| layout.fields) {
+    for field in fields {
         let (name, length) = match field {
-            U32(name) => (Some(*name), 4),
-            U64(name) => (Some(*name), 8),
-            Skip(length) => (None, *length),
+            Field::U32(name) => (Some(*name), 4),
+            Field::U64(name) => (Some(*name), 8),
+            Field::Skip(length) => (None, *length),
         };
         let Some(value) = bytes.get(at..at + length) else {
             break;

@@ -2,6 +2,7 @@
 
 use crate::netlink::{INGRESS, Netlink, NetlinkError, Object, ROOT, TcMessage};
 use crate::netlink::{format_handle, tca};
+use gentle_aqm::registry;
 use serde::{Deserialize, Serialize};
 
 /// The qdiscs, classes and filters of one direction of a device, in an order in which they can be made.
@@ -34,8 +35,14 @@ impl Side {
 /// Qdiscs whose classes are made one by one; of others they come with the qdisc.
 const WITH_OWN_CLASSES: [&str; 5] = ["htb", "hfsc", "drr", "qfq", "cbq"];
 
-/// Qdiscs that need a table which the kernel keeps to itself (`TCA_RED_STAB`), so that they cannot be told to it again.
-const WITH_HIDDEN_PARTS: [&str; 4] = ["red", "choke", "gred", "redfavor"];
+/// A qdisc without a scheme that needs a table which the kernel keeps to itself (`TCA_GRED_STAB`), so that it cannot be told
+/// to it again.
+const GRED: &str = "gred";
+
+/// Whether the kernel keeps a part of the options of a qdisc of that kind to itself.
+fn has_hidden_parts(kind: &str) -> bool {
+    kind == GRED || registry::kernel_qdisc(kind).is_some_and(|qdisc| qdisc.hidden)
+}
 
 /// Names of actions among the options of a filter that are not told whole either: the rate table of a policer
 /// (`TCA_POLICE_RATE`), and the program of `bpf`, of which only its number is told.
@@ -56,9 +63,17 @@ const OWN_TABLE: u32 = 1 << 31;
 const WITHIN_TABLE: u32 = 0x000f_ffff;
 const U32_HASH: u16 = 2;
 
-/// Parts of options that change while a qdisc or filter works: by kind, `TCA_RED_MAX_P`, and of `u32` the policer, the
-/// actions, the counters, and padding that only aligns a message.
-const MOVING_PARTS: [(&str, &[u16]); 2] = [("red", &[3]), ("u32", &[6, 7, 9, 12])];
+/// Parts of the options of a `u32` filter that change while it works: the policer, the actions, the counters, and padding
+/// that only aligns a message.
+const U32_MOVING: &[u16] = &[6, 7, 9, 12];
+
+/// Attributes among the options of an object of that kind that change while packets pass.
+fn moving_parts(kind: &str) -> &'static [u16] {
+    match kind {
+        "u32" => U32_MOVING,
+        kind => registry::kernel_qdisc(kind).map_or(&[], |qdisc| qdisc.moving),
+    }
+}
 
 impl Snapshot {
     pub(crate) fn take(
@@ -174,7 +189,7 @@ impl Snapshot {
         let table = self
             .of(Object::Qdisc)
             .map(TcMessage::kind)
-            .find(|kind| WITH_HIDDEN_PARTS.contains(&kind.as_str()));
+            .find(|kind| has_hidden_parts(kind));
         table.or_else(|| {
             self.of(Object::Filter).find_map(|filter| {
                 let options = filter.attribute(tca::OPTIONS).unwrap_or_default();
@@ -196,10 +211,10 @@ impl Snapshot {
         for (_, message) in &mut settled.objects {
             // An intermediate device that is made again has another number.
             message.ifindex = 0;
-            let kind = message.kind();
-            let Some((_, moving)) = MOVING_PARTS.iter().find(|(name, _)| *name == kind) else {
+            let moving = moving_parts(&message.kind());
+            if moving.is_empty() {
                 continue;
-            };
+            }
             message.change_options(|parts| parts.retain(|part| !moving.contains(&part.kind())));
         }
         settled
@@ -224,7 +239,7 @@ impl Snapshot {
 }
 
 /// Attributes of 32-bit numbers that the kernel dumps in another form than it accepts, by kind.
-const MENDED: [(&str, &[u16], Mend); 8] = [
+const MENDED: [(&str, &[u16], Mend); 4] = [
     // `TCA_HTB_INIT`: dumps all of the version, of which `htb_init` accepts the upper half; at the end, packets that no class
     // took.
     ("htb", &[2], Mend::HtbInit),
@@ -233,13 +248,17 @@ const MENDED: [(&str, &[u16], Mend); 8] = [
     ("u32", &[11], Mend::FilterFlags),
     ("flower", &[22], Mend::FilterFlags),
     ("matchall", &[3], Mend::FilterFlags),
-    // Target, interval and CE threshold of CoDel, in its clock's unit (`CODEL_SHIFT`).
-    ("codel", &[1, 3, 5], Mend::Micros { tick_ns: 1024 }),
-    ("fq_codel", &[1, 3, 7], Mend::Micros { tick_ns: 1024 }),
-    // Target of PIE, in ticks of the packet scheduler (`PSCHED_SHIFT`).
-    ("pie", &[1], Mend::Micros { tick_ns: 64 }),
-    ("fq_pie", &[3], Mend::Micros { tick_ns: 64 }),
 ];
+
+/// Attributes of an object of that kind that the kernel does not accept as it dumps them.
+fn mended(kind: &str) -> Option<(&'static [u16], Mend)> {
+    if let Some((_, attributes, mend)) = MENDED.iter().find(|(name, ..)| *name == kind) {
+        return Some((attributes, *mend));
+    }
+    let rounded = registry::kernel_qdisc(kind)?.rounded?;
+    let tick_ns = rounded.tick_ns;
+    Some((rounded.attributes, Mend::Micros { tick_ns }))
+}
 
 #[derive(Clone, Copy)]
 enum Mend {
@@ -290,10 +309,9 @@ fn accepted(object: Object, message: &TcMessage) -> (Object, TcMessage) {
         settings.change_options(|parts| parts.retain(|part| part.kind() != U32_HASH));
     }
     // A class has the kind of its qdisc, but options of its own.
-    let mended = MENDED
-        .iter()
-        .find(|(name, ..)| *name == kind && object != Object::Class);
-    if let Some((_, attributes, mend)) = mended {
+    if object != Object::Class
+        && let Some((attributes, mend)) = mended(&kind)
+    {
         settings.change_options(|parts| {
             for part in parts
                 .iter_mut()

@@ -1,77 +1,51 @@
-//! The words of `tc` for a scheme that Linux has itself.
+//! A scheme as `tc` writes it, by the syntax in its description.
 //!
 //! Names and defaults of gentle-aqm are those of Linux, so only what was given is written, and what `tc` asks for or
 //! takes from the device when it is not told. Numbers are written without a unit where `tc` takes none, times in
 //! microseconds, which is what `tc` counts in.
 
 use crate::plan::PlanError;
-use gentle_aqm::{Options, Spec, Value};
+use gentle_aqm::{Options, Origin, Spec, TcSyntax, Value};
 use gentle_units::Rate;
-
-/// What of a scheme's options goes to `tc`.
-struct Form {
-    /// The name of the qdisc, with words that are always there.
-    kind: &'static str,
-    /// Options written even when not given.
-    always: &'static [&'static str],
-    /// Options that neither `tc` nor Linux has, with what to do instead.
-    refused: &'static [(&'static str, &'static str)],
-}
-
-const NO_EWMA: (&str, &str) = (
-    "ewma",
-    "tc derives the weight of the average from burst; give that",
-);
-const NO_GENTLE: (&str, &str) = ("gentle", "Linux has no gentle RED; leave it out");
-const NO_DELAY: (&str, &str) = (
-    "delay",
-    "the FIFOs of Linux have no limit in time; leave it out, or use codel",
-);
-const RED_ALWAYS: &[&str] = &["limit", "avpkt", "bandwidth"];
-
-fn form(scheme: &str) -> Option<Form> {
-    let form = |kind, always, refused| {
-        Some(Form {
-            kind,
-            always,
-            refused,
-        })
-    };
-    match scheme {
-        // Without a limit they take the device's txqueuelen.
-        "pfifo" => form("pfifo", &["limit"], &[NO_DELAY]),
-        "bfifo" => form("bfifo", &["limit"], &[NO_DELAY]),
-        "red" => form("red", RED_ALWAYS, &[NO_EWMA, NO_GENTLE]),
-        "ared" => form("red adaptive", RED_ALWAYS, &[NO_EWMA, NO_GENTLE]),
-        "choke" => form("choke", RED_ALWAYS, &[NO_EWMA, NO_GENTLE]),
-        "codel" => form("codel", &[], &[]),
-        "fq_codel" => form("fq_codel", &[], &[]),
-        "pie" => form("pie", &[], &[]),
-        "fq_pie" => form("fq_pie", &[], &[]),
-        "sfq" => form("sfq", &[], &[]),
-        _ => None,
-    }
-}
 
 /// The qdisc and its options, as they follow `handle M:`; `None`: Linux has no such scheme of its own.
 ///
 /// `link` is the rate of the link, for schemes that have to know it and were not told.
 pub(crate) fn words(spec: &Spec, link: Option<Rate>) -> Result<Option<String>, PlanError> {
+    match spec.scheme().linux {
+        Some(form) if form.qdisc.origin == Origin::Linux => qdisc(spec, &form, link).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The words for a scheme as `form` has it, without its child.
+pub(crate) fn qdisc(spec: &Spec, form: &TcSyntax, link: Option<Rate>) -> Result<String, PlanError> {
+    let mut words = form.qdisc.kind.to_owned();
+    if !form.fixed.is_empty() {
+        words.push(' ');
+        words.push_str(form.fixed);
+    }
+    words.push_str(&options(spec, form, link)?);
+    Ok(words)
+}
+
+/// The options of a scheme as `form` has them, each with a blank before it.
+pub(crate) fn options(
+    spec: &Spec,
+    form: &TcSyntax,
+    link: Option<Rate>,
+) -> Result<String, PlanError> {
     let scheme = spec.scheme().name;
-    let Some(form) = form(scheme) else {
-        return Ok(None);
-    };
     for (option, instead) in form.refused {
         refuse(scheme, spec.options(), option, instead)?;
     }
-    let mut words = form.kind.to_owned();
+    let mut words = String::new();
     for (name, value) in written(spec.options(), form.always, link) {
-        if form.refused.iter().any(|(refused, _)| *refused == name) {
-            continue;
+        if !form.refused.iter().any(|(refused, _)| *refused == name) {
+            words.push_str(&word(spec, form, name, value)?);
         }
-        words.push_str(&word(scheme, name, value)?);
     }
-    Ok(Some(words))
+    Ok(words)
 }
 
 /// RED's option for the rate of the link, by which the average falls while the queue is empty (tc-red(8)).
@@ -79,7 +53,7 @@ const LINK_RATE: &str = "bandwidth";
 
 /// The options that were given or are named in `always`, in the order of declaration. `link` is the rate of the link, which
 /// takes the place of a default that stands for it.
-pub(crate) fn written<'a>(
+fn written<'a>(
     options: &'a Options,
     always: &'a [&str],
     link: Option<Rate>,
@@ -119,16 +93,25 @@ fn is_no_time(value: &Value) -> bool {
 }
 
 /// One option as `tc` reads it, with a blank before it.
-pub(crate) fn word(
-    scheme: &'static str,
+fn word(
+    spec: &Spec,
+    form: &TcSyntax,
     name: &'static str,
     value: Value,
 ) -> Result<String, PlanError> {
     Ok(match value {
         Value::Flag(true) => format!(" {name}"),
-        Value::Flag(false) => off(scheme, name),
+        // Flags that `tc` can only switch on are off when they are not written.
+        Value::Flag(false) => form
+            .off
+            .iter()
+            .find(|(flag, _)| *flag == name)
+            .map_or_else(String::new, |(_, off)| format!(" {off}")),
         Value::Time(t) if t.0.is_multiple_of(1_000) => format!(" {name} {t}"),
-        Value::Time(_) => return Err(PlanError::Microseconds { scheme, name }),
+        Value::Time(_) => {
+            let scheme = spec.scheme().name;
+            return Err(PlanError::Microseconds { scheme, name });
+        }
         Value::Size(bytes) => format!(" {name} {bytes}"),
         Value::Count(n) => format!(" {name} {n}"),
         Value::Real(x) => format!(" {name} {x}"),
@@ -136,15 +119,4 @@ pub(crate) fn word(
         Value::Threshold(threshold) => format!(" {name} {threshold}"),
         Value::Choice(word) => format!(" {name} {word}"),
     })
-}
-
-/// How `tc` switches a flag off; flags that it can only switch on are off when they are not written.
-fn off(scheme: &str, flag: &str) -> String {
-    match (scheme, flag) {
-        ("codel" | "fq_codel" | "pie" | "fq_pie", "ecn") | ("pie" | "fq_pie", "bytemode") => {
-            format!(" no{flag}")
-        }
-        ("pie" | "fq_pie", "dq_rate_estimator") => format!(" no_{flag}"),
-        _ => String::new(),
-    }
 }

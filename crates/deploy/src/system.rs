@@ -1,10 +1,9 @@
 //! What the system offers: rights and modules.
 
 use crate::device::Device;
-use crate::native::Module;
 use crate::netlink::{Netlink, interface};
 use crate::plan::Backing;
-use gentle_aqm::Spec;
+use gentle_aqm::{KernelQdisc, Spec};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -39,7 +38,7 @@ pub struct Chosen {
 /// The kernel is asked with the help of `dev`, where there is such a device and this process may change its queues; otherwise
 /// the module is looked for.
 pub fn backing_for(spec: &Spec, dev: Option<&Device>) -> Chosen {
-    let Some(module) = Module::of(spec) else {
+    let Some(module) = spec.module() else {
         return Chosen {
             backing: Backing::Stock,
             missing: None,
@@ -65,10 +64,10 @@ pub fn backing_for(spec: &Spec, dev: Option<&Device>) -> Chosen {
 /// What `module` cannot be used for want of; `None`: nothing is missing.
 pub(crate) fn missing(
     netlink: &mut Netlink,
-    module: Module,
+    module: &KernelQdisc,
     ifindex: Option<u32>,
 ) -> Option<String> {
-    let kind = module.kind();
+    let kind = module.kind;
     let answer = match ifindex.filter(|_| has_net_admin()) {
         Some(ifindex) => netlink.has_qdisc(ifindex, kind).ok().flatten(),
         None => None,
@@ -88,8 +87,8 @@ pub(crate) fn missing(
 }
 
 /// Whether the module is loaded, or would be when it is asked for, as far as files tell.
-fn module_is_found(module: Module) -> bool {
-    let name = format!("sch_{}", module.kind());
+fn module_is_found(module: &KernelQdisc) -> bool {
+    let name = format!("sch_{}", module.kind);
     Path::new("/sys/module").join(&name).exists()
         || Command::new("modprobe")
             .args(["--dry-run", "--quiet", &name])
@@ -101,9 +100,9 @@ fn module_is_found(module: Module) -> bool {
 }
 
 /// Whether `tc` has the plug-in that reads the module's options.
-fn tc_knows(module: Module) -> bool {
+fn tc_knows(module: &KernelQdisc) -> bool {
     Command::new("tc")
-        .args(["qdisc", "add", "dev", "lo", module.kind(), "help"])
+        .args(["qdisc", "add", "dev", "lo", module.kind, "help"])
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output()

@@ -6,7 +6,7 @@ use crate::machine::{Machine, MachineError};
 use crate::native::{self, NativeError};
 use crate::results::{ResultsError, Run as Measured, measure, split};
 use gentle_aqm::Spec;
-use gentle_deploy::{Backing, Module, PlanError};
+use gentle_deploy::{Backing, PlanError};
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -170,7 +170,9 @@ fn possible(
                 let missing = matches!(
                     &problem,
                     ExperimentError::Queue(
-                        PlanError::NeedsModule { .. } | PlanError::NotInLinux { .. }
+                        PlanError::NeedsModule { .. }
+                            | PlanError::NotInLinux { .. }
+                            | PlanError::NotOnLinux { .. }
                     )
                 );
                 let problem = RunsError::Plan {
@@ -200,7 +202,7 @@ fn possible(
 /// What the schemes are made of that Linux does not have; `None`: it has all of them.
 fn parts<'a>(queues: impl Iterator<Item = &'a Spec>, backing: Backing) -> Option<String> {
     let mut own: Vec<&str> = queues
-        .filter(|spec| Module::of(spec).is_some())
+        .filter(|spec| spec.module().is_some())
         .map(|spec| spec.scheme().name)
         .collect();
     own.sort_unstable();

@@ -61,9 +61,12 @@ impl Config {
     }
 }
 
+/// Length in nanoseconds of the unit of time (Linux: `1 << CODEL_SHIFT`).
+pub(crate) const TICK_NS: u64 = 1024;
+
 /// A time in units of 1024 ns, modulo 2^32 (Linux: `codel_time_t`).
 fn codel_time(t: Nanos) -> u32 {
-    (t.0 >> 10) as u32
+    (t.0 / TICK_NS) as u32
 }
 
 fn after(a: u32, b: u32) -> bool {

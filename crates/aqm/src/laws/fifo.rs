@@ -14,6 +14,12 @@ pub(crate) const DELAY: OptionSpec = OptionSpec {
     help: "refuse arrivals while the first packet has waited longer than this; 0: no such limit (not in Linux)",
 };
 
+/// What deployment says where a delay was given.
+pub(crate) const NO_DELAY: (&str, &str) = (
+    DELAY.name,
+    "the FIFOs of Linux have no limit in time; leave it out, or use codel",
+);
+
 /// The value of [`DELAY`], with "no such limit" as a delay that nothing exceeds.
 pub(crate) fn delay_limit(options: &Options) -> Nanos {
     match options.time("delay") {

@@ -9,6 +9,7 @@ use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Drops, Qdisc};
 use crate::plumbing::registry;
+use crate::plumbing::scheme::{Order, Preset, Priority};
 use crate::plumbing::spec::Spec;
 use gentle_units::Nanos;
 use std::collections::VecDeque;
@@ -38,6 +39,21 @@ pub(crate) const HELD: OptionSpec = OptionSpec {
     help: "with fin=inorder: FINs kept that the queue has dropped, beyond which they are dropped after all",
 };
 
+/// The scheme of the paper: FINs go first, and nothing bounds what has priority.
+pub(crate) const PUBLISHED: Preset = Preset {
+    name: "published",
+    options: "fin=priority maxlen=0 share=100",
+};
+
+/// Samples of wrappers that have all options.
+pub(crate) const SAMPLES: &[&str] = &[
+    "fin=inorder share=100",
+    "fin=inorder held=2 share=1",
+    "fin=priority maxlen=0 share=100",
+    "fin=priority maxlen=0 share=50",
+    "fin=none",
+];
+
 /// What a FIN is to a [`HandshakePriority`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinRule {
@@ -52,8 +68,12 @@ pub enum FinRule {
 }
 
 impl FinRule {
+    /// The value of [`FIN`]; without that option a FIN is data.
     pub(crate) fn of(options: &Options) -> FinRule {
-        match options.choice("fin") {
+        if options.specs().iter().all(|option| option.name != FIN.name) {
+            return FinRule::None;
+        }
+        match options.choice(FIN.name) {
             "priority" => FinRule::Priority,
             "inorder" => FinRule::InOrder,
             _ => FinRule::None,
@@ -61,14 +81,32 @@ impl FinRule {
     }
 }
 
+/// The value of [`MAXLEN`], with "no check" as a length that no packet exceeds.
+pub(crate) fn maxlen(options: &Options) -> u32 {
+    match options.count(MAXLEN.name) {
+        0 => u32::MAX,
+        bytes => bytes as u32,
+    }
+}
+
+/// The order in which a wrapper sends the packets of a flow.
+pub(crate) fn order(options: &Options) -> Order {
+    Order {
+        priority: Some(Priority {
+            fin: FinRule::of(options),
+            maxlen: maxlen(options),
+            share: Some(options.count("share")),
+            spared: None,
+        }),
+        ..Order::KEPT
+    }
+}
+
 /// Builds both queues from the child of `spec`.
-pub(crate) fn build<P: Packet + Send + 'static>(
-    spec: &Spec,
-    fin: FinRule,
-    seed: u64,
-) -> Box<dyn Qdisc<P>> {
+pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let child = spec.child().expect("a wrapper has a child");
     let options = spec.options();
+    let fin = FinRule::of(options);
     let held = match fin {
         FinRule::InOrder => options.count("held") as usize,
         FinRule::Priority | FinRule::None => 0,
@@ -77,7 +115,7 @@ pub(crate) fn build<P: Packet + Send + 'static>(
         registry::build::<P>(child, !seed),
         registry::build::<P>(child, seed),
         fin,
-        options.count("maxlen") as u32,
+        options.count(MAXLEN.name) as u32,
         held,
         options.count("share") as u8,
     ))

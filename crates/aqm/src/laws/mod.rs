@@ -3,6 +3,7 @@
 pub mod codel;
 pub(crate) mod drr;
 pub mod fifo;
+pub(crate) mod flow_queues;
 pub mod handshake;
 pub mod pie;
 pub(crate) mod red;

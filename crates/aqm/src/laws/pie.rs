@@ -62,6 +62,13 @@ pub(crate) const DQ_RATE_ESTIMATOR: OptionSpec = OptionSpec {
     help: "estimate the delay from backlog and departure rate instead of timestamps",
 };
 
+/// Words of `tc` that switch flags off.
+pub(crate) const TC_OFF: &[(&str, &str)] = &[
+    (ECN.name, "noecn"),
+    (BYTEMODE.name, "nobytemode"),
+    (DQ_RATE_ESTIMATOR.name, "no_dq_rate_estimator"),
+];
+
 /// How PIE is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
@@ -125,9 +132,12 @@ const TUNING: [u64; 5] = [
     MAX_PROB / 1_000_000,
 ];
 
+/// Length in nanoseconds of the unit of time (Linux: `1 << PSCHED_SHIFT`).
+pub(crate) const TICK_NS: u64 = 64;
+
 /// A time in units of 64 ns (Linux: `psched_time_t`).
 const fn ticks(t: Nanos) -> u64 {
-    t.0 >> 6
+    t.0 / TICK_NS
 }
 
 /// A fraction in percent as a probability, rounded as Linux rounds `ecn_prob`.

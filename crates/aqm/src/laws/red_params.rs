@@ -98,6 +98,18 @@ pub(crate) const GENTLE: OptionSpec = OptionSpec {
     help: "above max let the probability rise from max_p to 1 at 2*max instead of dropping all (ns-2; not in Linux)",
 };
 
+/// Options that `tc` asks for, or would take from a 10 Mb/s link.
+pub(crate) const TC_ALWAYS: &[&str] = &["limit", AVPKT.name, BANDWIDTH.name];
+
+/// Options that Linux does not have, with what to do instead.
+pub(crate) const TC_REFUSED: &[(&str, &str)] = &[
+    (
+        EWMA.name,
+        "tc derives the weight of the average from burst; give that",
+    ),
+    (GENTLE.name, "Linux has no gentle RED; leave it out"),
+];
+
 /// What RED computes with. Queue lengths are in bytes or in packets, as the scheme counts.
 #[derive(Debug, Clone)]
 pub(crate) struct RedParams {

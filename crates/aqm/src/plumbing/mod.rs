@@ -9,6 +9,7 @@ pub(crate) mod packet;
 pub(crate) mod periodic;
 pub(crate) mod qdisc;
 pub mod registry;
+pub(crate) mod scheme;
 pub(crate) mod spec;
 pub(crate) mod store;
 #[cfg(test)]

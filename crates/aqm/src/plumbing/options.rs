@@ -220,6 +220,23 @@ impl OptionSpec {
     }
 }
 
+/// The options of several lists in one, in their order; `N` is how many there are.
+pub(crate) const fn joined<const N: usize>(lists: &[&[OptionSpec]]) -> [OptionSpec; N] {
+    let mut all = [lists[0][0]; N];
+    let (mut list, mut place) = (0, 0);
+    while list < lists.len() {
+        let mut index = 0;
+        while index < lists[list].len() {
+            all[place] = lists[list][index];
+            place += 1;
+            index += 1;
+        }
+        list += 1;
+    }
+    assert!(place == N, "N is the sum of the lengths");
+    all
+}
+
 /// The options of one scheme with their values.
 ///
 /// The getters panic when asked for an option that the scheme did not declare, or as another kind: that is a mistake
@@ -273,6 +290,16 @@ impl Options {
         }
         self.values[index] = Some(value);
         Ok(true)
+    }
+
+    /// Puts `name` back to its default, where there is such an option.
+    pub(crate) fn unset(&mut self, name: &str) {
+        let Some(index) = self.specs.iter().position(|spec| spec.name == name) else {
+            return;
+        };
+        let default = Options::defaults(&self.specs[index..=index]);
+        self.values[index] = default.values[0];
+        self.given[index] = false;
     }
 
     /// Options set by the user, in the order of declaration.

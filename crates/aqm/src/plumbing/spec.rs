@@ -1,8 +1,10 @@
 //! A scheme with its options, read from text such as `codel target=20ms ecn`.
 
 use crate::plumbing::error::SpecError;
-use crate::plumbing::options::{Kind, OptionSpec, Options};
-use crate::plumbing::registry::{self, Scheme};
+use crate::plumbing::options::{Kind, OptionSpec, Options, Value};
+use crate::plumbing::qdisc::DropReason;
+use crate::plumbing::registry;
+use crate::plumbing::scheme::{KernelQdisc, Origin, Scheme};
 use gentle_units::suggestion;
 use std::fmt;
 use std::str::FromStr;
@@ -58,6 +60,72 @@ impl Spec {
             list.extend(child.settings());
         }
         list
+    }
+
+    /// The value of `name` where it was given, to the scheme itself or to its child.
+    pub fn given(&self, name: &str) -> Option<Value> {
+        let child = self.child.iter().flat_map(|child| child.options.given());
+        let mut given = self.options.given().chain(child);
+        given
+            .find(|(given, _)| *given == name)
+            .map(|(_, value)| value)
+    }
+
+    /// The same specification with `value` for the option `name`, as if it had been given: to the scheme, to its child, or to
+    /// both where both have it.
+    ///
+    /// # Errors
+    /// There is no such option, the value is out of its range, or it does not go together with the others.
+    pub fn with(&self, name: &str, value: Value) -> Result<Spec, SpecError> {
+        let mut spec = self.without(name);
+        if !spec.set(name, &value.to_string())? {
+            return Err(spec.no_option(name));
+        }
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// The same specification with the option `name` at its default, as if it had not been given.
+    pub fn without(&self, name: &str) -> Spec {
+        let mut spec = self.clone();
+        spec.options.unset(name);
+        if let Some(child) = &mut spec.child {
+            child.options.unset(name);
+        }
+        spec
+    }
+
+    /// The kernel module of gentle that the scheme is on Linux; `None`: Linux has it, or no kernel does.
+    pub fn module(&self) -> Option<&'static KernelQdisc> {
+        let qdisc = self.scheme.linux?.qdisc;
+        (qdisc.origin == Origin::Gentle).then_some(qdisc)
+    }
+
+    /// The reason for a drop of a kernel's queue that no counter explains: that of the scheme that stores packets.
+    pub fn usual_drop(&self) -> DropReason {
+        let stores = self.child().unwrap_or(self).scheme;
+        stores.drops.first().copied().unwrap_or(DropReason::Tail)
+    }
+
+    /// Sets the options of a preset, but not those that were given.
+    fn apply_preset(&mut self, name: &str) -> Result<(), SpecError> {
+        let of = |scheme: &Scheme| scheme.preset(name).map(|preset| preset.options);
+        let beneath = self.child.as_ref().and_then(|child| of(child.scheme));
+        for options in [of(self.scheme), beneath].into_iter().flatten() {
+            for option in options.split_whitespace() {
+                let (name, value) = option.split_once('=').unwrap_or((option, "on"));
+                if self.given(name).is_none() {
+                    self.set(name, value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn has_preset(&self, name: &str) -> bool {
+        let beneath = self.child.as_ref().map(|child| child.scheme);
+        let mut schemes = [Some(self.scheme), beneath].into_iter().flatten();
+        schemes.any(|scheme| scheme.preset(name).is_some())
     }
 
     fn accepted(&self) -> String {
@@ -182,7 +250,8 @@ fn plain(name: &str) -> String {
 impl FromStr for Spec {
     type Err = SpecError;
 
-    /// Reads a scheme and its options, `codel target=20ms ecn` or, as `tc` has it, `codel target 20ms ecn`.
+    /// Reads a scheme and its options, `codel target=20ms ecn` or, as `tc` has it, `codel target 20ms ecn`. The name of a
+    /// preset stands for its options.
     fn from_str(text: &str) -> Result<Spec, SpecError> {
         let mut words = text.split_whitespace();
         let name = words.next().ok_or_else(|| SpecError::Empty {
@@ -207,8 +276,17 @@ impl FromStr for Spec {
             spec.child = Some(Box::new(Spec::of(child)));
         }
         let mut options = options.into_iter();
+        let mut presets = Vec::new();
         while let Some(word) = options.next() {
-            spec.apply(word, &mut options)?;
+            let name = plain(word);
+            if spec.has_preset(&name) {
+                presets.push(name);
+            } else {
+                spec.apply(word, &mut options)?;
+            }
+        }
+        for name in presets {
+            spec.apply_preset(&name)?;
         }
         spec.check()?;
         Ok(spec)

@@ -1,9 +1,10 @@
 //! `ared`: RED that adapts its drop probability (Linux: `sch_red.c` with `adaptive`).
 
 use crate::laws::red_params as params;
+use crate::plumbing::options::joined;
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::Qdisc;
-use crate::plumbing::registry::Scheme;
+use crate::plumbing::qdisc::{DropReason, Qdisc};
+use crate::plumbing::scheme::{Conformance, Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
 use crate::schemes::red::{self, Red};
 
@@ -12,24 +13,49 @@ pub static SCHEME: Scheme = Scheme {
     name: "ared",
     summary: "RED that adapts max_p every 500 ms to keep the average half-way between min and max",
     source: "Floyd, Gummadi and Shenker 2001; Linux red.h (red_adaptative_algo)",
-    options: &[
-        params::LIMIT_BYTES,
-        params::MIN_BYTES,
-        params::MAX_BYTES,
-        params::AVPKT,
-        params::BURST,
-        params::EWMA,
-        params::PROBABILITY,
-        params::BANDWIDTH,
-        params::ECN,
-        params::HARDDROP,
-        params::NODROP,
-        params::GENTLE,
-    ],
-    child: None,
+    options: &joined::<{ red::COMMON.len() + 1 }>(&[red::COMMON, &[params::GENTLE]]),
     check: red::check,
+    drops: &[DropReason::Early, DropReason::Tail],
+    linux: Some(TcSyntax {
+        fixed: "adaptive",
+        ..red::TC
+    }),
+    conformance: Conformance {
+        set_up,
+        ..Conformance::EXACT
+    },
+    samples: &["limit=10000 avpkt=100 ecn"],
+    ..Scheme::PLAIN
 };
+
+/// Plain RED with the same options: the kernel does not adapt, as [`red`] explains.
+fn set_up(spec: &Spec) -> Spec {
+    let plain = Spec::of(&red::SCHEME);
+    let given = spec.options().given();
+    given.fold(plain, |red, (name, value)| {
+        red.with(name, value)
+            .expect("RED has the options of adaptive RED")
+    })
+}
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     Box::new(Red::new(spec.options(), true, seed))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Spec;
+
+    #[test]
+    fn the_kernel_is_left_with_plain_red() {
+        let set_up = |text: &str| {
+            let spec: Spec = text.parse().unwrap();
+            (spec.scheme().conformance.set_up)(&spec)
+        };
+        let red = set_up("ared probability=0.1");
+        assert_eq!(red.to_string(), "red probability=0.1");
+        let red = set_up("red adaptive limit=30000");
+        assert_eq!(red.to_string(), "red limit=30000b");
+        assert_eq!(set_up("choke").to_string(), "choke");
+    }
 }

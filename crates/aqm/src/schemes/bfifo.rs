@@ -1,10 +1,10 @@
 //! `bfifo`: first in, first out, limited in bytes (Linux: `net/sched/sch_fifo.c`), and in time if wished.
 
-use crate::laws::fifo::{DELAY, Fifo, Limit, delay_limit};
+use crate::laws::fifo::{DELAY, Fifo, Limit, NO_DELAY, delay_limit};
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::Qdisc;
-use crate::plumbing::registry::{Scheme, any_options};
+use crate::plumbing::qdisc::{DropReason, Qdisc};
+use crate::plumbing::scheme::{KernelQdisc, Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
 
 /// Byte FIFO.
@@ -21,8 +21,15 @@ pub static SCHEME: Scheme = Scheme {
         },
         DELAY,
     ],
-    child: None,
-    check: any_options,
+    drops: &[DropReason::Tail],
+    linux: Some(TcSyntax {
+        // Without a limit it takes the device's txqueuelen.
+        always: &["limit"],
+        refused: &[NO_DELAY],
+        ..TcSyntax::plain(&KernelQdisc::of_linux("bfifo"))
+    }),
+    samples: &["limit=5000", "delay=2ms"],
+    ..Scheme::PLAIN
 };
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<dyn Qdisc<P>> {

@@ -8,7 +8,7 @@ use crate::laws::red_params::{self as params, RedParams};
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
-use crate::plumbing::registry::Scheme;
+use crate::plumbing::scheme::{Field, KernelQdisc, Scheme, Statistics, TcSyntax};
 use crate::plumbing::spec::Spec;
 use gentle_units::Nanos;
 use std::collections::VecDeque;
@@ -51,8 +51,38 @@ pub static SCHEME: Scheme = Scheme {
         params::ECN,
         params::GENTLE,
     ],
-    child: None,
     check,
+    drops: &[DropReason::Early, DropReason::PushOut, DropReason::Tail],
+    linux: Some(TcSyntax {
+        always: params::TC_ALWAYS,
+        refused: params::TC_REFUSED,
+        ..TcSyntax::plain(&QDISC)
+    }),
+    samples: &[
+        "limit=10 min=2 max=6 ewma=1",
+        "limit=100 ecn",
+        "min=1 ewma=1 gentle",
+    ],
+    ..Scheme::PLAIN
+};
+
+/// `struct tc_choke_xstats`.
+static QDISC: KernelQdisc = KernelQdisc {
+    statistics: Statistics::Struct(&[
+        Field::U32("early"),
+        Field::U32("pdrop"),
+        Field::U32("other"),
+        Field::U32("marked"),
+        Field::U32("matched"),
+    ]),
+    drops: &[
+        ("/early", DropReason::Early),
+        ("/pdrop", DropReason::Tail),
+        ("/matched", DropReason::PushOut),
+    ],
+    marks: &["/marked"],
+    hidden: true,
+    ..KernelQdisc::of_linux("choke")
 };
 
 fn check(options: &Options) -> Result<(), String> {

@@ -2,16 +2,16 @@
 //!
 //! A thin shell around the control law: the queue, its limit, and the option names.
 
-use crate::laws::codel as codel_law;
+use crate::laws::codel::{self as codel_law, Config};
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
-use crate::plumbing::registry::{Scheme, any_options};
+use crate::plumbing::scheme::{
+    Field, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
+};
 use crate::plumbing::spec::Spec;
 use crate::plumbing::store::Store;
 use gentle_units::Nanos;
-
-pub use crate::laws::codel::Config;
 
 /// Controlled delay.
 pub static SCHEME: Scheme = Scheme {
@@ -35,8 +35,40 @@ pub static SCHEME: Scheme = Scheme {
         },
         codel_law::CE_THRESHOLD,
     ],
-    child: None,
-    check: any_options,
+    drops: &[DropReason::Aqm, DropReason::Tail],
+    linux: Some(TcSyntax {
+        off: &[("ecn", "noecn")],
+        ..TcSyntax::plain(&QDISC)
+    }),
+    samples: &[
+        "target=1ms interval=10ms",
+        "limit=5 target=1ms interval=10ms",
+        "ecn ce_threshold=1ms",
+    ],
+    ..Scheme::PLAIN
+};
+
+/// `struct tc_codel_xstats`; times are `TCA_CODEL_TARGET`, `TCA_CODEL_INTERVAL` and `TCA_CODEL_CE_THRESHOLD`.
+static QDISC: KernelQdisc = KernelQdisc {
+    statistics: Statistics::Struct(&[
+        Field::U32("maxpacket_bytes"),
+        Field::U32("count"),
+        Field::U32("lastcount"),
+        Field::U32("ldelay_us"),
+        Field::Skip(4),
+        Field::U32("drop_overlimit"),
+        Field::U32("ecn_mark"),
+        Field::U32("dropping"),
+        Field::U32("ce_mark"),
+    ]),
+    drops: &[("/drop_overlimit", DropReason::Overlimit)],
+    marks: &["/ecn_mark"],
+    target: Some(TimeAttribute::Micros(1)),
+    rounded: Some(RoundedTimes {
+        attributes: &[1, 3, 5],
+        tick_ns: codel_law::TICK_NS,
+    }),
+    ..KernelQdisc::of_linux("codel")
 };
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<dyn Qdisc<P>> {

@@ -4,13 +4,16 @@
 
 use crate::laws::codel::{self as codel_law, Config as CodelConfig};
 use crate::laws::drr::Drr;
+use crate::laws::flow_queues::{FLOWS, LIMIT, QUANTUM, Total};
 use crate::plumbing::arena::{Arena, Chain};
 use crate::plumbing::flow_hash::FlowHash;
-use crate::plumbing::linux::truesize;
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
-use crate::plumbing::registry::{Scheme, any_options};
+use crate::plumbing::scheme::{
+    Conformance, Field, Hashing, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax,
+    TimeAttribute,
+};
 use crate::plumbing::spec::Spec;
 use gentle_units::Nanos;
 use rand::SeedableRng;
@@ -23,23 +26,11 @@ pub static SCHEME: Scheme = Scheme {
     source: "RFC 8290, Linux sch_fq_codel.c",
     options: &[
         OptionSpec {
-            name: "limit",
-            kind: Kind::Count(1, u32::MAX as u64),
-            default: Some("10240"),
             help: "packets all queues hold together; beyond it the fattest queue is cut",
+            ..LIMIT
         },
-        OptionSpec {
-            name: "flows",
-            kind: Kind::Count(1, 65_536),
-            default: Some("1024"),
-            help: "queues that flows are hashed to",
-        },
-        OptionSpec {
-            name: "quantum",
-            kind: Kind::Size(256, 1 << 20),
-            default: Some("1514"),
-            help: "bytes a flow sends in its turn",
-        },
+        FLOWS,
+        QUANTUM,
         codel_law::TARGET,
         codel_law::INTERVAL,
         OptionSpec {
@@ -62,8 +53,47 @@ pub static SCHEME: Scheme = Scheme {
         },
         codel_law::CE_THRESHOLD,
     ],
-    child: None,
-    check: any_options,
+    drops: &[DropReason::Aqm, DropReason::Overlimit],
+    linux: Some(TcSyntax {
+        off: &[("ecn", "noecn")],
+        ..TcSyntax::plain(&QDISC)
+    }),
+    conformance: Conformance {
+        hash: Hashing::Scaled,
+        ..Conformance::EXACT
+    },
+    samples: &[
+        "limit=10 flows=4 target=1ms interval=10ms",
+        "flows=1 noecn",
+        "quantum=300 ce_threshold=1ms memory_limit=20kb drop_batch=4",
+    ],
+    ..Scheme::PLAIN
+};
+
+/// `struct tc_fq_codel_qd_stats`; times are `TCA_FQ_CODEL_TARGET`, `_INTERVAL` and `_CE_THRESHOLD`.
+static QDISC: KernelQdisc = KernelQdisc {
+    openwrt: Some("kmod-sched-core"),
+    statistics: Statistics::Struct(&[
+        // Which structure follows: that of a qdisc or that of a class.
+        Field::Skip(4),
+        Field::U32("maxpacket_bytes"),
+        Field::U32("drop_overlimit"),
+        Field::U32("ecn_mark"),
+        Field::U32("new_flow_count"),
+        Field::U32("new_flows_len"),
+        Field::U32("old_flows_len"),
+        Field::U32("ce_mark"),
+        Field::U32("memory_usage_bytes"),
+        Field::U32("drop_overmemory"),
+    ]),
+    drops: &[("/drop_overlimit", DropReason::Overlimit)],
+    marks: &["/ecn_mark"],
+    target: Some(TimeAttribute::Micros(1)),
+    rounded: Some(RoundedTimes {
+        attributes: &[1, 3, 7],
+        tick_ns: codel_law::TICK_NS,
+    }),
+    ..KernelQdisc::of_linux("fq_codel")
 };
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
@@ -101,29 +131,6 @@ pub struct Config {
 struct Flow {
     chain: Chain,
     law: codel_law::Codel,
-}
-
-/// What is stored, in all queues together.
-#[derive(Debug, Clone, Copy, Default)]
-struct Total {
-    packets: usize,
-    bytes: u64,
-    /// Bytes of memory.
-    memory: u64,
-}
-
-impl Total {
-    fn add(&mut self, bytes: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(bytes);
-        self.memory += truesize(bytes);
-    }
-
-    fn remove(&mut self, bytes: u32) {
-        self.packets -= 1;
-        self.bytes -= u64::from(bytes);
-        self.memory -= truesize(bytes);
-    }
 }
 
 /// A CoDel queue for each flow.

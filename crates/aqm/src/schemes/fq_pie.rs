@@ -8,6 +8,7 @@
 //! does here. Left out: external classifiers.
 
 use crate::laws::drr::Drr;
+use crate::laws::flow_queues::{FLOWS, LIMIT, QUANTUM, Total};
 use crate::laws::pie::{self as pie_law, Config as PieConfig};
 use crate::plumbing::arena::{Arena, Chain};
 use crate::plumbing::flow_hash::FlowHash;
@@ -16,7 +17,10 @@ use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::periodic::Periodic;
 use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
-use crate::plumbing::registry::{Scheme, any_options};
+use crate::plumbing::scheme::{
+    Conformance, Field, Hashing, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax,
+    TimeAttribute,
+};
 use crate::plumbing::spec::Spec;
 use gentle_units::Nanos;
 use rand::SeedableRng;
@@ -28,28 +32,13 @@ pub static SCHEME: Scheme = Scheme {
     summary: "a PIE queue for each flow, served in turn, new flows first",
     source: "RFC 8033, Linux sch_fq_pie.c",
     options: &[
-        OptionSpec {
-            name: "limit",
-            kind: Kind::Count(1, u32::MAX as u64),
-            default: Some("10240"),
-            help: "packets all queues hold together",
-        },
-        OptionSpec {
-            name: "flows",
-            kind: Kind::Count(1, 65_536),
-            default: Some("1024"),
-            help: "queues that flows are hashed to",
-        },
+        LIMIT,
+        FLOWS,
         pie_law::TARGET,
         pie_law::TUPDATE,
         pie_law::ALPHA,
         pie_law::BETA,
-        OptionSpec {
-            name: "quantum",
-            kind: Kind::Size(256, 1 << 20),
-            default: Some("1514"),
-            help: "bytes a flow sends in its turn",
-        },
+        QUANTUM,
         OptionSpec {
             name: "memory_limit",
             kind: Kind::Size(0, u32::MAX as u64),
@@ -66,8 +55,41 @@ pub static SCHEME: Scheme = Scheme {
         pie_law::BYTEMODE,
         pie_law::DQ_RATE_ESTIMATOR,
     ],
-    child: None,
-    check: any_options,
+    drops: &[DropReason::Early, DropReason::Tail],
+    linux: Some(TcSyntax {
+        off: pie_law::TC_OFF,
+        ..TcSyntax::plain(&QDISC)
+    }),
+    conformance: Conformance {
+        hash: Hashing::Scaled,
+        timer: Some(pie_law::TUPDATE.name),
+        ..Conformance::EXACT
+    },
+    samples: &["limit=10 flows=4"],
+    ..Scheme::PLAIN
+};
+
+/// `struct tc_fq_pie_xstats`; the time is `TCA_FQ_PIE_TARGET`.
+static QDISC: KernelQdisc = KernelQdisc {
+    statistics: Statistics::Struct(&[
+        Field::U32("packets_in"),
+        Field::U32("dropped"),
+        Field::U32("overlimit"),
+        Field::U32("overmemory"),
+        Field::U32("ecn_mark"),
+        Field::U32("new_flow_count"),
+        Field::U32("new_flows_len"),
+        Field::U32("old_flows_len"),
+        Field::U32("memory_usage_bytes"),
+    ]),
+    drops: &[("/overlimit", DropReason::Tail)],
+    marks: &["/ecn_mark"],
+    target: Some(TimeAttribute::Micros(3)),
+    rounded: Some(RoundedTimes {
+        attributes: &[3],
+        tick_ns: pie_law::TICK_NS,
+    }),
+    ..KernelQdisc::of_linux("fq_pie")
 };
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
@@ -134,9 +156,7 @@ pub struct FqPie<P> {
     timer: Periodic,
     /// Calculations due for every flow since the start.
     updates: u64,
-    packets: usize,
-    bytes: u64,
-    memory: u64,
+    total: Total,
     over_memory: u64,
     marked: u64,
 }
@@ -155,9 +175,7 @@ impl<P: Packet> FqPie<P> {
             drr: Drr::new(config.flows, config.quantum),
             timer: Periodic::new(pie_law::FIRST_UPDATE, config.pie.tupdate),
             updates: 0,
-            packets: 0,
-            bytes: 0,
-            memory: 0,
+            total: Total::default(),
             over_memory: 0,
             marked: 0,
         }
@@ -174,15 +192,14 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
         self.updates += self.timer.fired(now);
         let index = self.hash.queue(packet.flow(), self.config.flows);
         let bytes = packet.bytes();
-        let memory = truesize(bytes);
         let flow = &mut self.flows[index];
         flow.catch_up(&self.params, self.updates);
-        if self.packets >= self.config.limit {
+        if self.total.packets >= self.config.limit {
             flow.law.dropped();
             drops.push(packet, DropReason::Tail);
             return;
         }
-        if self.memory > self.config.memory_limit + memory {
+        if self.total.memory > self.config.memory_limit + truesize(bytes) {
             self.over_memory += 1;
         }
         if flow
@@ -202,9 +219,7 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
         packet.set_arrived(now);
         self.arena.push_back(&mut flow.chain, packet);
         flow.backlog += u64::from(bytes);
-        self.packets += 1;
-        self.bytes += u64::from(bytes);
-        self.memory += memory;
+        self.total.add(bytes);
         self.drr.arrived(index);
     }
 
@@ -219,9 +234,7 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
             flow.catch_up(&self.params, self.updates);
             let bytes = packet.bytes();
             flow.backlog -= u64::from(bytes);
-            self.packets -= 1;
-            self.bytes -= u64::from(bytes);
-            self.memory -= truesize(bytes);
+            self.total.remove(bytes);
             self.drr.sent(index, bytes);
             flow.law
                 .departed(&self.params, now, packet.arrived(), bytes, flow.backlog);
@@ -231,11 +244,11 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
     }
 
     fn len(&self) -> usize {
-        self.packets
+        self.total.packets
     }
 
     fn backlog(&self) -> u64 {
-        self.bytes
+        self.total.bytes
     }
 
     fn marked(&self) -> u64 {

@@ -21,7 +21,7 @@
 use crate::plumbing::options::{Kind, OptionSpec, Options, Threshold};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
-use crate::plumbing::registry::Scheme;
+use crate::plumbing::scheme::{Field, KernelQdisc, Scheme, Statistics, TcSyntax, TimeAttribute};
 use crate::plumbing::spec::Spec;
 use crate::plumbing::store::Store;
 use gentle_units::{Nanos, format_size};
@@ -84,8 +84,35 @@ pub static SCHEME: Scheme = Scheme {
             help: "bytes the queue holds",
         },
     ],
-    child: None,
     check,
+    drops: &[DropReason::Early, DropReason::Tail],
+    linux: Some(TcSyntax::plain(&QDISC)),
+    samples: &[
+        "threshold=1ms interval=10ms limit=20",
+        "threshold=3p mode=basic interval=1ms",
+        "threshold=3kb limit_bytes=10kb",
+    ],
+    ..Scheme::PLAIN
+};
+
+/// `struct tc_gsp_xstats` (kernel/include/uapi/pkt_sch_gsp.h); the time is `TCA_GSP_THRESHOLD_DELAY`.
+static QDISC: KernelQdisc = KernelQdisc {
+    statistics: Statistics::Struct(&[
+        Field::U64("early_drop"),
+        Field::U64("tail_drop"),
+        Field::U64("interval_ns"),
+        Field::U64("cumul_ns"),
+        Field::U64("expiry_ns"),
+        Field::U64("delay_ns"),
+        Field::U32("above"),
+        Field::U32("overflow"),
+    ]),
+    drops: &[
+        ("/early_drop", DropReason::Early),
+        ("/tail_drop", DropReason::Tail),
+    ],
+    target: Some(TimeAttribute::Nanos(2)),
+    ..KernelQdisc::of_gentle("gsp")
 };
 
 fn check(options: &Options) -> Result<(), String> {

@@ -3,19 +3,19 @@
 //! A thin shell around the control law. Linux calculates the probability on a timer in jiffies; here the period is
 //! exact, and the first calculation falls half a second after time zero, as it does half a second after `tc qdisc add`.
 
-use crate::laws::pie as pie_law;
+use crate::laws::pie::{self as pie_law, Config};
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::periodic::Periodic;
 use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
-use crate::plumbing::registry::{Scheme, any_options};
+use crate::plumbing::scheme::{
+    Conformance, Field, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
+};
 use crate::plumbing::spec::Spec;
 use crate::plumbing::store::Store;
 use gentle_units::Nanos;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-pub use crate::laws::pie::Config;
 
 /// Proportional integral controller enhanced.
 pub static SCHEME: Scheme = Scheme {
@@ -37,8 +37,45 @@ pub static SCHEME: Scheme = Scheme {
         pie_law::BYTEMODE,
         pie_law::DQ_RATE_ESTIMATOR,
     ],
-    child: None,
-    check: any_options,
+    drops: &[DropReason::Early, DropReason::Tail],
+    linux: Some(TcSyntax {
+        off: pie_law::TC_OFF,
+        ..TcSyntax::plain(&QDISC)
+    }),
+    conformance: Conformance {
+        timer: Some(pie_law::TUPDATE.name),
+        ..Conformance::EXACT
+    },
+    samples: &[
+        "limit=10 target=1ms",
+        "ecn",
+        "tupdate=20ms alpha=2 beta=20 bytemode dq_rate_estimator",
+    ],
+    ..Scheme::PLAIN
+};
+
+/// `struct tc_pie_xstats`; the time is `TCA_PIE_TARGET`.
+static QDISC: KernelQdisc = KernelQdisc {
+    statistics: Statistics::Struct(&[
+        // A fraction of 2^64.
+        Field::U64("prob"),
+        Field::U32("delay_us"),
+        Field::U32("avg_dq_rate"),
+        Field::U32("dq_rate_estimating"),
+        Field::U32("packets_in"),
+        Field::U32("dropped"),
+        Field::U32("overlimit"),
+        Field::U32("maxq"),
+        Field::U32("ecn_mark"),
+    ]),
+    drops: &[("/overlimit", DropReason::Tail)],
+    marks: &["/ecn_mark"],
+    target: Some(TimeAttribute::Micros(1)),
+    rounded: Some(RoundedTimes {
+        attributes: &[1],
+        tick_ns: pie_law::TICK_NS,
+    }),
+    ..KernelQdisc::of_linux("pie")
 };
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {

@@ -2,10 +2,10 @@
 
 use crate::laws::red::{Fate, Marking, RedLaw};
 use crate::laws::red_params::{self as params, RedParams};
-use crate::plumbing::options::{OptionSpec, Options};
+use crate::plumbing::options::{OptionSpec, Options, joined};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
-use crate::plumbing::registry::Scheme;
+use crate::plumbing::scheme::{Conformance, Field, KernelQdisc, Scheme, Statistics, TcSyntax};
 use crate::plumbing::spec::Spec;
 use crate::plumbing::store::Store;
 use gentle_units::Nanos;
@@ -16,12 +16,58 @@ pub static SCHEME: Scheme = Scheme {
     summary: "drops arrivals at random, the more the longer the average queue",
     source: "Floyd and Jacobson 1993; Linux sch_red.c, red.h; iproute2 tc_red.c",
     options: OPTIONS,
-    child: None,
     check,
+    drops: &[DropReason::Early, DropReason::Tail],
+    linux: Some(TC),
+    conformance: Conformance {
+        set_up,
+        ..Conformance::EXACT
+    },
+    samples: &[
+        "limit=20000 avpkt=500 ewma=1",
+        "limit=20000 avpkt=500",
+        "ecn gentle probability=0.5",
+        "ecn harddrop min=2000 max=6000 ewma=1",
+        "ecn nodrop ewma=9",
+        "adaptive",
+        "min=5kb max=15kb probability=0.02 burst=20 adaptive ecn",
+    ],
+    ..Scheme::PLAIN
 };
 
-/// Those of `red`, which `redfavor` shares.
-pub(crate) const OPTIONS: &[OptionSpec] = &[
+/// RED as `tc` writes it, which [`ared`](super::ared) is with one word more.
+pub(super) const TC: TcSyntax = TcSyntax {
+    always: params::TC_ALWAYS,
+    refused: params::TC_REFUSED,
+    ..TcSyntax::plain(&QDISC)
+};
+
+/// `struct tc_red_xstats`. The adapted `max_p` is `TCA_RED_MAX_P`.
+static QDISC: KernelQdisc = KernelQdisc {
+    openwrt: Some("kmod-sched-red"),
+    statistics: Statistics::Struct(&[
+        Field::U32("early"),
+        Field::U32("pdrop"),
+        Field::U32("other"),
+        Field::U32("marked"),
+    ]),
+    drops: &[("/early", DropReason::Early), ("/pdrop", DropReason::Tail)],
+    marks: &["/marked"],
+    hidden: true,
+    moving: &[3],
+    ..KernelQdisc::of_linux("red")
+};
+
+/// RED without adaptation, whatever was asked for.
+///
+/// Since its flags have an attribute of their own (Linux 5.7), `tc` puts `adaptive` there only, and `red_change` of
+/// `net/sched/sch_red.c` looks for it where it was before: the timer that would adapt is never started.
+fn set_up(spec: &Spec) -> Spec {
+    spec.without("adaptive")
+}
+
+/// Options of RED, adaptive or not, of which Linux has all but `ewma`.
+pub(super) const COMMON: &[OptionSpec] = &[
     params::LIMIT_BYTES,
     params::MIN_BYTES,
     params::MAX_BYTES,
@@ -33,9 +79,11 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     params::ECN,
     params::HARDDROP,
     params::NODROP,
-    params::ADAPTIVE,
-    params::GENTLE,
 ];
+
+/// Options of `red`, which `redfavor` has too.
+pub(super) const OPTIONS: &[OptionSpec] =
+    &joined::<{ COMMON.len() + 2 }>(&[COMMON, &[params::ADAPTIVE, params::GENTLE]]);
 
 pub(crate) fn check(options: &Options) -> Result<(), String> {
     if options.flag("nodrop") && !options.flag("ecn") {

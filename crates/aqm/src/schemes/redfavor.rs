@@ -12,14 +12,16 @@
 //! the average above max itself, so that under a flood the next SYN would always find it last in the queue.
 //! In Linux it is `kernel/sch_redfavor.c`, which decides the same.
 
-use crate::laws::handshake::MAXLEN;
+use crate::laws::handshake::{FinRule, MAXLEN, maxlen};
 use crate::laws::red::{Fate, Marking, RedLaw};
-use crate::laws::red_params::RedParams;
+use crate::laws::red_params::{self as params, RedParams};
 use crate::laws::share::{SHARE, Share};
-use crate::plumbing::options::OptionSpec;
+use crate::plumbing::options::{OptionSpec, Options, joined};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
-use crate::plumbing::registry::Scheme;
+use crate::plumbing::scheme::{
+    Field, KernelQdisc, Order, Preset, Priority, Scheme, Statistics, TcSyntax,
+};
 use crate::plumbing::spec::Spec;
 use crate::plumbing::store::Store;
 use crate::schemes::red;
@@ -31,23 +33,84 @@ pub static SCHEME: Scheme = Scheme {
     summary: "RED; a SYN goes to the front, and in its place the last standard packet is dropped",
     source: "Anelli, Harivelo and Lorion 2012, section III (maxlen=0 share=100 as published); Linux red.h",
     options: OPTIONS,
-    child: None,
     check: red::check,
+    presets: &[PUBLISHED],
+    drops: &[DropReason::Early, DropReason::Tail, DropReason::PushOut],
+    order,
+    linux: Some(TcSyntax {
+        always: params::TC_ALWAYS,
+        ..TcSyntax::plain(&QDISC)
+    }),
+    samples: &[
+        "limit=10000 min=1000 max=3000 ewma=1",
+        "limit=10000 min=1000 max=3000 ewma=1 maxlen=0 share=100",
+        "limit=10000 min=1000 max=3000 ewma=1 share=10",
+        "ecn gentle",
+    ],
+    ..Scheme::PLAIN
 };
 
-const OPTIONS: &[OptionSpec] = &{
-    let mut options = [MAXLEN; red::OPTIONS.len() + 2];
-    let mut index = 0;
-    while index < red::OPTIONS.len() {
-        options[index] = red::OPTIONS[index];
-        index += 1;
-    }
-    options[index + 1] = OptionSpec {
-        help: "percent of the bytes that protected SYNs may take while packets wait, beyond a burst of 15140 bytes; 100: no bound, as published",
-        ..SHARE
-    };
-    options
+/// No bound on what SYNs may take, in length or in share.
+const PUBLISHED: Preset = Preset {
+    name: "published",
+    options: "maxlen=0 share=100",
 };
+
+fn order(options: &Options) -> Order {
+    let maxlen = maxlen(options);
+    let unbounded = maxlen == u32::MAX && options.count("share") == 100;
+    Order {
+        priority: Some(Priority {
+            fin: FinRule::None,
+            maxlen,
+            share: None,
+            spared: unbounded.then(|| options.size("limit")),
+        }),
+        ..Order::KEPT
+    }
+}
+
+/// `struct tc_redfavor_xstats` (kernel/include/uapi/pkt_sch_redfavor.h).
+static QDISC: KernelQdisc = KernelQdisc {
+    statistics: Statistics::Struct(&[
+        Field::U64("prob_drop"),
+        Field::U64("forced_drop"),
+        Field::U64("tail_drop"),
+        Field::U64("push_out"),
+        Field::U64("syn_queued"),
+        Field::U64("syn_saved"),
+        Field::U64("syn_early_drop"),
+        Field::U64("syn_tail_drop"),
+        Field::U64("prob_mark"),
+        Field::U64("forced_mark"),
+        Field::U32("qavg_bytes"),
+        Field::U32("max_p"),
+        Field::U32("syn_qlen"),
+        Field::U32("syn_backlog_bytes"),
+        Field::U64("syn_toolong"),
+        Field::U64("syn_overshare"),
+    ]),
+    drops: &[
+        ("/tail_drop", DropReason::Tail),
+        ("/prob_drop", DropReason::Early),
+        ("/forced_drop", DropReason::Early),
+        ("/push_out", DropReason::PushOut),
+    ],
+    marks: &["/prob_mark", "/forced_mark"],
+    hidden: true,
+    ..KernelQdisc::of_gentle("redfavor")
+};
+
+const OPTIONS: &[OptionSpec] = &joined::<{ red::OPTIONS.len() + 2 }>(&[
+    red::OPTIONS,
+    &[
+        MAXLEN,
+        OptionSpec {
+            help: "percent of the bytes that protected SYNs may take while packets wait, beyond a burst of 15140 bytes; 100: no bound, as published",
+            ..SHARE
+        },
+    ],
+]);
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
@@ -57,10 +120,7 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
         protected: Store::default(),
         standard: Store::default(),
         limit: options.size("limit"),
-        maxlen: match options.count("maxlen") {
-            0 => u32::MAX,
-            bytes => bytes as u32,
-        },
+        maxlen: maxlen(options),
         share: Share::new(options.count("share") as u8),
         law: RedLaw::new(&params, seed),
         marking: Marking::of_red(options),

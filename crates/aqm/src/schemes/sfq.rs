@@ -14,7 +14,7 @@ use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::periodic::Periodic;
 use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
-use crate::plumbing::registry::Scheme;
+use crate::plumbing::scheme::{Conformance, Hashing, KernelQdisc, Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
 use depths::Depths;
 use gentle_units::Nanos;
@@ -76,8 +76,15 @@ pub static SCHEME: Scheme = Scheme {
             help: "drop from the head of a slot instead of its tail",
         },
     ],
-    child: None,
     check,
+    drops: &[DropReason::Overlimit, DropReason::Tail, DropReason::PushOut],
+    linux: Some(TcSyntax::plain(&KernelQdisc::of_linux("sfq"))),
+    conformance: Conformance {
+        hash: Hashing::Masked("divisor"),
+        ..Conformance::EXACT
+    },
+    samples: &["limit=10", "perturb=1 divisor=16", "headdrop limit=5"],
+    ..Scheme::PLAIN
 };
 
 fn check(options: &Options) -> Result<(), String> {

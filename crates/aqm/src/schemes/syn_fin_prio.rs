@@ -1,12 +1,13 @@
 //! `syn_fin_prio`: strict priority for SYN and FIN (Braud, Heusse, Duda 2018, section V: "SYN/FIN Prio").
 
-use crate::laws::handshake::{self, FIN, FinRule, HELD, MAXLEN};
+use crate::laws::handshake::{self, FIN, HELD, MAXLEN};
 use crate::laws::share::SHARE;
 use crate::plumbing::options::OptionSpec;
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::Qdisc;
-use crate::plumbing::registry::{Scheme, any_options};
+use crate::plumbing::scheme::{Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
+use crate::schemes::spa;
 
 /// SYN/FIN Prio: packet FIFOs unless `child=` says otherwise.
 pub static SCHEME: Scheme = Scheme {
@@ -24,9 +25,17 @@ pub static SCHEME: Scheme = Scheme {
         SHARE,
     ],
     child: Some("pfifo"),
-    check: any_options,
+    presets: &[handshake::PUBLISHED],
+    order: handshake::order,
+    linux: Some(TcSyntax {
+        // The module has the default of spa.
+        always: &["fin"],
+        ..spa::TC
+    }),
+    samples: handshake::SAMPLES,
+    ..Scheme::PLAIN
 };
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
-    handshake::build(spec, FinRule::of(spec.options()), seed)
+    handshake::build(spec, seed)
 }

@@ -1,11 +1,12 @@
 //! `syn_prio`: strict priority for SYN (Braud, Heusse, Duda 2018, section V: "SYN Prio").
 
-use crate::laws::handshake::{self, FinRule, MAXLEN};
+use crate::laws::handshake::{self, MAXLEN};
 use crate::laws::share::SHARE;
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::Qdisc;
-use crate::plumbing::registry::{Scheme, any_options};
+use crate::plumbing::scheme::{Preset, Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
+use crate::schemes::spa;
 
 /// SYN Prio: packet FIFOs unless `child=` says otherwise.
 pub static SCHEME: Scheme = Scheme {
@@ -14,9 +15,19 @@ pub static SCHEME: Scheme = Scheme {
     source: "Braud, Heusse and Duda 2018",
     options: &[MAXLEN, SHARE],
     child: Some("pfifo"),
-    check: any_options,
+    presets: &[Preset {
+        name: "published",
+        options: "maxlen=0 share=100",
+    }],
+    order: handshake::order,
+    linux: Some(TcSyntax {
+        fixed: "fin none",
+        ..spa::TC
+    }),
+    samples: &["share=100"],
+    ..Scheme::PLAIN
 };
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
-    handshake::build(spec, FinRule::None, seed)
+    handshake::build(spec, seed)
 }

@@ -70,36 +70,88 @@ fn profiles() -> String {
     table
 }
 
+const END: &str = "\n<!-- end -->";
+
+fn begin(name: &str) -> String {
+    format!("<!-- table: {name} -->\n")
+}
+
+/// `text` with `table` between the markers for `name`; `None`: it has no such markers.
+fn with_table(text: &str, name: &str, table: &str) -> Option<String> {
+    let begin = begin(name);
+    let from = text.find(&begin)? + begin.len();
+    let to = from + text[from..].find(END)?;
+    Some([&text[..from], table, &text[to..]].concat())
+}
+
 /// Compares the part of `file` between the markers for `name` with `expected`, or puts it there.
 fn check(file: &str, name: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../docs")
         .join(file);
     let text = std::fs::read_to_string(&path).unwrap();
-    let (begin, end) = (format!("<!-- table: {name} -->\n"), "\n<!-- end -->");
-    let from = text
-        .find(&begin)
-        .unwrap_or_else(|| panic!("{file} has nothing on {name}: expected {begin}"));
-    let from = from + begin.len();
-    let to = from
-        + text[from..]
-            .find(end)
-            .unwrap_or_else(|| panic!("{file}: {name} has no {end}"));
+    let written = with_table(&text, name, expected)
+        .unwrap_or_else(|| panic!("docs/{file} has no table of {name}; {HOW}"));
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, [&text[..from], expected, &text[to..]].concat()).unwrap();
+        std::fs::write(&path, written).unwrap();
         return;
     }
-    assert!(
-        text[from..to] == *expected,
-        "docs/{file}: {name} is out of date; UPDATE_DOCS=1 cargo test -p gentle --test docs writes it anew"
-    );
+    assert!(text == written, "docs/{file}: {name} is out of date; {HOW}");
+}
+
+const HOW: &str = "UPDATE_DOCS=1 cargo test -p gentle --test docs writes it anew";
+
+/// The page on schemes with the tables of `schemes`. One that it does not have yet gets a section at the end.
+fn page_on_schemes(page: &str, schemes: &[&Scheme]) -> String {
+    schemes.iter().fold(page.to_owned(), |page, scheme| {
+        let table = options(scheme);
+        with_table(&page, scheme.name, &table).unwrap_or_else(|| {
+            let Scheme { name, summary, .. } = scheme;
+            let mut summary = summary.to_string();
+            if let Some(first) = summary.get_mut(..1) {
+                first.make_ascii_uppercase();
+            }
+            let begin = begin(name);
+            format!("{page}\n## {name}\n\n{summary}.\n\n{begin}{table}{END}\n")
+        })
+    })
 }
 
 #[test]
 fn every_scheme_is_in_the_book_with_its_options() {
-    for scheme in SCHEMES {
-        check("schemes.md", scheme.name, &options(scheme));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemes.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    // An exercise is no part of the book.
+    let exercise = cfg!(feature = "exercise").then_some("lifo");
+    let in_book = SCHEMES
+        .iter()
+        .filter(|scheme| Some(scheme.name) != exercise);
+    let in_book: Vec<&Scheme> = in_book.copied().collect();
+    let written = page_on_schemes(&page, &in_book);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, written).unwrap();
+        return;
     }
+    assert!(page == written, "docs/schemes.md is out of date; {HOW}");
+}
+
+#[test]
+fn a_new_scheme_gets_a_section() {
+    let page = page_on_schemes("# Schemes\n", SCHEMES);
+    for scheme in SCHEMES {
+        let section = page.split("\n## ").find(|part| {
+            part.strip_prefix(scheme.name)
+                .is_some_and(|rest| rest.starts_with('\n'))
+        });
+        let section = section.unwrap_or_else(|| panic!("no section on {}", scheme.name));
+        for option in scheme.options {
+            assert!(
+                section.contains(&format!("| `{}` |", option.name)),
+                "{section}"
+            );
+        }
+    }
+    assert_eq!(page_on_schemes(&page, SCHEMES), page);
 }
 
 #[test]

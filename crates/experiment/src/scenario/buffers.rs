@@ -2,8 +2,8 @@
 
 use super::{Scenario, builtin};
 use crate::direction::Direction;
-use gentle_aqm::{Kind, Spec};
-use gentle_units::{Rate, format_size};
+use gentle_aqm::{Spec, Value};
+use gentle_units::Rate;
 
 /// Growing limits stop here: at the packets that Linux gives an Ethernet interface (`DEFAULT_TX_QUEUE_LEN`,
 /// include/net/pkt_sched.h and net/ethernet/eth.c), and at as many bytes as these have when they are full.
@@ -52,30 +52,19 @@ fn factor(from: Rate, to: Rate) -> Option<f64> {
     (factor > 1.0).then_some(factor)
 }
 
+/// The scheme with its limit, if one was given, times as large as the rate.
 fn fit(spec: &Spec, from: Rate, to: Rate) -> Spec {
     let Some(factor) = factor(from, to) else {
         return spec.clone();
     };
-    let scaled = |word: &str| -> Option<String> {
-        let limit = word.strip_prefix("limit=")?;
-        // A scheme that wraps another takes the limit of the one beneath.
-        let options = |spec: &Spec| spec.scheme().options;
-        let beneath = spec.child().map_or(&[][..], options);
-        let mut all = options(spec).iter().chain(beneath);
-        let kind = all.find(|option| option.name == "limit")?.kind;
-        let scale = |n: u64, most: u64| ((n as f64 * factor).round() as u64).min(most.max(n));
-        Some(match kind {
-            Kind::Size(..) => format_size(scale(gentle_units::parse_size(limit).ok()?, MOST_BYTES)),
-            _ => scale(limit.parse().ok()?, MOST_PACKETS).to_string(),
-        })
+    let scale = |n: u64, most: u64| ((n as f64 * factor).round() as u64).min(most.max(n));
+    let limit = match spec.given("limit") {
+        Some(Value::Size(bytes)) => Value::Size(scale(bytes, MOST_BYTES)),
+        Some(Value::Count(packets)) => Value::Count(scale(packets, MOST_PACKETS)),
+        _ => return spec.clone(),
     };
-    let text = spec.to_string();
-    let words: Vec<String> = text
-        .split(' ')
-        .map(|word| scaled(word).map_or(word.to_owned(), |limit| format!("limit={limit}")))
-        .collect();
     // A limit that the scheme does not take stays as it was.
-    words.join(" ").parse().unwrap_or_else(|_| spec.clone())
+    spec.with("limit", limit).unwrap_or_else(|_| spec.clone())
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! One schedule through both implementations of one scheme.
 
-use super::adaptive;
 use super::captured::Arrival;
 use super::clock;
 use super::compare::{Difference, Tally, compare};
@@ -158,9 +157,9 @@ pub enum CaseError {
     Difference(#[from] Box<Difference>),
 }
 
-/// What ours has to be for the kernel's `spec`.
+/// The specification with which ours does what the kernel does once `tc` has set up `spec`.
 fn ours(spec: &Spec) -> Spec {
-    clock::as_timed(&adaptive::as_set_up(spec))
+    clock::as_timed(&(spec.scheme().conformance.set_up)(spec))
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> CaseError {

@@ -13,27 +13,25 @@ const FIRST_LATE: Nanos = Nanos::from_millis(4);
 /// How much longer than was set a later period is.
 const TICK: Nanos = Nanos::from_millis(1);
 
-/// What `spec` has to be for ours to do what the kernel does with `spec`.
+/// The specification with which ours does what the kernel does with `spec`.
 pub(super) fn as_timed(spec: &Spec) -> Spec {
-    match spec.options().iter().find(|(name, _)| *name == "tupdate") {
-        Some((_, Some(Value::Time(period)))) => {
-            let text = spec.to_string();
-            let others = text.split(' ').filter(|word| !word.starts_with("tupdate="));
-            let others = others.collect::<Vec<&str>>().join(" ");
-            format!("{others} tupdate={}", period + TICK)
-                .parse()
+    let timer = spec.scheme().conformance.timer;
+    timer.map_or_else(
+        || spec.clone(),
+        |period| {
+            let longer = spec.options().time(period) + TICK;
+            spec.with(period, Value::Time(longer))
                 .expect("a period that is a tick longer")
-        }
-        _ => spec.clone(),
-    }
+        },
+    )
 }
 
 /// Our time when the kernel's schedule, which began `begun` after boot, has run for `at`.
 pub(super) fn ours(spec: &Spec, begun: Nanos, at: Nanos) -> Nanos {
-    match spec.scheme().name {
-        "pie" | "fq_pie" => at.saturating_sub(FIRST_LATE),
+    match spec.scheme().conformance.timer {
+        Some(_) => at.saturating_sub(FIRST_LATE),
         // To CoDel, the zero in what it has not set yet is a time like any other.
-        _ => begun + at,
+        None => begun + at,
     }
 }
 

@@ -8,7 +8,6 @@
 //! Random decisions are compared one by one, too. The module answers the qdisc's questions for random numbers from the
 //! seed that ours gets, and flows are hashed alike.
 
-mod adaptive;
 mod captured;
 mod case;
 mod clock;

@@ -2,7 +2,7 @@
 
 use super::outcome::Outcome;
 use super::schedule::{Call, Ip, Schedule, Tag, Transport};
-use gentle_aqm::{Ecn, FlowHash, Spec, Value, truesize};
+use gentle_aqm::{Ecn, FlowHash, Hashing, Spec, truesize};
 use gentle_units::Nanos;
 use thiserror::Error;
 
@@ -30,8 +30,8 @@ const UDP: u8 = 17;
 
 /// The requests that start the clock and seed the random numbers as `spec` built with `seed` would draw them.
 pub(super) fn preamble(spec: &Spec, seed: u64) -> Vec<u8> {
-    // Those that hash draw their key first.
-    let skip = matches!(hashing(spec), Hashing::Scaled | Hashing::Masked(_));
+    // A scheme that hashes draws its key first.
+    let skip = spec.scheme().conformance.hash != Hashing::None;
     let mut requests = Request::of(BEGIN).encode().to_vec();
     requests.extend(
         Request {
@@ -47,7 +47,11 @@ pub(super) fn preamble(spec: &Spec, seed: u64) -> Vec<u8> {
 /// The requests of the steps of `schedule`.
 pub(super) fn requests(spec: &Spec, seed: u64, schedule: &Schedule) -> Vec<u8> {
     let hash = FlowHash::seeded(seed);
-    let hashing = hashing(spec);
+    // Linux scales the hash as it is done here, or takes its lowest bits: it is given the queue then.
+    let queues = match spec.scheme().conformance.hash {
+        Hashing::None | Hashing::Scaled => None,
+        Hashing::Masked(option) => Some(spec.options().count(option) as u32),
+    };
     let mut number = 0;
     let mut all = Vec::with_capacity(schedule.steps.len() * REQUEST);
     for step in &schedule.steps {
@@ -77,9 +81,9 @@ pub(super) fn requests(spec: &Spec, seed: u64, schedule: &Schedule) -> Vec<u8> {
                     number,
                     flow: offer.flow,
                     bytes: offer.bytes,
-                    hash: match hashing {
-                        Hashing::None | Hashing::Scaled => hash.value(flow),
-                        Hashing::Masked(queues) => hash.queue(flow, queues) as u32,
+                    hash: match queues {
+                        None => hash.value(flow),
+                        Some(queues) => hash.queue(flow, queues) as u32,
                     },
                     truesize: truesize(offer.bytes) as u32,
                     ..Request::of(ENQUEUE)
@@ -92,26 +96,6 @@ pub(super) fn requests(spec: &Spec, seed: u64, schedule: &Schedule) -> Vec<u8> {
         all.extend(request.encode());
     }
     all
-}
-
-/// How a scheme comes from the hash of a flow to a queue.
-enum Hashing {
-    None,
-    /// Scaled to the number of queues, as here.
-    Scaled,
-    /// Its lowest bits, unlike here.
-    Masked(u32),
-}
-
-fn hashing(spec: &Spec) -> Hashing {
-    match spec.scheme().name {
-        "fq_codel" | "fq_pie" => Hashing::Scaled,
-        "sfq" => match spec.options().get("divisor") {
-            Some(Value::Count(divisor)) => Hashing::Masked(divisor as u32),
-            _ => Hashing::None,
-        },
-        _ => Hashing::None,
-    }
 }
 
 fn bits(ecn: Ecn) -> u8 {

@@ -285,8 +285,9 @@ impl<'a> Measuring<'a> {
             let passage = std::mem::take(&mut self.passages[direction as usize]);
             let waiting = last.map_or(0, |sample| reasons::waiting(sample, direction));
             let dropped: Vec<Class> = passage.dropped(waiting);
-            let counted = reasons::Counted::of(self.run.observed, self.run.run.scenario, direction);
-            let reasons = counted.of_drops(spec, dropped.len());
+            let counted =
+                reasons::Counted::of(self.run.observed, self.run.run.scenario, direction, spec);
+            let reasons = counted.of_drops(dropped.len());
             for (class, reason) in dropped.into_iter().zip(reasons) {
                 self.recorder.dropped(direction, class, Some(reason));
             }

@@ -2,45 +2,26 @@
 
 use crate::conduct::{Observed, Sample};
 use crate::experiment::{ROUTER_DOWN, ROUTER_UP};
-use gentle_aqm::{DropReason, Spec};
+use gentle_aqm::{DropReason, KernelQdisc, Spec};
 use gentle_experiment::{Direction, Scenario};
 use serde_json::Value;
-
-/// Counters of the kernel's queue disciplines, as JSON pointers, and what a packet counted there was dropped for: the
-/// fields that iproute2's `tc -s -j` prints of `tc_codel_xstats`, `tc_fq_codel_xstats`, `tc_red_xstats`, `tc_pie_xstats`,
-/// `tc_choke_xstats`, and our own plug-ins (kernel/tc) of `tc_gsp_xstats`, `tc_redfavor_xstats` and `tc_spa_xstats`.
-const REASONS: &[(&str, DropReason)] = &[
-    ("/drop_overlimit", DropReason::Overlimit),
-    ("/early", DropReason::Early),
-    ("/pdrop", DropReason::Tail),
-    ("/matched", DropReason::PushOut),
-    ("/overlimit", DropReason::Tail),
-    ("/early_drop", DropReason::Early),
-    ("/tail_drop", DropReason::Tail),
-    ("/prob_drop", DropReason::Early),
-    ("/forced_drop", DropReason::Early),
-    ("/push_out", DropReason::PushOut),
-    ("/priority/drops/limit", DropReason::Tail),
-    ("/data/drops/limit", DropReason::Tail),
-];
-
-const MARKS: &[&str] = &[
-    "/ecn_mark",
-    "/marked",
-    "/prob_mark",
-    "/forced_mark",
-    "/priority/ecn_mark",
-    "/data/ecn_mark",
-];
 
 /// What was counted after the warm-up in the queues of one direction.
 pub(super) struct Counted {
     reasons: Vec<(DropReason, u64)>,
     marks: u64,
+    /// The reason for drops that no counter explains.
+    usual: DropReason,
 }
 
 impl Counted {
-    pub(super) fn of(observed: &Observed, scenario: &Scenario, direction: Direction) -> Counted {
+    /// The counters of the qdiscs that `spec` is made of.
+    pub(super) fn of(
+        observed: &Observed,
+        scenario: &Scenario,
+        direction: Direction,
+        spec: &Spec,
+    ) -> Counted {
         let warm = |sample: &&Sample| sample.at_ns >= scenario.warmup.0;
         let first = observed.samples.iter().find(warm);
         let last = observed.samples.last();
@@ -50,12 +31,19 @@ impl Counted {
             };
             at(last).saturating_sub(at(first))
         };
+        // Beneath priority from stock parts, the child's qdisc is all there is.
+        let forms = [spec.child(), Some(spec)].into_iter().flatten();
+        let qdiscs: Vec<&KernelQdisc> = forms
+            .filter_map(|spec| Some(spec.scheme().linux?.qdisc))
+            .collect();
+        let reasons = qdiscs.iter().flat_map(|qdisc| qdisc.drops);
+        let marks = qdiscs.iter().flat_map(|qdisc| qdisc.marks);
         Counted {
-            reasons: REASONS
-                .iter()
+            reasons: reasons
                 .map(|(counter, reason)| (*reason, grown(counter)))
                 .collect(),
-            marks: MARKS.iter().map(|counter| grown(counter)).sum(),
+            marks: marks.map(|counter| grown(counter)).sum(),
+            usual: spec.usual_drop(),
         }
     }
 
@@ -66,26 +54,13 @@ impl Counted {
 
     /// A reason for each of `drops` packets: those that the kernel counts by reason, and for the others what the scheme
     /// drops packets for in general.
-    pub(super) fn of_drops(&self, spec: &Spec, drops: usize) -> impl Iterator<Item = DropReason> {
+    pub(super) fn of_drops(&self, drops: usize) -> impl Iterator<Item = DropReason> {
         let counted = self
             .reasons
             .iter()
             .flat_map(|(reason, n)| std::iter::repeat_n(*reason, *n as usize));
         let counted: Vec<DropReason> = counted.take(drops).collect();
-        let general = general(spec);
-        counted.into_iter().chain(std::iter::repeat(general))
-    }
-}
-
-/// What a scheme drops packets for when its counters do not say.
-fn general(spec: &Spec) -> DropReason {
-    let scheme = spec.child().unwrap_or(spec).scheme().name;
-    match scheme {
-        "codel" | "fq_codel" => DropReason::Aqm,
-        "red" | "ared" | "pie" | "fq_pie" | "gsp" | "redfavor" | "choke" => DropReason::Early,
-        "sfq" => DropReason::Overlimit,
-        "spa" => DropReason::Aqm,
-        _ => DropReason::Tail,
+        counted.into_iter().chain(std::iter::repeat(self.usual))
     }
 }
 
@@ -144,9 +119,9 @@ mod tests {
                 json!({"dev": "rdown", "early": 6, "pdrop": 2, "marked": 5}),
             ),
         ]);
-        let counted = Counted::of(&seen, &scenario, Direction::Down);
         let red = "red limit=75000".parse().unwrap();
-        let reasons: Vec<DropReason> = counted.of_drops(&red, 4).take(4).collect();
+        let counted = Counted::of(&seen, &scenario, Direction::Down, &red);
+        let reasons: Vec<DropReason> = counted.of_drops(4).take(4).collect();
         assert_eq!(
             reasons,
             [
@@ -158,22 +133,23 @@ mod tests {
         );
         assert_eq!(counted.marks(), 5);
         assert_eq!(waiting(seen.samples.last().unwrap(), Direction::Down), 3);
-        let spa =
+        let shown =
             json!({"dev": "rdown", "data": {"drops": {"codel": 7, "limit": 2}, "ecn_mark": 1}});
+        let spa = "spa".parse().unwrap();
         let counted = Counted::of(
-            &observed(vec![(10, json!({"dev": "rdown"})), (90, spa)]),
+            &observed(vec![(10, json!({"dev": "rdown"})), (90, shown)]),
             &scenario,
             Direction::Down,
+            &spa,
         );
-        let spa = "spa".parse().unwrap();
-        let reasons: Vec<DropReason> = counted.of_drops(&spa, 3).take(3).collect();
+        let reasons: Vec<DropReason> = counted.of_drops(3).take(3).collect();
         assert_eq!(
             reasons,
             [DropReason::Tail, DropReason::Tail, DropReason::Aqm]
         );
         assert_eq!(counted.marks(), 1);
-        let up = Counted::of(&seen, &scenario, Direction::Up);
+        let up = Counted::of(&seen, &scenario, Direction::Up, &spa);
         assert_eq!(up.marks(), 0);
-        assert_eq!(up.of_drops(&spa, 1).next(), Some(DropReason::Aqm));
+        assert_eq!(up.of_drops(1).next(), Some(DropReason::Aqm));
     }
 }

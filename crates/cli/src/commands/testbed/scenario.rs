@@ -6,7 +6,7 @@ use crate::commands::{compare, runs};
 use crate::usage::Usage;
 use anyhow::Context;
 use gentle_aqm::Spec;
-use gentle_deploy::{Backing, Module, backing_for};
+use gentle_deploy::{Backing, backing_for};
 use gentle_experiment::{Direction, Scenario};
 use gentle_testbed::runs::{Kernel, Testbed};
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub(super) fn testbed(
 ) -> anyhow::Result<Testbed> {
     let named = machine.modules.is_some();
     let mut machine = super::machine(machine, stop)?;
-    let needed = asked.queues().any(|spec| Module::of(spec).is_some());
+    let needed = asked.queues().any(|spec| spec.module().is_some());
     let backing = match parts.backing.as_str() {
         "stock" => Backing::Stock,
         _ if named => Backing::Native,
@@ -87,9 +87,8 @@ pub(super) fn testbed(
 
 /// This computer's own kernel, with gentle's modules where it has all that are needed.
 pub(super) fn native(asked: &Asked, parts: &PartsArgs, keep: Option<&Path>) -> Testbed {
-    let has = |spec: &Spec| {
-        Module::of(spec).is_none() || backing_for(spec, None).backing == Backing::Native
-    };
+    let has =
+        |spec: &Spec| spec.module().is_none() || backing_for(spec, None).backing == Backing::Native;
     let backing = match parts.backing.as_str() {
         "stock" => Backing::Stock,
         "auto" if !asked.queues().all(has) => Backing::Stock,

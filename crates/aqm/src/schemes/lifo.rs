@@ -1,0 +1,65 @@
+//! `lifo`: last in, first out, the example of how a scheme is added (CONTRIBUTING.md). Only with the feature `exercise`.
+
+use crate::plumbing::options::{Kind, OptionSpec};
+use crate::plumbing::packet::Packet;
+use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::scheme::{Order, Scheme};
+use crate::plumbing::spec::Spec;
+use crate::plumbing::store::Store;
+use gentle_units::Nanos;
+
+/// A stack.
+pub static SCHEME: Scheme = Scheme {
+    name: "lifo",
+    summary: "last in, first out; a full queue drops what arrives",
+    source: "an exercise",
+    options: &[OptionSpec {
+        name: "limit",
+        kind: Kind::Count(1, 1_000_000),
+        default: Some("1000"),
+        help: "packets the queue holds",
+    }],
+    drops: &[DropReason::Tail],
+    order: |_| Order {
+        kept: false,
+        ..Order::KEPT
+    },
+    samples: &["limit=3"],
+    ..Scheme::PLAIN
+};
+
+pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<dyn Qdisc<P>> {
+    Box::new(Lifo {
+        store: Store::default(),
+        limit: spec.options().count("limit") as usize,
+    })
+}
+
+#[derive(Debug)]
+struct Lifo<P> {
+    store: Store<P>,
+    limit: usize,
+}
+
+impl<P: Packet + Send> Qdisc<P> for Lifo<P> {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+        if self.store.len() >= self.limit {
+            drops.push(packet, DropReason::Tail);
+            return;
+        }
+        packet.set_arrived(now);
+        self.store.push_back(packet);
+    }
+
+    fn dequeue(&mut self, _now: Nanos, _drops: &mut Drops<P>) -> Option<P> {
+        self.store.pop_back()
+    }
+
+    fn len(&self) -> usize {
+        self.store.len()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.store.bytes()
+    }
+}

@@ -1,0 +1,92 @@
+//! A scheme that is one file and one line of the list in `gentle-aqm`, `lifo`, goes wherever schemes go.
+//!
+//! `make test` runs this, and the tests of all schemes, with the feature `exercise`, which adds that line. Nothing but the
+//! file and the line names the scheme: help, comparison, seeds of fuzzing, deployment and testbed learn of it from there.
+
+use gentle_aqm::{Spec, registry};
+use gentle_sim::Scenario;
+use gentle_testbed::experiment::{Names, plan};
+use std::process::{Command, Output};
+
+fn gentle(arguments: &[&str]) -> Output {
+    Command::new(assert_cmd::cargo::cargo_bin!("gentle"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn said(arguments: &[&str]) -> String {
+    let output = gentle(arguments);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {complaint}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let output = gentle(arguments);
+    assert!(!output.status.success(), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+const SENTENCE: &str =
+    "lifo is in no kernel, neither in Linux nor among gentle's modules; it can only be simulated";
+
+#[test]
+fn help_has_it() {
+    assert!(said(&["schemes"]).contains("last in, first out"));
+    let one = said(&["schemes", "lifo"]);
+    assert!(one.contains("limit") && one.contains("packets the queue holds"));
+    let error = refused(&["compare", "--scheme", "lifo depth=3"]);
+    assert!(error.contains("it accepts limit (1 to 1000000)"), "{error}");
+    let error = refused(&["compare", "--scheme", "lfio"]);
+    assert!(error.contains("did you mean 'lifo'?"), "{error}");
+}
+
+#[test]
+fn comparisons_run_it_alone_and_beneath_a_wrapper() {
+    let text = said(&[
+        "compare",
+        "--duration=30s",
+        "--seeds=1",
+        "--json",
+        "--scheme=lifo limit=20",
+        "--scheme=spa child=lifo limit=20",
+    ]);
+    let results: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for (place, label) in ["lifo limit=20", "spa child=lifo limit=20"]
+        .iter()
+        .enumerate()
+    {
+        let result = &results["results"][place];
+        assert_eq!(result["label"], *label);
+        assert!(result["drops"]["tail"].as_u64() > Some(0), "{result}");
+    }
+}
+
+#[test]
+fn fuzzing_begins_with_it() {
+    let seeds = registry::samples();
+    for seed in ["lifo", "lifo limit=3", "spa fin=none child=lifo limit=3"] {
+        assert!(seeds.iter().any(|text| text == seed), "{seed}");
+    }
+}
+
+#[test]
+fn deployment_and_testbed_refuse_it_with_a_sentence() {
+    for scheme in ["lifo", "spa child=lifo"] {
+        for backing in ["stock", "native"] {
+            let backing = format!("--backing={backing}");
+            let error = refused(&["qdisc", "plan", "lo", scheme, "--rate=20mbit", &backing]);
+            assert!(error.contains(SENTENCE), "{error}");
+        }
+    }
+    let scenario = Scenario::builtin("real").unwrap();
+    let spec: Spec = "lifo".parse().unwrap();
+    for backing in [
+        gentle_deploy::Backing::Stock,
+        gentle_deploy::Backing::Native,
+    ] {
+        let error = plan(&scenario, &spec, 1, backing, &Names::plain()).unwrap_err();
+        assert!(error.to_string().contains(SENTENCE), "{error}");
+    }
+}
