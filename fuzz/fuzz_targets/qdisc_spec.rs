@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use gentle_aqm::{Drops, Ecn, Handshake, Packet, Qdisc, Spec, registry};
+use gentle_aqm::{Dequeue, Ecn, Handshake, Packet, Qdisc, Signals, Spec, registry};
 use gentle_units::Nanos;
 use libfuzzer_sys::fuzz_target;
 
@@ -58,7 +58,7 @@ impl Packet for Numbered {
 fn pass_packets(spec: &Spec) {
     const PACKETS: u32 = 200;
     let mut queue = registry::build::<Numbered>(spec, 1);
-    let mut drops = Drops::new();
+    let mut signals = Signals::new();
     let mut now = Nanos::from_secs(1);
     let mut sent = 0;
     for number in 0..PACKETS {
@@ -73,16 +73,25 @@ fn pass_packets(spec: &Spec) {
             ce: false,
             arrived: Nanos::ZERO,
         };
-        queue.enqueue(now, packet, &mut drops);
-        if number % 2 == 0 && queue.dequeue(now, &mut drops).is_some() {
+        queue.enqueue(now, packet, &mut signals);
+        if number % 2 == 0 && queue.dequeue(now, &mut signals).packet().is_some() {
             sent += 1;
         }
     }
-    while queue.dequeue(now, &mut drops).is_some() {
-        now += Nanos::from_millis(6);
-        sent += 1;
+    loop {
+        match queue.dequeue(now, &mut signals) {
+            Dequeue::Packet(_) => {
+                now += Nanos::from_millis(6);
+                sent += 1;
+            }
+            Dequeue::NotBefore(time) => {
+                assert!(time > now);
+                now = time;
+            }
+            Dequeue::Empty => break,
+        }
     }
-    assert_eq!(sent + drops.len(), PACKETS as usize);
+    assert_eq!(sent + signals.len(), PACKETS as usize);
     assert_eq!((queue.len(), queue.backlog()), (0, 0));
 }
 

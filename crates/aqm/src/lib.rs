@@ -23,8 +23,8 @@ pub use plumbing::error::SpecError;
 pub use plumbing::flow_hash::FlowHash;
 pub use plumbing::linux::truesize;
 pub use plumbing::options::{Kind, OptionSpec, Options, Threshold, Value};
-pub use plumbing::packet::{Ecn, Handshake, Packet};
-pub use plumbing::qdisc::{DropReason, Drops, Qdisc};
+pub use plumbing::packet::{Ecn, Handshake, Hosts, Packet};
+pub use plumbing::qdisc::{Dequeue, DropReason, Mark, MarkReason, Qdisc, Signals};
 pub use plumbing::registry;
 pub use plumbing::scheme::{
     Conformance, Field, Hashing, KernelQdisc, Order, Origin, Preset, Priority, RoundedTimes,

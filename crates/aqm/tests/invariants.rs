@@ -4,7 +4,8 @@ mod packet;
 
 use gentle_aqm::laws::handshake::FinRule;
 use gentle_aqm::{
-    DropReason, Drops, Ecn, Handshake, Kind, Priority, Qdisc, Scheme, Spec, Value, registry,
+    Dequeue, DropReason, Ecn, Handshake, Kind, MarkReason, Priority, Qdisc, Scheme, Signals, Spec,
+    Value, registry,
 };
 use gentle_units::Nanos;
 use packet::TestPacket;
@@ -76,6 +77,8 @@ struct Promises {
     syns_kept: bool,
     /// Reasons that drops may have.
     drops: &'static [DropReason],
+    /// Reasons that marks may have.
+    marks: &'static [MarkReason],
 }
 
 impl Promises {
@@ -91,6 +94,7 @@ impl Promises {
                 .priority
                 .is_none_or(|priority| priority.share.is_some()),
             drops: stores.scheme().drops,
+            marks: stores.scheme().marks,
         }
     }
 
@@ -125,7 +129,7 @@ struct Checked {
     queue: Box<dyn Qdisc<TestPacket>>,
     promises: Promises,
     text: String,
-    drops: Drops<TestPacket>,
+    drops: Signals<TestPacket>,
     stored: BTreeMap<u32, TestPacket>,
     /// The last packet delivered of each flow and class.
     delivered: BTreeMap<(u64, bool), u32>,
@@ -141,7 +145,7 @@ impl Checked {
             queue: registry::build(spec, seed),
             promises: Promises::of(spec),
             text: spec.to_string(),
-            drops: Drops::new(),
+            drops: Signals::new(),
             stored: BTreeMap::new(),
             delivered: BTreeMap::new(),
             under_load: (0, 0),
@@ -198,11 +202,14 @@ impl Checked {
             stored.is_empty(),
             "{text}: emptiness"
         );
-        assert!(
-            self.queue.marked() >= self.marked,
-            "{text}: marks are taken back"
-        );
-        self.marked = self.queue.marked();
+        for mark in self.drops.drain_marks() {
+            assert!(
+                promises.marks.contains(&mark.reason),
+                "{text}: marked for {}",
+                mark.reason
+            );
+            self.marked += 1;
+        }
     }
 
     fn enqueue(&mut self, now: Nanos, packet: TestPacket) {
@@ -236,7 +243,12 @@ impl Checked {
     }
 
     fn dequeue(&mut self, now: Nanos) {
-        let packet = self.queue.dequeue(now, &mut self.drops);
+        let answer = self.queue.dequeue(now, &mut self.drops);
+        let empty = answer == Dequeue::Empty;
+        if let Dequeue::NotBefore(time) = answer {
+            assert!(time > now, "{}: not before {time} at {now}", self.text);
+        }
+        let packet = answer.packet();
         if let Some(packet) = packet {
             let text = &self.text;
             let sent = self.stored.remove(&packet.id);
@@ -280,7 +292,7 @@ impl Checked {
             self.log.push((packet.id, None));
         }
         self.account();
-        if packet.is_none() {
+        if empty {
             assert!(self.stored.is_empty(), "{}: nothing delivered", self.text);
         }
     }

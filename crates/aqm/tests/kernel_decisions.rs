@@ -15,7 +15,7 @@
 
 mod packet;
 
-use gentle_aqm::{DropReason, Drops, Ecn, Handshake, Spec, registry};
+use gentle_aqm::{DropReason, Ecn, Handshake, Signals, Spec, registry};
 use gentle_units::Nanos;
 use packet::TestPacket;
 use std::path::Path;
@@ -47,7 +47,7 @@ fn replay(path: &Path) -> [usize; 3] {
     let spec: Spec = header("scheme: ").parse().unwrap();
     let scheme = spec.scheme().name;
     let mut qdisc = registry::build::<TestPacket>(&spec, header("seed: ").parse().unwrap());
-    let mut drops = Drops::new();
+    let mut drops = Signals::new();
     let mut now = Nanos::ZERO;
     let mut id = 0;
     let mut counts = [0; 3];
@@ -76,7 +76,7 @@ fn replay(path: &Path) -> [usize; 3] {
                 id += 1;
                 qdisc.enqueue(now, packet, &mut drops);
             }
-            "d" => sent = qdisc.dequeue(now, &mut drops),
+            "d" => sent = qdisc.dequeue(now, &mut drops).packet(),
             other => panic!("{}:{}: '{other}'", path.display(), number + 1),
         }
         let kernel: Vec<String> = words

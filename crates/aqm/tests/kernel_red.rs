@@ -11,7 +11,7 @@
 
 mod packet;
 
-use gentle_aqm::{DropReason, Drops, Ecn, Handshake, Qdisc, Spec, registry};
+use gentle_aqm::{DropReason, Ecn, Handshake, Qdisc, Signals, Spec, registry};
 use gentle_units::Nanos;
 use packet::TestPacket;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn replay(text: &str) -> Result<usize, String> {
     let spec: Spec = header("spec")?.parse().map_err(|e| format!("{e}"))?;
     let seed = header("seed")?.parse().map_err(|e| format!("{e}"))?;
     let mut queue = registry::build::<TestPacket>(&spec, seed);
-    let mut drops = Drops::new();
+    let mut drops = Signals::new();
     let mut now = Nanos::ZERO;
     let mut arrivals = 0;
     let mut decisions = 0;
@@ -56,11 +56,10 @@ fn replay(text: &str) -> Result<usize, String> {
                 arrived: Nanos::ZERO,
             };
             arrivals += 1;
-            let marked = queue.marked();
             queue.enqueue(now, packet, &mut drops);
             let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.id, why)).collect();
             match dropped[..] {
-                [] if queue.marked() > marked => "m".to_owned(),
+                [] if drops.drain_marks().count() > 0 => "m".to_owned(),
                 [] => "q".to_owned(),
                 [(_, DropReason::Tail)] => "t".to_owned(),
                 [(_, DropReason::Early)] => "e".to_owned(),
@@ -68,7 +67,7 @@ fn replay(text: &str) -> Result<usize, String> {
                 _ => format!("{dropped:?}"),
             }
         } else {
-            let packet = queue.dequeue(now, &mut drops);
+            let packet = queue.dequeue(now, &mut drops).packet();
             packet.map_or("none".to_owned(), |packet| packet.id.to_string())
         };
         if decision != expected {

@@ -4,7 +4,7 @@
 //! file and the line names the scheme: help, comparison, seeds of fuzzing, deployment and testbed learn of it from there.
 
 use gentle_aqm::{Spec, registry};
-use gentle_sim::Scenario;
+use gentle_experiment::Scenario;
 use gentle_testbed::experiment::{Names, plan};
 use std::process::{Command, Output};
 

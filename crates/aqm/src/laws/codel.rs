@@ -7,7 +7,7 @@
 use crate::plumbing::linux;
 use crate::plumbing::options::{Kind, OptionSpec, Options, Value};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::{DropReason, Drops};
+use crate::plumbing::qdisc::{DropReason, MarkReason, Signals};
 use gentle_units::Nanos;
 
 /// `tc` hands times to the kernel in microseconds, in 32 bits.
@@ -119,13 +119,13 @@ pub(crate) trait Source<P> {
     fn backlog(&self) -> u64;
 }
 
-/// Drops made by one call at most (Linux: `CODEL_MAX_DROPS_PER_DEQUEUE`).
+/// Signals made by one call at most (Linux: `CODEL_MAX_DROPS_PER_DEQUEUE`).
 const MAX_DROPS: u32 = 256;
 
 /// State of the control law of one queue (Linux: `struct codel_vars`).
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Codel {
-    /// Drops since the dropping state was entered.
+    /// Signals since the dropping state was entered.
     count: u32,
     /// `count` when the dropping state was last entered.
     lastcount: u32,
@@ -141,15 +141,14 @@ pub(crate) struct Codel {
 }
 
 impl Codel {
-    /// Takes out the packet to send at `now`, dropping or marking as the law demands. `marked` counts packets marked.
+    /// Takes out the packet to send at `now`, dropping or marking as the law demands.
     #[inline]
     pub(crate) fn dequeue<P: Packet>(
         &mut self,
         now: Nanos,
         params: &Params,
         source: &mut impl Source<P>,
-        drops: &mut Drops<P>,
-        marked: &mut u64,
+        signals: &mut Signals<P>,
     ) -> Option<P> {
         let Some(mut packet) = source.pop() else {
             self.first_above_time = 0;
@@ -178,7 +177,7 @@ impl Codel {
                         self.drop_next = self.control_law(self.drop_next, params);
                         break;
                     }
-                    drops.push(packet, DropReason::Aqm);
+                    signals.dropped(packet, DropReason::Aqm);
                     let next = source.pop();
                     if self.is_over(next.as_ref(), now, params, source) {
                         self.drop_next = self.control_law(self.drop_next, params);
@@ -193,7 +192,7 @@ impl Codel {
                 ce = true;
                 Some(packet)
             } else {
-                drops.push(packet, DropReason::Aqm);
+                signals.dropped(packet, DropReason::Aqm);
                 let next = source.pop();
                 self.is_over(next.as_ref(), now, params, source);
                 next
@@ -201,10 +200,12 @@ impl Codel {
             self.enter_dropping(now, params);
             packet = sent?;
         }
-        if after(self.sojourn, params.ce_threshold) && packet.mark() {
-            ce = true;
+        let late = after(self.sojourn, params.ce_threshold) && packet.mark();
+        if ce {
+            signals.marked(&packet, MarkReason::Aqm);
+        } else if late {
+            signals.marked(&packet, MarkReason::CeThreshold);
         }
-        *marked += u64::from(ce);
         Some(packet)
     }
 

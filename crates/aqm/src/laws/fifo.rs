@@ -2,7 +2,7 @@
 
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
 use crate::plumbing::store::Store;
 use gentle_units::Nanos;
 
@@ -65,17 +65,17 @@ impl<P: Packet> Fifo<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Fifo<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         if self.is_full(packet.bytes()) || self.store.head_wait(now) > self.delay {
-            drops.push(packet, DropReason::Tail);
+            signals.dropped(packet, DropReason::Tail);
             return;
         }
         packet.set_arrived(now);
         self.store.push_back(packet);
     }
 
-    fn dequeue(&mut self, _now: Nanos, _drops: &mut Drops<P>) -> Option<P> {
-        self.store.pop_front()
+    fn dequeue(&mut self, _now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+        self.store.pop_front().into()
     }
 
     fn len(&self) -> usize {
@@ -90,14 +90,14 @@ impl<P: Packet + Send> Qdisc<P> for Fifo<P> {
 #[cfg(test)]
 mod tests {
     use crate::plumbing::testing::{Packet, build};
-    use crate::{DropReason, Drops, Qdisc};
+    use crate::{DropReason, Qdisc, Signals};
     use gentle_units::Nanos;
 
     #[test]
     fn a_head_that_has_waited_too_long_closes_the_queue() {
         for spec in ["pfifo delay=10ms", "bfifo delay=10ms"] {
             let mut queue = build(spec);
-            let mut drops = Drops::new();
+            let mut drops = Signals::new();
             for ms in [0, 10, 11] {
                 queue.enqueue(Nanos::from_millis(ms), Packet::data(1, 1500), &mut drops);
             }

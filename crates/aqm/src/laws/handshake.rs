@@ -7,7 +7,7 @@
 use crate::laws::share::Share;
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::{Drops, Qdisc};
+use crate::plumbing::qdisc::{Dequeue, Qdisc, Signals};
 use crate::plumbing::registry;
 use crate::plumbing::scheme::{Order, Preset, Priority};
 use crate::plumbing::spec::Spec;
@@ -170,21 +170,21 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
         self.fin == FinRule::InOrder && packet.handshake().fin && packet.ip_bytes() <= self.maxlen
     }
 
-    fn enqueue_low(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+    fn enqueue_low(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         packet.set_arrived(now);
         self.side.entered(now);
-        let mark = drops.len();
-        self.low.enqueue(now, packet, drops);
-        if drops.len() == mark || self.fin != FinRule::InOrder {
+        let before = signals.len();
+        self.low.enqueue(now, packet, signals);
+        if signals.len() == before || self.fin != FinRule::InOrder {
             return;
         }
-        for (dropped, _) in drops.since(mark) {
+        for (dropped, _) in signals.since(before) {
             self.side.left(dropped.arrived());
         }
-        let mut index = mark;
-        while let Some((dropped, _)) = drops.get(index) {
+        let mut index = before;
+        while let Some((dropped, _)) = signals.get(index) {
             if self.is_protected(dropped) && self.side.has_room() {
-                let (fin, _) = drops.remove(index);
+                let (fin, _) = signals.remove(index);
                 self.side.hold(now, fin, self.low.len());
             } else {
                 index += 1;
@@ -192,48 +192,60 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
         }
     }
 
-    fn dequeue_low(&mut self, now: Nanos, drops: &mut Drops<P>) -> Option<P> {
-        let mark = drops.len();
-        let packet = self.low.dequeue(now, drops);
+    fn dequeue_low(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+        let before = signals.len();
+        let answer = self.low.dequeue(now, signals);
         if self.fin != FinRule::InOrder {
-            return packet;
+            return answer;
         }
-        if let Some(packet) = &packet {
+        if let Dequeue::Packet(packet) = &answer {
             self.side.left(packet.arrived());
         }
-        if drops.len() == mark {
-            return packet;
+        if signals.len() == before {
+            return answer;
         }
-        self.spare_fins(mark, packet, drops)
+        let (packet, otherwise) = match answer {
+            Dequeue::Packet(packet) => (Some(packet), Dequeue::Empty),
+            answer => (None, answer),
+        };
+        self.spare_fins(before, packet, signals)
+            .map_or(otherwise, Dequeue::Packet)
     }
 
-    fn dequeue_data(&mut self, now: Nanos, drops: &mut Drops<P>) -> Option<P> {
-        let packet = self
-            .side
-            .next()
-            .or_else(|| self.dequeue_low(now, drops))
-            .or_else(|| self.side.next())?;
-        self.share.data_sends(packet.bytes());
-        Some(packet)
+    fn dequeue_data(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+        let answer = Dequeue::from(self.side.next())
+            .or_else(|| self.dequeue_low(now, signals))
+            .or_else(|| self.side.next().into());
+        if let Dequeue::Packet(packet) = &answer {
+            self.share.data_sends(packet.bytes());
+        }
+        answer
     }
 
-    fn dequeue_high(&mut self, now: Nanos, drops: &mut Drops<P>) -> Option<P> {
-        let packet = self.high.dequeue(now, drops)?;
-        if self.data_waits() {
+    fn dequeue_high(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+        let answer = self.high.dequeue(now, signals);
+        if let Dequeue::Packet(packet) = &answer
+            && self.data_waits()
+        {
             self.share.priority_sends(packet.bytes());
         }
-        Some(packet)
+        answer
     }
 
-    /// Delivers the FINs among the drops since `mark`. `packet`, which was to be delivered, takes the congestion signal in
+    /// Delivers the FINs among the drops since there were `before`. `packet`, which was to be delivered, takes the congestion signal in
     /// their place: it is marked and follows them, or it is dropped.
-    fn spare_fins(&mut self, mark: usize, packet: Option<P>, drops: &mut Drops<P>) -> Option<P> {
+    fn spare_fins(
+        &mut self,
+        before: usize,
+        packet: Option<P>,
+        signals: &mut Signals<P>,
+    ) -> Option<P> {
         let mut why = None;
-        let mut index = mark;
-        while let Some((dropped, _)) = drops.get(index) {
+        let mut index = before;
+        while let Some((dropped, _)) = signals.get(index) {
             self.side.left(dropped.arrived());
             if self.is_protected(dropped) && self.side.has_room() {
-                let (fin, reason) = drops.remove(index);
+                let (fin, reason) = signals.remove(index);
                 self.side.deliver_next(fin);
                 why.get_or_insert(reason);
             } else {
@@ -245,10 +257,10 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
         };
         let fin = self.side.next();
         if let Some(mut packet) = packet {
-            if self.is_protected(&packet) || self.low.mark_departed(&mut packet) {
+            if self.is_protected(&packet) || self.low.mark_departed(&mut packet, signals) {
                 self.side.deliver_next(packet);
             } else {
-                drops.push(packet, reason);
+                signals.dropped(packet, reason);
             }
         }
         fin
@@ -256,24 +268,24 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
 }
 
 impl<P: Packet + Send, Q: Qdisc<P>> Qdisc<P> for HandshakePriority<P, Q> {
-    fn enqueue(&mut self, now: Nanos, packet: P, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, now: Nanos, packet: P, signals: &mut Signals<P>) {
         if self.has_priority(&packet) {
-            self.high.enqueue(now, packet, drops);
+            self.high.enqueue(now, packet, signals);
         } else {
-            self.enqueue_low(now, packet, drops);
+            self.enqueue_low(now, packet, signals);
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, drops: &mut Drops<P>) -> Option<P> {
+    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
         if self.share.is_used_up() && self.data_waits() {
-            if let Some(packet) = self.dequeue_data(now, drops) {
+            let answer = self.dequeue_data(now, signals);
+            if matches!(answer, Dequeue::Packet(_)) {
                 self.held_back += u64::from(!self.high.is_empty());
-                return Some(packet);
             }
-            return self.dequeue_high(now, drops);
+            return answer.or_else(|| self.dequeue_high(now, signals));
         }
-        self.dequeue_high(now, drops)
-            .or_else(|| self.dequeue_data(now, drops))
+        self.dequeue_high(now, signals)
+            .or_else(|| self.dequeue_data(now, signals))
     }
 
     fn len(&self) -> usize {
@@ -282,10 +294,6 @@ impl<P: Packet + Send, Q: Qdisc<P>> Qdisc<P> for HandshakePriority<P, Q> {
 
     fn backlog(&self) -> u64 {
         self.high.backlog() + self.low.backlog() + self.side.bytes
-    }
-
-    fn marked(&self) -> u64 {
-        self.high.marked() + self.low.marked()
     }
 }
 
@@ -387,13 +395,13 @@ impl<P: Packet> SideQueue<P> {
 mod tests {
     use crate::laws::fifo::{Fifo, Limit};
     use crate::plumbing::testing::{Packet, build};
-    use crate::{DropReason, Drops, Qdisc};
+    use crate::{Dequeue, DropReason, Qdisc, Signals};
     use gentle_units::Nanos;
 
     const MTU: u32 = 1514;
 
     fn offer(queue: &mut dyn Qdisc<Packet>, packets: &[Packet]) -> Vec<(Packet, DropReason)> {
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         for packet in packets {
             queue.enqueue(Nanos::ZERO, *packet, &mut drops);
         }
@@ -402,8 +410,14 @@ mod tests {
 
     /// Everything that leaves, by number.
     fn numbers(queue: &mut dyn Qdisc<Packet>) -> Vec<u32> {
-        let mut drops = Drops::new();
-        std::iter::from_fn(|| queue.dequeue(Nanos::ZERO, &mut drops).map(|p| p.number)).collect()
+        let mut drops = Signals::new();
+        std::iter::from_fn(|| {
+            queue
+                .dequeue(Nanos::ZERO, &mut drops)
+                .packet()
+                .map(|p| p.number)
+        })
+        .collect()
     }
 
     fn mixed() -> [Packet; 4] {
@@ -473,8 +487,8 @@ mod tests {
         assert_eq!(dropped.len(), 1);
         assert_eq!(dropped[0].0.number, 9);
         assert_eq!((queue.len(), queue.backlog()), (3, 2 * u64::from(MTU) + 66));
-        let mut drops = Drops::new();
-        let first = queue.dequeue(Nanos(1), &mut drops).unwrap();
+        let mut drops = Signals::new();
+        let first = queue.dequeue(Nanos(1), &mut drops).packet().unwrap();
         // What comes later stays behind the FIN.
         queue.enqueue(Nanos(1), Packet::data(2, MTU).numbered(4), &mut drops);
         assert_eq!((first.number, drops.len()), (1, 0));
@@ -495,7 +509,7 @@ mod tests {
         let fifo = || Fifo::new(Limit::Packets(1000), Nanos::MAX);
         let mut queue =
             super::HandshakePriority::new(fifo(), fifo(), super::FinRule::InOrder, 142, 100, share);
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         let (mut priority, mut data) = (0, 0);
         for _ in 0..dequeues {
             while queue.low.len() < 10 {
@@ -504,7 +518,7 @@ mod tests {
             while queue.high.len() < 10 {
                 queue.enqueue(Nanos::ZERO, Packet::syn(2), &mut drops);
             }
-            let packet = queue.dequeue(Nanos::ZERO, &mut drops).unwrap();
+            let packet = queue.dequeue(Nanos::ZERO, &mut drops).packet().unwrap();
             if crate::Packet::handshake(&packet).syn {
                 priority += u64::from(crate::Packet::bytes(&packet));
             } else {
@@ -547,16 +561,18 @@ mod tests {
     struct DropsFins(crate::laws::fifo::Fifo<Packet>);
 
     impl Qdisc<Packet> for DropsFins {
-        fn enqueue(&mut self, now: Nanos, packet: Packet, drops: &mut Drops<Packet>) {
+        fn enqueue(&mut self, now: Nanos, packet: Packet, drops: &mut Signals<Packet>) {
             self.0.enqueue(now, packet, drops);
         }
-        fn dequeue(&mut self, now: Nanos, drops: &mut Drops<Packet>) -> Option<Packet> {
+        fn dequeue(&mut self, now: Nanos, drops: &mut Signals<Packet>) -> Dequeue<Packet> {
             loop {
-                let packet = self.0.dequeue(now, drops)?;
+                let Dequeue::Packet(packet) = self.0.dequeue(now, drops) else {
+                    return Dequeue::Empty;
+                };
                 if !crate::Packet::handshake(&packet).fin {
-                    return Some(packet);
+                    return Dequeue::Packet(packet);
                 }
-                drops.push(packet, DropReason::Aqm);
+                drops.dropped(packet, DropReason::Aqm);
             }
         }
         fn len(&self) -> usize {
@@ -583,9 +599,14 @@ mod tests {
                 Packet::fin(3).numbered(6),
             ],
         );
-        let mut drops = Drops::new();
-        let order: Vec<u32> =
-            std::iter::from_fn(|| queue.dequeue(Nanos(1), &mut drops).map(|p| p.number)).collect();
+        let mut drops = Signals::new();
+        let order: Vec<u32> = std::iter::from_fn(|| {
+            queue
+                .dequeue(Nanos(1), &mut drops)
+                .packet()
+                .map(|p| p.number)
+        })
+        .collect();
         assert_eq!(order, [1, 2, 3, 5, 6]);
         let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.number, why)).collect();
         assert_eq!(dropped, [(4, DropReason::Aqm)]);
@@ -594,7 +615,7 @@ mod tests {
     #[test]
     fn the_next_packet_is_marked_in_place_of_a_fin_where_it_can_be() {
         let mut queue = build("spa ecn");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         // A FIN is not ECN-capable (RFC 3168, 6.1.4), so CoDel drops it where it marks the data around it.
         for number in (0..300).step_by(2) {
             let data = Packet::data(1, MTU).ecn_capable().numbered(number);
@@ -605,10 +626,11 @@ mod tests {
         let mut order = Vec::new();
         for ms in 0..300 {
             let now = Nanos::from_millis(6 * ms);
-            order.extend(queue.dequeue(now, &mut drops).map(|p| p.number));
+            order.extend(queue.dequeue(now, &mut drops).packet().map(|p| p.number));
         }
         assert!(drops.is_empty(), "{} dropped", drops.len());
-        assert!(queue.marked() > 20, "{} marked", queue.marked());
+        let marked = drops.marks().len();
+        assert!(marked > 20, "{marked} marked");
         assert!(order.is_sorted() && order.len() == 300);
     }
 }

@@ -25,6 +25,16 @@ pub struct Handshake {
     pub fin: bool,
 }
 
+/// The addresses of a packet, as values that are equal for packets of one host and differ between hosts. Like
+/// [`Packet::flow`] they need not be well mixed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Hosts {
+    /// The host that sends it.
+    pub source: u64,
+    /// The host that it is for.
+    pub destination: u64,
+}
+
 /// A packet as a queue discipline sees it: the kernel's `sk_buff` and its control block, reduced to what is used.
 pub trait Packet {
     /// Length in bytes as the qdisc accounts for it (Linux: `qdisc_pkt_len`, link-layer header included).
@@ -38,6 +48,21 @@ pub trait Packet {
     ///
     /// It need not be well mixed: queue disciplines that hash do it themselves, with a key of their own.
     fn flow(&self) -> u64;
+
+    /// The hosts between which it travels. By default every flow has two of its own.
+    fn hosts(&self) -> Hosts {
+        let flow = self.flow() << 1;
+        Hosts {
+            source: flow,
+            destination: flow | 1,
+        }
+    }
+
+    /// The differentiated services codepoint, the upper six bits of the DS field (RFC 2474, section 3). By default 0, best
+    /// effort; the lower two bits are [`Packet::ecn`].
+    fn dscp(&self) -> u8 {
+        0
+    }
 
     /// SYN and FIN.
     fn handshake(&self) -> Handshake;
@@ -76,6 +101,12 @@ impl<P: Packet> Packet for Box<P> {
     }
     fn flow(&self) -> u64 {
         (**self).flow()
+    }
+    fn hosts(&self) -> Hosts {
+        (**self).hosts()
+    }
+    fn dscp(&self) -> u8 {
+        (**self).dscp()
     }
     fn handshake(&self) -> Handshake {
         (**self).handshake()

@@ -1,7 +1,7 @@
 //! The description of a scheme: all that help, docs, tests, deployment and the testbed have to know of it.
 
 use super::options::{OptionSpec, Options};
-use super::qdisc::DropReason;
+use super::qdisc::{DropReason, MarkReason};
 use super::spec::Spec;
 use crate::laws::handshake::FinRule;
 
@@ -25,6 +25,8 @@ pub struct Scheme {
     /// Why the scheme drops packets. The first stands for drops of a kernel's queue that no counter explains. Empty in a
     /// wrapper, whose child drops.
     pub drops: &'static [DropReason],
+    /// Why the scheme marks packets; empty in a scheme that does not, and in a wrapper.
+    pub marks: &'static [MarkReason],
     /// The order in which packets of one flow leave.
     pub order: fn(&Options) -> Order,
     /// Form on Linux; `None`: no kernel has it, so that it can be simulated only.
@@ -47,6 +49,7 @@ impl Scheme {
         check: |_| Ok(()),
         presets: &[],
         drops: &[],
+        marks: &[],
         order: |_| Order::KEPT,
         linux: None,
         conformance: Conformance::EXACT,

@@ -3,7 +3,7 @@
 use crate::laws::red_params as params;
 use crate::plumbing::options::joined;
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::{DropReason, Qdisc};
+use crate::plumbing::qdisc::{DropReason, MarkReason, Qdisc};
 use crate::plumbing::scheme::{Conformance, Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
 use crate::schemes::red::{self, Red};
@@ -16,6 +16,7 @@ pub static SCHEME: Scheme = Scheme {
     options: &joined::<{ red::COMMON.len() + 1 }>(&[red::COMMON, &[params::GENTLE]]),
     check: red::check,
     drops: &[DropReason::Early, DropReason::Tail],
+    marks: &[MarkReason::Early],
     linux: Some(TcSyntax {
         fixed: "adaptive",
         ..red::TC

@@ -41,13 +41,13 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<
 #[cfg(test)]
 mod tests {
     use crate::plumbing::testing::{Packet, build};
-    use crate::{Drops, Qdisc};
+    use crate::{Qdisc, Signals};
     use gentle_units::Nanos;
 
     #[test]
     fn a_small_packet_fits_where_a_large_one_does_not() {
         let mut queue = build("bfifo limit=3000");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         for bytes in [1500, 1400, 1500, 100, 1] {
             queue.enqueue(Nanos::ZERO, Packet::data(1, bytes), &mut drops);
         }

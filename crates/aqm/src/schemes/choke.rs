@@ -7,7 +7,7 @@ use crate::laws::red::{Fate, Marking, RedLaw};
 use crate::laws::red_params::{self as params, RedParams};
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Field, KernelQdisc, Scheme, Statistics, TcSyntax};
 use crate::plumbing::spec::Spec;
 use gentle_units::Nanos;
@@ -53,6 +53,7 @@ pub static SCHEME: Scheme = Scheme {
     ],
     check,
     drops: &[DropReason::Early, DropReason::PushOut, DropReason::Tail],
+    marks: &[MarkReason::Early],
     linux: Some(TcSyntax {
         always: params::TC_ALWAYS,
         refused: params::TC_REFUSED,
@@ -105,7 +106,6 @@ pub struct Choke<P> {
     capacity: usize,
     law: RedLaw,
     marking: Marking,
-    marked: u64,
 }
 
 impl<P: Packet> Choke<P> {
@@ -120,7 +120,6 @@ impl<P: Packet> Choke<P> {
             capacity: (limit + 1).next_power_of_two() - 1,
             law: RedLaw::new(&params, seed),
             marking: Marking::simple(options.flag("ecn")),
-            marked: 0,
         }
     }
 
@@ -166,41 +165,41 @@ impl<P: Packet> Choke<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Choke<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         self.law.observe(now, self.len as u64);
         if !self.law.exceeds_min() {
             self.law.forget();
         } else {
             if let Some(queued) = self.take_match(packet.flow()) {
-                drops.push(queued, DropReason::PushOut);
-                drops.push(packet, DropReason::Early);
+                signals.dropped(queued, DropReason::PushOut);
+                signals.dropped(packet, DropReason::Early);
                 return;
             }
             match self.marking.apply(self.law.decide_above_min(), &mut packet) {
                 Fate::Queue => {}
-                Fate::Marked => self.marked += 1,
+                Fate::Marked => signals.marked(&packet, MarkReason::Early),
                 Fate::Drop => {
-                    drops.push(packet, DropReason::Early);
+                    signals.dropped(packet, DropReason::Early);
                     return;
                 }
             }
         }
         if self.len >= self.limit {
-            drops.push(packet, DropReason::Tail);
+            signals.dropped(packet, DropReason::Tail);
             return;
         }
         packet.set_arrived(now);
         self.push(packet);
     }
 
-    fn dequeue(&mut self, now: Nanos, _drops: &mut Drops<P>) -> Option<P> {
+    fn dequeue(&mut self, now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
         let Some(packet) = self.places.pop_front().flatten() else {
             self.law.idle(now);
-            return None;
+            return Dequeue::Empty;
         };
         self.forget(&packet);
         self.close_holes_at_head();
-        Some(packet)
+        Dequeue::Packet(packet)
     }
 
     fn len(&self) -> usize {
@@ -210,22 +209,18 @@ impl<P: Packet + Send> Qdisc<P> for Choke<P> {
     fn backlog(&self) -> u64 {
         self.bytes
     }
-
-    fn marked(&self) -> u64 {
-        self.marked
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::plumbing::testing::{Packet, build};
-    use crate::{DropReason, Drops, Qdisc};
+    use crate::{DropReason, Qdisc, Signals};
     use gentle_units::Nanos;
 
     #[test]
     fn a_flow_that_meets_itself_loses_both_packets() {
         let mut queue = build("choke");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         for number in 0..1000 {
             queue.enqueue(Nanos(number), Packet::data(1, 1000), &mut drops);
         }
@@ -245,7 +240,7 @@ mod tests {
     #[test]
     fn flows_of_one_packet_never_match() {
         let mut queue = build("choke");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         for flow in 0..1000 {
             queue.enqueue(Nanos(flow), Packet::data(flow, 1000), &mut drops);
         }
@@ -257,14 +252,14 @@ mod tests {
     fn holes_are_skipped_and_their_places_found_again() {
         // No early drop but by match, so that the table fills with holes while nothing leaves.
         let mut queue = build("choke limit=15 min=1 max=15 ewma=1 probability=0.000001");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         for number in 0..5000 {
             let packet = Packet::data(u64::from(number % 7), 100).numbered(number);
             queue.enqueue(Nanos::ZERO, packet, &mut drops);
         }
         let mut last = None;
         let mut left = 0;
-        while let Some(packet) = queue.dequeue(Nanos::ZERO, &mut drops) {
+        while let Some(packet) = queue.dequeue(Nanos::ZERO, &mut drops).packet() {
             assert!(last < Some(packet.number));
             last = Some(packet.number);
             left += 1;

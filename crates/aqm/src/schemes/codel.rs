@@ -5,7 +5,7 @@
 use crate::laws::codel::{self as codel_law, Config};
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
     Field, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
 };
@@ -36,6 +36,7 @@ pub static SCHEME: Scheme = Scheme {
         codel_law::CE_THRESHOLD,
     ],
     drops: &[DropReason::Aqm, DropReason::Tail],
+    marks: &[MarkReason::Aqm, MarkReason::CeThreshold],
     linux: Some(TcSyntax {
         off: &[("ecn", "noecn")],
         ..TcSyntax::plain(&QDISC)
@@ -86,7 +87,6 @@ pub struct Codel<P> {
     limit: usize,
     params: codel_law::Params,
     law: codel_law::Codel,
-    marked: u64,
 }
 
 impl<P: Packet> Codel<P> {
@@ -97,7 +97,6 @@ impl<P: Packet> Codel<P> {
             limit,
             params: config.into(),
             law: codel_law::Codel::default(),
-            marked: 0,
         }
     }
 }
@@ -115,18 +114,19 @@ impl<P: Packet> codel_law::Source<P> for Store<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Codel<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         if self.store.len() >= self.limit {
-            drops.push(packet, DropReason::Tail);
+            signals.dropped(packet, DropReason::Tail);
             return;
         }
         packet.set_arrived(now);
         self.store.push_back(packet);
     }
 
-    fn dequeue(&mut self, now: Nanos, drops: &mut Drops<P>) -> Option<P> {
+    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
         self.law
-            .dequeue(now, &self.params, &mut self.store, drops, &mut self.marked)
+            .dequeue(now, &self.params, &mut self.store, signals)
+            .into()
     }
 
     fn len(&self) -> usize {
@@ -137,13 +137,11 @@ impl<P: Packet + Send> Qdisc<P> for Codel<P> {
         self.store.bytes()
     }
 
-    fn marked(&self) -> u64 {
-        self.marked
-    }
-
-    fn mark_departed(&mut self, packet: &mut P) -> bool {
+    fn mark_departed(&mut self, packet: &mut P, signals: &mut Signals<P>) -> bool {
         let marked = self.params.marks() && packet.mark();
-        self.marked += u64::from(marked);
+        if marked {
+            signals.marked(packet, MarkReason::Aqm);
+        }
         marked
     }
 }

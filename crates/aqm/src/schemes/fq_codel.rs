@@ -9,7 +9,7 @@ use crate::plumbing::arena::{Arena, Chain};
 use crate::plumbing::flow_hash::FlowHash;
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
     Conformance, Field, Hashing, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax,
     TimeAttribute,
@@ -54,6 +54,7 @@ pub static SCHEME: Scheme = Scheme {
         codel_law::CE_THRESHOLD,
     ],
     drops: &[DropReason::Aqm, DropReason::Overlimit],
+    marks: &[MarkReason::Aqm, MarkReason::CeThreshold],
     linux: Some(TcSyntax {
         off: &[("ecn", "noecn")],
         ..TcSyntax::plain(&QDISC)
@@ -145,7 +146,6 @@ pub struct FqCodel<P> {
     backlogs: Box<[u64]>,
     drr: Drr,
     total: Total,
-    marked: u64,
 }
 
 impl<P: Packet> FqCodel<P> {
@@ -161,13 +161,12 @@ impl<P: Packet> FqCodel<P> {
             backlogs: vec![0; flows].into_boxed_slice(),
             drr: Drr::new(config.flows, config.quantum),
             total: Total::default(),
-            marked: 0,
         }
     }
 
     /// Cuts the fattest queue from its head, by half or by a batch, and tells its CoDel.
     #[cold]
-    fn drop_from_fattest(&mut self, drops: &mut Drops<P>) {
+    fn drop_from_fattest(&mut self, signals: &mut Signals<P>) {
         // Two passes over plain numbers, which the compiler vectorises; of equals the first, as in Linux.
         let most = self.backlogs.iter().copied().max().unwrap_or(0);
         let Some(fattest) = self.backlogs.iter().position(|bytes| *bytes == most) else {
@@ -180,7 +179,7 @@ impl<P: Packet> FqCodel<P> {
             dropped += 1;
             bytes += u64::from(packet.bytes());
             self.total.remove(packet.bytes());
-            drops.push(packet, DropReason::Overlimit);
+            signals.dropped(packet, DropReason::Overlimit);
             if dropped >= self.config.drop_batch || bytes >= most / 2 {
                 break;
             }
@@ -214,7 +213,7 @@ impl<P: Packet> codel_law::Source<P> for FlowQueue<'_, P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for FqCodel<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         let index = self.hash.queue(packet.flow(), self.config.flows);
         let bytes = packet.bytes();
         packet.set_arrived(now);
@@ -223,11 +222,11 @@ impl<P: Packet + Send> Qdisc<P> for FqCodel<P> {
         self.total.add(bytes);
         self.drr.arrived(index);
         if self.total.packets > self.config.limit || self.total.memory > self.config.memory_limit {
-            self.drop_from_fattest(drops);
+            self.drop_from_fattest(signals);
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, drops: &mut Drops<P>) -> Option<P> {
+    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
         while let Some(index) = self.drr.current() {
             let flow = &mut self.flows[index];
             let mut queue = FlowQueue {
@@ -236,18 +235,16 @@ impl<P: Packet + Send> Qdisc<P> for FqCodel<P> {
                 backlog: &mut self.backlogs[index],
                 total: &mut self.total,
             };
-            let sent = flow
-                .law
-                .dequeue(now, &self.params, &mut queue, drops, &mut self.marked);
+            let sent = flow.law.dequeue(now, &self.params, &mut queue, signals);
             match sent {
                 Some(packet) => {
                     self.drr.sent(index, packet.bytes());
-                    return Some(packet);
+                    return Dequeue::Packet(packet);
                 }
                 None => self.drr.empty(),
             }
         }
-        None
+        Dequeue::Empty
     }
 
     fn len(&self) -> usize {
@@ -258,13 +255,11 @@ impl<P: Packet + Send> Qdisc<P> for FqCodel<P> {
         self.total.bytes
     }
 
-    fn marked(&self) -> u64 {
-        self.marked
-    }
-
-    fn mark_departed(&mut self, packet: &mut P) -> bool {
+    fn mark_departed(&mut self, packet: &mut P, signals: &mut Signals<P>) -> bool {
         let marked = self.params.marks() && packet.mark();
-        self.marked += u64::from(marked);
+        if marked {
+            signals.marked(packet, MarkReason::Aqm);
+        }
         marked
     }
 }
@@ -277,7 +272,7 @@ mod tests {
     #[test]
     fn a_sparse_flow_overtakes_the_bulk() {
         let mut queue = build("fq_codel");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         for number in 0..100 {
             queue.enqueue(
                 Nanos::ZERO,
@@ -287,12 +282,12 @@ mod tests {
         }
         let now = Nanos::from_millis(2);
         for _ in 0..2 {
-            let sent = queue.dequeue(now, &mut drops);
+            let sent = queue.dequeue(now, &mut drops).packet();
             assert_eq!(sent.map(|p| p.flow), Some(1));
         }
         queue.enqueue(now, Packet::data(2, 74), &mut drops);
         let order: Vec<u64> = (0..3)
-            .filter_map(|_| queue.dequeue(now, &mut drops))
+            .filter_map(|_| queue.dequeue(now, &mut drops).packet())
             .map(|p| p.flow)
             .collect();
         assert_eq!(order, [2, 1, 1]);
@@ -301,7 +296,7 @@ mod tests {
     #[test]
     fn the_fattest_loses_a_batch_or_half_of_it() {
         let mut queue = build("fq_codel limit=100");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         for number in 0..90 {
             queue.enqueue(
                 Nanos::ZERO,
@@ -321,7 +316,7 @@ mod tests {
     #[test]
     fn small_packets_fill_the_memory_before_the_limit() {
         let mut queue = build("fq_codel memory_limit=7680");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         for _ in 0..11 {
             queue.enqueue(Nanos::ZERO, Packet::data(1, 66), &mut drops);
         }

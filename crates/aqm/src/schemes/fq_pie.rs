@@ -16,7 +16,7 @@ use crate::plumbing::linux::truesize;
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::periodic::Periodic;
-use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
     Conformance, Field, Hashing, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax,
     TimeAttribute,
@@ -56,6 +56,7 @@ pub static SCHEME: Scheme = Scheme {
         pie_law::DQ_RATE_ESTIMATOR,
     ],
     drops: &[DropReason::Early, DropReason::Tail],
+    marks: &[MarkReason::Early],
     linux: Some(TcSyntax {
         off: pie_law::TC_OFF,
         ..TcSyntax::plain(&QDISC)
@@ -158,7 +159,6 @@ pub struct FqPie<P> {
     updates: u64,
     total: Total,
     over_memory: u64,
-    marked: u64,
 }
 
 impl<P: Packet> FqPie<P> {
@@ -177,7 +177,6 @@ impl<P: Packet> FqPie<P> {
             updates: 0,
             total: Total::default(),
             over_memory: 0,
-            marked: 0,
         }
     }
 
@@ -188,7 +187,7 @@ impl<P: Packet> FqPie<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         self.updates += self.timer.fired(now);
         let index = self.hash.queue(packet.flow(), self.config.flows);
         let bytes = packet.bytes();
@@ -196,7 +195,7 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
         flow.catch_up(&self.params, self.updates);
         if self.total.packets >= self.config.limit {
             flow.law.dropped();
-            drops.push(packet, DropReason::Tail);
+            signals.dropped(packet, DropReason::Tail);
             return;
         }
         if self.total.memory > self.config.memory_limit + truesize(bytes) {
@@ -211,10 +210,10 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
                 && packet.mark();
             if !mark {
                 flow.law.dropped();
-                drops.push(packet, DropReason::Early);
+                signals.dropped(packet, DropReason::Early);
                 return;
             }
-            self.marked += 1;
+            signals.marked(&packet, MarkReason::Early);
         }
         packet.set_arrived(now);
         self.arena.push_back(&mut flow.chain, packet);
@@ -223,7 +222,7 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
         self.drr.arrived(index);
     }
 
-    fn dequeue(&mut self, now: Nanos, _drops: &mut Drops<P>) -> Option<P> {
+    fn dequeue(&mut self, now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
         self.updates += self.timer.fired(now);
         while let Some(index) = self.drr.current() {
             let flow = &mut self.flows[index];
@@ -238,9 +237,9 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
             self.drr.sent(index, bytes);
             flow.law
                 .departed(&self.params, now, packet.arrived(), bytes, flow.backlog);
-            return Some(packet);
+            return Dequeue::Packet(packet);
         }
-        None
+        Dequeue::Empty
     }
 
     fn len(&self) -> usize {
@@ -249,10 +248,6 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
 
     fn backlog(&self) -> u64 {
         self.total.bytes
-    }
-
-    fn marked(&self) -> u64 {
-        self.marked
     }
 }
 
@@ -264,7 +259,7 @@ mod tests {
     #[test]
     fn only_the_flow_that_builds_a_queue_is_dropped_from() {
         let mut queue = build("fq_pie");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         // A link of 1000 packets a second, for ten seconds; flow 1 offers 1200 and flow 2 offers 100.
         for ms in 0..10_000u64 {
             let now = Nanos::from_millis(ms);
@@ -296,7 +291,7 @@ mod tests {
             pie: PieConfig::from_options(spec.options()),
         };
         let mut queue = FqPie::new(config, 1);
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         for _ in 0..6 {
             queue.enqueue(Nanos::ZERO, Packet::data(1, 1514), &mut drops);
         }

@@ -20,7 +20,7 @@
 
 use crate::plumbing::options::{Kind, OptionSpec, Options, Threshold};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Field, KernelQdisc, Scheme, Statistics, TcSyntax, TimeAttribute};
 use crate::plumbing::spec::Spec;
 use crate::plumbing::store::Store;
@@ -234,7 +234,7 @@ impl<P: Packet> Gsp<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Gsp<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         let full = self.full(&packet);
         let above = self.above(now, full);
         if let Some(adaptation) = &mut self.adaptation {
@@ -248,20 +248,20 @@ impl<P: Packet + Send> Qdisc<P> for Gsp<P> {
                     adaptation.shortened(self.interval)
                 });
             self.expiry = now.saturating_add(interval);
-            drops.push(packet, DropReason::Early);
+            signals.dropped(packet, DropReason::Early);
         } else if full {
             if let Some(adaptation) = &mut self.adaptation {
                 adaptation.after = Overflow::Happened;
             }
-            drops.push(packet, DropReason::Tail);
+            signals.dropped(packet, DropReason::Tail);
         } else {
             packet.set_arrived(now);
             self.store.push_back(packet);
         }
     }
 
-    fn dequeue(&mut self, _now: Nanos, _drops: &mut Drops<P>) -> Option<P> {
-        self.store.pop_front()
+    fn dequeue(&mut self, _now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+        self.store.pop_front().into()
     }
 
     fn len(&self) -> usize {
@@ -285,7 +285,7 @@ mod tests {
     /// One packet a millisecond in, none out: the times of the drops, in milliseconds.
     fn drop_times(spec: &str, until: u64) -> Vec<u64> {
         let mut queue = build(spec);
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         let mut times = Vec::new();
         for t in 1..=until {
             queue.enqueue(ms(t), Packet::data(1, 1000), &mut drops);
@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn delay_is_that_of_the_head_and_a_lone_packet_has_none() {
         let mut queue = build("gsp threshold=10ms");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         queue.enqueue(ms(0), Packet::data(1, 1000), &mut drops);
         queue.enqueue(ms(50), Packet::data(1, 1000), &mut drops);
         assert!(drops.is_empty());
@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn a_full_queue_drops_by_gsp_first_and_at_the_tail_then() {
         let mut queue = build("gsp threshold=1s limit=3");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         for _ in 0..5 {
             queue.enqueue(ms(1), Packet::data(1, 1000), &mut drops);
         }
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn a_packet_that_never_fits_is_no_sign_of_congestion() {
         let mut queue = build("gsp limit_bytes=1000");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         queue.enqueue(ms(1), Packet::data(1, 1001), &mut drops);
         let reasons: Vec<DropReason> = drops.drain().map(|(_, why)| why).collect();
         assert_eq!(reasons, [DropReason::Tail]);

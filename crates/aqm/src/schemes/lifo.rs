@@ -2,7 +2,7 @@
 
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Order, Scheme};
 use crate::plumbing::spec::Spec;
 use crate::plumbing::store::Store;
@@ -42,17 +42,17 @@ struct Lifo<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Lifo<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         if self.store.len() >= self.limit {
-            drops.push(packet, DropReason::Tail);
+            signals.dropped(packet, DropReason::Tail);
             return;
         }
         packet.set_arrived(now);
         self.store.push_back(packet);
     }
 
-    fn dequeue(&mut self, _now: Nanos, _drops: &mut Drops<P>) -> Option<P> {
-        self.store.pop_back()
+    fn dequeue(&mut self, _now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+        self.store.pop_back().into()
     }
 
     fn len(&self) -> usize {

@@ -7,7 +7,7 @@ use crate::laws::pie::{self as pie_law, Config};
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::periodic::Periodic;
-use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
     Conformance, Field, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
 };
@@ -38,6 +38,7 @@ pub static SCHEME: Scheme = Scheme {
         pie_law::DQ_RATE_ESTIMATOR,
     ],
     drops: &[DropReason::Early, DropReason::Tail],
+    marks: &[MarkReason::Early],
     linux: Some(TcSyntax {
         off: pie_law::TC_OFF,
         ..TcSyntax::plain(&QDISC)
@@ -97,7 +98,6 @@ pub struct Pie<P> {
     law: pie_law::Pie,
     timer: Periodic,
     rng: Xoshiro256PlusPlus,
-    marked: u64,
 }
 
 impl<P: Packet> Pie<P> {
@@ -111,7 +111,6 @@ impl<P: Packet> Pie<P> {
             law: pie_law::Pie::default(),
             timer: Periodic::new(pie_law::FIRST_UPDATE, config.tupdate),
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
-            marked: 0,
         }
     }
 
@@ -126,11 +125,11 @@ impl<P: Packet> Pie<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Pie<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         self.catch_up(now);
         if self.store.len() >= self.limit {
             self.law.dropped();
-            drops.push(packet, DropReason::Tail);
+            signals.dropped(packet, DropReason::Tail);
             return;
         }
         let backlog = self.store.bytes();
@@ -141,18 +140,20 @@ impl<P: Packet + Send> Qdisc<P> for Pie<P> {
             let mark = self.ecn && self.law.probability() <= pie_law::TENTH && packet.mark();
             if !mark {
                 self.law.dropped();
-                drops.push(packet, DropReason::Early);
+                signals.dropped(packet, DropReason::Early);
                 return;
             }
-            self.marked += 1;
+            signals.marked(&packet, MarkReason::Early);
         }
         packet.set_arrived(now);
         self.store.push_back(packet);
     }
 
-    fn dequeue(&mut self, now: Nanos, _drops: &mut Drops<P>) -> Option<P> {
+    fn dequeue(&mut self, now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
         self.catch_up(now);
-        let packet = self.store.pop_front()?;
+        let Some(packet) = self.store.pop_front() else {
+            return Dequeue::Empty;
+        };
         self.law.departed(
             &self.params,
             now,
@@ -160,7 +161,7 @@ impl<P: Packet + Send> Qdisc<P> for Pie<P> {
             packet.bytes(),
             self.store.bytes(),
         );
-        Some(packet)
+        Dequeue::Packet(packet)
     }
 
     fn len(&self) -> usize {
@@ -169,9 +170,5 @@ impl<P: Packet + Send> Qdisc<P> for Pie<P> {
 
     fn backlog(&self) -> u64 {
         self.store.bytes()
-    }
-
-    fn marked(&self) -> u64 {
-        self.marked
     }
 }

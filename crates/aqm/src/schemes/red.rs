@@ -4,7 +4,7 @@ use crate::laws::red::{Fate, Marking, RedLaw};
 use crate::laws::red_params::{self as params, RedParams};
 use crate::plumbing::options::{OptionSpec, Options, joined};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Conformance, Field, KernelQdisc, Scheme, Statistics, TcSyntax};
 use crate::plumbing::spec::Spec;
 use crate::plumbing::store::Store;
@@ -18,6 +18,7 @@ pub static SCHEME: Scheme = Scheme {
     options: OPTIONS,
     check,
     drops: &[DropReason::Early, DropReason::Tail],
+    marks: &[MarkReason::Early],
     linux: Some(TC),
     conformance: Conformance {
         set_up,
@@ -104,7 +105,6 @@ pub struct Red<P> {
     limit: u64,
     law: RedLaw,
     marking: Marking,
-    marked: u64,
 }
 
 impl<P: Packet> Red<P> {
@@ -116,36 +116,35 @@ impl<P: Packet> Red<P> {
             limit: options.size("limit"),
             law: RedLaw::new(&params, seed),
             marking: Marking::of_red(options),
-            marked: 0,
         }
     }
 }
 
 impl<P: Packet + Send> Qdisc<P> for Red<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         self.law.observe(now, self.store.bytes());
         match self.marking.apply(self.law.decide(), &mut packet) {
             Fate::Queue => {}
-            Fate::Marked => self.marked += 1,
+            Fate::Marked => signals.marked(&packet, MarkReason::Early),
             Fate::Drop => {
-                drops.push(packet, DropReason::Early);
+                signals.dropped(packet, DropReason::Early);
                 return;
             }
         }
         if self.store.bytes() + u64::from(packet.bytes()) > self.limit {
-            drops.push(packet, DropReason::Tail);
+            signals.dropped(packet, DropReason::Tail);
             return;
         }
         packet.set_arrived(now);
         self.store.push_back(packet);
     }
 
-    fn dequeue(&mut self, now: Nanos, _drops: &mut Drops<P>) -> Option<P> {
+    fn dequeue(&mut self, now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
         let packet = self.store.pop_front();
         if packet.is_none() {
             self.law.idle(now);
         }
-        packet
+        packet.into()
     }
 
     fn len(&self) -> usize {
@@ -155,22 +154,18 @@ impl<P: Packet + Send> Qdisc<P> for Red<P> {
     fn backlog(&self) -> u64 {
         self.store.bytes()
     }
-
-    fn marked(&self) -> u64 {
-        self.marked
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::plumbing::testing::{Packet, build};
-    use crate::{DropReason, Drops, Qdisc, Spec};
+    use crate::{DropReason, Qdisc, Signals, Spec};
     use gentle_units::Nanos;
 
     /// Fills the queue at one instant and counts what became of the packets: queued, early drops, tail drops, marks.
-    fn flood(spec: &str, packet: Packet) -> (usize, usize, usize, u64) {
+    fn flood(spec: &str, packet: Packet) -> (usize, usize, usize, usize) {
         let mut queue = build(spec);
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         for _ in 0..2000 {
             queue.enqueue(Nanos::ZERO, packet, &mut drops);
         }
@@ -178,7 +173,7 @@ mod tests {
             .iter()
             .filter(|(_, r)| *r == DropReason::Early)
             .count();
-        (queue.len(), early, drops.len() - early, queue.marked())
+        (queue.len(), early, drops.len() - early, drops.marks().len())
     }
 
     #[test]

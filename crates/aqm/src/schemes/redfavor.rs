@@ -18,7 +18,7 @@ use crate::laws::red_params::{self as params, RedParams};
 use crate::laws::share::{SHARE, Share};
 use crate::plumbing::options::{OptionSpec, Options, joined};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
     Field, KernelQdisc, Order, Preset, Priority, Scheme, Statistics, TcSyntax,
 };
@@ -36,6 +36,7 @@ pub static SCHEME: Scheme = Scheme {
     check: red::check,
     presets: &[PUBLISHED],
     drops: &[DropReason::Early, DropReason::Tail, DropReason::PushOut],
+    marks: &[MarkReason::Early],
     order,
     linux: Some(TcSyntax {
         always: params::TC_ALWAYS,
@@ -124,7 +125,6 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
         share: Share::new(options.count("share") as u8),
         law: RedLaw::new(&params, seed),
         marking: Marking::of_red(options),
-        marked: 0,
     })
 }
 
@@ -139,7 +139,6 @@ pub struct RedFavor<P> {
     share: Share,
     law: RedLaw,
     marking: Marking,
-    marked: u64,
 }
 
 impl<P: Packet> RedFavor<P> {
@@ -155,28 +154,28 @@ impl<P: Packet> RedFavor<P> {
         packet.handshake().syn && packet.ip_bytes() <= self.maxlen && !self.share.is_used_up()
     }
 
-    /// Drops the last standard packet; returns whether there was one.
-    fn push_out(&mut self, drops: &mut Drops<P>) -> bool {
+    /// Signals the last standard packet; returns whether there was one.
+    fn push_out(&mut self, signals: &mut Signals<P>) -> bool {
         match self.standard.pop_back() {
             Some(packet) => {
-                drops.push(packet, DropReason::PushOut);
+                signals.dropped(packet, DropReason::PushOut);
                 true
             }
             None => false,
         }
     }
 
-    fn enqueue_syn(&mut self, syn: P, early: bool, drops: &mut Drops<P>) {
+    fn enqueue_syn(&mut self, syn: P, early: bool, signals: &mut Signals<P>) {
         if self.protected.bytes() + u64::from(syn.bytes()) > self.limit {
-            drops.push(syn, DropReason::Tail);
+            signals.dropped(syn, DropReason::Tail);
             return;
         }
-        if early && !self.share.is_bounded() && !self.push_out(drops) {
-            drops.push(syn, DropReason::Early);
+        if early && !self.share.is_bounded() && !self.push_out(signals) {
+            signals.dropped(syn, DropReason::Early);
             return;
         }
         // Ends at the latest with no standard packet left, when the SYN fits.
-        while !self.fits(&syn) && self.push_out(drops) {}
+        while !self.fits(&syn) && self.push_out(signals) {}
         if self.bytes() > 0 {
             self.share.priority_sends(syn.bytes());
         }
@@ -185,36 +184,36 @@ impl<P: Packet> RedFavor<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for RedFavor<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         self.law.observe(now, self.bytes());
         let fate = self.marking.apply(self.law.decide(), &mut packet);
         if fate == Fate::Marked {
-            self.marked += 1;
+            signals.marked(&packet, MarkReason::Early);
         }
         packet.set_arrived(now);
         if self.is_protected(&packet) {
-            self.enqueue_syn(packet, fate == Fate::Drop, drops);
+            self.enqueue_syn(packet, fate == Fate::Drop, signals);
         } else if fate == Fate::Drop {
-            drops.push(packet, DropReason::Early);
+            signals.dropped(packet, DropReason::Early);
         } else if self.fits(&packet) {
             self.standard.push_back(packet);
         } else {
-            drops.push(packet, DropReason::Tail);
+            signals.dropped(packet, DropReason::Tail);
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, _drops: &mut Drops<P>) -> Option<P> {
+    fn dequeue(&mut self, now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
         if let Some(syn) = self.protected.pop_front() {
-            return Some(syn);
+            return Dequeue::Packet(syn);
         }
         match self.standard.pop_front() {
             Some(packet) => {
                 self.share.data_sends(packet.bytes());
-                Some(packet)
+                Dequeue::Packet(packet)
             }
             None => {
                 self.law.idle(now);
-                None
+                Dequeue::Empty
             }
         }
     }
@@ -226,22 +225,18 @@ impl<P: Packet + Send> Qdisc<P> for RedFavor<P> {
     fn backlog(&self) -> u64 {
         self.bytes()
     }
-
-    fn marked(&self) -> u64 {
-        self.marked
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::plumbing::testing::{Packet, build};
-    use crate::{DropReason, Drops, Qdisc};
+    use crate::{DropReason, Qdisc, Signals};
     use gentle_units::Nanos;
 
     #[test]
     fn a_syn_overtakes_data_but_not_a_syn() {
         let mut queue = build("redfavor");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         for packet in [
             Packet::data(1, 1000),
             Packet::syn(2),
@@ -250,8 +245,13 @@ mod tests {
         ] {
             queue.enqueue(Nanos::ZERO, packet, &mut drops);
         }
-        let order: Vec<u64> =
-            std::iter::from_fn(|| queue.dequeue(Nanos::ZERO, &mut drops).map(|p| p.flow)).collect();
+        let order: Vec<u64> = std::iter::from_fn(|| {
+            queue
+                .dequeue(Nanos::ZERO, &mut drops)
+                .packet()
+                .map(|p| p.flow)
+        })
+        .collect();
         assert_eq!(order, [2, 4, 1, 3]);
     }
 
@@ -259,7 +259,7 @@ mod tests {
     fn in_a_full_queue_the_last_standard_packet_is_dropped() {
         // The average never reaches min here: only the limit acts.
         let mut queue = build("redfavor limit=3000 min=2500 max=3000 burst=100 share=100");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         for number in 0..3 {
             let packet = Packet::data(1, 1000).numbered(number);
             queue.enqueue(Nanos::ZERO, packet, &mut drops);
@@ -281,11 +281,11 @@ mod tests {
         for (rest, costs) in [("share=100", true), ("", false)] {
             let spec = format!("redfavor limit=100000 min=1000 max=2000 ewma=2 {rest}");
             let mut queue = build(&spec);
-            let mut drops = Drops::new();
+            let mut drops = Signals::new();
             while drops.is_empty() {
                 queue.enqueue(Nanos::ZERO, Packet::data(1, 1000), &mut drops);
             }
-            drops = Drops::new();
+            drops = Signals::new();
             let before = queue.len();
             for _ in 0..before {
                 queue.enqueue(Nanos::ZERO, Packet::syn(2), &mut drops);
@@ -304,7 +304,7 @@ mod tests {
     fn a_syn_flag_on_a_long_packet_protects_nothing() {
         for (spec, order) in [("redfavor", [1, 2, 3]), ("redfavor maxlen=0", [2, 1, 3])] {
             let mut queue = build(spec);
-            let mut drops = Drops::new();
+            let mut drops = Signals::new();
             for packet in [
                 Packet::data(1, 1000),
                 Packet::syn(2).of_bytes(1000),
@@ -312,7 +312,7 @@ mod tests {
             ] {
                 queue.enqueue(Nanos::ZERO, packet, &mut drops);
             }
-            let left = std::iter::from_fn(|| queue.dequeue(Nanos::ZERO, &mut drops));
+            let left = std::iter::from_fn(|| queue.dequeue(Nanos::ZERO, &mut drops).packet());
             assert_eq!(left.map(|p| p.flow).collect::<Vec<_>>(), order, "{spec}");
         }
     }
@@ -320,7 +320,7 @@ mod tests {
     /// Bytes of SYNs and of data that leave a link which takes a quarter of what arrives: as many bytes of SYNs as of data.
     fn flood(spec: &str) -> (u64, u64) {
         let mut queue = build(spec);
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         let (mut syns, mut data) = (0, 0);
         for step in 0..40_000u64 {
             let now = Nanos::from_micros(600 * step);
@@ -335,7 +335,7 @@ mod tests {
             // As many bytes as the link sends in 600 us at 10 Mb/s.
             let mut budget = 750i64;
             while budget > 0
-                && let Some(packet) = queue.dequeue(now, &mut drops)
+                && let Some(packet) = queue.dequeue(now, &mut drops).packet()
             {
                 let bytes = u64::from(crate::Packet::bytes(&packet));
                 budget -= bytes as i64;

@@ -13,7 +13,7 @@ use crate::plumbing::flow_hash::FlowHash;
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::periodic::Periodic;
-use crate::plumbing::qdisc::{DropReason, Drops, Qdisc};
+use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Conformance, Hashing, KernelQdisc, Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
 use depths::Depths;
@@ -260,9 +260,9 @@ impl<P: Packet> Sfq<P> {
         }
     }
 
-    /// Drops a packet of the longest slot.
+    /// Signals a packet of the longest slot.
     #[cold]
-    fn drop_from_longest(&mut self, drops: &mut Drops<P>) {
+    fn drop_from_longest(&mut self, signals: &mut Signals<P>) {
         let deepest = self.depths.deepest();
         let slot = if deepest > 1 {
             self.depths.latest(deepest)
@@ -284,31 +284,31 @@ impl<P: Packet> Sfq<P> {
         if let Some(packet) = packet {
             self.packets -= 1;
             self.bytes -= u64::from(packet.bytes());
-            drops.push(packet, DropReason::Overlimit);
+            signals.dropped(packet, DropReason::Overlimit);
         }
     }
 
     #[inline]
-    fn catch_up(&mut self, now: Nanos, drops: &mut Drops<P>) {
+    fn catch_up(&mut self, now: Nanos, signals: &mut Signals<P>) {
         let due = self.timer.fired(now);
         if due > 0 {
-            self.perturb(due, drops);
+            self.perturb(due, signals);
         }
     }
 
     /// Changes the key of the hash `times` times and sorts the packets stored anew each time.
     #[cold]
-    fn perturb(&mut self, times: u64, drops: &mut Drops<P>) {
+    fn perturb(&mut self, times: u64, signals: &mut Signals<P>) {
         for _ in 0..times {
             self.hash = FlowHash::draw(&mut self.rng);
             if self.tail != NONE {
-                self.rehash(drops);
+                self.rehash(signals);
             }
         }
     }
 
     /// Sorts the packets stored by the new key; what finds no room is dropped.
-    fn rehash(&mut self, drops: &mut Drops<P>) {
+    fn rehash(&mut self, signals: &mut Signals<P>) {
         let mut all = Chain::default();
         for slot in 0..self.config.flows {
             let entry = &mut self.slots[slot as usize];
@@ -330,7 +330,7 @@ impl<P: Packet> Sfq<P> {
                 _ => {
                     self.packets -= 1;
                     self.bytes -= u64::from(packet.bytes());
-                    drops.push(packet, DropReason::Overlimit);
+                    signals.dropped(packet, DropReason::Overlimit);
                 }
             }
         }
@@ -338,24 +338,24 @@ impl<P: Packet> Sfq<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Sfq<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, drops: &mut Drops<P>) {
-        self.catch_up(now, drops);
+    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+        self.catch_up(now, signals);
         let place = self.hash.queue(packet.flow(), self.config.divisor);
         let Some(slot) = self.slot_at(place) else {
-            drops.push(packet, DropReason::Tail);
+            signals.dropped(packet, DropReason::Tail);
             return;
         };
         packet.set_arrived(now);
         let bytes = u64::from(packet.bytes());
         if self.depths.depth(slot) >= self.config.depth {
             if !self.config.headdrop {
-                drops.push(packet, DropReason::Tail);
+                signals.dropped(packet, DropReason::Tail);
                 return;
             }
             let chain = &mut self.slots[slot as usize].chain;
             if let Some(head) = self.arena.pop_front(chain) {
                 self.bytes -= u64::from(head.bytes());
-                drops.push(head, DropReason::PushOut);
+                signals.dropped(head, DropReason::PushOut);
             }
             self.arena.push_back(chain, packet);
             self.bytes += bytes;
@@ -365,14 +365,14 @@ impl<P: Packet + Send> Qdisc<P> for Sfq<P> {
         self.packets += 1;
         self.bytes += bytes;
         if self.packets > self.config.limit {
-            self.drop_from_longest(drops);
+            self.drop_from_longest(signals);
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, drops: &mut Drops<P>) -> Option<P> {
-        self.catch_up(now, drops);
+    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+        self.catch_up(now, signals);
         if self.tail == NONE {
-            return None;
+            return Dequeue::Empty;
         }
         let slot = loop {
             let slot = self.slots[self.tail as usize].next;
@@ -384,7 +384,9 @@ impl<P: Packet + Send> Qdisc<P> for Sfq<P> {
             self.tail = slot;
         };
         let entry = &mut self.slots[slot as usize];
-        let packet = self.arena.pop_front(&mut entry.chain)?;
+        let Some(packet) = self.arena.pop_front(&mut entry.chain) else {
+            return Dequeue::Empty;
+        };
         entry.allot -= i64::from(packet.bytes());
         self.packets -= 1;
         self.bytes -= u64::from(packet.bytes());
@@ -392,7 +394,7 @@ impl<P: Packet + Send> Qdisc<P> for Sfq<P> {
         if self.depths.depth(slot) == 0 {
             self.leave_round(slot);
         }
-        Some(packet)
+        Dequeue::Packet(packet)
     }
 
     fn len(&self) -> usize {
@@ -414,7 +416,7 @@ mod tests {
     #[test]
     fn flows_get_equal_bytes_whatever_they_offer() {
         let mut queue = build("sfq limit=1000");
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         let mut sent = BTreeMap::<u64, u32>::new();
         for round in 0..6000u32 {
             // Flow 1 offers ten times what flow 2 does, in larger packets; 2 still offers more than its half.
@@ -425,7 +427,7 @@ mod tests {
                 queue.enqueue(Nanos::ZERO, Packet::data(2, 500), &mut drops);
             }
             for _ in 0..1 + round % 2 {
-                if let Some(packet) = queue.dequeue(Nanos::ZERO, &mut drops) {
+                if let Some(packet) = queue.dequeue(Nanos::ZERO, &mut drops).packet() {
                     *sent.entry(packet.flow).or_default() += packet.bytes();
                 }
             }
@@ -439,7 +441,7 @@ mod tests {
     fn a_full_queue_drops_from_the_longest_slot() {
         for (spec, dropped) in [("sfq limit=10", 9), ("sfq limit=10 headdrop", 0)] {
             let mut queue = build(spec);
-            let mut drops = Drops::new();
+            let mut drops = Signals::new();
             for number in 0..10 {
                 queue.enqueue(
                     Nanos::ZERO,
@@ -455,7 +457,7 @@ mod tests {
 
     #[test]
     fn perturbation_separates_flows_that_shared_a_slot() {
-        let mut drops = Drops::new();
+        let mut drops = Signals::new();
         // Whether the packet of flow 2 waits for all of flow 1 tells whether they share a slot.
         let mut behind = |now: Nanos| {
             let mut queue = build("sfq perturb=1 divisor=2");
@@ -463,7 +465,7 @@ mod tests {
                 queue.enqueue(Nanos::ZERO, Packet::data(1, 1514), &mut drops);
             }
             queue.enqueue(Nanos::ZERO, Packet::data(2, 1514), &mut drops);
-            std::iter::from_fn(|| queue.dequeue(now, &mut drops))
+            std::iter::from_fn(|| queue.dequeue(now, &mut drops).packet())
                 .position(|packet| packet.flow == 2)
         };
         let shared = (0..40).filter(|second| behind(Nanos::from_secs(*second)) == Some(10));

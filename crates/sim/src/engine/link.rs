@@ -3,7 +3,7 @@
 use super::packet::Packet;
 use super::pipe::Pipe;
 use super::transmitter::Transmitter;
-use gentle_aqm::{Drops, Packet as _, Qdisc, Spec, registry};
+use gentle_aqm::{Dequeue, Packet as _, Qdisc, Signals, Spec, registry};
 use gentle_experiment::LinkConfig;
 use gentle_units::{Nanos, Rate};
 use rand::{RngExt, SeedableRng};
@@ -19,13 +19,16 @@ pub(crate) struct Link {
     /// Later changes of the rate, the next one last.
     changes: Vec<(Nanos, Rate)>,
     sending: Option<Box<Packet>>,
-    /// When the packet being sent has left; [`Nanos::MAX`]: idle.
+    /// When the packet being sent has left, or, of an idle link, when its queue has to be asked again; [`Nanos::MAX`]: not
+    /// before a packet arrives.
     pub(crate) done_at: Nanos,
     /// Packets under way that have no delay but the link's.
     pub(crate) wire: Pipe,
     loss: f64,
     rng: Xoshiro256PlusPlus,
-    pub(crate) drops: Drops<Box<Packet>>,
+    pub(crate) signals: Signals<Box<Packet>>,
+    /// Packets that the queue has marked.
+    pub(crate) marked: u64,
 }
 
 impl Link {
@@ -44,7 +47,8 @@ impl Link {
             wire: Pipe::default(),
             loss: config.loss,
             rng,
-            drops: Drops::new(),
+            signals: Signals::new(),
+            marked: 0,
         }
     }
 
@@ -60,11 +64,22 @@ impl Link {
         self.sending.is_none()
     }
 
-    /// An idle link begins to send the next packet, if there is one; returns when that entered the queue. What the
-    /// queue dropped is in `drops`.
+    /// An idle link begins to send the next packet, if there is one that may leave; returns when that entered the queue.
+    /// What the queue dropped and marked is in `signals`.
     #[inline(always)]
     pub(crate) fn send(&mut self, now: Nanos) -> Option<Nanos> {
-        let packet = self.qdisc.dequeue(now, &mut self.drops)?;
+        let packet = match self.qdisc.dequeue(now, &mut self.signals) {
+            Dequeue::Packet(packet) => packet,
+            Dequeue::Empty => {
+                self.done_at = Nanos::MAX;
+                return None;
+            }
+            Dequeue::NotBefore(time) => {
+                debug_assert!(time > now, "a queue that is asked again at once");
+                self.done_at = time.max(now + Nanos(1));
+                return None;
+            }
+        };
         while self.changes.last().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, rate)) = self.changes.pop() {
                 self.transmitter = Transmitter::new(rate);
@@ -82,7 +97,7 @@ impl Link {
         self.sending.as_deref()
     }
 
-    /// Takes the packet that has just been sent; the link is idle then.
+    /// Takes the packet that has just been sent; the link is idle then. `None`: it was idle, and its queue is to be asked.
     pub(crate) fn sent(&mut self) -> Option<Box<Packet>> {
         self.done_at = Nanos::MAX;
         self.sending.take()

@@ -1,6 +1,6 @@
 //! A packet on its way.
 
-use gentle_aqm::{Ecn, Handshake};
+use gentle_aqm::{Ecn, Handshake, Hosts};
 use gentle_experiment::{Class, Direction, IP_HEADER};
 use gentle_tcp::{Flags, Segment};
 use gentle_units::Nanos;
@@ -190,6 +190,17 @@ impl gentle_aqm::Packet for Packet {
             _ => 0,
         };
         apart << 33 | u64::from(self.serial) << 1 | self.direction as u64
+    }
+
+    /// Both ends of a connection have the same number, each on its side of the bottleneck.
+    #[inline]
+    fn hosts(&self) -> Hosts {
+        let host = u64::from(self.host) << 1;
+        let side = self.direction as u64;
+        Hosts {
+            source: host | side,
+            destination: host | (side ^ 1),
+        }
     }
 
     #[inline]

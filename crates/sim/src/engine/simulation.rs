@@ -138,7 +138,7 @@ impl<T: Tap> Simulation<T> {
         }
         for direction in Direction::BOTH {
             let index = direction.index();
-            let marked = self.links[index].qdisc.marked() - self.marked_before[index];
+            let marked = self.links[index].marked - self.marked_before[index];
             self.record.marked(direction, marked);
         }
         self.record.finish()
@@ -229,7 +229,7 @@ impl<T: Tap> Simulation<T> {
         self.next_turn = self.schedule.next_at().min(mark);
     }
 
-    /// One of the two links has sent a packet, or one reaches the end of its wire.
+    /// One of the two links has sent a packet or asks its queue again, or a packet reaches the end of its wire.
     fn link_event(&mut self) {
         for direction in Direction::BOTH {
             let link = &mut self.links[direction.index()];
@@ -265,7 +265,7 @@ impl<T: Tap> Simulation<T> {
         let arrivals_end = self.marks.is_empty();
         if !arrivals_end {
             for (before, link) in self.marked_before.iter_mut().zip(&self.links) {
-                *before = link.qdisc.marked();
+                *before = link.marked;
             }
         }
         for place in self.connections.places().collect::<Vec<_>>() {
@@ -430,11 +430,11 @@ impl<T: Tap> Simulation<T> {
         packet.counts = self.record.offered(at, direction, packet.class);
         self.tap.offered(at, direction, &packet);
         let link = &mut self.links[direction.index()];
-        link.qdisc.enqueue(at, packet, &mut link.drops);
+        link.qdisc.enqueue(at, packet, &mut link.signals);
         if link.is_idle() {
             self.transmit(at, direction);
         } else {
-            self.account_for_drops(at, direction);
+            self.account_for_signals(at, direction);
         }
     }
 
@@ -452,21 +452,22 @@ impl<T: Tap> Simulation<T> {
                 self.tap.dequeued(now, direction, packet);
             }
         }
-        self.account_for_drops(now, direction);
+        self.account_for_signals(now, direction);
     }
 
     #[inline]
-    fn account_for_drops(&mut self, now: Nanos, direction: Direction) {
-        if !self.links[direction.index()].drops.is_empty() {
-            self.take_drops(now, direction);
+    fn account_for_signals(&mut self, now: Nanos, direction: Direction) {
+        if !self.links[direction.index()].signals.is_silent() {
+            self.take_signals(now, direction);
         }
     }
 
     // Out of line, because it is rare.
     #[inline(never)]
-    fn take_drops(&mut self, now: Nanos, direction: Direction) {
+    fn take_signals(&mut self, now: Nanos, direction: Direction) {
         let link = &mut self.links[direction.index()];
-        for (packet, reason) in link.drops.drain() {
+        link.marked += link.signals.drain_marks().count() as u64;
+        for (packet, reason) in link.signals.drain() {
             if packet.counts {
                 self.record.dropped(direction, packet.class, Some(reason));
             }
@@ -476,11 +477,14 @@ impl<T: Tap> Simulation<T> {
         }
     }
 
-    /// A packet has been sent: it travels on, and the next one begins.
+    /// A packet has been sent and travels on, or an idle link has waited long enough; the next one begins.
     fn departure(&mut self, direction: Direction) {
         let now = self.now;
         let link = &mut self.links[direction.index()];
-        let packet = link.sent().expect("a packet was being sent");
+        let Some(packet) = link.sent() else {
+            // The queue said that nothing may leave before now.
+            return self.transmit(now, direction);
+        };
         let delay = link.delay;
         if link.loses() {
             if packet.counts {
@@ -616,6 +620,8 @@ fn spacing(scenario: &Scenario) -> Nanos {
 mod tests {
     use super::*;
     use crate::engine::tap::NoTap;
+    use gentle_aqm::{Dequeue, Qdisc, Signals};
+    use std::sync::Mutex;
 
     /// Runs `short` for so long; the most connections alive, places for them, packets in boxes, connections started.
     fn sizes(seconds: u64) -> (usize, usize, usize, u32) {
@@ -641,6 +647,74 @@ mod tests {
             simulation.spare.len(),
             simulation.next_serial,
         )
+    }
+
+    /// Sends one packet each `interval`, first in, first out.
+    struct Shaper {
+        packets: std::collections::VecDeque<Box<Packet>>,
+        interval: Nanos,
+        free_at: Nanos,
+        sent: Arc<Mutex<Vec<Nanos>>>,
+    }
+
+    impl Qdisc<Box<Packet>> for Shaper {
+        fn enqueue(&mut self, now: Nanos, mut packet: Box<Packet>, _: &mut Signals<Box<Packet>>) {
+            packet.set_arrived(now);
+            self.packets.push_back(packet);
+        }
+
+        fn dequeue(&mut self, now: Nanos, _: &mut Signals<Box<Packet>>) -> Dequeue<Box<Packet>> {
+            if self.packets.is_empty() {
+                return Dequeue::Empty;
+            }
+            if now < self.free_at {
+                return Dequeue::NotBefore(self.free_at);
+            }
+            self.free_at = now + self.interval;
+            self.sent.lock().unwrap().push(now);
+            self.packets.pop_front().into()
+        }
+
+        fn len(&self) -> usize {
+            self.packets.len()
+        }
+
+        fn backlog(&self) -> u64 {
+            let bytes = self.packets.iter().map(|packet| packet.bytes());
+            bytes.map(u64::from).sum()
+        }
+    }
+
+    #[test]
+    fn a_queue_that_shapes_is_asked_again_when_it_said() {
+        let mut scenario = Scenario::builtin("short").unwrap();
+        scenario.set_duration(Nanos::from_secs(2));
+        let spec = "pfifo".parse().unwrap();
+        let run = RunSpec {
+            scenario: &scenario,
+            scheme: &spec,
+            seed: 1,
+            bins: &[],
+        };
+        let mut simulation = Simulation::new(&run, NoTap);
+        // Eight times as slow as the link.
+        let interval = scenario.link(Direction::Down).rate.time_to_send(1514) * 8;
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        simulation.links[0].qdisc = Box::new(Shaper {
+            packets: Default::default(),
+            interval,
+            free_at: Nanos::ZERO,
+            sent: Arc::clone(&sent),
+        });
+        while simulation.step() {}
+        assert_eq!(simulation.connections.len(), 0, "all connections end");
+        assert!(simulation.links[0].qdisc.is_empty());
+        let sent = sent.lock().unwrap();
+        let gaps: Vec<Nanos> = sent.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.iter().all(|gap| *gap >= interval));
+        // Where packets wait, the link asks at that very time.
+        let exact = gaps.iter().filter(|gap| **gap == interval).count();
+        assert!(exact > gaps.len() / 2, "{exact} of {}", gaps.len());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::captured::Arrival;
 use super::clock;
 use super::ours::Numbered;
 use super::schedule::{Call, Schedule, Step};
-use gentle_aqm::{Drops, Packet, Qdisc, Spec, registry};
+use gentle_aqm::{Dequeue, Packet, Qdisc, Signals, Spec, registry};
 use gentle_units::{Nanos, Rate};
 
 /// What a machine's clock shows about when a schedule begins.
@@ -16,7 +16,8 @@ pub(super) fn schedule(arrivals: &[Arrival], rate: Rate, spec: &Spec, seed: u64)
         queue: registry::build(spec, seed),
         spec,
         rate,
-        busy_until: None,
+        busy: false,
+        asks_at: None,
         steps: Vec::with_capacity(2 * arrivals.len()),
     };
     for (number, arrival) in arrivals.iter().enumerate() {
@@ -31,8 +32,10 @@ struct Link<'a> {
     queue: Box<dyn Qdisc<Numbered>>,
     spec: &'a Spec,
     rate: Rate,
-    /// When the packet on the link has been sent.
-    busy_until: Option<Nanos>,
+    /// Whether a packet is being sent.
+    busy: bool,
+    /// When the link asks its queue next, unless a packet arrives at an idle one before.
+    asks_at: Option<Nanos>,
     steps: Vec<Step>,
 }
 
@@ -43,14 +46,14 @@ impl Link<'_> {
         self.steps.push(Step { at, call });
         let now = clock::ours(self.spec, BEGUN, at);
         let packet = Numbered::new(number, offer);
-        self.queue.enqueue(now, packet, &mut Drops::new());
-        if self.busy_until.is_none() {
+        self.queue.enqueue(now, packet, &mut Signals::new());
+        if !self.busy {
             self.ask(at);
         }
     }
 
     fn send_until(&mut self, end: Nanos) {
-        while let Some(at) = self.busy_until.filter(|at| *at <= end) {
+        while let Some(at) = self.asks_at.filter(|at| *at <= end) {
             self.ask(at);
         }
     }
@@ -59,8 +62,13 @@ impl Link<'_> {
         let call = Call::Dequeue;
         self.steps.push(Step { at, call });
         let now = clock::ours(self.spec, BEGUN, at);
-        let sent = self.queue.dequeue(now, &mut Drops::new());
-        self.busy_until = sent.map(|packet| at + self.rate.time_to_send(packet.bytes().into()));
+        let answer = self.queue.dequeue(now, &mut Signals::new());
+        self.busy = matches!(answer, Dequeue::Packet(_));
+        self.asks_at = match answer {
+            Dequeue::Packet(packet) => Some(at + self.rate.time_to_send(packet.bytes().into())),
+            Dequeue::Empty => None,
+            Dequeue::NotBefore(time) => Some(at + time.saturating_sub(now)),
+        };
     }
 }
 

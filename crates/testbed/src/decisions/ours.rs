@@ -2,7 +2,7 @@
 
 use super::outcome::Outcome;
 use super::schedule::{Call, Offer, Schedule};
-use gentle_aqm::{Drops, Ecn, Handshake, Packet, Spec, registry};
+use gentle_aqm::{Ecn, Handshake, Packet, Signals, Spec, registry};
 use gentle_units::Nanos;
 
 /// Replays `schedule`; `clock` tells the time of each step.
@@ -13,7 +13,7 @@ pub(super) fn replay(
     clock: impl Fn(usize) -> Nanos,
 ) -> Vec<Outcome> {
     let mut queue = registry::build::<Numbered>(spec, seed);
-    let mut drops = Drops::new();
+    let mut signals = Signals::new();
     let mut number = 0;
     schedule
         .steps
@@ -24,12 +24,16 @@ pub(super) fn replay(
             let mut sent = None;
             match step.call {
                 Call::Enqueue(offer) => {
-                    queue.enqueue(at, Numbered::new(number, offer), &mut drops);
+                    queue.enqueue(at, Numbered::new(number, offer), &mut signals);
                     number += 1;
                 }
-                Call::Dequeue | Call::PeekDequeue => sent = queue.dequeue(at, &mut drops),
+                Call::Dequeue | Call::PeekDequeue => {
+                    sent = queue.dequeue(at, &mut signals).packet();
+                }
             }
-            let mut dropped: Vec<u32> = drops.drain().map(|(packet, _)| packet.number).collect();
+            let mut dropped: Vec<u32> = signals.drain().map(|(packet, _)| packet.number).collect();
+            // What is marked shows in the packet itself.
+            signals.drain_marks().for_each(drop);
             dropped.sort_unstable();
             Outcome {
                 sent: sent.map(|packet| (packet.number, packet.offer.ecn)),
