@@ -1,6 +1,6 @@
 //! What an acknowledgement changes (`tcp_ack`): the scoreboard, the round-trip time, the state of recovery, the window.
 
-use crate::congestion::Progress;
+use crate::congestion::{Controller, Progress};
 use crate::endpoint::Endpoint;
 use crate::profile::{Growth, LossMarking};
 use crate::recovery::{CaState, Resend};

@@ -1,8 +1,7 @@
 //! Knobs by name: how a scenario file overrides a profile.
 
-use crate::profile::{
-    AckPolicy, CongestionControl, Ecn, Growth, LossMarking, Profile, RtoEstimator, Undo,
-};
+use crate::congestion::CongestionControl;
+use crate::profile::{AckPolicy, Ecn, Growth, LossMarking, Profile, RtoEstimator, Undo};
 use gentle_units::{Nanos, format_size, parse_size, suggestion};
 use std::ops::RangeInclusive;
 use thiserror::Error;

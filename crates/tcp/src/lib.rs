@@ -22,11 +22,11 @@ mod undo;
 mod wheel;
 mod window;
 
+pub use congestion::CongestionControl;
 pub use endpoint::Endpoint;
 pub use knobs::{Knob, KnobError};
 pub use profile::{
-    AckPolicy, CongestionControl, Ecn, Growth, LossMarking, Profile, RtoEstimator, Undo,
-    UnknownProfile,
+    AckPolicy, Ecn, Growth, LossMarking, Profile, RtoEstimator, Undo, UnknownProfile,
 };
 pub use segment::{Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use seq::Seq;

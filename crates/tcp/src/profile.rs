@@ -1,5 +1,6 @@
 //! What makes one stack behave differently from another: a table of knobs, and the tables of real stacks.
 
+use crate::congestion::CongestionControl;
 use gentle_units::Nanos;
 use std::fmt;
 
@@ -10,15 +11,6 @@ pub enum RtoEstimator {
     Linux,
     /// RFC 6298 as written, on a ticking clock.
     Rfc6298,
-}
-
-/// Which algorithm moves the congestion window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CongestionControl {
-    /// NewReno: RFC 5681 and RFC 6582.
-    Reno,
-    /// CUBIC: RFC 9438.
-    Cubic,
 }
 
 /// What of an acknowledgement makes the congestion window grow.
@@ -476,8 +468,9 @@ macro_rules! texts {
     (@join $first:literal $($rest:literal)*) => { concat!($first $(, " or ", $rest)*) };
 }
 
+pub(crate) use texts;
+
 texts!(RtoEstimator { Linux = "linux", Rfc6298 = "rfc6298" });
-texts!(CongestionControl { Reno = "reno" | "newreno", Cubic = "cubic" });
 texts!(Growth { Acked = "acked", Acks = "acks" });
 texts!(Ecn { Off = "off" | "false", Accept = "accept", Request = "request" | "on" | "true" });
 texts!(LossMarking { Rfc6675 = "rfc6675", Fack = "fack", Holes = "holes" });

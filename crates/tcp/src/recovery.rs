@@ -6,6 +6,7 @@
 //! acknowledgement releases, both knobs of the profile.
 
 use crate::ack::AckEvent;
+use crate::congestion::Controller;
 use crate::endpoint::Endpoint;
 use crate::profile::LossMarking;
 use crate::scoreboard::{LOST, RETRANS, SACKED};
@@ -412,7 +413,7 @@ impl Endpoint {
         tx.reduction.prior_cwnd = tx.window.cwnd;
         tx.reduction.delivered = 0;
         tx.reduction.sent = 0;
-        tx.window.ssthresh = tx.congestion.ssthresh(tx.window.cwnd);
+        tx.window.ssthresh = tx.congestion.on_loss(tx.window.cwnd);
         tx.say_reduced = self.ecn;
     }
 
@@ -508,7 +509,7 @@ impl Endpoint {
         {
             self.tx.undoing.prior_ssthresh = self.current_ssthresh();
             self.tx.reduction.prior_cwnd = self.tx.window.cwnd;
-            self.tx.window.ssthresh = self.tx.congestion.ssthresh(self.tx.window.cwnd);
+            self.tx.window.ssthresh = self.tx.congestion.on_loss(self.tx.window.cwnd);
             self.tx.congestion.on_timeout(now);
             self.start_undo();
         }

@@ -1,6 +1,6 @@
 //! The sending half: its state, and what may be sent now.
 
-use crate::congestion::{Congestion, Window};
+use crate::congestion::{Congestion, Controller, Window};
 use crate::endpoint::{Endpoint, State, timestamp};
 use crate::profile::Profile;
 use crate::rack::Rack;
@@ -249,6 +249,10 @@ impl Endpoint {
         if sent > 0 || limited {
             limited |= self.tx.board.in_flight() >= self.tx.window.cwnd;
             self.tx.note_usage(limited);
+        }
+        if sent > 0 {
+            let in_flight = self.tx.board.in_flight();
+            self.tx.congestion.on_sent(now, sent, in_flight);
         }
         if sent > 0 && !probe {
             self.schedule_probe(now, false);

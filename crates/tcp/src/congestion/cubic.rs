@@ -1,7 +1,8 @@
 //! CUBIC: RFC 9438, in the fixed-point arithmetic of `net/ipv4/tcp_cubic.c`.
 
 use super::hystart::HyStart;
-use super::{Progress, Window};
+use super::{Controller, Progress, Window};
+use crate::profile::Profile;
 use gentle_units::Nanos;
 
 /// β of RFC 9438, section 4.6, in units of 1/1024: 0.7.
@@ -41,7 +42,7 @@ pub(crate) struct Cubic {
 }
 
 impl Cubic {
-    pub(super) fn new(hystart: bool, now: Nanos) -> Cubic {
+    fn started(hystart: bool, now: Nanos) -> Cubic {
         Cubic {
             hystart: hystart.then(|| HyStart::new(now)),
             per: 0,
@@ -55,49 +56,6 @@ impl Cubic {
             friendly: 0,
             delivered: 0,
         }
-    }
-
-    /// `bictcp_reset` and `bictcp_hystart_reset`: what a timeout leaves.
-    pub(super) fn reset(&mut self, now: Nanos) {
-        *self = Cubic::new(self.hystart.is_some(), now);
-    }
-
-    /// Time without data in flight does not count as time of the epoch (RFC 9438, section 5.8).
-    pub(super) fn shift(&mut self, idle: Nanos) {
-        if let Some(epoch) = &mut self.epoch {
-            *epoch += idle;
-        }
-    }
-
-    #[inline]
-    pub(super) fn on_rtt(
-        &mut self,
-        window: &mut Window,
-        progress: &Progress,
-        rtt: Nanos,
-        ack_delay: impl FnOnce() -> Nanos,
-    ) {
-        // Delays right after a reduction still belong to the queue that caused it.
-        if let Some(epoch) = self.epoch
-            && progress.now.saturating_sub(epoch) < Nanos::from_secs(1)
-        {
-            return;
-        }
-        let rtt = rtt.max(Nanos::from_micros(1));
-        self.min_rtt = self.min_rtt.min(rtt);
-        if let Some(hystart) = &mut self.hystart
-            && window.in_slow_start()
-            && hystart.ends_slow_start(window.cwnd, progress, rtt, self.min_rtt, ack_delay)
-        {
-            window.ssthresh = window.cwnd;
-        }
-    }
-
-    /// RFC 9438, section 4.2.
-    #[inline]
-    pub(super) fn avoid(&mut self, window: &mut Window, now: Nanos, acked: u32) {
-        self.update(window.cwnd, now, acked);
-        window.additive_increase(self.per, acked);
     }
 
     fn update(&mut self, cwnd: u32, now: Nanos, acked: u32) {
@@ -170,9 +128,58 @@ impl Cubic {
             self.per = self.per.min(cwnd / (self.friendly - cwnd));
         }
     }
+}
+
+impl Controller for Cubic {
+    fn new(profile: &Profile, now: Nanos) -> Cubic {
+        Cubic::started(profile.hystart, now)
+    }
+
+    /// `bictcp_reset` and `bictcp_hystart_reset`: what a timeout leaves.
+    fn on_timeout(&mut self, now: Nanos) {
+        *self = Cubic::started(self.hystart.is_some(), now);
+    }
+
+    /// Time without data in flight does not count as time of the epoch (RFC 9438, section 5.8).
+    fn on_restart(&mut self, idle: Nanos) {
+        if let Some(epoch) = &mut self.epoch {
+            *epoch += idle;
+        }
+    }
+
+    #[inline]
+    fn on_rtt(
+        &mut self,
+        window: &mut Window,
+        progress: &Progress,
+        rtt: Nanos,
+        ack_delay: impl FnOnce() -> Nanos,
+    ) {
+        // Delays right after a reduction still belong to the queue that caused it.
+        if let Some(epoch) = self.epoch
+            && progress.now.saturating_sub(epoch) < Nanos::from_secs(1)
+        {
+            return;
+        }
+        let rtt = rtt.max(Nanos::from_micros(1));
+        self.min_rtt = self.min_rtt.min(rtt);
+        if let Some(hystart) = &mut self.hystart
+            && window.in_slow_start()
+            && hystart.ends_slow_start(window.cwnd, progress, rtt, self.min_rtt, ack_delay)
+        {
+            window.ssthresh = window.cwnd;
+        }
+    }
+
+    /// RFC 9438, section 4.2.
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, now: Nanos, acked: u32) {
+        self.update(window.cwnd, now, acked);
+        window.additive_increase(self.per, acked);
+    }
 
     /// RFC 9438, sections 4.6 and 4.7 (fast convergence).
-    pub(super) fn ssthresh(&mut self, cwnd: u32) -> u32 {
+    fn on_loss(&mut self, cwnd: u32) -> u32 {
         self.epoch = None;
         self.last_max = if cwnd < self.last_max {
             (u64::from(cwnd) * (BETA_ONE + BETA) / (2 * BETA_ONE)) as u32
@@ -213,7 +220,7 @@ mod tests {
     /// RFC 9438, figures 1 and 2: W(t) = C·(t − K)³ + W_max, K = cbrt(W_max·(1 − β)/C).
     #[test]
     fn the_window_follows_the_formula() {
-        let mut cubic = Cubic::new(false, Nanos::ZERO);
+        let mut cubic = Cubic::started(false, Nanos::ZERO);
         let rtt = Nanos::from_millis(100);
         let start = Nanos::from_secs(1);
         cubic.min_rtt = rtt;
@@ -222,7 +229,7 @@ mod tests {
             credit: 0,
             ssthresh: 1000,
         };
-        window.ssthresh = cubic.ssthresh(window.cwnd);
+        window.ssthresh = cubic.on_loss(window.cwnd);
         window.cwnd = window.ssthresh;
         assert_eq!(window.cwnd, 700);
         let k = (1000.0 * 0.3 / 0.4f64).cbrt();
@@ -230,7 +237,7 @@ mod tests {
         while now < Nanos::from_secs(16) {
             let acks = window.cwnd;
             for i in 0..acks {
-                cubic.avoid(
+                cubic.on_ack(
                     &mut window,
                     now + Nanos(rtt.0 * u64::from(i) / u64::from(acks)),
                     1,
@@ -246,28 +253,28 @@ mod tests {
 
     #[test]
     fn a_smaller_peak_gives_way() {
-        let mut cubic = Cubic::new(false, Nanos::ZERO);
-        assert_eq!(cubic.ssthresh(1000), 700);
-        assert_eq!(cubic.ssthresh(800), 560);
+        let mut cubic = Cubic::started(false, Nanos::ZERO);
+        assert_eq!(cubic.on_loss(1000), 700);
+        assert_eq!(cubic.on_loss(800), 560);
         // Fast convergence: W_max = cwnd·(1 + β)/2.
         assert_eq!(cubic.last_max, 680);
     }
 
     #[test]
     fn small_windows_grow_like_reno() {
-        let mut cubic = Cubic::new(false, Nanos::ZERO);
+        let mut cubic = Cubic::started(false, Nanos::ZERO);
         cubic.min_rtt = Nanos::from_millis(10);
         let mut window = Window {
             cwnd: 20,
             credit: 0,
             ssthresh: 20,
         };
-        window.ssthresh = cubic.ssthresh(window.cwnd);
+        window.ssthresh = cubic.on_loss(window.cwnd);
         window.cwnd = window.ssthresh;
         let mut now = Nanos::from_secs(1);
         for _ in 0..20 {
             for _ in 0..window.cwnd {
-                cubic.avoid(&mut window, now, 1);
+                cubic.on_ack(&mut window, now, 1);
                 now += Nanos::from_micros(500);
             }
         }

@@ -1,16 +1,19 @@
-//! Congestion control: one file an algorithm.
+//! Congestion control: a trait, one file an algorithm, and the one list of them.
 //!
-//! An algorithm answers two questions: how far the window grows for what an acknowledgement delivered, and what
-//! `ssthresh` becomes when a loss is found. What happens in between (PRR, undo) is the same for all and stands in
-//! [`recovery`](crate::recovery).
+//! An algorithm says how far the window grows for what an acknowledgement delivered, and what `ssthresh` becomes when a loss
+//! is found. Slow start ([`Window::slow_start`]) and what happens between a loss and its repair (PRR, undo,
+//! [`recovery`](crate::recovery)) are the same for all.
+//!
+//! Adding one is a file with a type that implements [`Controller`], and one line in the list below; scenario files, `--tcp`,
+//! `gentle profiles` and its knob `congestion_control` know it then.
 
 mod cubic;
 mod hystart;
 mod reno;
 
-use crate::profile::{CongestionControl, Profile};
-use cubic::Cubic;
+use crate::profile::{Profile, texts};
 use gentle_units::Nanos;
+use std::fmt;
 
 /// The congestion window and what every algorithm needs with it.
 #[derive(Debug, Clone)]
@@ -57,13 +60,6 @@ impl Window {
     }
 }
 
-/// The algorithm with its state.
-#[derive(Debug, Clone)]
-pub(crate) enum Congestion {
-    Reno,
-    Cubic(Cubic),
-}
-
 /// What an algorithm may know about an acknowledgement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress {
@@ -75,30 +71,134 @@ pub(crate) struct Progress {
     pub(crate) nxt: u64,
 }
 
-impl Congestion {
-    pub(crate) fn new(profile: &Profile, now: Nanos) -> Congestion {
-        match profile.congestion_control {
-            CongestionControl::Reno => Congestion::Reno,
-            CongestionControl::Cubic => Congestion::Cubic(Cubic::new(profile.hystart, now)),
-        }
+/// A congestion control algorithm and its state for one connection.
+pub(crate) trait Controller {
+    /// State at the start of a connection at `now`.
+    fn new(profile: &Profile, now: Nanos) -> Self;
+
+    /// Congestion avoidance: `acked` segments were delivered, beyond those that slow start took, while the window was in full
+    /// use.
+    fn on_ack(&mut self, window: &mut Window, now: Nanos, acked: u32);
+
+    /// A loss was found, or congestion reported, with a window of `cwnd` segments: the new `ssthresh`.
+    fn on_loss(&mut self, cwnd: u32) -> u32;
+
+    /// `segments` new segments were sent at `now`, with which `in_flight` are under way.
+    #[inline]
+    fn on_sent(&mut self, now: Nanos, segments: u32, in_flight: u32) {
+        let _ = (now, segments, in_flight);
     }
 
     /// A round-trip time was measured on data that was sent once. `ack_delay` is how long a full burst may hold
     /// acknowledgements back ([`hystart`]).
     #[inline]
-    pub(crate) fn on_rtt(
+    fn on_rtt(
         &mut self,
         window: &mut Window,
         progress: &Progress,
         rtt: Nanos,
         ack_delay: impl FnOnce() -> Nanos,
     ) {
-        if let Congestion::Cubic(cubic) = self {
-            cubic.on_rtt(window, progress, rtt, ack_delay);
-        }
+        let _ = (window, progress, rtt, ack_delay);
     }
 
-    /// New data was acknowledged and the window was in full use: grow it.
+    /// The retransmission timer expired: what was learned of the path may be wrong.
+    #[inline]
+    fn on_timeout(&mut self, now: Nanos) {
+        let _ = now;
+    }
+
+    /// Sending resumes after `idle` without anything in flight.
+    #[inline]
+    fn on_restart(&mut self, idle: Nanos) {
+        let _ = idle;
+    }
+}
+
+/// One line an algorithm: name of the variant, type, texts by which users name it.
+macro_rules! algorithms {
+    ($($(#[$doc:meta])* $name:ident: $type:ty = $text:literal $(| $alias:literal)*;)*) => {
+        /// Which algorithm moves the congestion window.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum CongestionControl {
+            $($(#[$doc])* $name,)*
+        }
+
+        texts!(CongestionControl { $($name = $text $(| $alias)*),* });
+
+        /// The algorithm of a connection, dispatched by variant so that calls inline.
+        #[derive(Debug, Clone)]
+        pub(crate) enum Congestion {
+            $($name($type),)*
+        }
+
+        impl Controller for Congestion {
+            fn new(profile: &Profile, now: Nanos) -> Congestion {
+                match profile.congestion_control {
+                    $(CongestionControl::$name => Congestion::$name(<$type>::new(profile, now)),)*
+                }
+            }
+
+            #[inline]
+            fn on_ack(&mut self, window: &mut Window, now: Nanos, acked: u32) {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.on_ack(window, now, acked),)*
+                }
+            }
+
+            #[inline]
+            fn on_loss(&mut self, cwnd: u32) -> u32 {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.on_loss(cwnd),)*
+                }
+            }
+
+            #[inline]
+            fn on_sent(&mut self, now: Nanos, segments: u32, in_flight: u32) {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.on_sent(now, segments, in_flight),)*
+                }
+            }
+
+            #[inline]
+            fn on_rtt(
+                &mut self,
+                window: &mut Window,
+                progress: &Progress,
+                rtt: Nanos,
+                ack_delay: impl FnOnce() -> Nanos,
+            ) {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.on_rtt(window, progress, rtt, ack_delay),)*
+                }
+            }
+
+            #[inline]
+            fn on_timeout(&mut self, now: Nanos) {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.on_timeout(now),)*
+                }
+            }
+
+            #[inline]
+            fn on_restart(&mut self, idle: Nanos) {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.on_restart(idle),)*
+                }
+            }
+        }
+    };
+}
+
+algorithms! {
+    /// NewReno: RFC 5681 and RFC 6582.
+    Reno: reno::Reno = "reno" | "newreno";
+    /// CUBIC: RFC 9438.
+    Cubic: cubic::Cubic = "cubic";
+}
+
+impl Congestion {
+    /// New data was acknowledged and the window was in full use: grow it, in slow start and beyond.
     #[inline]
     pub(crate) fn grow(&mut self, window: &mut Window, progress: &Progress, abc_limit: u32) {
         let mut left = progress.delivered;
@@ -108,31 +208,6 @@ impl Congestion {
                 return;
             }
         }
-        match self {
-            Congestion::Reno => reno::avoid(window, left),
-            Congestion::Cubic(cubic) => cubic.avoid(window, progress.now, left),
-        }
-    }
-
-    /// What `ssthresh` becomes when the window must be reduced.
-    pub(crate) fn ssthresh(&mut self, cwnd: u32) -> u32 {
-        match self {
-            Congestion::Reno => reno::ssthresh(cwnd),
-            Congestion::Cubic(cubic) => cubic.ssthresh(cwnd),
-        }
-    }
-
-    /// A retransmission timeout: start over.
-    pub(crate) fn on_timeout(&mut self, now: Nanos) {
-        if let Congestion::Cubic(cubic) = self {
-            cubic.reset(now);
-        }
-    }
-
-    /// Sending resumes after `idle` without anything in flight.
-    pub(crate) fn on_restart(&mut self, idle: Nanos) {
-        if let Congestion::Cubic(cubic) = self {
-            cubic.shift(idle);
-        }
+        self.on_ack(window, progress.now, left);
     }
 }

@@ -1,14 +1,29 @@
 //! Reno: RFC 5681, section 3.1.
 
-use super::Window;
+use super::{Controller, Window};
+use crate::profile::Profile;
+use gentle_units::Nanos;
 
-/// Congestion avoidance: one segment a window.
-#[inline]
-pub(super) fn avoid(window: &mut Window, acked: u32) {
-    window.additive_increase(window.cwnd, acked);
-}
+/// Smallest `ssthresh` in segments: RFC 5681, equation 4.
+const MIN_SSTHRESH: u32 = 2;
 
-/// RFC 5681, equation 4: half, at least two segments.
-pub(super) fn ssthresh(cwnd: u32) -> u32 {
-    (cwnd / 2).max(2)
+/// Reno needs no state but the window.
+#[derive(Debug, Clone)]
+pub(crate) struct Reno;
+
+impl Controller for Reno {
+    fn new(_: &Profile, _: Nanos) -> Reno {
+        Reno
+    }
+
+    /// One segment a window (RFC 5681, equation 3).
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, _: Nanos, acked: u32) {
+        window.additive_increase(window.cwnd, acked);
+    }
+
+    /// Half the window (RFC 5681, equation 4).
+    fn on_loss(&mut self, cwnd: u32) -> u32 {
+        (cwnd / 2).max(MIN_SSTHRESH)
+    }
 }
