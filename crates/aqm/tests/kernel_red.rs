@@ -58,8 +58,10 @@ fn replay(text: &str) -> Result<usize, String> {
             arrivals += 1;
             queue.enqueue(now, packet, &mut drops);
             let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.id, why)).collect();
+            // A packet that is marked may find the queue full.
+            let marked = drops.drain_marks().count() > 0;
             match dropped[..] {
-                [] if drops.drain_marks().count() > 0 => "m".to_owned(),
+                [] if marked => "m".to_owned(),
                 [] => "q".to_owned(),
                 [(_, DropReason::Tail)] => "t".to_owned(),
                 [(_, DropReason::Early)] => "e".to_owned(),
