@@ -228,3 +228,16 @@ fn what_is_no_record_gets_a_sentence() {
     let unknown = json.replacen("\"syn\":", "\"sin\":", 1);
     assert!(matches!(refused(&unknown), RecordError::Syntax { .. }));
 }
+
+/// A file that `gentle compare --record` wrote when version 1 was new: as long as the version is 1, it is read and written
+/// as it stands.
+#[test]
+fn records_of_version_1_stay_as_they_are() {
+    let json = include_str!("data/record-1.json");
+    let record = Record::from_json(json).unwrap();
+    assert_eq!((record.run.version, record.run.seed), (1, 1));
+    assert_eq!(record.to_json(), json);
+    let merged = merge(vec![("one".to_owned(), record)]).unwrap();
+    assert_eq!(merged.comparison.results[0].connections, 124);
+    assert!(!merged.comparison.interrupted);
+}
