@@ -66,7 +66,14 @@ Examples:
   gentle compare --traffic short --scheme 'pfifo limit=50' --scheme 'codel target=20ms' --scheme spa
   gentle compare --rate 20mbit --load 95% --reference fq_codel
   gentle compare --traffic flows.csv --rate 20mbit --up-rate 2mbit --json | jq '.results[].loss.syn'
-  gentle compare --duration 20s --seeds 1 --scheme codel --pcap codel.pcapng";
+  gentle compare --duration 20s --seeds 1 --scheme codel --pcap codel.pcapng
+  gentle compare --first-seed 6 --seeds 5 --record runs && gentle merge runs";
+
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  gentle compare --seeds 5 --record here                     # on one machine
+  gentle compare --first-seed 6 --seeds 5 --record there     # on another
+  gentle merge here there                                    # prints what gentle compare --seeds 10 prints";
 
 /// More seeds than this would be a mistake: every run is kept until all have ended.
 const MOST_SEEDS: u32 = 10_000;
@@ -98,6 +105,8 @@ pub(crate) enum Command {
     Analyze(AnalyzeArgs),
     /// One traffic, every queue scheme: response times, losses, delays side by side
     Compare(CompareArgs),
+    /// Put the runs of several comparisons together, as if one had made them all
+    Merge(MergeArgs),
     /// Run one scenario file as it stands
     Sim(SimArgs),
     /// Put a queue scheme on a network device, see what it does, take it off
@@ -263,7 +272,37 @@ pub(crate) struct CompareArgs {
     pub(crate) scenario: ScenarioArgs,
 
     #[command(flatten)]
+    pub(crate) record: RecordArgs,
+
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// Where records of runs go.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct RecordArgs {
+    /// Write a file for each run into this folder, for gentle merge
+    #[arg(long = "record", value_name = "DIR", value_hint = ValueHint::DirPath, id = "record")]
+    pub(crate) directory: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_long_help = MERGE_EXAMPLES)]
+pub(crate) struct MergeArgs {
+    /// Folders that --record wrote, or single files of them
+    ///
+    /// The runs have to be of one scenario, made by the same version of gentle. Their order does not matter, and a run that is
+    /// there twice counts once.
+    #[arg(value_name = "DIR", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) records: Vec<PathBuf>,
+
+    /// The scheme that the others are compared with, seed by seed [default: that of the comparisons]
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) reference: Option<Spec>,
+
+    #[command(flatten)]
+    pub(crate) form: FormArgs,
 }
 
 /// How connections are taken from a capture.
@@ -349,10 +388,10 @@ pub(crate) struct OutputArgs {
     pub(crate) pcap: Option<PathBuf>,
 }
 
-/// Where results go.
+/// Forms of results.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct ResultArgs {
+pub(crate) struct FormArgs {
     /// Print JSON instead of a table (schema: docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
@@ -364,6 +403,14 @@ pub(crate) struct ResultArgs {
     /// Write a page with plots that opens without a network
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
+}
+
+/// Where results go.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ResultArgs {
+    #[command(flatten)]
+    pub(crate) form: FormArgs,
 
     /// Upper ends of the ranges of connection sizes, in segments
     #[arg(long, value_name = "N[,N...]", default_value_t = Bins(DEFAULT_BINS.to_vec()))]

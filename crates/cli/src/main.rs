@@ -32,6 +32,7 @@ fn main() -> ExitCode {
     let outcome = match args.command {
         Command::Analyze(analyze) => commands::analyze::run(&analyze),
         Command::Compare(compare) => commands::compare::run(&compare),
+        Command::Merge(merge) => commands::merge::run(&merge),
         Command::Sim(sim) => commands::sim::run(&sim),
         #[cfg(target_os = "linux")]
         Command::Qdisc(qdisc) => commands::qdisc::run(&qdisc),

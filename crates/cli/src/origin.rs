@@ -11,6 +11,11 @@ use std::env;
 /// The date is `SOURCE_DATE_EPOCH`, seconds since 1970, where that is set, so that pages can be made again byte for byte
 /// (<https://reproducible-builds.org/specs/source-date-epoch/>).
 pub(crate) fn origin(tool: &str) -> Result<Origin, Usage> {
+    origin_of(tool, Some(command()))
+}
+
+/// The origin of a page that is written now, of results that `tool` made when called as `command`.
+pub(crate) fn origin_of(tool: &str, command: Option<String>) -> Result<Origin, Usage> {
     let date = match env::var("SOURCE_DATE_EPOCH") {
         Err(_) => Timestamp::now(),
         Ok(text) => {
@@ -26,7 +31,7 @@ pub(crate) fn origin(tool: &str) -> Result<Origin, Usage> {
     };
     Ok(Origin {
         tool: tool.to_owned(),
-        command: Some(command()),
+        command,
         date: Some(date),
     })
 }

@@ -1,13 +1,14 @@
 //! The command line that gives the same results again.
 
 /// Options that say where results go and how they are made, not what they are; those with a value first.
-const WITH_VALUE: [&str; 7] = [
+const WITH_VALUE: [&str; 8] = [
     "--connections",
     "--csv",
     "--flows",
     "--html",
     "--keep",
     "--pcap",
+    "--record",
     "--threads",
 ];
 const WITHOUT_VALUE: [&str; 4] = ["--full", "--json", "--quiet", "-q"];
@@ -37,22 +38,69 @@ fn repeated(arguments: &[String]) -> String {
             kept.push(argument);
         }
     }
+    line(kept)
+}
+
+/// The words as a command line, quoted for a shell.
+fn line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let quote = |text| {
         shlex::try_quote(text)
             .expect("arguments of a process have no zero byte")
             .into_owned()
     };
     // A name needs no quotation marks, and an equals sign only at the start of a word (zsh).
-    let quoted = kept.into_iter().map(|word| match word.split_once('=') {
+    let quoted = words.into_iter().map(|word| match word.split_once('=') {
         Some((name, value)) if name.starts_with('-') => format!("{name}={}", quote(value)),
         _ => quote(word),
     });
     quoted.collect::<Vec<String>>().join(" ")
 }
 
+/// Options of a comparison that say which of its runs are made.
+const WHICH_RUNS: [&str; 3] = ["--scheme", "--seeds", "--first-seed"];
+
+/// The command line of one comparison for the runs of several, which `commands` made: `schemes` under `seeds`. `None`: no
+/// single one makes them.
+pub(crate) fn together(commands: &[&str], schemes: &[String], seeds: &[u64]) -> Option<String> {
+    let first = *seeds.first()?;
+    let follow = |(n, seed): (u64, &u64)| first.checked_add(n) == Some(*seed);
+    if !(0..).zip(seeds).all(follow) {
+        return None;
+    }
+    let mut rest: Option<Vec<String>> = None;
+    let mut names_schemes = false;
+    for command in commands {
+        let mut kept = Vec::new();
+        let mut words = shlex::split(command)?.into_iter();
+        while let Some(word) = words.next() {
+            let name = word.split('=').next().unwrap_or_default();
+            if !WHICH_RUNS.contains(&name) {
+                kept.push(word);
+                continue;
+            }
+            names_schemes |= name == "--scheme";
+            if name.len() == word.len() {
+                words.next();
+            }
+        }
+        if *rest.get_or_insert_with(|| kept.clone()) != kept {
+            return None;
+        }
+    }
+    let mut words = rest?;
+    for scheme in schemes.iter().filter(|_| names_schemes) {
+        words.extend(["--scheme".to_owned(), scheme.clone()]);
+    }
+    if first != 1 {
+        words.extend(["--first-seed".to_owned(), first.to_string()]);
+    }
+    words.extend(["--seeds".to_owned(), seeds.len().to_string()]);
+    Some(line(words.iter().map(String::as_str)))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::repeated;
+    use super::{repeated, together};
 
     #[test]
     fn only_what_makes_the_results_is_repeated() {
@@ -100,5 +148,28 @@ mod tests {
             let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
             assert_eq!(repeated(&given), expected);
         }
+    }
+
+    #[test]
+    fn calls_for_parts_become_a_call_for_all() {
+        let two = [
+            "gentle compare --duration 20s --seeds 2",
+            "gentle compare --duration 20s --first-seed=3 --seeds 1",
+        ];
+        let schemes = ["codel target=20ms".to_owned(), "spa".to_owned()];
+        assert_eq!(
+            together(&two, &schemes, &[1, 2, 3]).unwrap(),
+            "gentle compare --duration 20s --seeds 3"
+        );
+        assert_eq!(together(&two, &schemes, &[1, 2, 4]), None);
+        let named = [
+            "gentle compare --scheme spa",
+            "gentle compare --scheme='codel target=20ms'",
+        ];
+        assert_eq!(
+            together(&named, &schemes, &[2, 3]).unwrap(),
+            "gentle compare --scheme 'codel target=20ms' --scheme spa --first-seed 2 --seeds 2"
+        );
+        assert_eq!(together(&[two[0], named[0]], &schemes, &[1]), None);
     }
 }

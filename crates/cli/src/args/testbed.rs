@@ -1,7 +1,7 @@
 //! `gentle testbed`.
 
 use super::values::{rate, seconds, whole};
-use super::{MOST_SEEDS, MOST_THREADS, ResultArgs, ScenarioArgs, Traffic};
+use super::{MOST_SEEDS, MOST_THREADS, RecordArgs, ResultArgs, ScenarioArgs, Traffic};
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use gentle_aqm::Spec;
 use gentle_experiment::BUILTIN;
@@ -176,6 +176,9 @@ pub(crate) struct TestbedCompareArgs {
 
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+
+    #[command(flatten)]
+    pub(crate) record: RecordArgs,
 
     #[command(flatten)]
     pub(crate) results: ResultArgs,

@@ -1,5 +1,6 @@
 //! `--pcap`: the packets of the first seed, a file for each scheme.
 
+use super::record::safe;
 use super::runs::Job;
 use crate::files::is_stdout;
 use crate::output::{OutputFile, complain};
@@ -85,13 +86,7 @@ impl OpenCaptures<'_> {
 
 /// `out.pcapng` and `codel target=20ms` make `out-codel-target-20ms.pcapng`.
 fn path_for(path: &Path, label: &str) -> PathBuf {
-    let safe: String = label
-        .chars()
-        .map(|c| match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' => c,
-            _ => '-',
-        })
-        .collect();
+    let safe = safe(label);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut name = format!("{stem}-{safe}");
     if let Some(ending) = path.extension() {

@@ -64,6 +64,8 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         reference: args.reference.as_ref(),
         output: &args.output.results,
         pcap: args.output.pcap.as_deref(),
+        record: args.record.directory.as_deref(),
+        shows_choices: !args.from.is_empty(),
         table: match &args.from[..] {
             [] => gentle_report::compare::table,
             _ => gentle_report::compare::table_with_choices,
@@ -97,7 +99,7 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
     for path in &args.from {
         claims.reads_once(path)?;
     }
-    runs::claim_results(&mut claims, results)?;
+    runs::claim_results(&mut claims, &results.form)?;
     if let Some(path) = &args.output.pcap {
         claims.writes_binary("--pcap", path)?;
     }

@@ -3,6 +3,7 @@
 pub(crate) mod analyze;
 pub(crate) mod compare;
 pub(crate) mod generate;
+pub(crate) mod merge;
 pub(crate) mod profiles;
 #[cfg(target_os = "linux")]
 pub(crate) mod qdisc;
@@ -16,6 +17,7 @@ pub(crate) mod testbed;
 
 mod anonymize;
 mod captures;
+mod record;
 mod replay;
 mod runs;
 mod table;

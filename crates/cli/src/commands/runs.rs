@@ -1,7 +1,8 @@
 //! What `compare` and `sim` share: a scenario, runs of it, and results in every form asked for.
 
 use super::captures::Captures;
-use crate::args::{ResultArgs, ScenarioArgs};
+use super::record::{self, Recording};
+use crate::args::{FormArgs, ResultArgs, ScenarioArgs};
 use crate::files::Claims;
 use crate::input::read_text;
 use crate::interrupt;
@@ -14,6 +15,7 @@ use anyhow::Context;
 use gentle_aqm::Spec;
 use gentle_experiment::results::Comparison;
 use gentle_experiment::{Backend, LinkChange, Scenario, Settings, compare};
+use gentle_report::Origin;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -40,9 +42,15 @@ pub(crate) struct Job<'a> {
     pub(crate) output: &'a ResultArgs,
     /// Where the packets of the first seed go.
     pub(crate) pcap: Option<&'a Path>,
-    /// Draws the terminal's view, given its width and whether it shows colours.
-    pub(crate) table: fn(&Comparison, Option<usize>, bool) -> String,
+    /// The folder for a record of each run.
+    pub(crate) record: Option<&'a Path>,
+    /// Whether the table explains what the scenario was inferred from.
+    pub(crate) shows_choices: bool,
+    pub(crate) table: DrawTable,
 }
+
+/// Draws the terminal's view, given its width and whether it shows colours.
+pub(crate) type DrawTable = fn(&Comparison, Option<usize>, bool) -> String;
 
 /// Reads a scenario file; files that it names are looked for beside it. Gives the scenario and all that was read.
 pub(crate) fn read_scenario(path: &Path) -> anyhow::Result<(Scenario, Vec<PathBuf>)> {
@@ -102,27 +110,30 @@ where
     let reference = reference(&job.schemes, job.reference)?;
     let captures = Captures::of(job)?;
     let claims = claims(job, &captures)?;
-    let shown = output.json || !claims.stdout_is_taken();
+    let shown = output.form.json || !claims.stdout_is_taken();
     // It holds the files open.
     drop(claims);
-    // Opened first: better to fail before the work than after it.
-    let csv = OutputFile::create_if(output.csv.as_deref())?;
-    let html = OutputFile::create_if(output.html.as_deref())?;
-    let captures = captures.create()?;
-
-    let threads = threads(output.threads)?;
     let settings = Settings {
         seeds: seeds(job.first_seed, job.seeds),
         bins: output.bins.0.clone(),
     };
+    record::prepare(job, &settings.seeds)?;
+    // Opened first: better to fail before the work than after it.
+    let csv = OutputFile::create_if(output.form.csv.as_deref())?;
+    let html = OutputFile::create_if(output.form.html.as_deref())?;
+    let captures = captures.create()?;
+
+    let threads = threads(output.threads)?;
     let runs = job.schemes.len() * settings.seeds.len();
     let progress = Progress::new(runs, output.quiet);
-    let observer = progress.observer(job.schemes.iter().map(ToString::to_string).collect());
+    let labels = job.schemes.iter().map(ToString::to_string).collect();
+    let observer = Recording::new(job, &settings, reference.clone(), progress.observer(labels));
     let comparison = threads.install(|| {
         let (scenario, schemes) = (&job.scenario, &job.schemes);
         compare(backend, scenario, schemes, &settings, &observer, stop)
     });
     progress.clear();
+    let recorded = observer.finish();
     let mut comparison = comparison?;
     comparison.command = Some(command());
     if let Some(reference) = reference {
@@ -132,15 +143,16 @@ where
 
     // Shown at once; no trouble with a file shall lose what was computed.
     let mut outcome = match shown {
-        true => show(job, &comparison),
+        true => show(output.form.json, job.table, &comparison),
         false => Ok(()),
     };
     if comparison.results.is_empty() {
         complain("stopped before the first run had finished; no files were written");
-        return outcome.map(|()| interrupt::exit_code());
+        return outcome.and(recorded).map(|()| interrupt::exit_code());
     }
     outcome = outcome.and(write_csv(csv, &comparison));
-    outcome = outcome.and(write_html(html, &comparison, job.tool));
+    outcome = outcome.and(write_html(html, &comparison, || origin(job.tool)));
+    outcome = outcome.and(recorded);
     outcome = outcome.and(threads.install(|| captures.write(job, output.quiet, stop)));
     outcome.map(|()| {
         if stop.load(Ordering::Relaxed) {
@@ -156,7 +168,7 @@ fn claims(job: &Job<'_>, captures: &Captures<'_>) -> Result<Claims, Usage> {
     for path in &job.inputs {
         claims.reads(path)?;
     }
-    claim_results(&mut claims, job.output)?;
+    claim_results(&mut claims, &job.output.form)?;
     for path in captures.paths() {
         claims.writes_binary("--pcap", path)?;
     }
@@ -165,21 +177,21 @@ fn claims(job: &Job<'_>, captures: &Captures<'_>) -> Result<Claims, Usage> {
 }
 
 /// Claims what results are written to.
-pub(crate) fn claim_results(claims: &mut Claims, output: &ResultArgs) -> Result<(), Usage> {
-    if output.json {
+pub(crate) fn claim_results(claims: &mut Claims, form: &FormArgs) -> Result<(), Usage> {
+    if form.json {
         claims.prints("--json")?;
     }
-    if let Some(path) = &output.csv {
+    if let Some(path) = &form.csv {
         claims.writes("--csv", path)?;
     }
-    if let Some(path) = &output.html {
+    if let Some(path) = &form.html {
         claims.writes("--html", path)?;
     }
     Ok(())
 }
 
 /// The label of the scheme that was asked for as the reference: one with the same options, or the only one of the name.
-fn reference(schemes: &[Spec], wanted: Option<&Spec>) -> Result<Option<String>, Usage> {
+pub(crate) fn reference(schemes: &[Spec], wanted: Option<&Spec>) -> Result<Option<String>, Usage> {
     let Some(wanted) = wanted.map(Spec::to_string) else {
         return Ok(None);
     };
@@ -216,17 +228,19 @@ pub(crate) fn seeds(first: u64, number: u32) -> Vec<u64> {
         .collect()
 }
 
-fn show(job: &Job<'_>, comparison: &Comparison) -> anyhow::Result<()> {
-    if job.output.json {
+/// Prints results as JSON, or as `table` draws them.
+pub(crate) fn show(json: bool, table: DrawTable, comparison: &Comparison) -> anyhow::Result<()> {
+    if json {
         let mut json = serde_json::to_string(comparison)?;
         json.push('\n');
         return print(&json);
     }
     let terminal = Terminal::of_stdout();
-    print(&(job.table)(comparison, terminal.width, terminal.color))
+    print(&table(comparison, terminal.width, terminal.color))
 }
 
-fn write_csv(file: Option<OutputFile>, comparison: &Comparison) -> anyhow::Result<()> {
+/// Writes a row for each scheme and seed.
+pub(crate) fn write_csv(file: Option<OutputFile>, comparison: &Comparison) -> anyhow::Result<()> {
     let Some(mut file) = file else {
         return Ok(());
     };
@@ -234,10 +248,15 @@ fn write_csv(file: Option<OutputFile>, comparison: &Comparison) -> anyhow::Resul
     file.commit()
 }
 
-fn write_html(file: Option<OutputFile>, comparison: &Comparison, tool: &str) -> anyhow::Result<()> {
+/// Writes the page, which says where it comes from.
+pub(crate) fn write_html(
+    file: Option<OutputFile>,
+    comparison: &Comparison,
+    origin: impl FnOnce() -> Result<Origin, Usage>,
+) -> anyhow::Result<()> {
     let Some(mut file) = file else {
         return Ok(());
     };
-    file.write(gentle_report::compare::html(comparison, &origin(tool)?).as_bytes())?;
+    file.write(gentle_report::compare::html(comparison, &origin()?).as_bytes())?;
     file.commit()
 }

@@ -25,6 +25,8 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
         reference: None,
         output: &args.output.results,
         pcap: args.output.pcap.as_deref(),
+        record: None,
+        shows_choices: false,
         table: gentle_report::compare::single,
     };
     let stop = interrupt::flag()?;

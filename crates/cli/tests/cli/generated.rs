@@ -5,9 +5,10 @@ use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "analyze",
     "compare",
+    "merge",
     "sim",
     "qdisc",
     "rexmit",

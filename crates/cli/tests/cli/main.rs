@@ -8,6 +8,7 @@ mod generated;
 #[cfg(unix)]
 mod interrupt;
 mod json;
+mod merge;
 mod outputs;
 mod replay;
 mod schema;

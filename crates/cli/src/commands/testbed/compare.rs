@@ -27,6 +27,8 @@ pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
         reference: args.reference.as_ref(),
         output: &args.results,
         pcap: None,
+        record: args.record.directory.as_deref(),
+        shows_choices: true,
         table: gentle_report::compare::table_with_choices,
     };
     runs::run(&job, &testbed, &stop)

@@ -34,6 +34,8 @@ pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
         reference: None,
         output: &args.results,
         pcap: None,
+        record: None,
+        shows_choices: true,
         table: gentle_report::compare::single,
     };
     runs::run(&job, &testbed, &stop)
