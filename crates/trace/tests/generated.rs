@@ -25,7 +25,7 @@ mod vantage;
 mod world;
 
 use clap::Parser;
-use gentle_trace::capture::CaptureReader;
+use gentle_capture::CaptureReader;
 use gentle_trace::results::Analysis;
 use gentle_trace::{Options, Watch};
 use std::path::Path;

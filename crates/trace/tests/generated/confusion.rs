@@ -4,7 +4,7 @@ use super::options::Options as Generate;
 use super::{connection, file, world};
 use clap::Parser;
 use connection::{Answer, CLIENT, Connection, SERVER};
-use gentle_trace::capture::CaptureReader;
+use gentle_capture::CaptureReader;
 use gentle_trace::row::{Outcome, Row};
 use gentle_trace::{Options, Watch};
 use std::collections::HashMap;

@@ -4,6 +4,4 @@ mod arbitrary;
 mod encapsulations;
 mod frames;
 mod samples;
-#[path = "../shared_captures/mod.rs"]
-mod shared_captures;
 mod tshark;

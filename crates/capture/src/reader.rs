@@ -1,12 +1,12 @@
 //! One capture as a sequence of packets.
 
-use super::compression::{self, Progress};
-use super::error::{Fault, Trouble};
-use super::identify::{self, Identity};
-use super::input::Input;
-use super::pcap::Pcap;
-use super::pcapng::PcapNg;
-use super::{
+use crate::compression::{self, Progress};
+use crate::error::{Damage, Fault};
+use crate::identify::{self, Identity};
+use crate::input::Input;
+use crate::pcap::Pcap;
+use crate::pcapng::PcapNg;
+use crate::{
     CaptureError, Compression, Format, FormatKind, Interface, RawPacket, Sink, Warning, WarningKind,
 };
 use gentle_units::Nanos;
@@ -44,14 +44,14 @@ enum Framing {
 
 /// A packet found in the window.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Record {
-    pub(super) time: Nanos,
-    pub(super) interface: u32,
-    pub(super) link: LinkType,
-    pub(super) original_len: u32,
+pub(crate) struct Record {
+    pub(crate) time: Nanos,
+    pub(crate) interface: u32,
+    pub(crate) link: LinkType,
+    pub(crate) original_len: u32,
     /// Where its bytes are, for [`Input::bytes`].
-    pub(super) at: usize,
-    pub(super) len: usize,
+    pub(crate) at: usize,
+    pub(crate) len: usize,
 }
 
 impl Record {
@@ -101,7 +101,7 @@ impl CaptureReader {
     }
 
     /// Opens the capture again from its beginning; `None` for a stream.
-    pub(crate) fn reopen(&self) -> Option<Result<CaptureReader, CaptureError>> {
+    pub fn reopen(&self) -> Option<Result<CaptureReader, CaptureError>> {
         let path = self.path.as_ref()?;
         Some(CaptureReader::open(path).map(|reader| reader.strict(self.strict)))
     }
@@ -166,7 +166,7 @@ impl CaptureReader {
 
     /// Hands the next packets to `to`: those that are in the window, and at least one; `false` at the end.
     #[inline]
-    pub(super) fn read<S: Sink>(&mut self, to: &mut S) -> Result<bool, CaptureError> {
+    pub(crate) fn read<S: Sink>(&mut self, to: &mut S) -> Result<bool, CaptureError> {
         if let Framing::Pcap(pcap) = &self.framing
             && !self.ended
             && pcap.read(&mut self.input, to)
@@ -189,13 +189,13 @@ impl CaptureReader {
 
     /// Finds the next packet and keeps it for [`CaptureReader::current`]; its time, or `None` at the end.
     #[inline]
-    pub(super) fn advance(&mut self) -> Result<Option<Nanos>, CaptureError> {
+    pub(crate) fn advance(&mut self) -> Result<Option<Nanos>, CaptureError> {
         Ok(self.find()?.then_some(self.record.time))
     }
 
     /// The packet that [`CaptureReader::advance`] has found.
     #[inline]
-    pub(super) fn current(&self) -> RawPacket<'_> {
+    pub(crate) fn current(&self) -> RawPacket<'_> {
         self.record.packet(&self.input)
     }
 
@@ -226,20 +226,20 @@ impl CaptureReader {
         match self.input.broken() {
             None => Ok(()),
             Some(how) => {
-                let trouble = Trouble {
+                let damage = Damage {
                     kind: WarningKind::Compression,
                     offset: self.input.offset(),
                     expected: "more packets, or an end".into(),
                     found: how.to_owned(),
                 };
-                self.warn(trouble)
+                self.warn(damage)
             }
         }
     }
 
     #[cold]
     fn suffer(&mut self, fault: Fault) -> Result<(), CaptureError> {
-        let mut trouble = match fault {
+        let mut damage = match fault {
             Fault::Io(source) => {
                 self.ended = true;
                 return Err(CaptureError::Io {
@@ -247,30 +247,30 @@ impl CaptureReader {
                     source,
                 });
             }
-            Fault::Damage(trouble) => trouble,
+            Fault::Damage(damage) => damage,
         };
-        if trouble.kind == WarningKind::CutShort
+        if damage.kind == WarningKind::CutShort
             && let Some(how) = self.input.broken()
         {
-            trouble.kind = WarningKind::Compression;
-            trouble.found = how.to_owned();
+            damage.kind = WarningKind::Compression;
+            damage.found = how.to_owned();
         }
-        self.ended |= trouble.kind.ends_the_file();
-        self.warn(trouble)
+        self.ended |= damage.kind.ends_the_file();
+        self.warn(damage)
     }
 
-    fn warn(&mut self, trouble: Trouble) -> Result<(), CaptureError> {
-        if let Some(before) = self.warnings.iter_mut().find(|w| w.kind == trouble.kind) {
+    fn warn(&mut self, damage: Damage) -> Result<(), CaptureError> {
+        if let Some(before) = self.warnings.iter_mut().find(|w| w.kind == damage.kind) {
             before.count += 1;
             return Ok(());
         }
         let warning = Warning {
             file: self.name.clone(),
-            kind: trouble.kind,
-            offset: trouble.offset,
+            kind: damage.kind,
+            offset: damage.offset,
             compression: self.format.compression,
-            expected: trouble.expected,
-            found: trouble.found,
+            expected: damage.expected,
+            found: damage.found,
             count: 1,
         };
         if self.strict && warning.kind.is_damage() {

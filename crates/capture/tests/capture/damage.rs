@@ -1,10 +1,7 @@
 //! Damaged captures give every packet up to the damage and say where it is; nothing panics, hangs or fills the memory.
 
-#[path = "capture_build/mod.rs"]
-mod build;
-
-use build::*;
-use gentle_trace::capture::{CaptureError, Warning, WarningKind};
+use crate::build::*;
+use gentle_capture::{CaptureError, Warning, WarningKind};
 use proptest::prelude::*;
 
 fn the_warning(file: &[u8]) -> (usize, Warning) {

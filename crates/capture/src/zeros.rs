@@ -1,9 +1,9 @@
 //! Parts of a pcap file that were never written: zeros, as a crash or a full disk leaves them.
 
-use super::WarningKind;
-use super::error::{Fault, Trouble};
-use super::input::Input;
-use super::pcap::{Pcap, RECORD_HEADER};
+use crate::WarningKind;
+use crate::error::{Damage, Fault};
+use crate::input::Input;
+use crate::pcap::{Pcap, RECORD_HEADER};
 use std::io;
 
 /// Bytes behind the zeros in which the next packet is looked for: four of the largest packets.
@@ -18,7 +18,7 @@ const APART: u32 = 86_400;
 impl Pcap {
     /// Whether the record at the front, which has no bytes, is the beginning of zeros: all of it is zero, or its end and
     /// what follows it (writing may have ended within it).
-    pub(super) fn is_unwritten(&self, input: &mut Input) -> Result<bool, io::Error> {
+    pub(crate) fn is_unwritten(&self, input: &mut Input) -> Result<bool, io::Error> {
         input.want(2 * RECORD_HEADER)?;
         let window = input.window();
         let is_zero = |bytes: &[u8]| bytes.iter().all(|&byte| byte == 0);
@@ -28,7 +28,7 @@ impl Pcap {
     }
 
     /// Passes over zeros, and over what is left of the packet in which they end. What is to be said about it.
-    pub(super) fn pass_zeros(&self, input: &mut Input) -> Result<Box<Fault>, io::Error> {
+    pub(crate) fn pass_zeros(&self, input: &mut Input) -> Result<Box<Fault>, io::Error> {
         let offset = input.offset();
         // A record's header may begin with zeros, too, so the last ones are kept; and what was written of the first one is
         // passed over with the zeros.
@@ -59,7 +59,7 @@ impl Pcap {
                 "and behind them nothing that looks like a packet",
             ),
         };
-        Ok(Box::new(Fault::Damage(Trouble {
+        Ok(Box::new(Fault::Damage(Damage {
             kind,
             offset,
             expected: "a packet".into(),

@@ -1,10 +1,10 @@
 //! What a file is, by its first bytes.
 
-use super::input::Input;
+use crate::input::Input;
 use std::io;
 
 /// What the first bytes say.
-pub(super) enum Identity {
+pub(crate) enum Identity {
     Pcap(Variant),
     PcapNg,
     /// Something else: what it looks like, and what can be done about it.
@@ -13,16 +13,16 @@ pub(super) enum Identity {
 
 /// What the magic number of a pcap file says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Variant {
-    pub(super) big_endian: bool,
+pub(crate) struct Variant {
+    pub(crate) big_endian: bool,
     /// Fractions of a second are nanoseconds, not microseconds.
-    pub(super) nanos: bool,
+    pub(crate) nanos: bool,
 }
 
 /// First bytes looked at.
 const HEAD: usize = 64;
 
-pub(super) fn identify(input: &mut Input) -> Result<Identity, io::Error> {
+pub(crate) fn identify(input: &mut Input) -> Result<Identity, io::Error> {
     // Four bytes decide in favour of pcap; a stream that goes on slowly is not waited for.
     input.want(4)?;
     if let Some(variant) = pcap(input.window()) {
@@ -55,7 +55,7 @@ fn pcap(head: &[u8]) -> Option<Variant> {
 }
 
 /// Advice for what Wireshark can read.
-pub(super) const CONVERT: &str = "convert it with `editcap -F pcapng FILE FILE.pcapng`";
+pub(crate) const CONVERT: &str = "convert it with `editcap -F pcapng FILE FILE.pcapng`";
 
 /// Captures of other formats that Wireshark reads, by how they begin.
 const CONVERTIBLE: &[(&[u8], &str)] = &[

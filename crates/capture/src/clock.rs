@@ -4,7 +4,7 @@ use gentle_units::Nanos;
 
 /// How an interface of pcapng counts time: options `if_tsresol` and `if_tsoffset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     unit: Unit,
     /// Nanoseconds to be added.
     offset: i128,
@@ -24,7 +24,7 @@ enum Unit {
 impl Clock {
     /// The clock of options `if_tsresol` (the highest bit chooses powers of two, the others are the negative exponent)
     /// and `if_tsoffset` (seconds).
-    pub(super) fn new(resolution: u8, offset_seconds: i64) -> Clock {
+    pub(crate) fn new(resolution: u8, offset_seconds: i64) -> Clock {
         let exponent = u32::from(resolution & 0x7f);
         let unit = if resolution & 0x80 != 0 {
             Unit::OfSecond(exponent)
@@ -42,7 +42,7 @@ impl Clock {
 
     /// The time of so many ticks, rounded down to the nanosecond, and kept within what [`Nanos`] can say.
     #[inline]
-    pub(super) fn time(&self, ticks: u64) -> Nanos {
+    pub(crate) fn time(&self, ticks: u64) -> Nanos {
         let nanos = match self.unit {
             Unit::Nanos(n) => u128::from(ticks) * u128::from(n),
             Unit::OfNanos(n) => u128::from(ticks / n),

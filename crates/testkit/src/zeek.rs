@@ -1,21 +1,15 @@
-//! The real captures of `crates/wire/tests/data`, unpacked, for the tests of every crate that reads them.
-
-// Each test binary uses its own part of this.
-#![allow(dead_code)]
+//! Real captures: those that the Zeek project tests with (`crates/testkit/data`), unpacked.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// The archive, from the folder of any crate.
-const ARCHIVE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../wire/tests/data/zeek.tar.xz"
-);
-/// How many captures it has.
+const ARCHIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/zeek.tar.xz");
+
+/// Number of captures in the archive.
 const CAPTURES: usize = 230;
 
-/// All of them, in order of their names.
-pub(crate) fn all() -> Vec<PathBuf> {
+/// All captures, in order of their names.
+pub fn all() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder()];
     while let Some(folder) = folders.pop() {
@@ -33,8 +27,8 @@ pub(crate) fn all() -> Vec<PathBuf> {
     found
 }
 
-/// Where they are, unpacked beside the test's own binary by the first test that asks for them.
-pub(crate) fn folder() -> PathBuf {
+/// The folder of the captures, unpacked beside the test's own binary by the first test that asks for it.
+pub fn folder() -> PathBuf {
     let archive = File::open(ARCHIVE).unwrap_or_else(|error| panic!("{ARCHIVE}: {error}"));
     let version = archive
         .metadata()
@@ -60,8 +54,8 @@ pub(crate) fn folder() -> PathBuf {
     unpacked
 }
 
-/// What one is called in expectations and messages: its path without the folders above theirs.
-pub(crate) fn name(path: &Path) -> String {
+/// The name of a capture in expectations and messages: its path without what leads to the archive's own folders.
+pub fn name(path: &Path) -> String {
     let text = path.display().to_string();
     match text.rfind("/zeek/") {
         Some(at) => text[at + 1..].to_owned(),

@@ -1,10 +1,7 @@
 //! Zeros in a pcap file, where it was never written: they are no packets, and what follows them is found again.
 
-#[path = "capture_build/mod.rs"]
-mod build;
-
-use build::{ORDERS, Order, Packet, packets, pcap, pcap_header, read};
-use gentle_trace::capture::WarningKind;
+use crate::build::{ORDERS, Order, Packet, packets, pcap, pcap_header, read};
+use gentle_capture::WarningKind;
 use proptest::prelude::*;
 
 /// Packets that have bytes: one without any is 16 bytes that look like others.

@@ -11,7 +11,7 @@ const SKIPPABLE: u32 = 0x184d_2a50;
 const SKIPPABLE_MASK: u32 = 0xffff_fff0;
 
 /// Decodes all frames of a file.
-pub(super) enum Frames<R: Read> {
+pub(crate) enum Frames<R: Read> {
     Between(R),
     /// In a frame, with whether the frame ends where the file ends (`lz4 -l`).
     Within(Box<FrameDecoder<Framed<R>>>, bool),
@@ -19,7 +19,7 @@ pub(super) enum Frames<R: Read> {
 }
 
 impl<R: Read> Frames<R> {
-    pub(super) fn new(from: R) -> Frames<R> {
+    pub(crate) fn new(from: R) -> Frames<R> {
         Frames::Between(from)
     }
 }
@@ -79,7 +79,7 @@ fn enter<R: Read>(mut from: R) -> io::Result<Frames<R>> {
 
 /// What a frame's decoder reads: the magic number that has been read already, then the rest; notes when it asked for
 /// more than there is.
-pub(super) struct Framed<R> {
+pub(crate) struct Framed<R> {
     magic: [u8; 4],
     magic_read: usize,
     from: R,

@@ -1,10 +1,7 @@
 //! Every format, byte order, resolution and compression gives back what was written.
 
-#[path = "capture_build/mod.rs"]
-mod build;
-
-use build::*;
-use gentle_trace::capture::{
+use crate::build::*;
+use gentle_capture::{
     CaptureError, CaptureReader, Compression, FormatKind, Merge, RawPacket, Sink, WarningKind,
 };
 use gentle_units::Nanos;

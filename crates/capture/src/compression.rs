@@ -6,7 +6,7 @@
 
 mod lz4;
 
-use super::input::{Input, Origin, ReadFault};
+use crate::input::{Input, Origin, ReadFault};
 use flate2::bufread::MultiGzDecoder;
 use liblzma::bufread::XzDecoder;
 use std::fmt;
@@ -72,24 +72,24 @@ impl Compression {
 }
 
 /// A stream that has been looked at.
-pub(super) struct Opened {
-    pub(super) input: Input,
-    pub(super) compression: Compression,
-    pub(super) progress: Option<Progress>,
+pub(crate) struct Opened {
+    pub(crate) input: Input,
+    pub(crate) compression: Compression,
+    pub(crate) progress: Option<Progress>,
 }
 
 /// Bytes that the decompressing thread has read of the file.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Progress(Arc<AtomicU64>);
+pub(crate) struct Progress(Arc<AtomicU64>);
 
 impl Progress {
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 /// Looks at the first bytes of a stream and puts a decompressor before it if it needs one.
-pub(super) fn open(mut from: Box<dyn Read + Send>) -> Result<Opened, io::Error> {
+pub(crate) fn open(mut from: Box<dyn Read + Send>) -> Result<Opened, io::Error> {
     let mut head = Vec::with_capacity(MAGIC);
     from.by_ref().take(MAGIC as u64).read_to_end(&mut head)?;
     let compression = Compression::of(&head);
@@ -146,7 +146,7 @@ enum Message {
 }
 
 /// The reader's end of the decompressing thread.
-pub(super) struct Decompressor {
+pub(crate) struct Decompressor {
     messages: Receiver<Message>,
     /// Chunks go back to be filled again.
     emptied: SyncSender<Vec<u8>>,
@@ -172,7 +172,7 @@ impl Decompressor {
     }
 
     /// Reads as [`Read::read`] does.
-    pub(super) fn read(&mut self, space: &mut [u8]) -> Result<usize, ReadFault> {
+    pub(crate) fn read(&mut self, space: &mut [u8]) -> Result<usize, ReadFault> {
         if self.used == self.chunk.len() {
             let next = match self.messages.recv() {
                 Ok(Message::Chunk(chunk)) => chunk,

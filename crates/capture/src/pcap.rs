@@ -5,16 +5,16 @@
 //! would exceed the original one; DG/UX writes version 543.0 with swapped lengths; AIX writes version 2.2 with
 //! nanoseconds and interface types of SNMP for link types. The time zone of the header is ignored, as everywhere.
 
-use super::error::{Fault, Trouble};
-use super::identify::{CONVERT, Variant};
-use super::input::Input;
-use super::reader::Record;
-use super::{FormatKind, Interface, RawPacket, Sink, Statistics, WarningKind};
+use crate::error::{Damage, Fault};
+use crate::identify::{CONVERT, Variant};
+use crate::input::Input;
+use crate::reader::Record;
+use crate::{FormatKind, Interface, RawPacket, Sink, Statistics, WarningKind};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
 
 const FILE_HEADER: usize = 24;
-pub(super) const RECORD_HEADER: usize = 16;
+pub(crate) const RECORD_HEADER: usize = 16;
 
 /// Most bytes a packet may have before its length is taken for damage: the largest snap length of libpcap and
 /// Wireshark.
@@ -38,13 +38,13 @@ enum Lengths {
 
 /// The framing of a pcap file.
 #[derive(Debug)]
-pub(super) struct Pcap {
+pub(crate) struct Pcap {
     variant: Variant,
     lengths: Lengths,
     link: LinkType,
     /// Nanoseconds in a unit of the fraction of a second.
     unit: u64,
-    pub(super) max_len: usize,
+    pub(crate) max_len: usize,
     interface: Option<Interface>,
     /// The bytes of a file header that is cut short.
     header_cut: Option<usize>,
@@ -52,7 +52,7 @@ pub(super) struct Pcap {
 
 impl Pcap {
     /// Reads the file header. The error says what else the file is.
-    pub(super) fn new(
+    pub(crate) fn new(
         variant: Variant,
         input: &mut Input,
     ) -> Result<Result<Pcap, String>, std::io::Error> {
@@ -127,7 +127,7 @@ impl Pcap {
         Ok(Ok(pcap))
     }
 
-    pub(super) fn kind(&self) -> FormatKind {
+    pub(crate) fn kind(&self) -> FormatKind {
         if self.variant.nanos {
             FormatKind::PcapNanos
         } else {
@@ -135,17 +135,17 @@ impl Pcap {
         }
     }
 
-    pub(super) fn big_endian(&self) -> bool {
+    pub(crate) fn big_endian(&self) -> bool {
         self.variant.big_endian
     }
 
-    pub(super) fn interfaces(&self) -> &[Interface] {
+    pub(crate) fn interfaces(&self) -> &[Interface] {
         self.interface.as_slice()
     }
 
     /// Finds the next packet, if there is one, and writes down where.
     #[inline(always)]
-    pub(super) fn next(
+    pub(crate) fn next(
         &mut self,
         input: &mut Input,
         record: &mut Record,
@@ -164,7 +164,7 @@ impl Pcap {
     /// One by one they would pass through memory, and a processor that loads as a whole what it has just stored in parts
     /// waits. As a loop it saves `gentle analyze` a tenth of its instructions (callgrind) and 6 % of its time.
     #[inline(always)]
-    pub(super) fn read<S: Sink>(&self, input: &mut Input, to: &mut S) -> bool {
+    pub(crate) fn read<S: Sink>(&self, input: &mut Input, to: &mut S) -> bool {
         let window = input.window();
         let mut rest = window;
         while let Some(fields) = self.whole(rest) {
@@ -242,7 +242,7 @@ impl Pcap {
 
     /// Seconds, fraction, captured and original length.
     #[inline]
-    pub(super) fn fields(&self, header: &[u8; RECORD_HEADER]) -> [u32; 4] {
+    pub(crate) fn fields(&self, header: &[u8; RECORD_HEADER]) -> [u32; 4] {
         let [seconds, fraction, first, second] = self.variant.u32s(header);
         let swap = match self.lengths {
             Lengths::CapturedFirst => false,
@@ -260,7 +260,7 @@ impl Pcap {
     #[cold]
     fn check(&self, input: &Input, len: u32) -> Result<(), Box<Fault>> {
         let damage = |found| {
-            Err(Box::new(Fault::Damage(Trouble {
+            Err(Box::new(Fault::Damage(Damage {
                 kind: WarningKind::Corrupt,
                 offset: input.offset(),
                 expected: format!("a packet of at most {} bytes", self.max_len),
@@ -304,7 +304,7 @@ impl Pcap {
         let left = input.window();
         let expected = match (self.header_cut.take(), left.first_chunk::<RECORD_HEADER>()) {
             (Some(cut), _) => {
-                return Err(Trouble::cut_short(
+                return Err(Damage::cut_short(
                     0,
                     format!("a file header of {FILE_HEADER} bytes"),
                     cut,
@@ -319,7 +319,7 @@ impl Pcap {
             (None, None) if left.is_empty() => return Ok(false),
             (None, None) => format!("a packet header of {RECORD_HEADER} bytes"),
         };
-        Err(Trouble::cut_short(input.offset(), expected, left.len()))
+        Err(Damage::cut_short(input.offset(), expected, left.len()))
     }
 
     /// Which variant with longer record headers it is, that has the common magic number all the same: known only by
@@ -340,7 +340,7 @@ impl Pcap {
     }
 
     /// Fractions in a second: one less is the largest that makes sense.
-    pub(super) fn fractions(&self) -> u32 {
+    pub(crate) fn fractions(&self) -> u32 {
         if self.variant.nanos {
             1_000_000_000
         } else {

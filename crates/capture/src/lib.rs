@@ -1,38 +1,4 @@
-//! Reading captures: a file, or standard input, to packets.
-//!
-//! [`CaptureReader`] reads pcap and pcapng, in either byte order and at any resolution of time, bare or compressed with
-//! gzip, zstd, xz or lz4; what a file is follows from its first bytes, never from its name. [`Merge`] makes one trace in
-//! time order of several.
-//!
-//! A damaged file gives every packet up to the damage and then ends with a [`Warning`] that says where; made
-//! [strict](CaptureReader::strict), the reader returns an error instead. A file that is no capture at all is an error
-//! that says what it looks like.
-//!
-//! ```no_run
-//! use gentle_trace::capture::CaptureReader;
-//!
-//! let mut capture = CaptureReader::open("access.pcapng.zst".as_ref())?;
-//! let mut bytes = 0;
-//! while let Some(packet) = capture.next()? {
-//!     bytes += u64::from(packet.original_len);
-//! }
-//! for warning in capture.warnings() {
-//!     eprintln!("{warning}");
-//! }
-//! # Ok::<(), gentle_trace::capture::CaptureError>(())
-//! ```
-//!
-//! # Layers
-//! `input` turns a file or a stream into a window of contiguous bytes, `compression` puts a decompressing thread before
-//! it, `identify` says what the first bytes are, `pcap` and `pcapng` find the next packet in the window, `zeros`
-//! finds it behind a part of the file that was never written, and `reader` connects them.
-//!
-//! The framing is our own, some hundred lines a format. Two libraries were considered. `pcap-file` 3.0.0-rc.3 decodes
-//! every interface description completely and stops for good at the first with an option it dislikes (a description that
-//! is not UTF-8 is enough); `pcap-parser` 0.17 collects the options of every packet block into a vector, whether they
-//! are wanted or not. Both want a whole block in memory before they say what it is, so that a block to be passed over
-//! costs its size; the errors of both carry no place in the file; neither knows the swapped lengths of pcap before
-//! version 2.4.
+#![doc = include_str!("../README.md")]
 
 mod clock;
 mod compression;

@@ -1,6 +1,6 @@
 //! What can be wrong with a capture, in sentences.
 
-use super::Compression;
+use crate::Compression;
 use std::{fmt, io};
 use thiserror::Error;
 
@@ -23,7 +23,7 @@ pub enum CaptureError {
         /// What it is instead, as far as its first bytes tell, and what to do about it.
         found: String,
     },
-    /// Damaged, and the reader is [strict](super::CaptureReader::strict).
+    /// Damaged, and the reader is [strict](crate::CaptureReader::strict).
     #[error("{0}")]
     Damaged(Warning),
 }
@@ -33,7 +33,7 @@ pub enum CaptureError {
 pub struct Warning {
     /// The file, `-` for standard input.
     pub file: String,
-    /// Which sort of trouble.
+    /// Kind of defect.
     pub kind: WarningKind,
     /// Where: bytes before the record or block concerned, the first one if [`Warning::count`] is more than one. In a
     /// compressed file this counts decompressed bytes.
@@ -48,7 +48,7 @@ pub struct Warning {
     pub count: u64,
 }
 
-/// Sorts of trouble; a reader has at most one [`Warning`] of each.
+/// Kinds of defects in a capture; a reader has at most one [`Warning`] of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarningKind {
     /// The file ends in the middle of something. Nothing was read beyond.
@@ -79,7 +79,7 @@ impl WarningKind {
         )
     }
 
-    /// Whether a [strict](super::CaptureReader::strict) reader refuses it: all but what is allowed and merely poor.
+    /// Whether a [strict](crate::CaptureReader::strict) reader refuses it: all but what is allowed and merely poor.
     pub fn is_damage(self) -> bool {
         self != WarningKind::NoTime
     }
@@ -99,28 +99,28 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Trouble on its way up to the reader, which knows the file's name.
+/// Damage on its way up to the reader, which knows the file's name.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// Reading failed.
     Io(io::Error),
     /// The file is amiss, so that nothing more can be read.
-    Damage(Trouble),
+    Damage(Damage),
 }
 
 /// A [`Warning`] before the reader has put the file's name to it.
 #[derive(Debug)]
-pub(super) struct Trouble {
-    pub(super) kind: WarningKind,
-    pub(super) offset: u64,
-    pub(super) expected: String,
-    pub(super) found: String,
+pub(crate) struct Damage {
+    pub(crate) kind: WarningKind,
+    pub(crate) offset: u64,
+    pub(crate) expected: String,
+    pub(crate) found: String,
 }
 
-impl Trouble {
+impl Damage {
     /// The file ends where `expected` should have been, `left` bytes into it.
-    pub(super) fn cut_short(offset: u64, expected: String, left: usize) -> Box<Fault> {
-        Box::new(Fault::Damage(Trouble {
+    pub(crate) fn cut_short(offset: u64, expected: String, left: usize) -> Box<Fault> {
+        Box::new(Fault::Damage(Damage {
             kind: WarningKind::CutShort,
             offset,
             expected,

@@ -4,11 +4,11 @@
 //! others are passed over without being kept, whatever their size. Damage within a packet block whose length is
 //! sound costs that block; a length that is not sound ends the file, since the next block cannot be found.
 
-use super::clock::Clock;
-use super::error::{Fault, Trouble};
-use super::input::Input;
-use super::reader::Record;
-use super::{Interface, Statistics, WarningKind};
+use crate::clock::Clock;
+use crate::error::{Damage, Fault};
+use crate::input::Input;
+use crate::reader::Record;
+use crate::{Interface, Statistics, WarningKind};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
 use std::io;
@@ -43,7 +43,7 @@ const MAX_TEXT: usize = 255;
 
 /// The framing of a pcapng file.
 #[derive(Debug)]
-pub(super) struct PcapNg {
+pub(crate) struct PcapNg {
     big_endian: bool,
     /// Of all sections.
     interfaces: Vec<Interface>,
@@ -70,7 +70,7 @@ type Found = Result<bool, Box<Fault>>;
 
 impl PcapNg {
     /// Looks at the first section header, which remains to be read. The error says why the file cannot be.
-    pub(super) fn new(input: &mut Input) -> Result<Result<PcapNg, String>, io::Error> {
+    pub(crate) fn new(input: &mut Input) -> Result<Result<PcapNg, String>, io::Error> {
         input.want(16)?;
         let head = input.window();
         let big_endian = head.get(8) == Some(&0x1a);
@@ -94,16 +94,16 @@ impl PcapNg {
         Ok(Ok(pcapng))
     }
 
-    pub(super) fn big_endian(&self) -> bool {
+    pub(crate) fn big_endian(&self) -> bool {
         self.big_endian
     }
 
-    pub(super) fn interfaces(&self) -> &[Interface] {
+    pub(crate) fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
 
     /// Finds the next packet, if there is one, and writes down where.
-    pub(super) fn next(&mut self, input: &mut Input, record: &mut Record) -> Found {
+    pub(crate) fn next(&mut self, input: &mut Input, record: &mut Record) -> Found {
         loop {
             if !input.want(EMPTY_BLOCK)? {
                 return self.end(input);
@@ -221,7 +221,7 @@ impl PcapNg {
         input.want(16)?;
         let &[_, _, _, _, a, b, c, d, ref order @ .., e, f, g, h] =
             input.window().first_chunk::<16>().ok_or_else(|| {
-                Trouble::cut_short(offset, "a section header".into(), input.window().len())
+                Damage::cut_short(offset, "a section header".into(), input.window().len())
             })?;
         self.big_endian = match order {
             [0x1a, 0x2b, 0x3c, 0x4d] => true,
@@ -284,7 +284,7 @@ impl PcapNg {
         self.interfaces.push(interface);
         match outcome.malformed {
             None => Ok(()),
-            Some(found) => Err(Box::new(Fault::Damage(Trouble {
+            Some(found) => Err(Box::new(Fault::Damage(Damage {
                 kind: WarningKind::BadOptions,
                 offset,
                 expected: "well-formed options of an interface".into(),
@@ -394,7 +394,7 @@ impl PcapNg {
         if !self.told_no_time {
             // The block is still there the next time.
             self.told_no_time = true;
-            return Err(Box::new(Fault::Damage(Trouble {
+            return Err(Box::new(Fault::Damage(Damage {
                 kind: WarningKind::NoTime,
                 offset: input.offset(),
                 expected: "packets with a time".into(),
@@ -456,7 +456,7 @@ impl PcapNg {
             0 => "a packet of an interface described before it, of which there is none".into(),
             n => format!("a packet of an interface from 0 to {}", n - 1),
         };
-        Err(Box::new(Fault::Damage(Trouble {
+        Err(Box::new(Fault::Damage(Damage {
             kind: WarningKind::UnknownInterface,
             offset,
             expected,
@@ -468,7 +468,7 @@ impl PcapNg {
     fn bad_block(&self, input: &mut Input, total: usize, header: usize, len: u32) -> Found {
         let offset = input.offset();
         input.take(total);
-        Err(Box::new(Fault::Damage(Trouble {
+        Err(Box::new(Fault::Damage(Damage {
             kind: WarningKind::BadBlock,
             offset,
             expected: format!("a packet of at most {} bytes", total - header - TRAILER),
@@ -485,7 +485,7 @@ impl PcapNg {
         }
         let (offset, left) = (input.offset(), left.len());
         if left < EMPTY_BLOCK {
-            return Err(Trouble::cut_short(
+            return Err(Damage::cut_short(
                 offset,
                 "a block of at least 12 bytes".into(),
                 left,
@@ -534,7 +534,7 @@ fn text(bytes: &[u8]) -> String {
 
 #[cold]
 fn corrupt(offset: u64, expected: &str, found: &str) -> Box<Fault> {
-    Box::new(Fault::Damage(Trouble {
+    Box::new(Fault::Damage(Damage {
         kind: WarningKind::Corrupt,
         offset,
         expected: expected.into(),
@@ -544,7 +544,7 @@ fn corrupt(offset: u64, expected: &str, found: &str) -> Box<Fault> {
 
 #[cold]
 fn cut_block(offset: u64, total: usize, left: usize) -> Box<Fault> {
-    Trouble::cut_short(offset, format!("a block of {total} bytes"), left)
+    Damage::cut_short(offset, format!("a block of {total} bytes"), left)
 }
 
 #[inline]

@@ -1,6 +1,6 @@
 //! A stream of bytes as a window that moves over it.
 
-use super::compression::Decompressor;
+use crate::compression::Decompressor;
 use std::io::{self, ErrorKind, Read};
 
 /// Bytes asked of the system at once, and the size of the window as long as no record is larger.
@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind, Read};
 const WINDOW: usize = 256 * 1024;
 
 /// Where the bytes come from.
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// As they lie in the file.
     Plain(Box<dyn Read + Send>),
     /// From a thread that decompresses the file.
@@ -19,7 +19,7 @@ pub(super) enum Origin {
 
 /// Why a read gave nothing.
 #[derive(Debug)]
-pub(super) enum ReadFault {
+pub(crate) enum ReadFault {
     /// Reading failed.
     Io(io::Error),
     /// The compressed stream is broken: how, and after how many bytes of the file.
@@ -27,7 +27,7 @@ pub(super) enum ReadFault {
 }
 
 /// The window: contiguous bytes of the stream, the first of which is the next to be framed.
-pub(super) struct Input {
+pub(crate) struct Input {
     origin: Origin,
     /// Bytes `start..end` are the window.
     buffer: Vec<u8>,
@@ -41,7 +41,7 @@ pub(super) struct Input {
 
 impl Input {
     /// A stream of which the first bytes, at most a window of them, have been read already.
-    pub(super) fn new(head: &[u8], origin: Origin) -> Input {
+    pub(crate) fn new(head: &[u8], origin: Origin) -> Input {
         let mut buffer = vec![0; WINDOW];
         let end = head.len().min(WINDOW);
         buffer[..end].copy_from_slice(&head[..end]);
@@ -57,24 +57,24 @@ impl Input {
     }
 
     /// Where in the stream the window begins.
-    pub(super) fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.base + self.start as u64
     }
 
     /// The window.
     #[inline]
-    pub(super) fn window(&self) -> &[u8] {
+    pub(crate) fn window(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
     /// How the compressed stream is broken, once everything before the break has been seen.
-    pub(super) fn broken(&self) -> Option<&str> {
+    pub(crate) fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }
 
     /// Makes the window at least `wanted` bytes long, if the stream has as many; `false` if it has not.
     #[inline]
-    pub(super) fn want(&mut self, wanted: usize) -> Result<bool, io::Error> {
+    pub(crate) fn want(&mut self, wanted: usize) -> Result<bool, io::Error> {
         if self.end - self.start >= wanted {
             return Ok(true);
         }
@@ -123,7 +123,7 @@ impl Input {
 
     /// Moves on by `n` bytes that are in the window, and says where in [`Input::bytes`] they are.
     #[inline]
-    pub(super) fn take(&mut self, n: usize) -> usize {
+    pub(crate) fn take(&mut self, n: usize) -> usize {
         let at = self.start;
         self.start += n;
         debug_assert!(self.start <= self.end);
@@ -132,12 +132,12 @@ impl Input {
 
     /// Bytes that have been taken, valid until the window moves.
     #[inline]
-    pub(super) fn bytes(&self, at: usize, len: usize) -> &[u8] {
+    pub(crate) fn bytes(&self, at: usize, len: usize) -> &[u8] {
         &self.buffer[at..at + len]
     }
 
     /// Moves on by `n` bytes, in the window or beyond, without keeping them; how many of them there were.
-    pub(super) fn skip(&mut self, n: u64) -> Result<u64, io::Error> {
+    pub(crate) fn skip(&mut self, n: u64) -> Result<u64, io::Error> {
         let mut left = n;
         loop {
             let here = left.min((self.end - self.start) as u64);

@@ -1,9 +1,6 @@
 //! Captures written by hand, byte by byte, so that the tests know what is where.
 
-// Each test binary uses its own part of this.
-#![allow(dead_code)]
-
-use gentle_trace::capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink, Warning};
+use gentle_capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink, Warning};
 use gentle_units::Nanos;
 use std::io::{Cursor, Write};
 use std::ops::ControlFlow;
@@ -61,14 +58,6 @@ impl Order {
     }
 
     pub(crate) fn u32(self, value: u32) -> [u8; 4] {
-        if self.big_endian {
-            value.to_be_bytes()
-        } else {
-            value.to_le_bytes()
-        }
-    }
-
-    pub(crate) fn u64(self, value: u64) -> [u8; 8] {
         if self.big_endian {
             value.to_be_bytes()
         } else {

@@ -1,14 +1,9 @@
 //! Real captures give what Wireshark's `tshark` and `capinfos` say of them.
 
-#[path = "capture_build/mod.rs"]
-mod build;
-#[path = "../../wire/tests/shared_captures/mod.rs"]
-mod shared_captures;
-
-use build::Packet;
-use gentle_trace::capture::{CaptureReader, WarningKind};
+use crate::build::Packet;
+use gentle_capture::{CaptureReader, WarningKind};
+use gentle_testkit::zeek::{self, name};
 use gentle_units::Nanos;
-use shared_captures::name;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -46,7 +41,7 @@ fn ours(path: &Path) -> (Vec<(Nanos, u32, usize)>, Vec<WarningKind>) {
 
 #[test]
 fn as_many_packets_as_capinfos_counts() {
-    let captures = shared_captures::all();
+    let captures = zeek::all();
     let files: Vec<&Path> = captures.iter().map(PathBuf::as_path).collect();
     let table = wireshark("capinfos", &["-T", "-r", "-M", "-c"], &files);
     let counts: HashMap<&str, usize> = table
@@ -71,7 +66,7 @@ fn as_many_packets_as_capinfos_counts() {
 
 #[test]
 fn the_packets_that_tshark_reads() {
-    let captures = shared_captures::all();
+    let captures = zeek::all();
     let names = capinfos_readable(&captures);
     // tshark takes half a second to start, so: all that are pcapng or that capinfos stumbles over, and some others.
     let chosen: Vec<&PathBuf> = captures
@@ -139,12 +134,12 @@ fn compare(path: &Path) {
 
 #[test]
 fn compressed_they_are_the_same() {
-    for path in shared_captures::all().iter().step_by(16) {
+    for path in zeek::all().iter().step_by(16) {
         let bytes = std::fs::read(path).unwrap();
-        let plain: (Vec<Packet>, _) = build::read(&bytes);
-        for (compression, compress) in &build::COMPRESSIONS[1..] {
+        let plain: (Vec<Packet>, _) = crate::build::read(&bytes);
+        for (compression, compress) in &crate::build::COMPRESSIONS[1..] {
             assert!(
-                build::read(&compress(&bytes)).0 == plain.0,
+                crate::build::read(&compress(&bytes)).0 == plain.0,
                 "{compression} {}",
                 name(path)
             );
