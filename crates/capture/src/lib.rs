@@ -9,12 +9,14 @@ mod merge;
 mod pcap;
 mod pcapng;
 mod reader;
+mod writer;
 mod zeros;
 
 pub use compression::Compression;
 pub use error::{CaptureError, Warning, WarningKind};
 pub use merge::Merge;
 pub use reader::CaptureReader;
+pub use writer::{InterfaceDescription, PcapNgWriter, PcapWriter, Resolution};
 
 use gentle_units::Nanos;
 use gentle_wire::LinkType;

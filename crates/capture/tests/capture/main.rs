@@ -4,4 +4,5 @@ mod build;
 mod damage;
 mod formats;
 mod real;
+mod written;
 mod zeros;

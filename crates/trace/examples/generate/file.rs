@@ -2,21 +2,15 @@
 
 use crate::options::Format;
 use anyhow::{Context, Result};
+use gentle_capture::{InterfaceDescription, PcapNgWriter, PcapWriter, RawPacket, Resolution};
 use gentle_units::Nanos;
-use pcap_file::pcap::{PcapHeader, PcapPacket, PcapTsResolution, PcapWriter};
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution,
-};
-use pcap_file::{DataLink, Endianness};
+use gentle_wire::LinkType;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use std::time::Duration;
 
-/// When time 0 of the generator is: 2026-01-01, in seconds since 1970.
-const START: Duration = Duration::from_secs(1_767_225_600);
+/// Time 0 of the generator: 2026-01-01, since 1970.
+const START: Nanos = Nanos::from_secs(1_767_225_600);
 
 const BUFFER: usize = 1 << 20;
 
@@ -31,7 +25,7 @@ pub(crate) struct Capture {
 
 enum Writer {
     Pcap(PcapWriter<Output>),
-    PcapNg(Box<PcapNgWriter<Output>>),
+    PcapNg(PcapNgWriter<Output>),
 }
 
 impl Capture {
@@ -45,26 +39,19 @@ impl Capture {
             )
         };
         let output = BufWriter::with_capacity(BUFFER, output);
-        let pcap = |output, ts_resolution| {
-            let header = PcapHeader {
-                snaplen,
-                datalink: DataLink::ETHERNET,
-                ts_resolution,
-                endianness: Endianness::native(),
-                ..PcapHeader::default()
-            };
-            PcapWriter::with_header(output, header).map(Writer::Pcap)
+        let pcap = |output, resolution| {
+            PcapWriter::new(output, LinkType::ETHERNET, Some(snaplen), resolution).map(Writer::Pcap)
         };
         let writer = match format {
-            Format::Pcap => pcap(output, PcapTsResolution::NanoSecond)?,
-            Format::PcapUs => pcap(output, PcapTsResolution::MicroSecond)?,
+            Format::Pcap => pcap(output, Resolution::Nanos)?,
+            Format::PcapUs => pcap(output, Resolution::Micros)?,
             Format::Pcapng => {
                 let mut writer = PcapNgWriter::new(output)?;
-                let mut interface = InterfaceDescriptionBlock::new(DataLink::ETHERNET, snaplen);
-                let resolution = InterfaceDescriptionOption::IfTsResol(InterfaceTsResolution::NANO);
-                interface.options.push(resolution);
-                writer.write_pcapng_block(interface)?;
-                Writer::PcapNg(Box::new(writer))
+                writer.interface(&InterfaceDescription {
+                    snap_length: Some(snaplen),
+                    ..InterfaceDescription::new(LinkType::ETHERNET)
+                })?;
+                Writer::PcapNg(writer)
             }
         };
         Ok(Capture {
@@ -75,20 +62,16 @@ impl Capture {
 
     /// Adds a frame of `wire_bytes`, of which `data` is what was captured.
     pub(crate) fn write(&mut self, at: Nanos, wire_bytes: u32, data: &[u8]) -> Result<()> {
-        let timestamp = START + Duration::from_nanos(at.0);
+        let packet = RawPacket {
+            time: START + at,
+            interface: 0,
+            link: LinkType::ETHERNET,
+            original_len: wire_bytes,
+            data,
+        };
         match &mut self.writer {
-            Writer::Pcap(writer) => {
-                writer.write_packet(&PcapPacket::new(timestamp, wire_bytes, data)?)?;
-            }
-            Writer::PcapNg(writer) => {
-                writer.write_pcapng_block(EnhancedPacketBlock {
-                    interface_id: 0,
-                    timestamp,
-                    original_len: wire_bytes,
-                    data: data.into(),
-                    options: Vec::new(),
-                })?;
-            }
+            Writer::Pcap(writer) => writer.packet(&packet)?,
+            Writer::PcapNg(writer) => writer.packet(&packet)?,
         }
         Ok(())
     }
