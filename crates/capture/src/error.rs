@@ -25,7 +25,7 @@ pub enum CaptureError {
     },
     /// Damaged, and the reader is [strict](crate::CaptureReader::strict).
     #[error("{0}")]
-    Damaged(Warning),
+    Damaged(Box<Warning>),
 }
 
 /// What was amiss in a capture that was read nevertheless.

@@ -275,7 +275,7 @@ impl CaptureReader {
         };
         if self.strict && warning.kind.is_damage() {
             self.ended = true;
-            return Err(CaptureError::Damaged(warning));
+            return Err(CaptureError::Damaged(Box::new(warning)));
         }
         self.warnings.push(warning);
         Ok(())

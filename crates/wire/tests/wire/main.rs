@@ -1,6 +1,7 @@
 //! Frames of every kind, whole, cut, arbitrary and as tshark sees them.
 
 mod arbitrary;
+mod emit;
 mod encapsulations;
 mod frames;
 mod samples;

@@ -1,6 +1,6 @@
 //! What of a connection has passed the vantage point.
 
-use crate::truth::Truth;
+use super::truth::Truth;
 use gentle_tcp::{Flags, Segment, Seq};
 
 /// A connection as the vantage point has seen it.

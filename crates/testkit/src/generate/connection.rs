@@ -1,7 +1,7 @@
 //! A connection: two end points, and the programs that use them.
 
-use crate::path::Host;
-use crate::vantage::Seen;
+use super::path::Host;
+use super::vantage::Seen;
 use gentle_tcp::{Endpoint, Flags, Profile, Segment, Seq};
 use gentle_units::Nanos;
 use std::sync::Arc;
@@ -10,49 +10,56 @@ use std::sync::Arc;
 const REQUEST_BYTES: u32 = 300;
 
 /// Index of the client in pairs.
-pub(crate) const CLIENT: usize = 0;
+pub const CLIENT: usize = 0;
 /// Index of the server in pairs.
-pub(crate) const SERVER: usize = 1;
+pub const SERVER: usize = 1;
 
 /// What becomes of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub enum Answer {
+    /// The server accepts the connection.
     Accept,
+    /// The server refuses it by an RST.
     Refuse,
     /// A router before the server says by ICMP that it is unreachable.
     Reject,
+    /// Nobody answers.
     None,
 }
 
 /// Something that happens to all packets of one side.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Way {
-    pub(crate) from: usize,
+pub struct Way {
+    /// The side: [`CLIENT`] or [`SERVER`].
+    pub from: usize,
     /// Before they are captured, else behind.
-    pub(crate) before: bool,
+    pub before: bool,
 }
 
 /// What a connection is to do.
 #[derive(Debug)]
-pub(crate) struct Plan {
-    pub(crate) answer: Answer,
+pub struct Plan {
+    /// What becomes of it.
+    pub answer: Answer,
     /// The client sends the data, else the server.
-    pub(crate) upload: bool,
+    pub upload: bool,
     /// The client closes with an RST.
-    pub(crate) abort: bool,
-    pub(crate) bytes: u64,
+    pub abort: bool,
+    /// Bytes of data.
+    pub bytes: u64,
     /// All packets vanish there.
-    pub(crate) swallowed: Option<Way>,
+    pub swallowed: Option<Way>,
     /// All packets take so much longer there.
-    pub(crate) late: Option<(Way, Nanos)>,
+    pub late: Option<(Way, Nanos)>,
     /// The server's packets are not captured.
-    pub(crate) one_sided: bool,
+    pub one_sided: bool,
 }
 
 /// One side of a connection.
 #[derive(Debug)]
-pub(crate) struct Side {
-    pub(crate) host: Host,
+pub struct Side {
+    /// The host.
+    pub host: Host,
     pub(crate) profile: Arc<Profile>,
     pub(crate) isn: Seq,
     /// None before a SYN has arrived and after an RST was sent.
@@ -91,29 +98,37 @@ impl Side {
 
 /// A connection and what has to be remembered of it.
 #[derive(Debug)]
-pub(crate) struct Connection {
-    pub(crate) sides: [Side; 2],
-    pub(crate) plan: Plan,
+pub struct Connection {
+    /// Client and server.
+    pub sides: [Side; 2],
+    /// What it is to do.
+    pub plan: Plan,
     /// Time that a byte takes on the slowest link, picoseconds.
     pub(crate) picos_per_byte: u64,
     /// Packets on their way.
     pub(crate) in_flight: u32,
     pub(crate) seen: Seen,
-    pub(crate) opening: Opening,
+    /// What became of its SYNs and SYN/ACKs.
+    pub opening: Opening,
 }
 
 /// What became of SYNs and SYN/ACKs.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Opening {
+pub struct Opening {
     /// Some were lost, those that vanish or are swallowed aside.
-    pub(crate) lost: bool,
+    pub lost: bool,
     /// Some were sent again.
-    pub(crate) again: bool,
+    pub again: bool,
     /// Some were captured twice.
-    pub(crate) copied: bool,
+    pub copied: bool,
 }
 
 impl Connection {
+    /// Whether a SYN was captured.
+    pub const fn has_captured_syn(&self) -> bool {
+        self.seen.syns > 0
+    }
+
     /// Sends the first SYN to `out`.
     pub(crate) fn open(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         let client = &mut self.sides[CLIENT];

@@ -1,6 +1,6 @@
 //! Who talks to whom, and over what distance.
 
-use crate::options::{Options, Vantage};
+use super::options::{Options, Vantage};
 use gentle_units::Nanos;
 use rand::RngExt;
 use rand_distr::{Distribution, LogNormal, Zipf};
@@ -19,9 +19,11 @@ const BESIDE: u64 = 20_000;
 
 /// An end of a connection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Host {
-    pub(crate) address: IpAddr,
-    pub(crate) port: u16,
+pub struct Host {
+    /// Address.
+    pub address: IpAddr,
+    /// Port.
+    pub port: u16,
     /// What is left of the TTL at the vantage point.
     pub(crate) ttl: u8,
     /// What its timestamps are ahead of the time since the capture began, ms.

@@ -1,6 +1,6 @@
 //! The capture file.
 
-use crate::options::Format;
+use super::options::Format;
 use anyhow::{Context, Result};
 use gentle_capture::{InterfaceDescription, PcapNgWriter, PcapWriter, RawPacket, Resolution};
 use gentle_units::Nanos;
@@ -17,10 +17,10 @@ const BUFFER: usize = 1 << 20;
 type Output = BufWriter<Box<dyn Write>>;
 
 /// A capture being written.
-pub(crate) struct Capture {
+pub struct Capture {
     writer: Writer,
     /// Bytes kept of each frame.
-    pub(crate) snaplen: usize,
+    pub snaplen: usize,
 }
 
 enum Writer {
@@ -29,8 +29,11 @@ enum Writer {
 }
 
 impl Capture {
-    /// `-` is standard output.
-    pub(crate) fn create(path: &Path, format: Format, snaplen: u32) -> Result<Capture> {
+    /// Creates the file; `-` is standard output.
+    ///
+    /// # Errors
+    /// If it cannot be created or written.
+    pub fn create(path: &Path, format: Format, snaplen: u32) -> Result<Capture> {
         let output: Box<dyn Write> = if path.as_os_str() == "-" {
             Box::new(io::stdout())
         } else {
@@ -61,7 +64,10 @@ impl Capture {
     }
 
     /// Adds a frame of `wire_bytes`, of which `data` is what was captured.
-    pub(crate) fn write(&mut self, at: Nanos, wire_bytes: u32, data: &[u8]) -> Result<()> {
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&mut self, at: Nanos, wire_bytes: u32, data: &[u8]) -> Result<()> {
         let packet = RawPacket {
             time: START + at,
             interface: 0,
@@ -77,7 +83,10 @@ impl Capture {
     }
 
     /// Writes what is still in memory.
-    pub(crate) fn finish(self) -> Result<()> {
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(self) -> Result<()> {
         match self.writer {
             Writer::Pcap(writer) => writer.into_inner().flush()?,
             Writer::PcapNg(writer) => writer.into_inner().flush()?,

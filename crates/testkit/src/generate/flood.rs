@@ -1,9 +1,9 @@
 //! Nothing but SYNs, each of another attempt.
 
-use crate::file::Capture;
-use crate::frame;
-use crate::options::Options;
-use crate::path::Host;
+use super::file::Capture;
+use super::frame;
+use super::options::Options;
+use super::path::Host;
 use anyhow::{Result, ensure};
 use gentle_tcp::{Flags, Options as TcpOptions, Segment, Seq};
 use gentle_units::Nanos;
@@ -22,7 +22,10 @@ const GAP: Nanos = Nanos::from_micros(1);
 /// Writes `count` SYNs to one server, from random addresses and ports; only the first has right checksums.
 ///
 /// One frame is built and then changed in place, so that the generator is faster than what it is piped into.
-pub(crate) fn write(count: u64, options: &Options, file: &mut Capture) -> Result<()> {
+///
+/// # Errors
+/// If `count` is more than 2^32, or the file cannot be written.
+pub fn write(count: u64, options: &Options, file: &mut Capture) -> Result<()> {
     ensure!(
         count <= 1 << 32,
         "there are only 2^32 sequence numbers to tell SYNs apart by"

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// Format of the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub enum Format {
     /// pcap, nanoseconds
     Pcap,
     /// pcap, microseconds
@@ -17,7 +17,7 @@ pub(crate) enum Format {
 
 /// Where the capture is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Vantage {
+pub enum Vantage {
     /// At the clients
     Client,
     /// Somewhere between, at another place for each connection
@@ -29,97 +29,97 @@ pub(crate) enum Vantage {
 /// Write a synthetic capture of TCP connections that lose packets.
 #[derive(Debug, Parser)]
 #[command(name = "generate")]
-pub(crate) struct Options {
+pub struct Options {
     /// Capture to write; `-` is standard output
     #[arg(long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    pub output: PathBuf,
     /// File for the truth about the capture, as JSON; standard error if absent
     #[arg(long, value_name = "FILE")]
-    pub(crate) truth: Option<PathBuf>,
+    pub truth: Option<PathBuf>,
     /// Format
     #[arg(long, value_enum, default_value_t = Format::Pcap)]
-    pub(crate) format: Format,
+    pub format: Format,
     /// Bytes kept of each frame
     #[arg(long, value_name = "BYTES", default_value_t = 96, value_parser = clap::value_parser!(u32).range(64..=65_535))]
-    pub(crate) snaplen: u32,
+    pub snaplen: u32,
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// Connections, with a metric suffix if you like: 400k
     #[arg(long, value_name = "N", default_value = "10k", value_parser = count)]
-    pub(crate) connections: u64,
+    pub connections: u64,
     /// Packets to aim at, by the sizes of the connections; hit to within some percent
     #[arg(long, value_name = "N", default_value = "150k", value_parser = count)]
-    pub(crate) packets: u64,
+    pub packets: u64,
     /// Time over which connections start
     #[arg(long, value_name = "TIME", default_value = "300s")]
-    pub(crate) span: Nanos,
+    pub span: Nanos,
     /// Hosts that connect
     #[arg(long, value_name = "N", default_value = "20k", value_parser = count)]
-    pub(crate) clients: u64,
+    pub clients: u64,
     /// Hosts that listen
     #[arg(long, value_name = "N", default_value = "2k", value_parser = count)]
-    pub(crate) servers: u64,
+    pub servers: u64,
     /// Share of servers that speak IPv6
     #[arg(long, value_name = "SHARE", default_value_t = 0.15, value_parser = share)]
-    pub(crate) ipv6: f64,
+    pub ipv6: f64,
     /// 802.1Q tag on every frame
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(1..=4094))]
-    pub(crate) vlan: Option<u16>,
+    pub vlan: Option<u16>,
     /// Probability that a SYN is lost: in the middle, in half of the cases before it is captured
     #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
-    pub(crate) syn_loss: f64,
+    pub syn_loss: f64,
     /// The same of a SYN/ACK
     #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
-    pub(crate) synack_loss: f64,
+    pub synack_loss: f64,
     /// The same of a segment with data or FIN
     #[arg(long, value_name = "SHARE", default_value_t = 0.005, value_parser = share)]
-    pub(crate) data_loss: f64,
+    pub data_loss: f64,
     /// The same of any other segment
     #[arg(long, value_name = "SHARE", default_value_t = 0.002, value_parser = share)]
-    pub(crate) ack_loss: f64,
+    pub ack_loss: f64,
     /// Probability that a segment with data is delayed by 1 to 5 ms before it is captured
     #[arg(long, value_name = "SHARE", default_value_t = 0.0005, value_parser = share)]
-    pub(crate) reorder: f64,
+    pub reorder: f64,
     /// Share of attempts that nobody answers
     #[arg(long, value_name = "SHARE", default_value_t = 0.005, value_parser = share)]
-    pub(crate) unanswered: f64,
+    pub unanswered: f64,
     /// Share of attempts that are answered by an RST
     #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
-    pub(crate) refused: f64,
+    pub refused: f64,
     /// Share of attempts that a router before the server answers by an ICMP message
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
-    pub(crate) rejected: f64,
+    pub rejected: f64,
     /// Share of attempts of which one side's packets all vanish, though the server is alive
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
-    pub(crate) swallowed: f64,
+    pub swallowed: f64,
     /// Share of connections of which one way takes 1.1 to 2.2 s longer, as through a queue that is far too long
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
-    pub(crate) late: f64,
+    pub late: f64,
     /// Share of connections of which the server's packets are not captured
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
-    pub(crate) one_sided: f64,
+    pub one_sided: f64,
     /// Share of connections without TCP time stamps
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
-    pub(crate) no_timestamps: f64,
+    pub no_timestamps: f64,
     /// Where the capture is taken
     #[arg(long, value_enum, default_value_t = Vantage::Middle)]
-    pub(crate) vantage: Vantage,
+    pub vantage: Vantage,
     /// Share of clients that close with an RST
     #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share)]
-    pub(crate) aborted: f64,
+    pub aborted: f64,
     /// Share of connections whose client sends the data, not the server
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = share)]
-    pub(crate) uploads: f64,
+    pub uploads: f64,
     /// Probability that a frame is captured twice
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
-    pub(crate) capture_duplicates: f64,
+    pub capture_duplicates: f64,
     /// How long after a frame its copy is captured, give or take 5 %; 1 to 50 µs if absent
     #[arg(long, value_name = "TIME", requires = "capture_duplicates")]
-    pub(crate) copy_delay: Option<Nanos>,
+    pub copy_delay: Option<Nanos>,
     /// Write this many distinct SYNs, 1 µs apart, and nothing else
     #[arg(long, value_name = "N", value_parser = count)]
-    pub(crate) syn_flood: Option<u64>,
+    pub syn_flood: Option<u64>,
 }
 
 fn share(text: &str) -> Result<f64, String> {

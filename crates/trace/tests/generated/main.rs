@@ -1,35 +1,13 @@
 //! In captures of the generator everything is found that was put into them.
 
-#[path = "generated/confusion.rs"]
 mod confusion;
-#[path = "../examples/generate/connection.rs"]
-mod connection;
-#[path = "../examples/generate/file.rs"]
-mod file;
-#[expect(dead_code, reason = "the flood is not needed here")]
-#[path = "../examples/generate/flood.rs"]
-mod flood;
-#[path = "../examples/generate/frame.rs"]
-mod frame;
-#[path = "../examples/generate/options.rs"]
-mod options;
-#[path = "../examples/generate/path.rs"]
-mod path;
-#[path = "../examples/generate/sizes.rs"]
-mod sizes;
-#[path = "../examples/generate/truth.rs"]
-mod truth;
-#[path = "../examples/generate/vantage.rs"]
-mod vantage;
-#[path = "../examples/generate/world.rs"]
-mod world;
 
 use clap::Parser;
 use gentle_capture::CaptureReader;
+use gentle_testkit::generate::{self, Capture, Connection, Generator, Truth};
 use gentle_trace::results::Analysis;
 use gentle_trace::{Options, Watch};
 use std::path::Path;
-use truth::Truth;
 
 fn analyze(path: &Path) -> Analysis {
     let reader = CaptureReader::open(path).expect("it is a capture");
@@ -43,12 +21,12 @@ fn generate(args: &[&str]) -> (Truth, Analysis) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let path = folder.path().join("capture");
     let output = path.to_str().expect("it is UTF-8");
-    let options = options::Options::parse_from([&["generate", "--output", output], args].concat());
-    let mut file = file::Capture::create(&options.output, options.format, options.snaplen)
+    let options = generate::Options::parse_from([&["generate", "--output", output], args].concat());
+    let mut file = Capture::create(&options.output, options.format, options.snaplen)
         .expect("it can be written");
-    let mut over = |_: &connection::Connection| ();
-    let world = world::World::new(&options, &mut file, &mut over).expect("the options are valid");
-    let truth = world.run().expect("it can be written");
+    let mut over = |_: &Connection| ();
+    let generator = Generator::new(&options, &mut file, &mut over).expect("the options are valid");
+    let truth = generator.run().expect("it can be written");
     file.finish().expect("it can be written");
     (truth, analyze(&path))
 }

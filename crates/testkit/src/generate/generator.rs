@@ -1,15 +1,14 @@
 //! Connections come and go, in order of time.
 
-use crate::connection::{Answer, CLIENT, Connection, Opening, Plan, SERVER, Side, Way};
-use crate::file::Capture;
-use crate::frame;
-use crate::options::{Options, Vantage};
-use crate::path::Paths;
-use crate::sizes::Sizes;
-use crate::truth::Truth;
-use crate::vantage::Seen;
+use super::connection::{Answer, CLIENT, Connection, Opening, Plan, SERVER, Side, Way};
+use super::file::Capture;
+use super::frame;
+use super::options::{Options, Vantage};
+use super::path::Paths;
+use super::sizes::Sizes;
+use super::truth::Truth;
+use super::vantage::Seen;
 use anyhow::{Context, Result};
-use etherparse::VlanId;
 use gentle_tcp::{Flags, Profile, Segment, Seq};
 use gentle_units::Nanos;
 use rand::{RngExt, SeedableRng};
@@ -84,10 +83,10 @@ impl PartialEq for Due {
 impl Eq for Due {}
 
 /// The generator. Memory follows the connections alive.
-pub(crate) struct World<'a> {
+pub struct Generator<'a> {
     options: &'a Options,
     file: &'a mut Capture,
-    vlan: Option<VlanId>,
+    vlan: Option<u16>,
     stacks: Vec<(Arc<Profile>, u32)>,
     /// Is told of every connection that is over.
     over: &'a mut dyn FnMut(&Connection),
@@ -105,17 +104,21 @@ pub(crate) struct World<'a> {
     truth: Truth,
 }
 
-impl<'a> World<'a> {
-    pub(crate) fn new(
+impl<'a> Generator<'a> {
+    /// A generator that writes to `file`, and tells `over` of every connection that is over.
+    ///
+    /// # Errors
+    /// If the options ask for more packets than the connections can have, or for fewer.
+    pub fn new(
         options: &'a Options,
         file: &'a mut Capture,
         over: &'a mut dyn FnMut(&Connection),
-    ) -> Result<World<'a>> {
+    ) -> Result<Generator<'a>> {
         let stack = |(name, share)| Ok((Arc::new(Profile::by_name(name)?), share));
-        Ok(World {
+        Ok(Generator {
             options,
             file,
-            vlan: options.vlan.map(VlanId::try_new).transpose()?,
+            vlan: options.vlan,
             stacks: STACKS.into_iter().map(stack).collect::<Result<_>>()?,
             over,
             paths: Paths::new(options),
@@ -133,7 +136,10 @@ impl<'a> World<'a> {
     }
 
     /// Runs until all connections are over.
-    pub(crate) fn run(mut self) -> Result<Truth> {
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn run(mut self) -> Result<Truth> {
         let gap = self.options.span.as_secs_f64() / self.options.connections as f64;
         let mut arrival = Nanos::ZERO;
         loop {
@@ -145,7 +151,7 @@ impl<'a> World<'a> {
                 arrival += Nanos::from_secs_f64(gap * pause);
             } else if let Some(Reverse(due)) = self.events.pop() {
                 self.now = due.at;
-                self.happen(due.event)
+                self.dispatch(due.event)
                     .with_context(|| "the capture could not be written")?;
             } else {
                 break;
@@ -256,7 +262,7 @@ impl<'a> World<'a> {
         unreachable!("the shares make 100 percent")
     }
 
-    fn happen(&mut self, event: Event) -> Result<()> {
+    fn dispatch(&mut self, event: Event) -> Result<()> {
         match event {
             Event::Pass(packet) => self.pass(packet),
             Event::Arrive(packet) => {
