@@ -3,7 +3,7 @@
 #![no_main]
 
 use gentle_fuzz::capture::{open, read_all};
-use gentle_trace::capture::Compression;
+use gentle_capture::Compression;
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::io::Cursor;
 

@@ -1,6 +1,6 @@
 //! Reading a capture of any bytes.
 
-use gentle_trace::capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink, Warning};
+use gentle_capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink, Warning};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Cursor, Read};
 use std::ops::ControlFlow;

@@ -3,14 +3,16 @@
 //! A machine without tshark skips these tests and says so.
 
 use gentle_aqm::Spec;
+use gentle_capture::{CaptureReader, InterfaceDescription, PcapNgWriter, RawPacket};
 use gentle_experiment::results::LinkResult;
 use gentle_experiment::results::SchemeResult;
 use gentle_experiment::{Scenario, Settings, Watch};
 use gentle_sim::{capture, compare};
 use gentle_units::Nanos;
-use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
+use gentle_wire::LinkType;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -58,18 +60,30 @@ impl Captured {
     fn entries(&self) -> PathBuf {
         let path = self.folder.path().join("entries.pcapng");
         let mut writer = PcapNgWriter::new(std::fs::File::create(&path).unwrap()).unwrap();
-        for block in PcapNgReader::new(&self.bytes[..]).unwrap() {
-            match block.unwrap() {
-                Block::EnhancedPacket(mut packet) => {
-                    // Interfaces 0 and 3: the entries.
-                    if packet.interface_id % 3 == 0 {
-                        packet.data.to_mut().resize(packet.original_len as usize, 0);
-                        writer.write_pcapng_block(packet).unwrap();
-                    }
-                }
-                block => {
-                    writer.write_block(&block).unwrap();
-                }
+        for name in ["down entry", "up entry"] {
+            let interface = InterfaceDescription {
+                name: Some(name),
+                ..InterfaceDescription::new(LinkType::ETHERNET)
+            };
+            writer.interface(&interface).unwrap();
+        }
+        let bytes = Cursor::new(self.bytes.clone());
+        let mut reader = CaptureReader::from_reader("run".into(), Box::new(bytes))
+            .unwrap()
+            .strict(true);
+        let mut whole = Vec::new();
+        while let Some(packet) = reader.next().unwrap() {
+            // Interfaces 0 and 3: the entries.
+            if packet.interface % 3 == 0 {
+                whole.clear();
+                whole.extend_from_slice(packet.data);
+                whole.resize(packet.original_len as usize, 0);
+                let packet = RawPacket {
+                    data: &whole,
+                    interface: packet.interface / 3,
+                    ..packet
+                };
+                writer.packet(&packet).unwrap();
             }
         }
         path

@@ -3,7 +3,6 @@
 //! What happens on which thread is in [`pipeline`](crate::pipeline).
 
 use crate::anonymize::Anonymizer;
-use crate::capture::{CaptureError, CaptureReader, Merge};
 use crate::connections::{Connections, EndsHasher};
 use crate::decode::{Decoder, FileCounts};
 use crate::measure::directions::Link;
@@ -15,6 +14,7 @@ use crate::row::Row;
 use crate::rows::Rows;
 use crate::trust::Evidence;
 use crate::verdict;
+use gentle_capture::{CaptureError, CaptureReader, Merge};
 use gentle_wire::Address;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,6 +1,5 @@
 //! Packets of a capture to TCP segments, and what is counted on the way.
 
-use crate::capture::RawPacket;
 use crate::connections::EndsHasher;
 use crate::fragments::Fragments;
 use crate::measure::rate::Meter;
@@ -10,6 +9,7 @@ use crate::other::Others;
 use crate::results::{DirectionBy, OtherProtocols};
 use crate::segment::{Around, Batch};
 use crate::times::Times;
+use gentle_capture::RawPacket;
 use gentle_units::Nanos;
 use gentle_wire::{
     Address, Packet, PlainTcp, Skip, Tcp, Transport, Tunnel, Tunnels, plain_tcp_v4, plain_tcp_v6,

@@ -2,7 +2,6 @@
 
 mod analysis;
 mod anonymize;
-pub mod capture;
 mod connections;
 mod decode;
 pub mod flows;

@@ -3,12 +3,12 @@
 //! on how they are scheduled.
 
 use crate::analysis::{AnalysisError, Watch};
-use crate::capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink};
 use crate::connections::{Connections, Departure, Farewell};
 use crate::decode::Decoder;
 use crate::measure::{Filters, Outcomes, Tally};
 use crate::rows::Rows;
 use crate::segment::Batch;
+use gentle_capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink};
 use gentle_units::Nanos;
 use std::io;
 use std::ops::ControlFlow;

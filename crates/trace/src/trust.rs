@@ -1,11 +1,11 @@
 //! What makes a capture untrustworthy, with the evidence: packets that it lacks, times that cannot be, traffic that was not
 //! looked into.
 
-use crate::capture::{CaptureReader, Statistics};
 use crate::decode::FileCounts;
 use crate::measure::{OrderCounts, Tally};
 use crate::results::{Capture, TrustWarning, TrustWarningKind};
 use crate::words::{count, of, percent, time};
+use gentle_capture::{CaptureReader, Statistics};
 use gentle_units::Nanos;
 
 /// Traffic that was not looked into is mentioned from this share of a file's packets on.

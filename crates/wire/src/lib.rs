@@ -3,6 +3,7 @@
 mod address;
 mod captured;
 mod dccp;
+mod emit;
 mod ip;
 mod link;
 mod packet;
@@ -19,14 +20,17 @@ mod udp;
 mod frames;
 
 pub use address::Address;
-pub use ip::icmp::{Undelivered, undelivered};
-pub use link::LinkType;
+pub use emit::{EmitError, PseudoHeader};
+pub use ip::icmp::{Undelivered, Unreachable, undelivered};
+pub use ip::{Ipv4Header, Ipv6Extension, Ipv6Header, protocol};
+pub use link::{EthernetHeader, LinkType, VlanTag};
 pub use packet::{Dccp, Fragment, Ip, Packet, Sctp, Skip, Tcp, TcpFlags, Transport, Tunnels, Udp};
 pub use plain::{PlainTcp, plain_tcp_v4, plain_tcp_v6};
 pub use quic::{
     QuicInitial, QuicKind, QuicPacket, QuicPackets, QuicSealed, QuicVersion, quic_varint,
 };
 pub use sctp::{SctpChunk, SctpChunks};
+pub use tcp::{TcpOption, TcpOptions};
 pub use tunnel::{Tunnel, tunnelled};
 
 use captured::Captured;

@@ -85,8 +85,14 @@ impl TcpFlags {
     pub const SYN: TcpFlags = TcpFlags(0x02);
     /// RST.
     pub const RST: TcpFlags = TcpFlags(0x04);
+    /// PSH.
+    pub const PSH: TcpFlags = TcpFlags(0x08);
     /// ACK.
     pub const ACK: TcpFlags = TcpFlags(0x10);
+    /// ECE (RFC 3168, 6.1).
+    pub const ECE: TcpFlags = TcpFlags(0x40);
+    /// CWR (RFC 3168, 6.1).
+    pub const CWR: TcpFlags = TcpFlags(0x80);
 
     /// Whether any of `flags` is set.
     #[inline]
@@ -107,8 +113,24 @@ impl TcpFlags {
     }
 }
 
+impl std::ops::BitOr for TcpFlags {
+    type Output = TcpFlags;
+
+    #[inline]
+    fn bitor(self, other: TcpFlags) -> TcpFlags {
+        TcpFlags(self.0 | other.0)
+    }
+}
+
+impl std::ops::BitOrAssign for TcpFlags {
+    #[inline]
+    fn bitor_assign(&mut self, other: TcpFlags) {
+        self.0 |= other.0;
+    }
+}
+
 /// A TCP segment. At least the bytes up to the flags were captured; fields beyond the captured bytes are zero.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tcp<'a> {
     /// Source port.
     pub src_port: u16,
@@ -131,7 +153,7 @@ pub struct Tcp<'a> {
 }
 
 /// A UDP datagram.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Udp<'a> {
     /// Source port.
     pub src_port: u16,

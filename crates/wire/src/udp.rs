@@ -1,7 +1,12 @@
 //! UDP (RFC 768).
 
 use crate::captured::{Captured, be16};
+use crate::emit::{EmitError, PseudoHeader, room};
+use crate::ip::protocol;
 use crate::{Skip, Udp};
+
+/// Bytes of a header.
+const HEADER: usize = 8;
 
 /// The datagram at the front of an IP payload, which is that of a whole packet or of the first of its fragments.
 #[inline]
@@ -26,6 +31,44 @@ pub(crate) fn datagram(at: Captured<'_>, fragmented: bool) -> Result<Udp<'_>, Sk
         payload_len: payload.wire_len(),
         payload: payload.bytes,
     })
+}
+
+impl Udp<'_> {
+    /// Bytes of the header.
+    pub const HEADER_LEN: usize = HEADER;
+
+    /// Writes the header and the bytes at hand of the payload, and returns how many bytes that are. The checksum is that of
+    /// the whole datagram, of whose payload what is not at hand is taken for zeros; without a pseudo-header there is none,
+    /// which IPv4 allows.
+    ///
+    /// # Errors
+    /// If `out` is too short, the datagram is longer than its length field can say, or more payload is at hand than
+    /// [`Udp::payload_len`] says.
+    pub fn emit(
+        &self,
+        pseudo_header: Option<&PseudoHeader>,
+        out: &mut [u8],
+    ) -> Result<usize, EmitError> {
+        if self.payload.len() > self.payload_len as usize {
+            return Err(EmitError::BadLength);
+        }
+        let wire_len = self.payload_len.saturating_add(HEADER as u32);
+        let length = u16::try_from(wire_len).map_err(|_| EmitError::TooLong)?;
+        let len = HEADER + self.payload.len();
+        let (header, payload) = room(out, len)?.split_at_mut(HEADER);
+        header[0..2].copy_from_slice(&self.src_port.to_be_bytes());
+        header[2..4].copy_from_slice(&self.dst_port.to_be_bytes());
+        header[4..6].copy_from_slice(&length.to_be_bytes());
+        header[6..8].fill(0);
+        payload.copy_from_slice(self.payload);
+        if let Some(pseudo_header) = pseudo_header {
+            let checksum = pseudo_header.checksum(protocol::UDP, wire_len, header, self.payload);
+            // A sum of zero is sent as its other form; zero says that there is none.
+            let checksum = if checksum == 0 { 0xffff } else { checksum };
+            header[6..8].copy_from_slice(&checksum.to_be_bytes());
+        }
+        Ok(len)
+    }
 }
 
 #[cfg(test)]

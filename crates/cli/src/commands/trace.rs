@@ -4,7 +4,7 @@ use crate::progress::Reading;
 use crate::stream::Stream;
 use crate::usage::Usage;
 use anyhow::{Context, bail};
-use gentle_trace::capture::CaptureReader;
+use gentle_capture::CaptureReader;
 use gentle_trace::results::Analysis;
 use gentle_trace::{Anonymizer, Options, RowSink, Watch};
 use std::fs::{self, File};

@@ -4,12 +4,12 @@
 
 use crate::kernel::{kernel, machine};
 use crate::modules::{RUNS_ON, kernel_folder};
-use crate::shared_captures;
 use assert_cmd::cargo::cargo_bin;
 use gentle_aqm::Spec;
+use gentle_capture::CaptureReader;
 use gentle_testbed::build::{Cache, Kernel, modules, plugins};
 use gentle_testbed::decisions::{Captured, Case, Pattern, Tally, Traffic, decide, generate};
-use gentle_trace::capture::CaptureReader;
+use gentle_testkit::zeek;
 use gentle_units::Nanos;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -206,7 +206,7 @@ fn captures() -> Vec<PathBuf> {
     ];
     let own = own.map(|name| crates.join("trace/tests/data").join(name));
     let others = ["ssh/ssh_kex_mlkem.pcap", "pe/pe.pcap"];
-    let others = others.map(|name| shared_captures::folder().join("zeek").join(name));
+    let others = others.map(|name| zeek::folder().join("zeek").join(name));
     own.into_iter().chain(others).collect()
 }
 

@@ -17,6 +17,4 @@ mod rexmit;
 mod run;
 mod scenarios;
 mod schemes;
-#[path = "../../../wire/tests/shared_captures/mod.rs"]
-mod shared_captures;
 mod user;

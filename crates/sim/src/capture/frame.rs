@@ -1,21 +1,23 @@
 //! The bytes of a simulated packet's headers.
 
 use crate::engine::Packet;
-use etherparse::{
-    EtherType, Ethernet2Header, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader,
-};
 use gentle_experiment::{Direction, IP_HEADER};
 use gentle_tcp::{Flags, Options, Segment};
+use gentle_wire::{
+    EthernetHeader, Ipv4Header, Tcp, TcpFlags, TcpOption, TcpOptions, Udp, protocol,
+};
+use std::net::Ipv4Addr;
 
-pub(super) const ETHERNET_HEADER: u32 = Ethernet2Header::LEN as u32;
+pub(super) const ETHERNET_HEADER: u32 = EthernetHeader::UNTAGGED_LEN as u32;
+
+/// The longest headers: Ethernet, IPv4 without options, TCP with 40 bytes of options.
+const LONGEST_HEADERS: usize = EthernetHeader::UNTAGGED_LEN + 20 + 60;
 
 /// Window scale that every simulated SYN announces: windows of up to 16 MB are shown to within 256 bytes.
 const WINDOW_SCALE: u8 = 8;
 
 /// RFC 863.
 const DISCARD: u16 = 9;
-
-const TTL: u8 = 64;
 
 /// 10.3.0.0/16: addresses that no host has.
 const FLOOD_NET: u8 = 3;
@@ -26,134 +28,144 @@ const FIRST_PORT: u32 = 1_024;
 /// The longest IPv4 packet. A scenario may ask for longer segments; what is shown of them is this long.
 pub(super) const LONGEST_IP_PACKET: u32 = u16::MAX as u32;
 
-/// What every payload consists of.
-static ZEROS: [u8; LONGEST_IP_PACKET as usize] = [0; LONGEST_IP_PACKET as usize];
+/// ECN field of an IP header (RFC 3168, section 5).
+const ECT_0: u8 = 2;
+const CE: u8 = 3;
 
 /// Replaces `out` by the Ethernet, IP and TCP or UDP headers of `packet`, whose IP packet is `ip_bytes`
-/// long, at most [`LONGEST_IP_PACKET`].
+/// long, at most [`LONGEST_IP_PACKET`]. The payload is zeros.
 pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
-    out.clear();
     let host = packet.serial / PORTS;
-    let left = [10, 1, (host >> 8) as u8, host as u8];
-    let right = [10, 2, 0, 1];
+    let left = Ipv4Addr::new(10, 1, (host >> 8) as u8, host as u8);
+    let right = Ipv4Addr::new(10, 2, 0, 1);
     let left_port = (FIRST_PORT + packet.serial % PORTS) as u16;
-    let (source, destination, source_port, destination_port) = match packet.direction {
+    let (src, dst, src_port, dst_port) = match packet.direction {
         _ if packet.is_of_flood() => {
-            let source = [10, FLOOD_NET, (host >> 8) as u8, host as u8];
+            let source = Ipv4Addr::new(10, FLOOD_NET, (host >> 8) as u8, host as u8);
             (source, right, left_port, DISCARD)
         }
         Direction::Down => (left, right, left_port, DISCARD),
         Direction::Up => (right, left, DISCARD, left_port),
     };
-    let payload_len = (ip_bytes - IP_HEADER) as u16;
-    let protocol = if packet.is_udp() {
-        IpNumber::UDP
-    } else {
-        IpNumber::TCP
+    let ethernet = EthernetHeader {
+        dst: mac(dst),
+        src: mac(src),
+        tags: &[],
+        ether_type: EthernetHeader::IPV4,
     };
-    let mut ip = Ipv4Header::new(payload_len, TTL, protocol, source, destination)
-        .expect("the length was cut to what fits");
-    ip.ecn = if packet.congestion_experienced() {
-        IpEcn::THREE
-    } else if packet.segment.ect {
-        IpEcn::TWO
-    } else {
-        IpEcn::ZERO
+    let protocol = match packet.is_udp() {
+        true => protocol::UDP,
+        false => protocol::TCP,
     };
-    ip.header_checksum = ip.calc_header_checksum();
-    let ethernet = Ethernet2Header {
-        source: mac(source),
-        destination: mac(destination),
-        ether_type: EtherType::IPV4,
+    let payload_len = ip_bytes - IP_HEADER;
+    let ip = Ipv4Header {
+        tos: if packet.congestion_experienced() {
+            CE
+        } else if packet.segment.ect {
+            ECT_0
+        } else {
+            0
+        },
+        ..Ipv4Header::new(src, dst, protocol, payload_len)
     };
-    out.extend_from_slice(&ethernet.to_bytes());
-    out.extend_from_slice(&ip.to_bytes());
-    if packet.is_udp() {
-        let udp = UdpHeader {
-            source_port,
-            destination_port,
-            length: payload_len,
-            // "None": legal over IPv4 (RFC 768).
-            checksum: 0,
+    let mut headers = [0; LONGEST_HEADERS];
+    let fits = "the length was cut to what fits";
+    let mut len = ethernet.emit(&mut headers).expect(fits);
+    len += ip.emit(&mut headers[len..]).expect(fits);
+    len += if packet.is_udp() {
+        let udp = Udp {
+            src_port,
+            dst_port,
+            payload_len: payload_len - Udp::HEADER_LEN as u32,
+            payload: &[],
         };
-        out.extend_from_slice(&udp.to_bytes());
+        udp.emit(None, &mut headers[len..]).expect(fits)
     } else {
-        let header = match packet.is_of_flood() {
-            true => header_without_options,
-            false => tcp_header,
+        let options = match packet.is_of_flood() {
+            true => TcpOptions::NONE,
+            false => options(&packet.segment),
         };
-        let mut tcp = header(&packet.segment, source_port, destination_port);
-        let payload = usize::from(payload_len) - tcp.header_len();
-        tcp.checksum = tcp
-            .calc_checksum_ipv4(&ip, &ZEROS[..payload])
-            .expect("the length was cut to what fits");
-        out.extend_from_slice(&tcp.to_bytes());
-    }
+        let mut tcp = tcp(&packet.segment, src_port, dst_port, &options);
+        tcp.payload_len = payload_len - tcp.header_len() as u32;
+        let pseudo_header = ip.pseudo_header();
+        tcp.emit(&pseudo_header, &mut headers[len..]).expect(fits)
+    };
+    out.clear();
+    out.extend_from_slice(&headers[..len]);
 }
 
 /// A locally administered address made of the IP address.
-fn mac(ip: [u8; 4]) -> [u8; 6] {
-    [2, 0, ip[0], ip[1], ip[2], ip[3]]
+fn mac(ip: Ipv4Addr) -> [u8; 6] {
+    let [a, b, c, d] = ip.octets();
+    [2, 0, a, b, c, d]
 }
 
-fn tcp_header(segment: &Segment, source_port: u16, destination_port: u16) -> TcpHeader {
-    let mut tcp = header_without_options(segment, source_port, destination_port);
-    tcp.set_options(&options(segment))
-        .expect("at most 40 bytes of options");
-    tcp
-}
-
-fn header_without_options(segment: &Segment, source_port: u16, destination_port: u16) -> TcpHeader {
+fn tcp<'a>(segment: &Segment, src_port: u16, dst_port: u16, options: &'a TcpOptions) -> Tcp<'a> {
+    const FLAGS: [(Flags, TcpFlags); 7] = [
+        (Flags::SYN, TcpFlags::SYN),
+        (Flags::ACK, TcpFlags::ACK),
+        (Flags::FIN, TcpFlags::FIN),
+        (Flags::RST, TcpFlags::RST),
+        (Flags::PSH, TcpFlags::PSH),
+        (Flags::ECE, TcpFlags::ECE),
+        (Flags::CWR, TcpFlags::CWR),
+    ];
     let has = |flag| segment.flags.contains(flag);
-    let scale = if has(Flags::SYN) { 0 } else { WINDOW_SCALE };
-    let window = (segment.window >> scale).min(u32::from(u16::MAX)) as u16;
-    let mut tcp = TcpHeader::new(source_port, destination_port, segment.seq.0, window);
-    tcp.syn = has(Flags::SYN);
-    tcp.ack = has(Flags::ACK);
-    tcp.fin = has(Flags::FIN);
-    tcp.rst = has(Flags::RST);
-    tcp.psh = has(Flags::PSH);
-    tcp.ece = has(Flags::ECE);
-    tcp.cwr = has(Flags::CWR);
-    if tcp.ack {
-        tcp.acknowledgment_number = segment.ack.0;
+    let mut flags = TcpFlags::default();
+    for (flag, bit) in FLAGS {
+        if has(flag) {
+            flags |= bit;
+        }
     }
-    tcp
+    let scale = if has(Flags::SYN) { 0 } else { WINDOW_SCALE };
+    Tcp {
+        src_port,
+        dst_port,
+        seq: segment.seq.0,
+        ack: if has(Flags::ACK) { segment.ack.0 } else { 0 },
+        flags,
+        window: (segment.window >> scale).min(u32::from(u16::MAX)) as u16,
+        payload_len: segment.len,
+        options: options.as_bytes(),
+        payload: &[],
+    }
 }
 
 /// In the order and with the padding that Linux uses (`tcp_options_write`).
-fn options(segment: &Segment) -> Vec<TcpOptionElement> {
-    use TcpOptionElement::{
-        MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted,
-        Timestamp, WindowScale,
+fn options(segment: &Segment) -> TcpOptions {
+    use TcpOption::{Mss, NoOperation, Sack, SackPermitted, Timestamps, WindowScale};
+    let mut options = TcpOptions::NONE;
+    let mut push = |list: &[TcpOption<'_>]| {
+        for option in list {
+            options.push(*option).expect("at most 40 bytes of options");
+        }
     };
     let timestamps = segment.options.contains(Options::TIMESTAMPS);
-    let stamp = Timestamp(segment.ts_val, segment.ts_ecr);
-    let mut list = Vec::new();
+    let stamp = Timestamps(segment.ts_val, segment.ts_ecr);
     if segment.flags.contains(Flags::SYN) {
-        list.push(MaximumSegmentSize(segment.mss));
+        push(&[Mss(segment.mss)]);
         let sack = segment.options.contains(Options::SACK_PERMITTED);
         match (sack, timestamps) {
-            (true, true) => list.extend([SelectiveAcknowledgementPermitted, stamp]),
-            (true, false) => list.extend([Noop, Noop, SelectiveAcknowledgementPermitted]),
-            (false, true) => list.extend([Noop, Noop, stamp]),
+            (true, true) => push(&[SackPermitted, stamp]),
+            (true, false) => push(&[NoOperation, NoOperation, SackPermitted]),
+            (false, true) => push(&[NoOperation, NoOperation, stamp]),
             (false, false) => {}
         }
-        list.extend([Noop, WindowScale(WINDOW_SCALE)]);
-        return list;
+        push(&[NoOperation, WindowScale(WINDOW_SCALE)]);
+        return options;
     }
     if timestamps {
-        list.extend([Noop, Noop, stamp]);
+        push(&[NoOperation, NoOperation, stamp]);
     }
-    if let Some((first, rest)) = segment.sack_blocks().split_first() {
-        let pair = |block: &(gentle_tcp::Seq, gentle_tcp::Seq)| (block.0.0, block.1.0);
-        let mut others = [None; 3];
-        for (other, block) in others.iter_mut().zip(rest) {
-            *other = Some(pair(block));
+    let blocks = segment.sack_blocks();
+    if !blocks.is_empty() {
+        let mut edges = [(0, 0); 4];
+        for (edges, (left, right)) in edges.iter_mut().zip(blocks) {
+            *edges = (left.0, right.0);
         }
-        list.extend([Noop, Noop, SelectiveAcknowledgement(pair(first), others)]);
+        push(&[NoOperation, NoOperation, Sack(&edges[..blocks.len()])]);
     }
-    list
+    options
 }
 
 #[cfg(test)]
@@ -179,9 +191,9 @@ mod tests {
                     if !flags.contains(Flags::SYN) {
                         segment.sack_count = blocks;
                     }
-                    let header = tcp_header(&segment, 1, 2);
+                    let options = super::options(&segment);
                     assert_eq!(
-                        header.header_len() as u32,
+                        tcp(&segment, 1, 2, &options).header_len() as u32,
                         segment.header_bytes(),
                         "{segment:?}"
                     );

@@ -9,17 +9,11 @@ mod frame;
 
 use crate::engine::{DropCause, Packet, Simulation, Stopped, Tap};
 use gentle_aqm::{Packet as _, Spec};
+use gentle_capture::{InterfaceDescription, PcapNgWriter, RawPacket};
 use gentle_experiment::{Direction, RunSpec, Scenario, Watch};
 use gentle_units::Nanos;
-use pcap_file::DataLink;
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution,
-};
-use pcap_file::pcapng::blocks::opt_common::CommonOption;
-use std::io::Write;
-use std::time::Duration;
+use gentle_wire::LinkType;
+use std::io::{self, Write};
 use thiserror::Error;
 
 /// Why a capture was not written whole.
@@ -27,14 +21,11 @@ use thiserror::Error;
 pub enum CaptureError {
     /// The writer failed.
     #[error("the capture could not be written")]
-    Write(#[source] WriteError),
+    Write(#[source] io::Error),
     /// The run was stopped.
     #[error("the run was stopped before its end")]
     Stopped,
 }
-
-/// What the pcapng writer reports; it does not let its own type be named.
-type WriteError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Runs `scenario` under `spec` with `seed` and writes what passes the bottleneck to `writer`.
 ///
@@ -83,27 +74,21 @@ const PLACES: [(Place, &str); 3] = [
 struct Recorder<W: Write> {
     writer: PcapNgWriter<W>,
     /// The first error; nothing is written after it.
-    failed: Option<WriteError>,
+    failed: Option<io::Error>,
     overhead: [u32; 2],
     frame: Vec<u8>,
 }
 
 impl<W: Write> Recorder<W> {
-    fn new(scenario: &Scenario, writer: W) -> Result<Self, WriteError> {
+    fn new(scenario: &Scenario, writer: W) -> io::Result<Self> {
         let mut writer = PcapNgWriter::new(writer)?;
         for direction in Direction::BOTH {
             for (_, place) in PLACES {
-                let mut interface = InterfaceDescriptionBlock::new(DataLink::ETHERNET, 0);
-                interface.options = vec![
-                    InterfaceDescriptionOption::IfName(
-                        format!("{} {place}", direction.name()).into(),
-                    ),
-                    InterfaceDescriptionOption::IfSpeed(
-                        scenario.link(direction).rate.bits_per_second(),
-                    ),
-                    InterfaceDescriptionOption::IfTsResol(InterfaceTsResolution::NANO),
-                ];
-                writer.write_pcapng_block(interface)?;
+                writer.interface(&InterfaceDescription {
+                    name: Some(&format!("{} {place}", direction.name())),
+                    speed: Some(scenario.link(direction).rate.bits_per_second()),
+                    ..InterfaceDescription::new(LinkType::ETHERNET)
+                })?;
             }
         }
         Ok(Recorder {
@@ -128,19 +113,18 @@ impl<W: Write> Recorder<W> {
         let ip_bytes = packet.bytes() - self.overhead[direction.index()];
         let ip_bytes = ip_bytes.min(frame::LONGEST_IP_PACKET);
         frame::write(packet, ip_bytes, &mut self.frame);
-        let block = EnhancedPacketBlock {
-            interface_id: (direction.index() * PLACES.len() + place as usize) as u32,
-            timestamp: Duration::from_nanos(now.0),
+        let packet = RawPacket {
+            time: now,
+            interface: (direction.index() * PLACES.len() + place as usize) as u32,
+            link: LinkType::ETHERNET,
             original_len: frame::ETHERNET_HEADER + ip_bytes,
-            data: self.frame.as_slice().into(),
-            options: comment
-                .map(|text| EnhancedPacketOption::Common(CommonOption::Comment(text.into())))
-                .into_iter()
-                .collect(),
+            data: &self.frame,
         };
-        if let Err(error) = self.writer.write_pcapng_block(block) {
-            self.failed = Some(error.into());
-        }
+        let written = match comment {
+            Some(comment) => self.writer.packet_with_comment(&packet, &comment),
+            None => self.writer.packet(&packet),
+        };
+        self.failed = written.err();
     }
 }
 

@@ -5,6 +5,9 @@
 
 use super::clock::Start;
 use crate::experiment::{ROUTER_DOWN, ROUTER_UP};
+use gentle_capture::{InterfaceDescription, PcapNgWriter, RawPacket};
+use gentle_units::Nanos;
+use gentle_wire::LinkType;
 use nix::cmsg_space;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{
@@ -12,14 +15,8 @@ use nix::sys::socket::{
     SockType, recvmmsg, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeSpec;
-use pcap_file::DataLink;
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution,
-};
 use std::fs::File;
-use std::io::{BufWriter, IoSliceMut, Write};
+use std::io::{self, BufWriter, IoSliceMut, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -184,15 +181,15 @@ impl Tap {
             let real = i128::from(stamp.tv_sec()) * 1_000_000_000 + i128::from(stamp.tv_nsec());
             let at = self.start.of_stamp_ns(real);
             let captured = message.iovs().next().unwrap_or_default();
-            let block = EnhancedPacketBlock {
-                interface_id: point as u32,
-                timestamp: Duration::from_nanos(at),
+            let packet = RawPacket {
+                time: Nanos(at),
+                interface: point as u32,
+                link: LinkType::ETHERNET,
                 original_len: message.bytes as u32,
-                data: captured.into(),
-                options: Vec::new(),
+                data: captured,
             };
             self.writer
-                .write_pcapng_block(block)
+                .packet(&packet)
                 .map_err(|error| format!("the capture: {error}"))?;
         }
         Ok(n)
@@ -209,17 +206,14 @@ impl Tap {
     }
 }
 
-fn header(file: BufWriter<File>) -> Result<PcapNgWriter<BufWriter<File>>, String> {
-    let mut writer = PcapNgWriter::new(file).map_err(|error| error.to_string())?;
+fn header(file: BufWriter<File>) -> io::Result<PcapNgWriter<BufWriter<File>>> {
+    let mut writer = PcapNgWriter::new(file)?;
     for point in Point::ALL {
-        let mut interface = InterfaceDescriptionBlock::new(DataLink::ETHERNET, SNAPLEN as u32);
-        interface.options = vec![
-            InterfaceDescriptionOption::IfName(point.name().into()),
-            InterfaceDescriptionOption::IfTsResol(InterfaceTsResolution::NANO),
-        ];
-        writer
-            .write_pcapng_block(interface)
-            .map_err(|error| error.to_string())?;
+        writer.interface(&InterfaceDescription {
+            snap_length: Some(SNAPLEN as u32),
+            name: Some(point.name()),
+            ..InterfaceDescription::new(LinkType::ETHERNET)
+        })?;
     }
     Ok(writer)
 }

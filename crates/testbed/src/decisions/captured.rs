@@ -140,17 +140,34 @@ impl Captured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use etherparse::PacketBuilder;
+    use gentle_wire::{EthernetHeader, Ipv4Header, Tcp, TcpFlags, protocol};
+    use std::net::Ipv4Addr;
 
     fn push(captured: &mut Captured, ms: u64, port: u16, syn: bool, payload: usize) {
-        let mut builder = PacketBuilder::ethernet2([1; 6], [2; 6])
-            .ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
-            .tcp(port, 80, 1, 1000);
-        if syn {
-            builder = builder.syn();
-        }
-        let mut frame = Vec::new();
-        builder.write(&mut frame, &vec![0; payload]).unwrap();
+        let ethernet = EthernetHeader {
+            dst: [2; 6],
+            src: [1; 6],
+            tags: &[],
+            ether_type: EthernetHeader::IPV4,
+        };
+        let [src, dst] = [1, 2].map(|host| Ipv4Addr::new(10, 0, 0, host));
+        let tcp = Tcp {
+            src_port: port,
+            dst_port: 80,
+            seq: 1,
+            ack: 0,
+            flags: if syn { TcpFlags::SYN } else { TcpFlags::ACK },
+            window: 1_000,
+            payload_len: payload as u32,
+            options: &[],
+            payload: &[],
+        };
+        let ip_payload = tcp.header_len() + payload;
+        let ip = Ipv4Header::new(src, dst, protocol::TCP, ip_payload as u32);
+        let mut frame = vec![0; 14 + 20 + ip_payload];
+        let mut at = ethernet.emit(&mut frame).unwrap();
+        at += ip.emit(&mut frame[at..]).unwrap();
+        tcp.emit(&ip.pseudo_header(), &mut frame[at..]).unwrap();
         let len = frame.len() as u32;
         captured.push(Nanos::from_millis(ms), LinkType::ETHERNET, &frame, len);
     }

@@ -1,18 +1,23 @@
 //! What makes a run worthless.
 
+use gentle_capture::CaptureError;
+use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
 /// Why a run could not be measured.
 #[derive(Debug, Error)]
 pub enum ResultsError {
-    /// The file of packets cannot be read.
-    #[error("{path}: {problem}")]
-    Packets {
+    /// The capture of the run cannot be read.
+    #[error(transparent)]
+    Read(#[from] CaptureError),
+    /// A part of the capture cannot be written.
+    #[error("{path}: {source}")]
+    Write {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
-        problem: String,
+        /// The system's answer.
+        source: io::Error,
     },
     /// The taps were too slow.
     #[error(

@@ -3,15 +3,13 @@
 use super::ResultsError;
 use crate::conduct::Point;
 use crate::experiment::{client_address, is_forged, server_address};
+use gentle_capture::CaptureReader;
 use gentle_experiment::Class;
 use gentle_units::Nanos;
 use gentle_wire::{Address, LinkType, TcpFlags, Transport, Tunnels, dissect};
-use pcap_file::pcapng::PcapNgReader;
-use std::fs::File;
 use std::hash::{Hash, Hasher};
-use std::io::BufReader;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const ETHERNET_HEADER: u32 = 14;
 const UDP: u8 = 17;
@@ -74,46 +72,26 @@ impl Frame {
 
 /// Reads the file from its beginning to its end.
 pub(super) struct Frames {
-    path: PathBuf,
-    reader: PcapNgReader<BufReader<File>>,
+    reader: CaptureReader,
 }
 
 impl Frames {
     pub(super) fn open(path: &Path) -> Result<Frames, ResultsError> {
-        let problem = |problem: String| ResultsError::Packets {
-            path: path.to_owned(),
-            problem,
-        };
-        let file = File::open(path).map_err(|error| problem(error.to_string()))?;
-        let reader = PcapNgReader::new(BufReader::with_capacity(1 << 20, file))
-            .map_err(|error| problem(error.to_string()))?;
-        Ok(Frames {
-            path: path.to_owned(),
-            reader,
-        })
+        let reader = CaptureReader::open(path)?.strict(true);
+        Ok(Frames { reader })
     }
 
     /// The next IP packet.
     pub(super) fn next(&mut self) -> Result<Option<Frame>, ResultsError> {
-        loop {
-            let Some(block) = self.reader.next_block() else {
-                return Ok(None);
-            };
-            let (block, _) = block.map_err(|error| ResultsError::Packets {
-                path: self.path.clone(),
-                problem: error.to_string(),
-            })?;
-            let Some(packet) = block.as_enhanced_packet() else {
+        while let Some(packet) = self.reader.next()? {
+            let Some(point) = Point::ALL.get(packet.interface as usize) else {
                 continue;
             };
-            let Some(point) = Point::ALL.get(packet.interface_id as usize) else {
-                continue;
-            };
-            let at = Nanos(u64::try_from(packet.timestamp.as_nanos()).unwrap_or(u64::MAX));
-            if let Some(frame) = frame(at, *point, &packet.data, packet.original_len) {
+            if let Some(frame) = frame(packet.time, *point, packet.data, packet.original_len) {
                 return Ok(Some(frame));
             }
         }
+        Ok(None)
     }
 }
 

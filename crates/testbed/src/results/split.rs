@@ -3,13 +3,10 @@
 
 use super::ResultsError;
 use crate::conduct::Point;
-use pcap_file::DataLink;
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution,
-};
-use pcap_file::pcapng::{PcapNgReader, PcapNgWriter};
+use gentle_capture::{CaptureReader, InterfaceDescription, PcapNgWriter, RawPacket};
+use gentle_wire::LinkType;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// Writes what `points` saw of the packets in `from` to `to`.
@@ -17,45 +14,30 @@ use std::path::Path;
 /// # Errors
 /// If one of the files cannot be read or written.
 pub fn split(from: &Path, to: &Path, points: &[Point]) -> Result<(), ResultsError> {
-    let reading = |problem: String| ResultsError::Packets {
-        path: from.to_owned(),
-        problem,
-    };
-    let writing = |problem: String| ResultsError::Packets {
+    let writing = |source| ResultsError::Write {
         path: to.to_owned(),
-        problem,
+        source,
     };
-    let file = File::open(from).map_err(|error| reading(error.to_string()))?;
-    let mut reader = PcapNgReader::new(BufReader::with_capacity(1 << 20, file))
-        .map_err(|error| reading(error.to_string()))?;
-    let file = File::create(to).map_err(|error| writing(error.to_string()))?;
-    let mut writer =
-        PcapNgWriter::new(BufWriter::new(file)).map_err(|error| writing(error.to_string()))?;
+    let mut reader = CaptureReader::open(from)?.strict(true);
+    let file = BufWriter::new(File::create(to).map_err(writing)?);
+    let mut writer = PcapNgWriter::new(file).map_err(writing)?;
     for point in points {
-        let mut interface = InterfaceDescriptionBlock::new(DataLink::ETHERNET, 0);
-        interface.options = vec![
-            InterfaceDescriptionOption::IfName(point.name().into()),
-            InterfaceDescriptionOption::IfTsResol(InterfaceTsResolution::NANO),
-        ];
-        writer
-            .write_pcapng_block(interface)
-            .map_err(|error| writing(error.to_string()))?;
-    }
-    while let Some(block) = reader.next_block() {
-        let (block, _) = block.map_err(|error| reading(error.to_string()))?;
-        let Some(packet) = block.as_enhanced_packet() else {
-            continue;
+        let interface = InterfaceDescription {
+            name: Some(point.name()),
+            ..InterfaceDescription::new(LinkType::ETHERNET)
         };
-        let seen_at = Point::ALL.get(packet.interface_id as usize);
+        writer.interface(&interface).map_err(writing)?;
+    }
+    while let Some(packet) = reader.next()? {
+        let seen_at = Point::ALL.get(packet.interface as usize);
         let Some(interface) = points.iter().position(|point| Some(point) == seen_at) else {
             continue;
         };
-        let mut packet = packet.clone();
-        packet.interface_id = interface as u32;
-        writer
-            .write_pcapng_block(packet)
-            .map_err(|error| writing(error.to_string()))?;
+        let packet = RawPacket {
+            interface: interface as u32,
+            ..packet
+        };
+        writer.packet(&packet).map_err(writing)?;
     }
-    let mut file = writer.into_inner();
-    file.flush().map_err(|error| writing(error.to_string()))
+    writer.into_inner().flush().map_err(writing)
 }

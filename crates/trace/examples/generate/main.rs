@@ -1,34 +1,19 @@
-//! Writes captures that a benchmark or a test can order: so many packets, so many connections, such losses, and beside
-//! the capture the truth about it.
-//!
-//! The connections are run by the end points of `gentle-tcp` (so backoff, delayed ACKs, slow start, SACK and recovery
-//! are those of its profiles) over a path that loses packets at random, and recorded in its middle. Without a queue
-//! there is no congestion: what is lost is what the options ask for.
-
-mod connection;
-mod file;
-mod flood;
-mod frame;
-mod options;
-mod path;
-mod sizes;
-mod truth;
-mod vantage;
-mod world;
+//! Writes captures of TCP connections that lose packets, and beside each the truth about it: [`gentle_testkit::generate`] on the
+//! command line.
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use options::Options;
+use gentle_testkit::generate::{Capture, Generator, Options, write_flood};
 use std::fs;
 use std::process::ExitCode;
 
 fn run(options: &Options) -> Result<()> {
-    let mut file = file::Capture::create(&options.output, options.format, options.snaplen)?;
+    let mut file = Capture::create(&options.output, options.format, options.snaplen)?;
     if let Some(count) = options.syn_flood {
-        flood::write(count, options, &mut file)?;
+        write_flood(count, options, &mut file)?;
         return file.finish();
     }
-    let truth = world::World::new(options, &mut file, &mut |_| ())?.run()?;
+    let truth = Generator::new(options, &mut file, &mut |_| ())?.run()?;
     file.finish()?;
     let truth = serde_json::to_string_pretty(&truth)? + "\n";
     match &options.truth {

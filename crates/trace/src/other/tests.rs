@@ -1,17 +1,15 @@
 //! Whole captures, against what was done to the packets in them and against Wireshark.
 
 use super::Others;
-use crate::capture::CaptureReader;
 use crate::results::{OtherHandshakes, OtherProtocols};
+use gentle_capture::CaptureReader;
+use gentle_testkit::zeek;
 use gentle_units::Nanos;
 use gentle_wire::{LinkType, Tunnels, dissect};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-#[path = "../../../wire/tests/shared_captures/mod.rs"]
-mod shared_captures;
 
 /// A frame: when it came, its bytes and its length on the wire.
 type Frame = (Nanos, LinkType, Vec<u8>, u32);
@@ -351,7 +349,7 @@ fn by_tshark(path: &Path) -> u64 {
 
 #[test]
 fn retransmissions_are_those_that_tshark_shows() {
-    let shared = shared_captures::folder().join("zeek/quic");
+    let shared = zeek::folder().join("zeek/quic");
     let mut compared = 0;
     for folder in [folder(), shared] {
         let entries = std::fs::read_dir(&folder).expect("captures are there");

@@ -1,6 +1,6 @@
 //! Captures to analyses.
 
-use gentle_trace::capture::CaptureReader;
+use gentle_capture::CaptureReader;
 use gentle_trace::results::Analysis;
 use gentle_trace::row::Row;
 use gentle_trace::{Options, Watch};

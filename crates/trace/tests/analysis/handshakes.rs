@@ -1,7 +1,8 @@
 //! The four counts of handshakes are those that the definitions give for the segments that `tshark` sees.
 
+use crate::captures;
 use crate::tshark::{self, ACK, Ends, Layer, RST, SYN, Segment};
-use crate::{captures, shared_captures};
+use gentle_testkit::zeek;
 use gentle_trace::Options;
 use gentle_trace::results::Analysis;
 use std::collections::{HashMap, HashSet};
@@ -70,7 +71,7 @@ pub(crate) fn count(segments: impl Iterator<Item = Segment>) -> Counts {
 
 /// Compares all captures; with how many attempts, all together.
 fn compare(layer: Layer) -> u64 {
-    let captures = shared_captures::all();
+    let captures = zeek::all();
     let lines = tshark::lines(&captures);
     let options = Options {
         inner: layer == Layer::Innermost,
@@ -80,7 +81,7 @@ fn compare(layer: Layer) -> u64 {
     for (path, lines) in captures.iter().zip(&lines) {
         let theirs = count(lines.iter().filter_map(|line| tshark::segment(line, layer)));
         let ours = Counts::of(&captures::analyze_files(&[path], &options).0);
-        assert_eq!(ours, theirs, "{}", shared_captures::name(path));
+        assert_eq!(ours, theirs, "{}", zeek::name(path));
         attempts += ours.attempts;
     }
     attempts

@@ -3,7 +3,7 @@
 use crate::captures::{analyze_bytes, analyze_files};
 use crate::frames::{ACK, FIN, RST, SYN, Segment, pcap, pcap_header, pcap_record};
 use crate::programs;
-use gentle_trace::capture::CaptureReader;
+use gentle_capture::CaptureReader;
 use gentle_trace::row::Close;
 use gentle_trace::{Options, Watch};
 use gentle_units::Nanos;

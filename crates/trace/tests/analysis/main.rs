@@ -15,8 +15,6 @@ mod repeats;
 mod retransmissions;
 mod same_ends;
 mod sequences;
-#[path = "../../../wire/tests/shared_captures/mod.rs"]
-mod shared_captures;
 mod talk;
 mod tcptrace;
 mod trust;

@@ -1,6 +1,7 @@
 //! Every connection has the packets, bytes, SYNs and retransmissions that `tcptrace` counts for it, or the difference is known.
 
-use crate::{captures, shared_captures, tcptrace};
+use crate::{captures, tcptrace};
+use gentle_testkit::zeek;
 use gentle_trace::Options;
 use gentle_trace::results::Analysis;
 use gentle_trace::row::Row;
@@ -238,7 +239,7 @@ fn explained(reason: Reason, analysis: &Analysis, differences: &BTreeMap<Way, Se
 
 /// Compares a capture; how many ways of connections there were, and in how many of them everything was the same.
 fn compare(path: &Path) -> [usize; 2] {
-    let name = shared_captures::name(path);
+    let name = zeek::name(path);
     let (analysis, rows) = captures::analyze_files(&[path], &Options::default());
     let theirs = theirs(path);
     let ours = ours(&rows, &theirs);
@@ -256,7 +257,7 @@ fn compare(path: &Path) -> [usize; 2] {
 
 #[test]
 fn as_tcptrace_counts_them() {
-    let captures = shared_captures::all();
+    let captures = zeek::all();
     let compare_all = |paths: &[PathBuf]| {
         paths
             .iter()

@@ -1,6 +1,7 @@
 //! What is sent again and out of order is what `tcptrace` counts, or the difference is known.
 
-use crate::{captures, shared_captures, tcptrace};
+use crate::{captures, tcptrace};
+use gentle_testkit::zeek;
 use gentle_trace::Options;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -82,13 +83,13 @@ const SILENCE: &str = "tcptrace takes what comes after 300 s of silence for a ne
 
 #[test]
 fn as_tcptrace_counts_them() {
-    let captures = shared_captures::all();
+    let captures = zeek::all();
     let expected: HashMap<&str, (Difference, &str)> = DIFFERENCES
         .iter()
         .map(|&(name, difference, why)| (name, (difference, why)))
         .collect();
     let compare = |path: &PathBuf| {
-        let name = shared_captures::name(path);
+        let name = zeek::name(path);
         let (ours, theirs) = (ours(path), theirs(path));
         let difference = (
             ours.again as i64 - theirs.again as i64,

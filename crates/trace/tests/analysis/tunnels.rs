@@ -3,8 +3,8 @@
 use crate::handshakes::{Counts, count};
 use crate::tshark::{self, Layer};
 use crate::{captures, netns};
+use gentle_capture::CaptureReader;
 use gentle_trace::Options;
-use gentle_trace::capture::CaptureReader;
 use gentle_trace::results::{Analysis, TrustWarningKind};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;

@@ -1,10 +1,10 @@
 //! What attempts are judged to be, against what the generator knows of them: the tables in `docs/analyze.md`.
 
-use super::options::Options as Generate;
-use super::{connection, file, world};
 use clap::Parser;
-use connection::{Answer, CLIENT, Connection, SERVER};
-use gentle_trace::capture::CaptureReader;
+use gentle_capture::CaptureReader;
+use gentle_testkit::generate::{
+    Answer, CLIENT, Capture, Connection, Generator, Options as Generate, SERVER,
+};
 use gentle_trace::row::{Outcome, Row};
 use gentle_trace::{Options, Watch};
 use std::collections::HashMap;
@@ -170,7 +170,7 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
     ]);
     let mut truth = HashMap::new();
     let mut over = |connection: &Connection| {
-        if connection.seen.syns > 0 {
+        if connection.has_captured_syn() {
             let end = |side: usize| {
                 let host = &connection.sides[side].host;
                 SocketAddr::new(host.address, host.port)
@@ -179,10 +179,10 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
             assert_eq!(before, None, "no port is used twice");
         }
     };
-    let mut file = file::Capture::create(&options.output, options.format, options.snaplen)
+    let mut file = Capture::create(&options.output, options.format, options.snaplen)
         .expect("it can be written");
-    world::World::new(&options, &mut file, &mut over)
-        .and_then(world::World::run)
+    Generator::new(&options, &mut file, &mut over)
+        .and_then(Generator::run)
         .expect("it can be written");
     file.finish().expect("it can be written");
 

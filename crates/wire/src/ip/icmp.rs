@@ -2,6 +2,7 @@
 
 use super::{extension, protocol};
 use crate::captured::{Captured, be16};
+use crate::emit::{Checksum, EmitError, PseudoHeader, room};
 use crate::{Address, Packet, Transport};
 
 /// Type "destination unreachable" of ICMP, and of ICMPv6.
@@ -87,6 +88,64 @@ fn quoted_tcp([src, dst]: [Address; 2], at: Captured<'_>) -> Option<Undelivered>
         dst_port: be16(h[2], h[3]),
         seq: u32::from_be_bytes([h[4], h[5], h[6], h[7]]),
     })
+}
+
+/// Bytes of a message before what it quotes.
+const HEADER: usize = 8;
+
+/// A message "destination unreachable" to be written, of ICMP or ICMPv6.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreachable<'a> {
+    /// Code: why it is unreachable. The codes of ICMP (RFC 792) and of ICMPv6 (RFC 4443, 3.1) are different ones.
+    pub code: u8,
+    /// The beginning of the packet that was not delivered, from its IP header on.
+    pub quoted: &'a [u8],
+}
+
+impl Unreachable<'_> {
+    /// Bytes of the message.
+    #[inline]
+    pub const fn message_len(&self) -> usize {
+        HEADER + self.quoted.len()
+    }
+
+    /// Writes an ICMP message, the payload of an IPv4 packet, and returns how many bytes it has.
+    ///
+    /// # Errors
+    /// If `out` is too short.
+    pub fn emit_v4(&self, out: &mut [u8]) -> Result<usize, EmitError> {
+        self.emit(UNREACHABLE_V4, out, |message| {
+            Checksum::default().add(message).finish()
+        })
+    }
+
+    /// Writes an ICMPv6 message, the payload of an IPv6 packet, and returns how many bytes it has.
+    ///
+    /// # Errors
+    /// If `out` is too short.
+    pub fn emit_v6(
+        &self,
+        pseudo_header: &PseudoHeader,
+        out: &mut [u8],
+    ) -> Result<usize, EmitError> {
+        self.emit(UNREACHABLE_V6, out, |message| {
+            pseudo_header.checksum(protocol::ICMPV6, message.len() as u32, message, &[])
+        })
+    }
+
+    fn emit(
+        &self,
+        kind: u8,
+        out: &mut [u8],
+        checksum: impl FnOnce(&[u8]) -> u16,
+    ) -> Result<usize, EmitError> {
+        let message = room(out, self.message_len())?;
+        message[..HEADER].copy_from_slice(&[kind, self.code, 0, 0, 0, 0, 0, 0]);
+        message[HEADER..].copy_from_slice(self.quoted);
+        let checksum = checksum(message);
+        message[2..4].copy_from_slice(&checksum.to_be_bytes());
+        Ok(message.len())
+    }
 }
 
 #[cfg(test)]

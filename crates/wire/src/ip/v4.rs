@@ -2,11 +2,114 @@
 
 use super::extension;
 use crate::captured::{Captured, be16};
+use crate::emit::{Checksum, EmitError, PseudoHeader, room};
 use crate::{Address, Fragment, Ip, Packet, Skip, transport};
+use std::net::Ipv4Addr;
 
 /// Flag "more fragments" and the offset in units of 8 bytes (RFC 791, 3.1).
 const MORE_FRAGMENTS: u16 = 0x2000;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
+const DONT_FRAGMENT: u16 = 0x4000;
+
+/// Bytes of a header without options, and of the longest options.
+const MIN_HEADER: usize = 20;
+const MAX_OPTIONS: usize = 40;
+
+/// An IPv4 header to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipv4Header<'a> {
+    /// Source address.
+    pub src: Ipv4Addr,
+    /// Destination address.
+    pub dst: Ipv4Addr,
+    /// Differentiated services (6 bits) and ECN (2 bits).
+    pub tos: u8,
+    /// Identification.
+    pub id: u16,
+    /// Routers are not to fragment the packet.
+    pub dont_fragment: bool,
+    /// More fragments follow.
+    pub more_fragments: bool,
+    /// Offset of the payload in the packet that was fragmented, bytes: a multiple of 8.
+    pub fragment_offset: u16,
+    /// Time to live.
+    pub ttl: u8,
+    /// Protocol number of the payload.
+    pub protocol: u8,
+    /// Options, as they stand in the header: a multiple of 4 bytes, at most 40.
+    pub options: &'a [u8],
+    /// Bytes after the header.
+    pub payload_len: u32,
+}
+
+impl Ipv4Header<'_> {
+    /// Header of a whole packet without options, with a time to live of 64, identification 0 and "don't fragment".
+    pub const fn new(src: Ipv4Addr, dst: Ipv4Addr, protocol: u8, payload_len: u32) -> Self {
+        Ipv4Header {
+            src,
+            dst,
+            tos: 0,
+            id: 0,
+            dont_fragment: true,
+            more_fragments: false,
+            fragment_offset: 0,
+            ttl: 64,
+            protocol,
+            options: &[],
+            payload_len,
+        }
+    }
+
+    /// Bytes of the header with its options.
+    #[inline]
+    pub const fn header_len(&self) -> usize {
+        MIN_HEADER + self.options.len()
+    }
+
+    /// The part of transport checksums that this header gives.
+    #[inline]
+    pub fn pseudo_header(&self) -> PseudoHeader {
+        let sum = Checksum::default();
+        PseudoHeader(sum.add(&self.src.octets()).add(&self.dst.octets()))
+    }
+
+    /// Writes the header with its checksum, and returns how many bytes it has.
+    ///
+    /// # Errors
+    /// If `out` is too short, the packet is longer than its length field can say, the options are more than 40 bytes or no
+    /// multiple of 4, or the offset of the fragment is no multiple of 8.
+    #[inline]
+    pub fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
+        let len = self.header_len();
+        if self.options.len() > MAX_OPTIONS
+            || !self.options.len().is_multiple_of(4)
+            || !self.fragment_offset.is_multiple_of(8)
+        {
+            return Err(EmitError::BadLength);
+        }
+        let total_len = self.payload_len.saturating_add(len as u32);
+        let total_len = u16::try_from(total_len).map_err(|_| EmitError::TooLong)?;
+        let flag = |set, flag| if set { flag } else { 0 };
+        let fragmentation = (self.fragment_offset / 8)
+            | flag(self.more_fragments, MORE_FRAGMENTS)
+            | flag(self.dont_fragment, DONT_FRAGMENT);
+        let header = room(out, len)?;
+        header[0] = 0x40 | (len / 4) as u8;
+        header[1] = self.tos;
+        header[2..4].copy_from_slice(&total_len.to_be_bytes());
+        header[4..6].copy_from_slice(&self.id.to_be_bytes());
+        header[6..8].copy_from_slice(&fragmentation.to_be_bytes());
+        header[8] = self.ttl;
+        header[9] = self.protocol;
+        header[10..12].fill(0);
+        header[12..16].copy_from_slice(&self.src.octets());
+        header[16..20].copy_from_slice(&self.dst.octets());
+        header[MIN_HEADER..].copy_from_slice(self.options);
+        let checksum = Checksum::default().add(header).finish();
+        header[10..12].copy_from_slice(&checksum.to_be_bytes());
+        Ok(len)
+    }
+}
 
 #[inline]
 pub(super) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {

@@ -2,7 +2,162 @@
 
 use super::extension;
 use crate::captured::{Captured, be16};
+use crate::emit::{Checksum, EmitError, PseudoHeader, room};
 use crate::{Address, Fragment, Ip, Packet, Skip, transport};
+use std::net::Ipv6Addr;
+
+/// Bytes of a header without its extension headers.
+const HEADER: usize = 40;
+
+/// An IPv6 header to be written, with its extension headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipv6Header<'a> {
+    /// Source address.
+    pub src: Ipv6Addr,
+    /// Destination address.
+    pub dst: Ipv6Addr,
+    /// Differentiated services (6 bits) and ECN (2 bits).
+    pub traffic_class: u8,
+    /// Flow label, 20 bits (RFC 6437).
+    pub flow_label: u32,
+    /// Hop limit.
+    pub hop_limit: u8,
+    /// Extension headers, in their order (RFC 8200, 4.1).
+    pub extensions: &'a [Ipv6Extension<'a>],
+    /// Protocol number of the payload.
+    pub protocol: u8,
+    /// Bytes after the header and its extension headers.
+    pub payload_len: u32,
+}
+
+/// An extension header of IPv6. Its content is what stands behind its first two bytes, next header and length, and has 6 bytes
+/// and a multiple of 8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ipv6Extension<'a> {
+    /// Hop-by-hop options (RFC 8200, 4.3).
+    HopByHop(&'a [u8]),
+    /// Routing (RFC 8200, 4.4).
+    Routing(&'a [u8]),
+    /// Destination options (RFC 8200, 4.6).
+    Destination(&'a [u8]),
+    /// Fragment (RFC 8200, 4.5); its offset is a multiple of 8.
+    Fragment(Fragment),
+}
+
+impl Ipv6Extension<'_> {
+    /// Bytes of the extension header.
+    const fn len(&self) -> usize {
+        match self {
+            Ipv6Extension::HopByHop(content)
+            | Ipv6Extension::Routing(content)
+            | Ipv6Extension::Destination(content) => 2 + content.len(),
+            Ipv6Extension::Fragment(_) => 8,
+        }
+    }
+
+    /// Its number in the next header field of the header before it.
+    const fn number(&self) -> u8 {
+        match self {
+            Ipv6Extension::HopByHop(_) => extension::HOP_BY_HOP,
+            Ipv6Extension::Routing(_) => extension::ROUTING,
+            Ipv6Extension::Destination(_) => extension::DESTINATION,
+            Ipv6Extension::Fragment(_) => extension::FRAGMENT,
+        }
+    }
+
+    /// Writes the extension header, which is as long as `out`.
+    fn emit(&self, next: u8, out: &mut [u8]) -> Result<(), EmitError> {
+        out[0] = next;
+        match self {
+            Ipv6Extension::HopByHop(content)
+            | Ipv6Extension::Routing(content)
+            | Ipv6Extension::Destination(content) => {
+                if !out.len().is_multiple_of(8) {
+                    return Err(EmitError::BadLength);
+                }
+                let octuples = (out.len() / 8).checked_sub(1).ok_or(EmitError::BadLength)?;
+                out[1] = u8::try_from(octuples).map_err(|_| EmitError::TooLong)?;
+                out[2..].copy_from_slice(content);
+            }
+            Ipv6Extension::Fragment(fragment) => {
+                let offset = u16::try_from(fragment.offset).map_err(|_| EmitError::TooLong)?;
+                if !offset.is_multiple_of(8) {
+                    return Err(EmitError::BadLength);
+                }
+                out[1] = 0;
+                out[2..4].copy_from_slice(&(offset | u16::from(fragment.more)).to_be_bytes());
+                out[4..8].copy_from_slice(&fragment.id.to_be_bytes());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Ipv6Header<'_> {
+    /// Header without extension headers, with a hop limit of 64 and no flow label.
+    pub const fn new(src: Ipv6Addr, dst: Ipv6Addr, protocol: u8, payload_len: u32) -> Self {
+        Ipv6Header {
+            src,
+            dst,
+            traffic_class: 0,
+            flow_label: 0,
+            hop_limit: 64,
+            extensions: &[],
+            protocol,
+            payload_len,
+        }
+    }
+
+    /// Bytes of the header with its extension headers.
+    #[inline]
+    pub fn header_len(&self) -> usize {
+        let extensions = self.extensions.iter().map(Ipv6Extension::len);
+        HEADER + extensions.sum::<usize>()
+    }
+
+    /// The part of transport checksums that this header gives.
+    #[inline]
+    pub fn pseudo_header(&self) -> PseudoHeader {
+        let sum = Checksum::default();
+        PseudoHeader(sum.add(&self.src.octets()).add(&self.dst.octets()))
+    }
+
+    /// Writes the header with its extension headers, and returns how many bytes they have.
+    ///
+    /// # Errors
+    /// If `out` is too short, the packet is longer than its length field can say (there are no jumbograms), the flow label has
+    /// more than 20 bits, or the length of an extension header is not 8 times a number from 1 to 256.
+    #[inline]
+    pub fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
+        let len = self.header_len();
+        let payload_len = self.payload_len.saturating_add((len - HEADER) as u32);
+        let payload_len = u16::try_from(payload_len).map_err(|_| EmitError::TooLong)?;
+        if self.flow_label > 0x000f_ffff {
+            return Err(EmitError::TooLong);
+        }
+        let (header, mut rest) = room(out, len)?.split_at_mut(HEADER);
+        let first_word = 6 << 28 | u32::from(self.traffic_class) << 20 | self.flow_label;
+        header[0..4].copy_from_slice(&first_word.to_be_bytes());
+        header[4..6].copy_from_slice(&payload_len.to_be_bytes());
+        header[6] = self.next_header(0);
+        header[7] = self.hop_limit;
+        header[8..24].copy_from_slice(&self.src.octets());
+        header[24..40].copy_from_slice(&self.dst.octets());
+        for (place, extension) in self.extensions.iter().enumerate() {
+            let (here, behind) = rest.split_at_mut(extension.len());
+            extension.emit(self.next_header(place + 1), here)?;
+            rest = behind;
+        }
+        Ok(len)
+    }
+
+    /// Number of the extension header in this place, or of the payload behind the last one.
+    #[inline]
+    fn next_header(&self, place: usize) -> u8 {
+        let extension = self.extensions.get(place);
+        extension.map_or(self.protocol, Ipv6Extension::number)
+    }
+}
 
 #[inline]
 pub(super) fn packet(mut at: Captured<'_>) -> Result<Packet<'_>, Skip> {

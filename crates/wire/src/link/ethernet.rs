@@ -3,6 +3,7 @@
 use super::{Layer, LinkType, Peeled, mpls, nsh, ppp};
 use crate::Skip;
 use crate::captured::{Captured, be16};
+use crate::emit::{EmitError, room};
 
 /// EtherTypes (IANA, IEEE 802 Numbers, unless said otherwise).
 pub(crate) mod ethertype {
@@ -43,6 +44,70 @@ pub(crate) mod ethertype {
     pub(crate) const NSH: u16 = 0x894f;
     /// MACsec (IEEE 802.1AE).
     pub(crate) const MACSEC: u16 = 0x88e5;
+}
+
+/// Bytes of a header without tags, and of a tag.
+const HEADER: usize = 14;
+const TAG: usize = 4;
+
+/// An Ethernet header to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EthernetHeader<'a> {
+    /// Destination address.
+    pub dst: [u8; 6],
+    /// Source address.
+    pub src: [u8; 6],
+    /// VLAN tags, the outermost first.
+    pub tags: &'a [VlanTag],
+    /// EtherType of the payload, such as [`EthernetHeader::IPV4`].
+    pub ether_type: u16,
+}
+
+/// A VLAN tag (IEEE 802.1Q, 9.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VlanTag {
+    /// Whether it is a service tag (IEEE 802.1ad), as the outer of two is.
+    pub service: bool,
+    /// Tag control information: priority (3 bits), drop eligible (1 bit), number of the VLAN (12 bits).
+    pub control: u16,
+}
+
+impl EthernetHeader<'_> {
+    /// EtherType of IPv4 (RFC 894).
+    pub const IPV4: u16 = ethertype::IPV4;
+    /// EtherType of IPv6 (RFC 2464).
+    pub const IPV6: u16 = ethertype::IPV6;
+    /// Bytes of a header without tags.
+    pub const UNTAGGED_LEN: usize = HEADER;
+
+    /// Bytes of the header with its tags.
+    #[inline]
+    pub const fn header_len(&self) -> usize {
+        HEADER + TAG * self.tags.len()
+    }
+
+    /// Writes the header, and returns how many bytes it has.
+    ///
+    /// # Errors
+    /// If `out` is too short.
+    #[inline]
+    pub fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
+        let len = self.header_len();
+        let header = room(out, len)?;
+        header[0..6].copy_from_slice(&self.dst);
+        header[6..12].copy_from_slice(&self.src);
+        let (tags, _) = header[12..].as_chunks_mut::<TAG>();
+        for (to, tag) in tags.iter_mut().zip(self.tags) {
+            let announced = match tag.service {
+                true => ethertype::SERVICE_VLAN,
+                false => ethertype::VLAN,
+            };
+            to[..2].copy_from_slice(&announced.to_be_bytes());
+            to[2..].copy_from_slice(&tag.control.to_be_bytes());
+        }
+        header[len - 2..].copy_from_slice(&self.ether_type.to_be_bytes());
+        Ok(len)
+    }
 }
 
 const ETHERNET_LAYER: Layer = Layer::Link(LinkType::ETHERNET);

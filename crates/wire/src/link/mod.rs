@@ -16,6 +16,7 @@ mod nflog;
 mod nsh;
 mod ppp;
 
+pub use ethernet::{EthernetHeader, VlanTag};
 pub(crate) use ethernet::{ethertype, untagged_ip};
 pub use link_type::LinkType;
 pub(crate) use nsh::next_protocol;

@@ -1,6 +1,9 @@
 //! TCP (RFC 9293).
 
+mod emit;
 mod options;
+
+pub use options::{TcpOption, TcpOptions};
 
 use crate::captured::{Captured, be16};
 use crate::{Skip, Tcp, TcpFlags};

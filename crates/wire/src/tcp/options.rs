@@ -1,14 +1,112 @@
 //! Options of a TCP header.
 
-use crate::Tcp;
+use crate::{EmitError, Tcp};
 
 /// Kinds (IANA, TCP Option Kind Numbers): RFC 9293, RFC 7323, RFC 2018.
 const END: u8 = 0;
 const NO_OPERATION: u8 = 1;
 const MSS: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+
+/// Most bytes of options: a header has at most 15 words of 4 bytes, of which options begin at the sixth (RFC 9293, 3.1).
+pub(super) const MAX_OPTIONS: usize = 40;
+
+/// An option of a TCP header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TcpOption<'a> {
+    /// One byte of padding before another option.
+    NoOperation,
+    /// Maximum segment size, bytes (RFC 9293, 3.7.1).
+    Mss(u16),
+    /// Shift count of the window (RFC 7323, 2.2).
+    WindowScale(u8),
+    /// Selective acknowledgements are understood (RFC 2018, 2).
+    SackPermitted,
+    /// Left and right edges of blocks received out of order (RFC 2018, 3).
+    Sack(&'a [(u32, u32)]),
+    /// Timestamp value and timestamp echo reply (RFC 7323, 3.2).
+    Timestamps(u32, u32),
+}
+
+/// Options of a TCP header as they stand in it, for [`Tcp::options`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TcpOptions {
+    bytes: [u8; MAX_OPTIONS],
+    len: usize,
+}
+
+impl TcpOptions {
+    /// No options.
+    pub const NONE: TcpOptions = TcpOptions {
+        bytes: [0; MAX_OPTIONS],
+        len: 0,
+    };
+
+    /// Options one after another.
+    ///
+    /// # Errors
+    /// If they take more than 40 bytes.
+    pub fn new(options: &[TcpOption<'_>]) -> Result<TcpOptions, EmitError> {
+        let mut new = TcpOptions::NONE;
+        for option in options {
+            new.push(*option)?;
+        }
+        Ok(new)
+    }
+
+    /// Appends an option.
+    ///
+    /// # Errors
+    /// If it takes the options beyond 40 bytes.
+    #[inline]
+    pub fn push(&mut self, option: TcpOption<'_>) -> Result<(), EmitError> {
+        match option {
+            TcpOption::NoOperation => self.extend(&[NO_OPERATION]),
+            TcpOption::Mss(mss) => {
+                let [a, b] = mss.to_be_bytes();
+                self.extend(&[MSS, 4, a, b])
+            }
+            TcpOption::WindowScale(shift) => self.extend(&[WINDOW_SCALE, 3, shift]),
+            TcpOption::SackPermitted => self.extend(&[SACK_PERMITTED, 2]),
+            TcpOption::Sack(blocks) => {
+                let len = 2 + 8 * blocks.len();
+                if self.len + len > MAX_OPTIONS {
+                    return Err(EmitError::TooLong);
+                }
+                self.extend(&[SACK, len as u8])?;
+                for (left, right) in blocks {
+                    self.extend(&left.to_be_bytes())?;
+                    self.extend(&right.to_be_bytes())?;
+                }
+                Ok(())
+            }
+            TcpOption::Timestamps(value, echo) => {
+                let mut bytes = [TIMESTAMPS, 10, 0, 0, 0, 0, 0, 0, 0, 0];
+                bytes[2..6].copy_from_slice(&value.to_be_bytes());
+                bytes[6..10].copy_from_slice(&echo.to_be_bytes());
+                self.extend(&bytes)
+            }
+        }
+    }
+
+    /// The bytes of the options, with ends of the option list up to a multiple of 4.
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len.next_multiple_of(4)]
+    }
+
+    #[inline]
+    fn extend(&mut self, bytes: &[u8]) -> Result<(), EmitError> {
+        let end = self.len + bytes.len();
+        let room = self.bytes.get_mut(self.len..end);
+        room.ok_or(EmitError::TooLong)?.copy_from_slice(bytes);
+        self.len = end;
+        Ok(())
+    }
+}
 
 impl<'a> Tcp<'a> {
     /// Timestamp value and timestamp echo reply (RFC 7323, 3.2).

@@ -2,7 +2,7 @@
 
 use crate::experiment::{PORT, Paced, PacedKind, forged_address, nobodys_address};
 use crate::experiment::{client_address, server_address};
-use etherparse::{IpNumber, Ipv4Header, TcpHeader};
+use gentle_wire::{EmitError, Ipv4Header, Tcp, TcpFlags, protocol};
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, socket,
 };
@@ -13,9 +13,6 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// Ports that a flood pretends to come from, by turns.
 const FIRST_PORT: u64 = 1_024;
 const PORTS: u64 = 60_000;
-
-/// As Linux sends packets.
-const TTL: u8 = 64;
 
 /// A sender.
 pub(super) struct Source {
@@ -91,30 +88,32 @@ impl Source {
 }
 
 /// The `number`th packet of a flood, from its IP header on.
-fn syn(flood: &Paced, number: u64) -> Result<Vec<u8>, String> {
+fn syn(flood: &Paced, number: u64) -> Result<Vec<u8>, EmitError> {
     let from = forged_address((number / PORTS) as u16);
     let to = nobodys_address(flood.from_client);
-    let length = flood.ip_bytes - Ipv4Header::MIN_LEN as u32;
-    let mut ip = Ipv4Header::new(
-        u16::try_from(length).map_err(|error| error.to_string())?,
-        TTL,
-        IpNumber::TCP,
-        from.octets(),
-        to.octets(),
-    )
-    .map_err(|error| error.to_string())?;
-    ip.identification = number as u16;
-    let port = (FIRST_PORT + number % PORTS) as u16;
-    let mut tcp = TcpHeader::new(port, PORT, number as u32, u16::MAX);
-    tcp.syn = true;
-    let payload = vec![0; (length as usize).saturating_sub(TcpHeader::MIN_LEN)];
-    tcp.checksum = tcp
-        .calc_checksum_ipv4(&ip, &payload)
-        .map_err(|error| error.to_string())?;
-    ip.header_checksum = ip.calc_header_checksum();
-    let mut packet = ip.to_bytes().to_vec();
-    packet.extend_from_slice(&tcp.to_bytes());
-    packet.extend(payload);
+    let mut tcp = Tcp {
+        src_port: (FIRST_PORT + number % PORTS) as u16,
+        dst_port: PORT,
+        seq: number as u32,
+        ack: 0,
+        flags: TcpFlags::SYN,
+        window: u16::MAX,
+        payload_len: 0,
+        options: &[],
+        payload: &[],
+    };
+    let mut ip = Ipv4Header {
+        id: number as u16,
+        ..Ipv4Header::new(from, to, protocol::TCP, 0)
+    };
+    let headers = (ip.header_len() + tcp.header_len()) as u32;
+    let length = flood.ip_bytes.max(headers);
+    ip.payload_len = length - ip.header_len() as u32;
+    tcp.payload_len = length - headers;
+    // The payload is zeros.
+    let mut packet = vec![0; length as usize];
+    let header_len = ip.emit(&mut packet)?;
+    tcp.emit(&ip.pseudo_header(), &mut packet[header_len..])?;
     Ok(packet)
 }
 

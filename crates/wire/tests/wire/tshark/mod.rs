@@ -3,8 +3,9 @@
 mod capture;
 mod reading;
 
-use crate::{samples, shared_captures};
+use crate::samples;
 use capture::Frame;
+use gentle_testkit::zeek;
 use gentle_wire::Tunnels;
 use reading::{Reading, Row, ours, tshark};
 use std::collections::BTreeMap;
@@ -85,10 +86,10 @@ fn agree(frame: &Frame, ours: Option<&Reading>, theirs: Option<&Reading>) -> boo
 
 #[test]
 fn captures_read_as_tshark_reads_them() {
-    let captures = shared_captures::all();
+    let captures = zeek::all();
     let mut frames = Vec::new();
     for path in &captures {
-        frames.extend(capture::read(path, &shared_captures::name(path)));
+        frames.extend(capture::read(path, &zeek::name(path)));
     }
     assert!(frames.len() > 20_000, "{}", frames.len());
     for snap_len in [usize::MAX, 96, 68, 54] {

@@ -1,0 +1,99 @@
+//! Time stamps of any resolution in nanoseconds.
+
+use gentle_units::Nanos;
+
+/// How an interface of pcapng counts time: options `if_tsresol` and `if_tsoffset`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Clock {
+    unit: Unit,
+    /// Nanoseconds to be added.
+    offset: i128,
+}
+
+/// What one tick is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    /// So many nanoseconds.
+    Nanos(u64),
+    /// One of so many in a nanosecond.
+    OfNanos(u64),
+    /// A second divided by two to this power.
+    OfSecond(u32),
+}
+
+impl Clock {
+    /// The clock of options `if_tsresol` (the highest bit chooses powers of two, the others are the negative exponent)
+    /// and `if_tsoffset` (seconds).
+    pub(crate) fn new(resolution: u8, offset_seconds: i64) -> Clock {
+        let exponent = u32::from(resolution & 0x7f);
+        let unit = if resolution & 0x80 != 0 {
+            Unit::OfSecond(exponent)
+        } else if exponent <= 9 {
+            Unit::Nanos(10u64.pow(9 - exponent))
+        } else {
+            // Beyond 10^-28 s, 64 bits of ticks do not fill a nanosecond.
+            Unit::OfNanos(10u64.checked_pow(exponent - 9).unwrap_or(u64::MAX))
+        };
+        Clock {
+            unit,
+            offset: i128::from(offset_seconds) * 1_000_000_000,
+        }
+    }
+
+    /// The time of so many ticks, rounded down to the nanosecond, and kept within what [`Nanos`] can say.
+    #[inline]
+    pub(crate) fn time(&self, ticks: u64) -> Nanos {
+        let nanos = match self.unit {
+            Unit::Nanos(n) => u128::from(ticks) * u128::from(n),
+            Unit::OfNanos(n) => u128::from(ticks / n),
+            Unit::OfSecond(exponent) => (u128::from(ticks) * 1_000_000_000) >> exponent,
+        };
+        // Below 2^94, so the cast keeps the value.
+        let nanos = nanos as i128 + self.offset;
+        Nanos(nanos.clamp(0, i128::from(u64::MAX)) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn powers_of_ten() {
+        for exponent in 0..=9 {
+            let ticks = 1_234_567_891 * 10u64.pow(u32::from(exponent)) + 1;
+            let tick = 10u64.pow(9 - u32::from(exponent));
+            let expected = 1_234_567_891 * SECOND + tick;
+            assert_eq!(Clock::new(exponent, 0).time(ticks), Nanos(expected));
+        }
+        // Picoseconds are cut, not rounded.
+        assert_eq!(Clock::new(12, 0).time(1_999), Nanos(1));
+        assert_eq!(Clock::new(28, 0).time(u64::MAX), Nanos(1));
+        assert_eq!(Clock::new(29, 0).time(u64::MAX - 1), Nanos(0));
+        assert_eq!(Clock::new(127, 0).time(u64::MAX - 1), Nanos(0));
+    }
+
+    #[test]
+    fn powers_of_two() {
+        assert_eq!(Clock::new(0x80, 0).time(7), Nanos(7 * SECOND));
+        assert_eq!(Clock::new(0x80 | 1, 0).time(3), Nanos(SECOND * 3 / 2));
+        assert_eq!(
+            Clock::new(0x80 | 32, 0).time((5 << 32) | 0x4000_0000),
+            Nanos(5 * SECOND + SECOND / 4)
+        );
+        assert_eq!(Clock::new(0x80 | 64, 0).time(1 << 63), Nanos(SECOND / 2));
+        assert_eq!(Clock::new(0xff, 0).time(u64::MAX), Nanos(0));
+    }
+
+    #[test]
+    fn offsets_either_way_and_beyond_what_can_be_said() {
+        assert_eq!(Clock::new(6, 2).time(1), Nanos(2 * SECOND + 1_000));
+        assert_eq!(Clock::new(6, -2).time(2_000_001), Nanos(1_000));
+        assert_eq!(Clock::new(6, -2).time(1), Nanos(0));
+        assert_eq!(Clock::new(6, i64::MAX).time(u64::MAX), Nanos::MAX);
+        assert_eq!(Clock::new(6, i64::MIN).time(u64::MAX), Nanos(0));
+        assert_eq!(Clock::new(0, 0).time(u64::MAX), Nanos::MAX);
+    }
+}

@@ -1,0 +1,273 @@
+//! Compressed captures, recognised by their first bytes and decompressed by a thread of their own.
+//!
+//! The thread runs ahead of the framing by a few chunks, so that on two processors decompression and analysis overlap;
+//! chunks arrive in the order of the file, so the outcome does not depend on timing. Several members in one file (gzip
+//! members, zstd frames, xz streams, lz4 frames, as `cat a.gz b.gz` makes them) are one stream, as they are to `zcat`.
+
+mod lz4;
+
+use crate::input::{Input, Origin, ReadFault};
+use flate2::bufread::MultiGzDecoder;
+use liblzma::bufread::XzDecoder;
+use std::fmt;
+use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+/// The longest magic number.
+const MAGIC: usize = 6;
+
+/// Decompressed bytes handed over at once.
+const CHUNK: usize = 256 * 1024;
+
+/// Chunks under way between the thread and the reader.
+const CHUNKS_AHEAD: usize = 4;
+
+/// Memory an xz stream may ask of its decompressor: twice what `xz -9` needs.
+const XZ_MEMORY: u64 = 128 * 1024 * 1024;
+
+/// Largest window of a zstd stream, as a power of two: 128 MiB, what `zstd -d` accepts unless told otherwise.
+const ZSTD_WINDOW_LOG: u32 = 27;
+
+/// What a capture file is compressed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// Nothing.
+    None,
+    /// gzip (RFC 1952).
+    Gzip,
+    /// Zstandard (RFC 8878).
+    Zstd,
+    /// xz.
+    Xz,
+    /// lz4 frames, or what `lz4 -l` writes.
+    Lz4,
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Compression::None => "no",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+            Compression::Xz => "xz",
+            Compression::Lz4 => "lz4",
+        })
+    }
+}
+
+impl Compression {
+    fn of(head: &[u8]) -> Compression {
+        match head {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            // A zstd file may begin with a skippable frame, as those of pzstd do.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
+            [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..] => Compression::Lz4,
+            _ => Compression::None,
+        }
+    }
+}
+
+/// A stream that has been looked at.
+pub(crate) struct Opened {
+    pub(crate) input: Input,
+    pub(crate) compression: Compression,
+    pub(crate) progress: Option<Progress>,
+}
+
+/// Bytes that the decompressing thread has read of the file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Progress(Arc<AtomicU64>);
+
+impl Progress {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Looks at the first bytes of a stream and puts a decompressor before it if it needs one.
+pub(crate) fn open(mut from: Box<dyn Read + Send>) -> Result<Opened, io::Error> {
+    let mut head = Vec::with_capacity(MAGIC);
+    from.by_ref().take(MAGIC as u64).read_to_end(&mut head)?;
+    let compression = Compression::of(&head);
+    if compression == Compression::None {
+        return Ok(Opened {
+            input: Input::new(&head, Origin::Plain(from)),
+            compression,
+            progress: None,
+        });
+    }
+    let progress = Progress::default();
+    let file = CompressedFile {
+        from: Box::new(Cursor::new(head).chain(from)),
+        progress: progress.clone(),
+    };
+    let decompressor = Decompressor::start(compression, file)?;
+    Ok(Opened {
+        input: Input::new(&[], Origin::Compressed(decompressor)),
+        compression,
+        progress: Some(progress),
+    })
+}
+
+/// The file under a decompressor: counts what is read, and marks errors of reading so that they are not taken for
+/// errors of decompressing.
+struct CompressedFile {
+    from: Box<dyn Read + Send>,
+    progress: Progress,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct FileError(io::Error);
+
+impl Read for CompressedFile {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.from.read(space) {
+                Ok(n) => {
+                    self.progress.0.fetch_add(n as u64, Ordering::Relaxed);
+                    return Ok(n);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(io::Error::other(FileError(error))),
+            }
+        }
+    }
+}
+
+enum Message {
+    Chunk(Vec<u8>),
+    /// Nothing comes after it.
+    Last(Result<(), ReadFault>),
+}
+
+/// The reader's end of the decompressing thread.
+pub(crate) struct Decompressor {
+    messages: Receiver<Message>,
+    /// Chunks go back to be filled again.
+    emptied: SyncSender<Vec<u8>>,
+    chunk: Vec<u8>,
+    /// Bytes of the chunk that have been read.
+    used: usize,
+}
+
+impl Decompressor {
+    fn start(compression: Compression, file: CompressedFile) -> Result<Decompressor, io::Error> {
+        let (sender, messages) = sync_channel(CHUNKS_AHEAD);
+        let (emptied, returned) = sync_channel(CHUNKS_AHEAD + 2);
+        // Not joined: when the reader goes away, the thread's next message finds no receiver and it ends.
+        thread::Builder::new()
+            .name(format!("{compression} reader"))
+            .spawn(move || decompress(compression, file, &sender, &returned))?;
+        Ok(Decompressor {
+            messages,
+            emptied,
+            chunk: Vec::new(),
+            used: 0,
+        })
+    }
+
+    /// Reads as [`Read::read`] does.
+    pub(crate) fn read(&mut self, space: &mut [u8]) -> Result<usize, ReadFault> {
+        if self.used == self.chunk.len() {
+            let next = match self.messages.recv() {
+                Ok(Message::Chunk(chunk)) => chunk,
+                Ok(Message::Last(how)) => return how.map(|()| 0),
+                Err(_) => return Err(ReadFault::Broken("no answer of the decompressor".into())),
+            };
+            let old = std::mem::replace(&mut self.chunk, next);
+            self.used = 0;
+            // Refused when the thread has ended: then nobody needs it.
+            let _ = self.emptied.try_send(old);
+        }
+        let n = space.len().min(self.chunk.len() - self.used);
+        space[..n].copy_from_slice(&self.chunk[self.used..self.used + n]);
+        self.used += n;
+        Ok(n)
+    }
+}
+
+fn decompress(
+    compression: Compression,
+    file: CompressedFile,
+    sender: &SyncSender<Message>,
+    returned: &Receiver<Vec<u8>>,
+) {
+    let progress = file.progress.clone();
+    let fault = |error: io::Error| match error.downcast::<FileError>() {
+        Ok(FileError(error)) => ReadFault::Io(error),
+        Err(error) => ReadFault::Broken(describe(compression, &error, progress.bytes())),
+    };
+    let mut from = match decoder(compression, BufReader::with_capacity(64 * 1024, file)) {
+        Ok(from) => from,
+        Err(error) => {
+            // The reader may have gone away.
+            let _ = sender.send(Message::Last(Err(fault(error))));
+            return;
+        }
+    };
+    loop {
+        let mut chunk = returned.try_recv().unwrap_or_default();
+        chunk.resize(CHUNK, 0);
+        let (filled, end) = fill(&mut *from, &mut chunk);
+        chunk.truncate(filled);
+        if filled > 0 && sender.send(Message::Chunk(chunk)).is_err() {
+            return;
+        }
+        if let Some(end) = end {
+            let _ = sender.send(Message::Last(end.map_err(fault)));
+            return;
+        }
+    }
+}
+
+/// Fills a chunk as far as the stream goes; how far that was, and how the stream ended if it did.
+fn fill(from: &mut dyn Read, chunk: &mut [u8]) -> (usize, Option<Result<(), io::Error>>) {
+    let mut filled = 0;
+    while filled < chunk.len() {
+        match from.read(&mut chunk[filled..]) {
+            Ok(0) => return (filled, Some(Ok(()))),
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return (filled, Some(Err(error))),
+        }
+    }
+    (filled, None)
+}
+
+fn decoder(
+    compression: Compression,
+    file: BufReader<CompressedFile>,
+) -> Result<Box<dyn Read>, io::Error> {
+    Ok(match compression {
+        Compression::None => Box::new(file),
+        Compression::Gzip => Box::new(MultiGzDecoder::new(file)),
+        Compression::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(file)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+            Box::new(decoder)
+        }
+        Compression::Xz => {
+            let stream = liblzma::stream::Stream::new_stream_decoder(
+                XZ_MEMORY,
+                liblzma::stream::CONCATENATED,
+            )?;
+            Box::new(XzDecoder::new_stream(file, stream))
+        }
+        Compression::Lz4 => Box::new(lz4::Frames::new(file)),
+    })
+}
+
+fn describe(compression: Compression, error: &io::Error, read: u64) -> String {
+    if error.kind() == ErrorKind::UnexpectedEof {
+        format!("the end of the {compression} file after {read} bytes of it")
+    } else {
+        format!(
+            "{compression} data that cannot be decompressed ({error}), within the first {read} bytes of the file"
+        )
+    }
+}

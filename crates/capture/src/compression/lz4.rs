@@ -1,0 +1,100 @@
+//! A sequence of lz4 frames as one stream.
+//!
+//! `lz4_flex` decodes one frame after another, but takes a file that ends between two blocks for the end of the frame
+//! and does not know skippable frames; this tells the one from the other and skips the others.
+
+use lz4_flex::frame::FrameDecoder;
+use std::io::{self, ErrorKind, Read};
+
+const LEGACY: u32 = 0x184c_2102;
+const SKIPPABLE: u32 = 0x184d_2a50;
+const SKIPPABLE_MASK: u32 = 0xffff_fff0;
+
+/// Decodes all frames of a file.
+pub(crate) enum Frames<R: Read> {
+    Between(R),
+    /// In a frame, with whether the frame ends where the file ends (`lz4 -l`).
+    Within(Box<FrameDecoder<Framed<R>>>, bool),
+    Ended,
+}
+
+impl<R: Read> Frames<R> {
+    pub(crate) fn new(from: R) -> Frames<R> {
+        Frames::Between(from)
+    }
+}
+
+impl<R: Read> Read for Frames<R> {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        loop {
+            *self = match std::mem::replace(self, Frames::Ended) {
+                Frames::Ended => return Ok(0),
+                Frames::Between(from) => enter(from)?,
+                Frames::Within(mut frame, legacy) => {
+                    let n = frame.read(space)?;
+                    if n > 0 || space.is_empty() {
+                        *self = Frames::Within(frame, legacy);
+                        return Ok(n);
+                    }
+                    match frame.into_inner() {
+                        Framed { ended: true, .. } if legacy => Frames::Ended,
+                        Framed { ended: true, .. } => return Err(ErrorKind::UnexpectedEof.into()),
+                        Framed { from, .. } => Frames::Between(from),
+                    }
+                }
+            };
+        }
+    }
+}
+
+/// Reads a magic number and enters the frame, or skips it.
+fn enter<R: Read>(mut from: R) -> io::Result<Frames<R>> {
+    let mut magic = [0; 4];
+    if from.read(&mut magic[..1])? == 0 {
+        return Ok(Frames::Ended);
+    }
+    from.read_exact(&mut magic[1..])?;
+    let number = u32::from_le_bytes(magic);
+    if number & SKIPPABLE_MASK == SKIPPABLE {
+        let mut length = [0; 4];
+        from.read_exact(&mut length)?;
+        let length = u64::from(u32::from_le_bytes(length));
+        if io::copy(&mut from.by_ref().take(length), &mut io::sink())? < length {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        return Ok(Frames::Between(from));
+    }
+    // A decoder of its own for each frame: the buffers of one are laid out for the block size of its first.
+    let framed = Framed {
+        magic,
+        magic_read: 0,
+        from,
+        ended: false,
+    };
+    Ok(Frames::Within(
+        Box::new(FrameDecoder::new(framed)),
+        number == LEGACY,
+    ))
+}
+
+/// What a frame's decoder reads: the magic number that has been read already, then the rest; notes when it asked for
+/// more than there is.
+pub(crate) struct Framed<R> {
+    magic: [u8; 4],
+    magic_read: usize,
+    from: R,
+    ended: bool,
+}
+
+impl<R: Read> Read for Framed<R> {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        if self.magic_read < self.magic.len() {
+            let n = (&self.magic[self.magic_read..]).read(space)?;
+            self.magic_read += n;
+            return Ok(n);
+        }
+        let n = self.from.read(space)?;
+        self.ended |= n == 0 && !space.is_empty();
+        Ok(n)
+    }
+}

@@ -1,0 +1,212 @@
+//! A connection: two end points, and the programs that use them.
+
+use super::path::Host;
+use super::vantage::Seen;
+use gentle_tcp::{Endpoint, Flags, Profile, Segment, Seq};
+use gentle_units::Nanos;
+use std::sync::Arc;
+
+/// What a client sends to ask for data: a request of one small segment.
+const REQUEST_BYTES: u32 = 300;
+
+/// Index of the client in pairs.
+pub const CLIENT: usize = 0;
+/// Index of the server in pairs.
+pub const SERVER: usize = 1;
+
+/// What becomes of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// The server accepts the connection.
+    Accept,
+    /// The server refuses it by an RST.
+    Refuse,
+    /// A router before the server says by ICMP that it is unreachable.
+    Reject,
+    /// Nobody answers.
+    None,
+}
+
+/// Something that happens to all packets of one side.
+#[derive(Debug, Clone, Copy)]
+pub struct Way {
+    /// The side: [`CLIENT`] or [`SERVER`].
+    pub from: usize,
+    /// Before they are captured, else behind.
+    pub before: bool,
+}
+
+/// What a connection is to do.
+#[derive(Debug)]
+pub struct Plan {
+    /// What becomes of it.
+    pub answer: Answer,
+    /// The client sends the data, else the server.
+    pub upload: bool,
+    /// The client closes with an RST.
+    pub abort: bool,
+    /// Bytes of data.
+    pub bytes: u64,
+    /// All packets vanish there.
+    pub swallowed: Option<Way>,
+    /// All packets take so much longer there.
+    pub late: Option<(Way, Nanos)>,
+    /// The server's packets are not captured.
+    pub one_sided: bool,
+}
+
+/// One side of a connection.
+#[derive(Debug)]
+pub struct Side {
+    /// The host.
+    pub host: Host,
+    pub(crate) profile: Arc<Profile>,
+    pub(crate) isn: Seq,
+    /// None before a SYN has arrived and after an RST was sent.
+    pub(crate) end: Option<Endpoint>,
+    /// Identification of the next IP packet.
+    pub(crate) ip_id: u16,
+    /// When what was sent has left the host.
+    pub(crate) free_at: Nanos,
+    /// The earliest timer event planned.
+    pub(crate) planned: Nanos,
+    spoken: bool,
+    closed: bool,
+}
+
+impl Side {
+    pub(crate) fn new(host: Host, profile: Arc<Profile>, isn: Seq, ip_id: u16) -> Side {
+        Side {
+            host,
+            profile,
+            isn,
+            end: None,
+            ip_id,
+            free_at: Nanos::ZERO,
+            planned: Nanos::MAX,
+            spoken: false,
+            closed: false,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.end
+            .as_ref()
+            .is_none_or(|end| end.is_failed() || end.is_closed())
+    }
+}
+
+/// A connection and what has to be remembered of it.
+#[derive(Debug)]
+pub struct Connection {
+    /// Client and server.
+    pub sides: [Side; 2],
+    /// What it is to do.
+    pub plan: Plan,
+    /// Time that a byte takes on the slowest link, picoseconds.
+    pub(crate) picos_per_byte: u64,
+    /// Packets on their way.
+    pub(crate) in_flight: u32,
+    pub(crate) seen: Seen,
+    /// What became of its SYNs and SYN/ACKs.
+    pub opening: Opening,
+}
+
+/// What became of SYNs and SYN/ACKs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Opening {
+    /// Some were lost, those that vanish or are swallowed aside.
+    pub lost: bool,
+    /// Some were sent again.
+    pub again: bool,
+    /// Some were captured twice.
+    pub copied: bool,
+}
+
+impl Connection {
+    /// Whether a SYN was captured.
+    pub const fn has_captured_syn(&self) -> bool {
+        self.seen.syns > 0
+    }
+
+    /// Sends the first SYN to `out`.
+    pub(crate) fn open(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        let client = &mut self.sides[CLIENT];
+        let profile = Arc::clone(&client.profile);
+        client.end = Some(Endpoint::connect(profile, client.isn, now, out));
+    }
+
+    /// A segment reaches a side; what that sends goes to `out`.
+    pub(crate) fn deliver(
+        &mut self,
+        now: Nanos,
+        to: usize,
+        segment: &Segment,
+        out: &mut Vec<Segment>,
+    ) {
+        if to == SERVER && matches!(self.plan.answer, Answer::None | Answer::Reject) {
+            return;
+        }
+        let side = &mut self.sides[to];
+        let is_syn = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
+        match &mut side.end {
+            Some(end) if !end.is_failed() => {
+                end.on_segment(now, segment, false, out);
+                self.act(now, to, out);
+            }
+            None if is_syn && self.plan.answer == Answer::Accept => {
+                let profile = Arc::clone(&side.profile);
+                let end = Endpoint::accept(profile, side.isn, now, segment, false, out);
+                side.end = Some(end);
+            }
+            // As RFC 9293, section 3.10.7.1, wants it of a closed port.
+            _ if segment.flags.contains(Flags::RST) => {}
+            _ if is_syn => {
+                let mut reset = Segment::new(Seq(0), Flags::RST | Flags::ACK);
+                reset.ack = Seq(segment.seq.0.wrapping_add(1));
+                out.push(reset);
+            }
+            _ => out.push(Segment::new(segment.ack, Flags::RST)),
+        }
+    }
+
+    /// The program on one side, whenever something may have changed for it.
+    fn act(&mut self, now: Nanos, who: usize, out: &mut Vec<Segment>) {
+        let plan = &self.plan;
+        let side = &mut self.sides[who];
+        let Some(end) = &mut side.end else {
+            return;
+        };
+        let sends = plan.upload == (who == CLIENT);
+        let may_speak = match who {
+            CLIENT => end.is_established(),
+            _ => sends && end.received() >= u64::from(REQUEST_BYTES),
+        };
+        if may_speak && !side.spoken {
+            side.spoken = true;
+            if sends {
+                end.write(now, plan.bytes, out);
+                end.close(now, out);
+                side.closed = true;
+            } else {
+                end.write(now, u64::from(REQUEST_BYTES), out);
+            }
+        }
+        if !end.peer_closed() || side.closed {
+            return;
+        }
+        side.closed = true;
+        if plan.abort && who == CLIENT {
+            let next = side.isn.0.wrapping_add(1 + REQUEST_BYTES);
+            out.push(Segment::new(Seq(next), Flags::RST));
+            side.end = None;
+        } else {
+            end.close(now, out);
+        }
+    }
+
+    /// Whether nothing more will happen.
+    pub(crate) fn is_over(&self) -> bool {
+        self.in_flight == 0 && self.sides.iter().all(Side::is_over)
+    }
+}

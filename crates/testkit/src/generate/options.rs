@@ -1,0 +1,150 @@
+//! The command line.
+
+use clap::{Parser, ValueEnum};
+use gentle_units::Nanos;
+use std::path::PathBuf;
+
+/// Format of the capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// pcap, nanoseconds
+    Pcap,
+    /// pcap, microseconds
+    PcapUs,
+    /// pcapng, nanoseconds
+    Pcapng,
+}
+
+/// Where the capture is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Vantage {
+    /// At the clients
+    Client,
+    /// Somewhere between, at another place for each connection
+    Middle,
+    /// At the servers
+    Server,
+}
+
+/// Write a synthetic capture of TCP connections that lose packets.
+#[derive(Debug, Parser)]
+#[command(name = "generate")]
+pub struct Options {
+    /// Capture to write; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// File for the truth about the capture, as JSON; standard error if absent
+    #[arg(long, value_name = "FILE")]
+    pub truth: Option<PathBuf>,
+    /// Format
+    #[arg(long, value_enum, default_value_t = Format::Pcap)]
+    pub format: Format,
+    /// Bytes kept of each frame
+    #[arg(long, value_name = "BYTES", default_value_t = 96, value_parser = clap::value_parser!(u32).range(64..=65_535))]
+    pub snaplen: u32,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Connections, with a metric suffix if you like: 400k
+    #[arg(long, value_name = "N", default_value = "10k", value_parser = count)]
+    pub connections: u64,
+    /// Packets to aim at, by the sizes of the connections; hit to within some percent
+    #[arg(long, value_name = "N", default_value = "150k", value_parser = count)]
+    pub packets: u64,
+    /// Time over which connections start
+    #[arg(long, value_name = "TIME", default_value = "300s")]
+    pub span: Nanos,
+    /// Hosts that connect
+    #[arg(long, value_name = "N", default_value = "20k", value_parser = count)]
+    pub clients: u64,
+    /// Hosts that listen
+    #[arg(long, value_name = "N", default_value = "2k", value_parser = count)]
+    pub servers: u64,
+    /// Share of servers that speak IPv6
+    #[arg(long, value_name = "SHARE", default_value_t = 0.15, value_parser = share)]
+    pub ipv6: f64,
+    /// 802.1Q tag on every frame
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(1..=4094))]
+    pub vlan: Option<u16>,
+    /// Probability that a SYN is lost: in the middle, in half of the cases before it is captured
+    #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
+    pub syn_loss: f64,
+    /// The same of a SYN/ACK
+    #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
+    pub synack_loss: f64,
+    /// The same of a segment with data or FIN
+    #[arg(long, value_name = "SHARE", default_value_t = 0.005, value_parser = share)]
+    pub data_loss: f64,
+    /// The same of any other segment
+    #[arg(long, value_name = "SHARE", default_value_t = 0.002, value_parser = share)]
+    pub ack_loss: f64,
+    /// Probability that a segment with data is delayed by 1 to 5 ms before it is captured
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0005, value_parser = share)]
+    pub reorder: f64,
+    /// Share of attempts that nobody answers
+    #[arg(long, value_name = "SHARE", default_value_t = 0.005, value_parser = share)]
+    pub unanswered: f64,
+    /// Share of attempts that are answered by an RST
+    #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
+    pub refused: f64,
+    /// Share of attempts that a router before the server answers by an ICMP message
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub rejected: f64,
+    /// Share of attempts of which one side's packets all vanish, though the server is alive
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub swallowed: f64,
+    /// Share of connections of which one way takes 1.1 to 2.2 s longer, as through a queue that is far too long
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub late: f64,
+    /// Share of connections of which the server's packets are not captured
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub one_sided: f64,
+    /// Share of connections without TCP time stamps
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub no_timestamps: f64,
+    /// Where the capture is taken
+    #[arg(long, value_enum, default_value_t = Vantage::Middle)]
+    pub vantage: Vantage,
+    /// Share of clients that close with an RST
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share)]
+    pub aborted: f64,
+    /// Share of connections whose client sends the data, not the server
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = share)]
+    pub uploads: f64,
+    /// Probability that a frame is captured twice
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub capture_duplicates: f64,
+    /// How long after a frame its copy is captured, give or take 5 %; 1 to 50 µs if absent
+    #[arg(long, value_name = "TIME", requires = "capture_duplicates")]
+    pub copy_delay: Option<Nanos>,
+    /// Write this many distinct SYNs, 1 µs apart, and nothing else
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub syn_flood: Option<u64>,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "expected a number".to_string())?;
+    if (0.0..=1.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err("expected 0 to 1".to_string())
+    }
+}
+
+/// A whole number with k, M or G behind it: `5.4M`.
+fn count(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.strip_suffix(['k', 'M', 'G']) {
+        Some(digits) if text.ends_with('k') => (digits, 1e3),
+        Some(digits) if text.ends_with('M') => (digits, 1e6),
+        Some(digits) => (digits, 1e9),
+        None => (text, 1.0),
+    };
+    let value = digits
+        .parse::<f64>()
+        .map_or(f64::NAN, |value| value * factor);
+    if (1.0..=1e12).contains(&value.round()) {
+        Ok(value.round() as u64)
+    } else {
+        Err("expected a number from 1 to 1000G, such as 400k or 5.4M".to_string())
+    }
+}

@@ -1,0 +1,104 @@
+//! Who talks to whom, and over what distance.
+
+use super::options::{Options, Vantage};
+use gentle_units::Nanos;
+use rand::RngExt;
+use rand_distr::{Distribution, LogNormal, Zipf};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Ports from which Linux takes those of clients (`ip_local_port_range`).
+const FIRST_PORT: u64 = 32_768;
+const PORTS: u64 = 28_232;
+
+/// Services, the popular ones more than once.
+const SERVICES: [u16; 8] = [443, 443, 443, 443, 80, 80, 993, 8080];
+
+/// From a host to a capture that is taken at it, nanoseconds.
+const BESIDE: u64 = 20_000;
+
+/// An end of a connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Host {
+    /// Address.
+    pub address: IpAddr,
+    /// Port.
+    pub port: u16,
+    /// What is left of the TTL at the vantage point.
+    pub(crate) ttl: u8,
+    /// What its timestamps are ahead of the time since the capture began, ms.
+    pub(crate) clock: u32,
+    /// From it to the vantage point, and back.
+    pub(crate) delay: Nanos,
+}
+
+/// Draws paths.
+pub(crate) struct Paths {
+    clients: Zipf<f64>,
+    servers: Zipf<f64>,
+    ipv6_servers: u64,
+    rtt: LogNormal<f64>,
+    vantage: Vantage,
+}
+
+impl Paths {
+    pub(crate) fn new(options: &Options) -> Paths {
+        let popularity = |hosts: u64| Zipf::new(hosts as f64, 1.0).expect("there is a host");
+        Paths {
+            clients: popularity(options.clients),
+            servers: popularity(options.servers),
+            ipv6_servers: (options.ipv6 * 100.0).round() as u64,
+            // Median 40 ms, nine tenths between 11 and 150 ms.
+            rtt: LogNormal::new(-3.2, 0.8).expect("the parameters are valid"),
+            vantage: options.vantage,
+        }
+    }
+
+    /// Client and server of connection number `serial`.
+    pub(crate) fn draw(&self, serial: u64, rng: &mut Xoshiro256PlusPlus) -> [Host; 2] {
+        let client = self.clients.sample(rng) as u32;
+        let server = self.servers.sample(rng) as u32;
+        let ipv6 = u64::from(server) * 37 % 100 < self.ipv6_servers;
+        let rtt = Nanos::from_secs_f64(self.rtt.sample(rng).clamp(0.001, 1.0));
+        let somewhere = (rtt.0 as f64 * rng.random_range(0.05..0.45)) as u64;
+        let near = match self.vantage {
+            Vantage::Client => BESIDE,
+            Vantage::Middle => somewhere,
+            Vantage::Server => rtt.0 / 2 - BESIDE,
+        };
+        let addresses = if ipv6 {
+            [(0xc, client), (0x5, server)].map(|(net, host)| {
+                let low = host as u16;
+                let high = (host >> 16) as u16;
+                IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, net, high, 0, 0, low, 1))
+            })
+        } else {
+            // The networks for documentation are too small; these are for private use and for benchmarks (RFC 2544).
+            [
+                IpAddr::V4(Ipv4Addr::from(0x0a00_0000 | client & 0x00ff_ffff)),
+                IpAddr::V4(Ipv4Addr::from(0xc612_0000 | server & 0x0001_ffff)),
+            ]
+        };
+        // A port comes again after all others, so never within a connection's life and often within a capture.
+        let ports = [
+            (FIRST_PORT + serial % PORTS) as u16,
+            SERVICES[server as usize % SERVICES.len()],
+        ];
+        let delays = [Nanos(near), Nanos(rtt.0 / 2 - near)];
+        let here = match self.vantage {
+            Vantage::Client => Some(0),
+            Vantage::Middle => None,
+            Vantage::Server => Some(1),
+        };
+        std::array::from_fn(|side| Host {
+            address: addresses[side],
+            port: ports[side],
+            ttl: match rng.random_range(2..20_u8) {
+                _ if here == Some(side) => 64,
+                routers => 64 - routers,
+            },
+            clock: rng.random(),
+            delay: delays[side],
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! What of a connection has passed the vantage point.
+
+use super::truth::Truth;
+use gentle_tcp::{Flags, Segment, Seq};
+
+/// A connection as the vantage point has seen it.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) syns: u64,
+    /// Sequence number of the SYN/ACKs, once there was one.
+    synack: Option<Seq>,
+    success: bool,
+    refused: bool,
+    /// What the client and the server have sent.
+    ways: [Way; 2],
+}
+
+#[derive(Debug, Default)]
+struct Way {
+    /// End of the payload known to exist, counted from the first byte.
+    end: u32,
+    /// What is missing below it.
+    holes: Vec<(u32, u32)>,
+    fin: bool,
+}
+
+impl Seen {
+    /// A segment passes; `isn` is the initial sequence number of its sender, `copy` says that it was captured before.
+    pub(crate) fn pass(
+        &mut self,
+        segment: &Segment,
+        from_server: bool,
+        isn: Seq,
+        copy: bool,
+        truth: &mut Truth,
+    ) {
+        let flags = segment.flags;
+        truth.packets += 1;
+        if flags.contains(Flags::SYN | Flags::ACK) {
+            truth.duplicate_synack += u64::from(self.synack.is_some());
+            truth.capture_duplicates.synack += u64::from(copy);
+            self.synack = Some(segment.seq);
+        } else if flags.contains(Flags::SYN) {
+            truth.duplicate_syn += u64::from(self.syns > 0);
+            truth.capture_duplicates.syn += u64::from(copy);
+            self.syns += 1;
+        } else if copy {
+            truth.capture_duplicates.other += 1;
+        } else if flags.contains(Flags::RST) {
+            self.refused |= from_server && self.synack.is_none();
+        } else {
+            self.success |= !from_server
+                && self
+                    .synack
+                    .is_some_and(|isn| segment.ack.distance(isn) == 1);
+            let way = &mut self.ways[usize::from(from_server)];
+            let start = segment.seq.0.wrapping_sub(isn.0).wrapping_sub(1);
+            if segment.len > 0 {
+                truth.data_segments += 1;
+                way.data(start, start + segment.len, segment.retransmitted, truth);
+            } else if flags.contains(Flags::FIN) {
+                truth.fin_retransmitted += u64::from(way.fin);
+                way.reach(start);
+            }
+            way.fin |= flags.contains(Flags::FIN);
+        }
+    }
+
+    /// Nothing more will come.
+    pub(crate) fn conclude(&self, truth: &mut Truth) {
+        if self.syns == 0 {
+            return;
+        }
+        truth.attempts += 1;
+        truth.successes += u64::from(self.success);
+        truth.failures += u64::from(!self.success);
+        truth.refused += u64::from(self.refused && !self.success);
+        if self.syns > 1 {
+            truth.attempts_with_duplicate_syn += 1;
+            truth.successes_with_duplicate_syn += u64::from(self.success);
+        }
+    }
+}
+
+impl Way {
+    /// There is something at `start`; what lies between it and what was seen is missing.
+    fn reach(&mut self, start: u32) {
+        if start > self.end {
+            self.holes.push((self.end, start));
+            self.end = start;
+        }
+    }
+
+    fn data(&mut self, start: u32, end: u32, retransmitted: bool, truth: &mut Truth) {
+        if start >= self.end {
+            self.reach(start);
+            self.end = end;
+            return;
+        }
+        let inside = |&(from, to): &(u32, u32)| from <= start && end <= to;
+        if !self.holes.iter().any(inside) {
+            truth.data_retransmitted += 1;
+        } else if retransmitted {
+            truth.data_hole_filling += 1;
+        } else {
+            truth.data_reordered += 1;
+        }
+        let holes = std::mem::take(&mut self.holes);
+        let rest = holes
+            .into_iter()
+            .flat_map(|(from, to)| [(from, to.min(start)), (from.max(end), to)]);
+        self.holes = rest.filter(|(from, to)| from < to).collect();
+        self.end = self.end.max(end);
+    }
+}

@@ -1,0 +1,228 @@
+//! In captures of the generator everything is found that was put into them.
+
+mod confusion;
+
+use clap::Parser;
+use gentle_capture::CaptureReader;
+use gentle_testkit::generate::{self, Capture, Connection, Generator, Truth};
+use gentle_trace::results::Analysis;
+use gentle_trace::{Options, Watch};
+use std::path::Path;
+
+fn analyze(path: &Path) -> Analysis {
+    let reader = CaptureReader::open(path).expect("it is a capture");
+    let watch = Watch::default();
+    gentle_trace::analyze(vec![reader], &Options::default(), None, None, &watch)
+        .expect("it is not damaged")
+}
+
+/// Generates a capture as the command line `args` says, and analyses it.
+fn generate(args: &[&str]) -> (Truth, Analysis) {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let path = folder.path().join("capture");
+    let output = path.to_str().expect("it is UTF-8");
+    let options = generate::Options::parse_from([&["generate", "--output", output], args].concat());
+    let mut file = Capture::create(&options.output, options.format, options.snaplen)
+        .expect("it can be written");
+    let mut over = |_: &Connection| ();
+    let generator = Generator::new(&options, &mut file, &mut over).expect("the options are valid");
+    let truth = generator.run().expect("it can be written");
+    file.finish().expect("it can be written");
+    (truth, analyze(&path))
+}
+
+fn compare(args: &[&str]) -> (Truth, Analysis) {
+    let (truth, analysis) = generate(args);
+    let handshakes = &analysis.handshakes;
+    assert_eq!(analysis.captures[0].packets, truth.packets);
+    assert_eq!(analysis.captures[0].tcp_segments, truth.packets);
+    let found = [
+        handshakes.attempts,
+        handshakes.successes,
+        handshakes.failures,
+        analysis.outcomes.refused.attempts,
+        handshakes.duplicate_syn,
+        handshakes.duplicate_synack,
+        handshakes.attempts_with_duplicate_syn,
+        handshakes.successes_with_duplicate_syn,
+    ];
+    let expected = [
+        truth.attempts,
+        truth.successes,
+        truth.failures,
+        truth.refused,
+        truth.duplicate_syn,
+        truth.duplicate_synack,
+        truth.attempts_with_duplicate_syn,
+        truth.successes_with_duplicate_syn,
+    ];
+    assert_eq!(found, expected, "{args:?} {truth:?}");
+    (truth, analysis)
+}
+
+/// Segments with data or FIN: again, late, reordered.
+fn again(analysis: &Analysis) -> [u64; 3] {
+    let found = analysis.retransmissions;
+    [found.retransmitted, found.late, found.reordered]
+}
+
+fn again_in_truth(truth: &Truth) -> [u64; 3] {
+    [
+        truth.data_retransmitted + truth.fin_retransmitted,
+        truth.data_hole_filling,
+        truth.data_reordered,
+    ]
+}
+
+/// Copies of SYNs, of SYN/ACKs, of others.
+fn copies(analysis: &Analysis) -> [u64; 3] {
+    let copies = analysis.handshakes.capture_duplicates;
+    [copies.syn, copies.synack, copies.other]
+}
+
+#[test]
+fn losses() {
+    for args in [
+        &["--seed", "1"][..],
+        &["--seed", "2", "--format", "pcapng", "--vlan", "7"],
+        &["--seed", "3", "--format", "pcap-us", "--ipv6", "1"],
+        &[
+            "--seed",
+            "4",
+            "--syn-loss",
+            "0.1",
+            "--synack-loss",
+            "0.1",
+            "--data-loss",
+            "0.03",
+            "--ack-loss",
+            "0.02",
+        ],
+    ] {
+        let (truth, analysis) = compare(args);
+        let [retransmitted, late, reordered] = again(&analysis);
+        let [really, really_late, really_reordered] = again_in_truth(&truth);
+        assert_eq!(
+            [retransmitted, late + reordered],
+            [really, really_late + really_reordered],
+            "{args:?}"
+        );
+        // Where neither identification nor time stamp tells what was overtaken, time decides, and may be wrong.
+        assert!(
+            late.abs_diff(really_late) <= really_late / 500,
+            "{args:?} {late} {really_late}"
+        );
+        assert_eq!(copies(&analysis), [0, 0, 0], "{args:?}");
+    }
+}
+
+/// Copies come 1 to 50 µs behind their originals, other segments of the side between them. Handshakes and data are told
+/// apart but for what is the same to the bit: without IP identification, the SYN/ACK that answers a SYN that came again
+/// and the one that a timer sends in the same millisecond. Of bare acknowledgements only the last one is remembered, and without IP
+/// identification they are not believed to be copies before something else was copied; after that, an acknowledgement that a
+/// host repeats to the bit within a millisecond or two is.
+#[test]
+fn copies_made_by_the_capture() {
+    for (args, bare) in [
+        (&["--capture-duplicates", "1", "--seed", "5"][..], 0.95),
+        (&["--capture-duplicates", "0.02", "--seed", "6"], 0.9),
+    ] {
+        let (truth, analysis) = compare(args);
+        let of_truth = &truth.capture_duplicates;
+        let [syn, synack, other] = copies(&analysis);
+        assert_eq!(syn, of_truth.syn, "{args:?}");
+        assert!(
+            synack.abs_diff(of_truth.synack) <= of_truth.synack / 20,
+            "{args:?} {synack} {of_truth:?}"
+        );
+        let share = other as f64 / of_truth.other as f64;
+        assert!((bare..1.02).contains(&share), "{args:?} {share}");
+        let [retransmitted, late, reordered] = again(&analysis);
+        let [really, really_late, really_reordered] = again_in_truth(&truth);
+        assert!(
+            retransmitted.abs_diff(really) <= 2,
+            "{args:?} {retransmitted}"
+        );
+        assert_eq!(
+            [late, reordered],
+            [really_late, really_reordered],
+            "{args:?}"
+        );
+    }
+}
+
+/// Copies by mirror ports far apart, of segments that have neither IP identification nor a new time stamp, too; and what was
+/// acknowledged before its copy came.
+#[test]
+fn copies_made_by_distant_mirror_ports() {
+    for (delay, ipv6) in [
+        ("1.5ms", "0"),
+        ("5ms", "0.5"),
+        ("12ms", "1"),
+        ("30ms", "0"),
+        ("30ms", "1"),
+    ] {
+        let args = [
+            "--capture-duplicates",
+            "1",
+            "--copy-delay",
+            delay,
+            "--ipv6",
+            ipv6,
+        ];
+        let args = [
+            &args[..],
+            &["--seed", "7", "--packets", "60k", "--connections", "4k"],
+        ]
+        .concat();
+        let (truth, analysis) = compare(&args);
+        let of_truth = &truth.capture_duplicates;
+        let [syn, synack, other] = copies(&analysis);
+        assert_eq!([syn, synack], [of_truth.syn, of_truth.synack], "{args:?}");
+        // A host that repeats an acknowledgement to the bit after just that time is taken for the capture.
+        assert!(
+            other.abs_diff(of_truth.other) <= of_truth.other / 500,
+            "{args:?} {other} {of_truth:?}"
+        );
+        let [retransmitted, late, reordered] = again(&analysis);
+        let [really, really_late, really_reordered] = again_in_truth(&truth);
+        assert_eq!(
+            [retransmitted, late + reordered],
+            [really, really_late + really_reordered],
+            "{args:?}"
+        );
+        let sent_again = [&analysis.intervals.syn, &analysis.intervals.synack].map(|it| it.total);
+        let really = [
+            truth.duplicate_syn - of_truth.syn,
+            truth.duplicate_synack - of_truth.synack,
+        ];
+        assert_eq!(sent_again, really, "{args:?}");
+    }
+}
+
+/// Without copies, nothing is taken for one, however much is sent again.
+#[test]
+fn retransmissions_are_no_copies() {
+    for (seed, ipv6) in [("11", "0"), ("12", "1")] {
+        let loss = "0.2";
+        let (_, analysis) = compare(&[
+            "--seed",
+            seed,
+            "--ipv6",
+            ipv6,
+            "--connections",
+            "3k",
+            "--packets",
+            "60k",
+            "--syn-loss",
+            loss,
+            "--synack-loss",
+            loss,
+            "--data-loss",
+            loss,
+            "--ack-loss",
+            loss,
+        ]);
+        assert_eq!(copies(&analysis), [0, 0, 0], "{seed}");
+    }
+}
