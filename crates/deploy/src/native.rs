@@ -1,6 +1,6 @@
-//! Schemes that come as kernel modules with gentle: `spa`, `gsp`, `redfavor`.
+//! Schemes implemented by gentle's kernel modules: `spa`, `gsp`, `redfavor`.
 //!
-//! Their `tc` plug-ins take the options of gentle-aqm under the same names.
+//! Their `tc` plug-ins accept the options of gentle-aqm under the same names.
 
 use crate::command::Command;
 use crate::plan::{PlanError, Under};
@@ -8,10 +8,10 @@ use crate::stock;
 use gentle_aqm::Spec;
 use gentle_units::Rate;
 
-/// A qdisc that gentle brings, and the module `sch_<name>` that holds it.
+/// Qdisc implemented by gentle's kernel module `sch_<name>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Module {
-    /// `sch_spa`: two queues, the one with handshake packets first.
+    /// `sch_spa`: two queues, handshake packets first.
     Spa,
     /// `sch_gsp`: global synchronization protection.
     Gsp,
@@ -20,7 +20,7 @@ pub enum Module {
 }
 
 impl Module {
-    /// The name that `tc` has for it.
+    /// Name of the qdisc in `tc`.
     pub fn kind(self) -> &'static str {
         match self {
             Module::Spa => "spa",
@@ -29,7 +29,7 @@ impl Module {
         }
     }
 
-    /// The module that can be `spec`; `None`: Linux has all of it.
+    /// Module that implements `spec`; `None` if Linux implements all of it.
     pub fn of(spec: &Spec) -> Option<Module> {
         match spec.scheme().name {
             "spa" | "syn_prio" | "syn_fin_prio" => Some(Module::Spa),
@@ -39,13 +39,13 @@ impl Module {
         }
     }
 
-    /// Whether Linux can do without it, in all that matters.
+    /// Whether stock parts of Linux can replace the module in all essential properties.
     pub fn has_stock_parts(self) -> bool {
         self == Module::Spa
     }
 }
 
-/// The commands for a scheme that `module` is.
+/// Commands for a scheme implemented by `module`.
 pub(crate) fn plan(at: &Under, spec: &Spec, module: Module) -> Result<Vec<Command>, PlanError> {
     let scheme = spec.scheme().name;
     let kind = module.kind();
@@ -80,7 +80,7 @@ pub(crate) fn plan(at: &Under, spec: &Spec, module: Module) -> Result<Vec<Comman
     Ok([Command::tc(&words)].into_iter().chain(children).collect())
 }
 
-/// The options that were given, and those without which it would be another scheme or `tc` would refuse it.
+/// Appends the given options, and those without which the result would be another scheme or `tc` would reject it.
 fn append(words: &mut String, spec: &Spec, link: Option<Rate>) -> Result<(), PlanError> {
     let scheme = spec.scheme().name;
     let always: &[&str] = match scheme {

@@ -1,17 +1,18 @@
-//! Which part of the kernel a command missed, and the package that has it.
+//! Kernel parts that a failed command lacked, and the packages that contain them.
 
 use crate::command::{Command, Program};
 
-/// A part of Linux that distributions may leave out.
+/// Part of Linux that distributions may leave out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
-    /// The module, as `modprobe` knows it.
+    /// Name of the module for `modprobe`.
     module: String,
-    /// The option of the kernel's configuration.
+    /// Option of the kernel's configuration.
     config: String,
 }
 
-/// What the kernel (`net/sched/`, `net/core/rtnetlink.c`) and iproute2 say when a part is missing, and what kind it is of.
+/// Messages of the kernel (`net/sched/`, `net/core/rtnetlink.c`) and iproute2 for a missing part, with the kind of the
+/// part.
 const SAYINGS: [(&str, Kind); 4] = [
     ("Specified qdisc kind is unknown", Kind::Qdisc),
     ("TC classifier not found", Kind::Classifier),
@@ -27,7 +28,7 @@ enum Kind {
     Device,
 }
 
-/// OpenWrt's packages of modules (`package/kernel/linux/modules/netsupport.mk`); what is not named is in `kmod-sched`.
+/// OpenWrt's module packages (`package/kernel/linux/modules/netsupport.mk`); all others are in `kmod-sched`.
 const OPENWRT: [(&str, &str); 11] = [
     ("sch_htb", "kmod-sched-core"),
     ("sch_tbf", "kmod-sched-core"),
@@ -42,10 +43,10 @@ const OPENWRT: [(&str, &str); 11] = [
     ("ifb", "kmod-ifb"),
 ];
 
-/// gentle's own modules, of which `kernel/README.md` tells.
+/// Gentle's own modules, described in `kernel/README.md`.
 const OWN: [&str; 3] = ["spa", "gsp", "redfavor"];
 
-/// What to do about a command of a plan that failed with these words because the kernel lacks something.
+/// Remedy for a command of a plan that failed with these `words` because the kernel lacks a part.
 pub(crate) fn remedy(command: &Command, words: &str) -> Option<String> {
     let (_, kind) = SAYINGS.iter().find(|(saying, _)| words.contains(saying))?;
     let args: Vec<&str> = command.args.iter().map(String::as_str).collect();
@@ -59,7 +60,7 @@ pub(crate) fn remedy(command: &Command, words: &str) -> Option<String> {
             }
             Part::new("sch", "NET_SCH", qdisc)
         }
-        // The only one in plans.
+        // The only classifier in plans.
         Kind::Classifier => Part::new("cls", "NET_CLS", "u32"),
         Kind::Action => Part::new("act", "NET_ACT", after(&args, "action", 0)?),
         Kind::Device => {
@@ -73,13 +74,13 @@ pub(crate) fn remedy(command: &Command, words: &str) -> Option<String> {
     Some(part.sentence())
 }
 
-/// The word so many places behind the one after `word`.
+/// Argument after `word`, skipping `skip` arguments in between.
 fn after<'a>(args: &[&'a str], word: &str, skip: usize) -> Option<&'a str> {
     let at = args.iter().position(|arg| *arg == word)?;
     args.get(at + 1 + skip).copied()
 }
 
-/// The kind of qdisc that a command of a plan makes; it follows the handle.
+/// Kind of the qdisc that a command creates; it follows the handle.
 fn qdisc<'a>(program: Program, args: &[&'a str]) -> Option<&'a str> {
     let makes = program == Program::Tc && args.first() == Some(&"qdisc");
     after(args, "handle", 1).filter(|_| makes)

@@ -1,4 +1,4 @@
-//! What the queues of a device have done, as the kernel counts it.
+//! Statistics of the queues of a device, from the kernel's counters.
 
 use crate::apply::ApplyError;
 use crate::configured;
@@ -63,19 +63,19 @@ const QUEUE: u16 = 3;
 const APP: u16 = 4;
 const PACKETS64: u16 = 8;
 
-/// What a kind of queue tells of itself: its structure in `linux/pkt_sched.h`, field by field. A kernel that tells
-/// less is read as far as it goes; what one adds at the end is not shown.
+/// Statistics of a kind of queue: its structure in `linux/pkt_sched.h`, field by field. A shorter structure of an older
+/// kernel is read as far as it goes; fields appended by a newer one are ignored.
 struct Layout {
     kind: &'static str,
     fields: &'static [Field],
 }
 
 enum Field {
-    /// An unsigned number of 32 bits.
+    /// Unsigned 32-bit number.
     U32(&'static str),
-    /// One of 64 bits.
+    /// Unsigned 64-bit number.
     U64(&'static str),
-    /// This many bytes that say nothing to an operator.
+    /// Bytes that are of no interest to operators.
     Skip(usize),
 }
 
@@ -128,7 +128,7 @@ const LAYOUTS: &[Layout] = &[
     Layout {
         kind: "pie",
         fields: &[
-            // A fraction of 2^64.
+            // Fraction of 2^64.
             U64("prob"),
             U32("delay_us"),
             U32("avg_dq_rate"),
@@ -192,14 +192,14 @@ const LAYOUTS: &[Layout] = &[
     },
 ];
 
-/// Attributes that `cake` tells of itself as a whole (`TCA_CAKE_STATS_*`).
+/// Attributes of `cake` as a whole (`TCA_CAKE_STATS_*`).
 const CAKE: &[(u16, &str)] = &[
     (2, "capacity_estimate_bytes_per_second"),
     (3, "memory_limit_bytes"),
     (4, "memory_used_bytes"),
 ];
 
-/// Attributes that `spa` tells of itself as a whole (`TCA_SPA_XSTATS_*` in kernel/include/uapi/pkt_sch_spa.h).
+/// Attributes of `spa` as a whole (`TCA_SPA_XSTATS_*` in kernel/include/uapi/pkt_sch_spa.h).
 const SPA: &[(u16, &str)] = &[
     (4, "syn"),
     (5, "fin_first"),
@@ -213,11 +213,11 @@ const SPA: &[(u16, &str)] = &[
     (14, "held_bytes"),
 ];
 
-/// Which attribute of `spa` holds each of its queues.
+/// Attributes of `spa` that contain its queues.
 const SPA_HANDSHAKES: u16 = 2;
 const SPA_DATA: u16 = 3;
 
-/// Attributes that `spa` tells of one of its queues (`TCA_SPA_QUEUE_*`), under the names of both queues.
+/// Attributes of each queue of `spa` (`TCA_SPA_QUEUE_*`), with their names for both queues.
 const SPA_QUEUE: &[(u16, &str, &str)] = &[
     (2, "handshakes_enqueued", "data_enqueued"),
     (3, "handshakes_sent", "data_sent"),
@@ -236,7 +236,7 @@ const SPA_QUEUE: &[(u16, &str, &str)] = &[
     (19, "handshakes_ce_mark", "data_ce_mark"),
 ];
 
-/// Those of `names` that are among the attributes.
+/// Attributes that are in `names`, as counters.
 fn named(
     attributes: &[Attribute],
     names: impl Iterator<Item = (u16, &'static str)>,
@@ -285,7 +285,7 @@ fn counters(kind: &str, bytes: &[u8]) -> Vec<Counter> {
     list
 }
 
-/// A number of the kernel's.
+/// Number in native byte order.
 fn number(bytes: &[u8], length: usize) -> Option<u64> {
     match length {
         4 => Some(u32::from_ne_bytes(*bytes.first_chunk()?).into()),
@@ -337,7 +337,7 @@ fn qdisc(message: &TcMessage, classes: &[TcMessage], direction: Direction) -> Qd
     }
 }
 
-/// What a qdisc holds packets back to; of `htb`, its classes do.
+/// Configured rate of a qdisc; for `htb`, the sum over its top classes.
 fn rate_bps(message: &TcMessage, classes: &[TcMessage]) -> Option<u64> {
     let of_classes = classes
         .iter()
@@ -349,10 +349,10 @@ fn rate_bps(message: &TcMessage, classes: &[TcMessage]) -> Option<u64> {
         .reduce(u64::saturating_add)
 }
 
-/// Reads the counters of all queues of a device and, if gentle shapes what arrives there, of its intermediate device.
+/// Reads the counters of all queues of a device and, if gentle shapes its incoming packets, of its intermediate device.
 ///
 /// # Errors
-/// There is no such device, or the kernel did not say.
+/// If the device does not exist or a netlink request fails.
 pub fn show(dev: &Device) -> Result<Shown, ApplyError> {
     let mut netlink = Netlink::open()?;
     let found = interface(&mut netlink, dev)?.ok_or_else(|| ApplyError::NoDevice(dev.clone()))?;
@@ -373,7 +373,7 @@ fn list(netlink: &mut Netlink, index: u32, direction: Direction) -> Result<Vec<Q
     let classes = netlink.list(Object::Class, &TcMessage::about(index, 0))?;
     Ok(messages
         .iter()
-        // It only passes packets on.
+        // The qdisc for incoming packets does not queue.
         .filter(|message| message.parent != INGRESS)
         .map(|message| qdisc(message, &classes, direction))
         .collect())

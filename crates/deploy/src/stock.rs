@@ -1,20 +1,20 @@
-//! The words of `tc` for a scheme that Linux has itself.
+//! Arguments of `tc` for schemes that Linux implements.
 //!
-//! Names and defaults of gentle-aqm are those of Linux, so only what was given is written, and what `tc` asks for or
-//! takes from the device when it is not told. Numbers are written without a unit where `tc` takes none, times in
-//! microseconds, which is what `tc` counts in.
+//! Names and defaults of gentle-aqm are those of Linux, so only the given options are written, plus those that `tc`
+//! requires or would take from the device. Numbers are written without a unit where `tc` accepts none, times in
+//! microseconds, the unit of `tc`.
 
 use crate::plan::PlanError;
 use gentle_aqm::{Options, Spec, Value};
 use gentle_units::Rate;
 
-/// What of a scheme's options goes to `tc`.
+/// Mapping of a scheme's options to `tc`.
 struct Form {
-    /// The name of the qdisc, with words that are always there.
+    /// Name of the qdisc, with arguments that are always present.
     kind: &'static str,
-    /// Options written even when not given.
+    /// Options written even if not given.
     always: &'static [&'static str],
-    /// Options that neither `tc` nor Linux has, with what to do instead.
+    /// Options that neither `tc` nor Linux supports, with a remedy.
     refused: &'static [(&'static str, &'static str)],
 }
 
@@ -38,7 +38,7 @@ fn form(scheme: &str) -> Option<Form> {
         })
     };
     match scheme {
-        // Without a limit they take the device's txqueuelen.
+        // Without a limit, they take the device's txqueuelen.
         "pfifo" => form("pfifo", &["limit"], &[NO_DELAY]),
         "bfifo" => form("bfifo", &["limit"], &[NO_DELAY]),
         "red" => form("red", RED_ALWAYS, &[NO_EWMA, NO_GENTLE]),
@@ -53,9 +53,9 @@ fn form(scheme: &str) -> Option<Form> {
     }
 }
 
-/// The qdisc and its options, as they follow `handle M:`; `None`: Linux has no such scheme of its own.
+/// Qdisc and options, as they follow `handle M:`; `None` if Linux does not implement the scheme.
 ///
-/// `link` is the rate of the link, for schemes that have to know it and were not told.
+/// `link` is the rate of the link, for schemes that need it and do not specify it.
 pub(crate) fn words(spec: &Spec, link: Option<Rate>) -> Result<Option<String>, PlanError> {
     let scheme = spec.scheme().name;
     let Some(form) = form(scheme) else {
@@ -74,11 +74,11 @@ pub(crate) fn words(spec: &Spec, link: Option<Rate>) -> Result<Option<String>, P
     Ok(Some(words))
 }
 
-/// RED's option for the rate of the link, by which the average falls while the queue is empty (tc-red(8)).
+/// RED's option for the link rate, by which the average decays while the queue is empty (tc-red(8)).
 const LINK_RATE: &str = "bandwidth";
 
-/// The options that were given or are named in `always`, in the order of declaration. `link` is the rate of the link, which
-/// takes the place of a default that stands for it.
+/// Options that were given or are named in `always`, in the order of declaration. `link` is the rate of the link, which
+/// replaces the default of the option for it.
 pub(crate) fn written<'a>(
     options: &'a Options,
     always: &'a [&str],
@@ -118,7 +118,7 @@ fn is_no_time(value: &Value) -> bool {
     matches!(value, Value::Time(t) if t.0 == 0)
 }
 
-/// One option as `tc` reads it, with a blank before it.
+/// Option as `tc` reads it, with a leading blank.
 pub(crate) fn word(
     scheme: &'static str,
     name: &'static str,
@@ -138,7 +138,7 @@ pub(crate) fn word(
     })
 }
 
-/// How `tc` switches a flag off; flags that it can only switch on are off when they are not written.
+/// Argument of `tc` that switches a flag off; flags without one are off if not written.
 fn off(scheme: &str, flag: &str) -> String {
     match (scheme, flag) {
         ("codel" | "fq_codel" | "pie" | "fq_pie", "ecn") | ("pie" | "fq_pie", "bytemode") => {
