@@ -1,6 +1,6 @@
-//! The command line that gives the same results again.
+//! Command line that reproduces the results.
 
-/// Options that say where results go and how they are made, not what they are; those with a value first.
+/// Options that affect only the destination and format of results; those with a value first.
 const WITH_VALUE: [&str; 7] = [
     "--connections",
     "--csv",
@@ -12,7 +12,7 @@ const WITH_VALUE: [&str; 7] = [
 ];
 const WITHOUT_VALUE: [&str; 4] = ["--full", "--json", "--quiet", "-q"];
 
-/// The command line of this process, quoted for a shell, without options that leave the results as they are.
+/// Command line of this process, quoted for a shell, without options that do not affect the results.
 pub(crate) fn command() -> String {
     let arguments = std::env::args_os().skip(1);
     let arguments: Vec<String> = arguments
@@ -42,7 +42,7 @@ fn repeated(arguments: &[String]) -> String {
             .expect("arguments of a process have no zero byte")
             .into_owned()
     };
-    // A name needs no quotation marks, and an equals sign only at the start of a word (zsh).
+    // A name needs no quotes, and an equals sign needs them only at the start of a word (zsh).
     let quoted = kept.into_iter().map(|word| match word.split_once('=') {
         Some((name, value)) if name.starts_with('-') => format!("{name}={}", quote(value)),
         _ => quote(word),

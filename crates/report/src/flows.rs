@@ -1,18 +1,18 @@
-//! Lists of flows: what `gentle compare --traffic FILE.csv` replays.
+//! Lists of flows, as replayed by `gentle compare --traffic FILE.csv`.
 
 use crate::failure::of_csv;
 use crate::format::seconds;
 use gentle_sim::{Direction, Flow, Initiator};
 use std::io::{self, Write};
 
-/// Writes flows in the format that [`Scenario::from_flows`](gentle_sim::Scenario::from_flows) reads (`docs/scenarios.md`):
-/// `start_s,bytes,rtt_s,direction,initiator`, the last three empty where a flow leaves them to the scenario.
+/// Writes flows in the format of [`Scenario::from_flows`](gentle_sim::Scenario::from_flows) (`docs/scenarios.md`):
+/// `start_s,bytes,rtt_s,direction,initiator`. Each of the last three is empty if the flow leaves it to the scenario.
 pub struct Writer<W: Write> {
     out: csv::Writer<W>,
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes the head to `to`.
+    /// Creates a writer and writes the header.
     pub fn new(to: W) -> io::Result<Self> {
         let mut out = csv::Writer::from_writer(to);
         out.write_record(["start_s", "bytes", "rtt_s", "direction", "initiator"])
@@ -20,9 +20,9 @@ impl<W: Write> Writer<W> {
         Ok(Self { out })
     }
 
-    /// Writes one flow; they may come in any order.
+    /// Writes one flow; the order does not matter.
     ///
-    /// A flow without payload is an error ([`io::ErrorKind::InvalidInput`]): nothing could replay it.
+    /// A flow without payload is an error ([`io::ErrorKind::InvalidInput`]), as it cannot be replayed.
     pub fn write(&mut self, flow: &Flow) -> io::Result<()> {
         if flow.bytes == 0 {
             return Err(io::Error::new(
@@ -41,7 +41,7 @@ impl<W: Write> Writer<W> {
             .map_err(of_csv)
     }
 
-    /// Writes what is still buffered. Dropping the writer does so too, but cannot say whether it worked.
+    /// Flushes the buffer. Dropping the writer flushes it too, but ignores errors.
     pub fn finish(mut self) -> io::Result<()> {
         self.out.flush()
     }

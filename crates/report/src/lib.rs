@@ -1,8 +1,8 @@
-//! Draws what was found: tables for the terminal, CSV and Parquet for notebooks, self-contained pages for a browser.
+//! Reports of results: tables for the terminal, CSV and Parquet for notebooks, self-contained pages for a browser.
 //!
-//! Everything here starts from results that come ready, [`Comparison`](gentle_sim::results::Comparison) and
-//! [`Analysis`](gentle_trace::results::Analysis), and only selects, formats and draws. Nothing reads a clock, so the same
-//! results give the same bytes.
+//! The input is a complete [`Comparison`](gentle_sim::results::Comparison) or
+//! [`Analysis`](gentle_trace::results::Analysis); this crate only selects, formats and draws. Nothing reads a clock, so
+//! equal results give identical bytes.
 
 pub mod analyze;
 pub mod compare;

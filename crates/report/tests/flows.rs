@@ -1,4 +1,4 @@
-//! Lists of flows: what is written is what the simulator reads.
+//! Lists of flows: the simulator reads what the writer writes.
 
 use gentle_report::flows::Writer;
 use gentle_sim::{Direction, Flow, Initiator, Scenario, Traffic};

@@ -1,4 +1,4 @@
-//! `gentle rexmit`.
+//! The command `gentle rexmit`.
 
 mod kernel;
 mod log;
@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Owns nothing, on every system.
+/// Unprivileged user that exists on every system and owns no files.
 const UNPRIVILEGED: &str = "nobody";
 
 pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Both files are written anew while others may read them, so they are two, and files.
+/// Rejects conflicting file names: the metrics and the learned paths are each replaced while others may read them.
 fn check_files(args: &RexmitArgs) -> Result<(), Usage> {
     let mut claims = Claims::default();
     if args.place.log_json {
@@ -77,7 +77,7 @@ fn watch(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
     };
     let run_dir = &args.place.run_dir;
     let mut engine = wire::Engine::open(&interface, config, run_dir, seed, learned, confinement)?;
-    // Their threads start behind this: confined, too.
+    // Threads started from here on are confined, too.
     let stop = interrupt::flag()?;
     let mut log = Log::start(args, user)?;
     if let Some(bytes) = engine.cramped()? {
@@ -98,7 +98,7 @@ fn watch(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Who the engine is once it listens; `None`: who has started it.
+/// User that the engine switches to once it listens; `None`: the current user.
 fn user(args: &RexmitArgs) -> Option<&str> {
     match &args.place.user {
         Some(user) => Some(user),
@@ -106,9 +106,9 @@ fn user(args: &RexmitArgs) -> Option<&str> {
     }
 }
 
-/// Where a file is, or is to be.
+/// Directory that contains, or will contain, a file.
 fn directory(path: &Path) -> PathBuf {
-    // The file that a link points to is replaced, not the link.
+    // The target of a symbolic link is replaced, not the link.
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
@@ -159,7 +159,7 @@ fn timing(args: &RexmitArgs) -> anyhow::Result<Timing> {
         .given
         .has("initial")
         .then_some(("--initial", when.initial));
-    // The kernel engine's is not repeated, so nothing bounds it.
+    // The kernel engine does not repeat its delay, so no upper bound applies.
     let fixed = when.delay.filter(|_| args.place.engine == Engine::Wire);
     let fixed = fixed.map(|delay| ("--delay", delay));
     for (low, high) in [
@@ -186,7 +186,7 @@ fn timing(args: &RexmitArgs) -> anyhow::Result<Timing> {
     })
 }
 
-/// What an earlier run has learned; a file that is not there yet is no mistake.
+/// Paths learned by an earlier run; a missing file is not an error.
 fn learned(path: Option<&Path>) -> anyhow::Result<Vec<PathRecord>> {
     let Some(path) = path else {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! What `compare` and `sim` share: a scenario, runs of it, and results in every form asked for.
+//! Common parts of `compare` and `sim`: a scenario, its runs, and results in every requested format.
 
 use super::captures::Captures;
 use crate::args::{ResultArgs, ScenarioArgs};
@@ -19,32 +19,33 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Most bytes of a scenario file: thousands of times what people write.
+/// Maximum size of a scenario file, bytes: thousands of times the usual size.
 const MOST_SCENARIO: usize = 16 << 20;
 
-/// Most bytes of a list of flows: tens of millions of connections.
+/// Maximum size of a list of flows, bytes: tens of millions of connections.
 const MOST_FLOWS: usize = 1 << 30;
 
-/// Runs and what to do with their results.
+/// Runs, and the outputs of their results.
 pub(crate) struct Job<'a> {
-    /// The command that it is, `gentle compare`, for pages.
+    /// Name of the command, such as `gentle compare`, for pages.
     pub(crate) tool: &'static str,
     pub(crate) scenario: Scenario,
-    /// The files that the scenario comes from.
+    /// Files of the scenario.
     pub(crate) inputs: Vec<PathBuf>,
     pub(crate) schemes: Vec<Spec>,
     pub(crate) seeds: u32,
     pub(crate) first_seed: u64,
-    /// The scheme that the others are compared with, if not the first.
+    /// Reference scheme, if it is not the first one.
     pub(crate) reference: Option<&'a Spec>,
     pub(crate) output: &'a ResultArgs,
-    /// Where the packets of the first seed go.
+    /// Path for the packets of the first seed.
     pub(crate) pcap: Option<&'a Path>,
-    /// Draws the terminal's view, given its width and whether it shows colours.
+    /// Formats the terminal output, given the width and whether to use colours.
     pub(crate) table: fn(&Comparison, Option<usize>, bool) -> String,
 }
 
-/// Reads a scenario file; files that it names are looked for beside it. Gives the scenario and all that was read.
+/// Reads a scenario file; relative paths in it are resolved against its directory. Returns the scenario and all files
+/// read.
 pub(crate) fn read_scenario(path: &Path) -> anyhow::Result<(Scenario, Vec<PathBuf>)> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let files = RefCell::new(vec![path.to_owned()]);
@@ -68,7 +69,7 @@ pub(crate) fn read_flows(path: &Path) -> anyhow::Result<Scenario> {
     Ok(Scenario::from_flows(&name, &text)?)
 }
 
-/// Applies what the command line changes.
+/// Applies the changes from the command line.
 pub(crate) fn change(scenario: &mut Scenario, args: &ScenarioArgs) -> anyhow::Result<()> {
     if let Some(duration) = args.duration {
         scenario.set_duration(duration);
@@ -89,7 +90,7 @@ pub(crate) fn change(scenario: &mut Scenario, args: &ScenarioArgs) -> anyhow::Re
     Ok(())
 }
 
-/// Simulates the job to its end or until `stop`.
+/// Simulates the job until it is complete or `stop` is set.
 pub(crate) fn run(job: &Job<'_>, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     run_with(job, stop, &|settings, observer| {
         let comparison = compare(&job.scenario, &job.schemes, settings, observer, stop);
@@ -97,11 +98,11 @@ pub(crate) fn run(job: &Job<'_>, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     })
 }
 
-/// Makes the runs of a job, given what they have in common and who wants to hear of them.
+/// Function that makes the runs of a job, given the settings and an observer.
 pub(crate) type Compare<'a> =
     dyn Fn(&Settings, &dyn Observer) -> anyhow::Result<Comparison> + Sync + 'a;
 
-/// Has `compare` make the runs, and puts the results where the job says.
+/// Makes the runs with `compare`, and writes the results to the outputs of the job.
 pub(crate) fn run_with(
     job: &Job<'_>,
     stop: &AtomicBool,
@@ -112,9 +113,9 @@ pub(crate) fn run_with(
     let captures = Captures::of(job)?;
     let claims = claims(job, &captures)?;
     let shown = output.json || !claims.stdout_is_taken();
-    // It holds the files open.
+    // The claims hold files open.
     drop(claims);
-    // Opened first: better to fail before the work than after it.
+    // Outputs are opened first, to fail before the work rather than after it.
     let csv = OutputFile::create_if(output.csv.as_deref())?;
     let html = OutputFile::create_if(output.html.as_deref())?;
     let captures = captures.create()?;
@@ -132,11 +133,11 @@ pub(crate) fn run_with(
     let mut comparison = comparison?;
     comparison.command = Some(command());
     if let Some(reference) = reference {
-        // A scheme without a finished run is no reference; the first stays it.
+        // A scheme without a finished run cannot be the reference; the first scheme then remains it.
         comparison.refer_to(&reference);
     }
 
-    // Shown at once; no trouble with a file shall lose what was computed.
+    // Printed at once: an error with a file must not lose the computed results.
     let mut outcome = match shown {
         true => show(job, &comparison),
         false => Ok(()),
@@ -170,7 +171,7 @@ fn claims(job: &Job<'_>, captures: &Captures<'_>) -> Result<Claims, Usage> {
     Ok(claims)
 }
 
-/// Claims what results are written to.
+/// Claims the files of the results.
 pub(crate) fn claim_results(claims: &mut Claims, output: &ResultArgs) -> Result<(), Usage> {
     if output.json {
         claims.prints("--json")?;
@@ -184,7 +185,7 @@ pub(crate) fn claim_results(claims: &mut Claims, output: &ResultArgs) -> Result<
     Ok(())
 }
 
-/// The label of the scheme that was asked for as the reference: one with the same options, or the only one of the name.
+/// Label of the requested reference scheme: one with equal options, or the only one of that name.
 fn reference(schemes: &[Spec], wanted: Option<&Spec>) -> Result<Option<String>, Usage> {
     let Some(wanted) = wanted.map(Spec::to_string) else {
         return Ok(None);
@@ -207,7 +208,7 @@ fn reference(schemes: &[Spec], wanted: Option<&Spec>) -> Result<Option<String>, 
     }
 }
 
-/// So many threads, or one for each core.
+/// Thread pool of the given size, or with one thread per core.
 pub(crate) fn threads(number: Option<u16>) -> anyhow::Result<rayon::ThreadPool> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(number.map_or(0, usize::from))
@@ -215,7 +216,7 @@ pub(crate) fn threads(number: Option<u16>) -> anyhow::Result<rayon::ThreadPool> 
         .context("the threads could not be started")
 }
 
-/// So many seeds from the first on.
+/// Given number of consecutive seeds.
 pub(crate) fn seeds(first: u64, number: u32) -> Vec<u64> {
     (0..u64::from(number))
         .map(|n| first.wrapping_add(n))

@@ -1,9 +1,9 @@
-//! An option that would do nothing is a mistake.
+//! Rejection of options without effect.
 
 use crate::args::{Engine, RexmitArgs};
 use crate::usage::Usage;
 
-/// Who makes use of an option.
+/// Engine that uses an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum User {
     Both,
@@ -11,7 +11,7 @@ enum User {
     Kernel,
 }
 
-/// All of them, as they are written.
+/// All options, as they are written.
 const OPTIONS: &[(&str, User)] = &[
     ("client", User::Both),
     ("server", User::Both),
@@ -45,7 +45,7 @@ const OPTIONS: &[(&str, User)] = &[
     ("user", User::Wire),
 ];
 
-/// Refuses what was said in vain.
+/// Rejects options that have no effect.
 pub(super) fn check(args: &RexmitArgs) -> Result<(), Usage> {
     let given = |option: &str| args.given.has(&option.replace('-', "_"));
     let engine = args.place.engine;
@@ -83,7 +83,7 @@ pub(super) fn check(args: &RexmitArgs) -> Result<(), Usage> {
     without_effect(engine, given)
 }
 
-/// Options that an engine has, with others that leave them nothing to do.
+/// Rejects options of an engine that other options make ineffective.
 fn without_effect(engine: Engine, given: impl Fn(&str) -> bool) -> Result<(), Usage> {
     let fixed = given("delay");
     if fixed && given("initial") {

@@ -1,4 +1,4 @@
-//! `gentle testbed run`.
+//! The command `gentle testbed run`.
 
 use super::scenario::{self, Asked};
 use crate::args::TestbedRunArgs;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
             gentle_testbed::runs::compare(scenario, schemes, settings, &testbed, observer, &stop)
         };
         let runs = if args.native {
-            // In real time, runs would be in each other's way.
+            // In real time, parallel runs would disturb each other.
             runs::threads(Some(1))?.install(runs)
         } else {
             runs()
