@@ -19,7 +19,7 @@ const COMMANDS: [&str; 11] = [
     "man",
 ];
 
-/// The verbs of those that have several.
+/// Subcommands of the commands that have several.
 const VERBS: [&str; 11] = [
     "qdisc-plan",
     "qdisc-apply",
@@ -34,7 +34,7 @@ const VERBS: [&str; 11] = [
     "testbed-decisions",
 ];
 
-/// Runs a program that has to be installed.
+/// Runs a program, which must be installed.
 fn run(program: &str, args: &[&str]) -> std::process::Output {
     let output = Command::new(program).args(args).output();
     output.unwrap_or_else(|error| {
@@ -56,7 +56,7 @@ fn scripts_for_shells_are_in_their_language() {
     }
 }
 
-/// What bash offers for the last of `words`.
+/// Completions of bash for the last of `words`.
 fn completed(words: &[&str]) -> Vec<String> {
     let mut command = gentle(&["--", "gentle"]);
     command
