@@ -36,11 +36,11 @@ pub struct Removed {
     pub direction: Direction,
     /// Whether the device no longer exists, so that only the intermediate device and the files were removed.
     pub gone: bool,
-    /// Queue that was restored, if it is not the default of the device.
+    /// Queue of other origin that was restored; `None` if the default of the device is in place.
     pub restored: Option<String>,
 }
 
-/// Error that left the device unchanged.
+/// Error of applying or removing a setup.
 #[derive(Debug, Error)]
 pub enum ApplyError {
     /// The plan cannot be made.

@@ -33,8 +33,8 @@ struct Rule {
 /// Length of the IPv6 header, which the length field does not include.
 const IPV6_HEADER: u32 = 40;
 
-/// Length of the shortest TCP packet over IPv4 without the IPv4 header; over IPv6, [`IPV6_HEADER`] is added in its
-/// place.
+/// Length of a TCP header without options, bytes. The shortest IPv4 header has the same length; IPv6 has
+/// [`IPV6_HEADER`] in its place.
 const TCP_HEADER: u32 = 20;
 
 /// Burst of the bound, bytes: ten full Ethernet frames, as in gentle-aqm's `spa`.

@@ -104,7 +104,7 @@ impl Retransmitter {
         self.pending.len() > 0
     }
 
-    /// Time of the next call of [`poll`](Retransmitter::poll); `None` if no handshake is pending.
+    /// Earliest time at which [`poll`](Retransmitter::poll) has an event; `None` if nothing is scheduled.
     pub fn next_deadline(&self) -> Option<Nanos> {
         match self.settled.is_empty() {
             true => self.pending.earliest().map(|(due, _)| due),

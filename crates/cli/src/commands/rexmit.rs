@@ -34,7 +34,8 @@ pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Rejects conflicting file names: the metrics and the learned paths are each replaced while others may read them.
+/// Checks that the metrics and the learned paths go to two different files, and neither to standard output: each is
+/// replaced again and again while others may read it.
 fn check_files(args: &RexmitArgs) -> Result<(), Usage> {
     let mut claims = Claims::default();
     if args.place.log_json {

@@ -57,7 +57,7 @@ fn cases(spec: &str) -> Vec<Case> {
     cases
 }
 
-/// Compares all cases; returns the number of operations compared.
+/// Compares all cases; returns the totals of what was compared.
 fn compare(kernel: Kernel, cases: &[Case]) -> Tally {
     let cache = Cache::of_user().unwrap();
     let build = |sources: &Path| modules(&kernel, sources, &cache, &RUNS_ON).unwrap();

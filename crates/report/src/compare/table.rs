@@ -113,7 +113,7 @@ fn rows(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
     }
 }
 
-/// Note on the columns and intervals that a narrow terminal does not show, and how to get them.
+/// Note on the columns and intervals that a narrow terminal does not show, with the options that show them.
 fn missing(left_out: u64, intervals: Intervals, width: Option<usize>) -> String {
     let columns = plural(left_out, "column", "columns");
     let what = match intervals {

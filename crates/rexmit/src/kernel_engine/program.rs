@@ -1,8 +1,9 @@
 //! Program that the kernel runs at the start of a connection (type sock_ops).
 //!
-//! It answers `BPF_SOCK_OPS_TIMEOUT_INIT`, which TCP asks once for a SYN (`tcp_connect_init`, net/ipv4/tcp_output.c),
-//! once for a SYN/ACK (`reqsk_queue_hash_req`, net/ipv4/inet_connection_sock.c; `tcp_fastopen_create_child`,
-//! net/ipv4/tcp_fastopen.c) and again after each timeout of a SYN (`retransmits_timed_out`, net/ipv4/tcp_timer.c).
+//! `BPF_SOCK_OPS_TIMEOUT_INIT` is answered with the initial RTO. TCP asks once for a SYN (`tcp_connect_init`,
+//! net/ipv4/tcp_output.c), once for a SYN/ACK (`reqsk_queue_hash_req`, net/ipv4/inet_connection_sock.c;
+//! `tcp_fastopen_create_child`, net/ipv4/tcp_fastopen.c) and again after each timeout of a SYN
+//! (`retransmits_timed_out`, net/ipv4/tcp_timer.c).
 //!
 //! A shorter initial RTO shortens all the timeouts that double it, so that `connect` would give up after seconds
 //! instead of two minutes. If requested, the program therefore raises the number of retransmissions of the connection

@@ -78,7 +78,6 @@ impl Engine {
     ///
     /// # Errors
     /// If a resource is missing or in use.
-    /// What is missing or in the way.
     pub fn open(
         interface: &str,
         config: Config,
