@@ -195,7 +195,7 @@ pub fn apply(
         if let Err(cause) = run(&command) {
             let back = roll_back(&mut netlink, &before, record.as_ref());
             if back.is_ok() && begun.is_ok() {
-                // A journal left behind would be found to match the state in force.
+                // On failure to delete the journal: it would be found to match the state in force.
                 let _ = state.finish(index, direction, record.as_ref());
             }
             return Err(ApplyError::Failed { cause, back });
@@ -376,8 +376,8 @@ fn take_off(
     scene.clearing().iter().try_for_each(run)?;
     let cleared = Scene::observe(netlink, &scene.dev, direction)?;
     target.own.restore(netlink, &cleared.state.own)?;
-    // A record left behind would describe a setup that no longer exists, which is noticed on comparison with the
-    // kernel.
+    // On failure to delete the record: it would describe a setup that no longer exists, which is noticed on comparison
+    // with the kernel.
     let _ = state.finish(index, direction, None);
     Ok(Some(Removed {
         direction,

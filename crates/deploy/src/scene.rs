@@ -36,7 +36,8 @@ pub(crate) struct Intermediate {
 }
 
 impl State {
-    /// State without the values that change while packets pass: if equal before and after, nothing was set up anew.
+    /// State without the values that change while packets pass, for comparison: equal states mean that nothing was
+    /// reconfigured.
     pub(crate) fn settled(&self) -> Vec<Snapshot> {
         let ifb = self.ifb.as_ref().map(|ifb| &ifb.queue);
         [&self.own]

@@ -77,8 +77,8 @@ impl FromStr for LinkLayer {
 /// Minimum rate in bits per second: `tc` and the kernel count bytes per second and reject zero.
 pub(crate) const LEAST_RATE: u64 = 8;
 
-/// Depth of the token bucket: enough that the timers of a slow machine do not cost throughput, and the maximum that it
-/// adds to the delay.
+/// Depth of the token bucket, as a time at its rate: enough that the timers of a slow machine do not cost throughput,
+/// and the maximum that it adds to the delay.
 const BUCKET: Nanos = Nanos::from_millis(1);
 
 /// Delay of tbf's own queue, which the scheme replaces at once.

@@ -188,7 +188,8 @@ impl Snapshot {
         })
     }
 
-    /// Snapshot without the values that change while packets pass: if equal before and after, nothing was set up anew.
+    /// Snapshot without the values that change while packets pass, for comparison: equal snapshots mean that nothing
+    /// was reconfigured.
     pub(crate) fn settled(&self) -> Snapshot {
         let mut settled = self.clone();
         settled.transmit_queues = 0;

@@ -189,7 +189,7 @@ pub(super) fn load(name: &str, code: &[u64]) -> io::Result<OwnedFd> {
         flags: 0,
         name: object_name(name),
     };
-    // First without a log: a log that does not fit would be an error of its own.
+    // Loads without a log first: a log buffer that is too small would be an error itself.
     if let Ok(program) = open(BPF_PROG_LOAD, &attributes) {
         return Ok(program);
     }

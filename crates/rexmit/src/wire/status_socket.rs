@@ -122,7 +122,7 @@ impl AsFd for StatusSocket {
 
 impl Drop for StatusSocket {
     fn drop(&mut self) {
-        // A file left behind does no harm.
+        // On failure, the remaining file does no harm.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -468,7 +468,7 @@ fn draw(kind: &Kind, random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
             &rest,
         ),
         1 => message(RTM_DELQDISC, ACK, d1, (0, ROOT), &[]),
-        // As a child of itself, and of a parent that accepts no child.
+        // As a child of itself, under classes that may not exist.
         2 => message(
             RTM_NEWQDISC,
             ACK | CREATE | REPLACE,

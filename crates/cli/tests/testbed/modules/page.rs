@@ -149,7 +149,7 @@ fn applied(command: &str, kind: &str) {
     );
 }
 
-/// SYNs count in the queue with the role `handshakes`, and incoming packets are marked as such.
+/// Checks that `show` counts SYNs as handshakes, and that it marks the queues of incoming packets as `ingress`.
 fn shown() {
     let count = || {
         let text = succeeds("gentle qdisc show eth0 --json");
