@@ -1,4 +1,4 @@
-//! The files that a command reads and writes: no output is an input, or another output, by whatever name, link or
+//! Files that a command reads and writes. No output may be an input or another output, by whatever name, link or
 //! redirection it is reached.
 
 use crate::usage::Usage;
@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-/// The name of standard input among inputs, of standard output among outputs.
+/// Name of standard input among inputs, and of standard output among outputs.
 const DASH: &str = "-";
 
 /// Other names of standard output.
@@ -16,10 +16,10 @@ const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 /// Other names of standard input.
 const STDIN: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
-/// Most symbolic links that are followed to a file that is not there yet (Linux, `MAXSYMLINKS`).
+/// Maximum number of symbolic links followed to a file that does not exist yet (Linux, `MAXSYMLINKS`).
 const MOST_LINKS: usize = 40;
 
-/// Whether an output of this name goes to standard output.
+/// Whether an output of this name is standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path == Path::new(DASH) || STDOUT.iter().any(|name| path == Path::new(name))
 }
@@ -29,36 +29,36 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new(DASH) || STDIN.iter().any(|name| path == Path::new(name))
 }
 
-/// Where a file of this name is written: behind symbolic links, whether or not there is anything yet.
+/// Path at which a file of this name is written: the target of symbolic links, whether or not it exists.
 pub(crate) fn place(path: &Path) -> PathBuf {
     let mut place = path.to_owned();
     for _ in 0..MOST_LINKS {
         let Ok(target) = std::fs::read_link(&place) else {
             break;
         };
-        // An absolute target takes the place of the whole.
+        // An absolute target replaces the whole path.
         place = place.parent().unwrap_or(Path::new("")).join(target);
     }
     place
 }
 
-/// What a name leads to.
+/// File that a name refers to.
 #[derive(Debug, PartialEq, Eq)]
 enum Identity {
     StandardInput,
     StandardOutput,
-    /// A file that is there, by its device and inode.
+    /// Existing file, by device and inode.
     File(Handle),
-    /// A file that is not there yet: its directory and its name in it.
+    /// File that does not exist yet: its directory, and its name there.
     New(Handle, OsString),
-    /// What cannot be opened for a look: a pipe, a device, a file without permission to read.
+    /// Path that cannot be opened for identification: a pipe, a device, a file without read permission.
     Path(PathBuf),
 }
 
 impl Identity {
     fn of(path: &Path) -> Identity {
         match std::fs::metadata(path) {
-            // A pipe or a device may block whoever opens it.
+            // Opening a pipe or a device may block.
             Ok(found) if found.is_file() => Handle::from_path(path).map(Identity::File),
             Ok(_) => std::fs::canonicalize(path).map(Identity::Path),
             Err(_) => Identity::of_new(&place(path)),
@@ -79,15 +79,15 @@ impl Identity {
     }
 }
 
-/// What a claimed file is used for.
+/// Use of a claimed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
     Read,
-    /// By the option of this name.
+    /// Written by the option of this name.
     Written(&'static str),
 }
 
-/// One file, as it was named.
+/// Claimed file, as it was named.
 #[derive(Debug)]
 struct Claim {
     name: String,
@@ -95,12 +95,12 @@ struct Claim {
     identity: Identity,
 }
 
-/// The files of a command, each claimed before any is opened.
+/// Files of a command, all claimed before any is opened.
 #[derive(Debug, Default)]
 pub(crate) struct Claims(Vec<Claim>);
 
 impl Claims {
-    /// Claims a file for reading; it may be read more than once.
+    /// Claims a file for reading; it may be read several times.
     pub(crate) fn reads(&mut self, path: &Path) -> Result<(), Usage> {
         let identity = if is_stdin(path) {
             Identity::StandardInput
@@ -108,7 +108,7 @@ impl Claims {
             Identity::of(path)
         };
         self.claim(path, Use::Read, identity)?;
-        // `command < FILE` reads it as well.
+        // `command < FILE` reads the file as well.
         if is_stdin(path)
             && let Some(identity) = redirected(Handle::stdin())
         {
@@ -117,7 +117,7 @@ impl Claims {
         Ok(())
     }
 
-    /// Claims a file for reading that is of no use a second time.
+    /// Claims a file that must be read only once.
     pub(crate) fn reads_once(&mut self, path: &Path) -> Result<(), Usage> {
         let before = self.0.len();
         self.reads(path)?;
@@ -132,7 +132,7 @@ impl Claims {
         }
     }
 
-    /// Claims a file for what `option` writes.
+    /// Claims a file for the output of `option`.
     pub(crate) fn writes(&mut self, option: &'static str, path: &Path) -> Result<(), Usage> {
         if is_stdout(path) {
             return self.prints(option);
@@ -140,7 +140,7 @@ impl Claims {
         self.claim(path, Use::Written(option), Identity::of(path))
     }
 
-    /// Claims a file for what `option` writes that is no text, so that a terminal cannot show it.
+    /// Claims a file for the binary output of `option`, which a terminal cannot show.
     pub(crate) fn writes_binary(&mut self, option: &'static str, path: &Path) -> Result<(), Usage> {
         if is_stdout(path) && io::stdout().is_terminal() {
             return Err(Usage(format!(
@@ -150,13 +150,13 @@ impl Claims {
         self.writes(option, path)
     }
 
-    /// Claims standard output for what `option` prints.
+    /// Claims standard output for the output of `option`.
     pub(crate) fn prints(&mut self, option: &'static str) -> Result<(), Usage> {
         let (usage, stdout) = (Use::Written(option), Path::new("standard output"));
         self.claim(stdout, usage, Identity::StandardOutput)
     }
 
-    /// Claims the file that standard output was redirected to, if it is one. Comes after all others.
+    /// Claims the file that standard output is redirected to, if any. Call after all other claims.
     pub(crate) fn redirected_stdout(&mut self) -> Result<(), Usage> {
         let Some(identity) = redirected(Handle::stdout()) else {
             return Ok(());
@@ -173,7 +173,7 @@ impl Claims {
         }
     }
 
-    /// Whether an option prints to standard output, which then has room for nothing else.
+    /// Whether an option prints to standard output, which then must carry nothing else.
     pub(crate) fn stdout_is_taken(&self) -> bool {
         let mut claims = self.0.iter();
         claims.any(|claim| claim.identity == Identity::StandardOutput)
@@ -181,7 +181,7 @@ impl Claims {
 
     fn claim(&mut self, path: &Path, usage: Use, identity: Identity) -> Result<(), Usage> {
         let name = path.display().to_string();
-        // Whatever is written there is gone, as it is meant to be.
+        // /dev/null may be written several times.
         if identity == Identity::Path("/dev/null".into()) {
             return Ok(());
         }
@@ -201,7 +201,7 @@ impl Claims {
     }
 }
 
-/// What is wrong with using a file that has been claimed, as `name`, for `usage`, too.
+/// Description of the conflict between an earlier claim and the use of the file, as `name`, for `usage`.
 fn trouble(earlier: &Claim, name: &str, usage: Use) -> Option<String> {
     let by_name = match name == earlier.name {
         true => String::new(),
@@ -234,7 +234,7 @@ fn trouble(earlier: &Claim, name: &str, usage: Use) -> Option<String> {
     })
 }
 
-/// The file that a standard stream was redirected to or from.
+/// File that a standard stream is redirected to or from.
 fn redirected(stream: io::Result<Handle>) -> Option<Identity> {
     let handle = stream.ok()?;
     let file = handle.as_file().metadata().ok()?.is_file();

@@ -1,13 +1,13 @@
-//! Text files that come in, read up to a bound.
+//! Text files as input, with a size limit.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes asked for at once.
+/// Bytes per read call.
 const CHUNK: usize = 64 * 1024;
 
-/// The text of a file that may have at most so many bytes. The error says what is wrong with it, and nothing of its name.
+/// Reads a text file of at most `most` bytes. The error describes the problem without the name of the file.
 pub(crate) fn read_text(path: &Path, most: usize) -> io::Result<String> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();
@@ -18,7 +18,7 @@ pub(crate) fn read_text(path: &Path, most: usize) -> io::Result<String> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             read => read?,
         };
-        // Said at once: /dev/zero has no end.
+        // Checked while reading: /dev/zero has no end.
         if let Some(at) = chunk[..n].iter().position(|byte| *byte == 0) {
             return Err(io::Error::other(format!(
                 "it is not text in UTF-8: byte {} is zero",

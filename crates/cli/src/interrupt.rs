@@ -1,4 +1,4 @@
-//! Ctrl-C and other requests to end: the first asks the runs to stop, the second ends the program.
+//! Ctrl-C and other termination signals: the first one asks the runs to stop, the second one ends the program.
 
 use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -12,10 +12,10 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
 #[cfg(not(unix))]
 const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 
-/// The signal that came, 0 before one has: signals are the process's, so there is one of it.
+/// Signal received, 0 before any. Signals are per process, so this is a static.
 static CAME: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
-/// A flag that becomes true on SIGINT, SIGTERM or SIGHUP.
+/// Flag that becomes true on SIGINT, SIGTERM or SIGHUP.
 pub(crate) fn flag() -> anyhow::Result<Arc<AtomicBool>> {
     let raised = Arc::new(AtomicBool::new(false));
     for signal in SIGNALS {
@@ -24,7 +24,8 @@ pub(crate) fn flag() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(raised)
 }
 
-/// Actions are taken in the order in which they are registered: a signal that finds the flag raised is the second one.
+/// Registers the actions, which run in the order of registration: a signal that finds the flag raised is the second
+/// one.
 fn catch(signal: i32, raised: &Arc<AtomicBool>) -> std::io::Result<()> {
     flag::register_conditional_shutdown(signal, shell_code(signal), Arc::clone(raised))?;
     flag::register_usize(signal, Arc::clone(&CAME), signal as usize)?;
@@ -32,12 +33,12 @@ fn catch(signal: i32, raised: &Arc<AtomicBool>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What shells report for a program that a signal ended.
+/// Exit code that shells report for a program ended by a signal.
 fn shell_code(signal: i32) -> i32 {
     128 + signal
 }
 
-/// The exit code after the flag was raised: 130 on SIGINT, 143 on SIGTERM, 129 on SIGHUP.
+/// Exit code after the flag was raised: 130 on SIGINT, 143 on SIGTERM, 129 on SIGHUP.
 pub(crate) fn exit_code() -> ExitCode {
     let signal = match CAME.load(Ordering::Relaxed) {
         0 => SIGINT,

@@ -1,7 +1,7 @@
-//! The `gentle` command. It only connects: flags come in, the crates below answer, results go out.
+//! The `gentle` command: parses flags, calls the library crates and writes their results.
 //!
 //! Results go to stdout, progress and errors to stderr. Exit codes: 0 success, 1 failure, 2 wrong usage, 130 stopped
-//! by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (what had finished by then is printed).
+//! by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (results completed by then are printed).
 
 mod args;
 mod commands;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use usage::Usage;
 
 fn main() -> ExitCode {
-    // Answers a shell that completes a line, and ends.
+    // Handles requests of a shell's completion script and exits.
     CompleteEnv::with_factory(args::command)
         .var(commands::generate::COMPLETE)
         .complete();

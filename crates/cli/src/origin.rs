@@ -1,4 +1,4 @@
-//! Where a page comes from: the command line, and the clock.
+//! Provenance of a page: the command line and the date.
 
 use crate::repeat::command;
 use crate::usage::Usage;
@@ -6,9 +6,9 @@ use gentle_report::Origin;
 use jiff::Timestamp;
 use std::env;
 
-/// The origin of a page that `tool` (`gentle compare`) writes now.
+/// Origin of a page that `tool` (`gentle compare`) writes now.
 ///
-/// The date is `SOURCE_DATE_EPOCH`, seconds since 1970, where that is set, so that pages can be made again byte for byte
+/// The date is `SOURCE_DATE_EPOCH`, seconds since 1970, if that is set, so that pages can be reproduced byte for byte
 /// (<https://reproducible-builds.org/specs/source-date-epoch/>).
 pub(crate) fn origin(tool: &str) -> Result<Origin, Usage> {
     origin_of(tool, Some(command()))

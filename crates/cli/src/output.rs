@@ -1,4 +1,4 @@
-//! Files that are written whole or not at all, and a standard output that may go away.
+//! Output files that are written completely or not at all, and standard output whose reader may go away.
 
 use crate::files::{is_stdout, place};
 use anyhow::Context;
@@ -9,10 +9,10 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// A file that appears under its name when it is committed, and never in part.
+/// Output file that appears under its name on commit, and never in part.
 ///
-/// Devices and pipes (`/dev/null`, `>(wireshark -k -i -)`) cannot be replaced by a file and are written to as it comes, and
-/// so is standard output (`-`).
+/// Devices and pipes (`/dev/null`, `>(wireshark -k -i -)`) cannot be replaced by a file, so they are written directly,
+/// as is standard output (`-`).
 pub(crate) struct OutputFile {
     path: PathBuf,
     writer: BufWriter<Target>,
@@ -39,17 +39,17 @@ impl OutputFile {
         path.map(OutputFile::create).transpose()
     }
 
-    /// Its name, for messages.
+    /// Name of the file, for messages.
     pub(crate) fn name(&self) -> String {
         self.path.display().to_string()
     }
 
-    /// Adds bytes; the error names the file.
+    /// Writes bytes; the error names the file.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         self.writer.write_all(bytes).with_context(|| self.name())
     }
 
-    /// Puts the file in its place.
+    /// Moves the completed file to its name.
     pub(crate) fn commit(self) -> anyhow::Result<()> {
         let name = self.name();
         let outcome = match self.writer.into_inner() {
@@ -72,12 +72,12 @@ fn open(path: &Path) -> io::Result<Target> {
             .write(true)
             .open(path)
             .map(Target::Stream),
-        // The file that a link points to is replaced, not the link.
+        // The target of a symbolic link is replaced, not the link.
         _ => AtomicWriteFile::open(place(path)).map(Target::Whole),
     }
 }
 
-/// A reader that has seen enough (`| head`) is no error.
+/// Ignores a broken pipe: a reader may stop early (`| head`).
 fn unless_gone(written: io::Result<()>) -> io::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -121,34 +121,34 @@ impl Write for OutputFile {
     }
 }
 
-/// Writes to standard output. A reader that has seen enough (`| head`) is no error.
+/// Writes text to standard output. A reader that stops early (`| head`) is not an error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     print_bytes(text.as_bytes())
 }
 
-/// The same for what may not be text.
+/// Writes bytes to standard output. A reader that stops early (`| head`) is not an error.
 pub(crate) fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
     unless_gone(written).context("standard output")
 }
 
-/// Writes a line to standard error, in the form that clap gives its own.
+/// Writes an error to standard error, in the format of clap.
 pub(crate) fn complain(text: &str) {
-    // Nobody is left to tell if that fails.
+    // A failure of standard error cannot be reported.
     let _ = writeln!(io::stderr().lock(), "error: {}", without_numbers(text));
 }
 
-/// Writes a line to standard error about what was not as it should be but could be worked with.
+/// Writes a warning to standard error.
 pub(crate) fn warn(text: &str) {
     let _ = writeln!(io::stderr().lock(), "warning: {}", without_numbers(text));
 }
 
-/// An error with what led to it, in one line.
+/// Error with its causes, in one line.
 pub(crate) fn sentence(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
-        // Some errors repeat what led to them.
+        // Some errors include their cause.
         if text.ends_with(&cause) {
             continue;
         }
@@ -160,7 +160,7 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     text
 }
 
-/// The text without the numbers that std puts behind the system's words: `Permission denied (os error 13)`.
+/// Text without the numbers that std appends to the system's messages: `Permission denied (os error 13)`.
 fn without_numbers(text: &str) -> String {
     const BEFORE: &str = " (os error ";
     let mut parts = text.split(BEFORE);
@@ -176,9 +176,9 @@ fn without_numbers(text: &str) -> String {
     plain
 }
 
-/// What standard output can show.
+/// Capabilities of standard output.
 pub(crate) struct Terminal {
-    /// In columns; `None`: not a terminal, as wide as needed.
+    /// Width in columns; `None` if it is not a terminal: unlimited.
     pub(crate) width: Option<usize>,
     pub(crate) color: bool,
 }
@@ -187,7 +187,7 @@ impl Terminal {
     pub(crate) fn of_stdout() -> Terminal {
         let stdout = io::stdout();
         let terminal = stdout.is_terminal();
-        // https://no-color.org
+        // Convention of https://no-color.org.
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Terminal {
@@ -197,7 +197,7 @@ impl Terminal {
     }
 }
 
-/// A table without lines, wrapped to `width`.
+/// Table without lines, wrapped to `width`.
 pub(crate) fn bare_table(width: Option<usize>) -> Table {
     let mut table = Table::new();
     table.load_style(TableStyle::new()).force_no_tty();
@@ -210,7 +210,7 @@ pub(crate) fn bare_table(width: Option<usize>) -> Table {
     table
 }
 
-/// A table with a line below its head; the columns `numbers` stand to the right.
+/// Table with a rule below its head; the columns `numbers` are right-aligned.
 pub(crate) fn ruled_table<const N: usize>(head: [&str; N], numbers: Range<usize>) -> Table {
     let mut table = bare_table(None);
     table
@@ -224,7 +224,7 @@ pub(crate) fn ruled_table<const N: usize>(head: [&str; N], numbers: Range<usize>
     table
 }
 
-/// Names, perhaps values, and what they mean, one below the other; the meaning is wrapped to `width`.
+/// Rows of names, optional values and descriptions; the descriptions are wrapped to `width`.
 pub(crate) fn definitions<const N: usize>(rows: Vec<[String; N]>, width: Option<usize>) -> String {
     let mut table = bare_table(width);
     for row in rows {

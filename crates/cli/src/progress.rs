@@ -1,4 +1,4 @@
-//! Bars on stderr while the runs go on; none where stderr is no terminal.
+//! Progress bars on stderr; none if stderr is not a terminal.
 
 use gentle_experiment::{Observer, Run};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -7,10 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 
-/// Steps that a bar has for each run.
+/// Resolution of a bar, steps per run.
 const STEPS: u64 = 1000;
 
-/// One bar for all runs, one below it for each run under way.
+/// One bar for all runs, with one bar per active run below it.
 pub(crate) struct Progress {
     bars: MultiProgress,
     all: ProgressBar,
@@ -31,7 +31,7 @@ impl Progress {
         Progress { bars, all }
     }
 
-    /// A run begins.
+    /// Starts the bar of a run.
     pub(crate) fn begin(&self, label: String) -> ProgressBar {
         let bar = self.bars.add(ProgressBar::new(STEPS));
         bar.set_style(style("{bar:30.dim} {percent:>3} %  {msg}"));
@@ -39,35 +39,35 @@ impl Progress {
         bar
     }
 
-    /// A run has come so far, 0 to 1.
+    /// Sets the progress of a run, 0 to 1.
     pub(crate) fn reached(&self, bar: &ProgressBar, fraction: f64) {
         let position = (fraction * STEPS as f64) as u64;
         let before = bar.position();
-        // Asked far more often than there are steps.
+        // Called far more often than there are steps.
         if position > before {
             bar.set_position(position);
             self.all.inc(position - before);
         }
     }
 
-    /// A run has ended.
+    /// Ends the bar of a run.
     pub(crate) fn end(&self, bar: &ProgressBar) {
         self.all.inc(STEPS.saturating_sub(bar.position()));
         bar.finish_and_clear();
         self.bars.remove(bar);
     }
 
-    /// Takes the bars off the screen.
+    /// Removes the bars from the screen.
     pub(crate) fn clear(&self) {
         self.all.finish_and_clear();
     }
 
-    /// Does something else with the screen for a moment.
+    /// Hides the bars while `f` writes to the screen.
     pub(crate) fn suspend(&self, f: impl FnOnce()) {
         self.bars.suspend(f);
     }
 
-    /// What a comparison of schemes with these labels reports to.
+    /// Observer for a comparison of schemes with these labels.
     pub(crate) fn observer(&self, labels: Vec<String>) -> Runs<'_> {
         Runs {
             progress: self,
@@ -77,7 +77,7 @@ impl Progress {
     }
 }
 
-/// A bar for bytes that are read; without their number it only counts.
+/// Bar for bytes read; a plain counter if the total is unknown.
 pub(crate) struct Reading(ProgressBar);
 
 impl Reading {
@@ -95,18 +95,18 @@ impl Reading {
         Reading(bar)
     }
 
-    /// So many bytes have been read.
+    /// Sets the number of bytes read.
     pub(crate) fn reached(&self, bytes: u64) {
         self.0.set_position(bytes);
     }
 
-    /// Takes the bar off the screen.
+    /// Removes the bar from the screen.
     pub(crate) fn clear(&self) {
         self.0.finish_and_clear();
     }
 }
 
-/// A line for the build of a kernel: its stage, and a bar where the stage says how far it has come.
+/// Progress of a kernel build: its stage, with a bar if the stage reports its progress.
 #[cfg(target_os = "linux")]
 pub(crate) struct Building(ProgressBar);
 
@@ -124,7 +124,7 @@ impl Building {
         Building(bar)
     }
 
-    /// Takes the line off the screen.
+    /// Removes the line from the screen.
     pub(crate) fn clear(&self) {
         self.0.finish_and_clear();
     }
@@ -150,7 +150,7 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("a valid template")
 }
 
-/// The runs of a comparison.
+/// Observer of the runs of a comparison.
 pub(crate) struct Runs<'a> {
     progress: &'a Progress,
     labels: Vec<String>,

@@ -1,4 +1,4 @@
-//! The command line that gives the same results again.
+//! Command line that reproduces the results.
 
 /// Options that say where results go and how they are made, not what they are; those with a value first.
 const WITH_VALUE: [&str; 8] = [
@@ -13,7 +13,7 @@ const WITH_VALUE: [&str; 8] = [
 ];
 const WITHOUT_VALUE: [&str; 4] = ["--full", "--json", "--quiet", "-q"];
 
-/// The command line of this process, quoted for a shell, without options that leave the results as they are.
+/// Command line of this process, quoted for a shell, without options that do not affect the results.
 pub(crate) fn command() -> String {
     let arguments = std::env::args_os().skip(1);
     let arguments: Vec<String> = arguments

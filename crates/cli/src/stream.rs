@@ -1,4 +1,4 @@
-//! A stream that can be stopped: standard input and pipes, where the next byte may be long in coming.
+//! Interruptible streams: standard input and pipes, where a read may block for long.
 
 use std::io::{self, ErrorKind, Read};
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes asked of the stream at once: more than a pipe holds.
+/// Bytes per read call: more than a pipe holds.
 const CHUNK: usize = 256 * 1024;
 /// Chunks read ahead.
 const AHEAD: usize = 4;
-/// How long to wait for more before looking whether to stop. A stream that still flows is stopped by those who read it,
+/// Interval at which a blocked reader checks the stop flag. A stream that keeps flowing is stopped by its consumer,
 /// between two packets.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Ends when the stream does, or when it is to stop and nothing more has come for a moment.
+/// Stream that ends at its end, or when the stop flag is set and nothing has arrived for a moment.
 pub(crate) struct Stream {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
-    /// Bytes of the chunk that have been read.
+    /// Bytes of the chunk already consumed.
     used: usize,
     stop: Arc<AtomicBool>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Stream {
 impl Stream {
     pub(crate) fn new(from: impl Read + Send + 'static, stop: &Arc<AtomicBool>) -> Stream {
         let (sender, chunks) = sync_channel(AHEAD);
-        // Not joined: it may wait for a byte that never comes.
+        // Not joined: the thread may wait for a byte that never comes.
         thread::spawn(move || pump(from, &sender));
         Stream {
             chunks,
@@ -37,7 +37,7 @@ impl Stream {
         }
     }
 
-    /// The next chunk, or `None` at the end.
+    /// Next chunk; `None` at the end.
     fn next(&self) -> io::Result<Option<Vec<u8>>> {
         loop {
             match self.chunks.recv_timeout(PATIENCE) {
@@ -88,7 +88,7 @@ fn pump(mut from: impl Read, to: &SyncSender<io::Result<Vec<u8>>>) {
 mod tests {
     use super::*;
 
-    /// Gives some bytes, then waits for ever.
+    /// Reader that returns some bytes, then blocks forever.
     struct Stuck(Option<Vec<u8>>);
 
     impl Read for Stuck {

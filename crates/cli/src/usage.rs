@@ -1,13 +1,13 @@
-//! Mistakes of usage that the flags' definitions cannot find alone.
+//! Usage errors that the definitions of the flags cannot detect.
 
 use thiserror::Error;
 
-/// Ends the program with [`Usage::EXIT_CODE`] instead of 1.
+/// Usage error, which ends the program with [`Usage::EXIT_CODE`] instead of 1.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct Usage(pub(crate) String);
 
 impl Usage {
-    /// clap's own for what it refuses.
+    /// Exit code for usage errors, the same as clap's.
     pub(crate) const EXIT_CODE: u8 = 2;
 }

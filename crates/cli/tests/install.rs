@@ -1,4 +1,4 @@
-//! What `make install` puts on a machine, what `make uninstall` takes off again, and the units for systemd.
+//! Effects of `make install` and `make uninstall`, and the systemd units.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ fn succeeds(target: &str, destination: &Path) {
     assert!(output.status.success(), "{target}: {output:?}");
 }
 
-/// All files and folders below one, folders with a slash at their end.
+/// All files and folders below a folder; folders end with a slash.
 fn tree(root: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut folders = vec![root.to_owned()];
@@ -48,7 +48,7 @@ fn tree(root: &Path) -> BTreeSet<String> {
 fn what_is_installed_is_complete_and_goes_again() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("usr/local");
-    // Folders and files of others, an empty folder among them, as Debian has it.
+    // Existing files and folders, including an empty folder, as in Debian.
     fs::create_dir_all(root.join("bin")).unwrap();
     fs::create_dir_all(root.join("share/man/man1")).unwrap();
     fs::write(root.join("share/man/man1/other.1"), "of others").unwrap();
@@ -82,7 +82,7 @@ fn what_is_installed_is_complete_and_goes_again() {
         .collect();
     assert_eq!(listed, added, "the list is what has been added");
 
-    // What an earlier version had goes with the next one; a second time changes nothing.
+    // Files of an earlier version are removed; a second installation changes nothing.
     fs::write(root.join("share/gentle/former"), "").unwrap();
     fs::write(
         root.join("share/gentle/installed"),
@@ -110,18 +110,18 @@ fn nothing_is_built_by_whoever_installs() {
     assert!(tree(folder.path()).is_empty());
 }
 
-/// The unit's instance for a device whose name has to be escaped.
+/// Instance of the unit for a device whose name needs escaping.
 #[test]
 fn systemd_accepts_the_unit_for_any_device() {
     const UNIT: &str = include_str!("../../../deploy/systemd/gentle-qdisc@.service");
-    // The instance is escaped; only names of units are so too.
+    // The instance name is escaped; only unit names may contain it in this form.
     for line in UNIT.lines().filter(|line| line.contains("%i")) {
         assert!(
             line.contains("sys-subsystem-net-devices-%i.device"),
             "{line}"
         );
     }
-    // Instances that run at the same time share a folder, and so have to be one user.
+    // Concurrent instances share a folder, and therefore must run as the same user.
     assert!(UNIT.contains("\nDynamicUser=yes\nUser="), "{UNIT}");
     let folder = tempfile::tempdir().unwrap();
     let instance = folder.path().join(r"gentle-qdisc@br\x2dlan.service");

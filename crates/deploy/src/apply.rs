@@ -1,4 +1,4 @@
-//! A plan carried out: all of it, or back to what was there.
+//! Execution of plans: completely, or with a return to the previous state.
 
 use crate::command::Command;
 use crate::device::Device;
@@ -12,133 +12,133 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// How a plan was carried out.
+/// Result of applying a plan.
 #[derive(Debug)]
 pub enum Applied {
-    /// All of it was in place.
+    /// The setup was already in place.
     Unchanged(Plan),
-    /// It is in place now.
+    /// The setup has been put in place.
     Changed {
-        /// What was run.
+        /// Plan that was executed.
         plan: Plan,
-        /// Whether an earlier process had ended halfway, so that what was there before it was brought back first.
+        /// Whether an earlier process was interrupted, so that the state before it was restored first.
         recovered: bool,
-        /// Why it could not be remembered, in which case applying it again makes it anew.
+        /// Error of saving the record; without a record, the next `apply` sets up everything again.
         forgotten: Option<io::Error>,
     },
 }
 
-/// What was taken off.
+/// Setup that was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removed {
-    /// In which direction.
+    /// Direction of the removed setup.
     pub direction: Direction,
-    /// Whether the device itself had gone, so that only what gentle keeps beside it was taken off.
+    /// Whether the device no longer exists, so that only the intermediate device and the files were removed.
     pub gone: bool,
-    /// What is there again, where that is not what the device came with.
+    /// Queue of other origin that was restored; `None` if the default of the device is in place.
     pub restored: Option<String>,
 }
 
-/// Why nothing has changed.
+/// Error of applying or removing a setup.
 #[derive(Debug, Error)]
 pub enum ApplyError {
-    /// There is no plan.
+    /// The plan cannot be made.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The kernel did not answer.
+    /// A netlink request failed.
     #[error(transparent)]
     Netlink(#[from] NetlinkError),
     /// The device does not exist.
     #[error("there is no network device '{0}'; ip link lists those there are")]
     NoDevice(Device),
-    /// Rights are missing.
+    /// The process lacks CAP_NET_ADMIN.
     #[error(
         "changing queues needs the capability CAP_NET_ADMIN, which this process lacks; run it as root, or give it that (systemd: AmbientCapabilities=CAP_NET_ADMIN)"
     )]
     Capability,
-    /// There is something on the device that came from elsewhere.
+    /// The device has a queue that was not set up by gentle.
     #[error(
         "{dev} has a queue that gentle did not put there: {what}; --replace puts it aside until gentle qdisc remove, or take it off with {remedy}"
     )]
     Foreign {
-        /// The device.
+        /// Name of the device.
         dev: Device,
-        /// What it has.
+        /// Description of the queue.
         what: String,
-        /// The command that takes it off.
+        /// Command that removes the queue.
         remedy: String,
     },
-    /// There is something on the device that came from elsewhere and could not be brought back.
+    /// The device has a queue of other origin that could not be restored.
     #[error(
         "{dev} has {what}, which the kernel does not tell all of, so that it could not be brought back; take it off with {remedy}"
     )]
     Unrestorable {
-        /// The device.
+        /// Name of the device.
         dev: Device,
-        /// What it has.
+        /// Description of the queue.
         what: String,
-        /// The command that takes it off.
+        /// Command that removes the queue.
         remedy: String,
     },
-    /// A module that was asked for is not there.
+    /// A requested kernel module is missing.
     #[error(
         "{scheme} cannot be made from gentle's own module: {why}; --backing stock or auto does without it"
     )]
     NoModule {
-        /// The scheme.
+        /// Name of the scheme.
         scheme: &'static str,
-        /// What is missing.
+        /// Description of the missing part.
         why: String,
     },
-    /// What would be put aside could not be written down first.
+    /// The present queue could not be saved before its replacement.
     #[error(
         "{folder}: {cause}; {dev} has {what}, which has to be written down there before it is put aside, so that it can be brought back"
     )]
     NoJournal {
-        /// The folder.
+        /// Folder of the journal.
         folder: PathBuf,
-        /// Why it cannot be written.
+        /// Error of writing the journal.
         cause: io::Error,
-        /// The device.
+        /// Name of the device.
         dev: Device,
-        /// What it has.
+        /// Description of the queue.
         what: String,
     },
-    /// What is remembered cannot be read.
+    /// The saved state cannot be read.
     #[error(
         "what gentle remembers of {dev} cannot be read: {cause}; read it with the rights of whoever applied it, or delete the file: what was there before is lost then"
     )]
     Unreadable {
-        /// The device.
+        /// Name of the device.
         dev: Device,
-        /// Which file, and why.
+        /// Error, with the name of the file.
         cause: io::Error,
     },
-    /// The name of the intermediate device is taken.
+    /// The name of the intermediate device is in use.
     #[error(
         "there is a device {0} that is not gentle's; its name is needed for incoming packets, so rename or delete it"
     )]
     Taken(Device),
-    /// A command failed; what was there before is there again.
+    /// A command failed; the previous state was restored.
     #[error("{cause}; {after}", after = match back { Ok(()) => "what was there before is there again".to_owned(), Err(why) => format!("what was there before could not be brought back in full: {why}") })]
     Failed {
-        /// Which, and what it said.
+        /// Failed command with its output.
         cause: RunError,
-        /// Whether all is as before.
+        /// Whether the previous state was fully restored.
         back: Result<(), String>,
     },
-    /// Taking off failed.
+    /// A command of the removal failed.
     #[error(transparent)]
     Run(#[from] RunError),
 }
 
-/// Puts `setup` on its device, all of it or nothing; does nothing if it is there already.
+/// Applies `setup` to its device, completely or not at all; does nothing if it is already in place.
 ///
-/// What gentle put there before is replaced, what came from elsewhere only if `replace` is set. What an earlier process left
-/// halfway is brought back first. [`Setup::present`] is not asked: the device is.
+/// A queue set up by gentle is replaced, one of other origin only if `replace` is set. State left by an interrupted
+/// process is restored first. [`Setup::present`] is ignored: the device itself is inspected.
 ///
 /// # Errors
-/// Why nothing has changed. Of a command that failed, its own words are told.
+/// The reason why nothing has changed; for a failed command, its output.
 pub fn apply(
     setup: &Setup,
     backing: Backing,
@@ -149,7 +149,7 @@ pub fn apply(
     let mut netlink = Netlink::open()?;
     let mut before = Scene::observe(&mut netlink, dev, direction)?;
     let index = before.interface.index;
-    // Whoever may not write there is told below, if anything depends on it.
+    // A missing permission is reported below if it matters.
     let lock = state.lock();
     let recovered = system::has_net_admin() && recover(&mut netlink, &mut before, state)?;
     let record = match before.is_own() {
@@ -194,7 +194,7 @@ pub fn apply(
         if let Err(cause) = run(&command) {
             let back = roll_back(&mut netlink, &before, record.as_ref());
             if back.is_ok() && begun.is_ok() {
-                // Left behind, it would be found to be in force already.
+                // On failure to delete the journal: it would be found to match the state in force.
                 let _ = state.finish(index, direction, record.as_ref());
             }
             return Err(ApplyError::Failed { cause, back });
@@ -264,7 +264,7 @@ fn refuse_foreign(scene: &Scene, replace: bool) -> Result<(), ApplyError> {
     }
 }
 
-/// Brings back what was there before a process that did not come to an end. What somebody else has put there since stays.
+/// Restores the state before an interrupted process; setups made by others since remain.
 fn recover(netlink: &mut Netlink, scene: &mut Scene, state: &StateDir) -> Result<bool, ApplyError> {
     let (index, direction) = (scene.interface.index, scene.direction);
     let unreadable = |dev: &Device, cause| ApplyError::Unreadable {
@@ -291,13 +291,13 @@ fn recover(netlink: &mut Netlink, scene: &mut Scene, state: &StateDir) -> Result
     Ok(halfway)
 }
 
-/// The commands that made `state`, where they are known.
+/// Commands that made `state`, if they are known.
 fn made_by<'a>(state: &State, record: Option<&'a Record>) -> Option<&'a [Command]> {
     let record = record.filter(|record| state.settled() == record.applied);
     record.map(|record| record.commands.as_slice())
 }
 
-/// Brings back what was observed; the error says what differs.
+/// Restores an observed state; the error describes the difference.
 fn roll_back(netlink: &mut Netlink, before: &Scene, record: Option<&Record>) -> Result<(), String> {
     let outcome = Scene::observe(netlink, &before.dev, before.direction)
         .and_then(|now| now.bring_back(netlink, &before.state, made_by(&before.state, record)));
@@ -308,12 +308,12 @@ fn roll_back(netlink: &mut Netlink, before: &Scene, record: Option<&Record>) -> 
     }
 }
 
-/// Takes off what [`apply`] put on a device, in each of `directions` where it did.
+/// Removes the setup made by [`apply`] from a device, in each of `directions` that has one.
 ///
-/// Of a device that has gone, its intermediate device and what was remembered of it go as well.
+/// For a device that no longer exists, removes its intermediate device and its saved state.
 ///
 /// # Errors
-/// Why it is there still.
+/// The reason why the setup remains.
 pub fn remove(
     dev: &Device,
     directions: &[Direction],
@@ -375,7 +375,8 @@ fn take_off(
     scene.clearing().iter().try_for_each(run)?;
     let cleared = Scene::observe(netlink, &scene.dev, direction)?;
     target.own.restore(netlink, &cleared.state.own)?;
-    // Left behind, it would name what is no more; it is found out when the kernel is asked.
+    // On failure to delete the record: it would describe a setup that no longer exists, which is noticed on comparison
+    // with the kernel.
     let _ = state.finish(index, direction, None);
     Ok(Some(Removed {
         direction,
@@ -384,7 +385,7 @@ fn take_off(
     }))
 }
 
-/// What is left of a device that has gone: the intermediate device, and what was remembered.
+/// Removes the remains of a device that no longer exists: intermediate device and saved state.
 fn clean_up(
     netlink: &mut Netlink,
     dev: &Device,

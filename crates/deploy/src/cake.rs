@@ -1,15 +1,15 @@
-//! `cake`: shaper, fair queues and AQM in one, beside which nothing else fits. It is no scheme of gentle-aqm.
+//! `cake`: shaper, fair queues and AQM in one, which cannot be combined with others. It is not a scheme of gentle-aqm.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// cake with options that change how it queues; rate and framing come from the shaper.
+/// Options of cake that change its queueing; rate and framing come from the shaper.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cake {
     words: Vec<String>,
 }
 
-/// Options of tc-cake(8) that stand alone.
+/// Options of tc-cake(8) without a value.
 const FLAGS: &[&str] = &[
     "besteffort",
     "diffserv3",

@@ -1,9 +1,9 @@
-//! A command as its words, so that nothing has to be quoted to run it and all is quoted to show it.
+//! Commands as lists of arguments, so that running them needs no quoting; quotes are added for display only.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The programs of iproute2 that a plan calls.
+/// Programs of iproute2 used by plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Program {
     /// `tc(8)`.
@@ -13,7 +13,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// Its name in the search path.
+    /// Name of the program in the search path.
     pub fn name(self) -> &'static str {
         match self {
             Program::Tc => "tc",
@@ -22,22 +22,22 @@ impl Program {
     }
 }
 
-/// One command, as a program receives it. Its [`Display`](fmt::Display) is a line that a POSIX shell reads back.
+/// Command with its arguments. Its [`Display`](fmt::Display) is a line that a POSIX shell parses to the same arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// What is run.
+    /// Program to run.
     pub program: Program,
-    /// Its arguments, the program's own name not among them.
+    /// Arguments, without the program's name.
     pub args: Vec<String>,
 }
 
 impl Command {
-    /// `tc` with words that are separated by blanks.
+    /// `tc` with blank-separated arguments.
     pub(crate) fn tc(words: &str) -> Command {
         Command::of(Program::Tc, words)
     }
 
-    /// `ip` with words that are separated by blanks.
+    /// `ip` with blank-separated arguments.
     pub(crate) fn ip(words: &str) -> Command {
         Command::of(Program::Ip, words)
     }
@@ -49,7 +49,7 @@ impl Command {
         }
     }
 
-    /// Adds one argument that may hold anything.
+    /// Adds one argument, which may contain any characters.
     pub(crate) fn arg(mut self, word: impl Into<String>) -> Command {
         self.args.push(word.into());
         self

@@ -1,23 +1,23 @@
-//! The two settings by which a queue is judged: the rate that packets leave at, and the delay that is aimed at.
+//! Configured rate and target delay of queues.
 
 use crate::netlink::{Attribute, TcMessage, find, tca};
 use gentle_aqm::{TimeAttribute, registry};
 use gentle_units::{Nanos, Rate};
 use std::ops::Range;
 
-/// Where in the options of a class or a qdisc a rate stands (kernel: `linux/pkt_sched.h`): in `struct tc_ratespec`, in bytes a
-/// second, unless the attribute behind it has more than 32 bits of it.
+/// Place of the rate in the options of a class or qdisc (kernel: `linux/pkt_sched.h`): in `struct tc_ratespec`, in
+/// bytes per second, unless a second attribute has the rate with 64 bits.
 struct RateAt {
     kind: &'static str,
     parameters: u16,
     wide: u16,
 }
 
-/// The field `rate` of `struct tc_ratespec`, which `struct tc_htb_opt` and `struct tc_tbf_qopt` begin with.
+/// Bytes of the field `rate` in `struct tc_ratespec`, with which `struct tc_htb_opt` and `struct tc_tbf_qopt` begin.
 const RATE: Range<usize> = 8..12;
 
 const RATES: [RateAt; 2] = [
-    // `TCA_HTB_PARMS`, `TCA_HTB_RATE64`, of a class.
+    // `TCA_HTB_PARMS`, `TCA_HTB_RATE64` of a class.
     RateAt {
         kind: "htb",
         parameters: 1,
@@ -31,7 +31,7 @@ const RATES: [RateAt; 2] = [
     },
 ];
 
-/// `TCA_CAKE_BASE_RATE64`; 0: it does not shape.
+/// `TCA_CAKE_BASE_RATE64`; 0: unlimited.
 const CAKE_RATE: u16 = 2;
 
 /// `TCA_CAKE_TARGET`.
@@ -49,7 +49,7 @@ fn number(bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// The rate to which a qdisc or a class holds packets back.
+/// Configured rate of a qdisc or class.
 pub(crate) fn rate(message: &TcMessage) -> Option<Rate> {
     let kind = message.kind();
     let options = options(message);
@@ -65,7 +65,7 @@ pub(crate) fn rate(message: &TcMessage) -> Option<Rate> {
     Rate::from_bits_per_second(bytes_per_second.checked_mul(8)?)
 }
 
-/// The delay that a qdisc aims at.
+/// Configured target delay of a qdisc.
 pub(crate) fn target(message: &TcMessage) -> Option<Nanos> {
     let kind = message.kind();
     let options = options(message);

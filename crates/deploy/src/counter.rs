@@ -1,4 +1,4 @@
-//! A counter that only some kind of queue has.
+//! Counters specific to one kind of queue.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ pub struct Counter {
     pub value: u64,
 }
 
-/// Names of values that rise and fall; all others only rise.
+/// Names of values that rise and fall (gauges); all others are monotonic.
 const STATES: [&str; 26] = [
     "above",
     "avg_dq_rate",
@@ -42,7 +42,7 @@ const STATES: [&str; 26] = [
     "qavg_bytes",
 ];
 
-/// Ends of such names where each of several queues has one.
+/// Suffixes of gauges that exist once per queue.
 const STATE_ENDS: [&str; 5] = [
     "_qlen",
     "_backlog_bytes",
@@ -52,7 +52,7 @@ const STATE_ENDS: [&str; 5] = [
 ];
 
 impl Counter {
-    /// Whether the value only rises, so that the difference between two looks at it is what happened between them.
+    /// Whether the value is monotonic, so that the difference of two readings is the number of events between them.
     pub fn is_total(&self) -> bool {
         !STATES.contains(&self.name) && !STATE_ENDS.iter().any(|end| self.name.ends_with(end))
     }

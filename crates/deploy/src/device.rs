@@ -1,25 +1,25 @@
-//! The name of a network device, and what a plan has to know of the link behind it.
+//! Names of network devices, and the link properties that a plan depends on.
 
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// The kernel's `IFNAMSIZ` less the final zero.
+/// Maximum length: the kernel's `IFNAMSIZ` less the terminating zero.
 const LONGEST: usize = 15;
 
-/// A name that a device can have (kernel: `dev_valid_name`), and that no program takes for an option.
+/// Valid name of a device (kernel: `dev_valid_name`) that no program mistakes for an option.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Device(String);
 
 impl Device {
-    /// The name.
+    /// Name as text.
     pub fn name(&self) -> &str {
         &self.0
     }
 
-    /// The intermediate functional block through which the device's incoming packets are shaped.
+    /// Intermediate functional block (ifb) through which the device's incoming packets are shaped.
     pub(crate) fn ingress(&self) -> Device {
-        // The end of a name tells devices apart (wlan0, wlan1), so the beginning goes when it is too long.
+        // The end of a name distinguishes devices (wlan0, wlan1), so a long name is cut at the beginning.
         const PREFIX: &str = "in-";
         let surplus = (PREFIX.len() + self.0.len()).saturating_sub(LONGEST);
         let cut = (surplus..)
@@ -35,7 +35,7 @@ impl fmt::Display for Device {
     }
 }
 
-/// Why a text is not the name of a device.
+/// Error: the text is not a valid name of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "'{0}' is not the name of a network device; expected up to 15 bytes without blank, '/' or ':', as in eth0 (ip link lists them)"
@@ -60,25 +60,25 @@ impl FromStr for Device {
     }
 }
 
-/// What a plan has to know of a link.
+/// Properties of a link that a plan depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// Bytes of link-layer header that a queue sees of each packet: 14 for Ethernet, 0 for PPP and tunnels.
+    /// Link-layer header of each packet as a queue counts it, bytes: 14 for Ethernet, 0 for PPP and tunnels.
     ///
-    /// A VLAN tag is not among them: Linux keeps it beside the packet until the device sends it.
+    /// VLAN tags are not included: Linux keeps them in the packet's metadata until the device sends it.
     pub header: u32,
-    /// The largest IP packet, in bytes.
+    /// Largest IP packet, bytes.
     pub mtu: u32,
 }
 
 impl Link {
-    /// Ethernet with its usual packets.
+    /// Ethernet with the usual MTU.
     pub const ETHERNET: Link = Link {
         header: 14,
         mtu: 1500,
     };
 
-    /// The longest frame that a queue sees.
+    /// Longest frame as a queue counts it, bytes.
     pub(crate) fn frame(self) -> u64 {
         u64::from(self.header) + u64::from(self.mtu)
     }
@@ -112,7 +112,7 @@ mod tests {
         for (name, ingress) in [("eth0", "in-eth0"), ("wlx00c0caabcdef", "in-00c0caabcdef")] {
             assert_eq!(name.parse::<Device>().unwrap().ingress().name(), ingress);
         }
-        // Never cut within a letter.
+        // Names are cut at character boundaries only.
         let umlauts: Device = "ööööööö".parse().unwrap();
         assert_eq!(umlauts.ingress().name(), "in-öööööö");
     }

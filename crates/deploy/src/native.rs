@@ -1,6 +1,6 @@
 //! Schemes that come as kernel modules with gentle.
 //!
-//! Their `tc` plug-ins take the options of gentle-aqm under the same names.
+//! Their `tc` plug-ins accept the options of gentle-aqm under the same names.
 
 use crate::command::Command;
 use crate::plan::{PlanError, Under};

@@ -1,20 +1,21 @@
-//! Which part of the kernel a command missed, and the package that has it.
+//! Kernel parts that a failed command lacked, and the packages that contain them.
 
 use crate::command::{Command, Program};
 use gentle_aqm::{Origin, registry};
 
-/// A part of Linux that distributions may leave out.
+/// Part of Linux that distributions may leave out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
-    /// The module, as `modprobe` knows it.
+    /// Name of the module for `modprobe`.
     module: String,
-    /// The option of the kernel's configuration.
+    /// Option of the kernel's configuration.
     config: String,
     /// OpenWrt's package, where the registry of schemes has it.
     openwrt: Option<&'static str>,
 }
 
-/// What the kernel (`net/sched/`, `net/core/rtnetlink.c`) and iproute2 say when a part is missing, and what kind it is of.
+/// Messages of the kernel (`net/sched/`, `net/core/rtnetlink.c`) and iproute2 for a missing part, with the kind of the
+/// part.
 const SAYINGS: [(&str, Kind); 4] = [
     ("Specified qdisc kind is unknown", Kind::Qdisc),
     ("TC classifier not found", Kind::Classifier),
@@ -62,7 +63,7 @@ pub(crate) fn remedy(command: &Command, words: &str) -> Option<String> {
                 ..Part::new("sch", "NET_SCH", qdisc)
             }
         }
-        // The only one in plans.
+        // The only classifier in plans.
         Kind::Classifier => Part::new("cls", "NET_CLS", "u32"),
         Kind::Action => Part::new("act", "NET_ACT", after(&args, "action", 0)?),
         Kind::Device => {
@@ -77,13 +78,13 @@ pub(crate) fn remedy(command: &Command, words: &str) -> Option<String> {
     Some(part.sentence())
 }
 
-/// The word so many places behind the one after `word`.
+/// Argument after `word`, skipping `skip` arguments in between.
 fn after<'a>(args: &[&'a str], word: &str, skip: usize) -> Option<&'a str> {
     let at = args.iter().position(|arg| *arg == word)?;
     args.get(at + 1 + skip).copied()
 }
 
-/// The kind of qdisc that a command of a plan makes; it follows the handle.
+/// Kind of the qdisc that a command creates; it follows the handle.
 fn qdisc<'a>(program: Program, args: &[&'a str]) -> Option<&'a str> {
     let makes = program == Program::Tc && args.first() == Some(&"qdisc");
     after(args, "handle", 1).filter(|_| makes)

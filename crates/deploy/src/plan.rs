@@ -1,4 +1,4 @@
-//! From what is wanted to the commands that make it. Pure: nothing is asked of the system.
+//! Plans: the commands for a setup. Pure functions; the system is not queried.
 
 use crate::cake::Cake;
 use crate::command::Command;
@@ -12,66 +12,67 @@ use gentle_units::Rate;
 use std::fmt;
 use thiserror::Error;
 
-/// Commands in the order in which they have to run, and what there is to know of them.
+/// Commands in order of execution, with notes for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// What is run.
+    /// Commands to run.
     pub commands: Vec<Command>,
-    /// Sentences about what these commands do other than was asked for.
+    /// Sentences about deviations of the commands from the request.
     pub notes: Vec<String>,
 }
 
-/// Where a queue goes: a class of some device, and how it is to be numbered.
+/// Place of a queue: device, parent and handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Under {
-    /// The device.
+    /// Device of the queue.
     pub dev: Device,
-    /// Of what it is a part.
+    /// Parent of the queue.
     pub parent: Parent,
-    /// The major number of its handle, 1 to 0x7ffd; the two above may be taken by its children.
+    /// Major number of the queue's handle, 1 to 0x7ffd; the next two numbers may be used for its children.
     pub handle: u16,
-    /// The link behind the device.
+    /// Link of the device.
     pub link: Link,
-    /// The rate at which packets leave, where it is known: a share of the link is then enforced with stock parts too.
+    /// Rate at which packets leave, if known: a share of the link is then enforced with stock parts too.
     pub rate: Option<Rate>,
-    /// What RED and its kin take for the rate of the link (their option `bandwidth`) where the scheme does not say; `None`:
-    /// the default of `tc`, 10 Mb/s.
+    /// Link rate for RED and its variants (their option `bandwidth`) if the scheme does not specify one; `None`: the
+    /// default of `tc`, 10 Mb/s.
     pub link_rate: Option<Rate>,
 }
 
-/// What a queue belongs to.
+/// Parent of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parent {
-    /// The device itself.
+    /// Root of the device.
     Root,
-    /// A class, as `tc` writes it: `1:10`.
+    /// Class in the notation of `tc`: `1:10`.
     Class(String),
 }
 
-/// From which parts schemes are made that Linux does not have.
+/// Parts used for schemes that Linux does not implement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backing {
-    /// From gentle's own kernel modules.
+    /// Gentle's own kernel modules.
     Native,
-    /// From what every Linux has.
+    /// Parts available in every Linux.
     Stock,
 }
 
-/// What manages the packets.
+/// Queue discipline of a setup.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Discipline {
-    /// A scheme of gentle-aqm.
+    /// Scheme of gentle-aqm.
     Scheme(Spec),
-    /// cake.
+    /// Qdisc `cake`.
     Cake(Cake),
 }
 
-/// Which packets are queued.
+/// Direction of the queued packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// Those that leave through the device.
+    /// Outgoing packets of the device.
     Egress,
-    /// Those that arrive at it: they are sent through an intermediate device (`ifb`), since only there they can queue.
+    /// Incoming packets of the device: they are redirected to an intermediate device (`ifb`), since they can be queued
+    /// only there.
     Ingress,
 }
 
@@ -84,59 +85,61 @@ impl fmt::Display for Direction {
     }
 }
 
-/// What a device has already that a plan has to take into account.
+/// Objects already on a device that a plan depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Present {
-    /// The qdisc `clsact`, in whose place no `ingress` can be put: the filter for arriving packets goes into it.
+    /// Whether there is a `clsact` qdisc, which excludes an `ingress` qdisc: the filter for incoming packets is then
+    /// added to it.
     pub clsact: bool,
-    /// Transmit queues with a qdisc each (`mq`), which one qdisc for the whole device replaces; 0: the device has no `mq`.
+    /// Number of transmit queues with a qdisc each (`mq`), which are replaced by one qdisc for the whole device; 0
+    /// without `mq`.
     pub transmit_queues: usize,
 }
 
-/// All that is put on a device in one direction.
+/// Setup of a device in one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
-    /// The device.
+    /// Device of the setup.
     pub dev: Device,
-    /// The link behind it.
+    /// Link of the device.
     pub link: Link,
-    /// What the device has already.
+    /// Objects already on the device.
     pub present: Present,
-    /// Which packets.
+    /// Direction of the packets.
     pub direction: Direction,
-    /// What makes the device the bottleneck; `None` where it is one already.
+    /// Shaper that makes the device the bottleneck; `None` if it already is.
     pub shaper: Option<Shaper>,
-    /// What manages the packets.
+    /// Queue discipline.
     pub discipline: Discipline,
 }
 
-/// Why there is no plan.
+/// Error of planning.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlanError {
-    /// Linux has the scheme without this option.
+    /// Linux implements the scheme without this option.
     #[error("{scheme}: Linux has no option '{option}'; {instead}")]
     NotInLinux {
-        /// The scheme.
+        /// Name of the scheme.
         scheme: &'static str,
-        /// The option.
+        /// Name of the option.
         option: &'static str,
-        /// What to do about it.
+        /// Suggested remedy.
         instead: &'static str,
     },
-    /// tc would round the time.
+    /// The time is not representable in tc, which would round it.
     #[error("{scheme}: {name} is not a whole number of microseconds, in which tc counts; round it")]
     Microseconds {
-        /// The scheme.
+        /// Name of the scheme.
         scheme: &'static str,
-        /// The option.
+        /// Name of the option.
         name: &'static str,
     },
-    /// The scheme is only in a module.
+    /// The scheme needs a kernel module.
     #[error(
         "{scheme} cannot be made from stock parts; build and load the module sch_{scheme} (kernel/README.md in gentle's source says how), and do not ask for stock parts"
     )]
     NeedsModule {
-        /// The scheme.
+        /// Name of the scheme.
         scheme: &'static str,
     },
     /// No kernel has the scheme.
@@ -152,35 +155,35 @@ pub enum PlanError {
         "child={child} is no part of Linux; load gentle's kernel modules, or choose another child"
     )]
     NativeChild {
-        /// The scheme beneath.
+        /// Name of the child scheme.
         child: &'static str,
     },
-    /// cake as a shaper of something else.
+    /// Cake is requested as the shaper of another scheme.
     #[error(
         "cake manages its queue itself and takes no other beneath its shaper; shape with htb or tbf, or give cake as the scheme"
     )]
     CakeTakesNoChild,
-    /// A rate of less than one byte a second.
+    /// The rate is below one byte per second.
     #[error("{0} is less than tc can count; expected 8bit (one byte a second) or more")]
     TooSlow(Rate),
-    /// A handle out of range.
+    /// The handle is out of range.
     #[error(
         "handle {0:x}: is out of range; expected 1: to 7ffd:, since Linux numbers from 8000: on by itself"
     )]
     Handle(u16),
 }
 
-/// Major numbers that gentle gives its own, the shaper first. They are below 8000:, where Linux begins by itself.
+/// Major numbers of gentle's qdiscs, the shaper first; they are below 8000:, from which Linux assigns numbers.
 pub(crate) const SHAPER: u16 = 0x5a0;
 pub(crate) const SCHEME: u16 = 0x5a1;
 
-/// The preference of gentle's filter in a `clsact` that somebody else may use: the last there is, so that filters which are
-/// added later see packets before they go to the queue. The kernel itself gives 49152 and less.
+/// Preference of gentle's filter in a `clsact` that others may use as well: the last possible, so that filters added
+/// later see packets before they are queued. The kernel assigns 49152 and less.
 pub(crate) const CLSACT_PREFERENCE: u16 = 0xffff;
 const LAST_HANDLE: u16 = 0x7ffd;
 
 impl Under {
-    /// Adds a queue to a class, but replaces that of the root, where some queue always is.
+    /// Command that adds a queue to a class, or replaces the root qdisc, which always exists.
     pub(crate) fn place(&self) -> String {
         match &self.parent {
             Parent::Root => format!("replace dev {} root", self.dev),
@@ -189,10 +192,10 @@ impl Under {
     }
 }
 
-/// The commands that make `spec` the queue of a place.
+/// Plans the commands that put `spec` at a place.
 ///
 /// # Errors
-/// What Linux cannot do, with what to do instead.
+/// Features that Linux does not support, with a remedy.
 pub fn plan_under(at: &Under, spec: &Spec, backing: Backing) -> Result<Plan, PlanError> {
     if !(1..=LAST_HANDLE).contains(&at.handle) {
         return Err(PlanError::Handle(at.handle));
@@ -218,10 +221,10 @@ pub fn plan_under(at: &Under, spec: &Spec, backing: Backing) -> Result<Plan, Pla
     Ok(Plan { commands, notes })
 }
 
-/// The commands that put `setup` on a device whose queue is the one it came with.
+/// Plans the commands that put `setup` on a device with its default queue.
 ///
 /// # Errors
-/// What Linux cannot do, with what to do instead.
+/// Features that Linux does not support, with a remedy.
 pub fn plan(setup: &Setup, backing: Backing) -> Result<Plan, PlanError> {
     let mut plan = Plan::default();
     let ifb = setup.dev.ingress();
@@ -237,7 +240,7 @@ pub fn plan(setup: &Setup, backing: Backing) -> Result<Plan, PlanError> {
     };
     queue(setup, dev, backing, &mut plan)?;
     if setup.direction == Direction::Ingress {
-        // The packets are sent through it last, when all is ready for them.
+        // Packets are redirected last, when the intermediate device is ready.
         let dev = &setup.dev;
         let redirect = format!("u32 match u32 0 0 action mirred egress redirect dev {ifb}");
         plan.commands
@@ -274,7 +277,7 @@ pub fn plan(setup: &Setup, backing: Backing) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// The remark by which an intermediate device is known to be gentle's.
+/// Alias that marks an intermediate device as gentle's.
 pub(crate) fn ingress_alias(dev: &Device) -> String {
     format!("gentle qdisc: ingress of {dev}")
 }

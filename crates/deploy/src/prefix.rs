@@ -1,8 +1,8 @@
-//! `value <= limit` for a classifier that can only compare masked bits.
+//! `value <= limit` as a set of masked comparisons, for classifiers that support nothing else.
 
-/// The values of 16 bits from 0 to `limit` as pairs of value and mask: each covers a power of two of them, aligned to it.
+/// 16-bit values from 0 to `limit` as pairs of value and mask, each of which covers an aligned power of two.
 ///
-/// One pair for each bit of `limit + 1` that is set, the largest first: 128 is `0x0000/0xff80`, then `0x0080/0xffff`.
+/// There is one pair for each bit set in `limit + 1`, the largest first: 128 is `0x0000/0xff80`, then `0x0080/0xffff`.
 pub(crate) fn up_to(limit: u16) -> Vec<(u16, u16)> {
     let end = u32::from(limit) + 1;
     let mut start = 0;
@@ -10,7 +10,7 @@ pub(crate) fn up_to(limit: u16) -> Vec<(u16, u16)> {
     for bit in (0..=16).rev() {
         let size = 1u32 << bit;
         if end & size != 0 {
-            // Both fit: the start is below the end of the range, and a mask of 17 bits has lost its top one.
+            // Both fit in 16 bits: the start is below the end of the range, and a 17-bit mask loses only its top bit.
             pairs.push((start as u16, !(size - 1) as u16));
             start += size;
         }

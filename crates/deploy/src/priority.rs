@@ -1,15 +1,17 @@
-//! Priority for handshake packets from parts that every Linux has: `prio`, two children, and `u32` filters.
+//! Priority for handshake packets with stock parts of Linux: `prio`, two children, and `u32` filters.
 //!
-//! A packet is a SYN (or a FIN, where that has priority) by the flags of its TCP header, found behind IPv4's options;
-//! a later fragment has none. An IP packet longer than `maxlen` is data whatever its flags: `u32` compares masked bits
-//! only, so "at most" becomes one match for each power of two ([`prefix`]). Filters first jump into a table of flags when
-//! the length is right, so that the number of filters is the sum of lengths and flags and not the product.
+//! A packet is a SYN (or a FIN, if FINs have priority) by the flags of its TCP header, which follows the IPv4 options;
+//! fragments other than the first have no TCP header. An IP packet longer than `maxlen` is data whatever its flags:
+//! `u32` compares masked bits only, so "at most" becomes one match per power of two ([`prefix`]). Filters that match
+//! the length jump to a table of flags, so that the number of filters is the sum of lengths and flags and not the
+//! product.
 //!
-//! On Ethernet, IP may be carried by VLAN tags, a PPPoE session or MPLS labels: [`CARRIERS`] has those that are looked
-//! behind. The native module looks behind more (`kernel/handshake.h`), and gives the same packets priority otherwise.
+//! On Ethernet, IP may be encapsulated in VLAN tags, a PPPoE session or MPLS; [`CARRIERS`] lists the supported
+//! encapsulations. The native module supports more (`kernel/handshake.h`), and otherwise gives the same packets
+//! priority.
 //!
-//! A bound on what the priority may take is a policer that sends packets beyond it on to the data. A shaper on the band
-//! would hold SYNs back on an idle link and drop what it cannot hold.
+//! A policer enforces the bound on the priority band: packets beyond it queue as data. A shaper on the band would delay
+//! SYNs on an idle link and drop those it cannot hold.
 
 use crate::command::Command;
 use crate::plan::{PlanError, Under};
@@ -19,38 +21,39 @@ use crate::stock;
 use gentle_aqm::{Spec, Value};
 use gentle_units::Rate;
 
-/// Which packets go first, and how much of the link they may take.
+/// Packets with priority, and their maximum share of the link.
 struct Rule {
     fin: bool,
-    /// Longest IP packet with priority; `None`: any length.
+    /// Longest IP packet with priority, bytes; `None`: any length.
     maxlen: Option<u32>,
-    /// Most of the link that the priority band may take while packets beyond it queue as data.
+    /// Maximum rate of the priority band; packets beyond it queue as data.
     bound: Option<Rate>,
 }
 
-/// Header of IPv6, which its length field leaves out.
+/// Length of the IPv6 header, which the length field does not include.
 const IPV6_HEADER: u32 = 40;
 
-/// The shortest packet with a TCP header, over IPv4; over IPv6 with [`IPV6_HEADER`] in place of 20 bytes.
+/// Length of a TCP header without options, bytes. The shortest IPv4 header has the same length; IPv6 has
+/// [`IPV6_HEADER`] in its place.
 const TCP_HEADER: u32 = 20;
 
-/// What may pass at once beyond the bound: ten full Ethernet frames, as in gentle-aqm's `spa`.
+/// Burst of the bound, bytes: ten full Ethernet frames, as in gentle-aqm's `spa`.
 const BOUND_BURST: u32 = 15_140;
 
 const IPV4_TABLE: u32 = 1;
 const IPV6_TABLE: u32 = 2;
 
-/// What carries IP on an Ethernet device.
+/// Encapsulation of IP on an Ethernet device.
 struct Carrier {
-    /// Of the filters, each protocol its own.
+    /// Preference of the filters, unique per protocol.
     preference: u32,
-    /// What `tc` takes the packet for: the type of its outermost tag, or of what the frame holds.
+    /// Protocol of the packet in `tc`: the type of its outermost tag, or else of the frame.
     protocol: &'static str,
-    /// What tells that IPv4 is in it.
+    /// Match for IPv4.
     ipv4: &'static str,
-    /// The same of IPv6.
+    /// Match for IPv6.
     ipv6: &'static str,
-    /// Bytes from the network header to the header of IP.
+    /// Offset of the IP header from the network header, bytes.
     offset: u32,
 }
 
@@ -70,8 +73,8 @@ const fn carrier(
     }
 }
 
-/// Where the kernel has the network header of a tagged packet depends on who built the frame: behind all tags, with the
-/// type of what is in them before it, or, where it is forwarded, behind the outermost one.
+/// Encapsulations. The place of the network header of a tagged packet in the kernel depends on the origin of the frame:
+/// after all tags, preceded by the type of the payload, or, for forwarded frames, after the outermost tag.
 const CARRIERS: [Carrier; 8] = [
     carrier(
         3,
@@ -87,7 +90,7 @@ const CARRIERS: [Carrier; 8] = [
         " match u16 0x8100 0xffff at -2 match u16 0x86dd 0xffff at 2",
         4,
     ),
-    // A session of PPPoE in a tag, as DSL providers have it.
+    // PPPoE session in a VLAN, as used by DSL providers.
     carrier(
         3,
         "802.1Q",
@@ -116,7 +119,7 @@ const CARRIERS: [Carrier; 8] = [
         " match u16 0x0057 0xffff at 6",
         8,
     ),
-    // The bottom of the stack of labels, and the version of IP.
+    // Bottom of the label stack, and the IP version.
     carrier(
         6,
         "mpls_uc",
@@ -133,7 +136,7 @@ const CARRIERS: [Carrier; 8] = [
     ),
 ];
 
-/// Priority over two children from stock parts.
+/// Plans priority over two children with stock parts.
 pub(crate) fn plan(
     at: &Under,
     spec: &Spec,
@@ -208,7 +211,7 @@ fn rule(at: &Under, spec: &Spec, notes: &mut Vec<String>) -> Rule {
     }
 }
 
-/// The rate that `share` of the link is, where the link's rate is known.
+/// Rate of `share` of the link, if the rate of the link is known.
 fn bound(at: &Under, share: Option<Value>, notes: &mut Vec<String>) -> Option<Rate> {
     let Some(Value::Count(percent @ ..100)) = share else {
         return None;
@@ -220,7 +223,7 @@ fn bound(at: &Under, share: Option<Value>, notes: &mut Vec<String>) -> Option<Ra
         return None;
     };
     let share = u128::from(rate.bits_per_second()) * u128::from(percent) / 100;
-    // At most 100 % of a rate.
+    // At most 100 % of a rate, so it fits.
     let share = u64::try_from(share)
         .ok()
         .filter(|&share| share >= LEAST_RATE);
@@ -257,11 +260,11 @@ fn filters(at: &Under, rule: &Rule) -> Vec<Command> {
     list.commands
 }
 
-/// A range of lengths that one `u32` match covers: value and mask.
+/// Range of lengths covered by one `u32` match: value and mask.
 type Prefix = (u16, u16);
 
-/// What the length field has to be for priority, given the longest packet, the shortest that there is, and what of it the
-/// field does not count. Empty: none has priority.
+/// Matches of the length field for packets with priority, given the longest packet, the shortest possible one, and the
+/// bytes that the field does not include. Empty: no packet has priority.
 fn lengths(maxlen: Option<u32>, shortest: u32, uncounted: u32) -> Vec<Prefix> {
     match maxlen {
         None => prefix::up_to(u16::MAX),
@@ -270,7 +273,7 @@ fn lengths(maxlen: Option<u32>, shortest: u32, uncounted: u32) -> Vec<Prefix> {
     }
 }
 
-/// The match for a length field `at` this place; nothing where any length will do.
+/// Match for the length field at offset `at`; empty if any length matches.
 fn length_match((value, mask): Prefix, at: u32) -> String {
     match mask {
         0 => String::new(),
@@ -284,7 +287,7 @@ struct Filters<'a> {
     policer: Option<Policer>,
 }
 
-/// One bucket for all filters: the first makes it, the others name it.
+/// Token bucket shared by all filters: the first creates it, the others refer to it.
 struct Policer {
     rate: Rate,
     made: bool,
@@ -298,7 +301,7 @@ impl Filters<'_> {
         )));
     }
 
-    /// A table in which the flags of a TCP header are looked at, if any length leads there.
+    /// Table that tests the flags of a TCP header; not created if no length leads to it.
     fn table(
         &mut self,
         preference: u32,
@@ -336,7 +339,7 @@ impl Filters<'_> {
             _ => format!("plus {offset} "),
         };
         for prefix in lengths {
-            // Protocol 6, first fragment; the header's length, in words of four bytes, is where TCP begins.
+            // Protocol 6, first fragment; the header length, in words of four bytes, gives the offset of TCP.
             self.add(
                 carrier.preference,
                 carrier.protocol,
@@ -369,7 +372,7 @@ impl Filters<'_> {
         }
     }
 
-    /// What lets a packet beyond the bound go on to the data.
+    /// Action that lets packets beyond the bound continue to the data band.
     fn police(&mut self) -> String {
         let index = policer_index(self.at);
         let Some(policer) = &mut self.policer else {
@@ -386,7 +389,7 @@ impl Filters<'_> {
     }
 }
 
-/// Policers are numbered for all devices of a network namespace together, so the number is made of the place: the
+/// Index of the policer. Policers are numbered per network namespace, so the index is derived from the place: the
 /// 32-bit FNV-1a hash of the device's name and the handle, without its top bit and never 0.
 fn policer_index(at: &Under) -> u32 {
     let bytes = at.dev.name().bytes().chain(at.handle.to_be_bytes());

@@ -1,5 +1,5 @@
-//! Commands, run one by one: `tc -batch` stops at the first mistake as well, but its words do not say of which line they
-//! are, and `ip` cannot be among them. A set-up has at most some forty commands of a few milliseconds each.
+//! Execution of commands, one by one. `tc -batch` also stops at the first error, but does not tell in which line it is,
+//! and cannot include `ip`. A setup has at most some forty commands of a few milliseconds each.
 
 use crate::command::Command;
 use crate::packages;
@@ -7,27 +7,27 @@ use std::io;
 use std::process;
 use thiserror::Error;
 
-/// A command that did not do what it should.
+/// Error of running a command.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// It could not be started.
+    /// The program could not be started.
     #[error(
         "{program} could not be started ({cause}); it is part of iproute2: install that, or add its folder to PATH"
     )]
     Start {
-        /// Its name.
+        /// Name of the program.
         program: &'static str,
-        /// Why.
+        /// Error of starting it.
         cause: io::Error,
     },
-    /// It failed.
+    /// The command failed.
     #[error("'{command}' failed: {words}{}", remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default())]
     Failed {
-        /// The command, as a shell reads it.
+        /// Command as a shell line.
         command: String,
-        /// What it said.
+        /// Output of the command.
         words: String,
-        /// What to do about it, where that is known.
+        /// Remedy, if one is known.
         remedy: Option<String>,
     },
 }

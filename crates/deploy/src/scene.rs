@@ -1,4 +1,4 @@
-//! What is on a device in one direction, and the commands that take it off.
+//! State of a device in one direction, and the commands that clear it.
 
 use crate::apply::ApplyError;
 use crate::command::Command;
@@ -9,7 +9,7 @@ use crate::run::run;
 use crate::snapshot::{Side, Snapshot};
 use serde::{Deserialize, Serialize};
 
-/// What is on a device in one direction.
+/// State of a device in one direction.
 pub(crate) struct Scene {
     pub(crate) direction: Direction,
     pub(crate) dev: Device,
@@ -17,26 +17,27 @@ pub(crate) struct Scene {
     pub(crate) state: State,
 }
 
-/// The part of a [`Scene`] that can be brought back.
+/// Part of a [`Scene`] that can be restored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct State {
-    /// What the device itself has.
+    /// Objects on the device itself.
     pub(crate) own: Snapshot,
-    /// What the intermediate device has, if there is one.
+    /// Intermediate device, if there is one.
     pub(crate) ifb: Option<Intermediate>,
 }
 
-/// The device through which arriving packets pass.
+/// Intermediate device of the incoming packets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Intermediate {
-    /// The filter that redirects to it knows it by this number.
+    /// Interface index by which the redirecting filter refers to it.
     index: u32,
     alias: Option<String>,
     queue: Snapshot,
 }
 
 impl State {
-    /// Without what changes while packets pass: equal before and after, nothing was set up anew.
+    /// State without the values that change while packets pass, for comparison: equal states mean that nothing was
+    /// reconfigured.
     pub(crate) fn settled(&self) -> Vec<Snapshot> {
         let ifb = self.ifb.as_ref().map(|ifb| &ifb.queue);
         [&self.own]
@@ -81,8 +82,8 @@ impl Scene {
         ifb.is_some_and(|ifb| ifb.alias.as_deref() == Some(alias.as_str()))
     }
 
-    /// Takes an intermediate device for gentle's that has no remark yet: it was made and not described any more. To be called
-    /// where a journal says that there was none.
+    /// Claims an intermediate device without alias as gentle's: its creator was interrupted before setting the alias.
+    /// Call only if a journal says that there was no such device before.
     pub(crate) fn adopt_ifb(&mut self) {
         let alias = ingress_alias(&self.dev);
         if let Some(ifb) = &mut self.state.ifb
@@ -92,7 +93,7 @@ impl Scene {
         }
     }
 
-    /// Whether gentle put there what is there.
+    /// Whether gentle made the present setup.
     pub(crate) fn is_own(&self) -> bool {
         match self.direction {
             Direction::Egress => self.state.own.top().is_some_and(|top| {
@@ -103,10 +104,10 @@ impl Scene {
         }
     }
 
-    /// What of somebody else's is in the way.
+    /// Setup of other origin that is in the way.
     pub(crate) fn foreign(&self) -> Option<&Snapshot> {
         let own = &self.state.own;
-        // In a clsact without filters for arriving packets there is room.
+        // A clsact without filters for incoming packets is not in the way.
         let in_the_way = match own.is_clsact() {
             true => own.has_filters(),
             false => own.top().is_some(),
@@ -121,7 +122,7 @@ impl Scene {
         }
     }
 
-    /// The commands that lead back to what the device came with, or to a `clsact` without filters for arriving packets.
+    /// Commands that restore the default of the device, or a `clsact` without filters for incoming packets.
     pub(crate) fn clearing(&self) -> Vec<Command> {
         let (dev, own) = (&self.dev, &self.state.own);
         let mut commands = Vec::new();
@@ -144,7 +145,7 @@ impl Scene {
         commands
     }
 
-    /// Gentle's filter alone, where it is there: somebody else may have added others since.
+    /// Commands that remove gentle's filter only: others may have been added since.
     fn clearing_clsact(&self) -> Vec<Command> {
         let (dev, own) = (&self.dev, &self.state.own);
         if self.is_own() {
@@ -163,15 +164,15 @@ impl Scene {
             .collect()
     }
 
-    /// Whether all that is here is part of `state`: then nothing is lost by bringing that back.
+    /// Whether the present state is a part of `state`, so that nothing is lost by restoring the latter.
     pub(crate) fn is_part_of(&self, state: &State) -> bool {
         self.state.own.settled().is_part_of(&state.own.settled())
             && (self.state.ifb.is_none() || self.has_own_ifb())
     }
 
-    /// Brings `state` back; the answer is whether that is what is there now.
+    /// Restores `state`; returns whether the device is in this state afterwards.
     ///
-    /// `made_by` are the commands that made it, if gentle did: they can do what the kernel does not tell.
+    /// `made_by` are the commands that made it, if gentle did: they set parameters that the kernel does not dump.
     pub(crate) fn bring_back(
         &self,
         netlink: &mut Netlink,
@@ -204,10 +205,10 @@ impl Scene {
     }
 }
 
-/// The link behind a device, and what it has that a plan for `direction` depends on.
+/// Link of a device, and the objects on it that a plan for `direction` depends on.
 ///
 /// # Errors
-/// There is no such device, or the kernel did not say.
+/// If the device does not exist or a netlink request fails.
 pub fn present(dev: &Device, direction: Direction) -> Result<(Link, Present), ApplyError> {
     let scene = Scene::observe(&mut Netlink::open()?, dev, direction)?;
     Ok((scene.interface.link, scene.present()))

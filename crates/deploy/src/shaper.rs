@@ -1,4 +1,4 @@
-//! The shaper that makes an interface the bottleneck: a queue elsewhere cannot be managed here.
+//! Shaper that makes an interface the bottleneck, so that the queue builds up where it can be managed.
 
 use crate::command::Command;
 use crate::plan::{PlanError, Under};
@@ -6,46 +6,46 @@ use gentle_units::{Nanos, Rate};
 use std::fmt::Write;
 use std::str::FromStr;
 
-/// How packets are held back to a rate.
+/// Parameters of a shaper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shaper {
-    /// Which qdisc does it.
+    /// Qdisc that shapes.
     pub kind: ShaperKind,
-    /// To which rate: a little below that of the link, so that packets queue here and not in the modem.
+    /// Rate to shape to: a little below that of the link, so that packets queue here and not in the modem.
     pub rate: Rate,
-    /// How the link counts the bytes of a packet.
+    /// Accounting of packet lengths on the link.
     pub framing: Framing,
 }
 
-/// The qdisc that shapes.
+/// Qdisc that shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShaperKind {
     /// Hierarchical token bucket, with one class.
     Htb,
-    /// Token bucket filter, which also cuts segments that are offloaded to the device.
+    /// Token bucket filter, which also splits offloaded (GSO) segments.
     Tbf,
-    /// That of `cake`, which manages its queue itself and takes no other.
+    /// Shaper of `cake`, which manages its queue itself and accepts no other.
     Cake,
 }
 
-/// What a packet takes on the link beyond its bytes at the qdisc.
+/// Length of a packet on the link relative to its length at the qdisc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Framing {
-    /// Bytes that every packet takes more than the qdisc counts.
+    /// Bytes per packet that the qdisc does not count.
     pub overhead: u16,
-    /// Bytes that even the shortest packet takes; 0: no such limit.
+    /// Minimum packet length, bytes; 0: none.
     pub mpu: u16,
-    /// Whether the packets go over ATM.
+    /// Link layer of the link.
     pub linklayer: LinkLayer,
 }
 
-/// What carries the packets.
+/// Link layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LinkLayer {
-    /// Frames as long as the packet.
+    /// Frames of variable length.
     #[default]
     Ethernet,
-    /// Cells of 53 bytes with 48 of the packet (ADSL).
+    /// Cells of 53 bytes with a payload of 48 bytes (ADSL).
     Atm,
 }
 
@@ -74,17 +74,18 @@ impl FromStr for LinkLayer {
     }
 }
 
-/// `tc` and the kernel count rates in bytes a second, and take none of zero.
+/// Minimum rate in bits per second: `tc` and the kernel count bytes per second and reject zero.
 pub(crate) const LEAST_RATE: u64 = 8;
 
-/// A token bucket this long keeps the timer of a slow machine from costing throughput, and adds no more to the delay.
+/// Depth of the token bucket, as a time at its rate: enough that the timers of a slow machine do not cost throughput,
+/// and the maximum that it adds to the delay.
 const BUCKET: Nanos = Nanos::from_millis(1);
 
-/// The delay of tbf's own queue, which the scheme replaces at once.
+/// Delay of tbf's own queue, which the scheme replaces at once.
 const OWN_QUEUE: &str = "50ms";
 
 impl Shaper {
-    /// The commands of a shaper with a queue beneath, and the class that the queue belongs to.
+    /// Commands for a shaper, and the class for the queue beneath it.
     pub(crate) fn plan(&self, at: &Under) -> Result<(Vec<Command>, String), PlanError> {
         let (place, dev, handle) = (at.place(), &at.dev, at.handle);
         let rate = self.rate;
@@ -97,7 +98,8 @@ impl Shaper {
         let commands = match self.kind {
             ShaperKind::Htb => vec![
                 Command::tc(&format!("qdisc {place} handle {handle:x}: htb default 1")),
-                // The quantum shares between classes; there is one, and without it tc warns of a large one.
+                // The quantum divides the rate between classes; there is only one, and without a value tc warns of a
+                // large default.
                 Command::tc(&format!(
                     "class add dev {dev} parent {handle:x}: classid {class} htb rate {rate} burst {burst} cburst {burst} quantum {}{framing}",
                     at.link.frame()
@@ -113,7 +115,7 @@ impl Shaper {
 }
 
 impl Framing {
-    /// As `htb` and `tbf` take it, with a blank before it.
+    /// Options for `htb` and `tbf`, with a leading blank.
     pub(crate) fn words(self) -> String {
         let mut words = self.lengths();
         if self.linklayer == LinkLayer::Atm {
@@ -122,7 +124,7 @@ impl Framing {
         words
     }
 
-    /// As `cake` takes it, with a blank before it.
+    /// Options for `cake`, with a leading blank.
     pub(crate) fn words_for_cake(self) -> String {
         let mut words = self.lengths();
         if self.linklayer == LinkLayer::Atm {
@@ -133,7 +135,7 @@ impl Framing {
 
     fn lengths(self) -> String {
         let mut words = String::new();
-        // Writing to a String cannot fail.
+        // Writing to a String is infallible.
         if self.overhead > 0 {
             let _ = write!(words, " overhead {}", self.overhead);
         }

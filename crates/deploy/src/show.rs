@@ -1,4 +1,4 @@
-//! What the queues of a device have done, as the kernel counts it.
+//! Statistics of the queues of a device, from the kernel's counters.
 
 use crate::apply::ApplyError;
 use crate::configured;
@@ -130,7 +130,7 @@ fn in_order(fields: &[Field], bytes: &[u8]) -> Vec<Counter> {
     list
 }
 
-/// A number of the kernel's.
+/// Number in native byte order.
 fn number(bytes: &[u8], length: usize) -> Option<u64> {
     match length {
         4 => Some(u32::from_ne_bytes(*bytes.first_chunk()?).into()),
@@ -182,7 +182,7 @@ fn qdisc(message: &TcMessage, classes: &[TcMessage], direction: Direction) -> Qd
     }
 }
 
-/// What a qdisc holds packets back to; of `htb`, its classes do.
+/// Configured rate of a qdisc; for `htb`, the sum over its top classes.
 fn rate_bps(message: &TcMessage, classes: &[TcMessage]) -> Option<u64> {
     let of_classes = classes
         .iter()
@@ -194,10 +194,10 @@ fn rate_bps(message: &TcMessage, classes: &[TcMessage]) -> Option<u64> {
         .reduce(u64::saturating_add)
 }
 
-/// Reads the counters of all queues of a device and, if gentle shapes what arrives there, of its intermediate device.
+/// Reads the counters of all queues of a device and, if gentle shapes its incoming packets, of its intermediate device.
 ///
 /// # Errors
-/// There is no such device, or the kernel did not say.
+/// If the device does not exist or a netlink request fails.
 pub fn show(dev: &Device) -> Result<Shown, ApplyError> {
     let mut netlink = Netlink::open()?;
     let found = interface(&mut netlink, dev)?.ok_or_else(|| ApplyError::NoDevice(dev.clone()))?;
@@ -218,7 +218,7 @@ fn list(netlink: &mut Netlink, index: u32, direction: Direction) -> Result<Vec<Q
     let classes = netlink.list(Object::Class, &TcMessage::about(index, 0))?;
     Ok(messages
         .iter()
-        // It only passes packets on.
+        // The qdisc for incoming packets does not queue.
         .filter(|message| message.parent != INGRESS)
         .map(|message| qdisc(message, &classes, direction))
         .collect())

@@ -1,25 +1,25 @@
-//! What is set up on a device, as the kernel tells it and takes it back.
+//! Objects set up on a device, in the form in which the kernel dumps and accepts them.
 
 use crate::netlink::{INGRESS, Netlink, NetlinkError, Object, ROOT, TcMessage};
 use crate::netlink::{format_handle, tca};
 use gentle_aqm::registry;
 use serde::{Deserialize, Serialize};
 
-/// The qdiscs, classes and filters of one direction of a device, in an order in which they can be made.
+/// Qdiscs, classes and filters of one direction of a device, in an order in which they can be created.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Snapshot {
     objects: Vec<(Object, TcMessage)>,
-    /// Transmit queues with a qdisc each, beneath `mq`.
+    /// Number of transmit queues with a qdisc each, under `mq`.
     #[serde(skip)]
     transmit_queues: usize,
 }
 
-/// Which packets pass the objects.
+/// Direction of the packets that pass the objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// Those that leave.
+    /// Outgoing packets.
     Root,
-    /// Those that arrive.
+    /// Incoming packets.
     Ingress,
 }
 
@@ -32,7 +32,7 @@ impl Side {
     }
 }
 
-/// Qdiscs whose classes are made one by one; of others they come with the qdisc.
+/// Qdiscs whose classes are created one by one; those of others come with the qdisc.
 const WITH_OWN_CLASSES: [&str; 5] = ["htb", "hfsc", "drr", "qfq", "cbq"];
 
 /// A qdisc without a scheme that needs a table which the kernel keeps to itself (`TCA_GRED_STAB`), so that it cannot be told
@@ -44,21 +44,20 @@ fn has_hidden_parts(kind: &str) -> bool {
     kind == GRED || registry::kernel_qdisc(kind).is_some_and(|qdisc| qdisc.hidden)
 }
 
-/// Names of actions among the options of a filter that are not told whole either: the rate table of a policer
-/// (`TCA_POLICE_RATE`), and the program of `bpf`, of which only its number is told.
+/// Actions among the options of a filter that are not dumped completely: the rate table of a policer
+/// (`TCA_POLICE_RATE`), and the program of `bpf`, of which only the identifier is dumped.
 const HIDDEN_ACTIONS: [(&[u8], &str); 2] =
     [(b"police\0", "a policer"), (b"bpf\0", "a BPF program")];
 
-/// The filter that is a BPF program.
+/// Kind of filters that are BPF programs.
 const BPF: &str = "bpf";
 
-/// The qdisc whose filters see arriving and leaving packets; the first of its classes are those that arrive
-/// (`TC_H_MIN_INGRESS`).
+/// Qdisc whose filters see incoming and outgoing packets; its first class is for incoming packets (`TC_H_MIN_INGRESS`).
 const CLSACT: &str = "clsact";
 const CLSACT_INGRESS: u32 = 0xffff_fff2;
 
-/// Tables that a `u32` filter makes by itself have a handle with this bit. Their numbers are the kernel's, which gives others
-/// when a filter is made again: filters of such a table are kept by their number within it, without `TCA_U32_HASH`.
+/// Flag in the handle of tables that a `u32` filter creates implicitly. The kernel assigns their numbers, and new ones
+/// when a filter is restored: filters in such a table are kept by their number within it, without `TCA_U32_HASH`.
 const OWN_TABLE: u32 = 1 << 31;
 const WITHIN_TABLE: u32 = 0x000f_ffff;
 const U32_HASH: u16 = 2;
@@ -124,12 +123,12 @@ impl Snapshot {
         objects.map(|(_, message)| message)
     }
 
-    /// The qdisc on top, unless it is the one that the device came with.
+    /// Top qdisc, unless it is the default of the device.
     pub(crate) fn top(&self) -> Option<&TcMessage> {
         self.of(Object::Qdisc).next().filter(|top| top.handle != 0)
     }
 
-    /// Its name and handle, for messages.
+    /// Kind and handle of the top qdisc, for messages.
     pub(crate) fn describe_top(&self) -> Option<String> {
         self.top().map(|top| match self.is_clsact() {
             true => "filters of clsact for arriving packets".to_owned(),
@@ -137,7 +136,7 @@ impl Snapshot {
         })
     }
 
-    /// Whether arriving packets pass `clsact`.
+    /// Whether the qdisc for incoming packets is `clsact`.
     pub(crate) fn is_clsact(&self) -> bool {
         self.top().is_some_and(|top| top.kind() == CLSACT)
     }
@@ -151,7 +150,7 @@ impl Snapshot {
             .any(|filter| filter.info >> 16 == u32::from(preference))
     }
 
-    /// The numbers of the chains that have filters.
+    /// Numbers of the chains that have filters.
     pub(crate) fn chains(&self) -> Vec<u32> {
         let mut chains: Vec<u32> = self
             .of(Object::Filter)
@@ -169,7 +168,7 @@ impl Snapshot {
         self.transmit_queues
     }
 
-    /// Whether `whole` has all of it. What came with the device is nothing.
+    /// Whether all objects are in `whole`. The default queue of a device counts as no object.
     pub(crate) fn is_part_of(&self, whole: &Snapshot) -> bool {
         self.top().is_none()
             || self
@@ -178,7 +177,7 @@ impl Snapshot {
                 .all(|object| whole.objects.contains(object))
     }
 
-    /// The first part that the kernel does not tell all of.
+    /// First part that the kernel does not dump completely.
     pub(crate) fn hidden_part(&self) -> Option<String> {
         let shared = self
             .of(Object::Qdisc)
@@ -204,12 +203,13 @@ impl Snapshot {
         })
     }
 
-    /// What does not change while packets pass: equal before and after, nothing was set up anew.
+    /// Snapshot without the values that change while packets pass, for comparison: equal snapshots mean that nothing
+    /// was reconfigured.
     pub(crate) fn settled(&self) -> Snapshot {
         let mut settled = self.clone();
         settled.transmit_queues = 0;
         for (_, message) in &mut settled.objects {
-            // An intermediate device that is made again has another number.
+            // A recreated intermediate device has another index.
             message.ifindex = 0;
             let moving = moving_parts(&message.kind());
             if moving.is_empty() {
@@ -220,7 +220,7 @@ impl Snapshot {
         settled
     }
 
-    /// Makes what of it is not there `now`.
+    /// Creates the objects that are missing in `now`.
     pub(crate) fn restore(
         &self,
         netlink: &mut Netlink,
@@ -243,8 +243,8 @@ const MENDED: [(&str, &[u16], Mend); 4] = [
     // `TCA_HTB_INIT`: dumps all of the version, of which `htb_init` accepts the upper half; at the end, packets that no class
     // took.
     ("htb", &[2], Mend::HtbInit),
-    // `TCA_U32_FLAGS`, `TCA_FLOWER_FLAGS`, `TCA_MATCHALL_FLAGS`: dumps whether the filter is in hardware, besides where it
-    // should be.
+    // `TCA_U32_FLAGS`, `TCA_FLOWER_FLAGS`, `TCA_MATCHALL_FLAGS`: the dump has the actual offload state in addition to
+    // the requested one.
     ("u32", &[11], Mend::FilterFlags),
     ("flower", &[22], Mend::FilterFlags),
     ("matchall", &[3], Mend::FilterFlags),
@@ -264,8 +264,8 @@ fn mended(kind: &str) -> Option<(&'static [u16], Mend)> {
 enum Mend {
     HtbInit,
     FilterFlags,
-    /// A time in microseconds that the kernel keeps in a unit of its own and rounds down twice, when it is set and when it is
-    /// dumped: 5 ms of CoDel come back as 4,999 µs, and would become 4,998 µs.
+    /// Time in microseconds that the kernel stores in its own unit and rounds down twice, on setting and on dumping: 5
+    /// ms of CoDel are dumped as 4,999 µs, which would be stored as 4,998 µs.
     Micros {
         tick_ns: u64,
     },
@@ -300,7 +300,7 @@ impl Mend {
     }
 }
 
-/// The settings of an object, as the kernel accepts them.
+/// Configuration of an object in the form that the kernel accepts.
 fn accepted(object: Object, message: &TcMessage) -> (Object, TcMessage) {
     let mut settings = message.settings(object);
     let kind = settings.kind();
@@ -334,12 +334,12 @@ impl Tree {
         self.qdiscs.extract_if(.., |qdisc| wanted(qdisc)).collect()
     }
 
-    /// A qdisc, then its classes from the top, then what is beneath them.
+    /// Adds a qdisc, then its classes from the top, then the objects beneath them.
     fn descend(&mut self, qdisc: TcMessage, objects: &mut Vec<(Object, TcMessage)>) {
         let major = qdisc.handle & 0xffff_0000;
         objects.push(accepted(Object::Qdisc, &qdisc));
         if major == 0 {
-            // It came with the device, and so did its children (mq).
+            // Default qdisc of the device, as are its children (mq).
             return;
         }
         if WITH_OWN_CLASSES.contains(&qdisc.kind().as_str()) {
@@ -366,7 +366,7 @@ impl Tree {
 mod tests {
     use super::Mend;
 
-    /// What the kernel dumps of a time that was set, rounded as `codel_change` and `codel_dump` do.
+    /// Time that the kernel dumps after `us` was set, rounded as in `codel_change` and `codel_dump`.
     fn dumped(us: u32, tick_ns: u64) -> u32 {
         let ticks = u64::from(us) * 1000 / tick_ns;
         u32::try_from(ticks * tick_ns / 1000).unwrap()

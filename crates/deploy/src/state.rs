@@ -1,5 +1,5 @@
-//! What was applied, remembered until the next boot: it tells whether applying again would change anything, what to bring
-//! back, and, after a process that ended between two commands, that something has to be brought back at all.
+//! Saved state, kept until the next boot: shows whether applying a setup again would change anything, what to restore
+//! on removal, and, after a process interrupted between two commands, that a state has to be restored.
 
 use crate::command::Command;
 use crate::device::Device;
@@ -12,35 +12,35 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Of the files' format.
+/// Version of the files' format.
 const VERSION: u32 = 2;
 
-/// A folder with up to two files for each device and direction: the record of what was applied, and, while commands run, the
-/// journal.
+/// Directory with up to two files per device and direction: the record of the applied setup and, while commands run,
+/// the journal.
 #[derive(Debug, Clone)]
 pub struct StateDir(PathBuf);
 
-/// What was applied.
+/// Applied setup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,
-    /// The device's name when it was applied.
+    /// Name of the device when the setup was applied.
     dev: String,
-    /// What was run.
+    /// Commands that were run.
     pub(crate) commands: Vec<Command>,
-    /// What the kernel had of it then.
+    /// Objects that the kernel reported afterwards.
     pub(crate) applied: Vec<Snapshot>,
-    /// What was there before, where that was not what the device came with.
+    /// Previous objects, if they were not the default of the device.
     pub(crate) before: Option<Snapshot>,
 }
 
-/// What to bring back if this is found: whoever wrote it did not come to an end.
+/// State to restore if this file is found: the process that wrote it was interrupted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Journal {
     version: u32,
     dev: String,
     pub(crate) state: State,
-    /// The record that belongs to `state`.
+    /// Record that belongs to `state`.
     pub(crate) record: Option<Record>,
 }
 
@@ -72,7 +72,7 @@ impl Journal {
     }
 }
 
-/// The part of every version's files by which they are told apart.
+/// Common part of the files of all versions, which contains the version.
 #[derive(Deserialize)]
 struct Head {
     version: u32,
@@ -80,17 +80,17 @@ struct Head {
 }
 
 impl StateDir {
-    /// The folder, which is made when something is to be remembered.
+    /// State directory at this path, which is created when needed.
     pub fn new(folder: impl Into<PathBuf>) -> StateDir {
         StateDir(folder.into())
     }
 
-    /// The folder's path.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Lets one process at a time change queues; the lock ends with the file that is returned.
+    /// Locks the directory so that one process at a time changes queues; the lock lasts as long as the returned file.
     pub(crate) fn lock(&self) -> io::Result<File> {
         fs::create_dir_all(&self.0)?;
         let lock = File::options()
@@ -102,7 +102,7 @@ impl StateDir {
         Ok(lock)
     }
 
-    /// A device's number is its own only within its network namespace.
+    /// Identifier of the network namespace, within which interface indices are unique.
     fn namespace() -> String {
         fs::read_link("/proc/self/ns/net")
             .map(|link| {
@@ -117,12 +117,12 @@ impl StateDir {
         self.0.join(name)
     }
 
-    /// What was applied; `None`: nothing is remembered.
+    /// Record of the applied setup; `None` if there is none.
     pub(crate) fn load(&self, ifindex: u32, direction: Direction) -> io::Result<Option<Record>> {
         read(&self.file(ifindex, direction, "json"))
     }
 
-    /// What a process left behind that did not come to an end.
+    /// Journal of an interrupted process.
     pub(crate) fn journal(
         &self,
         ifindex: u32,
@@ -140,7 +140,7 @@ impl StateDir {
         write(&self.file(ifindex, direction, "journal"), journal)
     }
 
-    /// Remembers a record, or that there is none, and that all has come to an end.
+    /// Saves the record, or deletes it if there is none, and deletes the journal.
     pub(crate) fn finish(
         &self,
         ifindex: u32,
@@ -155,8 +155,8 @@ impl StateDir {
         delete(&self.file(ifindex, direction, "journal"))
     }
 
-    /// Forgets all about a device of this name, unless it has one of the numbers of `existing` devices; the answer is
-    /// whether there was anything to forget.
+    /// Deletes the files of a device of this name, unless its index is that of an `existing` device; returns whether
+    /// there were any.
     pub(crate) fn forget_gone(
         &self,
         dev: &Device,
@@ -206,7 +206,7 @@ fn read<T: DeserializeOwned>(file: &Path) -> io::Result<Option<T>> {
         .map_err(|error| damaged(format!("{}: {error}", file.display())))
 }
 
-/// Whole or not at all. Nothing has to outlast the kernel, so nothing is forced onto a disk.
+/// Writes a file atomically. It need not survive the kernel, so it is not synced to disk.
 fn write(file: &Path, content: &impl Serialize) -> io::Result<()> {
     let whole = file.with_extension("new");
     fs::write(&whole, serde_json::to_vec(content)?)?;

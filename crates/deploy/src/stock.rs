@@ -1,8 +1,8 @@
 //! A scheme as `tc` writes it, by the syntax in its description.
 //!
-//! Names and defaults of gentle-aqm are those of Linux, so only what was given is written, and what `tc` asks for or
-//! takes from the device when it is not told. Numbers are written without a unit where `tc` takes none, times in
-//! microseconds, which is what `tc` counts in.
+//! Names and defaults of gentle-aqm are those of Linux, so only the given options are written, plus those that `tc`
+//! requires or would take from the device. Numbers are written without a unit where `tc` accepts none, times in
+//! microseconds, the unit of `tc`.
 
 use crate::plan::PlanError;
 use gentle_aqm::{Options, Origin, Spec, TcSyntax, Value};
@@ -10,7 +10,7 @@ use gentle_units::Rate;
 
 /// The qdisc and its options, as they follow `handle M:`; `None`: Linux has no such scheme of its own.
 ///
-/// `link` is the rate of the link, for schemes that have to know it and were not told.
+/// `link` is the rate of the link, for schemes that need it and do not specify it.
 pub(crate) fn words(spec: &Spec, link: Option<Rate>) -> Result<Option<String>, PlanError> {
     match spec.scheme().linux {
         Some(form) if form.qdisc.origin == Origin::Linux => qdisc(spec, &form, link).map(Some),
@@ -48,7 +48,7 @@ pub(crate) fn options(
     Ok(words)
 }
 
-/// RED's option for the rate of the link, by which the average falls while the queue is empty (tc-red(8)).
+/// RED's option for the link rate, by which the average decays while the queue is empty (tc-red(8)).
 const LINK_RATE: &str = "bandwidth";
 
 /// The options that were given or are named in `always`, in the order of declaration. `link` is the rate of the link, which

@@ -1,4 +1,4 @@
-//! What the system offers: rights and modules.
+//! Capabilities and kernel modules of the system.
 
 use crate::device::Device;
 use crate::netlink::{Netlink, interface};
@@ -7,12 +7,12 @@ use gentle_aqm::{KernelQdisc, Spec};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Its number in `linux/capability.h`.
+/// Number of the capability in `linux/capability.h`.
 const CAP_NET_ADMIN: u32 = 12;
 
 /// Whether this process may change the network of its namespace.
 pub(crate) fn has_net_admin() -> bool {
-    // Where /proc is missing the kernel has the last word, and says so.
+    // Without /proc, the kernel's error tells.
     std::fs::read_to_string("/proc/self/status").map_or(true, |status| net_admin_in(&status))
 }
 
@@ -24,19 +24,19 @@ fn net_admin_in(status: &str) -> bool {
         .is_none_or(|mask| mask & (1 << CAP_NET_ADMIN) != 0)
 }
 
-/// What a scheme is made of, and why.
+/// Parts chosen for a scheme, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
-    /// What it is made of.
+    /// Parts to use.
     pub backing: Backing,
-    /// What is missing for gentle's own module, where stock parts take its place.
+    /// Missing part of gentle's own module, if stock parts replace it.
     pub missing: Option<String>,
 }
 
-/// What `spec` is best made of on this system: the native module if kernel and `tc` both have it.
+/// Preferred backing of `spec` on this system: the native module if both kernel and `tc` support it.
 ///
-/// The kernel is asked with the help of `dev`, where there is such a device and this process may change its queues; otherwise
-/// the module is looked for.
+/// The kernel is queried by means of `dev` if that device exists and this process may change its queues; otherwise the
+/// module's file is looked up.
 pub fn backing_for(spec: &Spec, dev: Option<&Device>) -> Chosen {
     let Some(module) = spec.module() else {
         return Chosen {
@@ -61,7 +61,7 @@ pub fn backing_for(spec: &Spec, dev: Option<&Device>) -> Chosen {
     }
 }
 
-/// What `module` cannot be used for want of; `None`: nothing is missing.
+/// Part that `module` lacks on this system; `None` if it is usable.
 pub(crate) fn missing(
     netlink: &mut Netlink,
     module: &KernelQdisc,

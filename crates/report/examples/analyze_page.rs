@@ -1,6 +1,6 @@
-//! Writes the page for the tests' sample analyses to stdout, to look at it while working on `assets/`.
+//! Writes the page of the tests' sample analyses to stdout, to inspect it while working on `assets/`.
 //!
-//! With an argument only the one named: `rich`, `healthy`, `without-tcp`, `hostile`.
+//! An argument selects one of them: `rich`, `healthy`, `without-tcp`, `hostile`.
 
 #[path = "../tests/analyze/fixture.rs"]
 mod fixture;

@@ -1,4 +1,4 @@
-//! Writes the page for the tests' sample comparison to stdout, to look at it while working on `assets/`.
+//! Writes the page of the tests' sample comparison to stdout, to inspect it while working on `assets/`.
 
 #[path = "../tests/compare/fixture.rs"]
 mod fixture;

@@ -1,4 +1,4 @@
-//! Errors of files, as the system gave them: a full disk stays a full disk on its way up.
+//! Conversion to I/O errors that keeps their kind, such as a full disk.
 
 use parquet::errors::ParquetError;
 use std::io;

@@ -1,4 +1,4 @@
-//! Lists of flows: what `gentle compare --traffic FILE.csv` replays.
+//! Lists of flows, as replayed by `gentle compare --traffic FILE.csv`.
 
 use crate::failure::of_csv;
 use crate::format::seconds;
@@ -12,7 +12,7 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes the head to `to`.
+    /// Creates a writer and writes the header.
     pub fn new(to: W) -> io::Result<Self> {
         let mut out = csv::Writer::from_writer(to);
         out.write_record(["start_s", "bytes", "rtt_s", "direction", "initiator"])
@@ -20,9 +20,9 @@ impl<W: Write> Writer<W> {
         Ok(Self { out })
     }
 
-    /// Writes one flow; they may come in any order.
+    /// Writes one flow; the order does not matter.
     ///
-    /// A flow without payload is an error ([`io::ErrorKind::InvalidInput`]): nothing could replay it.
+    /// A flow without payload is an error ([`io::ErrorKind::InvalidInput`]), as it cannot be replayed.
     pub fn write(&mut self, flow: &Flow) -> io::Result<()> {
         if flow.bytes == 0 {
             return Err(io::Error::new(
@@ -41,7 +41,7 @@ impl<W: Write> Writer<W> {
             .map_err(of_csv)
     }
 
-    /// Writes what is still buffered. Dropping the writer does so too, but cannot say whether it worked.
+    /// Flushes the buffer. Dropping the writer flushes it too, but ignores errors.
     pub fn finish(mut self) -> io::Result<()> {
         self.out.flush()
     }

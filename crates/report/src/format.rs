@@ -1,37 +1,37 @@
-//! How numbers look: units, digits, separators. One place, so that the table, the page and the sentences agree.
+//! Formatting of numbers: units, digits, separators; shared by tables, pages and sentences.
 
 use gentle_units::Nanos;
 
-/// Stands for "no observation".
+/// Placeholder for "no observation".
 pub(crate) const NONE: &str = "–";
 
-/// A space at which no line ends.
+/// Non-breaking space.
 pub(crate) const NO_BREAK: char = '\u{a0}';
 
-/// What a number measures; decides its unit and digits.
+/// Physical quantity of a number, which determines its unit and digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantity {
     /// Seconds.
     Time,
     /// A fraction, 0 to 1, shown in percent.
     Share,
-    /// An index, 0 to 1, shown as it is.
+    /// An index, 0 to 1, shown unscaled.
     Index,
     /// A whole number.
     Count,
 }
 
-/// Unit and digits that a column of numbers has in common, so that its decimal points line up.
+/// Common unit and number of decimals of a column, so that its decimal points line up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
-    /// Unit for the column's head; empty for counts.
+    /// Unit for the head of the column; empty for counts.
     pub(crate) unit: &'static str,
     factor: f64,
     decimals: usize,
 }
 
 impl Scale {
-    /// The scale that shows the largest of `values` well.
+    /// Scale suited to the largest of `values`.
     pub(crate) fn of(quantity: Quantity, values: impl Iterator<Item = f64>) -> Self {
         let largest = values
             .filter(|v| v.is_finite())
@@ -75,7 +75,7 @@ impl Scale {
         }
     }
 
-    /// The number without its unit.
+    /// Formats a number without its unit.
     pub(crate) fn show(&self, value: Option<f64>) -> String {
         match value {
             Some(value) if value.is_finite() => {
@@ -85,7 +85,7 @@ impl Scale {
         }
     }
 
-    /// A difference without its unit, with its sign.
+    /// Formats a difference with its sign and without its unit.
     pub(crate) fn show_signed(&self, value: Option<f64>) -> String {
         let size = self.show(value.map(f64::abs));
         let is_zero = !size.contains(|c: char| ('1'..='9').contains(&c));
@@ -96,7 +96,7 @@ impl Scale {
         }
     }
 
-    /// The number with the half-width of its confidence interval, where it has one.
+    /// Formats a number with the half-width of its confidence interval, if it has one.
     pub(crate) fn show_ci(&self, value: Option<f64>, ci95: Option<f64>) -> String {
         match (value, ci95) {
             (Some(_), Some(_)) => format!("{} ±{}", self.show(value), self.show(ci95)),
@@ -105,10 +105,10 @@ impl Scale {
     }
 }
 
-/// A time by itself, `412 ms`: three significant digits and the unit that suits it.
+/// Formats a time, `412 ms`: three significant digits in a suitable unit.
 pub(crate) fn time(seconds: f64) -> String {
     let (value, unit) = match seconds.abs() {
-        // What three digits would show as 1,000 of one unit is 1 of the next.
+        // Values that three digits would show as 1,000 of a unit are shown as 1 of the next.
         s if s >= 0.9995 || s == 0.0 => (seconds, "s"),
         s if s >= 0.9995e-3 => (seconds * 1e3, "ms"),
         _ => (seconds * 1e6, "µs"),
@@ -116,29 +116,29 @@ pub(crate) fn time(seconds: f64) -> String {
     format!("{} {unit}", significant(value, 3))
 }
 
-/// Seconds as an exact decimal for programs, `1.25`.
+/// Formats seconds as an exact decimal for programs, `1.25`.
 pub(crate) fn seconds(time: Nanos) -> String {
     const A_SECOND: u64 = Nanos::from_secs(1).0;
     let text = format!("{}.{:09}", time.0 / A_SECOND, time.0 % A_SECOND);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A fraction by itself, `9.3 %`: two significant digits.
+/// Formats a fraction in percent, `9.3 %`: two significant digits.
 pub(crate) fn percent(fraction: f64) -> String {
     format!("{} %", significant(fraction * 100.0, 2))
 }
 
-/// How many times one number goes into another, `5.2`: two significant digits.
+/// Formats a ratio, `5.2`: two significant digits.
 pub(crate) fn times(ratio: f64) -> String {
     significant(ratio, 2)
 }
 
-/// A whole number, `41,630`.
+/// Formats a whole number, `41,630`.
 pub(crate) fn count(n: u64) -> String {
     grouped(&n.to_string())
 }
 
-/// A bit rate, `2.4 Mb/s`.
+/// Formats a nominal bit rate, `2.4 Mb/s`.
 pub(crate) fn rate(bits_per_second: u64) -> String {
     let (divisor, unit) = match bits_per_second {
         1_000_000_000.. => (1_000_000_000, "Gb/s"),
@@ -149,10 +149,10 @@ pub(crate) fn rate(bits_per_second: u64) -> String {
     format!("{} {unit}", bits_per_second as f64 / f64::from(divisor))
 }
 
-/// A measured bit rate, `2.41 Mb/s`: three significant digits.
+/// Formats a measured bit rate, `2.41 Mb/s`: three significant digits.
 pub(crate) fn throughput(bits_per_second: f64) -> String {
     let (value, unit) = match bits_per_second {
-        // What three digits would show as 1,000 of one unit is 1 of the next.
+        // Values that three digits would show as 1,000 of a unit are shown as 1 of the next.
         r if r >= 0.9995e9 => (r / 1e9, "Gb/s"),
         r if r >= 0.9995e6 => (r / 1e6, "Mb/s"),
         r if r >= 0.9995e3 => (r / 1e3, "kb/s"),
@@ -161,7 +161,7 @@ pub(crate) fn throughput(bits_per_second: f64) -> String {
     format!("{} {unit}", significant(value, 3))
 }
 
-/// A number of bytes, `1.23 GB`: three significant digits, decimal units.
+/// Formats a number of bytes, `1.23 GB`: three significant digits, decimal units.
 pub(crate) fn bytes(n: u64) -> String {
     let (value, unit) = match n as f64 {
         n if n >= 0.9995e12 => (n / 1e12, "TB"),
@@ -173,7 +173,7 @@ pub(crate) fn bytes(n: u64) -> String {
     format!("{} {unit}", significant(value, 3))
 }
 
-/// A nominal time, `1 s`, `0.3 s`, `10 ms`: no more digits than it has.
+/// Formats a nominal time with its own digits: `1 s`, `0.3 s`, `10 ms`.
 pub(crate) fn interval(seconds: f64) -> String {
     match seconds {
         s if s < 0.1 => format!("{} ms", (s * 1e6).round() / 1e3),
@@ -181,7 +181,7 @@ pub(crate) fn interval(seconds: f64) -> String {
     }
 }
 
-/// Range of connection sizes, `1–3`, `>100`, `1`.
+/// Formats a range of connection sizes: `1–3`, `>100`, `1`.
 pub(crate) fn sizes(min_segments: u64, max_segments: Option<u64>) -> String {
     match max_segments {
         None => format!(">{}", count(min_segments.saturating_sub(1))),
@@ -190,12 +190,12 @@ pub(crate) fn sizes(min_segments: u64, max_segments: Option<u64>) -> String {
     }
 }
 
-/// `noun` in the number that `n` asks for.
+/// Count with its noun in the singular or plural.
 pub(crate) fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
-/// A list in a sentence, `a, b and c`.
+/// List in a sentence, `a, b and c`.
 pub(crate) fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
@@ -204,8 +204,8 @@ pub(crate) fn list(items: &[String]) -> String {
     }
 }
 
-/// User text for a terminal: control characters, which could move the cursor or change colours, and those that turn the
-/// direction of writing, which could make a name look like another, become spaces.
+/// Text sanitized for a terminal: control characters, which could move the cursor or change colours, and bidirectional
+/// controls, which could disguise a name, become spaces.
 pub(crate) fn plain(text: &str) -> String {
     let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars()
@@ -213,7 +213,7 @@ pub(crate) fn plain(text: &str) -> String {
         .collect()
 }
 
-/// A sentence in which no line ends between a number and its unit.
+/// Sentence with non-breaking spaces between numbers and units.
 pub(crate) fn unbroken(sentence: &str) -> String {
     const UNITS: [&str; 13] = [
         "s", "ms", "µs", "%", "Gb/s", "Mb/s", "kb/s", "b/s", "TB", "GB", "MB", "kB", "bytes",
@@ -238,14 +238,14 @@ fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // The exponent after rounding: 9.996 has two digits before the point when three are shown.
+    // Exponent after rounding: with three digits, 9.996 rounds to two digits before the decimal point.
     let rounded = format!("{value:.*e}", digits - 1);
     let exponent = rounded.rsplit('e').next().and_then(|e| e.parse().ok());
     let decimals = (digits - 1).saturating_add_signed(-exponent.unwrap_or(0_isize));
     grouped(&format!("{value:.decimals$}"))
 }
 
-/// Thousands separators for the digits before the decimal point.
+/// Inserts thousands separators before the decimal point.
 fn grouped(number: &str) -> String {
     let (sign, rest) = number
         .strip_prefix('-')

@@ -1,4 +1,4 @@
-//! Draws what was found: tables for the terminal, CSV and Parquet for notebooks, self-contained pages for a browser.
+//! Reports of results: tables for the terminal, CSV and Parquet for notebooks, self-contained pages for a browser.
 //!
 //! Everything here starts from results that come ready, [`Comparison`](gentle_experiment::results::Comparison) and
 //! [`Analysis`](gentle_trace::results::Analysis), and only selects, formats and draws. Nothing reads a clock, so the same

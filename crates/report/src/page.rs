@@ -1,20 +1,20 @@
-//! What every page carries: where it comes from, styles, the libraries that draw, and the data.
+//! Common parts of all pages: provenance, styles, drawing libraries, and data.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// Where a page comes from, as its readers are told.
+/// Provenance of a page, as shown to its readers.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
-    /// What made it, as users call it: `gentle compare`.
+    /// Command that made the page, as users call it: `gentle compare`.
     pub tool: String,
-    /// The command that makes the same results again.
+    /// Command line that reproduces the results.
     pub command: Option<String>,
-    /// When it was made. Pages of the same results differ in nothing else.
+    /// Creation time; the only part in which pages of equal results differ.
     pub date: Option<Timestamp>,
 }
 
-/// [`Origin`] as a template shows it.
+/// [`Origin`] in the form used by templates.
 pub(crate) struct Provenance<'a> {
     pub(crate) tool: &'a str,
     pub(crate) command: Option<&'a str>,
@@ -32,25 +32,25 @@ impl<'a> Provenance<'a> {
         }
     }
 
-    /// `2026-01-02 03:04 UTC`.
+    /// Formatted date, `2026-01-02 03:04 UTC`.
     pub(crate) fn day(&self) -> Option<String> {
         Some(self.date?.strftime("%Y-%m-%d %H:%M UTC").to_string())
     }
 }
 
-/// Styles and scripts of a page, and its data as JSON; `assets/page.html` puts them into place.
+/// Styles, scripts and JSON data of a page; `assets/page.html` inserts them.
 pub(crate) struct Shell {
     pub(crate) css: [&'static str; 2],
     pub(crate) d3: &'static str,
     pub(crate) plot: &'static str,
     pub(crate) js: Vec<&'static str>,
     pub(crate) data: String,
-    /// The results as CSV, in a JSON text.
+    /// Results as CSV, encoded as a JSON string.
     pub(crate) csv: Option<String>,
 }
 
 impl Shell {
-    /// The shell of a page that draws `results` with `js` and looks as `css` adds to what all pages share.
+    /// Shell of a page that draws `results` with `js`; `css` is added to the common styles.
     pub(crate) fn new(css: &'static str, js: &[&'static str], results: &impl Serialize) -> Self {
         let shared = [
             include_str!("../assets/charts.js"),
@@ -67,14 +67,14 @@ impl Shell {
         }
     }
 
-    /// Readers can save `csv`.
+    /// Adds `csv` for readers to save.
     pub(crate) fn csv(mut self, csv: &str) -> Self {
         self.csv = Some(data(&csv));
         self
     }
 }
 
-/// The results as JSON that cannot end the script element it stands in.
+/// Results as JSON that cannot end the script element around it.
 fn data(results: &impl Serialize) -> String {
     let json = serde_json::to_string(results).expect("results are plain data with text keys");
     json.replace('<', "\\u003c")

@@ -1,18 +1,18 @@
-//! Text for a terminal: tables, paragraphs and lists of values that keep to a width and colour only when asked to.
+//! Text for a terminal: tables, paragraphs and lists of values with a limited width, and colours only on request.
 
 use crate::format::{NO_BREAK, plain, unbroken};
 use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
 };
 
-/// Blanks between columns.
+/// Spaces between columns.
 pub(crate) const GAP: u16 = 2;
 
-/// A rule below the head and no other lines.
+/// Table style with a rule below the head and no other lines.
 pub(crate) const STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
-/// A table without lines of its own that colours exactly when asked to, whatever stdout is.
+/// Table without lines that is coloured only on request, whatever stdout is.
 pub(crate) fn bare(style: TableStyle, color: bool) -> Table {
     let mut table = Table::new();
     table
@@ -26,7 +26,7 @@ pub(crate) fn bare(style: TableStyle, color: bool) -> Table {
     table
 }
 
-/// Names to the left, numbers to the right, blanks between.
+/// Aligns names to the left and numbers to the right, with a gap between columns.
 pub(crate) fn align(table: &mut Table) {
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if i == 0 { 0 } else { GAP }, 0));
@@ -38,14 +38,14 @@ pub(crate) fn align(table: &mut Table) {
     }
 }
 
-/// Whether a table drawn by [`align`] keeps to `width`, in columns of the terminal; `None` is endless.
+/// Whether a table drawn by [`align`] fits in `width` terminal columns; `None` is unlimited.
 pub(crate) fn fits(table: &Table, width: Option<usize>) -> bool {
     let widths = table.column_max_content_widths();
     let needed: usize = widths.iter().map(|&w| usize::from(w + GAP)).sum();
     width.is_none_or(|width| needed <= width + usize::from(GAP))
 }
 
-/// `text`, wrapped to `width`; lines after the first are indented below the end of `lead`.
+/// Wraps `text` to `width`; later lines are indented by the width of `lead`.
 pub(crate) fn paragraph(lead: &str, text: &str, width: Option<usize>) -> String {
     let mut table = bare(TableStyle::new(), false);
     if let Some(width) = width {
@@ -65,7 +65,7 @@ pub(crate) fn paragraph(lead: &str, text: &str, width: Option<usize>) -> String 
     table.trim_fmt().replace(NO_BREAK, " ") + "\n"
 }
 
-/// Headings and, below them, names with values in one column.
+/// Headings with names and values, aligned in one column.
 pub(crate) struct Sheet {
     pub(crate) text: String,
     pub(crate) width: Option<usize>,
@@ -97,7 +97,7 @@ impl Sheet {
     }
 
     pub(crate) fn line(&mut self, name: &str, value: &str) {
-        // The blank between the two is the paragraph's.
+        // `paragraph` adds the space between name and value.
         let lead = format!("  {name:<0$}", Self::NAMES - 1);
         self.text += &paragraph(&lead, value, self.width);
     }

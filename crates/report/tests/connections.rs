@@ -1,4 +1,4 @@
-//! The files with a row a connection: the same values in CSV and Parquet, however many rows there are.
+//! Files with one row per connection: equal values in CSV and Parquet, for any number of rows.
 
 use gentle_report::connections::{COLUMNS, CsvWriter, ParquetWriter};
 use gentle_trace::row::{Close, Outcome, Row, Side};

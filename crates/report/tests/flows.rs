@@ -1,4 +1,4 @@
-//! Lists of flows: what is written is what the simulator reads.
+//! Lists of flows: the simulator reads what the writer writes.
 
 use gentle_experiment::{Direction, Flow, Initiator, Scenario, Traffic};
 use gentle_report::flows::Writer;

@@ -1,19 +1,20 @@
-//! A map that holds so many entries and no more: the oldest makes room.
+//! Map with a fixed capacity: an insertion into a full map evicts the oldest entry.
 
 use std::collections::BTreeMap;
 
-/// Ordered trees instead of hash tables: whoever sends packets chooses the keys, and nothing they choose makes a tree slow.
+/// Map with a fixed capacity. Ordered trees instead of hash tables: remote senders choose the keys, and no choice of
+/// keys makes a tree slow.
 #[derive(Debug)]
 pub(crate) struct Bounded<K, V> {
     capacity: usize,
     entries: BTreeMap<K, (u64, V)>,
-    /// By age, oldest first.
+    /// Keys by age, oldest first.
     order: BTreeMap<u64, K>,
     next: u64,
 }
 
 impl<K: Ord + Copy, V> Bounded<K, V> {
-    /// Holds at least one entry.
+    /// Creates an empty map; a capacity of zero counts as one.
     pub(crate) fn new(capacity: usize) -> Bounded<K, V> {
         Bounded {
             capacity: capacity.max(1),
@@ -23,7 +24,8 @@ impl<K: Ord + Copy, V> Bounded<K, V> {
         }
     }
 
-    /// Adds or replaces; what had to go for it (never its own predecessor).
+    /// Adds or replaces an entry, which becomes the youngest. Returns the entry evicted to make room; a replaced value
+    /// is not returned.
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<(K, V)> {
         self.remove(&key);
         let oldest = match self.entries.len() < self.capacity {
@@ -57,7 +59,7 @@ impl<K: Ord + Copy, V> Bounded<K, V> {
         self.entries.len()
     }
 
-    /// In the order of the keys.
+    /// Entries in the order of their keys.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.entries.iter().map(|(key, (_, value))| (key, value))
     }
@@ -72,7 +74,7 @@ mod tests {
         let mut map = Bounded::new(2);
         assert_eq!(map.insert('a', 1), None);
         assert_eq!(map.insert('b', 2), None);
-        // Written anew, it is the youngest.
+        // A replaced entry is the youngest.
         assert_eq!(map.insert('a', 3), None);
         assert_eq!(map.insert('c', 4), Some(('b', 2)));
         assert_eq!(map.len(), 2);

@@ -1,32 +1,33 @@
-//! How many copies may be sent: an outage must not be answered with a storm.
+//! Budgets for copies, so that an outage does not cause a storm of retransmissions.
 
 use crate::bounded::Bounded;
 use gentle_units::Nanos;
 use gentle_wire::Address;
 
-/// The limits.
+/// Limits on the number of copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Copies and duplicates per second, and at once.
+    /// Copies and duplicates per second; also the burst size.
     pub per_second: u32,
-    /// Copies per hundred packets that opened a connection; duplicates do not count.
+    /// Copies per hundred connection-opening packets; duplicates do not count.
     pub share_percent: u32,
 }
 
-/// Copies that the share allows beyond itself, so that the first losses of a quiet host are not held back.
+/// Burst of the share budget, in copies, so that the first losses of a quiet host are not held back.
 pub const SHARE_BURST: u64 = 100;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Sources with a budget of their own at a time.
+/// Maximum number of sources with a budget of their own.
 const SOURCES: usize = 4096;
 
-/// One for all, and of it at most half for each source: one that scans networks leaves the others the rest.
+/// Budget for all sources together, and at most half of its rate for each source: a host that scans networks leaves the
+/// rest to the others.
 #[derive(Debug)]
 pub(crate) struct Budgets {
     all: Budget,
     each: Limits,
-    /// Of those that have had copies.
+    /// Budgets of the sources that have had copies.
     sources: Bounded<Address, Budget>,
 }
 
@@ -43,7 +44,7 @@ impl Budgets {
         }
     }
 
-    /// A packet that opens a connection has passed.
+    /// Records a packet that opens a connection.
     pub(crate) fn opened(&mut self, source: Address) {
         self.all.opened();
         if let Some(budget) = self.sources.get_mut(&key(source)) {
@@ -51,12 +52,12 @@ impl Budgets {
         }
     }
 
-    /// Pays for a copy.
+    /// Charges for a copy.
     pub(crate) fn copy(&mut self, now: Nanos, source: Address) -> Result<(), Exhausted> {
         self.pay(source, |budget| budget.copy(now))
     }
 
-    /// Pays for a duplicate.
+    /// Charges for a duplicate.
     pub(crate) fn duplicate(&mut self, now: Nanos, source: Address) -> Result<(), Exhausted> {
         self.pay(source, |budget| budget.duplicate(now))
     }
@@ -79,7 +80,7 @@ impl Budgets {
     }
 }
 
-/// An IPv6 host has a whole /64 to choose addresses from (RFC 7421).
+/// Budget key of a source: an IPv6 host chooses its addresses from a whole /64 (RFC 7421), so only the prefix counts.
 fn key(source: Address) -> Address {
     let mut source = source;
     if !source.is_v4() {
@@ -88,20 +89,20 @@ fn key(source: Address) -> Address {
     source
 }
 
-/// Two buckets of tokens.
+/// Two token buckets: one by rate, one by share of the opened connections.
 #[derive(Debug)]
 struct Budget {
     limits: Limits,
-    /// In copies times nanoseconds per second.
+    /// Tokens of the rate limit, in copies times nanoseconds per second.
     rate: u128,
     refilled: Nanos,
-    /// In hundredths of a copy.
+    /// Tokens of the share limit, in hundredths of a copy.
     share: u64,
-    /// Never more of it than this.
+    /// Burst of the share limit, in hundredths of a copy.
     most_share: u64,
 }
 
-/// Which limit says no.
+/// Limit that is exhausted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exhausted {
     Rate,

@@ -1,49 +1,49 @@
-//! Copies that were answered, until it is known whether they were needed.
+//! Answered copies for which it is still unknown whether they were needed.
 
 use crate::frame::{Connection, Kind};
 use gentle_units::Nanos;
 use std::collections::VecDeque;
 
-/// As many wait for each path; beyond them, the oldest remains undecided.
+/// Maximum number of undecided claims per path; the oldest is dropped and remains undecided.
 const MOST: usize = 8;
 
-/// A handshake that was answered behind its copy, once.
+/// Handshake that was answered once, after a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) connection: Connection,
     pub(crate) kind: Kind,
     pub(crate) copies: u32,
-    /// When the packet itself was sent.
+    /// Time at which the original packet was sent.
     pub(crate) sent: Nanos,
-    /// From then to the first copy.
+    /// Time from the original packet to the first copy.
     pub(crate) delay: Nanos,
-    /// What the copy has saved if it was needed.
+    /// Time saved by the copy if it was needed.
     pub(crate) saved: Nanos,
-    /// A second answer would have been seen.
+    /// Whether a second answer would have been seen.
     pub(crate) seen: bool,
 }
 
-/// What has come of a claim.
+/// Decision on a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) claim: Claim,
     pub(crate) needless: bool,
-    /// Whether that is sure enough to be told.
+    /// Whether the decision is certain enough to be reported.
     pub(crate) sure: bool,
 }
 
-/// Whether the copies of an answered handshake were needed.
+/// Result for the copies of an answered handshake: needed or needless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settled {
-    /// Of the packet.
+    /// Connection of the packet.
     pub connection: Connection,
-    /// SYN or SYN/ACK.
+    /// Kind of the packet: SYN or SYN/ACK.
     pub kind: Kind,
-    /// Copies that were sent.
+    /// Number of copies sent.
     pub copies: u32,
-    /// The packet itself was answered.
+    /// Whether the original packet was answered, so that the copies were not needed.
     pub needless: bool,
-    /// How much earlier the copy was than the stack's own retransmission; zero where it was needless.
+    /// Time by which the copy preceded the stack's own retransmission; zero if the copy was needless.
     pub saved: Nanos,
 }
 
@@ -62,7 +62,7 @@ impl Claim {
     }
 }
 
-/// Those of a path.
+/// Undecided claims of a path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Claims(VecDeque<Claim>);
 
@@ -74,10 +74,11 @@ impl Claims {
         self.0.push_back(claim);
     }
 
-    /// What a handshake without copies, sent then, says of them. If it took as long as they waited, the path has become slower:
-    /// they came too soon. If not, it is as fast as it was taken to be, and their packets were lost. That is sure only where a
-    /// second answer would have been seen, or they waited longer than handshakes of this path usually take. One sent before them
-    /// says nothing of a path that has become slower since.
+    /// Decides the claims of a path from a handshake without copies that was sent at `sent` and took `took`. If it took
+    /// at least as long as the delay of a claim, the path has become slower and the copies were sent too early.
+    /// Otherwise the path is as fast as assumed and the original packets were lost; this is certain only if a second
+    /// answer would have been seen and the delay was at least `usual`, the usual handshake time of the path. A fast
+    /// handshake sent before a claim decides nothing: the path may have become slower since.
     pub(crate) fn decide(&mut self, sent: Nanos, took: Nanos, usual: Nanos) -> Vec<Decision> {
         let mut decisions = Vec::new();
         self.0.retain(|claim| {

@@ -1,46 +1,46 @@
-//! What a frame means to the handshakes that are watched.
+//! Classification of frames by their meaning for the watched handshakes.
 
 use crate::frame::{Connection, Direction, Frame, Kind};
 use crate::quoted;
 use crate::select::Selection;
 use gentle_wire::{Packet, Skip, Tcp, TcpFlags, Transport, Tunnels, dissect};
 
-/// What it is.
+/// Meaning of a frame.
 #[derive(Debug)]
 pub(crate) enum Seen<'a> {
-    /// A SYN or SYN/ACK leaves.
+    /// Outgoing SYN or SYN/ACK.
     Opening(Opening<'a>),
-    /// An answer to one arrives.
+    /// Incoming answer to a SYN or SYN/ACK.
     Answer(Answer),
-    /// The end that has opened this connection, or accepted it, sends more: it has seen an answer.
+    /// Further packet from the local end of the connection, which therefore has seen an answer.
     Confirmed { connection: Connection, seq: u32 },
-    /// A reset arrives for this connection.
+    /// Incoming reset for this connection.
     Refused(Connection),
-    /// A reset of this connection leaves.
+    /// Outgoing reset of this connection.
     Abandoned(Connection),
-    /// The network gives a packet back.
+    /// Incoming ICMP error that quotes a packet of this connection.
     Undeliverable { connection: Connection, seq: u32 },
-    /// A contradiction in itself.
+    /// Frame whose headers contradict themselves, or that is truncated.
     Malformed,
-    /// None of this, or not selected.
+    /// Any other frame, or one that is not selected.
     Other,
 }
 
-/// What arrives for a SYN or SYN/ACK.
+/// Incoming answer to a SYN or SYN/ACK.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// That of the packet that it answers.
+    /// Connection of the packet that is answered, in that packet's direction.
     pub(crate) connection: Connection,
-    /// What kind of packet it answers.
+    /// Kind of the packet that is answered.
     pub(crate) to: Kind,
     pub(crate) ack: u32,
-    /// The timestamp that it echoes (RFC 7323, section 3).
+    /// Timestamp echo reply, TSecr (RFC 7323, section 3).
     pub(crate) echo: Option<u32>,
-    /// It has no data.
+    /// Whether the answer carries no data.
     pub(crate) bare: bool,
 }
 
-/// A packet that opens a connection.
+/// Packet that opens a connection.
 #[derive(Debug)]
 pub(crate) struct Opening<'a> {
     pub(crate) kind: Kind,
@@ -59,7 +59,7 @@ pub(crate) fn classify<'a>(
         Err(Skip::Malformed | Skip::Truncated) => return Seen::Malformed,
         Err(Skip::NotIp | Skip::UnknownLink | Skip::Encrypted) => return Seen::Other,
     };
-    // Nobody fragments a SYN but to get past a filter.
+    // SYNs are fragmented only to evade filters.
     if packet.ip.fragment.is_some() {
         return Seen::Other;
     }

@@ -1,41 +1,42 @@
-//! What is wanted of the engine.
+//! Configuration of the engine.
 
 use crate::budget::Limits;
 use crate::select::Selection;
 use crate::timing::Timing;
 use gentle_units::Nanos;
 
-/// All of it.
+/// Configuration of the engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Which handshakes.
+    /// Handshakes to watch.
     pub selection: Selection,
-    /// When.
+    /// Delays of the copies.
     pub timing: Timing,
-    /// How many copies of a packet at most.
+    /// Maximum number of copies per packet.
     pub copies: u32,
-    /// Every packet is sent a second time after this, on top of the copies.
+    /// Delay after which every packet is sent a second time, in addition to the copies; `None`: no duplicates.
     pub duplicate: Option<Nanos>,
-    /// How many copies in all.
+    /// Limits on the total number of copies.
     pub limits: Limits,
-    /// After so many handshakes in a row without an answer a host is left alone until it answers; 0: never.
+    /// Number of consecutive unanswered handshakes after which a host gets no copies until it answers; 0: no limit.
     pub give_up: u32,
-    /// SYNs and SYN/ACKs with data (TCP Fast Open) are copied too.
+    /// Copy SYNs and SYN/ACKs with data (TCP Fast Open) too.
     pub with_data: bool,
-    /// Nothing is sent, only counted.
+    /// Count copies without sending them.
     pub dry_run: bool,
-    /// After this the stack sends a packet again itself: the measure of what a copy saves.
+    /// Initial RTO of the stack, after which it retransmits a packet itself; the reference for the time that a copy
+    /// saves.
     pub stack_rto: Nanos,
-    /// Handshakes remembered at a time.
+    /// Maximum number of handshakes in the table.
     pub table: usize,
-    /// Paths remembered.
+    /// Maximum number of paths in the table.
     pub paths: usize,
-    /// What was learned of a path counts for so long.
+    /// Age after which the estimate of a path expires.
     pub age: Nanos,
 }
 
 impl Config {
-    /// Watches nothing yet; the rest is what the command takes for default.
+    /// Creates a configuration for `selection` with the defaults of the command.
     pub fn new(selection: Selection) -> Config {
         Config {
             selection,

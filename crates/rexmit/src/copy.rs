@@ -1,29 +1,29 @@
-//! The copy of a frame that can be sent again: the same bytes, with a checksum.
+//! Copy of a frame for retransmission: the same bytes, with a valid checksum.
 
 use crate::frame::Frame;
 use gentle_wire::{Address, LinkType, Packet};
 
-/// Where the checksum is in a TCP header (RFC 9293, 3.1).
+/// Offset of the checksum in a TCP header (RFC 9293, 3.1).
 const CHECKSUM: usize = 16;
 /// TCP's protocol number.
 const PROTOCOL: u16 = 6;
-/// Where a VLAN tag goes in an Ethernet frame: behind the addresses.
+/// Offset of a VLAN tag in an Ethernet frame: after the addresses.
 const TAG: usize = 12;
 
-/// Makes it. `None`: the frame is not whole, or its checksum is wrong: then the stack of the other end would throw the
-/// original away, and a copy must not be better than that.
+/// Copies a frame. `None` if the frame is truncated or its checksum is wrong: the receiving stack drops such an
+/// original, and a copy must not fare better.
 pub(crate) fn copy(frame: &Frame<'_>, packet: &Packet<'_>) -> Option<Box<[u8]>> {
     let length = usize::try_from(packet.ip.payload_len).ok()?;
     let whole = frame.bytes.len() == frame.original_len as usize;
     if !whole || packet.payload.len() != length || length < CHECKSUM + 2 {
         return None;
     }
-    // The payload is a part of the frame.
+    // The payload is a slice of the frame.
     let field = packet.payload.as_ptr().addr() - frame.bytes.as_ptr().addr() + CHECKSUM;
     let present = u16::from_be_bytes([frame.bytes[field], frame.bytes[field + 1]]);
     let pseudo = pseudo_header(packet, length);
-    // What a checksum left to the device looks like (include/linux/skbuff.h, CHECKSUM_PARTIAL); some virtual devices lose
-    // the mark on their way.
+    // A checksum left to the device contains only the pseudo-header sum (include/linux/skbuff.h, CHECKSUM_PARTIAL);
+    // some virtual devices lose the flag that says so.
     let partial = frame.partial_checksum || present == fold(pseudo);
     let all = pseudo + sum(packet.payload);
     if !partial && fold(all) != 0xffff {
@@ -45,7 +45,8 @@ pub(crate) fn copy(frame: &Frame<'_>, packet: &Packet<'_>) -> Option<Box<[u8]>> 
     Some(bytes.into())
 }
 
-/// RFC 9293, 3.1 and RFC 8200, 8.1; IPv4 addresses are mapped ones here, whose prefix is taken off.
+/// Sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1). IPv4 addresses are stored as mapped IPv6 addresses; their
+/// prefix is left out.
 fn pseudo_header(packet: &Packet<'_>, length: usize) -> u64 {
     let of = |address: Address| match address.is_v4() {
         true => sum(&address.0[12..]),

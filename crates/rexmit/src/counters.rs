@@ -1,62 +1,63 @@
-//! What was seen and done.
+//! Counters of the engine.
 
 use serde::{Deserialize, Serialize};
 
-/// All since the start. Names are those of the status and of the metrics.
+/// Counters since the start. The field names are those of the status and of the metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counters {
-    /// Frames that were looked at.
+    /// Frames processed.
     pub frames: u64,
-    /// Frames with a header that contradicts itself, or without the bytes that are needed.
+    /// Malformed frames: contradictory headers, or truncated.
     pub malformed: u64,
-    /// SYNs that were watched for an answer.
+    /// SYNs watched for an answer.
     pub syns: u64,
-    /// SYN/ACKs that were.
+    /// SYN/ACKs watched for an answer.
     pub synacks: u64,
-    /// SYNs and SYN/ACKs left alone because they carry data.
+    /// SYNs and SYN/ACKs not watched because they carry data.
     pub with_data: u64,
-    /// SYNs and SYN/ACKs left alone because they were not whole or had a wrong checksum.
+    /// SYNs and SYN/ACKs not watched because they were truncated or had a wrong checksum.
     pub not_copied: u64,
-    /// Copies that were sent, or would have been in a dry run.
+    /// Copies sent, or due in a dry run.
     pub copies: u64,
-    /// Duplicates that were.
+    /// Duplicates sent, or due in a dry run.
     pub duplicates: u64,
-    /// Copies and duplicates that the system did not take.
+    /// Copies and duplicates that could not be sent because the system returned an error.
     pub send_errors: u64,
-    /// Handshakes that were answered before a copy was sent.
+    /// Handshakes answered before a copy was sent.
     pub answered: u64,
-    /// Handshakes that were answered after one.
+    /// Handshakes answered after a copy.
     pub answered_after_copy: u64,
-    /// Of these, those whose packet itself was answered: the copies were sent in vain.
+    /// Handshakes in `answered_after_copy` whose original packet was answered: the copies were needless.
     pub unneeded: u64,
-    /// Of these, those whose packet was lost. What is neither is not known, or not yet.
+    /// Handshakes in `answered_after_copy` whose original packet was lost. Handshakes that are neither in `unneeded`
+    /// nor in `rescued` are undecided.
     pub rescued: u64,
-    /// Handshakes without a copy whose answer was not seen, but what the opening end sent next.
+    /// Handshakes without a copy whose answer was not captured; a later packet of the local end shows that it arrived.
     pub answered_unseen: u64,
-    /// Handshakes that a reset from the other end ended.
+    /// Handshakes ended by a reset from the remote end.
     pub resets: u64,
-    /// Handshakes that the opening end reset.
+    /// Handshakes reset by the local end.
     pub abandoned: u64,
-    /// Handshakes that an ICMP error ended.
+    /// Handshakes ended by an ICMP error.
     pub undeliverable: u64,
-    /// Handshakes whose packet the stack itself sent again.
+    /// Handshakes whose packet the stack itself retransmitted.
     pub stack_retransmissions: u64,
-    /// Handshakes that nothing answered for as long as they were remembered.
+    /// Handshakes that remained unanswered until they expired.
     pub unanswered: u64,
-    /// Handshakes forgotten because the table was full.
+    /// Handshakes evicted because the table was full.
     pub evicted: u64,
-    /// Copies not sent because there were too many in a second.
+    /// Copies suppressed by the limit per second.
     pub held_by_rate: u64,
-    /// Copies not sent because there were too many for so few handshakes.
+    /// Copies suppressed by the share of opened connections.
     pub held_by_share: u64,
-    /// Copies not sent because the host does not answer.
+    /// Copies suppressed because the host does not answer.
     pub held_by_silence: u64,
-    /// Copies not sent because too many to the same network were needless, or may have been.
+    /// Copies suppressed because too many to the same network were, or may have been, needless.
     pub held_by_needless: u64,
-    /// Copies not sent because the answer may be among the packets that were missed.
+    /// Copies suppressed because the answer may be among the packets missed by the socket.
     pub held_by_missed: u64,
-    /// Time that the rescued handshakes did not have to wait for the stack, milliseconds; in a dry run, that they would not have
-    /// had to.
+    /// Time that the rescued handshakes would have waited for the stack's retransmission, milliseconds; in a dry run,
+    /// time that they would have saved.
     pub saved_ms: u64,
 }

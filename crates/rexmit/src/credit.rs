@@ -1,22 +1,23 @@
-//! How many copies a network may get that turn out to be needless.
+//! Credit that bounds the needless copies to a network.
 
 use crate::bounded::Bounded;
 use ipnet::IpNet;
 
-/// Networks whose credit is known at a time; of others it is full.
+/// Maximum number of networks with a known deficit; the credit of all others is full.
 const CAPACITY: usize = 16_384;
 
-/// Copies to a network whose need is not known, at once: as many connections as browsers open to a host.
+/// Maximum number of undecided or needless copies to a network at a time: the number of connections that browsers open
+/// to a host.
 pub(crate) const MOST: u32 = 6;
 
-/// A copy costs as much as this many handshakes bring in. Over any time a network gets at most [`MOST`] needless copies and
-/// one for each hundred handshakes.
+/// Cost of a copy, in handshakes. Over any period a network gets at most [`MOST`] needless copies plus one per hundred
+/// handshakes.
 const HANDSHAKES: u32 = 100;
 
-/// Each copy is taken for needless until it is known to have been needed.
+/// Credit of each network. A copy counts as needless until it is known to have been needed.
 #[derive(Debug)]
 pub(crate) struct Credit {
-    /// What is missing to the full credit, in handshakes.
+    /// Deficit from the full credit, in handshakes.
     missing: Bounded<IpNet, u32>,
 }
 
@@ -27,18 +28,18 @@ impl Credit {
         }
     }
 
-    /// A handshake has begun.
+    /// Records the start of a handshake.
     pub(crate) fn opened(&mut self, network: IpNet) {
         self.give(network, 1);
     }
 
-    /// Whether more than one copy of late was needless, or may have been.
+    /// Whether the network has used more than one copy of its credit: recent copies were, or may have been, needless.
     pub(crate) fn is_strained(&self, network: IpNet) -> bool {
         let missing = self.missing.get(&network).copied().unwrap_or(0);
         missing > HANDSHAKES
     }
 
-    /// Pays for a copy; whether there was enough.
+    /// Charges for a copy; false if the credit does not suffice.
     pub(crate) fn copy(&mut self, network: IpNet) -> bool {
         let missing = self.missing.get(&network).copied().unwrap_or(0) + HANDSHAKES;
         if missing > MOST * HANDSHAKES {
@@ -48,7 +49,7 @@ impl Credit {
         true
     }
 
-    /// So many copies were no needless ones.
+    /// Refunds `copies` that were not needless.
     pub(crate) fn refund(&mut self, network: IpNet, copies: u32) {
         self.give(network, copies.saturating_mul(HANDSHAKES));
     }

@@ -1,39 +1,39 @@
-//! What comes out of the core.
+//! Output of the core.
 
 use crate::budget::Exhausted;
 use crate::claims::Settled;
 use crate::frame::{Connection, Kind};
 use gentle_units::Nanos;
 
-/// Something that was due.
+/// Event that is due.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Due<'a> {
-    /// To be sent as it is; in a dry run it would have been.
+    /// Copy to be sent unchanged; in a dry run, a copy that would have been sent.
     Copy(Copy<'a>),
-    /// A copy was due and is not sent.
+    /// A copy was due and is suppressed.
     Held {
-        /// Of which packet.
+        /// Connection of the packet.
         connection: Connection,
-        /// Of which kind it is.
+        /// Kind of the packet.
         kind: Kind,
-        /// Why not.
+        /// Reason for the suppression.
         reason: Held,
     },
-    /// Nothing came back for as long as it was awaited.
+    /// No answer arrived before the handshake expired.
     Unanswered {
-        /// To which packet.
+        /// Connection of the packet.
         connection: Connection,
-        /// Of which kind it is.
+        /// Kind of the packet.
         kind: Kind,
-        /// Copies that were sent.
+        /// Number of copies sent.
         copies: u32,
     },
-    /// It is known now whether the copies of an answered packet were needed.
+    /// Decision whether the copies of an answered packet were needed.
     Settled(Settled),
 }
 
 impl Due<'_> {
-    /// Between which ends.
+    /// Connection that the event is about.
     pub fn connection(&self) -> Connection {
         match self {
             Due::Copy(copy) => copy.connection,
@@ -43,38 +43,38 @@ impl Due<'_> {
     }
 }
 
-/// A packet that is sent again.
+/// Packet that is sent again.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Copy<'a> {
-    /// Its two ends.
+    /// Connection of the packet.
     pub connection: Connection,
-    /// SYN or SYN/ACK.
+    /// Kind of the packet: SYN or SYN/ACK.
     pub kind: Kind,
-    /// 1 for the first copy; 0 for the duplicate that every packet gets on request.
+    /// Number of the copy from 1; 0 for the optional duplicate that every packet gets.
     pub number: u32,
-    /// Time since the packet itself was sent.
+    /// Time since the original packet was sent.
     pub waited: Nanos,
-    /// The frame.
+    /// Bytes of the frame.
     pub bytes: &'a [u8],
 }
 
-/// Why a copy is not sent.
+/// Reason why a copy is suppressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
-    /// Enough were sent in this second.
+    /// The limit per second is reached.
     Rate,
-    /// Enough were sent for the number of handshakes.
+    /// The share of the opened connections is used up.
     Share,
     /// The host does not answer.
     Silence,
-    /// Too many copies to this network were needless, or may have been.
+    /// Too many copies to this network were, or may have been, needless.
     Needless,
-    /// The socket had no room for some packets since the handshake began; its answer may be among them.
+    /// The socket dropped packets since the handshake began; the answer may be among them.
     Missed,
 }
 
 impl Held {
-    /// As it is written in logs.
+    /// Name used in logs.
     pub const fn name(self) -> &'static str {
         match self {
             Held::Rate => "rate",
@@ -86,17 +86,17 @@ impl Held {
     }
 }
 
-/// The first answer to a packet that was sent again. Whether it answers the packet or a copy is told later, by
-/// [`Due::Settled`], where it can be known.
+/// First answer to a packet that was sent again. [`Due::Settled`] tells later, if this can be known, whether the answer
+/// was to the original packet or to a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answered {
-    /// Of the packet.
+    /// Connection of the packet.
     pub connection: Connection,
-    /// SYN or SYN/ACK.
+    /// Kind of the packet: SYN or SYN/ACK.
     pub kind: Kind,
-    /// Copies that were sent.
+    /// Number of copies sent.
     pub copies: u32,
-    /// Time since the packet itself was sent.
+    /// Time since the original packet was sent.
     pub took: Nanos,
 }
 

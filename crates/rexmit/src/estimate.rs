@@ -1,19 +1,19 @@
-//! How long a handshake takes: RFC 6298, section 2, fed with handshakes, and the longest of the recent ones.
+//! Estimator of handshake times: RFC 6298, section 2, plus a tail of the recent handshake times.
 
 use gentle_units::Nanos;
 
-/// Smoothed round-trip time and its variation.
+/// Smoothed round-trip time and round-trip time variation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Estimate {
     pub(crate) srtt: Nanos,
     pub(crate) rttvar: Nanos,
 }
 
-/// What is added at least: the clock granularity G of RFC 6298, here what schedulers of both ends may take.
+/// Minimum margin: the clock granularity G of RFC 6298, here the scheduling delay of both ends.
 const GRANULARITY: Nanos = Nanos::from_millis(10);
 
 impl Estimate {
-    /// RFC 6298, (2.2).
+    /// Initial estimate: RFC 6298, (2.2).
     pub(crate) fn first(sample: Nanos) -> Estimate {
         Estimate {
             srtt: sample,
@@ -21,33 +21,33 @@ impl Estimate {
         }
     }
 
-    /// RFC 6298, (2.3): alpha 1/8, beta 1/4.
+    /// Update of the estimate: RFC 6298, (2.3), with alpha 1/8 and beta 1/4.
     pub(crate) fn add(&mut self, sample: Nanos) {
         let (srtt, rttvar) = (u128::from(self.srtt.0), u128::from(self.rttvar.0));
         let difference = u128::from(self.srtt.0.abs_diff(sample.0));
-        // A mean of times is a time.
+        // The weighted mean of two `u64` values fits in `u64`.
         self.rttvar = Nanos(((3 * rttvar + difference) / 4) as u64);
         self.srtt = Nanos(((7 * srtt + u128::from(sample.0)) / 8) as u64);
     }
 
-    /// The timeout with `k` variations: RFC 6298 has 4.
+    /// Timeout of the mean plus `k` variations; RFC 6298 has 4.
     fn timeout(&self, k: u64) -> Nanos {
         let margin = Nanos(self.rttvar.0.saturating_mul(k));
         self.srtt.saturating_add(margin.max(GRANULARITY))
     }
 }
 
-/// What is known of the handshake times of a path.
+/// Handshake times learned for a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Learned {
     pub(crate) estimate: Estimate,
-    /// At most one in a hundred recent handshakes took longer. RFC 6298's variation forgets a slow phase within ten
-    /// handshakes; a path whose queue fills now and then would see needless copies each time.
+    /// Time that at most one in a hundred recent handshakes exceeded. The variation of RFC 6298 forgets a slow phase
+    /// within ten handshakes; a path whose queue fills occasionally would get needless copies each time.
     pub(crate) tail: Nanos,
 }
 
 impl Learned {
-    /// How long an answer may take; `k`: variations that are added to the mean.
+    /// Longest expected time to an answer; `k` is the number of variations added to the mean.
     pub(crate) fn timeout(&self, k: u64) -> Nanos {
         self.estimate.timeout(k).max(self.tail)
     }

@@ -1,56 +1,56 @@
-//! What comes in: a frame as it was captured.
+//! Input of the core: captured frames.
 
 use gentle_wire::{Address, LinkType};
 use std::net::{IpAddr, SocketAddr};
 
-/// Which way a frame goes, seen from the interface.
+/// Direction of a frame, seen from the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// It arrives.
+    /// The frame arrives.
     In,
-    /// It leaves.
+    /// The frame leaves.
     Out,
 }
 
-/// A frame and what the kernel knows of it.
+/// Captured frame with its metadata from the kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
     /// The captured bytes, from the link header on.
     pub bytes: &'a [u8],
-    /// How many bytes it had before it was captured.
+    /// Length of the frame before it was truncated by the capture, bytes.
     pub original_len: u32,
-    /// What its first bytes are.
+    /// Link type of the frame.
     pub link: LinkType,
-    /// The tag that the kernel has taken off the frame, or that the device is to put in.
+    /// VLAN tag that the kernel has stripped from the frame, or that the device will insert.
     pub vlan: Option<Vlan>,
-    /// Its checksum is left to the device and not there yet (`TP_STATUS_CSUMNOTREADY`, packet(7)).
+    /// Whether the checksum is left to the device and not yet in the frame (`TP_STATUS_CSUMNOTREADY`, packet(7)).
     pub partial_checksum: bool,
-    /// The time that comes with it is the kernel's, of when it passed, not that of when it was read: only such frames
-    /// say how long a handshake took.
+    /// Whether the time of the frame is the kernel's timestamp and not the time at which it was read; handshake times
+    /// are measured only between such frames.
     pub exact_time: bool,
 }
 
-/// A tag of IEEE 802.1Q or 802.1ad.
+/// VLAN tag of IEEE 802.1Q or 802.1ad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vlan {
-    /// Tag protocol identifier: 0x8100, 0x88a8.
+    /// Tag protocol identifier, such as 0x8100 or 0x88a8.
     pub tpid: u16,
-    /// Priority, drop eligibility and VLAN number.
+    /// Tag control information: priority, drop eligibility and VLAN identifier.
     pub tci: u16,
 }
 
-/// The two ends of a handshake, in the direction of the packet that is watched: from the client's to the server's for a
-/// SYN, from the server's to the client's for a SYN/ACK.
+/// Two endpoints of a handshake, in the direction of the watched packet: from client to server for a SYN, from server
+/// to client for a SYN/ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Connection {
-    /// Its sender.
+    /// Sender of the watched packet.
     pub src: (Address, u16),
-    /// Its receiver.
+    /// Receiver of the watched packet.
     pub dst: (Address, u16),
 }
 
 impl Connection {
-    /// The other direction.
+    /// Connection in the opposite direction.
     pub(crate) fn reversed(self) -> Connection {
         Connection {
             src: self.dst,
@@ -59,7 +59,7 @@ impl Connection {
     }
 }
 
-/// Sender and receiver, for people and logs.
+/// Sender and receiver as socket addresses.
 impl From<Connection> for (SocketAddr, SocketAddr) {
     fn from(connection: Connection) -> (SocketAddr, SocketAddr) {
         let end = |(address, port): (Address, u16)| SocketAddr::new(IpAddr::from(address), port);
@@ -67,7 +67,7 @@ impl From<Connection> for (SocketAddr, SocketAddr) {
     }
 }
 
-/// What is watched for an answer.
+/// Kind of a packet that is watched for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A SYN, answered by a SYN/ACK.
@@ -77,7 +77,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As it is written in logs.
+    /// Name used in logs.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Syn => "syn",

@@ -1,19 +1,19 @@
-//! What was learned, from run to run.
+//! Learned paths in a file, kept between runs.
 
 use crate::paths::PathRecord;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Of the form of the text.
+/// Version of the file format.
 const VERSION: u32 = 1;
 
-/// Why a text is not what was learned.
+/// Error of reading learned paths.
 #[derive(Debug, Error)]
 pub enum MemoryError {
-    /// It is not JSON, or something is missing.
+    /// The text is not valid JSON, or a field is missing.
     #[error("expected what gentle rexmit --learned has written")]
     Form(#[from] serde_json::Error),
-    /// Written by another version.
+    /// The text has another version of the format.
     #[error("it has version {0}, expected {VERSION}; remove it, and it will be written anew")]
     Version(u32),
 }
@@ -24,21 +24,21 @@ struct Memory {
     paths: Vec<PathRecord>,
 }
 
-/// As text.
+/// Serializes learned paths.
 #[must_use]
 pub fn remember(paths: &[PathRecord]) -> String {
     let memory = Memory {
         version: VERSION,
         paths: paths.to_vec(),
     };
-    // Numbers and prefixes: there is nothing that JSON could not say.
+    // Serialization of numbers and prefixes does not fail.
     serde_json::to_string(&memory).unwrap_or_default() + "\n"
 }
 
-/// Back from text.
+/// Parses learned paths.
 ///
 /// # Errors
-/// What is wrong with it.
+/// If the text is not JSON of the expected structure, or has another version.
 pub fn recall(text: &str) -> Result<Vec<PathRecord>, MemoryError> {
     let memory: Memory = serde_json::from_str(text)?;
     match memory.version {

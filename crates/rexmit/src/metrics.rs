@@ -1,21 +1,21 @@
-//! The status for Prometheus: its text format, version 0.0.4, which node_exporter's textfile collector reads. (The crate
-//! prometheus-client writes OpenMetrics only, where the type of a counter stands under another name than its samples: the
-//! collector takes such counters for untyped.)
+//! Prometheus metrics of the status, in the text format 0.0.4 that node_exporter's textfile collector reads. (The crate
+//! prometheus-client writes OpenMetrics only, where the type of a counter is declared under a name other than that of its
+//! samples: the collector treats such counters as untyped.)
 
 use crate::status::Status;
 use prometheus::{CounterVec, GaugeVec, Opts, Registry, TextEncoder};
 
-/// As node_exporter's textfile collector reads it.
+/// Formats the status as metrics for node_exporter's textfile collector.
 ///
 /// # Errors
-/// The library's, of names that are no metrics': with those that there are, none.
+/// If the library rejects a metric name; the names used here are valid.
 pub fn metrics(status: &Status) -> Result<String, prometheus::Error> {
     let c = &status.counters;
     let registry = Registry::new();
     let options = |name: &str, help: &str| {
         Opts::new(format!("gentle_rexmit_{name}"), help).const_label("interface", &status.interface)
     };
-    // Counters by the values of a label.
+    // Counters with one label, by its value.
     let by = |name: &str, help: &str, label: &str, counts: &[(&str, u64)]| {
         let family = CounterVec::new(options(name, help), &[label])?;
         for (value, count) in counts {
@@ -142,7 +142,7 @@ mod tests {
         }
         let counters = serde_json::to_value(status.counters).expect("JSON");
         let rows = text.lines().filter(|line| !line.starts_with('#')).count();
-        // And pending, missed, paths.
+        // The three additional rows are `pending`, `missed` and `paths`.
         assert_eq!(rows, counters.as_object().expect("an object").len() + 3);
     }
 }

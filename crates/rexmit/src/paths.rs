@@ -1,4 +1,4 @@
-//! What was learned of the ways to other networks.
+//! Estimates learned for the paths to other networks.
 
 use crate::bounded::Bounded;
 use crate::claims::{Claim, Claims, Decision};
@@ -10,53 +10,54 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// Addresses that begin alike are taken to be one way: what is announced to the internet at the longest, roughly.
+/// Prefix lengths that define a path: addresses in a prefix are assumed to share one path. Roughly the longest prefixes
+/// announced on the Internet.
 const PREFIX_V4: u8 = 24;
 const PREFIX_V6: u8 = 48;
 
-/// One way.
+/// State of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Path {
     estimate: Option<Estimate>,
     recent: Recent,
-    /// How often the delay has been doubled since the last sample (RFC 6298, 5.5 to 5.7).
+    /// Number of doublings of the delay since the last sample (RFC 6298, 5.5 to 5.7).
     doubled: u32,
     claims: Claims,
-    /// A second answer has come this way: that none comes says something.
+    /// Whether a second answer has been seen on this path, so that the absence of one is evidence.
     answers_again: bool,
     samples: u64,
-    /// When the last sample came.
+    /// Time of the last sample.
     measured: Nanos,
 }
 
-/// All of them, a fixed number at most.
+/// Table of paths with a fixed capacity.
 #[derive(Debug)]
 pub(crate) struct Paths {
     paths: Bounded<IpNet, Path>,
-    /// An estimate older than this is none.
+    /// Age after which an estimate expires.
     age: Nanos,
 }
 
-/// A way as it is shown, and kept between runs.
+/// Path as reported in the status and kept between runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathRecord {
-    /// The addresses at the other end.
+    /// Prefix of the remote addresses.
     pub prefix: IpNet,
     /// Smoothed handshake time, microseconds.
     pub srtt_us: u64,
-    /// Its mean deviation, microseconds.
+    /// Mean deviation of the handshake time, microseconds.
     pub rttvar_us: u64,
-    /// At most one in a hundred recent handshakes took longer, microseconds.
+    /// Time that at most one in a hundred recent handshakes exceeded, microseconds.
     #[serde(default)]
     pub tail_us: u64,
-    /// Handshakes that it was learned from.
+    /// Number of handshakes measured.
     pub samples: u64,
-    /// When the last of them was, in nanoseconds of the clock that the engine uses: Unix time.
+    /// Time of the last sample, Unix time in nanoseconds (the clock of the engine).
     pub measured_ns: u64,
 }
 
 impl PathRecord {
-    /// What the timeout is made of.
+    /// Inputs of the timeout.
     pub(crate) fn learned(&self) -> Learned {
         let time = |us: u64| Nanos(us.saturating_mul(1_000));
         Learned {
@@ -77,7 +78,8 @@ impl Paths {
         }
     }
 
-    /// A handshake with this address, begun at `sent`, took so long; what that says of copies before.
+    /// Adds the sample of a handshake with `address`, sent at `sent`, and returns the decisions on earlier copies that
+    /// follow.
     pub(crate) fn sample(
         &mut self,
         now: Nanos,
@@ -103,20 +105,20 @@ impl Paths {
         })
     }
 
-    /// The delay was too short or a packet was lost, and nothing tells which: it is doubled for each copy, until the next
-    /// sample.
+    /// Doubles the delay once per copy until the next sample: either the delay was too short or a packet was lost, and
+    /// nothing tells which.
     pub(crate) fn doubt(&mut self, now: Nanos, address: Address, copies: u32) {
         self.change(now, network(address), |path| {
             path.doubled = path.doubled.saturating_add(copies);
         });
     }
 
-    /// A packet and its copy have both been answered.
+    /// Records that both a packet and its copy were answered.
     pub(crate) fn answered_again(&mut self, now: Nanos, address: Address) {
         self.change(now, network(address), |path| path.answers_again = true);
     }
 
-    /// The next samples decide whether copies were needed.
+    /// Adds a claim; the next samples decide whether its copies were needed.
     pub(crate) fn claim(&mut self, now: Nanos, claim: Claim) {
         let address = claim.connection.dst.0;
         self.change(now, network(address), |path| path.claims.add(claim));
@@ -130,12 +132,12 @@ impl Paths {
         })
     }
 
-    /// The shortest of recent handshakes with an address's network.
+    /// Shortest recent handshake time of the network of `address`.
     pub(crate) fn shortest(&self, now: Nanos, address: Address) -> Option<Nanos> {
         self.fresh(now, network(address))?.recent.shortest()
     }
 
-    /// How often the delay towards an address is doubled.
+    /// Number of doublings of the delay towards `address`.
     pub(crate) fn doubled(&self, now: Nanos, address: Address) -> u32 {
         self.fresh(now, network(address))
             .map_or(0, |path| path.doubled)
@@ -146,7 +148,7 @@ impl Paths {
         (now.saturating_sub(path.measured) <= self.age).then_some(path)
     }
 
-    /// Changes a path, which is the youngest then; one that is too old begins anew.
+    /// Changes a path, which becomes the youngest; an expired path starts anew.
     fn change<T>(&mut self, now: Nanos, prefix: IpNet, change: impl FnOnce(&mut Path) -> T) -> T {
         let old = self.paths.remove(&prefix);
         let old = old.filter(|path| now.saturating_sub(path.measured) <= self.age);
@@ -164,7 +166,7 @@ impl Paths {
         result
     }
 
-    /// What has been measured and is not too old.
+    /// Records of all paths with a sample that has not expired.
     pub(crate) fn records(&self, now: Nanos) -> Vec<PathRecord> {
         self.paths
             .iter()
@@ -183,8 +185,8 @@ impl Paths {
             .collect()
     }
 
-    /// Takes up what an earlier run has measured, oldest first so that the youngest stay; later than `now` is a clock
-    /// that was wrong, and left out.
+    /// Restores the paths of an earlier run, oldest first so that the youngest remain if the table is full. Records
+    /// later than `now` come from a wrong clock and are dropped.
     pub(crate) fn restore(&mut self, now: Nanos, mut records: Vec<PathRecord>) {
         records.sort_by_key(|record| record.measured_ns);
         for record in records {
@@ -212,7 +214,7 @@ impl Paths {
     }
 }
 
-/// The addresses that are taken to be reached by the same way as this one.
+/// Network of an address: all its addresses are assumed to share one path.
 pub(crate) fn network(address: Address) -> IpNet {
     let address = IpAddr::from(address);
     let length = match address {

@@ -1,63 +1,63 @@
-//! Handshakes that wait for their answer: a fixed number at most, in the order of what is to be done next.
+//! Handshakes waiting for an answer: a bounded table with a queue of deadlines.
 
 use crate::bounded::Bounded;
 use crate::frame::{Connection, Kind};
 use gentle_units::Nanos;
 use std::collections::BTreeSet;
 
-/// One of them.
+/// Handshake waiting for an answer.
 #[derive(Debug)]
 pub(crate) struct Handshake {
     pub(crate) kind: Kind,
     pub(crate) seq: u32,
-    /// Bytes of data in the packet.
+    /// Data in the packet, bytes.
     pub(crate) data: u32,
-    /// The packet, ready to be sent again.
+    /// Frame, ready to be sent again.
     pub(crate) bytes: Box<[u8]>,
-    /// When it was sent.
+    /// Time at which the original packet was sent.
     pub(crate) first: Nanos,
-    /// When it or the latest copy was.
+    /// Time at which the original packet or the latest copy was sent.
     pub(crate) last: Nanos,
-    /// When the first copy was.
+    /// Time at which the first copy was sent.
     pub(crate) first_copy: Option<Nanos>,
-    /// Copies so far, without the duplicate.
+    /// Number of copies sent, without the duplicate.
     pub(crate) copies: u32,
-    /// The stack has sent it again itself.
+    /// Retransmissions by the stack itself.
     pub(crate) by_stack: Option<Repeated>,
-    /// Its timestamp value (RFC 7323, section 3).
+    /// Timestamp value, TSval, of the packet (RFC 7323, section 3).
     pub(crate) tsval: Option<u32>,
-    /// The kernel has said when it was sent.
+    /// Whether the kernel has timestamped the packet.
     pub(crate) exact: bool,
-    /// When it was answered, behind a copy: a second answer would show that the copy was needless.
+    /// Time of the first answer, if it came after a copy: a second answer would show that the copy was needless.
     pub(crate) answered: Option<Nanos>,
-    /// It has been noted that its host does not answer.
+    /// Whether the handshake has been counted as unanswered by its host.
     pub(crate) noted: bool,
     pub(crate) next: Next,
-    /// When that is due.
+    /// Deadline of `next`.
     due: Nanos,
 }
 
-/// Retransmissions of the stack itself.
+/// Retransmissions of a packet by the stack itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Repeated {
-    /// When the first was sent.
+    /// Time at which the first retransmission was sent.
     pub(crate) began: Nanos,
-    /// When the latest was.
+    /// Time at which the latest retransmission was sent.
     pub(crate) latest: Nanos,
-    /// The timestamp value of the latest.
+    /// Timestamp value of the latest retransmission.
     pub(crate) tsval: Option<u32>,
 }
 
-/// What is to be done next.
+/// Next action for a handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Send the duplicate.
     Duplicate,
-    /// Send the copy of this number, from 0.
+    /// Send the copy with this number, from 0.
     Copy(u32),
-    /// Give up.
+    /// Give up waiting for an answer.
     Forget,
-    /// No second answer has come.
+    /// Give up waiting for a second answer.
     Settle,
 }
 
@@ -101,7 +101,7 @@ impl Pending {
         self.handshakes.len()
     }
 
-    /// Adds or replaces; what had to go for it.
+    /// Adds or replaces a handshake; returns the one evicted to make room.
     pub(crate) fn insert(
         &mut self,
         connection: Connection,
@@ -131,7 +131,7 @@ impl Pending {
         Some(handshake)
     }
 
-    /// Sets what is to be done next.
+    /// Sets the next action and its deadline.
     pub(crate) fn schedule(&mut self, connection: &Connection, next: Next, due: Nanos) {
         if let Some(handshake) = self.handshakes.get_mut(connection) {
             self.deadlines.remove(&(handshake.due, *connection));
@@ -140,7 +140,7 @@ impl Pending {
         }
     }
 
-    /// The earliest deadline, and whose it is.
+    /// Earliest deadline and its connection.
     pub(crate) fn earliest(&self) -> Option<(Nanos, Connection)> {
         self.deadlines.first().copied()
     }

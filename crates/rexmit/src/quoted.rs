@@ -1,20 +1,20 @@
-//! The packet that an ICMP error quotes.
+//! Packet quoted by an ICMP error.
 
 use crate::frame::Connection;
 use gentle_wire::Address;
 
-/// ICMP, ICMPv6 and TCP in the protocol field.
+/// Protocol numbers of ICMP, ICMPv6 and TCP.
 pub(crate) const ICMP: u8 = 1;
 pub(crate) const ICMPV6: u8 = 58;
 const TCP: u8 = 6;
 
-/// The connection and the sequence number of the TCP segment that an ICMP error is about: `message` begins with the type.
-/// The first eight bytes of its header are enough (RFC 792); `None` for anything else.
+/// Connection and sequence number of the TCP segment quoted by an ICMP error; `message` starts with the ICMP type. The
+/// first eight bytes of the TCP header suffice (RFC 792). `None` for any other message.
 pub(crate) fn segment(protocol: u8, message: &[u8]) -> Option<(Connection, u32)> {
     let error = match protocol {
-        // RFC 792: unreachable, time exceeded, parameter problem.
+        // RFC 792: destination unreachable, time exceeded, parameter problem.
         ICMP => matches!(message.first()?, 3 | 11 | 12),
-        // RFC 4443, 2.1: errors are 0 to 127, of which four are in use.
+        // RFC 4443, 2.1: error types are 0 to 127; four of them are in use.
         ICMPV6 => matches!(message.first()?, 1..=4),
         _ => false,
     };

@@ -1,17 +1,17 @@
-//! How long the handshakes of the recent past took.
+//! Distribution of recent handshake times.
 
 use gentle_units::Nanos;
 use std::collections::BTreeMap;
 
-/// A half of the window ends after so many handshakes, so that a busy path forgets sooner: with one handshake a second the
-/// window is 8 to 17 minutes long.
+/// Handshakes after which a half of the window ends early, so that a busy path forgets sooner: at one handshake per
+/// second the window is 8 to 17 minutes long.
 const MOST: u32 = 500;
 
-/// Of so many handshakes one may have taken longer than [`Recent::tail`]. The share of needless copies that follows is half
-/// of what is allowed in all; the other half is for the moments at which a path changes.
+/// Number of handshakes of which one may exceed [`Recent::tail`]. The resulting share of needless copies is half of
+/// what is allowed in all; the other half is for changes of the path.
 const ONE_IN: u32 = 100;
 
-/// Handshake times since the half before the last began: a histogram whose buckets are an eighth of an octave wide.
+/// Handshake times of the current and the previous half of the window: a histogram with eight buckets per octave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Recent {
     current: Half,
@@ -22,7 +22,7 @@ pub(crate) struct Recent {
 struct Half {
     began: Nanos,
     total: u32,
-    /// Handshakes by bucket.
+    /// Number of handshakes by bucket.
     counts: BTreeMap<u16, u32>,
 }
 
@@ -36,7 +36,7 @@ impl Half {
 }
 
 impl Recent {
-    /// Nothing yet.
+    /// Creates an empty distribution.
     pub(crate) fn new(now: Nanos) -> Recent {
         Recent {
             current: Half::starting(now),
@@ -44,7 +44,7 @@ impl Recent {
         }
     }
 
-    /// A handshake took `time`; what is older than `window` is forgotten.
+    /// Adds a handshake that took `time`; a half older than `window` is dropped.
     pub(crate) fn add(&mut self, now: Nanos, time: Nanos, window: Nanos) {
         let since = now.saturating_sub(self.current.began);
         if since >= window {
@@ -56,8 +56,8 @@ impl Recent {
         *self.current.counts.entry(bucket(time)).or_default() += 1;
     }
 
-    /// No more than one in a hundred handshakes took longer; with fewer than a hundred, none did. Rounded up to the end of
-    /// its bucket, by an eighth at most. Zero: there was none.
+    /// Time that at most one in a hundred handshakes exceeded; with fewer than a hundred handshakes, the longest.
+    /// Rounded up to the end of its bucket, by at most an eighth. Zero if there was no handshake.
     pub(crate) fn tail(&self) -> Nanos {
         let mut longer = (self.current.total + self.before.total) / ONE_IN;
         let (current, before) = (&self.current.counts, &self.before.counts);
@@ -86,7 +86,7 @@ impl Recent {
         }
     }
 
-    /// No handshake was shorter. `None`: there was none.
+    /// Lower bound of the shortest handshake time; `None` if there was no handshake.
     pub(crate) fn shortest(&self) -> Option<Nanos> {
         let first = |half: &Half| half.counts.keys().next().copied();
         [first(&self.current), first(&self.before)]
@@ -97,10 +97,11 @@ impl Recent {
     }
 }
 
-/// Buckets in an octave, as a power of two.
+/// Base-2 logarithm of the number of buckets per octave.
 const STEPS: u32 = 3;
 
-/// The bucket of a time: its highest four bits in microseconds, and where they stand. Less than 8 us is as good as none.
+/// Bucket of a time: the four highest bits of its value in microseconds, and their position. Times below 8 us share a
+/// bucket.
 fn bucket(time: Nanos) -> u16 {
     let us = time.as_micros().max(1 << STEPS);
     let shift = us.ilog2() - STEPS;

@@ -1,4 +1,4 @@
-//! Frames and the time come in, copies go out.
+//! Core of the wire engine: frames and times as input, copies as output.
 
 mod answers;
 
@@ -19,15 +19,16 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 
-/// How long an answer is awaited behind the last copy, at least: longer than the longest initial timeout, so that the
-/// stack's own retransmission is known for one.
+/// Minimum time to wait for an answer after the last copy: longer than the longest initial RTO in use, so that the
+/// stack's own retransmission is recognized as one.
 const LINGER: Nanos = Nanos::from_secs(10);
 
-/// Behind a retransmission of the stack, so many times as long as it has tried: it doubles its waits.
+/// Factor of the wait after a retransmission by the stack, relative to the time since the original packet: the stack
+/// doubles its timeouts.
 const PATIENCE: u64 = 3;
 
-/// The core of the wire engine. It has no clock, no socket and no randomness of its own: `now` is the time since any
-/// fixed moment and must not go back.
+/// Core of the wire engine. It has no clock, no socket and no source of randomness: `now` is the time since any fixed
+/// moment and must be monotonic.
 #[derive(Debug)]
 pub struct Retransmitter {
     config: Config,
@@ -38,14 +39,14 @@ pub struct Retransmitter {
     budgets: Budgets,
     rng: Xoshiro256PlusPlus,
     counters: Counters,
-    /// Told by [`Retransmitter::poll`].
+    /// Decisions to be returned by [`Retransmitter::poll`].
     settled: VecDeque<Settled>,
-    /// Of what passed until then, some packets were not seen.
+    /// Time until which some packets were not seen by the socket.
     missed: Option<Nanos>,
 }
 
 impl Retransmitter {
-    /// `seed`: of the jitter.
+    /// Creates an engine; `seed` is the seed of the jitter.
     pub fn new(config: Config, seed: u64) -> Retransmitter {
         Retransmitter {
             pending: Pending::new(config.table),
@@ -61,7 +62,7 @@ impl Retransmitter {
         }
     }
 
-    /// A frame has passed at `now`. `Some`: it answers a packet that was sent again.
+    /// Processes a frame that passed at `now`. Returns the answer if the frame is one to a packet that was sent again.
     pub fn frame(
         &mut self,
         now: Nanos,
@@ -78,7 +79,7 @@ impl Retransmitter {
             Seen::Refused(connection) => self.refused(now, connection),
             Seen::Abandoned(connection) => self.abandoned(connection),
             Seen::Undeliverable { connection, seq } => {
-                // RFC 5927, 4.1: whoever does not know the sequence number has made it up.
+                // RFC 5927, 4.1: an ICMP error with a wrong sequence number is forged.
                 let ours =
                     |handshake: &Handshake| handshake.seq == seq && handshake.answered.is_none();
                 if self.pending.get(&connection).is_some_and(ours) {
@@ -92,18 +93,18 @@ impl Retransmitter {
         None
     }
 
-    /// Packets have passed that were not seen, the last of them before `now`. Handshakes that wait may have been answered: they
-    /// get no copies, and nothing is learned from them.
+    /// Records that packets before `now` were not seen. Handshakes in progress may have been answered: they get no
+    /// copies, and nothing is learned from them.
     pub fn missed(&mut self, now: Nanos) {
         self.missed = Some(now);
     }
 
-    /// Whether a handshake waits for its answer.
+    /// Whether any handshake waits for an answer.
     pub fn is_waiting(&self) -> bool {
         self.pending.len() > 0
     }
 
-    /// When [`poll`](Retransmitter::poll) has something to do.
+    /// Earliest time at which [`poll`](Retransmitter::poll) has an event; `None` if nothing is scheduled.
     pub fn next_deadline(&self) -> Option<Nanos> {
         match self.settled.is_empty() {
             true => self.pending.earliest().map(|(due, _)| due),
@@ -111,7 +112,7 @@ impl Retransmitter {
         }
     }
 
-    /// What is due; to be called until there is nothing more.
+    /// Next event that is due; call until `None`.
     pub fn poll(&mut self, now: Nanos) -> Option<Due<'_>> {
         let ready = self.ready(now);
         if let Some(settled) = self.settled.pop_front() {
@@ -169,7 +170,7 @@ impl Retransmitter {
         }))
     }
 
-    /// The system has not taken a copy of this connection's packet, copy `number` (0: the duplicate).
+    /// Records that the system failed to send copy `number` (0: the duplicate) of this connection's packet.
     pub fn not_sent(&mut self, connection: &Connection, number: u32) {
         self.counters.send_errors += 1;
         if let Some(handshake) = self.pending.get_mut(connection).filter(|_| number > 0) {
@@ -181,22 +182,22 @@ impl Retransmitter {
         }
     }
 
-    /// What was seen and done so far.
+    /// Counters since the start.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Handshakes that wait for their answer now.
+    /// Number of handshakes that wait for an answer.
     pub fn pending(&self) -> usize {
         self.pending.len()
     }
 
-    /// What was learned of paths.
+    /// Learned paths that have not expired.
     pub fn paths(&self, now: Nanos) -> Vec<PathRecord> {
         self.paths.records(now)
     }
 
-    /// Takes up what an earlier run has learned; the clock is that of its records.
+    /// Restores the paths learned by an earlier run; `now` is in the clock of the records.
     pub fn restore(&mut self, now: Nanos, records: Vec<PathRecord>) {
         self.paths.restore(now, records);
     }
@@ -212,7 +213,7 @@ impl Retransmitter {
             }
             return;
         }
-        // A new attempt between the same ends: the old one is over.
+        // A new attempt between the same endpoints: the old one is over.
         self.forget(&connection);
         let data = opening.tcp.payload_len;
         if data > 0 && !self.config.with_data {
@@ -245,7 +246,7 @@ impl Retransmitter {
         }
     }
 
-    /// The stack is about it itself: no more copies.
+    /// Handles a retransmission by the stack: no more copies are sent.
     fn sent_by_stack(&mut self, now: Nanos, connection: Connection, tsval: Option<u32>) {
         let Some(handshake) = self.pending.get_mut(&connection) else {
             return;
@@ -272,7 +273,7 @@ impl Retransmitter {
         self.pending.schedule(&connection, Next::Forget, due);
     }
 
-    /// Whose turn it is, and what is to be done; not what concerns the core alone, which is done.
+    /// Connection that is due and its next action. Actions internal to the core are carried out here and not returned.
     fn ready(&mut self, now: Nanos) -> Option<(Connection, Kind, Next)> {
         loop {
             let (_, connection) = self.pending.earliest().filter(|(due, _)| *due <= now)?;
@@ -284,7 +285,7 @@ impl Retransmitter {
                     self.settle(now, &connection, seen);
                 }
                 Next::Copy(number) => {
-                    // The delay may have grown since: other handshakes have been answered.
+                    // Other handshakes may have been answered in the meantime and have raised the delay.
                     let from = match number {
                         0 => handshake.first,
                         _ => handshake.last,
@@ -300,7 +301,7 @@ impl Retransmitter {
         }
     }
 
-    /// Whether copy `number` (0: the duplicate) may be sent; if so it is paid for.
+    /// Checks whether copy `number` (0: the duplicate) may be sent, and charges for it.
     fn permit(
         &mut self,
         now: Nanos,
@@ -320,7 +321,7 @@ impl Retransmitter {
         if self.pending.get(connection).is_some_and(unseen) {
             return Err(Held::Missed);
         }
-        // Whoever fixes the delay has said how many copies it takes.
+        // A user who sets a fixed delay has accepted the number of copies that follows.
         let learned = self.config.timing.is_learned();
         if learned && !self.credit.copy(network(host)) {
             return Err(Held::Needless);
@@ -331,10 +332,10 @@ impl Retransmitter {
         })
     }
 
-    /// What follows when `done` copies have been tried.
+    /// Next action after `done` copies have been tried.
     fn following(&mut self, now: Nanos, connection: &Connection, done: u32) -> (Next, Nanos) {
         let from = match (done, self.pending.get(connection)) {
-            // The delay counts from the packet itself, not from its duplicate.
+            // The delay counts from the original packet, not from its duplicate.
             (0, Some(handshake)) => handshake.first,
             _ => now,
         };
@@ -342,7 +343,7 @@ impl Retransmitter {
         (next, due.max(now))
     }
 
-    /// Copy `number` (from 0), if there is to be one.
+    /// Action and deadline for copy `number` (from 0), or for giving up after the last one.
     fn attempt(&mut self, from: Nanos, connection: Connection, number: u32) -> (Next, Nanos) {
         if number >= self.config.copies {
             return (Next::Forget, from.saturating_add(LINGER));
@@ -352,9 +353,9 @@ impl Retransmitter {
         (Next::Copy(number), from.saturating_add(delay))
     }
 
-    /// Of copy `number` (from 0) behind the packet before it, without jitter. As RFC 6298 has it, until that has led to
-    /// needless copies: then no shorter than the longest of recent handshakes. (Were it always so long, a path that was slow
-    /// for a while would be served as slowly for the next hour.)
+    /// Delay of copy `number` (from 0) after the previous packet, without jitter. The delay follows RFC 6298 until that
+    /// has led to needless copies; from then on it is at least the tail of the recent handshake times. (With the tail
+    /// always included, a path that was slow for a while would be served slowly for the next hour.)
     fn delay(&self, now: Nanos, connection: &Connection, number: u32) -> Nanos {
         let host = connection.dst.0;
         let mut learned = self.paths.learned(now, host);
@@ -367,7 +368,8 @@ impl Retransmitter {
         self.config.timing.delay(learned, doubled, number)
     }
 
-    /// Nothing will tell any more whether its copies were needed; those of one without answer were not needless.
+    /// Removes a handshake whose copies can no longer be decided; the copies of an unanswered one are refunded as not
+    /// needless.
     fn forget(&mut self, connection: &Connection) -> Option<Handshake> {
         let handshake = self.pending.remove(connection)?;
         if handshake.answered.is_none() {
@@ -378,7 +380,7 @@ impl Retransmitter {
     }
 }
 
-/// Who has opened a connection: to whom a budget is given.
+/// Address that opened a connection, to whose budget copies are charged.
 fn opener(connection: &Connection, kind: Kind) -> gentle_wire::Address {
     match kind {
         Kind::Syn => connection.src.0,

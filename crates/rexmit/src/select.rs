@@ -1,4 +1,4 @@
-//! Which handshakes are watched.
+//! Selection of the handshakes to watch.
 
 use gentle_wire::Address;
 use ipnet::IpNet;
@@ -7,32 +7,32 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// The choice of ends and addresses.
+/// Selection of handshakes by local role, server port and remote address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// SYNs that leave are watched.
+    /// Watch outgoing SYNs.
     pub client: bool,
-    /// SYN/ACKs that leave are watched.
+    /// Watch outgoing SYN/ACKs.
     pub server: bool,
-    /// Ports of servers; empty: all.
+    /// Server ports; empty: all.
     pub ports: Vec<Ports>,
-    /// Addresses of the other end; empty: all.
+    /// Remote addresses; empty: all.
     pub only: Vec<IpNet>,
-    /// Addresses of the other end that are left alone, whatever else says.
+    /// Excluded remote addresses; takes precedence over `only`.
     pub except: Vec<IpNet>,
 }
 
-/// A port, or several in a row.
+/// Port or range of ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ports(pub RangeInclusive<u16>);
 
 impl Selection {
-    /// Whether a server's port is of interest.
+    /// Whether a server port is selected.
     pub(crate) fn port(&self, port: u16) -> bool {
         self.ports.is_empty() || self.ports.iter().any(|ports| ports.0.contains(&port))
     }
 
-    /// Whether the other end's address is.
+    /// Whether a remote address is selected.
     pub(crate) fn peer(&self, address: Address) -> bool {
         if self.only.is_empty() && self.except.is_empty() {
             return true;

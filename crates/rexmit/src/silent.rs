@@ -3,14 +3,14 @@
 use crate::bounded::Bounded;
 use gentle_wire::Address;
 
-/// As many of them are remembered.
+/// Maximum number of hosts in the table.
 const CAPACITY: usize = 4096;
 
-/// How many handshakes in a row each host has left without an answer.
+/// Number of consecutive unanswered handshakes of each host.
 #[derive(Debug)]
 pub(crate) struct Silent {
     hosts: Bounded<Address, u32>,
-    /// From so many on a host is left alone; 0: never.
+    /// Number of unanswered handshakes from which on a host is left alone; 0: no limit.
     limit: u32,
 }
 
@@ -22,7 +22,7 @@ impl Silent {
         }
     }
 
-    /// Nothing came back.
+    /// Records an unanswered handshake.
     pub(crate) fn unanswered(&mut self, host: Address) {
         match self.hosts.get_mut(&host) {
             Some(count) => *count = count.saturating_add(1),
@@ -32,12 +32,12 @@ impl Silent {
         }
     }
 
-    /// Something came back.
+    /// Records an answer, which resets the count of the host.
     pub(crate) fn answered(&mut self, host: Address) {
         self.hosts.remove(&host);
     }
 
-    /// Whether it is left alone until it answers.
+    /// Whether a host gets no copies until it answers.
     pub(crate) fn is_left_alone(&self, host: Address) -> bool {
         self.limit > 0
             && self

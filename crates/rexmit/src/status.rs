@@ -1,33 +1,33 @@
-//! What a running engine tells about itself.
+//! Status reported by a running engine.
 
 use crate::counters::Counters;
 use crate::paths::PathRecord;
 use serde::{Deserialize, Serialize};
 
-/// Of the form of [`Status`]: raised when a field changes its meaning or goes.
+/// Version of the format of [`Status`]: raised when a field changes its meaning or is removed.
 pub const STATUS_VERSION: u32 = 2;
 
-/// The answer to `gentle rexmit status`.
+/// Answer to `gentle rexmit status`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// [`STATUS_VERSION`].
+    /// Version of the format, [`STATUS_VERSION`].
     pub version: u32,
-    /// `wire`.
+    /// Name of the engine: `wire`.
     pub engine: String,
     /// The network device.
     pub interface: String,
-    /// Process number.
+    /// Process identifier.
     pub pid: u32,
-    /// Since when it runs, Unix time in seconds.
+    /// Start of the engine, Unix time in seconds.
     pub started_s: u64,
-    /// Nothing is sent.
+    /// Whether copies are only counted and not sent.
     pub dry_run: bool,
-    /// Handshakes that wait for their answer.
+    /// Handshakes waiting for an answer.
     pub pending: u64,
-    /// Packets that found no room in the socket.
+    /// Packets dropped because the socket buffer was full.
     pub missed: u64,
-    /// What was seen and done.
+    /// Counters since the start.
     pub counters: Counters,
-    /// What was learned.
+    /// Learned paths.
     pub paths: Vec<PathRecord>,
 }

@@ -1,32 +1,32 @@
-//! After which delay a copy is sent.
+//! Delays after which copies are sent.
 
 use crate::estimate::Learned;
 use gentle_units::Nanos;
 use rand::RngExt;
 
-/// The delays.
+/// Parameters of the delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// Always this delay, as the paper's tool; `None`: what was learned of the path.
+    /// Fixed delay, as in the paper's tool; `None`: delay learned for the path.
     pub fixed: Option<Nanos>,
-    /// For a path of which nothing is known.
+    /// Delay for a path without an estimate.
     pub initial: Nanos,
-    /// Never less than this, where it is learned.
+    /// Lower bound of a learned delay.
     pub least: Nanos,
-    /// Never more than this.
+    /// Upper bound of every delay.
     pub most: Nanos,
-    /// Each copy waits so many times as long as the one before it, 1 to 8.
+    /// Factor between the delays of consecutive copies, 1 to 8.
     pub backoff: u32,
-    /// Up to so much longer by chance, 0 to 100 %, so that what was lost together is not sent together.
+    /// Maximum random extension of a delay, 0 to 100 %, so that packets lost together are not retransmitted together.
     pub jitter_percent: u8,
-    /// At the edge of a network: twice the variation, at least [`Timing::EDGE_LEAST`], and a fixed delay yields to a
-    /// longer learned one.
+    /// Whether the engine runs at the edge of a network: twice the variation, at least [`Timing::EDGE_LEAST`], and a
+    /// longer learned delay overrides a fixed one.
     pub edge: bool,
 }
 
 impl Timing {
-    /// The delay is learned. A first handshake waits a little less than the second after which today's stacks send it
-    /// again themselves (RFC 6298, 2.1), and longer than one over a satellite takes.
+    /// Learned delays. The first handshake of a path waits a little less than the initial RTO of one second of today's
+    /// stacks (RFC 6298, 2.1), and longer than a handshake over a satellite takes.
     pub const LEARNED: Timing = Timing {
         fixed: None,
         initial: Nanos::from_millis(800),
@@ -37,7 +37,8 @@ impl Timing {
         edge: false,
     };
 
-    /// The delay is always this, as that of the tool in handshake-2009, section 4: its copies follow each other evenly.
+    /// Fixed delay without backoff and jitter, as in the tool of handshake-2009, section 4: its copies are evenly
+    /// spaced.
     pub const fn fixed(delay: Nanos) -> Timing {
         Timing {
             fixed: Some(delay),
@@ -47,21 +48,21 @@ impl Timing {
         }
     }
 
-    /// Nothing shorter at the edge, where the ways of many different hosts are taken together.
+    /// Lower bound of the delay at the edge, where the paths of many different hosts are merged into one estimate.
     pub const EDGE_LEAST: Nanos = Nanos::from_millis(100);
 
-    /// Whether the delay depends on what was learned of a path.
+    /// Whether the delay depends on the estimate of a path.
     pub(crate) fn is_learned(&self) -> bool {
         self.fixed.is_none() || self.edge
     }
 
-    /// How long an answer may take on a path that is known.
+    /// Longest expected time to an answer on a path with an estimate.
     pub(crate) fn timeout(&self, learned: &Learned) -> Nanos {
         learned.timeout(if self.edge { 8 } else { 4 })
     }
 
-    /// Of copy `number` (from 0) behind the packet before it, without jitter. `doubled`: how often a path has given cause to
-    /// double its delay.
+    /// Delay of copy `number` (from 0) after the previous packet, without jitter. `doubled` is the number of doublings
+    /// of the delay of the path.
     pub(crate) fn delay(&self, learned: Option<Learned>, doubled: u32, number: u32) -> Nanos {
         let least = match self.edge {
             false => self.least,
@@ -80,7 +81,7 @@ impl Timing {
         Nanos(delay.0.saturating_mul(factor)).min(self.most)
     }
 
-    /// A delay made longer by chance.
+    /// Delay with a random extension.
     pub(crate) fn jitter(&self, delay: Nanos, rng: &mut impl RngExt) -> Nanos {
         match delay.0 / 100 * u64::from(self.jitter_percent) {
             0 => delay,

@@ -1,11 +1,11 @@
-//! Quantities of the field: [`Nanos`], [`Rate`] and sizes in bytes, read and written the way `tc` does, and
-//! [`suggestion`] for names that a user mistypes.
+//! Quantities of networking: [`Nanos`], [`Rate`] and sizes in bytes, parsed and formatted the way `tc` does, and
+//! [`suggestion`] for mistyped names.
 //!
-//! `5ms`, `2.4mbit` and `75kb` mean here what they mean to `tc` (iproute2, `lib/utils.c`), with two deliberate
-//! differences: a number without a unit is refused where `tc` would silently take microseconds or bits per second, and
+//! `5ms`, `2.4mbit` and `75kb` have the meaning that `tc` gives them (iproute2, `lib/utils.c`), with two deliberate
+//! differences: a number without a unit is rejected where `tc` would silently assume microseconds or bits per second, and
 //! times have minutes, hours and days (`5min`, `1h`, `1d`).
 //!
-//! This crate stands on the ground floor; everything above speaks its types.
+//! This crate depends on no other crate of the workspace.
 
 mod names;
 mod parse;

@@ -1,11 +1,11 @@
-//! Names that a user mistypes.
+//! Suggestions for mistyped names.
 
-/// The name that was probably meant, as a remark for an error message: ` (did you mean 'codel'?)`, or nothing where no
-/// name comes close. Upper case and `-` in place of `_` count as no difference.
+/// Name that was probably meant, as the end of an error message: ` (did you mean 'codel'?)`; empty if no name is close.
+/// Case, and `-` in place of `_`, make no difference.
 pub fn suggestion<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let plain = |name: &str| name.to_ascii_lowercase().replace('-', "_");
     let written = plain(written);
-    // One slip in three letters; more, and unrelated short names come close.
+    // One edit per three letters; with more, unrelated short names match.
     let slips = (written.chars().count() / 3).max(1);
     names
         .into_iter()

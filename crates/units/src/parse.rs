@@ -1,50 +1,50 @@
-//! A decimal number followed by a unit: the shape that all quantities share.
+//! Parser and formatter for a decimal number followed by a unit, shared by all quantities.
 
 use thiserror::Error;
 
-/// Why a text is not the quantity that was expected.
+/// Error of parsing a quantity.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum QuantityError {
     /// The text does not begin with a decimal number.
     #[error("'{text}' does not begin with a number; expected {expected}")]
     Number {
-        /// What was written.
+        /// Text as given.
         text: String,
-        /// An example of what is accepted.
+        /// Example of an accepted value.
         expected: &'static str,
     },
     /// The text is a number below zero.
     #[error("'{text}' is below zero; expected {expected}")]
     Negative {
-        /// What was written.
+        /// Text as given.
         text: String,
-        /// An example of what is accepted.
+        /// Example of an accepted value.
         expected: &'static str,
     },
     /// The unit is missing or unknown.
     #[error("'{text}' has {problem}; expected {expected}")]
     Unit {
-        /// What was written.
+        /// Text as given.
         text: String,
-        /// Which of the two it is.
+        /// Description of the problem: no unit, or an unknown one.
         problem: String,
-        /// An example of what is accepted.
+        /// Example of an accepted value.
         expected: &'static str,
     },
-    /// The value does not fit.
+    /// The value is out of range.
     #[error("'{text}' is too large; expected {expected}")]
     Range {
-        /// What was written.
+        /// Text as given.
         text: String,
-        /// An example of what is accepted.
+        /// Example of an accepted value.
         expected: &'static str,
     },
 }
 
-/// Reads `<number><unit>` where `units` gives each unit's worth in the base unit; rounds to the nearest base unit.
+/// Parses `<number><unit>`, where `units` gives the size of each unit in base units; rounds to the nearest base unit.
 ///
-/// Zero needs no unit; any other bare number is refused unless `bare` gives its worth, because which unit it would have
-/// differs between tools. The arithmetic is exact: what was written is what comes out.
+/// Zero needs no unit. Any other bare number is rejected unless `bare` gives the size of its unit, because tools differ
+/// in the unit that they assume. The arithmetic is exact: no floating point is involved.
 pub(crate) fn quantity(
     text: &str,
     units: &[(&str, u64)],
@@ -96,20 +96,20 @@ pub(crate) fn quantity(
     })
 }
 
-/// Quantities stay below it, so that programs that read them as floating-point numbers read them exactly.
+/// Upper limit (exclusive) of all quantities: 2^53, so that programs that read them as `f64` read them exactly.
 const LIMIT: u128 = 1 << 53;
 
-/// A decimal number without a sign: `mantissa` / `scale`.
+/// Decimal number without a sign: `mantissa` / `scale`.
 struct Decimal {
     mantissa: u128,
     scale: u128,
 }
 
 impl Decimal {
-    /// Digits with at most one point among them and at least one digit.
+    /// Parses digits with at most one decimal point and at least one digit.
     fn parse(digits: &str) -> Option<Decimal> {
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        // Beyond the eighteenth, decimals are below anything that is told apart here.
+        // Decimals beyond the eighteenth are below the resolution of every base unit.
         let fraction = &fraction[..fraction.len().min(18)];
         if whole.is_empty() && fraction.is_empty() || digits.matches('.').count() > 1 {
             return None;
@@ -117,7 +117,7 @@ impl Decimal {
         let scale = 10_u128.pow(fraction.len() as u32);
         let part = |digits: &str| match digits {
             "" => 0,
-            // What does not fit is too large for anything, as `times` will find.
+            // Saturates on overflow; `times` then reports it as out of range.
             _ => digits.parse().unwrap_or(u128::MAX),
         };
         Some(Decimal {
@@ -132,7 +132,7 @@ impl Decimal {
         self.mantissa == 0
     }
 
-    /// The product, rounded; `None`: beyond the limit.
+    /// Product with `worth`, rounded to the nearest integer; `None` if it reaches [`LIMIT`].
     fn times(&self, worth: u64) -> Option<u64> {
         let product = self.mantissa.checked_mul(u128::from(worth))?;
         let rounded = product.checked_add(self.scale / 2)? / self.scale;
@@ -140,10 +140,10 @@ impl Decimal {
     }
 }
 
-/// Writes `value` in the largest of `units` (descending worth) in which it needs few digits.
+/// Formats `value` in the largest of `units` (in descending order) that represents it with at most three decimals.
 pub(crate) fn format(value: u64, units: &[(&str, u64)]) -> String {
     for (name, worth) in units {
-        // A unit fits when the value has at most three decimals in it.
+        // A unit fits if the value has at most three decimals in it.
         if value >= *worth && (value as u128 * 1000).is_multiple_of(*worth as u128) {
             let whole = value / worth;
             let thousandths = (value % worth) as u128 * 1000 / *worth as u128;

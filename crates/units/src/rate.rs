@@ -1,44 +1,44 @@
-//! The rate of a link.
+//! Link rates.
 
 use crate::Nanos;
 use crate::parse::{self, QuantityError};
 use std::fmt;
 use std::str::FromStr;
 
-/// A rate in bits per second, never zero.
+/// Rate in bits per second, never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
 impl Rate {
-    /// `n` bits per second; `None` for zero, which no link has.
+    /// Rate of `n` bits per second; `None` for zero.
     pub const fn from_bits_per_second(n: u64) -> Option<Rate> {
         if n == 0 { None } else { Some(Rate(n)) }
     }
 
-    /// In bits per second.
+    /// Value in bits per second.
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
 
-    /// How long the link is busy with `bytes`, rounded up to the nanosecond so that it never exceeds its rate.
+    /// Serialization time of `bytes`, rounded up to the nanosecond so that a link never exceeds its rate.
     pub const fn time_to_send(self, bytes: u64) -> Nanos {
         const BITS_NANOS: u64 = 8 * 1_000_000_000;
-        // Below 2.3 GB the product fits in 64 bits, and this is the path of every packet.
+        // The product fits in 64 bits below 2.3 GB. This is the per-packet path.
         match bytes.checked_mul(BITS_NANOS) {
             Some(product) => Nanos(product.div_ceil(self.0)),
             None => Nanos((bytes as u128 * BITS_NANOS as u128).div_ceil(self.0 as u128) as u64),
         }
     }
 
-    /// How many bytes pass in `span`, rounded down.
+    /// Number of bytes sent in `span`, rounded down.
     pub const fn bytes_in(self, span: Nanos) -> u64 {
         (span.0 as u128 * self.0 as u128 / (8 * 1_000_000_000)) as u64
     }
 }
 
 impl Rate {
-    /// A remark on `text`, a rate that was read, if it is in bytes per second: `20Mbps`, 160 Mb/s to `tc`, is 20 Mb/s to
-    /// most people.
+    /// Remark on a rate `text` that was given in bytes per second: `20Mbps` is 160 Mb/s to `tc` and 20 Mb/s to most
+    /// people. `None` for any other unit.
     pub fn remark(text: &str) -> Option<String> {
         let written = text.trim();
         let lower = written.to_ascii_lowercase();
@@ -61,7 +61,7 @@ impl Rate {
 
 const EXPECTED: &str = "a rate such as 2.4mbit, 400kbit or 1gbit";
 
-/// As `tc` has them: decimal prefixes; `bit` is bits per second, `bps` is bytes per second.
+/// Units of `tc`: decimal prefixes; `bit` is bits per second, `bps` is bytes per second.
 const UNITS: &[(&str, u64)] = &[
     ("bit", 1),
     ("kbit", 1_000),
@@ -154,7 +154,7 @@ mod tests {
         let rate: Rate = "2.4mbit".parse().unwrap();
         assert_eq!(rate.time_to_send(1500), Nanos::from_millis(5));
         assert_eq!(rate.bytes_in(Nanos::from_millis(5)), 1500);
-        // Beyond 64 bits of product: ten gigabytes.
+        // Product beyond 64 bits: ten gigabytes.
         assert_eq!(
             Rate(8).time_to_send(10_000_000_000),
             Nanos::from_secs(10_000_000_000)

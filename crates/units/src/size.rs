@@ -1,4 +1,4 @@
-//! Sizes in bytes, as `tc` writes them: binary prefixes, `kbit` and its like in bits.
+//! Sizes in bytes in `tc` notation: binary prefixes; `kbit` and similar count bits.
 
 use crate::parse::{self, QuantityError};
 
@@ -17,12 +17,12 @@ const UNITS: &[(&str, u64)] = &[
     ("gbit", 134_217_728),
 ];
 
-/// Reads a size in bytes; a bare number is bytes, `kb` is 1024 of them (iproute2, `get_size`).
+/// Parses a size in bytes; a bare number is bytes, and `kb` is 1024 bytes (iproute2, `get_size`).
 pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
     parse::quantity(text, UNITS, Some(1), EXPECTED)
 }
 
-/// Writes a size so that [`parse_size`] reads it back: `75000b`, `64kb`.
+/// Formats a size so that [`parse_size`] reads the same value: `75000b`, `64kb`.
 pub fn format_size(bytes: u64) -> String {
     for (name, worth) in [("gb", 1 << 30), ("mb", 1 << 20), ("kb", 1 << 10)] {
         if bytes >= worth && bytes.is_multiple_of(worth) {

@@ -6,54 +6,53 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 use std::str::FromStr;
 
-/// A point in time, or a span of it, in nanoseconds since the start of the run.
+/// Point in time, in nanoseconds since the start of the run, or duration in nanoseconds.
 ///
-/// One type serves for both, as in the kernel (`ktime_t`): the code that uses it is arithmetic on clocks. It reaches
-/// 584 years. Subtraction that would go below zero panics in debug builds; use [`Nanos::saturating_sub`] where "not
-/// yet" is a legitimate answer.
+/// One type serves for both, as in the kernel (`ktime_t`). The range is 584 years. Subtraction below zero panics in
+/// debug builds; use [`Nanos::saturating_sub`] where a negative difference is a legitimate result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// The start of time, and the span of no length.
+    /// Start of time; also the empty duration.
     pub const ZERO: Nanos = Nanos(0);
-    /// Later than anything that will happen.
+    /// Latest representable time, used as "never".
     pub const MAX: Nanos = Nanos(u64::MAX);
 
-    /// `n` microseconds.
+    /// Time of `n` microseconds.
     pub const fn from_micros(n: u64) -> Nanos {
         Nanos(n * 1_000)
     }
-    /// `n` milliseconds.
+    /// Time of `n` milliseconds.
     pub const fn from_millis(n: u64) -> Nanos {
         Nanos(n * 1_000_000)
     }
-    /// `n` seconds.
+    /// Time of `n` seconds.
     pub const fn from_secs(n: u64) -> Nanos {
         Nanos(n * 1_000_000_000)
     }
-    /// `s` seconds, rounded to the nanosecond; negative and non-finite values give zero.
+    /// Time of `s` seconds, rounded to the nanosecond; negative and non-finite values give zero.
     pub fn from_secs_f64(s: f64) -> Nanos {
-        // A float cast saturates, and maps NaN and negatives to 0.
+        // A float-to-integer cast saturates, and maps NaN and negative values to 0.
         Nanos((s * 1e9).round() as u64)
     }
-    /// In seconds.
+    /// Value in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// In whole microseconds, rounded down.
+    /// Value in whole microseconds, rounded down.
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
-    /// In whole milliseconds, rounded down.
+    /// Value in whole milliseconds, rounded down.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }
-    /// `self - other`, or zero if `other` is later.
+    /// Difference `self - other`, or zero if `other` is later.
     pub const fn saturating_sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
     }
-    /// `self + other`, or [`Nanos::MAX`].
+    /// Sum `self + other`, or [`Nanos::MAX`] on overflow.
     pub const fn saturating_add(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))
     }
@@ -100,7 +99,7 @@ impl Sum for Nanos {
 
 const EXPECTED: &str = "a time such as 5ms, 1.5s, 2min or 0";
 
-/// Those up to a second as `tc` has them; minutes, hours and days as systemd.time(7) has them.
+/// Units up to a second as in `tc`; minutes, hours and days as in systemd.time(7).
 const UNITS: &[(&str, u64)] = &[
     ("s", 1_000_000_000),
     ("sec", 1_000_000_000),

@@ -1,4 +1,4 @@
-//! `gentle analyze`.
+//! The command `gentle analyze`.
 
 use super::table::Table;
 use super::{anonymize, replay, trace};
@@ -24,9 +24,9 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     let report = &args.report;
     let claims = claims(args)?;
     let stdout_is_taken = claims.stdout_is_taken();
-    // It holds the files open.
+    // The claims hold files open.
     drop(claims);
-    // Opened first: better to fail before the work than after it.
+    // Outputs are opened first, to fail before the work rather than after it.
     let html = OutputFile::create_if(report.html.as_deref())?;
     let table = report.connections.as_ref().map(Table::create).transpose()?;
     let flows = OutputFile::create_if(report.flows.as_ref().map(|file| file.0.as_path()))?;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     } else {
         match job.all(table, flows) {
             Ok((analysis, outcome)) => (vec![analysis], outcome),
-            // A stream that ends before it has begun is no capture, but that is not the point then.
+            // An interrupted stream may be too short to be a capture; that is not reported.
             Err(_) if job.is_stopped() => (Vec::new(), Ok(())),
             Err(error) => return Err(error),
         }
@@ -54,9 +54,9 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     if analyses.is_empty() {
         return job.exit_code(&analyses, outcome);
     }
-    // Shown whatever happened to a file.
+    // Shown even if a file could not be written.
     let shown = report.json || !stdout_is_taken;
-    // The report ends with them, so whoever reads it on the terminal needs them no second time.
+    // The report ends with the warnings, so they are not repeated for readers on the terminal.
     if report.json || !shown || Terminal::of_stdout().width.is_none() {
         let captures = analyses.iter().flat_map(|analysis| &analysis.captures);
         captures.flat_map(|c| &c.warnings).for_each(|w| warn(w));
@@ -106,7 +106,7 @@ fn options(args: &AnalyzeArgs) -> Options {
     }
 }
 
-/// What the traces of a run have in common.
+/// Common parts of the analyses of a run.
 struct Job<'a> {
     args: &'a AnalyzeArgs,
     options: Options,
@@ -138,7 +138,7 @@ impl Job<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Every capture on its own. One that cannot be read is complained of, and the others are analysed.
+    /// Analyses each capture separately. Captures that cannot be read are reported, and the others are analysed.
     fn each(&self) -> (Vec<Analysis>, anyhow::Result<()>) {
         let mut analyses = Vec::new();
         let mut outcome = Ok(());
@@ -162,7 +162,7 @@ impl Job<'_> {
         (analyses, outcome)
     }
 
-    /// All captures as one trace. Trouble with a file that is written comes beside the analysis.
+    /// Analyses all captures as one trace. Errors of output files are returned beside the analysis.
     fn all(
         &self,
         mut table: Option<Table>,
@@ -246,7 +246,7 @@ fn write_html(
     };
     let mut origin = origin("gentle analyze")?;
     if report.anonymize.is_some() {
-        // It may name addresses (--local), and the passphrase.
+        // The command line may contain addresses (--local) and the passphrase.
         origin.command = None;
     }
     file.write(html(analyses, &origin).as_bytes())?;

@@ -1,13 +1,13 @@
-//! `--anonymize`: where the key comes from.
+//! Key of `--anonymize`.
 
 use anyhow::Context;
 use argon2::{Algorithm, Argon2, Params, Version};
 use gentle_trace::Anonymizer;
 
-/// The same for everybody, so that a passphrase alone says which addresses become which.
+/// Constant salt, so that the passphrase alone determines the replacement of addresses.
 const SALT: &[u8] = b"gentle analyze --anonymize";
 
-/// Replaces addresses under a key made of `passphrase`, or, without one, under a random key that nobody keeps.
+/// Anonymizer with a key derived from `passphrase`, or with a random key that is not kept.
 pub(super) fn anonymizer(passphrase: Option<&str>) -> anyhow::Result<Anonymizer> {
     let key = match passphrase {
         Some(passphrase) => derived(passphrase)?,
@@ -22,8 +22,8 @@ fn random() -> anyhow::Result<[u8; Anonymizer::KEY_BYTES]> {
     Ok(key)
 }
 
-/// By Argon2id at RFC 9106's second recommended option (section 4: 3 passes over 64 MiB, 4 lanes), so that a passphrase
-/// cannot be found out quickly from an address whose original is known.
+/// Key derived with Argon2id, RFC 9106's second recommended option (section 4: 3 passes over 64 MiB, 4 lanes), so that
+/// guessing the passphrase from an address with a known original is slow.
 fn derived(passphrase: &str) -> anyhow::Result<[u8; Anonymizer::KEY_BYTES]> {
     let mut key = [0; Anonymizer::KEY_BYTES];
     Params::new(64 * 1024, 3, 4, Some(key.len()))

@@ -1,4 +1,4 @@
-//! `--pcap`: the packets of the first seed, a file for each scheme.
+//! Packet captures of `--pcap`: the packets of the first seed, one file per scheme.
 
 use super::record::safe;
 use super::runs::Job;
@@ -14,14 +14,14 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Schemes and the files for their packets.
+/// Schemes with the paths of their captures.
 pub(crate) struct Captures<'a>(Vec<(&'a Spec, PathBuf)>);
 
-/// The same with the files open.
+/// Schemes with the open files of their captures.
 pub(crate) struct OpenCaptures<'a>(Vec<(&'a Spec, OutputFile)>);
 
 impl<'a> Captures<'a> {
-    /// What the job asks for: nothing without `--pcap`.
+    /// Captures that the job asks for; none without `--pcap`.
     pub(crate) fn of(job: &'a Job<'_>) -> Result<Captures<'a>, Usage> {
         if job.schemes.len() > 1 && job.pcap.is_some_and(is_stdout) {
             return Err(Usage(format!(
@@ -53,7 +53,7 @@ impl<'a> Captures<'a> {
 }
 
 impl OpenCaptures<'_> {
-    /// Runs the first seed of each scheme once more and writes what passes, on all threads of the current pool.
+    /// Repeats the first seed of each scheme and writes its packets, on all threads of the current pool.
     pub(crate) fn write(self, job: &Job<'_>, quiet: bool, stop: &AtomicBool) -> anyhow::Result<()> {
         let progress = Progress::new(self.0.len(), quiet);
         let outcome = self.0.into_par_iter().try_for_each(|(spec, mut file)| {
@@ -66,7 +66,7 @@ impl OpenCaptures<'_> {
             progress.end(&bar);
             match written {
                 Ok(()) => file.commit(),
-                // Half a capture would pass for a whole one, so it is not kept.
+                // A partial capture could be taken for a complete one, so it is discarded.
                 Err(CaptureError::Stopped) => {
                     progress.suspend(|| {
                         complain(&format!(
@@ -84,7 +84,7 @@ impl OpenCaptures<'_> {
     }
 }
 
-/// `out.pcapng` and `codel target=20ms` make `out-codel-target-20ms.pcapng`.
+/// Path of a scheme's capture: `out.pcapng` and `codel target=20ms` give `out-codel-target-20ms.pcapng`.
 fn path_for(path: &Path, label: &str) -> PathBuf {
     let safe = safe(label);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();

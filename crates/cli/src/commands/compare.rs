@@ -1,4 +1,4 @@
-//! `gentle compare`.
+//! The command `gentle compare`.
 
 use super::runs::{self, Job};
 use super::{replay, trace};
@@ -17,10 +17,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Hosts of the built-in types: today's. The files themselves name the paper's.
+/// TCP profile of the hosts in built-in scenarios, whose files name that of the paper.
 const TODAYS_HOSTS: &str = "linux-7.2";
 
-/// Refuses options that say how captures are read where there is none.
+/// Rejects options for reading captures if there is no capture.
 fn check(args: &CompareArgs) -> Result<(), Usage> {
     let capture = &args.capture;
     let given = [
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     runs::run(&job, &Simulator, &stop)
 }
 
-/// The scenario that `--traffic` names, and the files that were read for it.
+/// Scenario named by `--traffic`, and the files read for it.
 pub(super) fn scenario(traffic: &Traffic) -> anyhow::Result<(Scenario, Vec<PathBuf>)> {
     Ok(match traffic {
         Traffic::Builtin(name) => (between_todays_hosts(builtin(name))?, Vec::new()),
@@ -90,11 +90,12 @@ pub(super) fn builtin(name: &str) -> Scenario {
     Scenario::builtin(name).expect("its name is in the list of those that are built in")
 }
 
-/// The connections of captures over a link of the given rate, the same both ways until `--up-rate` says otherwise; nothing
-/// if it was stopped.
+/// Scenario with the connections of captures over a link of the given rate, the same in both directions unless
+/// `--up-rate` is given; `None` if interrupted.
 fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Option<Scenario>> {
     let results = &args.output.results;
-    // Before the reading, which may take long. The names that --pcap makes of the schemes are known only after it.
+    // Checked before the captures are read, which may take long. The names that --pcap derives from the schemes are
+    // known only afterwards.
     let mut claims = Claims::default();
     for path in &args.from {
         claims.reads_once(path)?;

@@ -1,4 +1,4 @@
-//! `gentle completions` and `gentle man`: from the flags' definitions.
+//! The commands `gentle completions` and `gentle man`, generated from the definitions of the flags.
 
 use crate::args::{CompletionsArgs, ManArgs, command};
 use crate::output::{OutputFile, print};
@@ -8,13 +8,13 @@ use clap_complete::Shell;
 use clap_complete::env::Shells;
 use std::process::ExitCode;
 
-/// The variable by which a shell's script asks this program to complete a line.
+/// Environment variable by which a shell's completion script calls this program.
 pub(crate) const COMPLETE: &str = "GENTLE_COMPLETE";
 
-/// The name of the program, which the script calls.
+/// Name of the program, as called by the completion script.
 const NAME: &str = "gentle";
 
-/// zsh runs a file in its `fpath` as the completion function itself, the first time.
+/// On first use, zsh runs a file in its `fpath` as the completion function itself.
 const AUTOLOADED: &str = "\
 if [[ \"${funcstack[1]}\" == _gentle ]]; then
     _clap_dynamic_completer_gentle \"$@\"
@@ -52,7 +52,7 @@ pub(crate) fn man(args: &ManArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A command and all below it, each under the name of its page: `gentle-testbed-build`.
+/// Command and all its subcommands, each under the name of its page: `gentle-testbed-build`.
 fn pages(command: Command) -> Vec<Command> {
     let mut pages = Vec::new();
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {

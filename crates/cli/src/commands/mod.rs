@@ -1,4 +1,4 @@
-//! One file a command.
+//! Commands, one file each.
 
 pub(crate) mod analyze;
 pub(crate) mod compare;

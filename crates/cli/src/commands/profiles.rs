@@ -1,4 +1,4 @@
-//! `gentle profiles`.
+//! The command `gentle profiles`.
 
 use crate::args::ProfilesArgs;
 use crate::output::{Terminal, definitions, print};

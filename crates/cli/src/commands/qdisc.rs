@@ -1,4 +1,4 @@
-//! `gentle qdisc`.
+//! The command `gentle qdisc`.
 
 mod table;
 
@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where it is remembered what was applied: it goes with the queues when the machine stops.
+/// Directory of the saved state, which disappears on reboot as the queues do.
 const STATE: &str = "/run/gentle";
 
-/// How long Ctrl-C may take to be noticed.
+/// Maximum delay until Ctrl-C is noticed.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Back to the first line, and nothing below what is written: no other state of the terminal is touched, so none has to
-/// be put back.
+/// Escape sequence that moves to the first line and clears below. It changes no other state of the terminal, so none
+/// has to be restored.
 const REDRAW: &str = "\x1b[H\x1b[J";
 
 pub(crate) fn run(args: &QdiscArgs) -> anyhow::Result<ExitCode> {
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &QdiscArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What is wanted, and from which parts.
+/// Setup and backing for the arguments.
 fn setup(args: &SetupArgs, (link, present): (Link, Present)) -> (Setup, Backing) {
     let shaper = args.rate.map(|rate| Shaper {
         kind: args.shaper.unwrap_or(match args.discipline {
@@ -80,7 +80,7 @@ fn direction(ingress: bool) -> Direction {
 }
 
 fn print_plan(args: &SetupArgs) -> anyhow::Result<ExitCode> {
-    // A plan may be made for a device of another machine.
+    // The plan may be for a device of another machine.
     let found = match present(&args.dev, direction(args.ingress)) {
         Ok(found) => found,
         Err(ApplyError::NoDevice(dev)) => {
@@ -182,7 +182,7 @@ fn watch(args: &ShowArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Returns whether it was cut short.
+/// Waits for `time`; returns whether the wait was interrupted.
 fn wait(time: Duration, stop: &AtomicBool) -> bool {
     let end = Instant::now() + time;
     while Instant::now() < end {
@@ -194,7 +194,7 @@ fn wait(time: Duration, stop: &AtomicBool) -> bool {
     stop.load(Ordering::Relaxed)
 }
 
-/// `last` is what the look before showed, where there was one.
+/// Formats the current counters; `last` are the previous ones, if any.
 fn shown(args: &ShowArgs, shown: &Shown, last: Option<&Shown>) -> anyhow::Result<String> {
     Ok(match (args.json, args.watch) {
         (true, None) => serde_json::to_string_pretty(shown)? + "\n",

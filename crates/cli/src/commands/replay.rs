@@ -1,4 +1,4 @@
-//! Flows of a trace as the simulator takes them.
+//! Conversion of a trace's flows for the simulator.
 
 use gentle_experiment::{Direction, Flow, Initiator};
 use gentle_trace::flows;

@@ -1,4 +1,4 @@
-//! `gentle rexmit`.
+//! The command `gentle rexmit`.
 
 mod kernel;
 mod log;
@@ -19,7 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Owns nothing, on every system.
+/// Unprivileged user that exists on every system and owns no files.
 const UNPRIVILEGED: &str = "nobody";
 
 pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
@@ -75,7 +75,7 @@ fn watch(args: &RexmitWireArgs) -> anyhow::Result<ExitCode> {
     };
     let run_dir = &args.place.run_dir;
     let mut engine = wire::Engine::open(&interface, config, run_dir, seed, learned, confinement)?;
-    // Their threads start behind this: confined, too.
+    // Threads started from here on are confined, too.
     let stop = interrupt::flag()?;
     let mut log = Log::start(args, user)?;
     if let Some(bytes) = engine.cramped()? {
@@ -104,9 +104,9 @@ fn user(args: &RexmitWireArgs) -> Option<&str> {
     }
 }
 
-/// Where a file is, or is to be.
+/// Directory that contains, or will contain, a file.
 fn directory(path: &Path) -> PathBuf {
-    // The file that a link points to is replaced, not the link.
+    // The target of a symbolic link is replaced, not the link.
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
@@ -200,7 +200,7 @@ fn timing(args: &DelayArgs) -> Result<Timing, Usage> {
     Ok(timing)
 }
 
-/// What an earlier run has learned; a file that is not there yet is no mistake.
+/// Paths learned by an earlier run; a missing file is not an error.
 fn learned(path: Option<&Path>) -> anyhow::Result<Vec<PathRecord>> {
     let Some(path) = path else {
         return Ok(Vec::new());

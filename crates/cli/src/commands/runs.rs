@@ -1,4 +1,4 @@
-//! What `compare` and `sim` share: a scenario, runs of it, and results in every form asked for.
+//! Common parts of `compare` and `sim`: a scenario, its runs, and results in every requested format.
 
 use super::captures::Captures;
 use super::record::{self, Recording};
@@ -21,26 +21,26 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Most bytes of a scenario file: thousands of times what people write.
+/// Maximum size of a scenario file, bytes: thousands of times the usual size.
 const MOST_SCENARIO: usize = 16 << 20;
 
-/// Most bytes of a list of flows: tens of millions of connections.
+/// Maximum size of a list of flows, bytes: tens of millions of connections.
 const MOST_FLOWS: usize = 1 << 30;
 
-/// Runs and what to do with their results.
+/// Runs, and the outputs of their results.
 pub(crate) struct Job<'a> {
-    /// The command that it is, `gentle compare`, for pages.
+    /// Name of the command, such as `gentle compare`, for pages.
     pub(crate) tool: &'static str,
     pub(crate) scenario: Scenario,
-    /// The files that the scenario comes from.
+    /// Files of the scenario.
     pub(crate) inputs: Vec<PathBuf>,
     pub(crate) schemes: Vec<Spec>,
     pub(crate) seeds: u32,
     pub(crate) first_seed: u64,
-    /// The scheme that the others are compared with, if not the first.
+    /// Reference scheme, if it is not the first one.
     pub(crate) reference: Option<&'a Spec>,
     pub(crate) output: &'a ResultArgs,
-    /// Where the packets of the first seed go.
+    /// Path for the packets of the first seed.
     pub(crate) pcap: Option<&'a Path>,
     /// The folder for a record of each run.
     pub(crate) record: Option<&'a Path>,
@@ -76,7 +76,7 @@ pub(crate) fn read_flows(path: &Path) -> anyhow::Result<Scenario> {
     Ok(Scenario::from_flows(&name, &text)?)
 }
 
-/// Applies what the command line changes.
+/// Applies the changes from the command line.
 pub(crate) fn change(scenario: &mut Scenario, args: &ScenarioArgs) -> anyhow::Result<()> {
     if let Some(duration) = args.duration {
         scenario.set_duration(duration);
@@ -137,11 +137,11 @@ where
     let mut comparison = comparison?;
     comparison.command = Some(command());
     if let Some(reference) = reference {
-        // A scheme without a finished run is no reference; the first stays it.
+        // A scheme without a finished run cannot be the reference; the first scheme then remains it.
         comparison.refer_to(&reference);
     }
 
-    // Shown at once; no trouble with a file shall lose what was computed.
+    // Printed at once: an error with a file must not lose the computed results.
     let mut outcome = match shown {
         true => show(output.form.json, job.table, &comparison),
         false => Ok(()),
@@ -213,7 +213,7 @@ pub(crate) fn reference(schemes: &[Spec], wanted: Option<&Spec>) -> Result<Optio
     }
 }
 
-/// So many threads, or one for each core.
+/// Thread pool of the given size, or with one thread per core.
 pub(crate) fn threads(number: Option<u16>) -> anyhow::Result<rayon::ThreadPool> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(number.map_or(0, usize::from))
@@ -221,7 +221,7 @@ pub(crate) fn threads(number: Option<u16>) -> anyhow::Result<rayon::ThreadPool> 
         .context("the threads could not be started")
 }
 
-/// So many seeds from the first on.
+/// Given number of consecutive seeds.
 pub(crate) fn seeds(first: u64, number: u32) -> Vec<u64> {
     (0..u64::from(number))
         .map(|n| first.wrapping_add(n))

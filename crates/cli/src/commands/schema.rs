@@ -1,4 +1,4 @@
-//! `gentle schema`.
+//! The command `gentle schema`.
 
 use crate::args::{Output, SchemaArgs};
 use crate::output::print;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The schema, in JSON Schema 2020-12, of what is written of a type.
+/// JSON Schema (2020-12) of the serialized form of a type.
 fn of<T: JsonSchema>() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     settings.into_generator().into_root_schema_for::<T>()

@@ -1,4 +1,4 @@
-//! `gentle schemes`.
+//! The command `gentle schemes`.
 
 use crate::args::SchemesArgs;
 use crate::output::{Terminal, definitions, print};

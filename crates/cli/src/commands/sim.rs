@@ -1,4 +1,4 @@
-//! `gentle sim`.
+//! The command `gentle sim`.
 
 use super::compare;
 use super::runs::{self, Job};

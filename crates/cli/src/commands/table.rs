@@ -1,4 +1,4 @@
-//! `--connections`: a row for each connection, in the format that the file's name asks for.
+//! File of `--connections`: one row per connection, in the format given by the file's extension.
 
 use crate::args::{TableFile, TableFormat};
 use crate::output::OutputFile;
@@ -7,13 +7,13 @@ use gentle_report::connections::{CsvWriter, ParquetWriter};
 use gentle_trace::row::Row;
 use std::io;
 
-/// The file, open.
+/// Open output file.
 pub(super) struct Table {
     file: OutputFile,
     format: TableFormat,
 }
 
-/// Takes rows. One that cannot be written ends the file, not the analysis.
+/// Writer of rows. A write error ends the file, not the analysis.
 pub(super) struct Rows<'a> {
     name: String,
     writer: io::Result<Writer<'a>>,
@@ -41,7 +41,7 @@ impl Table {
         Rows { name, writer }
     }
 
-    /// Puts the file in its place, after its rows have been finished.
+    /// Moves the file to its name, after its rows have been finished.
     pub(super) fn commit(self) -> anyhow::Result<()> {
         self.file.commit()
     }

@@ -1,4 +1,4 @@
-//! Captures and their analysis, as `analyze` and `compare --from` need them.
+//! Captures and their analysis, for `analyze` and `compare --from`.
 
 use crate::progress::Reading;
 use crate::stream::Stream;
@@ -16,7 +16,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How often the bar moves and the wish to stop is passed on.
+/// Interval at which the progress bar is updated and the stop flag is checked.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Opens a capture; `-` is standard input.
@@ -53,7 +53,7 @@ pub(crate) fn open(
     Ok(reader?.strict(strict))
 }
 
-/// Analyses the captures as one trace, with a bar for the bytes read, to their end or until `stop`.
+/// Analyses the captures as one trace, with a progress bar of the bytes read, until the end or until `stop` is set.
 pub(super) fn analyze(
     readers: Vec<CaptureReader>,
     options: &Options,

@@ -1,4 +1,4 @@
-//! `gentle analyze` over small captures: options, files, complaints.
+//! Command `gentle analyze` on small captures: options, files, error messages.
 
 use crate::command::{among_captures, capture, gentle, stderr, stdout, text};
 use crate::tunnel::tunnelled;
@@ -7,11 +7,11 @@ use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
 
-/// Seven connections, five of which lost a handshake packet.
+/// Capture of seven connections, five of which lost a handshake packet.
 const CAPTURE: &str = "formats/us.pcap";
-/// The same compressed.
+/// Compressed form of the same capture.
 const COMPRESSED: &str = "formats/ns.pcap.zst";
-/// The same with a damaged record half way.
+/// Form of the same capture with a damaged record in the middle.
 const DAMAGED: &str = "formats/damaged.pcap";
 
 fn analyze(args: &[&str]) -> Command {
@@ -48,7 +48,7 @@ fn the_verdict_comes_last_and_full_adds_every_table() {
     assert!(found.get("flows").is_none(), "only with --flows");
 }
 
-/// Wireshark's own reading of the filters: each shows SYNs and SYN/ACKs that were sent again, and none those of another.
+/// Wireshark's interpretation of the filters: each shows retransmitted SYNs and SYN/ACKs, and none of another's.
 #[test]
 fn display_filters_show_what_was_sent_again() {
     let report = stdout(analyze(&["--full", CAPTURE]).env_remove("COLUMNS"));
@@ -128,12 +128,12 @@ fn options_reach_the_analysis() {
 fn tunnels_are_looked_into_where_there_is_nothing_else() {
     let folder = TempDir::new().unwrap();
     let file = tunnelled(CAPTURE, folder.path());
-    // One of the seven is IPv6.
+    // One of the seven connections is IPv6.
     for options in [&[][..], &["--inner"]] {
         let found = json(&[&[text(&file)], options].concat());
         assert_eq!(found["handshakes"]["attempts"], 6, "{options:?}");
     }
-    // A stream cannot be read a second time.
+    // A stream cannot be read twice.
     let mut piped = analyze(&["--json", "-"]);
     piped.write_stdin(fs::read(&file).unwrap());
     let found: Value = serde_json::from_str(&stdout(&mut piped)).unwrap();
@@ -155,7 +155,7 @@ fn standard_input_is_read_as_a_stream() {
 
 #[test]
 fn several_captures_are_one_trace_or_each_its_own() {
-    // The same connection on either side of a router: as one trace each segment is seen twice.
+    // One connection on both sides of a router: as one trace, each segment appears twice.
     let sides = ["netns/data.client.pcap", "netns/data.server.pcap"];
     let each = stdout(analyze(&["--json", "--per-file"]).args(sides));
     let each: Vec<Value> = each
@@ -201,7 +201,7 @@ fn of_several_captures_those_that_can_be_read_are_analysed() {
     ] {
         assert!(complaints.contains(part), "{complaints}");
     }
-    // As one trace they are nothing without the others.
+    // As one trace, an unreadable capture fails the whole analysis.
     stderr(&mut analyze(&["--json", CAPTURE, "nosuch"]), 1);
 }
 
@@ -436,7 +436,7 @@ fn anonymous_reports_have_none_of_the_addresses() {
         hidden,
         run(&["--anonymize=a passphrase", "--local=198.18.1.0/24"])
     );
-    // The direction of flows follows the addresses as they were.
+    // The direction of flows is determined by the original addresses.
     assert_eq!(hidden[3], run(&["--local=198.18.1.0/24"])[3]);
     assert_ne!(hidden[2], run(&["--anonymize=another"])[2]);
     assert_ne!(run(&["--anonymize"])[2], run(&["--anonymize"])[2]);

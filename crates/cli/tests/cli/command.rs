@@ -1,9 +1,9 @@
-//! Running the command.
+//! Helpers to run the command.
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};
 
-/// `gentle` with no terminal in sight and nothing of the user's environment that could change its output.
+/// Command `gentle` without a terminal and without environment variables that could change its output.
 pub(crate) fn gentle(args: &[&str]) -> Command {
     let mut command = Command::cargo_bin("gentle").expect("cargo builds the command for this test");
     command
@@ -14,7 +14,7 @@ pub(crate) fn gentle(args: &[&str]) -> Command {
     command
 }
 
-/// A few seconds of `short` under two schemes with two seeds.
+/// Comparison of a few seconds of `short` under two schemes with two seeds.
 pub(crate) const BRIEF: [&str; 10] = [
     "compare",
     "--traffic=short",
@@ -28,38 +28,38 @@ pub(crate) const BRIEF: [&str; 10] = [
     "--bins=1,5",
 ];
 
-/// [`BRIEF`] and more.
+/// Command with [`BRIEF`] and more arguments.
 pub(crate) fn brief(more: &[&str]) -> Command {
     let mut command = gentle(&BRIEF);
     command.args(more);
     command
 }
 
-/// What the command printed, after it succeeded.
+/// Standard output of a command, which must succeed.
 pub(crate) fn stdout(command: &mut Command) -> String {
     let output = command.assert().success().get_output().clone();
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// What the command complained of, after it failed with `code` and printed nothing.
+/// Standard error of a command, which must fail with `code` and print nothing.
 pub(crate) fn stderr(command: &mut Command, code: i32) -> String {
     let output = command.assert().code(code).stdout("").get_output().clone();
     String::from_utf8(output.stderr).expect("text")
 }
 
-/// The path as an argument.
+/// Path as an argument.
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("a readable name")
 }
 
-/// Where a capture is that `gentle-trace` is tested with.
+/// Path of a test capture of `gentle-trace`.
 pub(crate) fn capture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../trace/tests/data")
         .join(name)
 }
 
-/// `gentle` in the folder of these captures.
+/// Command `gentle` in the folder of the test captures.
 pub(crate) fn among_captures(args: &[&str]) -> Command {
     let mut command = gentle(args);
     command.current_dir(capture(""));

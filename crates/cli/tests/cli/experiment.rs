@@ -1,4 +1,4 @@
-//! What a comparison says of its experiment, and which conclusions it draws from it.
+//! Description of the experiment and the conclusions of a comparison.
 
 use crate::command::{brief, gentle, stderr, stdout, text};
 use serde_json::Value;
@@ -11,7 +11,7 @@ fn json(command: &mut assert_cmd::Command) -> Value {
 
 const HEADLINE: &str = "response_time_by_size.0.mean_s";
 
-/// The values of a scheme, seed by seed.
+/// Values of a scheme by seed.
 fn by_seed(result: &Value, name: &str) -> Vec<f64> {
     let series = result["by_seed"].as_array().unwrap();
     let found = series.iter().find(|series| series["name"] == name).unwrap();
@@ -39,7 +39,7 @@ fn the_experiment_is_stated_above_the_table() {
     let command = "$ gentle compare --traffic=short --duration=3s --seeds=2 --scheme='pfifo limit=20' --scheme=codel --first-seed=7 --bins='1,5' --tcp='initial_rto=3s'";
     assert_eq!(lines.next().unwrap(), command);
     assert_eq!(lines.next().unwrap(), "");
-    // What leads is the time of the shortest connections.
+    // The first column is the response time of the shortest connections.
     let head: Vec<&str> = lines.next().unwrap().split_whitespace().take(5).collect();
     assert_eq!(head, ["scheme", "1", "seg", "1", "seg"]);
 }
@@ -126,7 +126,7 @@ fn differences_are_those_of_each_seed() {
     let mean = pairs.iter().sum::<f64>() / 4.0;
     let told = &other["paired"][HEADLINE];
     assert!((told["difference"].as_f64().unwrap() - mean).abs() < 1e-12);
-    // t(0.975, 3) = 3.182446 (any table).
+    // t(0.975, 3) = 3.182446, from a table of Student's t.
     let variance = pairs.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / 3.0;
     let half = 3.182_446 * (variance / 4.0).sqrt();
     assert!((told["ci95"].as_f64().unwrap() - half).abs() < 1e-5 * half);
@@ -141,7 +141,7 @@ fn any_scheme_can_be_the_reference() {
     let reference = |wanted: &str| json(&mut brief(&["--json", "--reference", wanted]));
     let by_label = reference("pfifo limit=20");
     assert_eq!(by_label["reference"], "pfifo limit=20");
-    // Its name will do where there is one of it.
+    // The name suffices if it is unique.
     assert_eq!(reference("pfifo")["results"], by_label["results"]);
     let codel = reference("codel");
     assert_eq!(codel["reference"], "codel");

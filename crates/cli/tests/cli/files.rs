@@ -1,11 +1,11 @@
-//! Files that come in and files that go out.
+//! Input and output files.
 
 use crate::command::{brief, gentle, stderr, stdout, text};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Runs `args` in `folder`, expects failure, and gives the complaint.
+/// Runs `args` in `folder`, expects a failure, and returns the error message.
 fn failure(folder: &Path, args: &[&str]) -> String {
     stderr(gentle(args).current_dir(folder), 1)
 }
@@ -76,7 +76,7 @@ fn outputs_that_cannot_be_written_are_found_before_the_work() {
     fs::create_dir(folder.path().join("folder")).unwrap();
     for option in ["--csv", "--html", "--pcap"] {
         for name in ["missing/out", "folder"] {
-            // The work would take longer than the rest of these tests.
+            // The run itself would take longer than all other tests.
             let complaint = failure(folder.path(), &["compare", "--scheme=codel", option, name]);
             assert!(
                 complaint.contains("cannot be written"),
@@ -92,7 +92,7 @@ fn outputs_that_cannot_be_written_are_found_before_the_work() {
 #[test]
 fn every_output_is_written_and_nothing_else() {
     let folder = TempDir::new().unwrap();
-    // What was there before is replaced.
+    // Existing files are replaced.
     fs::write(folder.path().join("out.csv"), "old").unwrap();
     let mut command = brief(&["--csv=out.csv", "--html=out.html", "--pcap=out.pcapng"]);
     let table = stdout(command.current_dir(folder.path()));
@@ -194,7 +194,7 @@ fn a_scenario_runs_alone_and_under_other_schemes() {
     fs::write(&scenario, SCENARIO).unwrap();
     let alone = stdout(&mut gentle(&["sim", text(&scenario)]));
     assert!(alone.contains("pfifo limit=50"), "{alone}");
-    // The file lists no schemes, so those of the built-in types are compared, with buffers for its rate.
+    // The file lists no schemes, so those of the built-in scenarios are compared, with buffers for its rate.
     let table = stdout(&mut gentle(&[
         "compare",
         "--seeds=1",

@@ -40,7 +40,7 @@ const VERBS: [&str; 16] = [
     "testbed-decisions",
 ];
 
-/// Runs a program that has to be installed.
+/// Runs a program, which must be installed.
 fn run(program: &str, args: &[&str]) -> std::process::Output {
     let output = Command::new(program).args(args).output();
     output.unwrap_or_else(|error| {
@@ -62,7 +62,7 @@ fn scripts_for_shells_are_in_their_language() {
     }
 }
 
-/// What bash offers for the last of `words`.
+/// Completions of bash for the last of `words`.
 fn completed(words: &[&str]) -> Vec<String> {
     let mut command = gentle(&["--", "gentle"]);
     command

@@ -1,4 +1,4 @@
-//! Ctrl-C, and readers that go away.
+//! Interruption with Ctrl-C, and readers that go away.
 
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
@@ -30,7 +30,7 @@ fn signal(child: Child, name: &str) -> Output {
     child.wait_with_output().expect("it ends")
 }
 
-/// A run that does not end within a test.
+/// Scenario that does not end within a test.
 const LONG: &str = r#"
 duration = "86400s"
 
@@ -47,7 +47,7 @@ flows = 1
 #[test]
 fn what_had_finished_is_kept() {
     let folder = TempDir::new().unwrap();
-    // Many short runs on one thread: some are finished after a second, not all.
+    // Many short runs on one thread: after a second, some but not all are finished.
     let args = [
         "compare",
         "--traffic=short",
@@ -74,13 +74,13 @@ fn what_had_finished_is_kept() {
         assert!(result["response_time_s"]["mean"].is_f64());
     }
     assert_eq!(json["results"].as_array().unwrap().len(), 2);
-    // Compared over the same seeds.
+    // All schemes are compared over the same seeds.
     let seeds = json["seeds"].as_array().unwrap().len();
     for result in json["results"].as_array().unwrap() {
         assert_eq!(result["seeds"], seeds);
     }
     assert!(folder.path().join("out.csv").exists());
-    // Half a capture would pass for a whole one.
+    // A partial capture could be taken for a complete one.
     assert!(!folder.path().join("out-codel.pcapng").exists());
 }
 
@@ -93,7 +93,7 @@ fn the_exit_code_is_that_of_the_signal() {
         std::thread::sleep(Duration::from_millis(1000));
         let output = signal(child, name);
         assert_eq!(output.status.code(), Some(code), "{name}");
-        // It ends as on Ctrl-C, with what it has.
+        // The program ends as on Ctrl-C, with the results so far.
         let json: Value = serde_json::from_slice(&output.stdout).expect("whole JSON");
         assert_eq!(json["interrupted"], true);
     }
@@ -136,7 +136,7 @@ fn a_capture_that_was_stopped_is_not_kept() {
         "--pcap=out.pcapng",
     ];
     let mut child = spawn(&folder, &args);
-    // The results come before the packets are written.
+    // The results are printed before the packets are written.
     let mut json = String::new();
     let stdout = child.stdout.take().unwrap();
     BufReader::new(stdout).read_line(&mut json).unwrap();
@@ -166,7 +166,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert!(output.stderr.is_empty(), "{output:?}");
 }
 
-/// A small capture with seven connections.
+/// Small capture with seven connections.
 fn capture() -> Vec<u8> {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -175,7 +175,7 @@ fn capture() -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-/// `gentle` with something in its standard input, which does not end.
+/// Command `gentle` with an input that does not end.
 fn spawn_with_open_input(folder: &TempDir, args: &[&str], bytes: &[u8]) -> (Child, ChildStdin) {
     let mut child = Command::new(cargo_bin("gentle"))
         .args(args)

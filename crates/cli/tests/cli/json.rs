@@ -1,4 +1,4 @@
-//! The schema of `--json`, as docs/json.md promises it.
+//! Structure of the `--json` output, as documented in docs/json.md.
 
 use crate::command::{brief, stdout};
 use serde_json::Value;
@@ -7,7 +7,7 @@ fn run(more: &[&str]) -> Value {
     serde_json::from_str(&stdout(brief(&["--json"]).args(more))).expect("JSON")
 }
 
-/// The value at `a.b.c`, which must be there.
+/// Value at the path `a.b.c`, which must exist.
 fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     path.split('.').fold(value, |value, key| {
         value
@@ -80,7 +80,7 @@ fn every_documented_field_is_there_with_its_type() {
     assert_eq!(results[0]["scheme"], "pfifo");
     assert_eq!(results[0]["options"]["limit"], "20");
     assert!(results[0]["drops"]["tail"].as_u64().unwrap() > 0);
-    // One traffic, every scheme.
+    // All schemes get the same traffic.
     assert_eq!(results[0]["connections"], results[1]["connections"]);
 }
 
@@ -123,7 +123,7 @@ fn one_seed_has_no_intervals() {
 
 #[test]
 fn what_was_never_observed_is_null() {
-    // Nothing queues, nothing is lost, so no connection has lost a SYN.
+    // Without queueing and losses, no connection has lost a SYN.
     let json = run(&["--load=1%"]);
     for result in json["results"].as_array().unwrap() {
         assert!(at(result, "retransmission.delay_mean_with_syn_loss_s").is_null());

@@ -1,4 +1,4 @@
-//! The command from outside: what goes in, what comes out, how it ends.
+//! Tests of the command as a process: inputs, outputs, exit codes.
 
 mod analyze;
 mod command;

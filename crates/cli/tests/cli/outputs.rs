@@ -1,4 +1,4 @@
-//! Where outputs go: never over an input or another output, and `-` is standard output.
+//! Destinations of outputs: never an input or another output; `-` is standard output.
 
 use crate::command::{brief, capture, gentle, stderr, stdout};
 use assert_cmd::Command;
@@ -18,7 +18,7 @@ kind = "replay"
 file = "flows.csv"
 "#;
 
-/// A folder with a capture, a list of flows and a scenario that names the list, each under several names.
+/// Folder with a capture, a list of flows, and a scenario that refers to the list, each under several names.
 fn inputs() -> TempDir {
     let folder = TempDir::new().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -41,7 +41,7 @@ fn inputs() -> TempDir {
     folder
 }
 
-/// Names of the files of a folder with what is in them.
+/// Names and contents of the files of a folder.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
     let files = entries.filter(|entry| entry.path().is_file());
@@ -118,7 +118,7 @@ fn an_input_is_never_overwritten_by_whatever_name() {
     for (args, file, options) in cases {
         for option in *options {
             for name in names(folder.path(), file) {
-                // These options take names with a certain ending.
+                // These options require names with certain extensions.
                 let name = match *option {
                     "--connections" | "--flows" => {
                         let link = format!("{}.csv", option.trim_start_matches('-'));
@@ -186,7 +186,7 @@ fn two_outputs_are_two_files() {
         "{complaint}"
     );
     assert!(contents(folder.path()) == before, "a file has changed");
-    // What is thrown away may be thrown away twice.
+    // Two outputs may share /dev/null.
     stdout(&mut brief(&["--csv=/dev/null", "--html=/dev/null"]));
 }
 
@@ -201,7 +201,7 @@ fn a_link_to_nothing_yet_is_followed() {
     assert!(csv.starts_with("scheme,"), "{csv}");
 }
 
-/// What was written, without `part` where it is text.
+/// Output without `part`, if it is text.
 fn plain(written: &[u8], part: &str) -> Vec<u8> {
     match std::str::from_utf8(written) {
         Ok(text) => text.replace(part, "").into_bytes(),
@@ -209,14 +209,14 @@ fn plain(written: &[u8], part: &str) -> Vec<u8> {
     }
 }
 
-/// What a command writes with `option` into a file, and what it prints with `option -`.
+/// Output of a command with `option` to a file, and with `option -`.
 fn written_and_printed(args: &[&str], option: &str, file: &str) -> [Vec<u8>; 2] {
     let folder = inputs();
     let run = |value: &str| -> Vec<u8> {
         let mut command = gentle(args);
         let command = command.args([option, value]).current_dir(folder.path());
         let printed = command.assert().success().get_output().stdout.clone();
-        // A page says which command made it.
+        // A page contains the command that made it.
         plain(&printed, &format!("{option} {value}"))
     };
     let printed = run("-");
@@ -295,7 +295,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert!(child.wait().unwrap().success());
 }
 
-/// `gentle`, as a command of std, whose standard streams can be any file.
+/// Command `gentle` as a `std::process::Command`, whose standard streams can be any file.
 fn with_files(folder: &TempDir, args: &[&str]) -> std::process::Command {
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("gentle"));
     command.args(args).current_dir(folder.path());
@@ -310,7 +310,7 @@ fn files_behind_standard_streams_are_files_too() {
         let mut options = File::options();
         options.append(true).open(folder.path().join(name)).unwrap()
     };
-    // gentle analyze in.pcap >> in.pcap
+    // Equivalent to: gentle analyze in.pcap >> in.pcap
     let mut command = with_files(&folder, &["analyze", "in.pcap"]);
     let output = command.stdout(append("in.pcap")).output().unwrap();
     let complaint = String::from_utf8(output.stderr).unwrap();
@@ -319,7 +319,7 @@ fn files_behind_standard_streams_are_files_too() {
         complaint.contains("standard output would overwrite in.pcap"),
         "{complaint}"
     );
-    // gentle compare --csv flows.csv >> flows.csv
+    // Equivalent to: gentle compare --csv flows.csv >> flows.csv
     let mut command = with_files(&folder, &["compare", "--csv=flows.csv"]);
     let output = command.stdout(append("flows.csv")).output().unwrap();
     let complaint = String::from_utf8(output.stderr).unwrap();
@@ -328,7 +328,7 @@ fn files_behind_standard_streams_are_files_too() {
         complaint.contains("--csv and standard output would both write flows.csv"),
         "{complaint}"
     );
-    // gentle analyze - --html in.pcap < in.pcap
+    // Equivalent to: gentle analyze - --html in.pcap < in.pcap
     let input = File::open(folder.path().join("in.pcap")).unwrap();
     let mut command = with_files(&folder, &["analyze", "-", "--html=in.pcap"]);
     let output = command.stdin(input).output().unwrap();
@@ -358,7 +358,7 @@ fn a_capture_is_read_once_by_whatever_name() {
     }
 }
 
-/// A terminal's two ends: what the program gets, and what shows what it wrote.
+/// Both ends of a terminal: the one for the program, and the one that reads its output.
 #[cfg(target_os = "linux")]
 fn terminal() -> (File, File) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};

@@ -1,4 +1,4 @@
-//! `gentle compare --from`: a capture's connections under other queues.
+//! Command `gentle compare --from`: the connections of a capture under other queues.
 
 use crate::command::{among_captures, stderr, stdout, text};
 use crate::tunnel::tunnelled;
@@ -47,7 +47,7 @@ fn the_link_is_the_one_asked_for() {
     let both = compare(&["--from", CAPTURE, "--rate=20mbit"]);
     assert_eq!(both["scenario"]["down"]["rate_bps"], 20_000_000);
     assert_eq!(both["scenario"]["up"]["rate_bps"], 20_000_000);
-    // 250 ms of full packets.
+    // Buffer of 250 ms of full packets.
     assert_eq!(both["scenario"]["down"]["qdisc"], "pfifo limit=417");
     assert_eq!(both["scenario"]["profile"], "linux-7.2");
     let apart = compare(&["--from", CAPTURE, "--rate=20mbit", "--up-rate=2mbit"]);

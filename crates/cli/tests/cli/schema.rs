@@ -1,4 +1,4 @@
-//! What `--json` prints is what `gentle schema` says.
+//! Output of `--json`, validated against `gentle schema`.
 
 use crate::command::{among_captures, brief, gentle, stdout};
 use jsonschema::Validator;
@@ -18,7 +18,7 @@ fn valid(validator: &Validator, json: &str) {
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
-/// A schema that asks for every field, so that a field that is gone or has another type is refused.
+/// Validator that requires every field, so that missing fields and changed types are detected.
 fn validator(of: &str) -> Validator {
     let schema = schema(of);
     let required = schema["required"].as_array().expect("required fields");
@@ -32,7 +32,7 @@ fn validator(of: &str) -> Validator {
 fn comparisons_are_as_the_schema_says() {
     let validator = validator("compare");
     valid(&validator, &stdout(&mut brief(&["--json"])));
-    // Nothing is lost and there is no interval: fields are null.
+    // Without losses and without an interval, fields are null.
     let calm = ["--json", "--seeds=1", "--rate=10gbit", "--up-rate=10gbit"];
     valid(&validator, &stdout(&mut brief(&calm)));
     let sim = ["sim", "10m", "--duration=2s", "--json", "--quiet"];

@@ -1,17 +1,18 @@
-//! A capture of a tunnel.
+//! Capture of a tunnel.
 
 use crate::command::capture;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes a capture that `gentle-trace` is tested with into `folder`, each of its IPv4 packets put into another (RFC 2003).
+/// Writes a test capture of `gentle-trace` into `folder`, with each of its IPv4 packets encapsulated in another (RFC
+/// 2003).
 pub(crate) fn tunnelled(name: &str, folder: &Path) -> PathBuf {
     let file = folder.join("tunnel.pcap");
     fs::write(&file, wrapped(&fs::read(capture(name)).unwrap())).unwrap();
     file
 }
 
-/// pcap's headers: draft-ietf-opsawg-pcap.
+/// Encapsulates the packets of a pcap file (draft-ietf-opsawg-pcap).
 fn wrapped(capture: &[u8]) -> Vec<u8> {
     const ETHERNET: usize = 14;
     let mut out = capture[..24].to_vec();

@@ -1,4 +1,4 @@
-//! Help, lists, and what happens to wrong arguments.
+//! Help, lists, and handling of invalid arguments.
 
 use crate::command::{gentle, stderr, stdout};
 use gentle_aqm::registry::SCHEMES;
@@ -214,12 +214,12 @@ fn unknown_names_of_commands_schemes_profiles_and_shells_are_refused() {
         let complaint = stderr(&mut gentle(args), 2);
         assert!(complaint.contains(expected), "{args:?}: {complaint}");
     }
-    // Without a command the help is what one needs.
+    // Without a command, the help is printed.
     let complaint = stderr(&mut gentle(&[]), 2);
     assert!(complaint.contains("Usage: gentle <COMMAND>"), "{complaint}");
 }
 
-/// Words of libraries, and numbers of the system's errors, which mean nothing to those who read them.
+/// Messages of libraries and error numbers of the system, which are meaningless to users.
 const FOREIGN: [&str; 7] = [
     "os error",
     "invalid digit",
@@ -341,7 +341,7 @@ fn a_built_in_scenario_runs_alone_as_it_is_compared() {
 
 #[test]
 fn one_notation_serves_all_options() {
-    // Each is refused for the reason behind the value, which was understood.
+    // Each value is parsed and then rejected for another reason.
     for (args, expected) in [
         (&["compare", "--duration=2d"][..], "at most 86400s"),
         (&["analyze", "x", "--idle-timeout=2h"], "1s to 3600s"),

@@ -1,6 +1,6 @@
-//! The book's tables of options and knobs are those of the program, and so are the numbers in its pages ([`printed`]).
+//! Documentation in sync with the program: the tables of options and knobs, and the numbers in pages ([`printed`]).
 //!
-//! `UPDATE_DOCS=1 cargo test -p gentle --test docs` writes them anew; the prose around them is left alone.
+//! `UPDATE_DOCS=1 cargo test -p gentle --test docs` rewrites them; the surrounding prose is kept.
 
 #[cfg(unix)]
 mod printed;
@@ -10,7 +10,7 @@ use gentle_tcp::Profile;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A cell may not hold what separates cells.
+/// Escapes the separator of cells.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;")
 }

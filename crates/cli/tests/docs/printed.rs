@@ -1,10 +1,9 @@
-//! What the program prints, in the pages that show it.
+//! Output of the program in pages of the documentation.
 //!
-//! Two forms. A *block* is what a command prints: it stands in a code block behind a marker that names the command. A *page
-//! with numbers* is made from a template in `docs/templates/`, whose expressions take numbers from runs of the program, so that
-//! sentences cannot fall behind the tables. `UPDATE_DOCS=1 cargo test -p gentle --test docs` writes both anew. Blocks of
-//! `gentle testbed` are hours of a real kernel: they are compared and written only by `make docs-kernel`, which sets
-//! DOCS_KERNEL=1 beside it.
+//! There are two forms. A *block* is the output of a command: a code block after a marker that names the command. A *page with
+//! numbers* is generated from a template in `docs/templates/`, whose expressions take numbers from runs of the program, so that
+//! sentences agree with the tables. `UPDATE_DOCS=1 cargo test -p gentle --test docs` rewrites both. Blocks of `gentle testbed`
+//! take hours on a real kernel: they are compared and written only by `make docs-kernel`, which also sets DOCS_KERNEL=1.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -25,10 +24,10 @@ fn updates() -> bool {
     std::env::var_os("UPDATE_DOCS").is_some()
 }
 
-/// Columns of the terminal that pages show: about what a browser shows of a code block without a scroll bar.
+/// Width of the terminal shown in pages: about the width of a code block in a browser without a scroll bar.
 const COLUMNS: u16 = 107;
 
-/// The standard output of the program, run in the repository's root.
+/// Standard output of the program, run in the root of the repository.
 fn printed(arguments: &[String]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gentle"));
     let output = command
@@ -41,7 +40,7 @@ fn printed(arguments: &[String]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What the program shows on a terminal of [`COLUMNS`], run in the repository's root.
+/// Output of the program on a terminal of [`COLUMNS`], run in the root of the repository.
 fn shown(arguments: &[String]) -> String {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
@@ -67,12 +66,12 @@ fn shown(arguments: &[String]) -> String {
         .stderr(Stdio::null())
         .stdout(ours);
     let mut running = command.spawn().unwrap();
-    // The command holds the terminal's other end: without it, reading ends with the program.
+    // The command holds the other end of the terminal open; without it, reading ends with the program.
     drop(command);
     let mut bytes = Vec::new();
     let mut terminal = File::from(terminal);
     let mut buffer = [0; 4096];
-    // A terminal that nobody writes to any more reads as an error (EIO).
+    // Reading a terminal without writers fails with EIO.
     while let Ok(length @ 1..) = terminal.read(&mut buffer) {
         bytes.extend_from_slice(&buffer[..length]);
     }
@@ -86,7 +85,7 @@ fn shown(arguments: &[String]) -> String {
 const MARKER: &str = "<!-- from: gentle ";
 const FENCE: &str = "```text\n";
 
-/// Calls `new` with the command of each block of a page; what it returns takes the place of what is in the block.
+/// Calls `new` with the command of each block of a page; a returned text replaces the contents of the block.
 fn with_blocks(name: &str, page: &str, new: impl Fn(&[String]) -> Option<String>) -> String {
     let mut made = String::new();
     let mut rest = page;
@@ -113,7 +112,7 @@ fn with_blocks(name: &str, page: &str, new: impl Fn(&[String]) -> Option<String>
     made + rest
 }
 
-/// Pages that show what the program prints.
+/// Pages with blocks.
 const PAGES: [&str; 2] = ["README.md", "docs/kernel-proof.md"];
 
 #[test]
@@ -128,7 +127,7 @@ fn pages_show_what_the_program_prints_now() {
         });
         compare(name, &path, &page, &made);
     }
-    // A page without its marker would be held to nothing.
+    // A page without its marker would not be checked.
     let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
     assert!(readme.contains("<!-- from: gentle compare -->"));
 }
@@ -148,7 +147,7 @@ fn compare(name: &str, path: &Path, page: &str, made: &str) {
     );
 }
 
-/// Templates and the pages made of them.
+/// Templates of pages with numbers.
 const TEMPLATES: [&str; 1] = ["spa-2018.md"];
 
 #[test]
@@ -179,8 +178,8 @@ fn rendered(template: &str) -> Result<String, Error> {
     environment.render_str(template, context! {})
 }
 
-/// What `gentle compare --traffic` finds for a scenario: what pages show of each scheme, under its label, of
-/// the first with a name also under that; in `labels` their order.
+/// Results of `gentle compare --traffic` for a scenario: the numbers of each scheme by its label, and of the first
+/// scheme of each name also by that name; `labels` has their order.
 fn compared(traffic: String) -> Result<Value, Error> {
     let arguments = ["compare", "--quiet", "--json", "--traffic", &traffic].map(str::to_owned);
     let found: Json = serde_json::from_str(&printed(&arguments))

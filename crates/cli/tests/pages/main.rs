@@ -1,21 +1,21 @@
-//! The pages in Debian's Chromium, driven by Playwright: what they draw, whether axe finds barriers in them, what their
-//! buttons do.
+//! HTML pages in Debian's Chromium, driven by Playwright: what they draw, accessibility according to axe, and their
+//! buttons.
 //!
-//! The pages are made here, with the command, as users make them; the `*.spec.mjs` beside this file look at them.
-//! `scripts/bootstrap test` and then `install` beside this file install what that takes.
+//! The pages are made here by the command, as users make them; the `*.spec.mjs` files in this folder test them.
+//! `scripts/bootstrap test` and then `install` in this folder install the requirements.
 
 use assert_cmd::cargo::cargo_bin;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// This folder: the specifications and what npm installed for them.
+/// Folder of this file, with the specifications and the packages installed by npm.
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pages");
 
-/// Captures with losses that were made on purpose.
+/// Captures with deliberate losses.
 const CAPTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/data");
 
-/// Two groups of workloads and a long-lived flow: every section that a comparison can have.
+/// Two groups of workloads and a long-lived flow, to cover every section of a comparison.
 const GROUPS: &str = r#"
 title = "Two groups and a long-lived flow"
 source = "a test of the page"
@@ -46,7 +46,7 @@ tcp = { initial_rto = "3s" }
 kind = "long"
 "#;
 
-/// When the pages say that they were made: 2026-01-02 03:04 UTC.
+/// Creation date of the pages: 2026-01-02 03:04 UTC.
 const DATE: &str = "1767323040";
 
 fn gentle(folder: &Path, args: &[&str]) -> Output {
@@ -61,7 +61,7 @@ fn gentle(folder: &Path, args: &[&str]) -> Output {
     output
 }
 
-/// Every page that the command can write, in `folder`.
+/// Makes every kind of page of the command in `folder`.
 fn make_pages(folder: &Path) {
     std::fs::write(folder.join("groups.toml"), GROUPS).unwrap();
     for command in [
@@ -100,7 +100,7 @@ fn make_pages(folder: &Path) {
     );
 }
 
-/// Debian's Chromium, or the one that the environment names.
+/// Debian's Chromium, or the one named by the environment.
 fn chromium() -> PathBuf {
     let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
     let chromium = named.unwrap_or_else(|| PathBuf::from("/usr/bin/chromium"));

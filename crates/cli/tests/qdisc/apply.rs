@@ -1,8 +1,8 @@
-//! Putting on and taking off.
+//! Applying and removing queues.
 
 use super::namespace::{has, run, stdout};
 
-/// All that the kernel has on a device, without counters.
+/// Shell function that shows all objects on a device, without counters.
 const LOOK: &str = "look() { tc qdisc show dev wan | sed 's/direct_packets_stat [0-9]*//'; tc class show dev wan; for p in root 1: 77: 5a0: 5a1:; do tc filter show dev wan parent $p 2>/dev/null || :; done; }\n";
 
 #[test]
@@ -52,7 +52,7 @@ fn what_somebody_changed_is_set_up_anew() {
     assert!(!text.contains("nothing to do"), "{text}");
 }
 
-/// An htb tree of somebody else's.
+/// Shell commands for an htb tree of other origin.
 const FOREIGN: &str = "\
 tc qdisc add dev wan root handle 77: htb default 2
 tc class add dev wan parent 77: classid 77:1 htb rate 10mbit burst 3000 cburst 3000
@@ -91,7 +91,7 @@ fn what_came_from_elsewhere_is_left_alone_unless_asked_and_comes_back() {
 
 #[test]
 fn a_command_that_fails_in_the_middle_leaves_all_as_it_was() {
-    // A tc that refuses one command: the shaper before it can be made, and has to go again.
+    // A tc that rejects one command: the shaper before it is created and has to be removed again.
     let refusing = r#"
         mkdir /run/refusing
         real=$(command -v tc)
@@ -126,7 +126,7 @@ fn a_command_that_fails_in_the_middle_leaves_all_as_it_was() {
     }
 }
 
-/// Nothing is changed for a module that is not there, and no stock parts take its place without a word.
+/// If a module is missing, nothing changes, and stock parts do not replace it silently.
 #[test]
 fn a_module_that_is_missing_is_named() {
     let Some(output) = run(
@@ -155,7 +155,7 @@ fn a_module_that_is_missing_is_named() {
     }
 }
 
-/// A part of Linux that is missing is named with its packages. The kernel that runs this test may have all of them.
+/// The error for a missing part of Linux names its packages. The kernel that runs this test may have all of them.
 #[test]
 fn a_queue_that_is_missing_is_named_with_its_package() {
     let Some(output) = run(
@@ -165,7 +165,7 @@ fn a_queue_that_is_missing_is_named_with_its_package() {
         return;
     };
     if output.status.code() == Some(42) {
-        // The sentence itself has a unit test.
+        // A unit test covers the message itself.
         return;
     }
     let text = String::from_utf8(output.stdout).unwrap();

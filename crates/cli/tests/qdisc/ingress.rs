@@ -1,4 +1,4 @@
-//! Packets that arrive.
+//! Queues for incoming packets.
 
 use super::namespace::{run, stdout};
 

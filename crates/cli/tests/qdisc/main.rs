@@ -1,5 +1,5 @@
-//! `gentle qdisc` on real devices: each test has a network namespace of its own, which needs root. Without that, or
-//! where the kernel lacks a queue, a test says so and is skipped.
+//! Command `gentle qdisc` on real devices. Each test has a network namespace of its own, which requires root; without
+//! root, or if the kernel lacks a queue, a test says so and is skipped.
 #![cfg(target_os = "linux")]
 
 mod apply;

@@ -1,9 +1,9 @@
-//! A network namespace with a pair of devices, and a `/run` of its own.
+//! Network namespace with a pair of devices and a `/run` of its own.
 
 use crate::unshare;
 use std::process::Output;
 
-/// Made anew for every script; `wan` and `peer` are the two ends of a cable.
+/// Setup for every script; `wan` and `peer` are the two ends of a cable.
 const BEFORE: &str = "\
 mount -t tmpfs none /run
 mount -t sysfs none /sys
@@ -12,12 +12,12 @@ ip link set wan up
 ip link set peer up
 ";
 
-/// Runs a shell script in a new namespace; `None` if nobody here may make one.
+/// Runs a shell script in a new namespace; `None` if that is not permitted.
 pub(crate) fn run(script: &str) -> Option<Output> {
     unshare::run(BEFORE, script)
 }
 
-/// What a script printed, after it succeeded.
+/// Standard output of a script, which must succeed.
 pub(crate) fn stdout(script: &str) -> Option<String> {
     let output = run(script)?;
     let text = |bytes| String::from_utf8(bytes).expect("text");
@@ -26,7 +26,7 @@ pub(crate) fn stdout(script: &str) -> Option<String> {
     Some(stdout)
 }
 
-/// Whether the kernel has these queues; if not it is said.
+/// Whether the kernel has these queues; prints a message if not.
 pub(crate) fn has(queues: &[&str]) -> bool {
     let missing = queues.iter().find(|queue| {
         run(&format!("tc qdisc add dev wan root {queue}"))

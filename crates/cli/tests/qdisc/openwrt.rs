@@ -1,4 +1,4 @@
-//! `deploy/openwrt/spa.qos`, with sqm-scripts' own functions where they are installed and a stand-in otherwise.
+//! Script `deploy/openwrt/spa.qos`, tested with the functions of sqm-scripts if they are installed, and with stand-ins.
 
 use super::namespace::{has, stdout};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/openwrt")
 }
 
-/// Where sqm-scripts are, or stand-ins.
+/// Folders of sqm-scripts or stand-ins.
 fn libraries() -> Vec<PathBuf> {
     let installed = std::env::var_os("SQM_LIB_DIR").unwrap_or_else(|| "/usr/lib/sqm".into());
     let installed = PathBuf::from(installed);
@@ -45,7 +45,7 @@ fn the_commands_are_those_of_a_plan() {
             return;
         };
         let (recorded, planned) = text.split_once("\n\n").expect("both");
-        // Filters by what they match; numbers of policers and handles are each's own.
+        // Filters are identified by what they match; the numbers of policers and handles differ.
         let matches = |text: &str, device: &str| -> Vec<String> {
             let mut list: Vec<String> = text
                 .lines()
@@ -57,7 +57,7 @@ fn the_commands_are_those_of_a_plan() {
             list
         };
         let planned = matches(planned, "wan");
-        // A table of flags for each version of IP, and a jump for each length and each carrier.
+        // A table of flags for each version of IP, and a jump for each length and each encapsulation.
         assert_eq!(planned.len(), 2 + (1 + 3) * (1 + 8));
         for device in ["wan", "ifb4wan"] {
             assert_eq!(

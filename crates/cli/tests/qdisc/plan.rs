@@ -1,4 +1,4 @@
-//! What needs no device.
+//! Commands that need no device.
 
 use assert_cmd::Command;
 

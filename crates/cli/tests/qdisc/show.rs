@@ -1,10 +1,10 @@
-//! Counters.
+//! Counters of `gentle qdisc show`.
 
 use super::namespace::{run, stdout};
 
 #[test]
 fn counters_are_those_of_tc() {
-    // A device that is up sends packets of its own accord, so all is read until nothing has come between.
+    // A device that is up sends packets by itself, so the script repeats until none was sent between the readings.
     let Some(text) = stdout(
         "gentle qdisc apply wan 'pfifo limit=50' --rate 20mbit >/dev/null
         ip addr add 192.0.2.1/24 dev wan
@@ -48,6 +48,6 @@ fn watching_ends_with_an_interrupt_and_writes_a_line_each_time() {
             "{line}"
         );
     }
-    // What timeout says of a program that it had to end.
+    // Exit code of timeout after it has ended a program.
     assert_eq!(output.status.code(), Some(124));
 }

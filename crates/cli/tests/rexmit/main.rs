@@ -1,4 +1,4 @@
-//! `gentle rexmit` as a command: what it prints, how it ends, what it leaves behind.
+//! Command `gentle rexmit` as a process: its output, its exit codes, and the files that it leaves.
 
 #![cfg(target_os = "linux")]
 
@@ -8,7 +8,7 @@ mod unshare;
 use serde_json::Value;
 use std::process::{Command, Output};
 
-/// A cable whose other end answers nothing, towards 192.0.2.2.
+/// Setup of a cable towards 192.0.2.2, where nobody answers.
 const BEFORE: &str = "\
 mount -t tmpfs none /run
 mkdir -m 755 /run/files /run/roots
@@ -21,7 +21,7 @@ ip neighbour add 192.0.2.2 lladdr 02:00:00:00:00:02 dev wan
 ip route add default via 192.0.2.2
 ";
 
-/// Waits until the engine answers; opens a connection that nobody answers; ends the engine.
+/// Waits until the engine answers, opens a connection that remains unanswered, and stops the engine.
 const EXCHANGE: &str = "\
 engine=$!
 until gentle rexmit status | grep -q wan; do sleep 0.05; done
@@ -36,7 +36,7 @@ ls /run/gentle-rexmit
 test ! -e /run/files/metrics.prom
 ";
 
-/// Runs a script in a new namespace; `None` if nobody here may make one.
+/// Runs a script in a new namespace; `None` if that is not permitted.
 fn run(script: &str) -> Option<Output> {
     unshare::run(BEFORE, script)
 }
@@ -98,7 +98,7 @@ fn without_a_log_there_is_a_summary() {
         "{\"version\":1,\"paths\":[]}",
         "# TYPE gentle_rexmit_frames_total counter",
         "gentle_rexmit_handshakes_total{interface=\"wan\",packet=\"syn\"} 0",
-        // Root has started it.
+        // User nobody: the engine was started by root.
         "Uid:\t65534\t65534\t65534\t65534",
         "Gid:\t65534\t65534\t65534\t65534",
         "Groups:\t ",
@@ -171,7 +171,7 @@ gentle rexmit -c -i wan --user no-such-user || echo ended with $?
         return;
     };
     let (stdout, stderr) = texts(&output);
-    // timeout itself says 124 when it has had to end a program that goes on.
+    // timeout exits with 124 when it has ended a program that was still running.
     assert_eq!(
         stdout, "ended with 1\nended with 1\nended with 1\nended with 124\nended with 1\n",
         "{stderr}"
@@ -186,7 +186,7 @@ gentle rexmit -c -i wan --user no-such-user || echo ended with $?
     }
 }
 
-/// A reader of the log that has stopped reading: packets go on being sent again.
+/// Packets are retransmitted even if the reader of the log does not read.
 #[test]
 fn a_log_that_nobody_reads_holds_nothing_up() {
     let script = "\
@@ -210,13 +210,13 @@ kill $reader
     assert!(output.status.success(), "{stdout}{stderr}");
     let status: Value = serde_json::from_str(&stdout).expect("JSON");
     let counters = &status[0]["counters"];
-    // A line is 150 bytes long and a pipe holds 64 kB, so the reader has held the log up long before.
+    // At 150 bytes per line, the pipe of 64 kB has filled up long before.
     let copies = counters["copies"].as_u64().expect("a number");
     assert!(copies > 600, "{counters}");
     assert!(stderr.contains("the log is not complete"), "{stderr}");
 }
 
-/// A control group for this script alone, and BPF's file system.
+/// Setup of a control group for this script alone, and of the BPF file system.
 const GROUP: &str = "\
 mount -t bpf bpf /sys/fs/bpf
 mkdir /run/groups
@@ -227,7 +227,7 @@ mkdir -p $group
 echo $$ > $group/cgroup.procs
 ";
 
-/// Installs, connects to where nobody answers, replaces, removes.
+/// Installs the program, connects to an address that does not answer, replaces and removes the program.
 const KERNEL: &str = "\
 gentle rexmit kernel install -c -d 200 --cgroup $group > /dev/null
 timeout 0.5 bash -c 'echo > /dev/tcp/192.0.2.2/80' || true
@@ -260,7 +260,7 @@ fn the_kernel_engine_works_on_this_machine_s_kernel_and_leaves_nothing_behind() 
     assert_eq!(status[0]["delay_ms"], 200.0);
     assert_eq!(status[0]["counters"]["syns"], 1);
     let (repeated, rest) = rest.split_once('\n').expect("a number");
-    // After 0.2 and 0.4 s; a busy machine may have connected late.
+    // At 0.2 and 0.4 s; on a busy machine, the connection may start late.
     assert!(["1", "2"].contains(&repeated), "{repeated}");
     assert!(rest.contains("400ms  initial RTO of SYN/ACKs"), "{rest}");
     assert_eq!(rest.matches("kernel, ").count(), 2, "{rest}");
@@ -370,6 +370,6 @@ fn an_option_that_would_do_nothing_is_refused() {
     }
 }
 
-/// One more than fit.
+/// One port more than the maximum.
 const PORTS: &str =
     "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33";

@@ -1,4 +1,4 @@
-//! What `gentle testbed build` says when it cannot.
+//! Errors of `gentle testbed build`.
 
 use assert_cmd::cargo::cargo_bin;
 use std::process::{Command, Output};

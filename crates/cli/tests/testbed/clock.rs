@@ -1,4 +1,4 @@
-//! The machine's clock.
+//! Clock of the machine.
 
 use crate::kernel::{exec, kernel};
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ fn real_time_can_be_had() {
     assert!(started.elapsed() >= Duration::from_secs(2));
 }
 
-/// spa-2018's testbed: 42 ms one way, 52 ms the other, and nothing else takes time.
+/// Testbed of spa-2018: delays of 42 ms in one direction and 52 ms in the other, and no others.
 const PING: &str = "set -e; \
     ip netns add a; ip netns add b; ip link add va netns a type veth peer name vb netns b; \
     ip -n a addr add 10.0.0.1/24 dev va; ip -n b addr add 10.0.0.2/24 dev vb; \
@@ -37,7 +37,7 @@ const PING: &str = "set -e; \
     ip netns exec a ping -q -c 2 10.0.0.2 >/dev/null; \
     ip netns exec a ping -c 20 10.0.0.2";
 
-/// A look at the clock moves it by a quarter of a microsecond, lest a program that waits for it wait for ever.
+/// Reading the clock advances it by a quarter of a microsecond, so that a program that polls it does not wait forever.
 const LOOKS_MS: f64 = 0.002;
 
 #[test]

@@ -1,4 +1,5 @@
-//! The kernel's queues and ours, fed the same packets: every packet sent, marked or dropped has to be the same one.
+//! Equivalence of the kernel's queues and those of gentle-aqm: with the same packets, every packet sent, marked or
+//! dropped has to be the same.
 //!
 //! GENTLE_DECISIONS=N draws N schedules of each pattern for each scheme instead of one.
 
@@ -15,10 +16,10 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Calls of the queue in each schedule.
+/// Number of queue operations in each schedule.
 const STEPS: usize = 2000;
 
-/// Links and senders of three kinds, by turns: 2.4, 10 and 30 Mb/s of mean packets.
+/// Three combinations of links and senders, in rotation: 2.4, 10 and 30 Mb/s with packets of mean size.
 const LINKS: [(Nanos, u32, f64); 3] = [
     (Nanos::from_micros(3000), 12, 0.5),
     (Nanos::from_micros(800), 3, 0.0),
@@ -47,7 +48,7 @@ fn cases(spec: &str) -> Vec<Case> {
                 service,
                 flows,
                 ecn,
-                // Linux looks for a flow where the tag is, and CHOKe takes one flow for another.
+                // Linux computes the flow with the VLAN tag, and CHOKe then takes one flow for another.
                 tags: spec.scheme().name != "choke",
             };
             cases.push(Case::new(&spec, seed, generate(&traffic, seed)));
@@ -56,7 +57,7 @@ fn cases(spec: &str) -> Vec<Case> {
     cases
 }
 
-/// Compares all, and returns what was compared.
+/// Compares all cases; returns the totals of what was compared.
 fn compare(kernel: Kernel, cases: &[Case]) -> Tally {
     let cache = Cache::of_user().unwrap();
     let build = |sources: &Path| modules(&kernel, sources, &cache, &RUNS_ON).unwrap();
@@ -96,7 +97,7 @@ fn fifos_and_codel() {
         "codel ecn target=20ms interval=50ms limit=60",
         "codel ecn ce_threshold=10ms",
     ];
-    // Setting the same options again must not disturb what goes on.
+    // Setting the same options again must not disturb the state.
     equal(&specs, |case| case.set_again = true);
 }
 
@@ -130,8 +131,8 @@ fn red_and_choke() {
     );
 }
 
-/// Since its flags have an attribute of their own (Linux 5.7), `tc` puts `adaptive` there only, and `red_change` of
-/// Linux looks for it where it was before: the timer that would adapt is never started.
+/// Since the flags have an attribute of their own (Linux 5.7), `tc` sets `adaptive` only there, but `red_change` of
+/// Linux reads it from the old place: the adaptation timer is never started.
 #[test]
 fn adaptive_red_that_tc_sets_up_does_not_adapt() {
     let Some(kernel) = kernel() else { return };
@@ -173,7 +174,7 @@ fn schemes_of_our_own() {
     );
 }
 
-/// As with RED, options that are set again begin a new average.
+/// As with RED, setting options again resets the average.
 #[test]
 fn redfavor() {
     equal(
@@ -192,8 +193,7 @@ fn priority_from_stock_parts() {
     equal(&["syn_prio limit=30", "syn_fin_prio limit=30"], |_| {});
 }
 
-/// Captures of this project's own: connections with losses on either side of a router, SCTP and QUIC; and those of
-/// others.
+/// Captures made by this project (connections with losses on either side of a router, SCTP and QUIC) and by others.
 fn captures() -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let own = [
@@ -227,7 +227,7 @@ fn packets_of_captures() {
         "pfifo limit=5",
         "bfifo limit=5000",
         "red probability=0.1 limit=20000",
-        // A table of the kernel that fills up with holes looks empty; a long one does not fill.
+        // The kernel's table looks empty if it fills up with holes; a long table does not fill up.
         "choke limit=1000 min=2 max=6",
         "codel ecn",
         "fq_codel limit=8",
@@ -288,7 +288,7 @@ fn the_command_compares_captures() {
     assert!(rows[1].trim_start().starts_with("spa"), "{text}");
 }
 
-/// The kernel's `choke` looks empty when holes fill its table (`docs/kernel-proof.md`).
+/// The kernel's `choke` looks empty if its table fills up with holes (`docs/kernel-proof.md`).
 #[test]
 fn the_command_tells_programs_what_differs() {
     if kernel().is_none() {
@@ -342,7 +342,7 @@ fn the_command_wants_packets() {
     );
 }
 
-/// Nothing of a capture is left out without being counted.
+/// Every packet of a capture that is left out is counted.
 #[test]
 fn the_command_says_what_it_has_not_read() {
     if kernel().is_none() {

@@ -1,4 +1,4 @@
-//! How machines end when they are not left to finish.
+//! Machines that are ended before they finish.
 
 use crate::kernel::{exec, kernel};
 use std::fs;
@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A machine that is busy for longer than a test, its traces in `folder`.
+/// Machine that is busy for longer than a test, with its temporary files in `folder`.
 fn busy(folder: &TempDir, options: &[&str]) -> Child {
     exec(options, &["sleep", "1000"])
         .env("TMPDIR", folder.path())
@@ -18,12 +18,12 @@ fn busy(folder: &TempDir, options: &[&str]) -> Child {
         .unwrap()
 }
 
-/// The process group of the machine whose files are in `folder`, once it runs programs.
+/// Process group of the machine with files in `folder`, once it runs programs.
 fn group(folder: &Path) -> u32 {
     let started = Instant::now();
     while started.elapsed() < Duration::from_secs(120) {
         for (pid, line) in processes("cmdline") {
-            // The launcher of the same group has become the kernel when its first process has made others.
+            // The launcher in the same group has become the kernel once its first process has children.
             if line.contains(folder.to_str().unwrap())
                 && line.contains("uml_dir=")
                 && members(pid).len() > 1
@@ -36,7 +36,7 @@ fn group(folder: &Path) -> u32 {
     panic!("no machine has started");
 }
 
-/// Every process with a file of its directory in /proc.
+/// Contents of a file in /proc for every process.
 fn processes(file: &str) -> Vec<(u32, String)> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     entries
@@ -48,12 +48,12 @@ fn processes(file: &str) -> Vec<(u32, String)> {
         .collect()
 }
 
-/// The processes of a group that still run.
+/// Running processes of a group.
 fn members(group: u32) -> Vec<u32> {
     let stats = processes("stat").into_iter();
     stats
         .filter(|(_, stat)| {
-            // proc(5): the name in parentheses may have spaces; state, parent and group follow it.
+            // proc(5): the name in parentheses may contain spaces; state, parent and group follow.
             let rest = stat.rsplit(')').next().unwrap();
             let fields: Vec<&str> = rest.split_whitespace().collect();
             fields[0] != "Z" && fields[2] == group.to_string()

@@ -1,4 +1,4 @@
-//! What `gentle testbed exec` hands on, and what a program finds in a machine.
+//! Command `gentle testbed exec`: output, exit codes, and the environment in a machine.
 
 use crate::kernel::{exec, kernel};
 
@@ -58,7 +58,7 @@ fn what_programs_expect_is_mounted() {
     assert_eq!(output.stdout, b"0\nx\n1048576\n");
 }
 
-/// Every queue discipline and filter that the testbed's scenarios use.
+/// Every queue discipline and filter used by the scenarios of the testbed.
 #[test]
 fn the_kernel_has_what_the_testbed_uses() {
     let Some(_) = kernel() else { return };

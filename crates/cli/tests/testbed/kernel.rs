@@ -1,4 +1,4 @@
-//! The kernel that all tests share: the plain one, or with GENTLE_TESTBED_KERNEL=debug the one that watches memory and locks.
+//! Kernel shared by all tests: the plain one, or with GENTLE_TESTBED_KERNEL=debug the one that checks memory and locks.
 
 use assert_cmd::cargo::cargo_bin;
 use gentle_testbed::build::{Cache, Flavour, Kernel, Request, build};
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The kernel, or `None` and a word on standard error about why.
+/// Kernel of the tests, or `None` and a message on standard error with the reason.
 pub(crate) fn kernel() -> Option<Kernel> {
     static KERNEL: OnceLock<Option<Kernel>> = OnceLock::new();
     KERNEL.get_or_init(find).clone()
@@ -46,7 +46,7 @@ fn find() -> Option<Kernel> {
     }
 }
 
-/// What is freed stays in KASAN's quarantine for a while.
+/// Freed memory stays in KASAN's quarantine for a while.
 fn memory_mib() -> u32 {
     match flavour() {
         Flavour::Plain => 256,
@@ -54,7 +54,7 @@ fn memory_mib() -> u32 {
     }
 }
 
-/// A machine as a user of the library makes one.
+/// Machine made in the same way as by a user of the library.
 pub(crate) fn machine(kernel: Kernel) -> Machine {
     let program = GuestProgram {
         path: cargo_bin("gentle"),
@@ -68,7 +68,7 @@ pub(crate) fn machine(kernel: Kernel) -> Machine {
     machine
 }
 
-/// `gentle testbed exec` with options before the `--` and a program after it.
+/// Command `gentle testbed exec` with options before the `--` and a program after it.
 pub(crate) fn exec(options: &[&str], program: &[&str]) -> Command {
     let mut command = Command::new(cargo_bin("gentle"));
     command

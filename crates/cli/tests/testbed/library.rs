@@ -1,4 +1,4 @@
-//! What programs get that use the crate: files, modules, several machines at a time.
+//! Library interface of the testbed: files, modules, several machines at a time.
 
 use crate::kernel::{kernel, machine};
 use gentle_testbed::Command;
@@ -110,7 +110,7 @@ fn modules_are_built_once_and_loaded() {
         .run(sh("cut -d' ' -f1 /proc/modules"), &RUNS_ON, &|_| {})
         .unwrap();
     assert_eq!(outcome.answer.stdout, b"hello\n");
-    // It warns on purpose.
+    // The module warns on purpose.
     let complaints = outcome.complaints();
     assert_eq!(complaints.len(), 1, "{complaints:?}");
     assert!(complaints[0].contains("hello"), "{complaints:?}");

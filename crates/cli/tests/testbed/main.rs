@@ -1,7 +1,7 @@
 //! Machines: real kernels, booted by the command as its users would.
 //!
-//! They share one kernel, which is built if the cache has none; that takes minutes. Where none can be built the tests say
-//! why and pass, unless GENTLE_TESTBED=required (`make test` sets it).
+//! The tests share one kernel, which is built if the cache has none; that takes minutes. If none can be built, the
+//! tests say why and pass, unless GENTLE_TESTBED=required (`make test` sets it).
 #![cfg(target_os = "linux")]
 
 mod build;

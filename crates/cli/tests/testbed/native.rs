@@ -1,4 +1,4 @@
-//! `gentle testbed run --native`. The computer whose own kernel it uses is a machine: root is root there, and netem is.
+//! Command `gentle testbed run --native`. The computer whose own kernel it uses is a machine, which has root and netem.
 
 use crate::kernel::{exec, kernel};
 use crate::run::gentle;
@@ -20,7 +20,7 @@ const RUN: [&str; 6] = [
     "--quiet",
 ];
 
-/// Where its values are, the first for all of a list.
+/// Paths of the values; only the first element of a list counts.
 fn places(value: &Value, above: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
@@ -71,7 +71,7 @@ fn it_gives_what_a_machine_gives_and_leaves_nothing() {
 #[test]
 fn it_says_that_it_takes_root() {
     let program = cargo_bin("gentle");
-    // Who is root becomes nobody, who may not read every folder that the program is in.
+    // Root switches to nobody, who may be unable to read the folder of the program.
     let (mut command, _place) = if geteuid().is_root() {
         let place = TempDir::new().unwrap();
         let copy = place.path().join("gentle");

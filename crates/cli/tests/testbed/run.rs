@@ -1,10 +1,10 @@
-//! Runs the program and reads what it prints.
+//! Helpers that run the program and parse its output.
 
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 use std::process::Command;
 
-/// What `gentle … --json` prints.
+/// Output of `gentle … --json`.
 pub(crate) fn gentle(arguments: &[&str]) -> Value {
     let output = Command::new(cargo_bin("gentle"))
         .args(arguments)
@@ -16,7 +16,7 @@ pub(crate) fn gentle(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The number at a JSON pointer.
+/// Number at a JSON pointer.
 pub(crate) fn number(value: &Value, path: &str) -> f64 {
     let found = value.pointer(path).and_then(Value::as_f64);
     found.unwrap_or_else(|| panic!("no {path} in {value}"))

@@ -1,4 +1,4 @@
-//! Scenarios on a real kernel, beside the simulator.
+//! Scenarios on a real kernel, compared with the simulator.
 
 use crate::kernel::kernel;
 use crate::run::{gentle, number};
@@ -23,7 +23,7 @@ const REAL: [&str; 9] = [
     "--threads=2",
 ];
 
-/// SPA from stock parts; `schemes.rs` has the modules.
+/// Arguments for SPA with stock parts; `schemes.rs` tests the modules.
 const TESTBED: [&str; 3] = ["testbed", "compare", "--backing=stock"];
 
 #[test]
@@ -52,7 +52,7 @@ fn real_agrees_with_the_simulator_and_with_itself() {
             .values()
             .filter_map(Value::as_f64);
         assert_eq!(offered, sent + dropped.sum::<f64>());
-        // Where a full queue decides on ties, every small difference grows; SPA's does not fill.
+        // Where drops of a full queue depend on ties, small differences grow; the queue of SPA does not fill.
         let median = [0.25, 0.05][scheme];
         for (metric, tolerance) in [
             ("response_time_s/mean", 0.15),
@@ -70,7 +70,7 @@ fn real_agrees_with_the_simulator_and_with_itself() {
         }
     }
     assert_eq!(number(&measured, "/results/1/loss/syn"), 0.0);
-    // What was kept is a capture of every connection, and reading it finds the same handshakes.
+    // The kept capture has every connection, and its analysis finds the same handshakes.
     let run = folder.path().join("spa-fin=none-seed-1");
     let entry = run.join("entry.pcapng");
     let analysis = gentle(&["analyze", entry.to_str().unwrap(), "--quiet"]);
@@ -81,7 +81,7 @@ fn real_agrees_with_the_simulator_and_with_itself() {
         .map(|kept| number(kept, "/syn_retransmitted"))
         .sum();
     assert_eq!(number(&analysis, "/handshakes/duplicate_syn"), again);
-    // The kernel's clock counts in steps of 256 ns, and not from the same one in every run.
+    // The kernel's clock advances in steps of 256 ns, with a different phase in every run.
     let again = gentle(&[&TESTBED[..], &REAL[..]].concat());
     let mean = "/results/1/response_time_s/mean";
     let (first, second) = (number(&measured, mean), number(&again, mean));

@@ -1,4 +1,4 @@
-//! Schemes that Linux does not have, as gentle's own kernel modules: what they do to real connections.
+//! Schemes that Linux lacks, with gentle's own kernel modules: their effects on real connections.
 
 use crate::kernel::kernel;
 use crate::run::{gentle, number};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// The modules of this tree, wherever the program was built.
+/// Option for the modules of this source tree, wherever the program was built.
 fn modules() -> String {
     let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel");
     format!("--modules={}", kernel.display())
@@ -49,7 +49,7 @@ fn modules_are_used_where_they_are_and_stock_parts_where_not() {
         said.contains("own kernel modules: gsp, redfavor, spa"),
         "{said}"
     );
-    // Of the reasons for which it drops packets, gsp has one that no other scheme here has.
+    // Only gsp among these schemes drops packets for this reason.
     let drops = result(&native, "gsp").pointer("/drops").unwrap();
     assert!(number(drops, "/early") > 0.0, "{drops}");
     let stock = run(&["--backing=stock"]);
@@ -107,13 +107,13 @@ fn a_flood_of_syns_cannot_starve_data_while_priority_has_a_bound() {
     }
     let off = goodput(&simulator, "spa") - goodput(&kernel, "spa");
     assert!(off.abs() < 0.05, "{off}");
-    // The same packets, whatever becomes of them.
+    // The offered packets are the same, whatever their fate.
     let offered = |results| number(result(results, "spa share=100"), "/links/down/offered");
     let off = offered(&kernel) / offered(&simulator) - 1.0;
     assert!(off.abs() < 0.01, "{off}");
 }
 
-/// papers.md 1.5: a FIN that overtakes its own data has it taken for lost.
+/// papers.md 1.5: if a FIN overtakes its own data, the data is taken for lost.
 #[test]
 fn a_fin_that_overtakes_its_data_has_it_sent_again() {
     if kernel().is_none() {

@@ -1,4 +1,4 @@
-//! Without root.
+//! Testbed without root.
 
 use crate::kernel::{exec, kernel};
 use assert_cmd::cargo::cargo_bin;
@@ -7,13 +7,13 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Where the tests run as root, everything is put where another user can read it, and done as that user.
+/// If the tests run as root, copies everything to a place that another user can read, and runs as that user.
 #[test]
 fn anybody_may_run_machines() {
     let Some(kernel) = kernel() else { return };
     let folder = TempDir::new().unwrap();
     if folder.path().metadata().unwrap().uid() != 0 {
-        // All other tests have shown it.
+        // All other tests have run without root.
         let output = exec(&[], &["id", "-u"]).output().unwrap();
         assert_eq!(output.stdout, b"0\n", "{output:?}");
         return;

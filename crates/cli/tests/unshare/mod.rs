@@ -2,8 +2,8 @@
 
 use std::process::{Command, Output};
 
-/// Runs two shell scripts, one after the other, in a new network and mount namespace, where `gentle` is the command under
-/// test; it ends at the first failure. `None`: this system lets nobody here make one, or `before` fails there.
+/// Runs two shell scripts, one after the other, in a new network and mount namespace with `gentle` as the command under
+/// test; stops at the first error. `None` if the system does not permit it or `before` fails.
 pub(crate) fn run(before: &str, script: &str) -> Option<Output> {
     let folder = std::path::Path::new(env!("CARGO_BIN_EXE_gentle")).parent()?;
     let path = format!(

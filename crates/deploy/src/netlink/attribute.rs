@@ -1,24 +1,24 @@
-//! Type, length, value.
+//! Netlink attributes: type, length, value.
 
 use netlink_packet_core::{NLA_TYPE_MASK, NlasIterator};
 use serde::{Deserialize, Serialize};
 
-/// One attribute; its value may hold others.
+/// Netlink attribute; its value may contain nested attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Attribute {
-    /// Its type, with the flag that says it is nested where the kernel set that.
+    /// Attribute type, including the nested flag if the kernel set it.
     pub(crate) raw_kind: u16,
-    /// Its value.
+    /// Attribute value.
     pub(crate) value: Vec<u8>,
 }
 
 impl Attribute {
-    /// Its type.
+    /// Attribute type without flags.
     pub(crate) fn kind(&self) -> u16 {
         self.raw_kind & NLA_TYPE_MASK
     }
 
-    /// All that are in `bytes`; what comes after damage is left out.
+    /// Attributes in `bytes`; parsing stops at the first malformed one.
     pub(crate) fn all(bytes: &[u8]) -> Vec<Attribute> {
         NlasIterator::new(bytes)
             .map_while(Result::ok)
@@ -31,10 +31,10 @@ impl Attribute {
             .collect()
     }
 
-    /// Appends it as the kernel reads it.
+    /// Appends the attribute in wire format.
     pub(crate) fn write(&self, to: &mut Vec<u8>) {
         const HEADER: usize = 4;
-        // No attribute that the kernel sent is longer than its own length field.
+        // Attributes received from the kernel fit in the length field.
         let length = u16::try_from(HEADER + self.value.len()).unwrap_or(u16::MAX);
         to.extend(length.to_ne_bytes());
         to.extend(self.raw_kind.to_ne_bytes());
@@ -43,7 +43,7 @@ impl Attribute {
     }
 }
 
-/// The value of the first attribute of that type.
+/// Value of the first attribute of this type.
 pub(crate) fn find(attributes: &[Attribute], kind: u16) -> Option<&[u8]> {
     attributes
         .iter()
@@ -51,7 +51,7 @@ pub(crate) fn find(attributes: &[Attribute], kind: u16) -> Option<&[u8]> {
         .map(|attribute| attribute.value.as_slice())
 }
 
-/// Text up to its final zero.
+/// Text up to the terminating zero.
 pub(crate) fn text(value: &[u8]) -> String {
     let end = value.iter().position(|byte| *byte == 0);
     String::from_utf8_lossy(&value[..end.unwrap_or(value.len())]).into_owned()

@@ -10,11 +10,11 @@ const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
 const IFLA_IFALIAS: u16 = 20;
 
-/// `ARPHRD_ETHER` and `ARPHRD_LOOPBACK`, whose packets carry an Ethernet header through the queue.
+/// `ARPHRD_ETHER` and `ARPHRD_LOOPBACK`: devices whose packets have an Ethernet header in the queue.
 const WITH_ETHERNET_HEADER: [u16; 2] = [1, 772];
 const ETHERNET_HEADER: u32 = 14;
 
-/// What is known of a device that exists.
+/// Properties of an existing device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Interface {
     pub(crate) index: u32,
@@ -22,7 +22,7 @@ pub(crate) struct Interface {
     pub(crate) alias: Option<String>,
 }
 
-/// The device of that name; `None`: there is none.
+/// Looks up a device by name; `None` if it does not exist.
 pub(crate) fn interface(
     netlink: &mut Netlink,
     device: &Device,

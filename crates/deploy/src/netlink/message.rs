@@ -1,9 +1,9 @@
-//! Messages about qdiscs, classes and filters: `struct tcmsg` and attributes (kernel: `linux/rtnetlink.h`).
+//! Messages about qdiscs, classes and filters: `struct tcmsg` with attributes (kernel: `linux/rtnetlink.h`).
 
 use super::attribute::{self, Attribute};
 use serde::{Deserialize, Serialize};
 
-/// What a message is about.
+/// Type of the object of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Object {
     Qdisc,
@@ -12,7 +12,7 @@ pub(crate) enum Object {
 }
 
 impl Object {
-    /// `RTM_NEWQDISC` and its like; to delete is one more, to get two more.
+    /// Message type `RTM_NEWQDISC` and similar; the types for deletion and query are larger by one and two.
     pub(crate) fn new_type(self) -> u16 {
         match self {
             Object::Qdisc => 36,
@@ -30,7 +30,7 @@ impl Object {
     }
 }
 
-/// The attributes of all three objects.
+/// Attribute types common to all objects.
 pub(crate) mod tca {
     pub(crate) const KIND: u16 = 1;
     pub(crate) const OPTIONS: u16 = 2;
@@ -40,27 +40,27 @@ pub(crate) mod tca {
     pub(crate) const INGRESS_BLOCK: u16 = 13;
 }
 
-/// The parent of what handles leaving packets, `TC_H_ROOT`.
+/// Parent of the root qdisc for outgoing packets, `TC_H_ROOT`.
 pub(crate) const ROOT: u32 = 0xffff_ffff;
 
-/// The parent of what handles arriving packets, `TC_H_INGRESS`.
+/// Parent of the qdisc for incoming packets, `TC_H_INGRESS`.
 pub(crate) const INGRESS: u32 = 0xffff_fff1;
 
 const HEADER: usize = 20;
 
-/// A qdisc, a class or a filter.
+/// Message about a qdisc, class or filter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TcMessage {
     pub(crate) ifindex: u32,
     pub(crate) handle: u32,
     pub(crate) parent: u32,
-    /// Of a filter its preference and protocol, of a qdisc how often it is referred to.
+    /// Preference and protocol of a filter; reference count of a qdisc.
     pub(crate) info: u32,
     pub(crate) attributes: Vec<Attribute>,
 }
 
 impl TcMessage {
-    /// A question about a device, or about what a parent on it has.
+    /// Query about a device, or about the objects under a parent on it.
     pub(crate) fn about(ifindex: u32, parent: u32) -> TcMessage {
         TcMessage {
             ifindex,
@@ -85,7 +85,7 @@ impl TcMessage {
         })
     }
 
-    /// As the kernel reads it.
+    /// Wire format of the message.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         // Family (unspecified) and padding.
         let mut bytes = vec![0; 4];
@@ -102,18 +102,18 @@ impl TcMessage {
         attribute::find(&self.attributes, kind)
     }
 
-    /// The name of the qdisc or filter.
+    /// Kind of the qdisc, class or filter.
     pub(crate) fn kind(&self) -> String {
         self.attribute(tca::KIND)
             .map(attribute::text)
             .unwrap_or_default()
     }
 
-    /// Only what says how it is set up, not what has happened to it: this is what the kernel accepts back.
+    /// Configuration without statistics, in the form that the kernel accepts.
     pub(crate) fn settings(&self, object: Object) -> TcMessage {
         let mut settings = self.clone();
         if object != Object::Filter {
-            // References to a qdisc, or the qdisc of a class: neither is set.
+            // The reference count of a qdisc and the qdisc of a class cannot be set.
             settings.info = 0;
         }
         settings.attributes.retain(|attribute| {
@@ -131,7 +131,7 @@ impl TcMessage {
 }
 
 impl TcMessage {
-    /// Changes what its options are made of.
+    /// Modifies the nested options.
     pub(crate) fn change_options(&mut self, change: impl Fn(&mut Vec<Attribute>)) {
         for options in &mut self.attributes {
             if options.kind() == tca::OPTIONS {
@@ -146,7 +146,7 @@ impl TcMessage {
     }
 }
 
-/// A handle as `tc` writes it.
+/// Handle in the notation of `tc`.
 pub(crate) fn format_handle(value: u32) -> String {
     match (value >> 16, value & 0xffff) {
         (0xffff, 0xffff) => "root".to_owned(),

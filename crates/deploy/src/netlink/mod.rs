@@ -1,7 +1,7 @@
-//! What the kernel says of links, qdiscs, classes and filters, over rtnetlink.
+//! Links, qdiscs, classes and filters of the kernel, over rtnetlink.
 //!
-//! Messages are kept as attributes of bytes and not as types: what was there before has to be told to the kernel again as
-//! it was, options of kinds unknown here included, and statistics grow from one kernel to the next.
+//! Messages are kept as attributes with raw bytes instead of types: a previous setup has to be restored exactly,
+//! including options of kinds unknown here, and statistics grow with each kernel version.
 
 mod attribute;
 mod link;
@@ -16,23 +16,23 @@ pub(crate) use socket::Netlink;
 use std::io::{self, ErrorKind};
 use thiserror::Error;
 
-/// Why the kernel did not answer as it should.
+/// Error of a netlink request.
 #[derive(Debug, Error)]
 pub enum NetlinkError {
     /// The socket failed.
     #[error("netlink: {0}")]
     Socket(#[from] io::Error),
-    /// The kernel refused a request.
+    /// The kernel rejected a request.
     #[error("the kernel refused {what}: {reason}")]
     Refused {
-        /// What was asked for.
+        /// Description of the request.
         what: &'static str,
-        /// Its words, or those of its error code.
+        /// Message of the kernel, or of its error code.
         reason: String,
-        /// Its error code.
+        /// Error code of the kernel.
         code: ErrorKind,
     },
-    /// An answer that is cut short or longer than it says.
+    /// The answer is truncated or malformed.
     #[error("netlink: an answer of the kernel that cannot be read ({0})")]
     Malformed(&'static str),
 }

@@ -1,4 +1,4 @@
-//! Questions and answers.
+//! Netlink socket: requests and answers.
 
 use super::NetlinkError;
 use super::attribute::{self, Attribute};
@@ -14,25 +14,25 @@ const HEADER: usize = 16;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 
-/// Set in the flags of an error when the kernel's own words follow (`NLM_F_ACK_TLVS`).
+/// Flag of an error message that has a text of the kernel attached (`NLM_F_ACK_TLVS`).
 const ACK_TLVS: u16 = 0x200;
 const ERROR_TEXT: u16 = 1;
 
-/// A dump that changed while it was read is read again, this often.
+/// Maximum number of attempts to read a dump that changes while it is read.
 const ATTEMPTS: usize = 5;
 
-/// A socket to the kernel's routing tables, which hold qdiscs too.
+/// Socket for rtnetlink, which also handles qdiscs.
 pub(crate) struct Netlink {
     socket: Socket,
     sequence: u32,
 }
 
-/// What a datagram says of the answer as a whole.
+/// State of an answer after a datagram.
 #[derive(Default)]
 struct Progress {
-    /// Nothing more will come.
+    /// Whether the answer is complete.
     last: bool,
-    /// What was listed has changed meanwhile.
+    /// Whether the objects changed during the dump.
     interrupted: bool,
 }
 
@@ -48,7 +48,7 @@ impl Netlink {
         })
     }
 
-    /// All objects that the kernel has for `question`.
+    /// All objects that match `question`.
     pub(crate) fn list(
         &mut self,
         object: Object,
@@ -57,7 +57,7 @@ impl Netlink {
         let list = self.dump(object.new_type() + 2, &question.to_bytes(), object.name())?;
         list.iter()
             .map(|bytes| TcMessage::parse(bytes).ok_or(NetlinkError::Malformed("struct tcmsg")))
-            // A kernel before 4.20 sends those of every device.
+            // Kernels before 4.20 send the filters of every device.
             .filter(|message| match message {
                 Ok(message) => message.ifindex == question.ifindex,
                 Err(_) => true,
@@ -65,7 +65,7 @@ impl Netlink {
             .collect()
     }
 
-    /// Makes an object that is not there yet.
+    /// Creates an object that does not exist yet.
     pub(crate) fn create(
         &mut self,
         object: Object,
@@ -77,11 +77,13 @@ impl Netlink {
         self.receive(object.name(), &mut none).map(|_| ())
     }
 
-    /// Whether the kernel has a kind of qdisc, loading its module if there is one; `None`: it does not say.
+    /// Whether the kernel supports a kind of qdisc; loads its module if there is one. `None` if the answer is
+    /// inconclusive.
     ///
-    /// It is asked to make one with a size table (`TCA_STAB`) that lacks its parameters. A kernel that has the kind refuses
-    /// the table before anything has changed, and only one that does not says that there is no such thing (`qdisc_create` in
-    /// net/sched/sch_api.c). Files under /sys and /lib/modules would tell less: services do not always see them.
+    /// The request creates a qdisc with a size table (`TCA_STAB`) that lacks its parameters. A kernel that supports the
+    /// kind rejects the table before anything has changed; only one that does not reports an unknown kind
+    /// (`qdisc_create` in net/sched/sch_api.c). Files under /sys and /lib/modules are less reliable: services may not
+    /// see them.
     pub(crate) fn has_qdisc(
         &mut self,
         ifindex: u32,
@@ -111,7 +113,7 @@ impl Netlink {
         }
     }
 
-    /// The payloads of all answers to a question.
+    /// Payloads of all answers to a request.
     pub(crate) fn dump(
         &mut self,
         message_type: u16,
@@ -185,7 +187,7 @@ impl Netlink {
     }
 }
 
-/// An error message also says that all went well: its code is 0 then.
+/// Parses an error message; code 0 means success.
 fn error(what: &'static str, payload: &[u8], flags: u16) -> Result<(), NetlinkError> {
     let code = payload
         .first_chunk()
@@ -194,7 +196,7 @@ fn error(what: &'static str, payload: &[u8], flags: u16) -> Result<(), NetlinkEr
     if code == 0 {
         return Ok(());
     }
-    // The request follows the code; of a refused one all of it, and then the words.
+    // The request follows the code; after a failure all of it, followed by the text.
     let words = (flags & ACK_TLVS != 0)
         .then(|| {
             let request = payload.get(4..)?;

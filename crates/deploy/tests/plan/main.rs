@@ -1,4 +1,4 @@
-//! The commands of plans, as snapshots and by their rules.
+//! Commands of plans, as snapshots and by invariants.
 
 mod refused;
 mod setups;
@@ -23,7 +23,7 @@ fn under(spec: &str, backing: Backing, rate: Option<&str>) -> Result<Plan, PlanE
     plan_under(&at_class(rate), &spec, backing)
 }
 
-/// The commands as a shell script, the notes as its remarks.
+/// Plan as a shell script, with the notes as comments.
 fn script(plan: &Plan) -> String {
     let notes = plan.notes.iter().map(|note| format!("# {note}\n"));
     let commands = plan.commands.iter().map(|command| format!("{command}\n"));

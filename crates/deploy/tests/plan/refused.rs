@@ -1,4 +1,4 @@
-//! What Linux cannot do.
+//! Requests that Linux does not support.
 
 use super::{at_class, under};
 use gentle_aqm::Spec;

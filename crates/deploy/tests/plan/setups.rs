@@ -1,4 +1,4 @@
-//! Whole set-ups of a device.
+//! Complete setups of a device.
 
 use super::script;
 use gentle_deploy::{

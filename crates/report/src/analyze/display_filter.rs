@@ -1,11 +1,12 @@
-//! Wireshark display filters for those who lose most.
+//! Wireshark display filters for the addresses with the greatest losses.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// The display filter that shows the SYNs and SYN/ACKs sent again from and to `name`: an address, an address with a port,
-/// or a prefix. `None` for anything else.
+/// Display filter for the retransmitted SYNs and SYN/ACKs from and to `name`: an address, an address with a port, or a
+/// prefix. `None` for any other text.
 ///
-/// Fields are those of Wireshark's reference: `ip.addr`, `ipv6.addr` and `tcp.port` match either end, `==` takes a prefix.
+/// Fields are those of Wireshark's reference: `ip.addr`, `ipv6.addr` and `tcp.port` match either end, and `==` accepts
+/// a prefix.
 pub(super) fn repeated_handshakes(name: &str) -> Option<String> {
     let (address, port) = match name.parse::<SocketAddr>() {
         Ok(socket) => (socket.ip(), Some(socket.port())),

@@ -1,4 +1,4 @@
-//! The page: one file with its data, its styles and the library that draws, so that it opens without a network.
+//! HTML page of an analysis: one file with its data, styles and drawing library, which opens without network access.
 
 use super::section::{Block, Cell, Section};
 use super::sections::{begin, notes, sections};
@@ -17,10 +17,10 @@ struct Page<'a> {
     shell: Shell,
 }
 
-/// The page shows before it tells. These sections stand above the narrow ones, in this order.
+/// Sections above the narrow ones, in this order: on the page, charts come before tables.
 const FIRST: [&str; 3] = ["timeline", "top", "intervals"];
 
-/// And these below; others as in the text.
+/// Sections below the narrow ones, in this order; all others are ordered as in the text.
 const REST: [&str; 7] = [
     "directions",
     "filters",
@@ -31,14 +31,14 @@ const REST: [&str; 7] = [
     "limits",
 ];
 
-/// One analysis.
+/// Part of the page for one analysis.
 struct Article {
     title: String,
     population: String,
     verdict: Vec<String>,
     notes: Vec<String>,
     first: Vec<Section>,
-    /// Sections that stand side by side where there is room.
+    /// Sections placed side by side if there is room.
     narrow: Vec<Section>,
     rest: Vec<Section>,
 }
@@ -66,7 +66,7 @@ impl Article {
     }
 }
 
-/// Draws the analyses as one HTML file that needs no other file and no network.
+/// Formats the analyses as one HTML file that needs neither other files nor network access.
 pub fn html(analyses: &[Analysis], origin: &Origin) -> String {
     let page = Page {
         origin: Provenance::new(origin, env!("CARGO_PKG_VERSION")),

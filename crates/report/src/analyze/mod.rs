@@ -1,6 +1,6 @@
-//! Draws what an analysis of captures found: text for the terminal, a page for a browser.
+//! Reports of capture analyses: text for a terminal, a page for a browser.
 //!
-//! Both lay out the same sections: numbers and words are made once.
+//! Both use the same sections, so that numbers and sentences are formatted once.
 
 mod display_filter;
 mod histogram;

@@ -1,19 +1,19 @@
-//! What a report consists of, before it is text or a page.
+//! Contents of a report, independent of the output format.
 //!
-//! Names and words may come from a capture or a file's name. They become plain text here, so that neither layout has to
-//! think of it.
+//! Names and texts may come from a capture or a file name. They are sanitized here, so that neither output format has
+//! to.
 
 use crate::format::{NONE, Quantity, Scale, count, plain, time, unbroken};
 use gentle_trace::results::Quantiles;
 
-/// A heading with what stands below it.
+/// Heading with its contents.
 pub(super) struct Section {
-    /// Its anchor in the page.
+    /// Anchor of the section in the page.
     pub(super) id: &'static str,
     pub(super) title: String,
-    /// Whether the page can set it beside another one.
+    /// Whether the page may place the section beside another one.
     pub(super) narrow: bool,
-    /// Charts, which only the page has.
+    /// Charts, shown by the page only.
     pub(super) charts: &'static [Chart],
     pub(super) blocks: Vec<Block>,
 }
@@ -44,7 +44,7 @@ impl Section {
         self
     }
 
-    /// Adds a list of sentences, if there are any.
+    /// Adds a list of sentences unless it is empty.
     pub(super) fn list(mut self, sentences: &[String]) -> Self {
         if !sentences.is_empty() {
             let sentences = sentences.iter().map(|s| unbroken(&plain(s)));
@@ -53,7 +53,7 @@ impl Section {
         self
     }
 
-    /// Adds names with values, if there are any.
+    /// Adds names with values unless there are none.
     pub(super) fn facts(mut self, facts: Vec<(String, String)>) -> Self {
         if !facts.is_empty() {
             let facts = facts
@@ -64,7 +64,7 @@ impl Section {
         self
     }
 
-    /// Adds a table, if it has rows.
+    /// Adds a table unless it has no rows.
     pub(super) fn table(mut self, table: Table) -> Self {
         if !table.rows.is_empty() {
             self.blocks.push(Block::Table(table));
@@ -72,18 +72,18 @@ impl Section {
         self
     }
 
-    /// The section, if anything stands below its heading.
+    /// The section, or `None` if it has a heading only.
     pub(super) fn unless_empty(self) -> Option<Self> {
         (!self.blocks.is_empty() || !self.charts.is_empty()).then_some(self)
     }
 }
 
-/// A chart: what it is called in `assets/analyze.js`, its caption, and how to read it.
+/// Chart: its name in `assets/analyze.js`, its caption, and a reading hint.
 pub(super) struct Chart {
     pub(super) name: &'static str,
     pub(super) caption: &'static str,
     pub(super) hint: &'static str,
-    /// Colours in it, as classes of the style sheet, with what they stand for.
+    /// Colours in the chart as CSS classes, with their meanings.
     pub(super) keys: &'static [(&'static str, &'static str)],
     pub(super) wide: bool,
 }
@@ -95,7 +95,7 @@ pub(super) enum Block {
     Table(Table),
 }
 
-/// Rows with a name and as many cells as there are heads after the first.
+/// Table rows, each with a name and one cell per column after the first.
 pub(super) struct Table {
     pub(super) caption: Option<String>,
     pub(super) heads: Vec<Head>,
@@ -121,10 +121,10 @@ impl Table {
     }
 }
 
-/// The head of a column.
+/// Head of a column.
 pub(super) struct Head {
     pub(super) subject: String,
-    /// A second line: the unit, or which number of the subject.
+    /// Second line: the unit, or the statistic of the subject.
     pub(super) detail: String,
     pub(super) left: bool,
     /// Whether the cells are bars.
@@ -141,7 +141,7 @@ impl Head {
         }
     }
 
-    /// A column of bars, whose name only the page needs: nothing in a terminal stands above a bar.
+    /// Head of a column of bars. Only the page shows its name: in a terminal, bars have no head.
     pub(super) fn bars(subject: impl Into<String>) -> Self {
         Self {
             bars: true,
@@ -149,7 +149,7 @@ impl Head {
         }
     }
 
-    /// A column of words: aligned to the left.
+    /// Head of a left-aligned column of text.
     pub(super) fn words(subject: impl Into<String>) -> Self {
         Self {
             left: true,
@@ -158,12 +158,12 @@ impl Head {
     }
 }
 
-/// A line of a table.
+/// Row of a table.
 pub(super) struct Row {
     pub(super) name: String,
-    /// How far it stands below the line that it is a part of.
+    /// Nesting level below the row that this one is a part of.
     pub(super) depth: usize,
-    /// What the name means, where that needs saying.
+    /// Explanation of the name, if it needs one.
     pub(super) about: Option<String>,
     pub(super) cells: Vec<Cell>,
 }
@@ -191,9 +191,9 @@ impl Row {
 
 pub(super) enum Cell {
     Text(String),
-    /// Something to copy, letter by letter. A terminal without room for the column shows it as lines below the table.
+    /// Text to copy verbatim. A terminal without room for the column shows it in lines below the table.
     Code(String),
-    /// A bar as long as this share, 0 to 1, of its column.
+    /// Bar with a length of this share, 0 to 1, of its column.
     Bar(f64),
 }
 
@@ -211,10 +211,10 @@ impl Cell {
     }
 }
 
-/// A number, and the half-width of its confidence interval.
+/// Number and half-width of its confidence interval.
 pub(super) type Value = (Option<f64>, Option<f64>);
 
-/// Unit and cells of several rows or columns of numbers that are to be compared: one unit and one number of digits for all.
+/// Common unit and cells of several rows or columns of numbers to be compared, all with the same number of decimals.
 pub(super) fn numbers(quantity: Quantity, rows: &[Vec<Value>]) -> (&'static str, Vec<Vec<Cell>>) {
     let all = rows.iter().flatten();
     let scale = Scale::of(quantity, all.filter_map(|(value, _)| *value));
@@ -223,7 +223,7 @@ pub(super) fn numbers(quantity: Quantity, rows: &[Vec<Value>]) -> (&'static str,
     (scale.unit, cells.collect())
 }
 
-/// Round-trip times, a row each; those that were not seen take none.
+/// Table of round-trip times with a row each; rows without observations are left out.
 pub(super) fn round_trips<'a>(rows: impl IntoIterator<Item = (&'a str, Quantiles)>) -> Table {
     let heads = ["median", "mean", "p95", "p99", "longest"].map(|which| Head::new(which, ""));
     let mut table = Table::new(std::iter::once(Head::words("round-trip time")).chain(heads));

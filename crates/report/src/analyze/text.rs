@@ -1,4 +1,4 @@
-//! Text for a terminal: tables, then the verdict, where the prompt leaves it in sight.
+//! Text for a terminal: tables first, then the verdict, which stays visible above the prompt.
 
 use super::section::{Block, Cell, Table};
 use super::sections::{brief, notes, sections};
@@ -6,22 +6,22 @@ use crate::terminal::{GAP, STYLE, Sheet, bare, paragraph};
 use comfy_table::{Cell as Drawn, CellAlignment};
 use gentle_trace::results::{Analysis, Capture};
 
-/// Length of a bar that stands for the largest of its column.
+/// Length of the longest bar of a column, characters.
 const BAR: usize = 20;
 
-/// How much of an analysis is shown.
+/// Level of detail of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// What an operator acts on: attempts and what became of them, time lost, who lost most.
+    /// Summary for operators: attempts and their outcomes, time lost, and the greatest losses.
     Brief,
     /// Every table.
     Full,
 }
 
-/// The analyses one after the other, each with its verdict last.
+/// Formats the analyses one after the other, each with its verdict last.
 ///
-/// `width` is the terminal's, in columns: paragraphs wrap, and columns that a table has no room for follow below it;
-/// `None` wraps nothing. With `color` headings stand out.
+/// `width` is that of the terminal, in columns: paragraphs wrap, and columns that do not fit in a table follow below
+/// it; `None` wraps nothing. With `color`, headings are highlighted.
 pub fn text(analyses: &[Analysis], detail: Detail, width: Option<usize>, color: bool) -> String {
     let mut sheet = Sheet::new(width, color);
     for analysis in analyses {
@@ -33,7 +33,7 @@ pub fn text(analyses: &[Analysis], detail: Detail, width: Option<usize>, color: 
     sheet.text
 }
 
-/// The files of one analysis, as its heading.
+/// Files of an analysis, as its heading.
 pub(super) fn paths(captures: &[Capture]) -> String {
     match captures {
         [] => "no capture".to_owned(),
@@ -95,7 +95,7 @@ fn one(sheet: &mut Sheet, analysis: &Analysis, detail: Detail) {
     }
 }
 
-/// The table, in as many pieces as it takes to keep to the width, then what its names mean.
+/// Draws a table, in as many pieces as the width requires, followed by the explanations of its names.
 fn draw(sheet: &mut Sheet, table: &Table) {
     if let Some(caption) = &table.caption {
         sheet.text += &paragraph(" ", caption, sheet.width);
@@ -115,7 +115,7 @@ fn draw(sheet: &mut Sheet, table: &Table) {
         below = left.extract_if(.., |i| is_code(i)).collect();
     }
     if !fits(&left) {
-        // Better no bars than a table in pieces.
+        // Dropping the bars is preferable to splitting the table.
         left.retain(|i| !is_bar(i));
     }
     let mut pieces = Vec::new();
@@ -143,7 +143,7 @@ fn draw(sheet: &mut Sheet, table: &Table) {
     }
 }
 
-/// The table with some of its columns: those with these numbers, names being 0.
+/// Table with the selected columns; column 0 is that of the names.
 fn piece(table: &Table, columns: &[usize]) -> String {
     let mut drawn = bare(STYLE, false);
     let heads = std::iter::once(&0).chain(columns).map(|&i| &table.heads[i]);
@@ -176,10 +176,10 @@ fn piece(table: &Table, columns: &[usize]) -> String {
     drawn.trim_fmt() + "\n"
 }
 
-/// Tables stand in from the headings, as names with values do.
+/// Indentation of tables, as of names with values.
 const INDENT: &str = "  ";
 
-/// A bar in eighths of a character; what is not nothing shows.
+/// Bar in eighths of a character; any positive share is visible.
 fn bar(share: f64) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (share.clamp(0.0, 1.0) * (8 * BAR) as f64).ceil() as usize;

@@ -1,11 +1,11 @@
-//! One row a run, for notebooks.
+//! CSV output of a comparison, with one row per run.
 
 use ::csv::{Error, Writer};
 use gentle_experiment::results::Comparison;
 use serde_json::Value;
 use std::io::Write;
 
-/// Numbers that exist only over all seeds: empty in a seed's row.
+/// Columns that exist only in the row over all seeds.
 const OVER_SEEDS: [&str; 19] = [
     "response_time_s.ci95",
     "rtt_s.ci95",
@@ -28,16 +28,17 @@ const OVER_SEEDS: [&str; 19] = [
     "response_time_by_size.0.ci95_s",
 ];
 
-/// Paired with the reference: which of the numbers, and what of them.
+/// Paired comparisons with the reference: the metrics, and the statistics of each.
 const PAIRED: [&str; 2] = ["response_time_by_size.0.mean_s", "response_time_s.mean"];
 const OF_PAIRED: [&str; 5] = ["difference", "ci95", "p", "verdict", "best"];
 
-/// Writes the scalar results: per scheme one row a seed and one, with `all` for the seed, over all seeds.
+/// Writes the scalar results: for each scheme one row per seed, and one over all seeds, with `all` as the seed.
 ///
-/// Columns: `scheme` (its name), `label` (the scheme as asked for), `seed`; then every number that the seeds' results
-/// carry, named by its path in the JSON (`loss.syn`), in the order in which they first appear; then what only the row `all`
-/// has: the half-widths of the 95 % confidence intervals, and how the mean response time, that of the shortest connections first,
-/// differs from the reference's. Fractions are 0 to 1, times are seconds, an empty field means "no observation".
+/// Columns: `scheme` (its name), `label` (the scheme as specified), `seed`; then every number in the results of the
+/// seeds, named by its path in the JSON (`loss.syn`), in order of first appearance; then the columns of the row `all`
+/// only: the half-widths of the 95 % confidence intervals, and the difference of the mean response time (of the
+/// shortest connections, then of all) to the reference. Fractions are 0 to 1, times are seconds, an empty field means
+/// "no observation".
 pub fn csv(comparison: &Comparison, to: impl Write) -> Result<(), Error> {
     let names = names(comparison);
     let over_seeds = OVER_SEEDS.map(str::to_owned);
@@ -79,7 +80,7 @@ pub fn csv(comparison: &Comparison, to: impl Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// The names of all numbers that are listed seed by seed.
+/// Names of all numbers that exist per seed.
 fn names(comparison: &Comparison) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for series in comparison.results.iter().flat_map(|result| &result.by_seed) {
@@ -90,13 +91,13 @@ fn names(comparison: &Comparison) -> Vec<String> {
     names
 }
 
-/// The number at a dotted path of the JSON.
+/// Number at a dotted path of the JSON.
 fn at(json: &Value, path: &str) -> String {
     json.pointer(&format!("/{}", path.replace('.', "/")))
         .map_or(String::new(), text)
 }
 
-/// A value as a field.
+/// Value as a CSV field.
 fn text(value: &Value) -> String {
     match value {
         Value::Number(n) => n.to_string(),

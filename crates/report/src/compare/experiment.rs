@@ -1,4 +1,4 @@
-//! What was run, in words.
+//! Description of the experiment in sentences.
 
 use crate::format::{count, percent, plural, rate, time};
 use gentle_experiment::results::{Comparison, LinkSummary};
@@ -11,7 +11,7 @@ pub(super) fn measured_anything(comparison: &Comparison) -> bool {
         .any(|r| r.connections > 0 || r.links.down.offered + r.links.up.offered > 0)
 }
 
-/// Why there is nothing to show.
+/// Explanation of an empty result.
 pub(super) fn nothing_started(comparison: &Comparison) -> String {
     let scenario = &comparison.scenario;
     let (from, duration) = (scenario.warmup_s, time(scenario.duration_s));
@@ -27,7 +27,7 @@ pub(super) fn nothing_started(comparison: &Comparison) -> String {
     )
 }
 
-/// What was run, in one line: links and their load, connections, seeds, hosts.
+/// Description of the experiment in one line: links with load, connections, seeds, hosts.
 pub(super) fn experiment(comparison: &Comparison) -> String {
     let s = &comparison.scenario;
     let load = |link: &LinkSummary| {

@@ -1,22 +1,22 @@
-//! The connections of groups of workloads, side by side.
+//! Connections by group of workloads, side by side.
 
 use crate::format::{Quantity, Scale, plain, sizes};
 use crate::terminal::{STYLE, align, bare, fits};
 use comfy_table::{Cell, CellAlignment};
 use gentle_experiment::results::{Comparison, GroupResult};
 
-/// One number of each group.
+/// Column with one metric of each group.
 pub(super) struct Column {
     pub(super) subject: String,
-    /// Which number of the subject, with its unit.
+    /// Statistic of the subject, with its unit.
     pub(super) detail: String,
-    /// One for each row.
+    /// Cells, one per row.
     pub(super) cells: Vec<String>,
-    /// Columns with a high rank leave first when there is little room; rank 0 stays.
+    /// Rank of the column: the highest ranks are dropped first if there is little room; rank 0 stays.
     rank: u8,
 }
 
-/// A scheme and a group under it.
+/// Scheme and group of a row.
 pub(super) struct Row<'a> {
     pub(super) scheme: &'a str,
     pub(super) group: &'a str,
@@ -25,7 +25,7 @@ pub(super) struct Row<'a> {
 /// Value and half-width of its confidence interval.
 type Measured = (Option<f64>, Option<f64>);
 
-/// Every group under every scheme, and the numbers of each.
+/// Rows for every group under every scheme, and their columns.
 pub(super) fn groups(comparison: &Comparison) -> (Vec<Row<'_>>, Vec<Column>) {
     let all = || {
         let schemes = comparison.results.iter();
@@ -87,7 +87,7 @@ pub(super) fn groups(comparison: &Comparison) -> (Vec<Row<'_>>, Vec<Column>) {
     (rows.collect(), columns)
 }
 
-/// A table of them; empty without groups. Columns leave until it fits into `width`.
+/// Table of groups; empty without groups. Columns are dropped until it fits in `width`.
 pub(super) fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
     let (rows, mut columns) = groups(comparison);
     if rows.is_empty() {

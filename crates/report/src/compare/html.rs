@@ -1,4 +1,4 @@
-//! The page: one file with its data, its styles and the library that draws, so that it opens without a network.
+//! HTML page of a comparison: one file with its data, styles and drawing library, which opens without network access.
 
 use super::experiment::experiment;
 use super::groups;
@@ -17,7 +17,7 @@ struct Page<'a> {
     population: String,
     verdict: Vec<String>,
     notes: Vec<String>,
-    /// `None` with a single scheme, which has nothing to stand beside.
+    /// Leading chart; `None` for a single scheme.
     headline: Option<Headline>,
     /// Whether there are confidence intervals.
     intervals: bool,
@@ -29,7 +29,7 @@ struct Page<'a> {
     shell: Shell,
 }
 
-/// The chart that leads.
+/// Leading chart.
 struct Headline {
     caption: String,
     hint: String,
@@ -46,14 +46,14 @@ struct Row<'a> {
     cells: Vec<Shown>,
 }
 
-/// A number as text, and as a key to sort by.
+/// Number as text, and as a sort key.
 struct Shown {
     text: String,
     key: String,
     best: bool,
 }
 
-/// Draws the comparison as one HTML file that needs no other file and no network.
+/// Formats the comparison as one HTML file that needs neither other files nor network access.
 pub fn html(comparison: &Comparison, origin: &Origin) -> String {
     let words = words(comparison);
     let mut columns = Vec::new();
@@ -126,7 +126,7 @@ fn csv_text(comparison: &Comparison) -> String {
     String::from_utf8(text).expect("made of text")
 }
 
-/// The connections that a lost SYN hurts most, against the reference.
+/// Headline on the shortest connections, which suffer most from a lost SYN, relative to the reference.
 fn headline(comparison: &Comparison) -> Option<Headline> {
     let reference = comparison.reference.as_ref()?;
     let [first, _, ..] = comparison.results.as_slice() else {
@@ -147,7 +147,7 @@ fn population(comparison: &Comparison) -> String {
     unbroken(&format!("{schemes} on {}", experiment(comparison)))
 }
 
-/// What it takes to trace every number, as names with one or more lines.
+/// Facts needed to reproduce every number, as names with one or more lines.
 fn facts(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
     let s = &comparison.scenario;
     let link = |l: &LinkSummary| {

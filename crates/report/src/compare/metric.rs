@@ -1,16 +1,16 @@
-//! The numbers a table shows, one column each, in reading order.
+//! Metrics of a table, one column each, in reading order.
 
 use crate::format::{Quantity, Scale, sizes};
 use gentle_experiment::results::{
     Comparison, Distribution, HEADLINE, Mean, Paired, SchemeResult, SizeBin,
 };
 
-/// A number and the half-width of its 95 % confidence interval.
+/// Number and half-width of its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) value: Option<f64>,
     pub(crate) ci95: Option<f64>,
-    /// Whether numbers of this kind have an interval, unless every seed gave the same.
+    /// Whether the number is a sample statistic, which has an interval unless all seeds gave the same value.
     pub(crate) sampled: bool,
 }
 
@@ -47,19 +47,19 @@ impl From<Mean> for Measured {
     }
 }
 
-/// One column.
+/// Column of a table.
 pub(crate) struct Metric {
     /// First line of the head: the subject.
     pub(crate) subject: String,
-    /// Second line of the head: which number of the subject.
+    /// Second line of the head: the statistic of the subject.
     pub(crate) detail: &'static str,
-    /// What it means, for a tip.
+    /// Explanation of the metric, for a tooltip.
     pub(crate) explanation: &'static str,
-    /// Columns with a high rank leave first when there is little room; rank 0 stays.
+    /// Rank of the column: the highest ranks are dropped first if there is little room; rank 0 stays.
     pub(crate) rank: u8,
-    /// The scalar result that it shows, by which schemes are told apart; `None`: they are not.
+    /// Name of the scalar result that is tested for differences between schemes; `None` if there is no test.
     name: Option<String>,
-    /// Whether it shows the difference to the reference.
+    /// Whether the column shows the difference to the reference.
     paired: bool,
     quantity: Quantity,
     measure: Box<dyn Fn(&SchemeResult) -> Measured>,
@@ -81,7 +81,7 @@ impl Metric {
         self
     }
 
-    /// The number of each scheme.
+    /// Value of each scheme.
     pub(crate) fn measure(&self, results: &[SchemeResult]) -> Vec<Measured> {
         results.iter().map(&self.measure).collect()
     }
@@ -91,7 +91,7 @@ impl Metric {
         Scale::of(self.quantity, values.iter().filter_map(|m| m.value))
     }
 
-    /// Which of `results` may be the best, as far as chance lets one say; see [`Paired::best`].
+    /// Whether each of `results` may be the best, given the statistical uncertainty; see [`Paired::best`].
     pub(crate) fn best(&self, results: &[SchemeResult]) -> Vec<bool> {
         let best = |r: &SchemeResult| self.of(r).is_some_and(|paired| paired.best);
         results.iter().map(best).collect()
@@ -101,8 +101,8 @@ impl Metric {
         result.paired.get(self.name.as_ref()?)
     }
 
-    /// The text of a cell, `reference` being the label of the scheme that others are compared with. Where an interval is wanted
-    /// and every seed gave the same, a dash stands in its place.
+    /// Text of a cell; `reference` is the label of the reference scheme. If intervals are requested and all seeds gave
+    /// the same value, a dash replaces the interval.
     pub(crate) fn show(
         &self,
         scale: &Scale,
@@ -160,7 +160,7 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
         .about("connections that had not completed when the drain ended"),
     );
     let mut all = Vec::new();
-    // What leads is the time of the shortest connections, if there are any.
+    // The leading column is the response time of the shortest connections, if there are any.
     let leads = comparison.results.iter().any(|r| {
         let first = r.response_time_by_size.first();
         first.is_some_and(|bin| bin.n + bin.unfinished > 0)

@@ -1,4 +1,4 @@
-//! Draws what a comparison of queue schemes found: a table for the terminal, CSV for notebooks, a page for a browser.
+//! Reports of queue scheme comparisons: a table for the terminal, CSV for notebooks, a page for a browser.
 
 mod csv;
 mod experiment;

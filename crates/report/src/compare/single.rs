@@ -1,4 +1,4 @@
-//! One scheme in detail, top to bottom, for a run of a single scenario.
+//! Detailed view of one scheme, for a run of a single scenario.
 
 use super::experiment::measured_anything;
 use super::table::{head, sentences};
@@ -9,9 +9,9 @@ use gentle_experiment::results::{
 };
 use std::collections::BTreeMap;
 
-/// Every number of every scheme in `comparison`, one below the other; made for a comparison of one.
+/// Formats every number of every scheme in `comparison`, one below the other; intended for a single scheme.
 ///
-/// Lines that are too long wrap to `width`. With `color` the headings stand out.
+/// Long lines wrap to `width`. With `color`, headings are highlighted.
 pub fn single(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
     let mut text = head(comparison, width);
     let results = comparison

@@ -1,4 +1,4 @@
-//! The terminal table.
+//! Table of a comparison for the terminal.
 
 use super::experiment::{experiment, measured_anything};
 use super::groups;
@@ -9,10 +9,11 @@ use crate::terminal::{STYLE, align, bare, fits, paragraph};
 use comfy_table::{Attribute, Cell, Color, Table};
 use gentle_experiment::results::Comparison;
 
-/// Draws the comparison as a table, one row a scheme, says above it what was run and below it in sentences what it shows.
+/// Formats the comparison as a table with one row per scheme, preceded by a description of the experiment and followed
+/// by the conclusions in sentences.
 ///
-/// `width` is the terminal's, in columns: columns leave, the least important first, until the table fits; `None` keeps
-/// all. With `color` what may be the best value of each column stands out.
+/// `width` is that of the terminal, in columns: table columns are dropped, the least important first, until the table
+/// fits; `None` keeps all. With `color`, values that may be the best of their column are highlighted.
 pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
     let mut text = head(comparison, width);
     if !text.is_empty() {
@@ -30,7 +31,7 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
     text + &sentences(comparison, width)
 }
 
-/// Like [`table`], with the choices that the scenario rests on below it, one a line.
+/// Like [`table`], followed by the assumptions of the scenario, one per line.
 pub fn table_with_choices(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
     let mut text = table(comparison, width, color);
     if !comparison.scenario.choices.is_empty() {
@@ -42,20 +43,20 @@ pub fn table_with_choices(comparison: &Comparison, width: Option<usize>, color: 
     text
 }
 
-/// What was run, in one line, and the command that runs it again; nothing where nothing was run.
+/// Description of the experiment in one line, and the command that repeats it; empty without results.
 pub(crate) fn head(comparison: &Comparison, width: Option<usize>) -> String {
     if comparison.results.is_empty() {
         return String::new();
     }
     let mut text = paragraph("", &experiment(comparison), width);
     if let Some(command) = &comparison.command {
-        // Not wrapped, so that it can be copied.
+        // The command is not wrapped, so that it can be copied.
         text += &format!("$ {}\n", plain(command));
     }
     text
 }
 
-/// What the results say, then what to keep in mind; what nobody has anything to say on takes no line.
+/// Conclusions, then caveats; empty paragraphs are left out.
 pub(crate) fn sentences(comparison: &Comparison, width: Option<usize>) -> String {
     let words = words(comparison);
     let mut text = String::new();
@@ -68,7 +69,7 @@ pub(crate) fn sentences(comparison: &Comparison, width: Option<usize>) -> String
     text
 }
 
-/// A column with the values it shows.
+/// Column with its values.
 struct Column {
     metric: Metric,
     values: Vec<Measured>,
@@ -91,7 +92,7 @@ fn rows(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
         })
         .filter(|column| column.metric.rank == 0 || column.values.iter().any(|m| m.value.is_some()))
         .collect();
-    // Better a number without its interval than no number.
+    // Dropping an interval is preferable to dropping its number.
     let mut intervals = Intervals::All;
     let mut left_out = 0;
     loop {
@@ -112,7 +113,7 @@ fn rows(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
     }
 }
 
-/// What a narrow terminal does not show, and who does.
+/// Note on the columns and intervals that a narrow terminal does not show, with the options that show them.
 fn missing(left_out: u64, intervals: Intervals, width: Option<usize>) -> String {
     let columns = plural(left_out, "column", "columns");
     let what = match intervals {
@@ -125,21 +126,22 @@ fn missing(left_out: u64, intervals: Intervals, width: Option<usize>) -> String 
     String::from("\n") + &paragraph("", &text, width)
 }
 
-/// Which columns show confidence intervals.
+/// Columns that show confidence intervals.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Intervals {
     All,
-    /// Only those that lead.
+    /// Leading columns only.
     First,
 }
 
-/// Columns up to this rank keep their intervals: without them they would say more than is known.
+/// Highest rank of the columns that keep their intervals: without them, they would suggest more certainty than there
+/// is.
 const LEADING: u8 = 1;
 
-/// Columns up to this rank are worth more than the confidence intervals.
+/// Highest rank of the columns that are more important than the confidence intervals.
 const WANTED: u8 = 6;
 
-/// Labels up to this length stay on one line: that of the longest of the schemes compared by default.
+/// Maximum length of a label on one line: that of the longest of the schemes compared by default.
 const LABEL: usize = 30;
 
 fn draw(
@@ -182,7 +184,7 @@ fn draw(
     table
 }
 
-/// Breaks a long label between its options, so that it leaves room for numbers and yet says all that sets it apart.
+/// Breaks a long label between its options, to leave room for numbers while showing all options.
 fn folded(label: &str, width: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in label.split_whitespace() {

@@ -1,13 +1,13 @@
-//! The answer in plain sentences: numbers picked from the results, nothing computed but ratios.
+//! Conclusions in plain sentences: numbers taken from the results; only ratios are computed.
 
 use super::experiment::{measured_anything, nothing_started};
 use crate::format::{Quantity, Scale, count, list, percent, plural, rate, sizes, time, times};
 use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, Verdict};
 
-/// How many schemes a sentence names before it says "and … more".
+/// Maximum number of schemes named in a sentence before "and … more".
 const NAMED: usize = 5;
 
-/// What the results say, and what to keep in mind when reading them. Text as the user wrote it: not escaped.
+/// Conclusions and caveats. Texts from the user are not escaped.
 pub(crate) struct Words {
     pub(crate) verdict: Vec<String>,
     pub(crate) notes: Vec<String>,
@@ -43,7 +43,7 @@ pub(crate) fn words(comparison: &Comparison) -> Words {
     }
 }
 
-/// One scheme: what it does, without comparison.
+/// Sentences on a single scheme, without comparison.
 fn alone(r: &SchemeResult) -> Vec<String> {
     let population = plural(r.connections, "connection", "connections");
     let mut sentences = Vec::new();
@@ -86,8 +86,8 @@ fn alone(r: &SchemeResult) -> Vec<String> {
     sentences
 }
 
-/// How long the smallest connections take under the reference, and under the scheme with the lowest mean of those that leave the
-/// fewest unfinished.
+/// Sentence on the response time of the shortest connections under the reference, and under the scheme with the lowest
+/// mean among those with the fewest unfinished connections.
 fn shortest_connections(comparison: &Comparison, reference: &SchemeResult) -> Option<String> {
     let results = &comparison.results;
     let of = |r: &SchemeResult| r.response_time_by_size.first()?.mean_s;
@@ -156,14 +156,14 @@ fn shortest_connections(comparison: &Comparison, reference: &SchemeResult) -> Op
     ))
 }
 
-/// What of that is more than chance: which schemes may be the best, and which differ from the reference.
+/// Sentence on statistical significance: schemes that may be the best, and schemes that differ from the reference.
 fn told_apart(results: &[SchemeResult], reference: &SchemeResult) -> Option<String> {
     let others = results.iter().filter(|r| !std::ptr::eq(*r, reference));
     let labels = |wanted: &dyn Fn(&Paired) -> bool| -> Vec<String> {
         let of = |r: &&SchemeResult| r.paired.get(HEADLINE).is_some_and(wanted);
         others.clone().filter(of).map(|r| r.label.clone()).collect()
     };
-    // Without a probability nothing was tested.
+    // Without a p-value, nothing was tested.
     let tested = labels(&|paired| paired.p.is_some()).len();
     let best: Vec<String> = (results.iter())
         .filter(|r| r.paired.get(HEADLINE).is_some_and(|paired| paired.best))
@@ -201,7 +201,8 @@ fn told_apart(results: &[SchemeResult], reference: &SchemeResult) -> Option<Stri
     ))
 }
 
-/// The span of the mean response time; who leaves more connections unfinished than others has no lowest one.
+/// Sentence on the range of the mean response time; schemes with more unfinished connections than others cannot have
+/// the lowest.
 fn all_connections(results: &[SchemeResult]) -> Option<String> {
     let mean = |r: &SchemeResult| r.response_time_s.mean;
     let fewest = results.iter().map(open).min();
@@ -224,12 +225,12 @@ fn all_connections(results: &[SchemeResult]) -> Option<String> {
     ))
 }
 
-/// Connections that did not complete.
+/// Number of connections that did not complete.
 fn open(r: &SchemeResult) -> u64 {
     r.unfinished + r.failed
 }
 
-/// Who leaves connections unfinished that others finish: the means are those of the survivors.
+/// Sentence on schemes that leave more connections unfinished than others: their means cover only the completed ones.
 fn left_open(results: &[SchemeResult]) -> Option<String> {
     let fewest = results.iter().map(open).min()?;
     let mut more: Vec<&SchemeResult> = results.iter().filter(|r| open(r) > fewest).collect();
@@ -253,7 +254,7 @@ fn left_open(results: &[SchemeResult]) -> Option<String> {
     })
 }
 
-/// Who loses SYNs and SYN/ACKs in the queue under test.
+/// Sentence on losses of SYNs and SYN/ACKs in the queue under test.
 fn handshake_loss(results: &[SchemeResult], reference: &SchemeResult) -> Option<String> {
     let lost = |r: &SchemeResult| r.links.down.loss.handshake;
     let (best, least) = lowest(results.iter(), lost)?;
@@ -286,7 +287,7 @@ fn handshake_loss(results: &[SchemeResult], reference: &SchemeResult) -> Option<
     Some(sentence + ".")
 }
 
-/// What the queue of the way back loses, which no scheme under test can help.
+/// Sentence on losses in the queue of the reverse link, which no scheme under test can influence.
 fn handshake_loss_on_the_way_back(comparison: &Comparison) -> Option<String> {
     let lost = |r: &SchemeResult| r.links.up.loss.handshake;
     let (_, most) = highest(&comparison.results, lost).filter(|(_, most)| *most > 0.0)?;
@@ -303,7 +304,7 @@ fn handshake_loss_on_the_way_back(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// What lost handshakes cost under one scheme.
+/// Sentence on the cost of lost handshake packets under one scheme.
 fn retransmission_delay(r: &SchemeResult, subject: &str) -> Option<String> {
     let all = r.retransmission.delay_mean_s.filter(|&all| all > 0.0)?;
     let syn = r.retransmission.delay_mean_syn_part_s?;
@@ -380,7 +381,7 @@ pub(super) fn segments(min: u64, max: Option<u64>) -> String {
     }
 }
 
-/// Labels in a sentence that leaves open which.
+/// Labels in a sentence that leaves open which one is meant.
 fn any_of(labels: &[String]) -> String {
     match labels {
         [first, second] => format!("{first} or {second}"),

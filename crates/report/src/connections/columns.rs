@@ -1,31 +1,31 @@
-//! The columns, each with its type and where its values come from.
+//! Columns with their types and accessors.
 
 use gentle_trace::row::{Outcome, Row};
 use gentle_units::Nanos;
 
-/// One column.
+/// Column of the file.
 pub struct Column {
-    /// Its name, with its unit where it has one.
+    /// Name of the column, with the unit if it has one.
     pub name: &'static str,
-    /// What it holds.
+    /// Description of the column.
     pub about: &'static str,
     pub(super) read: Read,
 }
 
-/// The type of a column's values, and how to get one out of a row.
+/// Type of a column's values, with the accessor.
 #[derive(Clone, Copy)]
 pub(super) enum Read {
     Text(fn(&Row) -> String),
     Flag(fn(&Row) -> bool),
     Port(fn(&Row) -> u16),
     Count(fn(&Row) -> u64),
-    /// A point in time, since 1970.
+    /// Point in time since 1970.
     Time(fn(&Row) -> Nanos),
-    /// How long something took, if it was seen.
+    /// Duration, if it was observed.
     Span(fn(&Row) -> Option<Nanos>),
 }
 
-/// All columns, in the order of the files.
+/// All columns, in the order of the file.
 pub const COLUMNS: &[Column] = &[
     Column {
         name: "start_s",

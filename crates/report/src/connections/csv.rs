@@ -1,4 +1,4 @@
-//! CSV.
+//! CSV output of connections.
 
 use super::columns::{COLUMNS, Read};
 use crate::failure::of_csv;
@@ -6,13 +6,13 @@ use crate::format::seconds;
 use gentle_trace::row::Row;
 use std::io::{self, Write};
 
-/// Writes connections as CSV: a head with the names of [`COLUMNS`], then a line a row.
+/// Writes connections as CSV: a header with the names of [`COLUMNS`], then one line per row.
 pub struct CsvWriter<W: Write> {
     out: csv::Writer<W>,
 }
 
 impl<W: Write> CsvWriter<W> {
-    /// Writes the head to `to`.
+    /// Creates a writer and writes the header.
     pub fn new(to: W) -> io::Result<Self> {
         let mut out = csv::Writer::from_writer(to);
         out.write_record(COLUMNS.iter().map(|column| column.name))
@@ -36,7 +36,7 @@ impl<W: Write> CsvWriter<W> {
         self.out.write_record(None::<&[u8]>).map_err(of_csv)
     }
 
-    /// Writes what is still buffered. Dropping the writer does so too, but cannot say whether it worked.
+    /// Flushes the buffer. Dropping the writer flushes it too, but ignores errors.
     pub fn finish(mut self) -> io::Result<()> {
         self.out.flush()
     }

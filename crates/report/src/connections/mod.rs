@@ -1,9 +1,9 @@
-//! One row a connection, for notebooks: CSV and Parquet with the same columns.
+//! Tables with one row per connection: CSV and Parquet with the same columns.
 //!
-//! Both writers take rows one at a time and hold no more than a row group of them, so a capture of any length passes
-//! through. [`COLUMNS`] says what each column is. In CSV an empty field is "no observation", `true` and `false` are
-//! spelled out, and times are exact decimals. In Parquet the two points in time are timestamps (nanoseconds, UTC) and
-//! so need no unit in their names: `start` and `end`.
+//! Both writers accept rows one at a time and buffer at most one row group, so the length of a capture is not limited.
+//! [`COLUMNS`] describes each column. In CSV an empty field means "no observation", booleans are `true` and `false`,
+//! and times are exact decimals. In Parquet the two points in time are timestamps (nanoseconds, UTC), so their names
+//! have no unit: `start` and `end`.
 
 mod columns;
 mod csv;

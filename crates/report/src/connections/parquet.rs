@@ -1,4 +1,5 @@
-//! Parquet, through the crate's column writers: Arrow would only be a detour for rows that come one at a time.
+//! Parquet output of connections, with the crate's column writers: Arrow has no advantage for rows that arrive one at a
+//! time.
 
 use super::columns::{COLUMNS, Column, Read};
 use crate::failure::of_parquet;
@@ -15,14 +16,14 @@ use parquet::schema::types::Type;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Rows of a row group. All of them are held in memory until it is full, some 20 MB; readers skip and share out work by
+/// Rows per row group. A row group is buffered in memory until it is full, some 20 MB; readers skip and parallelize by
 /// row group.
 const GROUP: usize = 1 << 16;
 
 /// Writes connections as Parquet: the columns of [`COLUMNS`], compressed with Snappy.
 ///
-/// Points in time are timestamps with nanoseconds in UTC, named `start` and `end`; spans are doubles in seconds, null
-/// where there was no observation; counts are 64-bit integers.
+/// Points in time are timestamps with nanoseconds in UTC, named `start` and `end`; durations are doubles in seconds,
+/// null without an observation; counts are 64-bit integers.
 pub struct ParquetWriter<W: Write + Send> {
     out: SerializedFileWriter<W>,
     columns: Vec<Buffer>,
@@ -30,7 +31,7 @@ pub struct ParquetWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// Begins the file on `to`.
+    /// Creates a writer on `to`.
     pub fn new(to: W) -> io::Result<Self> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
@@ -49,7 +50,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         })
     }
 
-    /// Takes one connection, and writes a row group when there are enough for one.
+    /// Writes a connection; writes a row group when it is full.
     pub fn write(&mut self, row: &Row) -> io::Result<()> {
         for (column, buffer) in COLUMNS.iter().zip(&mut self.columns) {
             buffer.push(column.read, row);
@@ -61,7 +62,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(())
     }
 
-    /// Writes the last row group and the footer. Without it the file cannot be read.
+    /// Writes the last row group and the footer, without which the file is unreadable.
     pub fn finish(mut self) -> io::Result<()> {
         if self.rows > 0 {
             self.write_group()?;
@@ -87,13 +88,13 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
-/// The values of one column, until a row group is full.
+/// Buffered values of one column.
 enum Buffer {
     Text(Vec<ByteArray>),
     Flag(Vec<bool>),
     Port(Vec<i32>),
     Whole(Vec<i64>),
-    /// Values that are there, and for each row whether its is: 1 or 0.
+    /// Present values, and for each row its definition level: 1 if the value is present, else 0.
     Span(Vec<f64>, Vec<i16>),
 }
 
@@ -151,7 +152,7 @@ fn drain<T: DataType>(
     Ok(())
 }
 
-/// Parquet's integers are signed, and so are its timestamps; beyond that (the year 2262) values stay at the largest.
+/// Conversion to Parquet's signed integers and timestamps, which saturates (the year 2262).
 fn whole(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }

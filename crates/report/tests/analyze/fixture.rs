@@ -1,4 +1,4 @@
-//! Analyses as `gentle-trace` hands them over, with invented but plausible numbers.
+//! Analyses in the form that `gentle-trace` returns, with invented but plausible numbers.
 
 use gentle_trace::results::{
     Analysis, Apart, Capture, CaptureDuplicates, Closes, Direction, DirectionBy, Filter, Flows,
@@ -9,7 +9,7 @@ use gentle_trace::results::{
 };
 use std::collections::BTreeMap;
 
-/// A busy link that loses handshakes, with something in every field.
+/// Busy link with handshake losses; every field has a value.
 pub(crate) fn rich() -> Analysis {
     Analysis {
         version: SCHEMA,
@@ -157,7 +157,7 @@ pub(crate) fn rich() -> Analysis {
     }
 }
 
-/// Nothing lost.
+/// Analysis without losses.
 pub(crate) fn healthy() -> Analysis {
     let lossless = Direction {
         capacity_given: false,
@@ -232,7 +232,7 @@ pub(crate) fn healthy() -> Analysis {
     }
 }
 
-/// A capture in which nothing is TCP.
+/// Capture without TCP.
 pub(crate) fn without_tcp() -> Analysis {
     Analysis {
         verdict: vec![
@@ -248,11 +248,11 @@ pub(crate) fn without_tcp() -> Analysis {
     }
 }
 
-/// What a terminal or a browser might take for something else than text.
+/// Text that a terminal or a browser might interpret.
 pub(crate) const HOSTILE: &str =
     "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>\u{1b}[2J{{ data }}\u{202e}";
 
-/// Names and sentences that try to be markup or to move the cursor.
+/// Names and sentences that contain markup or move the cursor.
 pub(crate) fn hostile() -> Analysis {
     let mut analysis = rich();
     analysis.verdict[0] = HOSTILE.to_owned();
@@ -494,7 +494,7 @@ fn list(lines: u32, name: impl Fn(u32) -> String) -> Vec<TopEntry> {
     (0..lines).map(entry).collect()
 }
 
-/// Bins a hundredth of a decade wide, with peaks near the standard intervals and the capture's own copies near zero.
+/// Bins of a hundredth of a decade, with peaks near the standard intervals and the capture's own duplicates near zero.
 fn intervals() -> Intervals {
     let syn: &[(f64, u64)] = &[
         (1.0, 902),

@@ -1,4 +1,4 @@
-//! What is drawn of an analysis.
+//! Reports of an analysis.
 
 mod docs;
 mod fixture;

@@ -1,4 +1,4 @@
-//! The page of an analysis: complete in itself, and safe with whatever names a capture brings.
+//! Page of an analysis: self-contained, and safe with any name in a capture.
 
 use super::fixture::{HOSTILE, healthy, hostile, rich, without_tcp};
 use crate::html::{assert_loads_nothing, parse, select, texts};
@@ -93,7 +93,7 @@ fn a_display_filter_stands_beside_each_of_those_who_lose_most() {
         "ipv6.addr == 2001:db8:85a3:1319:8a2e:370:7344:1a02 && {again}"
     )));
     assert!(found.contains(&format!("ip.addr == 203.0.100.0/24 && {again}")));
-    // No capture has the addresses of a report that replaced them.
+    // Addresses of a report that replaced them occur in no capture.
     assert!(filters(rich()).is_empty());
 }
 
@@ -141,7 +141,7 @@ fn hostile_text_stays_text() {
     let document = parse(&html(&[hostile()]));
     assert_eq!(select(&document, "script").len(), 4);
     assert_eq!(select(&document, "img").len(), 0);
-    // Control characters and those that turn the direction of writing are spaces in what is shown.
+    // Control characters and bidirectional controls appear as spaces in the displayed text.
     let plain = HOSTILE.replace(['\u{1b}', '\u{202e}'], " ");
     let shown = |selector: &str| {
         texts(&document, selector)

@@ -1,4 +1,4 @@
-//! The report on a terminal, as a reader sees it.
+//! Report on a terminal, as its reader sees it.
 
 use super::fixture::{HOSTILE, healthy, hostile, rich, without_tcp};
 use gentle_report::analyze::{self, Detail};
@@ -12,7 +12,7 @@ fn brief(analyses: &[Analysis], width: Option<usize>) -> String {
     analyze::text(analyses, Detail::Brief, width, false)
 }
 
-/// `rich` with the addresses of its capture.
+/// Analysis `rich` with the original addresses of its capture.
 fn rich_as_captured() -> Analysis {
     Analysis {
         anonymized: false,
@@ -36,7 +36,7 @@ fn a_lossy_capture_at_usual_widths() {
 
 #[test]
 fn the_brief_report_is_what_an_operator_acts_on() {
-    // With everything that a capture can have to be said: losses, a list of flows, damage.
+    // Contains every possible part: losses, a list of flows, damage.
     for (width, lines) in [(120, 42), (80, 54)] {
         let text = brief(&[rich_as_captured()], Some(width));
         assert!(widest(&text) <= width, "wider than {width}:\n{text}");

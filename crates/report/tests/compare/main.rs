@@ -1,4 +1,4 @@
-//! What is drawn of a comparison.
+//! Reports of a comparison.
 
 mod fixture;
 #[path = "../html/mod.rs"]

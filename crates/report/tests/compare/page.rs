@@ -1,11 +1,11 @@
-//! The page: complete in itself, and safe with whatever text a user puts into a scenario.
+//! Page of a comparison: self-contained, and safe with any text in a scenario.
 
 use super::fixture::comparison;
 use crate::html::{assert_loads_nothing, parse, texts};
 use gentle_experiment::results::Comparison;
 use gentle_report::{Origin, compare};
 
-/// The page of a command that is known, made at no known time.
+/// Page with a known command and without a date.
 fn html(comparison: &Comparison) -> String {
     let origin = Origin {
         tool: "gentle compare".to_owned(),

@@ -1,4 +1,4 @@
-//! The terminal table, the detailed view and the CSV, as a reader sees them.
+//! Terminal table, detailed view and CSV, as their reader sees them.
 
 use super::fixture::comparison;
 use gentle_experiment::results::{GroupResult, HEADLINE};
@@ -49,7 +49,7 @@ fn colour_is_the_caller_s_choice_and_marks_what_may_be_best() {
         let best = comparison.results.iter().filter(|r| r.paired[name].best);
         best.map(|r| r.label.as_str()).collect()
     };
-    // The only columns that are left.
+    // Only these columns remain.
     let mut expected = best(HEADLINE);
     expected.extend(best("unfinished"));
     assert!(!expected.is_empty());
@@ -136,7 +136,7 @@ fn a_scheme_without_observations_shows_dashes() {
     comparison.refer_to("pfifo");
     let text = table(&comparison, Some(120), false);
     let row = text.lines().find(|line| line.starts_with("bfifo")).unwrap();
-    // The shortest connections, the mean and the 95th percentile of all, both losses; no scheme has a difference.
+    // Shortest connections, mean and 95th percentile of all, both losses; no scheme has a difference.
     assert_eq!(row.matches('–').count(), 5, "{text}");
 }
 

@@ -1,27 +1,27 @@
-//! Pages as a browser reads them, and what holds of every page.
+//! HTML pages as a browser parses them, with assertions that hold for every page.
 
 use scraper::{ElementRef, Html, Selector};
 
-/// Reads a page, which has no mistakes.
+/// Parses a page and checks that it has no errors.
 pub(crate) fn parse(page: &str) -> Html {
     let document = Html::parse_document(page);
     assert!(document.errors.is_empty(), "{:?}", document.errors);
     document
 }
 
-/// The elements that a CSS selector finds.
+/// Elements that match a CSS selector.
 pub(crate) fn select<'a>(document: &'a Html, selector: &str) -> Vec<ElementRef<'a>> {
     let selector = Selector::parse(selector).unwrap();
     document.select(&selector).collect()
 }
 
-/// The texts in them.
+/// Texts of the elements that match a CSS selector.
 pub(crate) fn texts(document: &Html, selector: &str) -> Vec<String> {
     let elements = select(document, selector);
     elements.iter().map(|e| e.text().collect()).collect()
 }
 
-/// Nothing of the page comes from elsewhere, and its links lead to places on it.
+/// Checks that the page loads nothing, and that its links lead to anchors on it.
 pub(crate) fn assert_loads_nothing(page: &str) {
     let document = parse(page);
     let loading =
@@ -35,7 +35,7 @@ pub(crate) fn assert_loads_nothing(page: &str) {
     for css in texts(&document, "style") {
         assert!(!css.contains("url(") && !css.contains("@import"));
     }
-    // The page's own script; the vendored ones name the addresses of XML namespaces and licences.
+    // Only the page's own script: the vendored ones contain URLs of XML namespaces and licences.
     let own = texts(&document, "script").pop().unwrap();
     for word in [
         "http:",

@@ -1,8 +1,8 @@
-//! bpf(2), as much of it as this engine needs.
+//! Interface to bpf(2), as far as this engine needs it.
 //!
-//! The crates that wrap it (aya, libbpf-rs) start from an object file that a compiler for BPF has made, and libbpf-rs
-//! from a C library too. The program here is put together at run time and has some fifty instructions: nobody who builds
-//! gentle needs clang for it. Hence the unsafe code, which is in this file only.
+//! The crates that wrap bpf(2) (aya, libbpf-rs) start from an object file made by a compiler for BPF, and libbpf-rs
+//! also from a C library. The program here is assembled at run time and has some fifty instructions, so that building
+//! gentle does not need clang. The unsafe code that this requires is confined to this file.
 
 #![expect(
     unsafe_code,
@@ -30,7 +30,7 @@ const BPF_PROG_TYPE_SOCK_OPS: u32 = 13;
 const BPF_CGROUP_SOCK_OPS: u32 = 3;
 const BPF_OBJ_NAME_LEN: usize = 16;
 
-/// What a map is, and how large its parts are.
+/// Type of a map and the sizes of its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     kind: u32,
@@ -41,7 +41,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Values by their number (`BPF_MAP_TYPE_ARRAY`).
+    /// Array indexed by number (`BPF_MAP_TYPE_ARRAY`).
     pub(super) const fn array(value: usize, entries: u32) -> Shape {
         Shape {
             kind: 2,
@@ -52,8 +52,8 @@ impl Shape {
         }
     }
 
-    /// Values by the longest prefix of an address of 16 bytes (`BPF_MAP_TYPE_LPM_TRIE`, which allocates entries as they
-    /// come: `BPF_F_NO_PREALLOC`).
+    /// Longest-prefix match on 16-byte addresses (`BPF_MAP_TYPE_LPM_TRIE`, which allocates entries on insertion:
+    /// `BPF_F_NO_PREALLOC`).
     pub(super) const fn prefixes(value: usize, entries: u32) -> Shape {
         Shape {
             kind: 11,
@@ -65,11 +65,11 @@ impl Shape {
     }
 }
 
-/// A map of the kernel's.
+/// BPF map in the kernel.
 #[derive(Debug)]
 pub(super) struct Map {
     descriptor: OwnedFd,
-    /// What [`call`] relies on when the kernel reads and writes as many bytes.
+    /// Sizes on which the safety of [`call`] relies: the kernel reads and writes as many bytes.
     shape: Shape,
 }
 
@@ -100,10 +100,10 @@ impl Map {
         Ok(Map { descriptor, shape })
     }
 
-    /// A pinned array; anything else is refused.
+    /// Opens a pinned array; rejects any other type of map.
     pub(super) fn pinned_array(path: &Path) -> io::Result<Map> {
         let descriptor = pinned(path)?;
-        // The beginning of struct bpf_map_info: type, id, sizes of key and value, number of entries.
+        // Prefix of struct bpf_map_info: type, id, sizes of key and value, number of entries.
         let [kind, _, key, value, entries] = information::<[u32; 5]>(&descriptor)?;
         let shape = Shape::array(value as usize, entries);
         if (kind, key as usize) != (shape.kind, shape.key) {
@@ -124,7 +124,7 @@ impl Map {
         Ok(value)
     }
 
-    /// The kernel does not ask for lengths.
+    /// Checks a length, because the kernel does not take one as an argument.
     fn fits(&self, so: bool) -> io::Result<()> {
         match so {
             true => Ok(()),
@@ -161,7 +161,7 @@ impl AsFd for Map {
     }
 }
 
-/// Loads a program of type sock_ops. An error has the verifier's last words.
+/// Loads a program of type sock_ops. An error includes the verifier's message.
 pub(super) fn load(name: &str, code: &[u64]) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Attributes {
@@ -189,7 +189,7 @@ pub(super) fn load(name: &str, code: &[u64]) -> io::Result<OwnedFd> {
         flags: 0,
         name: object_name(name),
     };
-    // Without a log first: one that does not fit would be an error of its own.
+    // Loads without a log first: a log buffer that is too small would be an error itself.
     if let Ok(program) = open(BPF_PROG_LOAD, &attributes) {
         return Ok(program);
     }
@@ -200,7 +200,7 @@ pub(super) fn load(name: &str, code: &[u64]) -> io::Result<OwnedFd> {
     open(BPF_PROG_LOAD, &attributes).map_err(|error| {
         let said = String::from_utf8_lossy(&log);
         let said = said.trim_matches(['\0', '\n']);
-        // The last line tells how long it took, the one above it what is wrong.
+        // The last line of the log gives the verification time, the one before it the error.
         match said.lines().rev().nth(1) {
             Some(complaint) => io::Error::new(error.kind(), format!("{error}: {complaint}")),
             None => error,
@@ -208,7 +208,8 @@ pub(super) fn load(name: &str, code: &[u64]) -> io::Result<OwnedFd> {
     })
 }
 
-/// Attaches a program to a control group, beside others that may be there, for as long as the link is open or pinned.
+/// Attaches a program to a control group, in addition to those already there, for as long as the link is open or
+/// pinned.
 pub(super) fn link(program: &OwnedFd, cgroup: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Attributes {
@@ -226,7 +227,7 @@ pub(super) fn link(program: &OwnedFd, cgroup: BorrowedFd<'_>) -> io::Result<Owne
     open(BPF_LINK_CREATE, &attributes)
 }
 
-/// Puts a program in the place of the link's, with no moment between in which there is none.
+/// Replaces the program of a link atomically.
 pub(super) fn replace(link: &OwnedFd, program: &OwnedFd) -> io::Result<()> {
     #[repr(C)]
     struct Attributes {
@@ -244,9 +245,9 @@ pub(super) fn replace(link: &OwnedFd, program: &OwnedFd) -> io::Result<()> {
     call(BPF_LINK_UPDATE, &attributes).map(|_| ())
 }
 
-/// The number of the control group that a link belongs to; `None`: the group has gone.
+/// Number of the control group of a link; `None` if the group has been removed.
 pub(super) fn cgroup_of(link: &OwnedFd) -> io::Result<Option<u64>> {
-    /// The beginning of struct bpf_link_info.
+    /// Prefix of struct bpf_link_info.
     #[derive(Clone, Copy, Default)]
     #[repr(C)]
     struct Information {
@@ -261,19 +262,19 @@ pub(super) fn cgroup_of(link: &OwnedFd) -> io::Result<Option<u64>> {
     Ok(Some(information.cgroup).filter(|cgroup| *cgroup != 0))
 }
 
-/// Gives an object a name in BPF's file system, which keeps it.
+/// Pins an object in the BPF file system, which keeps it alive.
 pub(super) fn pin(object: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     call(BPF_OBJ_PIN, &Object::new(&path, number(&object))).map(|_| ())
 }
 
-/// Opens what has been pinned.
+/// Opens a pinned object.
 pub(super) fn pinned(path: &Path) -> io::Result<OwnedFd> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     open(BPF_OBJ_GET, &Object::new(&path, 0))
 }
 
-/// What `BPF_OBJ_PIN` and `BPF_OBJ_GET` take.
+/// Attributes of `BPF_OBJ_PIN` and `BPF_OBJ_GET`.
 #[repr(C)]
 struct Object {
     path: u64,
@@ -291,7 +292,7 @@ impl Object {
     }
 }
 
-/// Types that any bytes are a value of.
+/// Types for which any bytes are a valid value.
 trait Plain: Copy + Default {}
 impl Plain for [u32; 5] {}
 
@@ -312,7 +313,7 @@ fn information<T: Plain>(object: &OwnedFd) -> io::Result<T> {
     Ok(information)
 }
 
-/// A name as the kernel shows it to bpftool; what is too long is cut off.
+/// Object name as the kernel shows it to bpftool, truncated to the maximum length.
 fn object_name(name: &str) -> [u8; BPF_OBJ_NAME_LEN] {
     let mut bytes = [0; BPF_OBJ_NAME_LEN];
     let length = name.len().min(BPF_OBJ_NAME_LEN - 1);
@@ -326,14 +327,14 @@ fn number(descriptor: &impl AsRawFd) -> u32 {
 
 fn open<T>(command: libc::c_int, attributes: &T) -> io::Result<OwnedFd> {
     let descriptor = call(command, attributes)?;
-    // SAFETY: the kernel has just opened it for us, and nobody else knows it.
+    // SAFETY: the kernel has just opened the descriptor for this process, and nothing else refers to it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 fn call<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_int> {
-    // SAFETY: the kernel reads `size` bytes of the attributes; what their pointers name is alive until it returns, and as
-    // large as the kernel takes it to be: lengths stand beside the pointers, and the sizes of keys and values are the
-    // map's own.
+    // SAFETY: the kernel reads `size` bytes of the attributes. Their pointers refer to memory that is alive until the
+    // call returns and as large as the kernel assumes: lengths accompany the pointers, and the sizes of keys and values
+    // are those of the map.
     let outcome = unsafe {
         libc::syscall(
             libc::SYS_bpf,

@@ -7,20 +7,20 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Where systems have control groups; where those of version 1 are used as well, version 2 is at the second.
+/// Mount points of control groups; where version 1 is mounted too, version 2 is at the second.
 const ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 /// `CGROUP2_SUPER_MAGIC` (include/uapi/linux/magic.h).
 const MAGIC: u32 = 0x6367_7270;
 
-/// A control group of version 2.
+/// Control group of version 2.
 pub(super) struct Cgroup {
     pub(super) path: PathBuf,
-    /// What the kernel knows it by.
+    /// Number of the control group in the kernel.
     pub(super) number: u64,
     directory: File,
 }
 
-/// The group that all processes are in: the root of version 2.
+/// Directory of the root control group of version 2, which contains all processes.
 pub fn default_cgroup() -> PathBuf {
     let found = ROOTS
         .iter()

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of the kernel engine.
 
 use super::Settings;
 use std::io;
@@ -6,51 +6,51 @@ use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why the kernel was not told.
+/// Error of the kernel engine.
 #[derive(Debug, Error)]
 pub enum KernelError {
-    /// The delay is not one that a timer of the kernel's can have.
+    /// The delay is out of the range of a kernel timer.
     #[error(
         "a delay of {0:?}: the kernel's first timeout can be {low:?} to {high:?}",
         low = Settings::SHORTEST,
         high = Settings::LONGEST
     )]
     Delay(Duration),
-    /// More than the program or the kernel's memory has room for.
+    /// There are more entries than the program or a map can hold.
     #[error("{have} {what}: the kernel engine has room for {most}")]
     TooMany {
-        /// Of what.
+        /// Kind of the entries.
         what: &'static str,
-        /// How many there are.
+        /// Number of entries.
         have: usize,
-        /// How many there can be.
+        /// Maximum number of entries.
         most: usize,
     },
-    /// Neither SYNs nor SYN/ACKs are wanted.
+    /// Neither SYNs nor SYN/ACKs are selected.
     #[error("neither connections that are opened nor such that are accepted were chosen")]
     Nothing,
-    /// The directory of the control group is not one.
+    /// The directory is not a control group.
     #[error("{path}: {problem}")]
     Cgroup {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the problem.
         problem: String,
     },
-    /// Where pins are kept is not as needed.
+    /// The directory or a file of the pins is unusable.
     #[error("{path}: {problem}")]
     Pins {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the problem.
         problem: String,
     },
-    /// The kernel refuses.
+    /// The kernel rejected a call.
     #[error("{what}: {problem}; {hint}", hint = hint(problem))]
     Kernel {
-        /// What it was asked for.
+        /// Description of the call.
         what: &'static str,
-        /// What it said.
+        /// Error returned by the kernel.
         problem: io::Error,
     },
 }

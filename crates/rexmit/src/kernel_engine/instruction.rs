@@ -1,48 +1,48 @@
-//! Instructions of BPF, as many as the program of this engine uses (Linux, Documentation/bpf/standardization/
+//! BPF instructions, as far as this engine's program uses them (Linux, Documentation/bpf/standardization/
 //! instruction-set.rst).
 
-/// A register.
+/// BPF register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Register(u8);
 
-/// Holds results of functions and of the program.
+/// Return value of functions and of the program.
 pub(super) const R0: Register = Register(0);
-/// The first argument; at the beginning of a program, its context.
+/// First argument; at the start of a program, its context.
 pub(super) const R1: Register = Register(1);
 pub(super) const R2: Register = Register(2);
 pub(super) const R3: Register = Register(3);
 pub(super) const R4: Register = Register(4);
 pub(super) const R5: Register = Register(5);
-/// From here on registers keep their values when a function is called.
+/// First of the callee-saved registers, R6 to R9.
 pub(super) const R6: Register = Register(6);
 pub(super) const R7: Register = Register(7);
 pub(super) const R8: Register = Register(8);
 pub(super) const R9: Register = Register(9);
-/// The end of the stack, which grows down from it.
+/// Frame pointer: the end of the stack, which grows down.
 pub(super) const FRAME: Register = Register(10);
 
-/// What a register is compared with a constant for.
+/// Condition of a jump that compares a register with a constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comparison {
     Equal,
     NotEqual,
-    /// Both without a sign.
+    /// Unsigned comparison.
     Less,
-    /// Both without a sign.
+    /// Unsigned comparison.
     Greater,
 }
 
-/// A place in a program that is jumped to.
+/// Target of jumps in a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Label(usize);
 
-/// Puts a program together.
+/// Assembler of a program.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
     code: Vec<Instruction>,
-    /// Where each label is, once that is known.
+    /// Position of each label, once it is placed.
     places: Vec<Option<usize>>,
-    /// Jumps, and where they go.
+    /// Jumps: position and target.
     jumps: Vec<(usize, Label)>,
 }
 
@@ -58,7 +58,7 @@ struct Instruction {
 
 impl Instruction {
     fn encoded(self) -> u64 {
-        // Two registers share a byte: bit fields, which C lays out by the order of bytes.
+        // Two registers share a byte: they are bit fields, whose layout in C follows the byte order.
         let registers = if cfg!(target_endian = "little") {
             self.to.0 | self.from.0 << 4
         } else {
@@ -71,13 +71,13 @@ impl Instruction {
 }
 
 impl Assembler {
-    /// A label whose place [`Assembler::place`] will say.
+    /// Creates a label, to be placed by [`Assembler::place`].
     pub(super) fn label(&mut self) -> Label {
         self.places.push(None);
         Label(self.places.len() - 1)
     }
 
-    /// The label is here.
+    /// Places the label at the current position.
     pub(super) fn place(&mut self, label: Label) {
         self.places[label.0] = Some(self.code.len());
     }
@@ -117,17 +117,17 @@ impl Assembler {
         self.push(0x0f, to, from, 0, 0);
     }
 
-    /// From the order of bytes of the network to that of the host, 32 bits.
+    /// Converts 32 bits from network to host byte order.
     pub(super) fn network_to_host(&mut self, register: Register) {
         self.push(0xdc, register, R0, 0, 32);
     }
 
-    /// `*(u64 *)base += from`, for all processors at once.
+    /// `*(u64 *)base += from`, atomically.
     pub(super) fn add_atomically(&mut self, base: Register, from: Register) {
         self.push(0xdb, base, from, 0, 0);
     }
 
-    /// The map that this process knows by `descriptor`; takes the place of two instructions.
+    /// `to = ` address of the map that this process has open as `descriptor`; occupies two instructions.
     pub(super) fn map(&mut self, to: Register, descriptor: i32) {
         const BPF_PSEUDO_MAP_FD: Register = R1;
         self.push(0x18, to, BPF_PSEUDO_MAP_FD, 0, descriptor);
@@ -156,7 +156,7 @@ impl Assembler {
         self.push(operation, register, R0, 0, constant);
     }
 
-    /// Calls a function of the kernel by its number.
+    /// Calls a kernel helper function by its number.
     pub(super) fn call(&mut self, function: i32) {
         self.push(0x85, R0, R0, 0, function);
     }
@@ -165,10 +165,10 @@ impl Assembler {
         self.push(0x95, R0, R0, 0, 0);
     }
 
-    /// The program; `None`: it has become too long for a jump.
+    /// Finished program; `None` if a jump is too long.
     pub(super) fn finish(mut self) -> Option<Vec<u64>> {
         for (at, label) in self.jumps {
-            // Counted from the instruction behind the jump.
+            // Distances count from the instruction after the jump.
             let distance = self.places[label.0]? as i64 - at as i64 - 1;
             self.code[at].offset = i16::try_from(distance).ok()?;
         }
@@ -190,7 +190,7 @@ impl Assembler {
 mod tests {
     use super::*;
 
-    /// Bytes as `llvm-mc -triple bpfel -show-encoding` gives them.
+    /// Bytes as shown by `llvm-mc -triple bpfel -show-encoding`.
     #[test]
     fn instructions_are_what_an_assembler_makes_of_them() {
         let mut program = Assembler::default();

@@ -1,13 +1,13 @@
-//! The kernel engine: this host's own connections get another first timeout, inside the kernel.
+//! Kernel engine: sets the initial RTO of this host's own connections inside the kernel.
 //!
-//! Nothing is captured and nothing copied. A BPF program on a control group answers when TCP asks for the first timeout
-//! of a SYN or a SYN/ACK, which is one second otherwise (`TCP_TIMEOUT_INIT`, RFC 6298 section 2.1). What follows is TCP's own: a
-//! SYN is repeated `net.ipv4.tcp_syn_linear_timeouts` times (4) at equal distances, then at distances that double; a
-//! SYN/ACK at distances that double from the beginning. There is no lower bound in the kernel but its ticks.
+//! No packets are captured or copied. A BPF program on a control group answers when TCP asks for the initial RTO of a
+//! SYN or a SYN/ACK, which is otherwise one second (`TCP_TIMEOUT_INIT`, RFC 6298 section 2.1). The rest is up to TCP: a
+//! SYN is repeated `net.ipv4.tcp_syn_linear_timeouts` times (4) at equal intervals, then at intervals that double; a
+//! SYN/ACK at intervals that double from the beginning. The kernel has no lower bound except its tick.
 //!
-//! [`install`] pins the program in BPF's file system, where it outlives the command (not the next boot); a second call puts
-//! its program in the place of the first one's. [`status`] lists what is installed, [`remove`] removes it.
-//! [`attach`] pins nothing: it ends with its process.
+//! [`install`] pins the program in the BPF file system, where it outlives the command (but not a reboot); a second call
+//! replaces the program of the first. [`status`] lists what is installed, [`remove`] removes it. [`attach`] pins
+//! nothing: the program is detached when its process ends.
 
 mod bpf;
 mod cgroup;
@@ -34,41 +34,41 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// As bpftool shows it.
+/// Name of the program in bpftool.
 const NAME: &str = "gentle_rexmit";
 
-/// The first timeout of a kernel that is not told otherwise (`TCP_TIMEOUT_INIT`, include/net/tcp.h).
+/// Default initial RTO of the kernel (`TCP_TIMEOUT_INIT`, include/net/tcp.h).
 const KERNELS_OWN: Duration = Duration::from_secs(1);
 
-/// How often a kernel repeats a SYN that is not told otherwise (`TCP_SYN_RETRIES`, include/net/tcp.h).
+/// Default number of SYN retransmissions of the kernel (`TCP_SYN_RETRIES`, include/net/tcp.h).
 const SYN_RETRIES: i32 = 6;
 
-/// A program on a control group, for as long as this value lives.
+/// Program attached to a control group for as long as this value lives.
 #[derive(Debug)]
 pub struct Attached {
     _link: OwnedFd,
 }
 
-/// What is installed on a control group.
+/// Program installed on a control group.
 #[derive(Debug, Clone, Serialize)]
 pub struct Status {
-    /// The directory of the control group.
+    /// Directory of the control group.
     pub cgroup: PathBuf,
-    /// Whether the group still exists.
+    /// Whether the control group still exists.
     pub in_force: bool,
-    /// Which connections get which timeout.
+    /// Settings of the program.
     pub settings: Settings,
-    /// SYNs that got their timeout since the last [`install`].
+    /// SYNs that got their initial RTO from the program since the last [`install`].
     pub syns: u64,
-    /// SYN/ACKs that got theirs.
+    /// SYN/ACKs that got their initial RTO from the program since the last [`install`].
     pub syn_acks: u64,
 }
 
-/// Puts the program on the control group, and keeps it there; in the place of what has been installed on it before.
+/// Installs the program permanently on the control group; replaces a program installed on it before.
 ///
 /// # Errors
-/// Settings without a meaning, a directory that is no control group, or what the kernel says. Then everything is as it
-/// was.
+/// If the settings are invalid, the directory is not a control group, or the kernel rejects a call. The previous state
+/// is then kept.
 pub fn install(settings: &Settings, cgroup: &Path) -> Result<(), KernelError> {
     settings.check()?;
     let cgroup = Cgroup::open(cgroup)?;
@@ -79,7 +79,7 @@ pub fn install(settings: &Settings, cgroup: &Path) -> Result<(), KernelError> {
     })?;
     let pins = Pins::prepare()?;
     let pinned = pins.of(cgroup.number);
-    // A link whose group has gone, and whose number another group has got, holds nothing.
+    // The link of a removed control group whose number has been reused is not in force.
     let old = match pinned.link()? {
         Some(link) if in_force(&link)? => Some(link),
         _ => None,
@@ -99,10 +99,10 @@ pub fn install(settings: &Settings, cgroup: &Path) -> Result<(), KernelError> {
     successor.take_over()
 }
 
-/// Puts the program on the control group until the value is dropped.
+/// Attaches the program to the control group until the value is dropped.
 ///
 /// # Errors
-/// As [`install`].
+/// Like [`install`].
 pub fn attach(settings: &Settings, cgroup: &Path) -> Result<Attached, KernelError> {
     settings.check()?;
     let cgroup = Cgroup::open(cgroup)?;
@@ -110,10 +110,10 @@ pub fn attach(settings: &Settings, cgroup: &Path) -> Result<Attached, KernelErro
     Ok(Attached { _link: link })
 }
 
-/// What is installed, in order of the control groups' names.
+/// Installed programs, in order of the control groups' names.
 ///
 /// # Errors
-/// Pins that cannot be read.
+/// If the pins cannot be read.
 pub fn status() -> Result<Vec<Status>, KernelError> {
     let Some(pins) = Pins::existing()? else {
         return Ok(Vec::new());
@@ -134,10 +134,11 @@ pub fn status() -> Result<Vec<Status>, KernelError> {
     Ok(all)
 }
 
-/// Removes what is installed on the control group, or on all; the number of groups from which something was removed.
+/// Removes the program from the control group, or from all; returns the number of control groups from which one was
+/// removed.
 ///
 /// # Errors
-/// Pins that cannot be read or removed.
+/// If the pins cannot be read or removed.
 pub fn remove(cgroup: Option<&Path>) -> Result<usize, KernelError> {
     let Some(pins) = Pins::existing()? else {
         return Ok(0);
@@ -146,7 +147,7 @@ pub fn remove(cgroup: Option<&Path>) -> Result<usize, KernelError> {
     for pinned in pins.all()? {
         let wanted = match cgroup {
             None => true,
-            // A group that has gone has no path that could be resolved.
+            // The path of a removed control group cannot be resolved.
             Some(path) => {
                 let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
                 pinned.record()?.cgroup == path
@@ -184,7 +185,7 @@ fn record(record: &Record) -> Result<Map, KernelError> {
     })
 }
 
-/// A program that the kernel has taken, with its counters.
+/// Program loaded into the kernel, with its counters.
 struct Loaded {
     program: OwnedFd,
     counters: Map,
@@ -192,8 +193,8 @@ struct Loaded {
 
 impl Loaded {
     fn new(settings: &Settings) -> Result<Loaded, KernelError> {
-        // Before Linux 5.11 maps and programs count as locked memory, of which 64 kB are allowed; whoever may load them may also
-        // raise that, and if not, the kernel's refusal says what is missing.
+        // Before Linux 5.11, maps and programs count as locked memory, which is limited to 64 kB. A process that may
+        // load them may also raise the limit; if not, the kernel's error names the missing privilege.
         let _ = setrlimit(
             Resource::Memlock,
             Rlimit {
@@ -253,21 +254,21 @@ fn verdict(timeout: Option<Duration>, patient: bool, hz: u32) -> Verdict {
     })
 }
 
-/// How many more times a SYN has to be repeated so that `connect` gives up no sooner than with the kernel's own timeout.
-/// With n doubling timeouts after l equal ones it gives up after (l + 2^(n+1) - 1) times the first.
+/// Number of additional SYN retransmissions after which `connect` gives up no sooner than with the kernel's own initial RTO.
+/// With n doubling timeouts after l equal ones it gives up after (l + 2^(n+1) - 1) times the initial RTO.
 fn more_retries(timeout: Duration) -> u32 {
     let ratio = KERNELS_OWN.as_nanos().div_ceil(timeout.as_nanos().max(1));
     ratio.next_power_of_two().ilog2()
 }
 
-/// Of this network namespace; others, where it was changed, keep theirs.
+/// Number of SYN retransmissions of this network namespace; namespaces where it was changed keep their own.
 fn syn_retries() -> i32 {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_syn_retries").unwrap_or_default();
     text.trim().parse().unwrap_or(SYN_RETRIES)
 }
 
-/// A key of the map of networks: the length of the prefix, and the address as IPv6 has it (RFC 4291 section 2.5.5.2 for
-/// those of IPv4).
+/// Key of the map of networks: the prefix length and the address as IPv6 (IPv4 addresses mapped, RFC 4291 section
+/// 2.5.5.2).
 fn key(prefix: IpNet) -> [u8; 20] {
     let (length, address) = match prefix {
         IpNet::V4(net) => (96 + net.prefix_len(), net.addr().to_ipv6_mapped()),

@@ -1,4 +1,4 @@
-//! What outlives the command: a directory for each control group in BPF's file system, with three objects in it.
+//! State that outlives the command: for each control group, a directory with three objects in the BPF file system.
 
 use super::bpf::{self, Map};
 use super::{KernelError, Settings};
@@ -10,40 +10,40 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Where BPF's file system is on every Linux.
+/// Mount point of the BPF file system.
 const FILE_SYSTEM: &str = "/sys/fs/bpf";
-/// Below it, a directory for each control group.
+/// Directory below the mount point that contains a directory for each control group.
 const DIRECTORY: &str = "gentle-rexmit";
 /// `BPF_FS_MAGIC` (include/uapi/linux/magic.h).
 const MAGIC: u32 = 0xcafe_4a11;
 
-/// Holds the program in force.
+/// Name of the pinned link, which keeps the program in force.
 const LINK: &str = "link";
 const SETTINGS: &str = "settings";
 const COUNTERS: &str = "counters";
 
-/// All pins, locked against others that want to change them.
+/// Directory of all pins, locked against concurrent changes.
 pub(super) struct Pins {
     root: PathBuf,
     _lock: File,
 }
 
-/// What is kept of a control group: written as JSON into a map, so that nothing but the pins has to be kept.
+/// Settings of a control group, stored as JSON in a map so that all state is in the pins.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// Its directory.
+    /// Directory of the control group.
     pub(super) cgroup: PathBuf,
     pub(super) settings: Settings,
 }
 
-/// The pins of one control group.
+/// Pins of one control group.
 #[derive(Debug, Clone)]
 pub(super) struct Pinned {
     directory: PathBuf,
 }
 
 impl Pins {
-    /// The pins, where there are any.
+    /// Opens the directory of the pins; `None` if it does not exist.
     pub(super) fn existing() -> Result<Option<Pins>, KernelError> {
         let root = Path::new(FILE_SYSTEM).join(DIRECTORY);
         match File::open(&root) {
@@ -53,7 +53,7 @@ impl Pins {
         }
     }
 
-    /// The pins; their directory is made if there is none.
+    /// Opens the directory of the pins; creates it if it does not exist.
     pub(super) fn prepare() -> Result<Pins, KernelError> {
         let kind = statfs(FILE_SYSTEM).map_err(|error| problem(Path::new(FILE_SYSTEM), error))?;
         if kind.f_type as u32 != MAGIC {
@@ -79,14 +79,14 @@ impl Pins {
         })
     }
 
-    /// The place of the control group with this number.
+    /// Pins of the control group with this number.
     pub(super) fn of(&self, cgroup: u64) -> Pinned {
         Pinned {
             directory: self.root.join(format!("cgroup-{cgroup}")),
         }
     }
 
-    /// Everything that is pinned, in no particular order.
+    /// Pins of all control groups, in no particular order.
     pub(super) fn all(&self) -> Result<Vec<Pinned>, KernelError> {
         let entries = fs::read_dir(&self.root).map_err(|error| problem(&self.root, error))?;
         entries
@@ -99,7 +99,7 @@ impl Pins {
             .collect()
     }
 
-    /// Removes the directory of all pins if it is empty.
+    /// Removes the directory of the pins if it is empty.
     pub(super) fn tidy(self) -> Result<(), KernelError> {
         match fs::remove_dir(&self.root) {
             Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
@@ -111,7 +111,7 @@ impl Pins {
 }
 
 impl Pinned {
-    /// The link, where there is one.
+    /// Pinned link; `None` if there is none.
     pub(super) fn link(&self) -> Result<Option<OwnedFd>, KernelError> {
         let path = self.directory.join(LINK);
         match bpf::pinned(&path) {
@@ -130,7 +130,7 @@ impl Pinned {
         read().map_err(|error| problem(&path, error))
     }
 
-    /// A counter of the program's.
+    /// Value of a counter of the program.
     pub(super) fn count(&self, counter: i32) -> Result<u64, KernelError> {
         let path = self.directory.join(COUNTERS);
         let read = || -> io::Result<u64> {
@@ -143,7 +143,7 @@ impl Pinned {
         read().map_err(|error| problem(&path, error))
     }
 
-    /// Pins everything under a name of its own until [`Successor::take_over`].
+    /// Pins all objects under a temporary name until [`Successor::take_over`].
     pub(super) fn succeed(
         &self,
         link: &OwnedFd,
@@ -155,7 +155,7 @@ impl Pinned {
         let new = Pinned {
             directory: name.into(),
         };
-        // What an interrupted command has left.
+        // Left over from an interrupted command.
         new.remove()?;
         let successor = Successor {
             new,
@@ -178,7 +178,7 @@ impl Pinned {
         Ok(successor)
     }
 
-    /// Removes the pins, and with the link's the program from its control group.
+    /// Removes the pins; removing the link detaches the program from its control group.
     pub(super) fn remove(&self) -> Result<(), KernelError> {
         let entries = match fs::read_dir(&self.directory) {
             Ok(entries) => entries,
@@ -195,21 +195,21 @@ impl Pinned {
     }
 }
 
-/// New pins beside those that are in force.
+/// New pins, created next to those in force.
 pub(super) struct Successor {
     new: Pinned,
     old: Pinned,
 }
 
 impl Successor {
-    /// Puts the new pins in the place of the old.
+    /// Replaces the old pins by the new ones.
     pub(super) fn take_over(self) -> Result<(), KernelError> {
         self.old.remove()?;
         let (new, old) = (&self.new.directory, &self.old.directory);
         fs::rename(new, old).map_err(|error| problem(new, error))
     }
 
-    /// Leaves the old pins in force.
+    /// Discards the new pins.
     pub(super) fn withdraw(self) -> Result<(), KernelError> {
         self.new.remove()
     }

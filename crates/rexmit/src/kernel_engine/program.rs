@@ -1,12 +1,13 @@
-//! The program that the kernel runs when a connection begins (type sock_ops).
+//! Program that the kernel runs at the start of a connection (type sock_ops).
 //!
-//! It answers `BPF_SOCK_OPS_TIMEOUT_INIT`, which TCP asks once for a SYN (`tcp_connect_init`, net/ipv4/tcp_output.c), once
-//! for a SYN/ACK (`reqsk_queue_hash_req`, net/ipv4/inet_connection_sock.c; `tcp_fastopen_create_child`,
-//! net/ipv4/tcp_fastopen.c) and again after each timeout of a SYN (`retransmits_timed_out`, net/ipv4/tcp_timer.c).
+//! `BPF_SOCK_OPS_TIMEOUT_INIT` is answered with the initial RTO. TCP asks once for a SYN (`tcp_connect_init`,
+//! net/ipv4/tcp_output.c), once for a SYN/ACK (`reqsk_queue_hash_req`, net/ipv4/inet_connection_sock.c;
+//! `tcp_fastopen_create_child`, net/ipv4/tcp_fastopen.c) and again after each timeout of a SYN
+//! (`retransmits_timed_out`, net/ipv4/tcp_timer.c).
 //!
-//! A shorter first timeout makes all that double it shorter, and so `connect` would give up in seconds that took two
-//! minutes. So, where that is wanted, the connection is given more retransmissions (`TCP_SYNCNT`) at
-//! `BPF_SOCK_OPS_TCP_CONNECT_CB`, unless its program has chosen their number itself.
+//! A shorter initial RTO shortens all the timeouts that double it, so that `connect` would give up after seconds
+//! instead of two minutes. If requested, the program therefore raises the number of retransmissions of the connection
+//! (`TCP_SYNCNT`) at `BPF_SOCK_OPS_TCP_CONNECT_CB`, unless the application has set it.
 
 use super::instruction::Comparison::{Equal, Greater, Less, NotEqual};
 use super::instruction::{
@@ -42,32 +43,32 @@ mod field {
     pub(super) const TOTAL_RETRANS: i16 = 136;
 }
 
-/// Places on the stack.
+/// Offsets of variables on the stack.
 mod stack {
-    /// Which counter the connection belongs to.
+    /// Index of the counter of the connection.
     pub(super) const SIDE: i16 = -4;
-    /// An option of the socket.
+    /// Value of a socket option.
     pub(super) const OPTION: i16 = -8;
-    /// A key of the map of networks: length of the prefix, address.
+    /// Key of the map of networks: prefix length and address.
     pub(super) const KEY: i16 = -32;
 }
 
-/// The counter of SYNs.
+/// Index of the counter of SYNs.
 pub(super) const SYNS: i32 = 0;
-/// The counter of SYN/ACKs.
+/// Index of the counter of SYN/ACKs.
 pub(super) const SYN_ACKS: i32 = 1;
 
-/// What becomes of a connection.
+/// Parameters that a connection gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Verdict {
-    /// The first timeout in ticks; 0: the kernel's own.
+    /// Initial RTO in ticks; 0: the kernel's own.
     pub(super) ticks: u32,
-    /// SYN retransmissions on top of the kernel's number.
+    /// SYN retransmissions in addition to the kernel's number.
     pub(super) more_retries: u32,
 }
 
 impl Verdict {
-    /// As a value of the map of networks.
+    /// Encoding as a value of the map of networks.
     pub(super) fn bytes(self) -> [u8; 8] {
         let [a, b, c, d] = self.ticks.to_ne_bytes();
         let [e, f, g, h] = self.more_retries.to_ne_bytes();
@@ -75,24 +76,24 @@ impl Verdict {
     }
 }
 
-/// What the program does.
+/// Specification of the program.
 #[derive(Debug, Clone)]
 pub(super) struct Task<'a> {
     pub(super) syn: bool,
     pub(super) syn_ack: bool,
-    /// Of the accepting side; none: all.
+    /// Server ports; empty: all.
     pub(super) ports: &'a [RangeInclusive<u16>],
-    /// Where the prefix of the other side's address is looked up.
+    /// Map in which the remote address is looked up.
     pub(super) networks: Option<BorrowedFd<'a>>,
-    /// For addresses that have none.
+    /// Parameters for addresses in no network of the map.
     pub(super) others: Verdict,
-    /// Counts SYNs and SYN/ACKs that got a timeout.
+    /// Map of the counters of SYNs and SYN/ACKs that got an initial RTO.
     pub(super) counters: Option<BorrowedFd<'a>>,
-    /// How often the kernel repeats a SYN beyond the timeouts that do not double (`net.ipv4.tcp_syn_retries`).
+    /// Number of SYN retransmissions of the kernel, not counting the linear timeouts (`net.ipv4.tcp_syn_retries`).
     pub(super) syn_retries: i32,
 }
 
-/// The program; `None`: there are more ports than it has room for.
+/// Assembles the program; `None` if there are more ports than it can hold.
 pub(super) fn assemble(task: &Task<'_>) -> Option<Vec<u64>> {
     let mut program = Assembler::default();
     let out = program.label();
@@ -125,25 +126,25 @@ pub(super) fn assemble(task: &Task<'_>) -> Option<Vec<u64>> {
     retry_more(&mut program, task.syn_retries, context, more_retries, out);
 
     program.place(out);
-    // Anything else would be an error to TCP.
+    // TCP would treat any other value as an error.
     program.set(R0, 1);
     program.exit();
     program.finish()
 }
 
-/// Numbers of ticks and retransmissions are far from where the sign would matter.
+/// Conversion of tick and retransmission counts, which are far below the sign bit.
 fn constant(number: u32) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }
 
-/// Tells SYNs from SYN/ACKs, and leaves those that are not wanted alone.
+/// Distinguishes SYNs from SYN/ACKs, and skips those that are not selected.
 fn sides(program: &mut Assembler, task: &Task<'_>, context: Register, out: Label) {
     let (state, port) = (R2, R3);
     let [syn, syn_ack, ports] = [program.label(), program.label(), program.label()];
     program.load(state, context, field::STATE);
     program.jump_if(state, Equal, BPF_TCP_SYN_SENT, syn);
     program.jump_if(state, Equal, BPF_TCP_NEW_SYN_RECV, syn_ack);
-    // The request came with data (TCP Fast Open), so there is a socket already.
+    // The request carried data (TCP Fast Open), so a full socket exists already.
     program.jump_if(state, Equal, BPF_TCP_SYN_RECV, syn_ack);
     program.jump(out);
     program.place(syn);
@@ -178,7 +179,7 @@ fn sides(program: &mut Assembler, task: &Task<'_>, context: Register, out: Label
     program.place(wanted);
 }
 
-/// Looks the other side's address up; IPv4 addresses are there as IPv6 knows them (RFC 4291 section 2.5.5.2).
+/// Looks up the remote address; IPv4 addresses are stored as mapped IPv6 addresses (RFC 4291 section 2.5.5.2).
 fn look_up(
     program: &mut Assembler,
     networks: BorrowedFd<'_>,
@@ -210,7 +211,7 @@ fn look_up(
     program.place(none);
 }
 
-/// Counts the connection, once: the timeout is asked for again when one has passed.
+/// Counts the connection once: the timeout is requested again after each expiry.
 fn count(program: &mut Assembler, counters: BorrowedFd<'_>, context: Register, out: Label) {
     program.load(R2, context, field::TOTAL_RETRANS);
     program.jump_if(R2, NotEqual, 0, out);
@@ -227,7 +228,7 @@ fn call_look_up(program: &mut Assembler, map: BorrowedFd<'_>, key: i16) {
     program.call(BPF_FUNC_MAP_LOOKUP_ELEM);
 }
 
-/// Gives a connection that has the kernel's number of retransmissions more of them.
+/// Raises the number of retransmissions of a connection that has the kernel's default.
 fn retry_more(
     program: &mut Assembler,
     syn_retries: i32,
@@ -236,7 +237,7 @@ fn retry_more(
     out: Label,
 ) {
     program.jump_if(more_retries, Equal, 0, out);
-    // Kernels before 6.1 do not tell a program; there it stays as it is.
+    // Kernels before 6.1 do not support getsockopt here; the number is then left unchanged.
     program.store_constant(FRAME, stack::OPTION, 0);
     option(program, context, BPF_FUNC_GETSOCKOPT);
     program.jump_if(R0, NotEqual, 0, out);

@@ -1,4 +1,4 @@
-//! What the engine is asked for.
+//! Settings of the kernel engine.
 
 use super::KernelError;
 use crate::paths::PathRecord;
@@ -8,59 +8,58 @@ use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Which connections get which first timeout.
+/// Connections to change, and their initial RTO.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The first timeout, 2 ms to 120 s; the kernel rounds it up to its ticks.
+    /// Initial RTO, 2 ms to 120 s; the kernel rounds it up to its ticks.
     pub delay: Duration,
-    /// For SYNs: connections that this host opens.
+    /// Apply to SYNs: connections that this host opens.
     pub syn: bool,
-    /// For SYN/ACKs: connections that this host accepts.
+    /// Apply to SYN/ACKs: connections that this host accepts.
     pub syn_ack: bool,
-    /// The ports of the accepting side, at most [`Settings::MAX_PORTS`] ranges; none: all.
+    /// Server ports, at most [`Settings::MAX_PORTS`] ranges; empty: all.
     pub ports: Vec<RangeInclusive<u16>>,
-    /// Networks of the other side that are treated on their own; the longest prefix decides. At most
-    /// [`Settings::MAX_NETWORKS`].
+    /// Remote networks with a treatment of their own; the longest prefix decides. At most [`Settings::MAX_NETWORKS`].
     pub networks: Vec<Network>,
-    /// What becomes of other sides in none of these networks.
+    /// Treatment of remote addresses in none of these networks.
     pub others: Treatment,
-    /// SYNs are repeated more often than `net.ipv4.tcp_syn_retries` says, so that `connect` gives up no sooner than with
-    /// the kernel's own timeout.
+    /// Retransmit SYNs more often than `net.ipv4.tcp_syn_retries`, so that `connect` gives up no sooner than with the
+    /// kernel's own initial RTO.
     pub patient: bool,
 }
 
-/// A network, and what becomes of connections with it.
+/// Network with the treatment of its connections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Network {
-    /// Its prefix.
+    /// Prefix of the network.
     pub prefix: IpNet,
-    /// What becomes of its connections.
+    /// Treatment of its connections.
     pub treatment: Treatment,
 }
 
-/// What becomes of a connection.
+/// Treatment of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Treatment {
-    /// Its first timeout is [`Settings::delay`].
+    /// Initial RTO of [`Settings::delay`].
     Default,
-    /// Its first timeout is this one.
+    /// Initial RTO of this value.
     Delay(Duration),
-    /// It stays as it is.
+    /// No change.
     Exclude,
 }
 
 impl Settings {
-    /// Each range takes three instructions of the program.
+    /// Maximum number of port ranges; each takes three instructions of the program.
     pub const MAX_PORTS: usize = 1_000;
-    /// The kernel's memory for them is some megabytes then.
+    /// Maximum number of networks; they then take some megabytes of kernel memory.
     pub const MAX_NETWORKS: usize = 16_384;
-    /// The kernel cuts longer ones down to this (`TCP_RTO_MAX`, include/net/tcp.h).
+    /// Longest initial RTO: the kernel truncates longer ones to this value (`TCP_RTO_MAX`, include/net/tcp.h).
     pub(super) const LONGEST: Duration = Duration::from_secs(120);
-    /// Two ticks with the most that a kernel has in a second.
+    /// Shortest initial RTO: two ticks at the highest tick rate of a kernel.
     pub(super) const SHORTEST: Duration = Duration::from_millis(2);
 
-    /// Every connection's SYNs and SYN/ACKs, and nothing else is changed.
+    /// Settings that apply `delay` to the SYNs and SYN/ACKs of all connections and change nothing else.
     pub fn everything(delay: Duration) -> Settings {
         Settings {
             delay,
@@ -73,7 +72,7 @@ impl Settings {
         }
     }
 
-    /// The first timeout that a treatment means; `None`: the kernel's own.
+    /// Initial RTO of a treatment; `None`: the kernel's own.
     pub(super) fn timeout(&self, treatment: Treatment) -> Option<Duration> {
         match treatment {
             Treatment::Default => Some(self.delay),
@@ -107,13 +106,13 @@ impl Settings {
     }
 }
 
-/// The first timeout where nothing was learned, as `timing` bounds it; a fixed one is taken as it is.
+/// Initial RTO where nothing was learned, within the bounds of `timing`; a fixed delay is used unchanged.
 pub fn unlearned_delay(timing: &Timing) -> Duration {
     let delay = timing.fixed.unwrap_or_else(|| timing.delay(None, 0, 0));
     Duration::from_nanos(delay.0)
 }
 
-/// A network with the delay that a wire engine has learned of it, as `timing` bounds it.
+/// Network with the delay that a wire engine has learned for it, within the bounds of `timing`.
 pub fn learned_network(record: &PathRecord, timing: &Timing) -> Network {
     let delay = timing.delay(Some(record.learned()), 0, 0);
     Network {

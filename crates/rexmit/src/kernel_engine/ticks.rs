@@ -1,31 +1,32 @@
-//! Timeouts as the kernel counts them.
+//! Timeouts in ticks of the kernel.
 
 use nix::errno::Errno;
 use nix::time::{ClockId, clock_getres};
 use std::time::Duration;
 
-/// The shortest timeout that TCP's timers take (`TCP_TIMEOUT_MIN`, include/net/tcp.h).
+/// Shortest timeout of TCP's timers, in ticks (`TCP_TIMEOUT_MIN`, include/net/tcp.h).
 const SHORTEST: u32 = 2;
 
-/// The kernel's ticks per second (`CONFIG_HZ`).
+/// Ticks per second of the kernel (`CONFIG_HZ`).
 ///
-/// Nothing in `/proc` says it. The coarse clocks do: they advance once a tick, and that is the resolution they give
+/// `/proc` does not contain this number. The resolution of the coarse clocks does: they advance once per tick
 /// (`posix_get_coarse_res`, kernel/time/posix-timers.c).
 ///
 /// # Errors
-/// The kernel has no such clock; all since 2.6.32 have it.
+/// If the kernel has no coarse clock; all kernels since 2.6.32 have it.
 pub(super) fn per_second() -> Result<u32, Errno> {
     let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE)?;
     Ok(from_tick(Duration::from(tick)))
 }
 
-/// A tick is rounded to nanoseconds: 3,333,333 ns with 300 ticks a second.
+/// Ticks per second from the length of a tick, which the kernel rounds to nanoseconds: 3,333,333 ns at 300 ticks per
+/// second.
 fn from_tick(tick: Duration) -> u32 {
     let tick = tick.as_nanos().max(1);
     u32::try_from((1_000_000_000 + tick / 2) / tick).unwrap_or(u32::MAX)
 }
 
-/// The ticks that last at least as long as `timeout`.
+/// Smallest number of ticks that lasts at least `timeout`.
 pub(super) fn of(timeout: Duration, per_second: u32) -> u32 {
     let ticks = (timeout.as_nanos() * u128::from(per_second)).div_ceil(1_000_000_000);
     u32::try_from(ticks).unwrap_or(u32::MAX).max(SHORTEST)

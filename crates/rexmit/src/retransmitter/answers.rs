@@ -1,10 +1,10 @@
-//! What an answer says of the handshake and of its path.
+//! Evaluation of answers: handshake times, and the need for copies.
 //!
-//! A handshake time is learned where it is certain which packet was answered (Karn's rule, RFC 6298, section 3): no copy was
-//! sent; or the answer came sooner behind the copy than the path allows; or a second answer shows that packet and copy have
-//! both arrived; or the timestamp in it says so (RFC 7323, section 3). The time is learned then, however long it was: without
-//! it, a path that has become slower would never be known to be. Everything else doubles the delay until the next handshake
-//! time that is certain (RFC 6298, 5.5 to 5.7).
+//! A handshake time is learned only if it is certain which packet was answered (Karn's algorithm, RFC 6298, section 3):
+//! no copy was sent; or the answer followed the copy sooner than the path allows; or a second answer shows that both
+//! packet and copy have arrived; or the echoed timestamp identifies the packet (RFC 7323, section 3). The time is then
+//! learned however long it was: otherwise a path that has become slower would never be recognized. Every other answer
+//! doubles the delay until the next certain handshake time (RFC 6298, 5.5 to 5.7).
 
 use super::Retransmitter;
 use crate::claims::{Claim, Settled};
@@ -15,18 +15,18 @@ use crate::paths::network;
 use crate::pending::{Handshake, Next};
 use gentle_units::Nanos;
 
-/// Which packet is answered.
+/// Packet that an answer acknowledges.
 enum Sent {
-    /// The one that was seen first, or a copy of it.
+    /// Original packet, or a copy of it.
     First,
-    /// The stack's own retransmission, sent then.
+    /// Retransmission by the stack, sent at this time.
     Again(Nanos),
-    /// One of these.
+    /// Original packet, copy or retransmission: ambiguous.
     Either,
 }
 
 impl Retransmitter {
-    /// An answer arrives; `exact`: the kernel has said when.
+    /// Processes an incoming answer; `exact`: its time is the kernel's timestamp.
     pub(super) fn answer(&mut self, now: Nanos, exact: bool, answer: &Answer) -> Option<Answered> {
         let connection = answer.connection;
         if answer.to == Kind::Syn {
@@ -35,19 +35,18 @@ impl Retransmitter {
         let handshake = self.pending.get(&connection)?;
         let acknowledged = answer.ack.wrapping_sub(handshake.seq.wrapping_add(1));
         let fits = match answer.to {
-            // Nothing but the SYN and the data in it has been sent.
+            // Only the SYN and its data have been sent.
             Kind::Syn => acknowledged <= handshake.data,
-            // The server may have sent more since (RFC 7413).
+            // The server may have sent more data since (RFC 7413).
             Kind::SynAck => acknowledged < 1 << 31,
         };
         if handshake.kind != answer.to || !fits {
             return None;
         }
         if let Some(answered) = handshake.answered {
-            // A copy of a SYN/ACK is answered by an ACK without data (RFC 5961, section 4), and nothing but the SYN is
-            // acknowledged again.
+            // A copied SYN/ACK is answered by an ACK without data (RFC 5961, section 4) that acknowledges only the SYN.
             let second = answer.to == Kind::Syn || (answer.bare && acknowledged == 0);
-            // Duplicates, and what the stack has repeated itself, are answered a second time whatever became of the copy.
+            // Duplicates and retransmissions by the stack cause a second answer whatever became of the copy.
             let repeated = self.config.duplicate.is_some() || handshake.by_stack.is_some();
             if second && !repeated {
                 self.paths.answered_again(now, connection.dst.0);
@@ -80,7 +79,8 @@ impl Retransmitter {
         })
     }
 
-    /// The opening end itself goes on with a connection whose answer was not seen: it has come another way.
+    /// Processes a later packet of the local end on a connection whose answer was not captured: the answer took another
+    /// route.
     pub(super) fn confirmed(&mut self, now: Nanos, exact: bool, connection: Connection, seq: u32) {
         let Some(handshake) = self.pending.get(&connection) else {
             return;
@@ -103,13 +103,14 @@ impl Retransmitter {
         }
         self.counters.answered_unseen += 1;
         if kind == Kind::Syn {
-            // The ACK follows the answer at once; what a server sends next has waited for a request.
+            // The ACK follows the answer at once; the next packet of a server may have waited for a request.
             self.certain(now, connection, exact, sent);
         }
         self.pending.remove(&connection);
     }
 
-    /// The other end refuses. That may answer the packet or a copy, and a firewall may have said it: nothing is learned.
+    /// Processes an incoming reset. Nothing is learned: it may answer the packet or a copy, and may come from a
+    /// firewall.
     pub(super) fn refused(&mut self, now: Nanos, connection: Connection) {
         let Some(handshake) = self.pending.remove(&connection) else {
             return;
@@ -121,7 +122,7 @@ impl Retransmitter {
         }
     }
 
-    /// The opening end has reset it: whatever came of it, a copy would come behind the connection's end.
+    /// Processes an outgoing reset: a copy would arrive after the end of the connection.
     pub(super) fn abandoned(&mut self, connection: Connection) {
         let waits = |handshake: &Handshake| handshake.answered.is_none();
         if !self.pending.get(&connection).is_some_and(waits) {
@@ -136,9 +137,9 @@ impl Retransmitter {
         }
     }
 
-    /// Nothing more is awaited of a handshake that was answered behind its copies. They are taken to have been needed if the
-    /// answer came when an answer to a copy comes, and the next handshake finds the path as fast as before; for certain only if a
-    /// second answer would have been `seen`.
+    /// Ends the wait for a second answer to a handshake answered after its copies. The copies are presumed needed if
+    /// the answer came within the time that an answer to a copy takes and the next handshake finds the path as fast as
+    /// before; this is certain only if a second answer would have been seen (`seen`).
     pub(super) fn settle(&mut self, now: Nanos, connection: &Connection, seen: bool) {
         let Some(handshake) = self.pending.remove(connection) else {
             return;
@@ -184,7 +185,7 @@ impl Retransmitter {
         let first_copy = handshake.first_copy.unwrap_or(first);
         match sent {
             Sent::First => {
-                // Half: the few handshakes of a path that is hardly known need not include its shortest.
+                // Half of the shortest time: on a path with few samples, faster handshakes are possible.
                 let too_soon = |shortest: Nanos| now.saturating_sub(first_copy).0 < shortest.0 / 2;
                 if exact && shortest.is_some_and(too_soon) {
                     return self.needless(now, connection, now.saturating_sub(first));
@@ -194,8 +195,8 @@ impl Retransmitter {
                     self.pending.remove(&connection);
                     return;
                 }
-                // Answers follow each other as packet and copies did; as much again for a path that varies. Behind the
-                // stack's timeout of the other end it may send its own retransmission.
+                // Answers are spaced as packet and copies were; the wait adds the time of the first answer for a path
+                // that varies. After its RTO the remote end may retransmit by itself.
                 let apart = handshake.last.saturating_sub(first);
                 let wait = Nanos(apart.0.saturating_add(now.saturating_sub(first).0));
                 let due = now.saturating_add(wait.min(self.config.stack_rto));
@@ -214,7 +215,8 @@ impl Retransmitter {
         }
     }
 
-    /// Nothing but the packet and the stack's retransmissions was sent, so all is known at once.
+    /// Processes an answer in a dry run: only the packet and the stack's retransmissions were sent, so the decision is
+    /// immediate.
     fn answered_in_dry_run(&mut self, now: Nanos, connection: Connection, exact: bool, sent: Sent) {
         let shortest = self.paths.shortest(now, connection.dst.0);
         let Some(handshake) = self.pending.get(&connection) else {
@@ -250,8 +252,8 @@ impl Retransmitter {
         });
     }
 
-    /// The packet itself was answered, after `took`: its copies were sent in vain, and the path is slower than it was
-    /// taken to be.
+    /// Records that the original packet was answered after `took`: its copies were needless, and the path is slower
+    /// than assumed.
     fn needless(&mut self, now: Nanos, connection: Connection, took: Nanos) {
         let Some(handshake) = self.pending.remove(&connection) else {
             return;
@@ -266,7 +268,7 @@ impl Retransmitter {
         });
     }
 
-    /// Learns from an answer to a packet that is known.
+    /// Learns the handshake time if the answered packet is known.
     fn certain(&mut self, now: Nanos, connection: Connection, exact: bool, sent: Sent) {
         let Some(handshake) = self.pending.get(&connection).filter(|_| exact) else {
             return;
@@ -302,14 +304,14 @@ impl Retransmitter {
         self.settled.push_back(settled);
     }
 
-    /// The kernel has said when it was sent, and nothing that came since was missed.
+    /// Whether the kernel has timestamped the packet and the socket has missed no packet since.
     fn seen_whole(&self, handshake: &Handshake) -> bool {
         handshake.exact && self.missed.is_none_or(|at| handshake.first > at)
     }
 }
 
-/// By the timestamp that it echoes (RFC 7323, section 3): copies have that of the first packet, retransmissions of the stack
-/// a later one.
+/// Packet answered, by the echoed timestamp (RFC 7323, section 3): copies have the timestamp of the original packet,
+/// retransmissions by the stack a later one.
 fn answered_packet(handshake: &Handshake, echo: Option<u32>) -> Sent {
     let Some(repeated) = handshake.by_stack else {
         return Sent::First;

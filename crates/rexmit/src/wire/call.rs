@@ -1,5 +1,5 @@
-//! The calls on packet sockets (packet(7)) that no maintained crate offers: nix can neither make their addresses nor set
-//! their options, rustix and socket2 have neither. A library for capturing would bring one written in C.
+//! Calls on packet sockets (packet(7)) that no maintained crate offers: nix can neither construct their addresses nor
+//! set their options, and rustix and socket2 support neither. A capture library would add a dependency in C.
 
 #![expect(unsafe_code, reason = "packet sockets have no safe interface")]
 
@@ -8,10 +8,10 @@ use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Every protocol, also what leaves; include/uapi/linux/if_ether.h.
+/// All protocols, including outgoing packets; include/uapi/linux/if_ether.h.
 pub(super) const ETH_P_ALL: u16 = 0x0003;
 
-/// Gives the socket its interface. Protocol 0: nothing is heard yet.
+/// Binds the socket to an interface. Protocol 0: no packets are received yet.
 pub(super) fn bind(socket: &impl AsFd, interface: u32, protocol: u16) -> io::Result<()> {
     let address = address(interface, protocol);
     // SAFETY: the kernel reads an address of the length given.
@@ -25,12 +25,12 @@ pub(super) fn bind(socket: &impl AsFd, interface: u32, protocol: u16) -> io::Res
     check(outcome as isize)
 }
 
-/// The `ARPHRD_*` of the interface that a socket is bound to. (nix knows only addresses of full length, which the kernel
-/// does not return.)
+/// Hardware type `ARPHRD_*` of the interface that a socket is bound to. (nix accepts only addresses of full length,
+/// which the kernel does not return.)
 pub(super) fn hardware_type(socket: &impl AsFd) -> io::Result<u16> {
     let mut address = address(0, 0);
     let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to where the pointer shows, and any bytes are a valid address.
+    // SAFETY: the kernel writes at most `length` bytes to the address, and any bytes are a valid address.
     let outcome = unsafe {
         libc::getsockname(
             socket.as_fd().as_raw_fd(),
@@ -42,15 +42,15 @@ pub(super) fn hardware_type(socket: &impl AsFd) -> io::Result<u16> {
     Ok(address.sll_hatype)
 }
 
-/// Has what is sent go to the device at once, or through its queue discipline. Behind the filters of clsact, too, which the
-/// kernel runs before the queue discipline (`__dev_queue_xmit`, net/core/dev.c); those of nftables it runs on both ways
+/// Selects whether sent packets bypass the device's queue discipline. The bypass also skips the filters of clsact,
+/// which the kernel runs before the queue discipline (`__dev_queue_xmit`, net/core/dev.c), but not those of nftables
 /// (`packet_xmit`, net/packet/af_packet.c).
 pub(super) fn bypass_queue(socket: &impl AsFd, bypass: bool) -> io::Result<()> {
     let on = libc::c_int::from(bypass);
     set(socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)
 }
 
-/// Sends a frame. Protocol 0: the kernel reads it in the Ethernet header.
+/// Sends a frame. Protocol 0: the kernel takes it from the Ethernet header.
 pub(super) fn send(
     socket: &impl AsFd,
     interface: u32,
@@ -58,7 +58,7 @@ pub(super) fn send(
     frame: &[u8],
 ) -> io::Result<()> {
     let address = address(interface, protocol);
-    // SAFETY: the kernel reads the frame and an address, each of the length given.
+    // SAFETY: the kernel reads the frame and an address, each of the given length.
     let outcome = unsafe {
         libc::sendto(
             socket.as_fd().as_raw_fd(),
@@ -72,7 +72,7 @@ pub(super) fn send(
     check(outcome)
 }
 
-/// Has the kernel run a program on each packet.
+/// Attaches a filter program to the socket.
 pub(super) fn attach(socket: &impl AsFd, program: &[Instruction]) -> io::Result<()> {
     let mut code: Vec<libc::sock_filter> = program
         .iter()
@@ -90,7 +90,7 @@ pub(super) fn attach(socket: &impl AsFd, program: &[Instruction]) -> io::Result<
     set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
-/// Has the kernel tell length, checksum and VLAN tag of each packet.
+/// Requests the length, checksum status and VLAN tag of each packet.
 pub(super) fn want_auxiliary_data(socket: &impl AsFd) -> io::Result<()> {
     let on: libc::c_int = 1;
     set(socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)
@@ -109,7 +109,7 @@ fn address(interface: u32, protocol: u16) -> libc::sockaddr_ll {
 }
 
 fn set<T>(socket: &impl AsFd, level: libc::c_int, name: libc::c_int, value: &T) -> io::Result<()> {
-    // SAFETY: the kernel reads as many bytes as the value has; what a program points to outlives the call.
+    // SAFETY: the kernel reads as many bytes as the value has; a program that the value points to outlives the call.
     let outcome = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),

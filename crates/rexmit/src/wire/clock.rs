@@ -1,4 +1,4 @@
-//! The clock of the engine: Unix time when it started, and from then on a clock that nobody sets.
+//! Clock of the engine: Unix time at the start, advanced by the monotonic clock.
 
 use gentle_units::Nanos;
 use nix::sys::time::TimeSpec;
@@ -8,22 +8,22 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 pub(super) struct Clock {
     unix: Nanos,
     started: Instant,
-    /// When it was last compared with the system's, and by how much that was ahead, nanoseconds.
+    /// Time of the last comparison with the system clock, and the lead of the system clock then, nanoseconds.
     compared: Nanos,
     ahead: i128,
 }
 
-/// What the system's clock may gain or lose without being set: adjtimex(2) slews it by 500 ppm at most.
+/// Maximum drift of the system clock without being set: adjtimex(2) slews it by at most 500 ppm.
 const SLEW_PER_MILLE: u64 = 1;
-/// Between the readings of both clocks another process may run.
+/// Tolerance for preemption between the readings of the two clocks.
 const SLACK: Nanos = Nanos::from_millis(1);
 
-/// What times of the kernel mean on this clock.
+/// Conversion of the kernel's timestamps to this clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Comparison {
     pub(super) now: Nanos,
     ahead: i128,
-    /// The system's clock has not been set since the last comparison.
+    /// Whether the system clock has not been set since the last comparison.
     steady: bool,
 }
 
@@ -46,7 +46,7 @@ impl Clock {
         self.unix + Nanos(self.started.elapsed().as_nanos() as u64)
     }
 
-    /// Reads both clocks. Packets carry the time of the system's, which somebody may set.
+    /// Compares both clocks. Packet timestamps are those of the system clock, which may be set at any time.
     pub(super) fn compare(&mut self) -> Comparison {
         self.against(self.now(), system())
     }
@@ -62,7 +62,7 @@ impl Clock {
 }
 
 impl Comparison {
-    /// When a packet passed, and whether that is known exactly: not if the kernel has not said it, or says what cannot be.
+    /// Time at which a packet passed, and whether it is exact; it is not if the timestamp is missing or impossible.
     pub(super) fn passed(&self, time: Option<TimeSpec>) -> (Nanos, bool) {
         let unix = time.and_then(|time| {
             let (seconds, ns) = (i128::from(time.tv_sec()), i128::from(time.tv_nsec()));
@@ -70,7 +70,7 @@ impl Comparison {
         });
         match unix.map(Nanos) {
             Some(passed) if self.steady && passed <= self.now => (passed, true),
-            // Stamped between the reading of the clocks and that of the packet.
+            // The packet was timestamped after the clocks were read.
             Some(passed) if self.steady && passed <= self.now + SLACK => (self.now, true),
             _ => (self.now, false),
         }
@@ -116,7 +116,7 @@ mod tests {
         let (read, set) = (start + MS(500), start + MS(900));
         let before = clock.against(read, set);
         assert!(!before.passed(at(read)).1);
-        // From then on it is known by how much.
+        // The offset is known from the next comparison on.
         let after = clock.against(read + MS(250), set + MS(250));
         assert_eq!(after.passed(at(set + MS(100))), (read + MS(100), true));
     }

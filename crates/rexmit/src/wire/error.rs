@@ -1,67 +1,67 @@
-//! What can go wrong with the engine.
+//! Errors of the wire engine.
 
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why it cannot run, or had to stop.
+/// Error that prevents the engine from starting or stops it.
 #[derive(Debug, Error)]
 pub enum WireError {
-    /// The name is not that of a device.
+    /// There is no network device of this name.
     #[error("there is no network device '{0}' here; ip link lists them")]
     NoInterface(String),
-    /// Nothing says which device is meant.
+    /// No device was given and there is no default route.
     #[error("there is no default route, so which network device is meant must be said: -i DEV")]
     NoDefaultRoute,
-    /// Frames of an unknown form.
+    /// The device has frames of an unsupported link type.
     #[error(
         "{interface}: its frames are of type {hardware} (ARPHRD_* of Linux); expected Ethernet, PPP or a device for IP packets"
     )]
     UnknownLink {
-        /// The device.
+        /// Name of the device.
         interface: String,
         /// `ARPHRD_*`, include/uapi/linux/if_arp.h.
         hardware: u16,
     },
-    /// The right to see packets is missing.
+    /// The process lacks CAP_NET_RAW.
     #[error("a packet socket takes the capability CAP_NET_RAW; run this as root")]
     NotPermitted,
-    /// The account to go to is missing.
+    /// The user to switch to does not exist.
     #[error("there is no user '{0}' here; --user names the one to run as")]
     NoUser(String),
-    /// The account to go to is out of reach.
+    /// Switching to the user failed.
     #[error("cannot go on as another user ({call}); --user root stays who it is")]
     Account {
-        /// Which call the system refuses.
+        /// System call that failed.
         call: &'static str,
-        /// What it says.
+        /// Error of the system call.
         source: io::Error,
     },
-    /// Another process does the same.
+    /// Another process runs the engine on this device.
     #[error("{interface}: gentle rexmit runs there already, as process {pid}")]
     Running {
-        /// The device.
+        /// Name of the device.
         interface: String,
-        /// The other process.
+        /// Identifier of the other process.
         pid: u32,
     },
-    /// The device went away.
+    /// The device was removed.
     #[error("{0}: the network device is gone")]
     Gone(String),
-    /// A file.
+    /// A file operation failed.
     #[error("{}", path.display())]
     File {
-        /// Which one.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operation.
         source: io::Error,
     },
-    /// A system call.
+    /// A system call failed.
     #[error("{call}")]
     Call {
-        /// Which one.
+        /// Name of the system call.
         call: &'static str,
-        /// What the system says.
+        /// Error of the system call.
         source: io::Error,
     },
 }
@@ -71,7 +71,7 @@ impl WireError {
         move |source| WireError::Call { call, source }
     }
 
-    /// The same for nix.
+    /// Like `call`, for errors of nix.
     pub(super) fn errno(call: &'static str) -> impl Fn(nix::Error) -> WireError {
         move |error| WireError::Call {
             call,

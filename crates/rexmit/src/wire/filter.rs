@@ -1,14 +1,15 @@
-//! The program that the kernel asks about every packet of the interface: only handshakes reach user space.
+//! Filter program that the kernel runs on every packet of the interface, so that only handshakes reach user space.
 //!
-//! Classic BPF (Documentation/networking/filter.rst), made here because the ports and the sides are known only now, and
-//! because libpcap's compiler knows neither TCP flags behind IPv6 nor which way a packet goes. What passes:
+//! Classic BPF (Documentation/networking/filter.rst), assembled here because ports and roles are known only at run
+//! time, and because libpcap's compiler supports neither TCP flags behind IPv6 nor the direction of a packet. The
+//! filter accepts:
 //!
-//! - of what leaves: SYNs (client side), SYN/ACKs (server side), resets, FINs, and ACKs without data while a handshake waits;
-//! - of what arrives: SYN/ACKs (client side), ACKs without data or with PSH (server side), resets, ICMP errors.
+//! - outgoing: SYNs (client side), SYN/ACKs (server side), resets, FINs, and ACKs without data while a handshake waits;
+//! - incoming: SYN/ACKs (client side), ACKs without data or with PSH (server side), resets, ICMP errors.
 //!
-//! A filter cannot remember, so the ACK that ends a handshake looks like any other. Segments of bulk data, which are most of
-//! what a server receives, have neither the one nor the other mark and stay outside. The ACKs that a download causes leave by
-//! the thousand, and are of interest only while a handshake waits: the program is exchanged when one begins.
+//! The filter is stateless, so the ACK that ends a handshake looks like any other. Segments of bulk data, which are
+//! most of what a server receives, carry data and no PSH and are rejected. A download causes thousands of outgoing
+//! ACKs, which are of interest only while a handshake waits: the program is replaced when one begins.
 
 use crate::select::Selection;
 use gentle_wire::{LinkType, TcpFlags};
@@ -53,18 +54,18 @@ const X: u16 = 0x08;
 const TAX: u16 = 0x00;
 const TXA: u16 = 0x80;
 
-/// `SKF_AD_OFF + SKF_AD_PKTTYPE`, include/uapi/linux/filter.h: which way the packet goes.
+/// Direction of the packet: `SKF_AD_OFF + SKF_AD_PKTTYPE`, include/uapi/linux/filter.h.
 const PACKET_TYPE: u32 = (-0x1000_i32 + 4) as u32;
-/// include/uapi/linux/if_packet.h
+/// Packet type of outgoing packets; include/uapi/linux/if_packet.h.
 pub(super) const OUTGOING: u8 = 4;
 
-/// Bytes of a packet that is only looked at: two tags, an IPv4 header with all its options, and an ICMP error with as much
-/// again, or a TCP header with all of its.
+/// Accepted length of a packet that is not copied: two VLAN tags, an IPv4 header with all its options, and an ICMP
+/// error with a quoted header of the same size or a TCP header with all its options; bytes.
 const HEAD: u32 = 192;
-/// All of a packet that may be copied.
+/// Accepted length of a packet that may be copied: all of it.
 const WHOLE: u32 = 0xffff;
 
-/// Memory of the program.
+/// Memory cells of the program.
 const LENGTH: u32 = 0;
 const HEADER: u32 = 1;
 const PROTOCOL: u32 = 2;
@@ -77,12 +78,12 @@ const ACK: u32 = TcpFlags::ACK.0 as u32;
 const RST: u32 = TcpFlags::RST.0 as u32;
 const PSH: u32 = 0x08;
 
-/// How many ports or ranges fit: jumps reach 255 instructions.
+/// Maximum number of ports or ranges: jumps reach at most 255 instructions.
 pub(crate) const MOST_PORTS: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
-    /// The instruction behind.
+    /// Following instruction.
     Next,
     Tagged,
     TwiceTagged,
@@ -97,7 +98,8 @@ enum Label {
     Leaves,
     Opens,
     WithoutData,
-    /// Behind the test of the upper end of this range of ports, of the source or else the destination.
+    /// Position after the test of the upper end of a range of ports (by index); `true`: of the source port, `false`: of
+    /// the destination port.
     Port(bool, usize),
     Look,
     Take,
@@ -109,7 +111,7 @@ use Label::{
     TwiceTagged, V4, V6, WithoutData,
 };
 
-/// An instruction whose jumps are not yet counted.
+/// Instruction with unresolved jumps.
 struct Step {
     code: u16,
     k: u32,
@@ -177,8 +179,8 @@ impl Assembler {
     }
 }
 
-/// The program for an interface whose frames begin like this: [`LinkType::ETHERNET`] or raw IP. `waiting`: a handshake waits
-/// for its answer, which may come another way; what its own end sends next tells.
+/// Filter for an interface with this link type, [`LinkType::ETHERNET`] or raw IP. `waiting`: a handshake waits for its
+/// answer, which may take another route; the next packet of the local end then shows that it arrived.
 pub(super) fn program(link: LinkType, selection: &Selection, waiting: bool) -> Vec<Instruction> {
     let mut p = Assembler::default();
     network_layer(&mut p, link);
@@ -191,7 +193,7 @@ pub(super) fn program(link: LinkType, selection: &Selection, waiting: bool) -> V
     p.finish()
 }
 
-/// X: where the IP header is.
+/// Skips the link header; leaves the offset of the IP header in X.
 fn network_layer(p: &mut Assembler, link: LinkType) {
     if link != LinkType::ETHERNET {
         p.op(LDX | W | IMM, 0).op(LD | B | ABS, 0);
@@ -212,7 +214,8 @@ fn network_layer(p: &mut Assembler, link: LinkType) {
     p.at(Ip).is(0x0800, V4, Next).is(0x86dd, V6, Reject);
 }
 
-/// X: where the TCP or ICMP header is; `LENGTH`: how many bytes it and what follows it have.
+/// Skips the IP header; leaves the offset of the TCP or ICMP header in X and the length of header and payload in
+/// `LENGTH`.
 fn transport_layer(p: &mut Assembler) {
     p.at(V4).op(LD | H | IND, 6).has(0x1fff, Reject, Next);
     p.op(LD | H | IND, 2).op(ST, LENGTH);
@@ -224,13 +227,13 @@ fn transport_layer(p: &mut Assembler) {
     p.op(ALU | SUB | X, 0).op(ST, LENGTH);
     p.op(LDX | MEM, TRANSPORT).op(LD | MEM, PROTOCOL);
     p.is(6, Tcp, Next).is(1, Icmp, Reject);
-    // TCP behind extension headers is left alone: nobody sends it.
+    // TCP after extension headers is not accepted: it does not occur in practice.
     p.at(V6).op(LD | H | IND, 4).op(ST, LENGTH);
     p.op(LD | B | IND, 6).op(ST, PROTOCOL);
     p.op(MISC | TXA, 0).op(ALU | ADD | K, 40);
     p.op(MISC | TAX, 0).op(LD | MEM, PROTOCOL);
     p.is(6, Tcp, Next).is(58, IcmpV6, Reject);
-    // The errors: RFC 792; RFC 4443, 2.1.
+    // Error types: RFC 792; RFC 4443, 2.1.
     p.at(Icmp).op(LD | B | IND, 0).is(3, IcmpError, Next);
     p.is(11, IcmpError, Next).is(12, IcmpError, Reject);
     p.at(IcmpV6).op(LD | B | IND, 0);
@@ -240,7 +243,7 @@ fn transport_layer(p: &mut Assembler) {
     p.is(OUTGOING.into(), Reject, Look);
 }
 
-/// Source or destination: the flags decide later which of them is the server's.
+/// Compares source and destination port; the flags decide later which of them is the server's.
 fn ports(p: &mut Assembler, selection: &Selection) {
     p.at(Tcp);
     if selection.ports.is_empty() {
@@ -277,7 +280,7 @@ fn flags(p: &mut Assembler, selection: &Selection, waiting: bool) {
     }
     p.at(Leaves).op(LD | MEM, FLAGS).has(SYN, Opens, Next);
     p.has(FIN, Look, if waiting { WithoutData } else { Reject });
-    // A segment as long as its header has no data.
+    // A segment as long as its header carries no data.
     p.at(WithoutData).op(LD | B | IND, 12);
     p.op(ALU | AND | K, 0xf0).op(ALU | RSH | K, 2);
     p.op(LDX | MEM, LENGTH);
@@ -292,8 +295,8 @@ mod tests {
     use crate::select::Ports;
     use proptest::prelude::*;
 
-    /// What the kernel's interpreter does (net/core/filter.c, lib/test_bpf.c): how many bytes pass. Reading beyond the
-    /// packet ends the program with 0.
+    /// Interpreter equivalent to the kernel's (net/core/filter.c, lib/test_bpf.c); returns the number of bytes
+    /// accepted. Reading beyond the packet ends the program with 0.
     fn run(program: &[Instruction], packet: &[u8], outgoing: bool) -> u32 {
         let mut memory = [0_u32; 16];
         let (mut a, mut x, mut at) = (0_u32, 0_u32, 0_usize);
@@ -373,7 +376,7 @@ mod tests {
         }
     }
 
-    /// A TCP segment in IPv4 (with `options` words of options) or IPv6.
+    /// TCP segment in IPv4 (with `options` words of options) or IPv6.
     fn tcp(v6: bool, options: u8, ports: (u16, u16), flags: u8, data: u8) -> Vec<u8> {
         let mut ip = if v6 {
             let mut ip = vec![0x60, 0, 0, 0, 0, 20 + data, 6, 64];
@@ -404,7 +407,7 @@ mod tests {
         ip
     }
 
-    /// In Ethernet with so many tags.
+    /// Ethernet frame with `tags` VLAN tags.
     fn tagged(tags: usize, ip: &[u8]) -> Vec<u8> {
         let kind = if ip[0] >> 4 == 6 {
             [0x86, 0xdd]
@@ -423,7 +426,7 @@ mod tests {
     #[test]
     fn each_side_gets_its_handshakes() {
         let (whole, head) = (WHOLE, HEAD);
-        // Flags, bytes of data, leaves; what passes for the client's side and for the server's.
+        // Columns: flags, bytes of data, outgoing; accepted length on the client side and on the server side.
         let cases = [
             (SYN, 0, true, whole, 0),
             (SYN, 40, true, whole, 0),

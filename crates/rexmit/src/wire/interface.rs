@@ -1,19 +1,19 @@
-//! The interface of the default route.
+//! Interface of the default route.
 
 use super::error::WireError;
 use std::fs;
 
-/// IPv4's, else IPv6's; of several the one with the lowest metric. The tables are read as text: that is all that is
-/// wanted of routing here.
+/// Name of the interface of the default route: that of IPv4, else of IPv6; the lowest metric of several. The tables in
+/// /proc are sufficient for this and are read as text.
 pub fn of_default_route() -> Result<String, WireError> {
-    // proc_pid_net(5): of this process's network namespace.
+    // proc_pid_net(5): tables of the network namespace of this process.
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     of_table_v4(&read("/proc/self/net/route"))
         .or_else(|| of_table_v6(&read("/proc/self/net/ipv6_route")))
         .ok_or(WireError::NoDefaultRoute)
 }
 
-/// net/ipv4/fib_trie.c, fib_route_seq_show: Iface, Destination, Gateway, Flags, RefCnt, Use, Metric, Mask, …
+/// Columns, net/ipv4/fib_trie.c, fib_route_seq_show: Iface, Destination, Gateway, Flags, RefCnt, Use, Metric, Mask, …
 fn of_table_v4(table: &str) -> Option<String> {
     let routes = table.lines().skip(1).filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -24,8 +24,8 @@ fn of_table_v4(table: &str) -> Option<String> {
     routes.min().map(|(_, interface)| interface)
 }
 
-/// net/ipv6/route.c, rt6_info_route: destination, its length, source, its length, next hop, metric, counts, flags,
-/// interface; the route that refuses is lo's.
+/// Columns, net/ipv6/route.c, rt6_info_route: destination and its prefix length, source and its prefix length, next
+/// hop, metric, counts, flags, interface; the unreachable default route is on lo.
 fn of_table_v6(table: &str) -> Option<String> {
     let routes = table.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();

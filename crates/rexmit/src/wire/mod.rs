@@ -1,4 +1,4 @@
-//! The wire engine: a packet socket on one interface, with the core behind it.
+//! Wire engine: a packet socket on one interface that drives the core.
 
 mod call;
 mod clock;
@@ -14,7 +14,7 @@ pub use interface::of_default_route;
 pub use privileges::{Account, Confinement};
 pub use status_socket::running;
 
-/// How many ports or ranges of ports a selection may name: more do not fit into the kernel's filter.
+/// Maximum number of ports or port ranges in a selection, limited by the kernel's filter.
 pub const MOST_PORTS: usize = filter::MOST_PORTS;
 
 use crate::config::Config;
@@ -35,34 +35,34 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long it may take until a signal is noticed.
+/// Maximum delay until a signal is noticed.
 const TICK: Nanos = Nanos::from_millis(250);
 
-/// How often [`Observer::report`] is called.
+/// Interval of [`Observer::report`].
 const REPORT: Nanos = Nanos::from_secs(10);
 
-/// How long the last handshake must have been answered until ACKs that leave are no longer heard: exchanging the filter costs
-/// the kernel more than a few of them.
+/// Time without a waiting handshake after which outgoing ACKs are no longer received: replacing the filter costs the
+/// kernel more than receiving a few ACKs.
 const CALM: Nanos = Nanos::from_secs(1);
 
-/// Hears what happens, in the order in which it does; `unix_ns` is when.
+/// Receives events in order; `unix_ns` is the time of the event.
 pub trait Observer {
-    /// A copy, or why there was none, or what came of it. `sent`: the system has taken it.
+    /// Copy, suppressed copy or decision that was due. `sent`: a copy was sent.
     fn due(&mut self, unix_ns: Nanos, due: &Due<'_>, sent: bool);
-    /// The first answer to a packet that was sent again.
+    /// First answer to a packet that was sent again.
     fn answered(&mut self, unix_ns: Nanos, answered: &Answered);
-    /// The state of things, every ten seconds.
+    /// Current status, every ten seconds.
     fn report(&mut self, status: &Status);
 }
 
-/// Opened on an interface, confined from then on.
+/// Engine on one interface, with reduced privileges.
 pub struct Engine {
     interface: String,
     index: u32,
     dry_run: bool,
-    /// The interface went down, and nothing has been heard since: it may be gone.
+    /// Whether the interface went down and no packet has arrived since; it may have been removed.
     down: bool,
-    /// When a handshake last waited for its answer.
+    /// Time at which a handshake last waited for an answer.
     waited: Nanos,
     core: Retransmitter,
     socket: PacketSocket,
@@ -71,13 +71,13 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens the socket, then gives up what this thread and those that it will start do not need any more.
+    /// Opens the socket, then drops the privileges of this thread and its future threads that are no longer needed.
     ///
-    /// `run`: the directory in which it can be asked for its status; `seed`: of the jitter; `learned`: what an earlier run
-    /// has learned; `confinement`: what is left to it.
+    /// `run`: directory of the status socket; `seed`: seed of the jitter; `learned`: paths learned by an earlier run;
+    /// `confinement`: remaining privileges.
     ///
     /// # Errors
-    /// What is missing or in the way.
+    /// If a resource is missing or in use.
     pub fn open(
         interface: &str,
         config: Config,
@@ -110,18 +110,18 @@ impl Engine {
         })
     }
 
-    /// What the kernel can keep for the engine while it is busy, where that is less than it asks for: bytes.
+    /// Size of the kernel's receive buffer in bytes if it is smaller than requested.
     ///
     /// # Errors
-    /// The system refuses to say.
+    /// If the system call fails.
     pub fn cramped(&self) -> Result<Option<usize>, WireError> {
         Ok(Some(self.socket.room()?).filter(|room| *room < socket::ROOM))
     }
 
-    /// Runs until `stop`.
+    /// Runs until `stop` is set.
     ///
     /// # Errors
-    /// The interface is gone, or the system refuses a call.
+    /// If the interface is gone or a system call fails.
     pub fn run(&mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<(), WireError> {
         let mut next_report = self.clock.now();
         while !stop.load(Ordering::Relaxed) {
@@ -139,7 +139,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Until a packet or a question has come, or something is due.
+    /// Waits for a packet, a status request or the next deadline.
     fn wait(&self, now: Nanos) -> Result<(), WireError> {
         let due = self.core.next_deadline().unwrap_or(Nanos::MAX);
         let time = due.saturating_sub(now).min(TICK);
@@ -152,7 +152,7 @@ impl Engine {
         }
     }
 
-    /// Takes all packets that have passed by now: answers that wait here come before what is due without them.
+    /// Receives all packets that have passed by now: answers in the socket take precedence over deadlines.
     fn receive(&mut self, observer: &mut dyn Observer) -> Result<(), WireError> {
         let woke = self.clock.now();
         loop {
@@ -163,7 +163,7 @@ impl Engine {
         }
     }
 
-    /// Takes a batch of packets; how many there were, and when the last of them passed.
+    /// Receives a batch of packets; returns their number and the time of the last one.
     fn receive_batch(&mut self, observer: &mut dyn Observer) -> Result<(usize, Nanos), WireError> {
         let (core, comparison) = (&mut self.core, self.clock.compare());
         let mut newest = Nanos::ZERO;
@@ -191,14 +191,14 @@ impl Engine {
         if taken > 0 {
             self.down = false;
         }
-        // Of a device that goes away it is only told that it is down; one of the same name is another.
+        // A removed device is reported only as down; a new device with the same name has another index.
         if self.down && if_nametoindex(self.interface.as_str()) != Ok(self.index) {
             return Err(WireError::Gone(self.interface.clone()));
         }
         Ok((taken, newest))
     }
 
-    /// Hears what handshakes that wait may take.
+    /// Selects the filter: with outgoing ACKs while handshakes wait or have recently waited.
     fn listen(&mut self) -> Result<(), WireError> {
         let now = self.clock.now();
         if self.core.is_waiting() {
@@ -228,7 +228,7 @@ impl Engine {
         }
     }
 
-    /// The state of things.
+    /// Current status.
     pub fn state(&self) -> Status {
         Status {
             version: STATUS_VERSION,

@@ -1,4 +1,5 @@
-//! What the engine may do once its socket is open: hear and send through it, and write the files that it was given.
+//! Privileges of the engine after its socket is open: to receive and send through the socket, and to write the
+//! configured files.
 
 use super::error::WireError;
 use landlock::{
@@ -15,17 +16,17 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What is left to the engine.
+/// Privileges that remain to the engine.
 #[derive(Debug, Clone, Default)]
 pub struct Confinement {
-    /// Who it is from then on; `None`: who has started it.
+    /// User to switch to; `None`: the current user.
     pub account: Option<Account>,
-    /// Directories in which it may write, besides that of its status socket. Elsewhere it cannot even read, where the kernel has
-    /// Landlock (5.13).
+    /// Directories in which the engine may write, besides that of its status socket. If the kernel has Landlock (5.13),
+    /// it cannot even read elsewhere.
     pub directories: Vec<PathBuf>,
 }
 
-/// A user.
+/// User account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Account {
     pub(super) uid: u32,
@@ -33,10 +34,10 @@ pub struct Account {
 }
 
 impl Account {
-    /// The user of this name.
+    /// Account of the user of this name.
     ///
     /// # Errors
-    /// There is none.
+    /// If there is no such user.
     pub fn named(name: &str) -> Result<Account, WireError> {
         let missing = || WireError::NoUser(name.to_owned());
         let user = User::from_name(name).ok().flatten().ok_or_else(missing)?;
@@ -47,10 +48,11 @@ impl Account {
     }
 }
 
-/// The newest rights that Landlock is asked to take away; older kernels know fewer of them.
+/// Landlock ABI up to which rights are removed; older kernels support fewer.
 const LANDLOCK: ABI = ABI::V5;
 
-/// System calls that lead out of the confinement, or into parts of the kernel of which the engine needs none.
+/// System calls refused because they lead out of the confinement or into parts of the kernel that the engine does not
+/// need.
 const REFUSED: [libc::c_long; 26] = [
     libc::SYS_add_key,
     libc::SYS_bpf,
@@ -80,17 +82,17 @@ const REFUSED: [libc::c_long; 26] = [
     libc::SYS_userfaultfd,
 ];
 
-/// Which files are within reach.
+/// Files that remain accessible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Files {
-    /// Those of the confinement.
+    /// Files of the confinement only.
     Own,
-    /// Those of the user: the kernel has no Landlock, or not switched on.
+    /// All files of the user: the kernel lacks Landlock or has it disabled.
     OfUser,
 }
 
-/// Gives up all that is not needed, of this thread and of those that it starts, for good: the open socket hears and sends
-/// without any capability.
+/// Drops all privileges that are not needed, irrevocably, for this thread and its future threads: the open socket
+/// receives and sends without any capability.
 pub(super) fn drop_all(confinement: &Confinement) -> Result<Files, WireError> {
     set_no_new_privs(true).map_err(|error| WireError::call("PR_SET_NO_NEW_PRIVS")(error.into()))?;
     let files = restrict_files(&confinement.directories)?;
@@ -120,7 +122,7 @@ fn become_user(account: Account) -> Result<(), WireError> {
     set_thread_res_uid(uid, uid, uid).map_err(refused("setresuid"))
 }
 
-/// As far as this kernel can.
+/// Restricts file access with Landlock as far as this kernel supports it.
 fn restrict_files(directories: &[PathBuf]) -> Result<Files, WireError> {
     let all = AccessFs::from_all(LANDLOCK);
     let restrict = || {
@@ -140,7 +142,8 @@ fn restrict_files(directories: &[PathBuf]) -> Result<Files, WireError> {
     }
 }
 
-/// As far as this kernel can: without CONFIG_SECCOMP_FILTER, and on processors that seccompiler does not know, none is refused.
+/// Refuses system calls with seccomp; without CONFIG_SECCOMP_FILTER, or on an architecture that seccompiler does not
+/// support, none are refused.
 fn restrict_calls() {
     let rules: BTreeMap<i64, _> = REFUSED.map(|call| (call, Vec::new())).into();
     let filter = std::env::consts::ARCH
@@ -151,7 +154,7 @@ fn restrict_calls() {
         })
         .and_then(BpfProgram::try_from);
     if let Ok(filter) = filter {
-        // The service of deploy/systemd has a filter of systemd's besides.
+        // The unit in deploy/systemd adds a filter of systemd.
         let _ = seccompiler::apply_filter(&filter);
     }
 }
@@ -163,7 +166,8 @@ mod tests {
     use std::io::ErrorKind;
     use std::process::Command;
 
-    /// In a thread of its own, which alone is confined. As any user, and as root with another account to go to.
+    /// Runs in a thread of its own, which alone is confined; as any user, and as root with another account to switch
+    /// to.
     #[test]
     fn what_is_not_needed_is_gone_for_good() {
         let directory = tempfile::TempDir::new().expect("a directory");
@@ -205,7 +209,7 @@ mod tests {
             assert_eq!(uid.as_raw(), account.uid);
             assert_ne!(uid.as_raw(), 0);
         }
-        // The rest of the process is what it was.
+        // The rest of the process keeps its privileges.
         assert_eq!(rustix::process::geteuid().is_root(), root);
         fs::read("/etc/passwd").expect("this thread is free");
     }

@@ -1,4 +1,4 @@
-//! The socket that hears the interface and speaks on it.
+//! Packet socket of the engine.
 
 use super::call::{self, ETH_P_ALL};
 use super::error::WireError;
@@ -16,14 +16,15 @@ use nix::sys::time::TimeSpec;
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Packets taken in one call.
+/// Maximum number of packets per system call.
 pub(super) const BATCH: usize = 64;
 
-/// Bytes of a frame: an Ethernet frame without jumbo extensions. Of a longer one it is known that it is longer.
+/// Buffer size for a frame, bytes: an Ethernet frame without jumbo extensions. Longer frames are recognized as
+/// truncated.
 const FRAME: usize = 2048;
 
-/// What the kernel may keep while we are busy, bytes. A handshake packet takes about 0.8 kB there (a page fragment and the
-/// descriptor), so these are some 20,000.
+/// Size of the kernel's receive buffer, bytes. A handshake packet takes about 0.8 kB of it (a page fragment and the
+/// descriptor), so it holds some 20,000.
 pub(super) const ROOM: usize = 16 << 20;
 
 /// include/uapi/linux/if_ether.h
@@ -31,33 +32,33 @@ const ETH_P_IP: u16 = 0x0800;
 const ETH_P_IPV6: u16 = 0x86dd;
 const ETH_P_8021Q: u16 = 0x8100;
 
-/// A packet, and what the kernel says with it.
+/// Received packet with its metadata from the kernel.
 pub(super) struct Taken<'a> {
     pub(super) direction: Direction,
     pub(super) frame: Frame<'a>,
-    /// When it passed the device, Unix time.
+    /// Time at which the packet passed the device, Unix time.
     pub(super) passed: Option<TimeSpec>,
-    /// Others before it have found no room.
+    /// Whether packets before this one were dropped because the buffer was full.
     pub(super) missed: bool,
 }
 
-/// Opened on one interface, and no other.
+/// Packet socket bound to one interface.
 pub(super) struct PacketSocket {
     socket: OwnedFd,
     interface: u32,
     link: LinkType,
-    /// What is heard; the first while no handshake waits, the second while one does.
+    /// Filters: the first is used while no handshake waits, the second while one does.
     filters: [Vec<Instruction>; 2],
     waiting: bool,
-    /// Packets that found no room, as far as those that did have told.
+    /// Dropped packets, as reported with the packets received.
     missed: u64,
-    /// The same as the kernel counts it, in 32 bits.
+    /// Last value of the kernel's 32-bit counter of dropped packets.
     missed_count: u32,
     buffers: Vec<[u8; FRAME]>,
 }
 
 impl PacketSocket {
-    /// Hears what the selection asks for, from now on and nothing from before.
+    /// Opens the socket; packets that match the selection are received from now on, and none from before.
     pub(super) fn open(name: &str, selection: &Selection) -> Result<PacketSocket, WireError> {
         let interface =
             if_nametoindex(name).map_err(|_| WireError::NoInterface(name.to_owned()))?;
@@ -68,7 +69,7 @@ impl PacketSocket {
                 error => WireError::errno("socket(AF_PACKET)")(error),
             },
         )?;
-        // Bound to the interface, but deaf until the filter is there.
+        // Bound to the interface, but no packets are received until the filter is set.
         call::bind(&socket, interface, 0).map_err(WireError::call("bind"))?;
         let hardware = call::hardware_type(&socket).map_err(WireError::call("getsockname"))?;
         let link = link(hardware).ok_or_else(|| WireError::UnknownLink {
@@ -82,7 +83,7 @@ impl PacketSocket {
         call::bypass_queue(&socket, true).map_err(WireError::call("PACKET_QDISC_BYPASS"))?;
         call::want_auxiliary_data(&socket).map_err(WireError::call("PACKET_AUXDATA"))?;
         setsockopt(&socket, sockopt::RxqOvfl, &1).map_err(WireError::errno("SO_RXQ_OVFL"))?;
-        // Beyond the system's limit only with CAP_NET_ADMIN; up to it without.
+        // Exceeding the system's limit needs CAP_NET_ADMIN; without it, the limit applies.
         setsockopt(&socket, sockopt::RcvBufForce, &ROOM)
             .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &ROOM))
             .map_err(WireError::errno("SO_RCVBUF"))?;
@@ -99,20 +100,20 @@ impl PacketSocket {
         })
     }
 
-    /// Packets that came faster than they were taken.
+    /// Number of packets dropped because the buffer was full.
     pub(super) fn missed(&self) -> u64 {
         self.missed
     }
 
-    /// How much the kernel keeps while we are busy, bytes.
+    /// Size of the kernel's receive buffer, bytes.
     pub(super) fn room(&self) -> Result<usize, WireError> {
         let room = getsockopt(&self.socket, sockopt::RcvBuf);
-        // The kernel doubles what it is asked for, for its own needs (socket(7)).
+        // The kernel doubles the requested size for its own overhead (socket(7)).
         room.map(|room| room / 2)
             .map_err(WireError::errno("SO_RCVBUF"))
     }
 
-    /// Hears what it takes while a handshake waits, or only what begins one.
+    /// Selects the filter: with the packets of interest while a handshake waits, or only those that begin one.
     pub(super) fn wait_for_answers(&mut self, waiting: bool) -> Result<(), WireError> {
         if self.waiting != waiting {
             self.waiting = waiting;
@@ -122,7 +123,7 @@ impl PacketSocket {
         Ok(())
     }
 
-    /// Takes what has come, at most [`BATCH`] packets; how many those were. The time of each is that of the kernel,
+    /// Receives at most [`BATCH`] packets; returns their number. The time of each is that of the kernel,
     /// `CLOCK_REALTIME` when it passed the device.
     pub(super) fn receive(&mut self, mut take: impl FnMut(Taken<'_>)) -> Result<usize, nix::Error> {
         let space = cmsg_space!(libc::tpacket_auxdata, u32, libc::timespec);
@@ -180,8 +181,8 @@ impl PacketSocket {
         Ok(taken)
     }
 
-    /// Sends a frame as it is: from where it was seen, behind the queue discipline and the filters in front of it, which may
-    /// have changed it. Only where the device has no room at the moment it waits in the queue.
+    /// Sends a frame unchanged. It was captured after the queue discipline and the filters before it, which may have
+    /// modified it, so it bypasses them; it is queued only if the device has no room at the moment.
     pub(super) fn send(&self, frame: &[u8]) -> io::Result<()> {
         let protocol = match (self.link, frame.first().map(|byte| byte >> 4)) {
             (LinkType::ETHERNET, _) => 0,
@@ -207,7 +208,7 @@ impl AsFd for PacketSocket {
     }
 }
 
-/// What frames begin with, by `ARPHRD_*` (include/uapi/linux/if_arp.h).
+/// Link type by `ARPHRD_*` (include/uapi/linux/if_arp.h).
 fn link(hardware: u16) -> Option<LinkType> {
     match hardware {
         libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Some(LinkType::ETHERNET),
@@ -224,7 +225,7 @@ fn link(hardware: u16) -> Option<LinkType> {
 
 const ARPHRD_RAWIP: u16 = 519;
 
-/// What is needed of `struct tpacket_auxdata`, include/uapi/linux/if_packet.h.
+/// Required fields of `struct tpacket_auxdata`, include/uapi/linux/if_packet.h.
 struct Auxiliary {
     length: u32,
     partial_checksum: bool,

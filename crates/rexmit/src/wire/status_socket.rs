@@ -1,4 +1,4 @@
-//! Where a running engine answers questions: a Unix socket in the run directory, which also shows that it runs.
+//! Status socket of a running engine: a Unix socket in the run directory, which also shows that the engine runs.
 
 use super::error::WireError;
 use super::privileges::Account;
@@ -13,27 +13,28 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// How long one who asks may take.
+/// Timeout for a client.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How many may wait for their answer; more get none.
+/// Maximum number of clients waiting for an answer; further ones get none.
 const WAITING: usize = 16;
 
 const PREFIX: &str = "rexmit-";
 const SUFFIX: &str = ".sock";
 
-/// Goes away with the value.
+/// Status socket; the file is removed on drop.
 pub(super) struct StatusSocket {
     path: PathBuf,
     listener: UnixListener,
-    /// To the thread that writes: one who is slow to read is no reason to let packets wait.
+    /// Channel to the thread that writes answers: a client that is slow to read must not delay packets.
     answers: Option<SyncSender<Answer>>,
 }
 
 type Answer = (UnixStream, String);
 
 impl StatusSocket {
-    /// `account`: to whom the directory is given where it has to be made, so that it can be tidied up at the end.
+    /// Creates the socket. `account`: owner of the directory if it has to be created, so that the engine can remove the
+    /// socket in the end.
     pub(super) fn open(
         directory: &Path,
         interface: &str,
@@ -52,7 +53,7 @@ impl StatusSocket {
                     pid: status.pid,
                 });
             }
-            // One that ended without being asked has left it behind.
+            // Left over from an engine that was killed.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 fs::remove_file(&path).map_err(problem)?;
             }
@@ -67,7 +68,7 @@ impl StatusSocket {
         })
     }
 
-    /// From now on questions are answered. The thread for it has the rights that this one has.
+    /// Starts to answer requests. The thread for this inherits the privileges of the current one.
     pub(super) fn serve(&mut self) -> Result<(), WireError> {
         let (sender, answers) = sync_channel(WAITING);
         let thread = thread::Builder::new().name("status".to_owned());
@@ -78,18 +79,18 @@ impl StatusSocket {
         Ok(())
     }
 
-    /// Answers whoever has asked.
+    /// Answers all pending requests.
     pub(super) fn answer(&self, status: impl Fn() -> Status) {
         while let Ok((stream, _)) = self.listener.accept() {
             if let (Some(answers), Ok(text)) = (&self.answers, serde_json::to_string(&status())) {
-                // With too many before it, it hears nothing, and may ask again.
+                // If too many clients wait, this one gets no answer and may ask again.
                 let _ = answers.try_send((stream, text));
             }
         }
     }
 }
 
-/// Makes the directory, whose last part is then the account's.
+/// Creates the directory; its last component is owned by the account.
 fn make(directory: &Path, account: Option<Account>) -> io::Result<()> {
     if let Some(parent) = directory.parent() {
         fs::create_dir_all(parent)?;
@@ -107,7 +108,7 @@ fn write_answers(answers: &Receiver<Answer>) {
             .set_nonblocking(false)
             .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
         if prepared.is_ok() {
-            // Whoever has gone away does not miss it.
+            // The client may have disconnected; ignore it.
             let _ = stream.write_all(text.as_bytes());
         }
     }
@@ -121,15 +122,15 @@ impl AsFd for StatusSocket {
 
 impl Drop for StatusSocket {
     fn drop(&mut self) {
-        // Left behind it would do no harm.
+        // On failure, the remaining file does no harm.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// The engines that run, by interface; `interface`: only this one.
+/// Status of the running engines, by interface; `interface`: only that one.
 ///
 /// # Errors
-/// The directory or a socket that cannot be read. That there is none is no error.
+/// If the directory or a socket cannot be read. No running engine is not an error.
 pub fn running(directory: &Path, interface: Option<&str>) -> Result<Vec<Status>, WireError> {
     let problem = |path: &Path| {
         let path = path.to_owned();
@@ -149,7 +150,7 @@ pub fn running(directory: &Path, interface: Option<&str>) -> Result<Vec<Status>,
         }
         match ask(&path) {
             Ok(status) => found.push(status),
-            // It has ended: without a word, or just now.
+            // The engine was killed, or has just ended.
             Err(error)
                 if matches!(
                     error.kind(),

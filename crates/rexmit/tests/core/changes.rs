@@ -1,4 +1,4 @@
-//! Paths whose round trip changes: how many copies are needless, and how many lost packets are rescued all the same.
+//! Paths with a changing round-trip time: number of needless copies, and of lost packets rescued.
 
 use crate::path::{Ends, Outcome, Run, Way, arrivals, run};
 use gentle_units::Nanos;
@@ -9,13 +9,13 @@ const MS: fn(u64) -> Nanos = Nanos::from_millis;
 const HOUR: Nanos = Nanos::from_secs(3_600);
 const SEEDS: u64 = 12;
 
-/// As it is with Linux at both ends.
+/// Linux at both ends.
 const LINUX: Ends = Ends {
     answers_again: true,
     one_way: false,
     timestamps: true,
 };
-/// The least that a path can tell: no second answer, no timestamp.
+/// Ends that reveal the least: no second answer, no timestamp.
 const MUTE: Ends = Ends {
     answers_again: false,
     one_way: false,
@@ -27,7 +27,7 @@ const ONE_WAY: Ends = Ends {
 };
 const ENDS: [Ends; 3] = [LINUX, MUTE, ONE_WAY];
 
-/// A round trip that changes at given times and varies by some per cent.
+/// Round-trip time that changes at given times and varies by a percentage.
 struct Steps {
     steps: Vec<(Nanos, Nanos)>,
     vary_percent: u64,
@@ -46,14 +46,14 @@ impl Way for Steps {
     }
 }
 
-/// A queue that transfers fill now and then: it grows while one lasts and empties behind it.
+/// Queue that occasional transfers fill: it grows during a transfer and drains after it.
 struct Bufferbloat {
     base: Nanos,
-    /// Of the full queue.
+    /// Delay of the full queue.
     full: Nanos,
-    /// Transfers: from when to when.
+    /// Transfers: start and end.
     transfers: Vec<(Nanos, Nanos)>,
-    /// How long it takes to fill the queue, and to empty it.
+    /// Time to fill the queue, and to drain it.
     fills: Nanos,
 }
 
@@ -74,7 +74,7 @@ impl Bufferbloat {
         }
     }
 
-    /// How full the queue is, 0 to 1.
+    /// Fill level of the queue, 0 to 1.
     fn level(&self, now: Nanos) -> f64 {
         let last = self.transfers.iter().rev().find(|(from, _)| *from <= now);
         let Some((from, to)) = last else {
@@ -92,14 +92,14 @@ impl Way for Bufferbloat {
         self.base + Nanos((self.full.0 as f64 * level) as u64)
     }
 
-    /// A full queue drops one in twenty.
+    /// A full queue drops one packet in twenty.
     fn lost(&mut self, now: Nanos, rng: &mut Xoshiro256PlusPlus) -> (bool, bool) {
         let full = self.level(now) >= 1.0;
         lost(rng, if full { 50 } else { 1 })
     }
 }
 
-/// A radio link that stands still now and then: what is sent meanwhile arrives when it goes on.
+/// Radio link that stalls occasionally: packets sent during a stall arrive after its end.
 struct Stalls {
     base: Nanos,
     stalls: Vec<(Nanos, Nanos)>,
@@ -122,7 +122,7 @@ impl Way for Stalls {
         let time = self.base + Nanos(rng.random_range(0..self.base.0));
         let mut back = now + time;
         for (from, to) in &self.stalls {
-            // On its way out, or back.
+            // Stalled in the forward or the reverse direction.
             if (*from..*to).contains(&now) || (*from..*to).contains(&back) {
                 back = back.max(*to + Nanos(time.0 / 2));
             }
@@ -140,8 +140,8 @@ fn lost(rng: &mut Xoshiro256PlusPlus, per_mille: u32) -> (bool, bool) {
     (one(), one())
 }
 
-/// Checks what has to hold of every path: over any hour at most six needless copies and one for each hundred handshakes,
-/// which is 2 % from 600 handshakes on; and nothing is taken for saved that was not.
+/// Checks the invariants of every path: over any hour at most six needless copies plus one per hundred handshakes,
+/// which is 2 % from 600 handshakes on; and no time reported as saved that was not.
 fn check<W: Way>(run: &Run<'_, W>, case: &str) {
     let outcomes = &run.outcomes;
     let mut from = 0;
@@ -161,7 +161,7 @@ fn check<W: Way>(run: &Run<'_, W>, case: &str) {
     }
     let c = run.core.counters();
     let rescued = rescued(outcomes);
-    // Where no second answer tells, a round trip that is long for a moment looks like a loss.
+    // Without a second answer, a brief increase of the round-trip time looks like a loss.
     let doubtful = if run.ends.answers_again {
         0
     } else {
@@ -174,7 +174,7 @@ fn check<W: Way>(run: &Run<'_, W>, case: &str) {
     );
 }
 
-/// Handshakes whose packets before a copy were lost, and which were answered.
+/// Number of answered handshakes whose packets before a copy were lost.
 fn rescued(outcomes: &[Outcome]) -> u64 {
     let is = |outcome: &&Outcome| outcome.copies > outcome.needless && outcome.took.is_some();
     outcomes.iter().filter(is).count() as u64
@@ -184,7 +184,7 @@ fn needless(outcomes: &[Outcome]) -> u32 {
     outcomes.iter().map(|outcome| outcome.needless).sum()
 }
 
-/// Of those whose first packet or answer was lost, the share that did not wait for the stack.
+/// Share of handshakes with a lost first packet or answer that did not wait for the stack's retransmission.
 fn cured(outcomes: &[Outcome]) -> f64 {
     let lost: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.lost).collect();
     let quick = lost
@@ -193,7 +193,7 @@ fn cured(outcomes: &[Outcome]) -> f64 {
     quick.count() as f64 / lost.len() as f64
 }
 
-/// R1: from 20 to 200 ms and back, 300 handshakes in all, no loss.
+/// R1: from 20 to 200 ms and back, 300 handshakes in total, no loss.
 #[test]
 fn a_path_that_has_become_ten_times_longer_is_learned_at_once() {
     for ends in ENDS {
@@ -221,7 +221,7 @@ fn a_path_that_has_become_ten_times_longer_is_learned_at_once() {
     }
 }
 
-/// Whatever the round trips before and after, whoever answers what.
+/// Holds for any round-trip times before and after, and for any ends.
 #[test]
 fn no_copy_is_needless_after_ten_handshakes_at_a_new_round_trip() {
     for seed in 0..40 {
@@ -250,7 +250,7 @@ fn no_copy_is_needless_after_ten_handshakes_at_a_new_round_trip() {
     }
 }
 
-/// Also where they come all at once: those that wait already are held back.
+/// Holds also for simultaneous handshakes: copies of those already waiting are suppressed.
 #[test]
 fn no_copy_is_needless_after_ten_handshakes_that_begin_together() {
     for ends in ENDS {
@@ -269,7 +269,7 @@ fn no_copy_is_needless_after_ten_handshakes_that_begin_together() {
     }
 }
 
-/// Two hours of each kind of path; prints what came of it.
+/// Two hours of each kind of path; prints the results.
 #[test]
 fn over_any_hour_of_a_path_that_changes_few_copies_are_needless() {
     let end = Nanos::from_secs(2 * 3_600);

@@ -1,11 +1,11 @@
-//! What is sent again, and what ends it.
+//! Copies that are sent, and events that end them.
 
 use crate::packets::{ACK, FIN, NONE, RST, SYN, Segment, Wire, config, ethernet, icmp_error};
 use gentle_rexmit::{Config, Counters, Direction, Selection, Vlan};
 use gentle_units::Nanos;
 use proptest::prelude::*;
 
-/// Nothing more comes.
+/// Wait after which no more copies follow, milliseconds.
 const LONG: u64 = 60_000;
 
 fn counters(wire: &Wire) -> Counters {
@@ -41,7 +41,7 @@ fn an_answer_ends_it() {
             assert_eq!(wire.wait_ms(LONG), NONE);
             let c = counters(&wire);
             assert_eq!((c.answered_after_copy, c.unanswered), (1, 0), "{v6} {side}");
-            // Nothing is known of the path, so nothing says that the packet was lost.
+            // Nothing is known of the path, so nothing shows that the packet was lost.
             assert_eq!((c.rescued, c.saved_ms), (0, 0));
         }
     }
@@ -68,7 +68,7 @@ fn what_does_not_fit_is_no_answer() {
             hosts: (3, 1),
             ..answer.clone()
         },
-        // An ACK without SYN: what a server says to a connection that it takes for an old one.
+        // ACK without SYN: the challenge ACK of a server that has an old connection with these ports.
         Segment {
             flags: ACK,
             ..answer.clone()
@@ -80,7 +80,7 @@ fn what_does_not_fit_is_no_answer() {
         wire.arrives(&other.frame());
         assert_eq!(wire.wait_ms(LONG), [200, 400, 600], "{other:?}");
     }
-    // Leaving instead of arriving.
+    // Outgoing instead of incoming.
     let mut wire = Wire::new(Config {
         selection: Selection {
             client: true,
@@ -120,7 +120,7 @@ fn a_reset_that_arrives_ends_it() {
     assert_eq!(counters(&wire).resets, 1);
 }
 
-/// R3: what the host itself sends shows that the connection is open, or over, although no answer has been seen.
+/// R3: packets of the host itself show that the connection is open or over although no answer has been seen.
 #[test]
 fn what_the_opening_end_sends_next_ends_it() {
     let syn = Segment::syn(40_000);
@@ -146,11 +146,11 @@ fn what_the_opening_end_sends_next_ends_it() {
         let c = counters(&wire);
         assert_eq!((c.answered_unseen, c.abandoned), (answered, 1 - answered));
         assert_eq!((c.answered, c.resets, c.unanswered), (0, 0, 0));
-        // The ACK comes as soon as the answer does.
+        // The ACK follows the answer immediately.
         let learned = wire.core.paths(wire.now).first().map(|path| path.srtt_us);
         assert_eq!(learned, (answered == 1).then_some(30_000), "{sent:?}");
     }
-    // A late segment of an older connection between the same ports is none of it.
+    // A late segment of an older connection with the same ports does not count.
     let mut wire = Wire::new(config());
     wire.out(&syn.frame());
     wire.out(
@@ -180,7 +180,7 @@ fn what_a_server_sends_next_ends_its_synack() {
     wire.out(&next.frame());
     assert_eq!(wire.wait_ms(LONG), NONE);
     assert_eq!(counters(&wire).answered_unseen, 1);
-    // It may have waited for a request: nothing is learned.
+    // The packet may have waited for a request: nothing is learned.
     assert_eq!(wire.core.paths(wire.now), []);
 }
 
@@ -195,7 +195,7 @@ fn an_icmp_error_that_quotes_the_packet_ends_it() {
             seq: syn.seq + 1,
             ..syn.clone()
         };
-        // RFC 792: the IP header and eight bytes are enough.
+        // RFC 792: the IP header and eight bytes suffice.
         let (header, unreachable) = if v6 { (40, 1) } else { (20, 3) };
         let mut wire = Wire::new(config());
         wire.out(&syn.frame());
@@ -216,7 +216,7 @@ fn the_stacks_own_retransmission_ends_the_copies() {
     wire.out(&syn);
     assert_eq!(wire.wait_ms(300), [200]);
     wire.out(&syn);
-    // Its next ones, at twice the distance each, are not taken for new handshakes.
+    // Later retransmissions, at doubling intervals, do not count as new handshakes.
     for wait in [2_000, 4_000, 8_000, 16_000, 32_000] {
         assert_eq!(wire.wait_ms(wait), NONE);
         wire.out(&syn);
@@ -298,7 +298,7 @@ fn only_what_is_selected_is_watched() {
         let mut wire = Wire::new(only(selection.clone()));
         wire.out(&syn.frame());
         wire.out(&synack.frame());
-        // What arrives is nobody's to send again.
+        // Incoming packets are never copied.
         wire.arrives(&Segment::syn(50_000).frame());
         let c = counters(&wire);
         assert_eq!((c.syns, c.synacks), expected, "{selection:?}");
@@ -320,7 +320,7 @@ fn a_packet_with_data_is_left_alone_unless_asked_for() {
             ..config()
         })
     };
-    // A server may take the data, or only the SYN (RFC 7413).
+    // A server may accept the data, or only the SYN (RFC 7413).
     for ack in [syn.seq + 6, syn.seq + 1] {
         let mut wire = with_data();
         wire.out(&syn.frame());

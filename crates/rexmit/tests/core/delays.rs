@@ -1,4 +1,4 @@
-//! What is learned, and what it does.
+//! Learned delays and their effects.
 
 use crate::packets::{ACK, NONE, SYN, Segment, Wire, config, timestamps};
 use gentle_rexmit::{Config, Direction, Timing};
@@ -14,7 +14,7 @@ fn learning() -> Config {
     }
 }
 
-/// A handshake that takes so long, on a new port; when copies were sent.
+/// Performs a handshake with this round-trip time on a new port; returns the times of copies.
 fn handshake(wire: &mut Wire, port: u16, rtt_ms: u64) -> Vec<u64> {
     let syn = Segment::syn(port);
     wire.out(&syn.frame());
@@ -32,7 +32,7 @@ fn a_path_of_10_ms_recovers_in_less_than_60() {
     }
     wire.out(&Segment::syn(99).frame());
     let copies = wire.wait_ms(60_000);
-    // The first copy, and 10 ms for its answer; each later one waits twice as long.
+    // First copy, plus 10 ms for its answer; the delay of each later one doubles.
     assert_eq!(copies, [20, 60, 140]);
 }
 
@@ -52,13 +52,13 @@ fn a_satellite_path_has_no_unneeded_copy() {
 fn a_path_longer_than_the_first_delay_is_learned_all_the_same() {
     let mut wire = Wire::new(learning());
     assert_eq!(handshake(&mut wire, 1, 900), [800]);
-    // Nothing is known, so the delay is doubled; then the handshake time is.
+    // Nothing is known, so the delay is doubled; the next handshake time is certain.
     assert_eq!(handshake(&mut wire, 2, 900), NONE);
     assert_eq!(wire.core.paths(wire.now).len(), 1);
     assert_eq!(handshake(&mut wire, 3, 900), NONE);
 }
 
-/// A client that knows a path of 40 ms.
+/// Core of a client that has learned a path of 40 ms.
 fn of_40_ms() -> Wire {
     let mut wire = Wire::new(learning());
     for port in 1..=20 {
@@ -70,7 +70,7 @@ fn of_40_ms() -> Wire {
 #[test]
 fn a_path_that_has_become_longer_is_noticed() {
     let mut wire = of_40_ms();
-    // 40 ms and 10 ms of granularity: the answer comes 10 ms behind the copy, too soon to be one to it.
+    // 40 ms plus 10 ms of granularity: the answer comes 10 ms after the copy, too soon to be an answer to it.
     assert_eq!(handshake(&mut wire, 21, 60), [50]);
     assert_eq!(wire.core.counters().unneeded, 1);
     assert_eq!(handshake(&mut wire, 22, 60), NONE);
@@ -84,7 +84,7 @@ fn a_second_answer_shows_that_the_copy_was_needless() {
     wire.wait_ms(50);
     wire.arrives(&Segment::syn(21).answer(SYN | ACK).frame());
     assert_eq!(wire.core.counters().unneeded, 1);
-    // The time is learned: 47 ms of mean, 14 of deviation.
+    // The time is learned: mean 47 ms, deviation 14 ms.
     assert_eq!(wire.core.paths(wire.now)[0].samples, 21);
     assert_eq!(handshake(&mut wire, 22, 95), NONE);
     assert_eq!(
@@ -109,7 +109,7 @@ fn a_second_answer_to_a_synack_does_too() {
     assert_eq!(wire.wait_ms(95), [50]);
     let answer = synack(21).answer(ACK);
     wire.arrives(&answer.frame());
-    // Data is no second answer, and neither is an acknowledgement of what the server has sent since.
+    // Data is no second answer, nor is an acknowledgement of later data from the server.
     let data = Segment {
         data: b"GET /".to_vec(),
         ..answer.clone()
@@ -130,7 +130,7 @@ fn a_second_answer_to_a_synack_does_too() {
 fn a_rescue_counts_when_the_next_handshake_finds_the_path_as_fast_as_before() {
     let mut wire = of_40_ms();
     let before = wire.core.paths(wire.now);
-    // 40 ms behind the copy: that is how long a handshake takes.
+    // 40 ms after the copy: the handshake time of the path.
     assert_eq!(handshake(&mut wire, 21, 90), [50]);
     wire.wait_ms(10_000);
     assert_eq!(wire.core.paths(wire.now), before);
@@ -149,7 +149,7 @@ fn it_does_not_count_when_the_next_handshake_takes_as_long() {
     let mut wire = of_40_ms();
     assert_eq!(handshake(&mut wire, 21, 90), [50]);
     wire.wait_ms(10_000);
-    // The delay is doubled until a time is certain (RFC 6298, 5.5 to 5.7).
+    // The delay remains doubled until a time is certain (RFC 6298, 5.5 to 5.7).
     assert_eq!(handshake(&mut wire, 22, 90), NONE);
     let c = wire.core.counters();
     assert_eq!((c.rescued, c.unneeded, c.saved_ms), (0, 1, 0));
@@ -159,7 +159,7 @@ fn it_does_not_count_when_the_next_handshake_takes_as_long() {
 #[test]
 fn what_comes_later_than_an_answer_to_the_copy_is_never_saved() {
     let mut wire = of_40_ms();
-    // 150 ms behind the copy.
+    // 150 ms after the copy.
     assert_eq!(handshake(&mut wire, 21, 149), [50]);
     wire.wait_ms(10_000);
     handshake(&mut wire, 22, 40);
@@ -170,7 +170,7 @@ fn what_comes_later_than_an_answer_to_the_copy_is_never_saved() {
 #[test]
 fn a_delay_grows_while_it_waits_if_others_are_answered_late() {
     let mut wire = of_40_ms();
-    // 21 is older by 40 ms, and answered before the copy of 22 is due.
+    // Handshake 21 is 40 ms older and is answered before the copy of 22 is due.
     wire.out(&Segment::syn(21).frame());
     wire.wait_ms(40);
     wire.out(&Segment::syn(22).frame());
@@ -182,7 +182,7 @@ fn a_delay_grows_while_it_waits_if_others_are_answered_late() {
     assert_eq!(wire.core.counters().copies, 1);
 }
 
-/// A path of two seconds: the stack repeats every SYN, and only timestamps tell which was answered.
+/// Path of two seconds: the stack retransmits every SYN, and only timestamps show which one was answered.
 #[test]
 fn a_timestamp_tells_which_packet_was_answered() {
     let with = |port, value| Segment {
@@ -213,7 +213,7 @@ fn a_timestamp_tells_which_packet_was_answered() {
     assert_eq!(open(&mut wire, 3, 1_100), Some((1_875_000, 2)));
 }
 
-/// R2: SYN and answer are read together by a process that stood still, without the kernel's times.
+/// R2: SYN and answer are read together by a process that was suspended, without kernel timestamps.
 #[test]
 fn nothing_is_learned_from_times_that_are_not_the_kernel_s() {
     let mut wire = of_40_ms();
@@ -264,7 +264,7 @@ fn a_dry_run_sends_nothing_and_tells_what_it_would_have_saved() {
     for port in 1..=20 {
         handshake(&mut wire, port, 10);
     }
-    // The stack saves this one itself, after a second; a copy would have gone after 20 ms.
+    // The stack rescues this one itself, after a second; a copy would have been sent after 20 ms.
     let syn = Segment::syn(99);
     wire.out(&syn.frame());
     wire.wait_ms(1_000);
@@ -272,7 +272,7 @@ fn a_dry_run_sends_nothing_and_tells_what_it_would_have_saved() {
     wire.wait_ms(10);
     wire.arrives(&syn.answer(SYN | ACK).frame());
     assert_eq!(wire.core.counters().saved_ms, 980);
-    // And this one was never lost.
+    // This one was not lost.
     handshake(&mut wire, 100, 25);
     assert_eq!(wire.core.counters().unneeded, 1);
 }
@@ -285,6 +285,6 @@ fn what_was_learned_can_be_taken_along() {
     second.now = first.now + Nanos::from_secs(60);
     second.core.restore(second.now, first.core.paths(first.now));
     second.out(&Segment::syn(2).frame());
-    // 10 ms and four times 5.
+    // 10 ms plus four times 5.
     assert_eq!(second.wait_ms(50), [30]);
 }

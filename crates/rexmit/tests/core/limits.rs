@@ -1,4 +1,4 @@
-//! What holds whatever comes.
+//! Invariants for any input.
 
 use crate::packets::{ACK, FIN, RST, SYN, Segment, Wire, config};
 use gentle_rexmit::{Config, Due, Limits, SHARE_BURST};
@@ -36,7 +36,7 @@ fn an_outage_is_not_answered_with_a_storm() {
         give_up: 0,
         ..config()
     });
-    // 20 seconds of 100 SYNs each, none of them answered.
+    // 20 seconds of 100 unanswered SYNs each.
     let mut by_second = Vec::new();
     for second in 0..20_u16 {
         let mut copies = 0;
@@ -46,7 +46,7 @@ fn an_outage_is_not_answered_with_a_storm() {
         }
         by_second.push(copies);
     }
-    // 50 at once are saved up at the beginning.
+    // Initially the bucket holds 50.
     assert!(
         by_second.iter().all(|copies| *copies <= 100),
         "{by_second:?}"
@@ -71,13 +71,13 @@ fn a_host_that_does_not_answer_is_left_alone_until_it_does() {
     assert_eq!(attempt(&mut wire, 2), 3);
     assert_eq!(attempt(&mut wire, 3), 0);
     assert_eq!(wire.core.counters().held_by_silence, 3);
-    // It answers the stack's own.
+    // The host answers the stack's own packet.
     wire.out(&Segment::syn(4).frame());
     wire.arrives(&Segment::syn(4).answer(SYN | ACK).frame());
     assert_eq!(attempt(&mut wire, 5), 3);
 }
 
-/// R3: answers come another way, and each connection is closed by a reset of this host.
+/// R3: answers take another route, and this host resets each connection.
 #[test]
 fn resets_of_this_host_s_own_are_no_answers() {
     let mut wire = Wire::new(Config {
@@ -96,7 +96,7 @@ fn resets_of_this_host_s_own_are_no_answers() {
     assert_eq!(wire.core.counters().abandoned, 10);
 }
 
-/// What may happen at a moment.
+/// Random event.
 #[derive(Debug, Clone)]
 struct Step {
     wait_ms: u64,
@@ -177,7 +177,7 @@ proptest! {
         prop_assert!(((c.copies + c.duplicates) as f64) <= f64::from(per_second) * passed);
         prop_assert!(c.copies <= SHARE_BURST + (c.syns + c.synacks) * u64::from(share_percent) / 100);
         prop_assert_eq!(copied.values().sum::<u64>(), c.copies + c.duplicates);
-        // Every handshake ends, and once.
+        // Every handshake ends exactly once.
         prop_assert_eq!(wire.core.pending(), 0);
         prop_assert!(c.answered + c.answered_after_copy + c.answered_unseen + c.resets + c.abandoned + c.unanswered + c.evicted <= c.syns + c.synacks);
     }

@@ -1,4 +1,4 @@
-//! The core, from outside: what it sends, what it never sends, and what it learns.
+//! Tests of the core through its public interface: copies sent, copies not sent, and learned paths.
 
 mod changes;
 mod copies;

@@ -1,4 +1,4 @@
-//! Packets made by hand.
+//! Hand-made packets.
 
 use gentle_rexmit::{Config, Direction, Due, Frame, Retransmitter, Selection, Timing, Vlan};
 use gentle_units::Nanos;
@@ -9,14 +9,14 @@ pub(crate) const SYN: u8 = 2;
 pub(crate) const RST: u8 = 4;
 pub(crate) const ACK: u8 = 16;
 
-/// Ethernet addresses of the two ends.
+/// Ethernet addresses of the two hosts.
 const LINK: [u8; 12] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
 
-/// A TCP segment in Ethernet, with a right checksum.
+/// TCP segment in Ethernet, with a valid checksum.
 #[derive(Debug, Clone)]
 pub(crate) struct Segment {
     pub(crate) v6: bool,
-    /// Last bytes of the addresses of sender and receiver.
+    /// Last bytes of the sender's and receiver's addresses.
     pub(crate) hosts: (u8, u8),
     pub(crate) ports: (u16, u16),
     pub(crate) seq: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// A SYN of host 1 to host 2, port 80.
+    /// SYN from host 1 to host 2, port 80.
     pub(crate) fn syn(port: u16) -> Segment {
         Segment {
             v6: false,
@@ -41,7 +41,7 @@ impl Segment {
         }
     }
 
-    /// What the receiver answers with.
+    /// Answer of the receiver.
     pub(crate) fn answer(&self, flags: u8) -> Segment {
         Segment {
             hosts: (self.hosts.1, self.hosts.0),
@@ -54,7 +54,7 @@ impl Segment {
         }
     }
 
-    /// The TCP header and what follows it.
+    /// TCP header with options and data.
     fn segment(&self) -> Vec<u8> {
         let mut tcp = Vec::new();
         tcp.extend(self.ports.0.to_be_bytes());
@@ -88,7 +88,8 @@ impl Segment {
         self.around(&tcp)
     }
 
-    /// The IP packet as the stack leaves it to a device that makes checksums: only the pseudo-header is in it.
+    /// IP packet as the stack leaves it to a device with checksum offload: the checksum field has the pseudo-header sum
+    /// only.
     pub(crate) fn ip_partial(&self) -> Vec<u8> {
         let mut tcp = self.segment();
         let sum = self.sum_of_pseudo_header(tcp.len());
@@ -119,20 +120,20 @@ impl Segment {
         ones_complement([src, dst, vec![0, 6, 0, length as u8]].concat())
     }
 
-    /// Of pseudo-header and segment.
+    /// Sum over pseudo-header and segment.
     fn sum(&self, tcp: &[u8]) -> u16 {
         let mut bytes = self.sum_of_pseudo_header(tcp.len()).to_be_bytes().to_vec();
         bytes.extend(tcp);
         ones_complement(bytes)
     }
 
-    /// Whether the checksum in an IP packet with these ends is right.
+    /// Whether the checksum in an IP packet between these hosts is valid.
     pub(crate) fn is_right(&self, ip: &[u8]) -> bool {
         self.sum(&ip[if self.v6 { 40 } else { 20 }..]) == 0xffff
     }
 }
 
-/// RFC 1071, the plain way.
+/// Internet checksum, RFC 1071, by its definition.
 fn ones_complement(mut bytes: Vec<u8>) -> u16 {
     if bytes.len() % 2 == 1 {
         bytes.push(0);
@@ -148,7 +149,7 @@ pub(crate) fn ethernet(v6: bool, ip: &[u8]) -> Vec<u8> {
     [&LINK[..], &ethertype, ip].concat()
 }
 
-/// An ICMP or ICMPv6 error from host 9 to `segment`'s sender that quotes so many bytes of it.
+/// ICMP or ICMPv6 error from host 9 to the sender of `segment` that quotes `quoted` bytes of it.
 pub(crate) fn icmp_error(segment: &Segment, kind: u8, quoted: usize) -> Vec<u8> {
     let (src, _) = segment.addresses();
     let mut message = vec![kind, 1, 0, 0, 0, 0, 0, 0];
@@ -185,7 +186,7 @@ pub(crate) fn icmp_error(segment: &Segment, kind: u8, quoted: usize) -> Vec<u8> 
     ethernet(segment.v6, &ip)
 }
 
-/// The core with the paper's delay, for both sides.
+/// Configuration with the paper's fixed delay, for both sides.
 pub(crate) fn config() -> Config {
     Config {
         timing: Timing::fixed(Nanos::from_millis(200)),
@@ -197,7 +198,7 @@ pub(crate) fn config() -> Config {
     }
 }
 
-/// The core and a clock.
+/// Core with a clock.
 pub(crate) struct Wire {
     pub(crate) core: Retransmitter,
     pub(crate) now: Nanos,
@@ -211,7 +212,7 @@ impl Wire {
         }
     }
 
-    /// A frame passes, whose tag the kernel has taken off.
+    /// Passes a frame whose VLAN tag the kernel has stripped.
     pub(crate) fn tagged(&mut self, direction: Direction, bytes: &[u8], vlan: Option<Vlan>) {
         let frame = Frame {
             bytes,
@@ -224,7 +225,7 @@ impl Wire {
         self.core.frame(self.now, direction, &frame);
     }
 
-    /// As [`Wire::tagged`], but nobody knows when the frame passed.
+    /// Like [`Wire::tagged`], but without a timestamp of the kernel.
     pub(crate) fn untimed(&mut self, direction: Direction, bytes: &[u8]) {
         let frame = Frame {
             bytes,
@@ -245,7 +246,7 @@ impl Wire {
         self.tagged(Direction::In, bytes, None);
     }
 
-    /// Lets time pass; the copies that were sent, with when they were, in milliseconds from the beginning of the wait.
+    /// Advances the time; returns the copies sent, with their times in milliseconds since the start of the wait.
     pub(crate) fn wait(&mut self, time: Nanos) -> Vec<(u64, Vec<u8>)> {
         let (start, end) = (self.now, self.now + time);
         let mut sent = Vec::new();
@@ -267,7 +268,7 @@ impl Wire {
     }
 }
 
-/// A timestamp option (RFC 7323, section 3), aligned.
+/// Aligned timestamp option (RFC 7323, section 3).
 pub(crate) fn timestamps(value: u32, echo: u32) -> Vec<u8> {
     let mut option = vec![1, 1, 8, 10];
     option.extend(value.to_be_bytes());

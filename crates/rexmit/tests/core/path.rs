@@ -1,7 +1,7 @@
-//! A client and a server with a path between them whose round trip changes, and the core on the client's device.
+//! Client and server joined by a path with a changing round-trip time, and the core on the client's device.
 //!
-//! What really became of each packet is known here, and so which copies were needless: those sent while the answer to an
-//! earlier packet of the handshake was on its way.
+//! The simulation knows the fate of each packet, and thereby the needless copies: those sent while the answer to an
+//! earlier packet of the handshake was in flight.
 
 use crate::packets::{ACK, SYN, Segment, timestamps};
 use gentle_rexmit::{Config, Direction, Due, Frame, Retransmitter, Selection};
@@ -12,59 +12,59 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How long a packet that leaves at a time takes to come back as an answer, and what is lost.
+/// Round-trip times and losses of a path.
 pub(crate) trait Way {
     fn round_trip(&mut self, now: Nanos, rng: &mut Xoshiro256PlusPlus) -> Nanos;
-    /// Whether the SYN is lost, and whether its answer is.
+    /// Whether the SYN is lost, and whether its answer is lost.
     fn lost(&mut self, now: Nanos, rng: &mut Xoshiro256PlusPlus) -> (bool, bool);
 }
 
-/// What the ends and the place of the core are like.
+/// Behaviour of the ends and place of the core.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ends {
-    /// The server answers a SYN that it has seen before, twice a second at most, as Linux does.
+    /// Whether the server answers a repeated SYN, at most twice a second, as Linux does.
     pub(crate) answers_again: bool,
-    /// SYN/ACKs come in by another device.
+    /// Whether SYN/ACKs arrive on another device.
     pub(crate) one_way: bool,
-    /// Both ends use timestamps.
+    /// Whether both ends use timestamps.
     pub(crate) timestamps: bool,
 }
 
-/// What became of a handshake.
+/// Result of a handshake.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Outcome {
     pub(crate) began: Nanos,
     pub(crate) took: Option<Nanos>,
     pub(crate) copies: u32,
     pub(crate) needless: u32,
-    /// The first packet or its answer was lost.
+    /// Whether the first packet or its answer was lost.
     pub(crate) lost: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Begins(usize),
-    /// The answer to a packet arrives.
+    /// Arrival of the answer to a packet.
     Answered(usize, u32),
     StackTimer(usize, u32),
 }
 
 struct Connection {
     segment: Segment,
-    /// When the answer to an earlier packet will arrive.
+    /// Arrival time of the answer to an earlier packet.
     coming: Option<Nanos>,
-    /// When the server has answered the first SYN, and when one that it had seen before.
+    /// Times at which the server answered the first SYN, and a repeated one.
     server: [Option<Nanos>; 2],
 }
 
-/// The initial timeout of the client's stack (RFC 6298, 2.1).
+/// Initial RTO of the client's stack (RFC 6298, 2.1).
 const RTO: Nanos = Nanos::from_secs(1);
-/// net.ipv4.tcp_invalid_ratelimit
+/// Minimum interval between answers to repeated SYNs: net.ipv4.tcp_invalid_ratelimit.
 const AGAIN: Nanos = Nanos::from_millis(500);
-/// How often the client's stack sends a SYN again.
+/// Number of SYN retransmissions of the client's stack.
 const RETRIES: u32 = 4;
 
-/// Everything from the first handshake to the last.
+/// State of a simulation from the first handshake to the last.
 pub(crate) struct Run<'a, W> {
     pub(crate) core: Retransmitter,
     way: &'a mut W,
@@ -76,7 +76,7 @@ pub(crate) struct Run<'a, W> {
     pub(crate) outcomes: Vec<Outcome>,
 }
 
-/// Handshakes that begin at these times, with the default configuration of the client's side.
+/// Simulates handshakes that begin at these times, with the default configuration of the client side.
 pub(crate) fn run<'a, W: Way>(
     way: &'a mut W,
     ends: Ends,
@@ -127,7 +127,7 @@ impl<W: Way> Run<'_, W> {
         loop {
             let next = self.events.peek().map(|Reverse((at, _, _))| *at);
             match (next, self.core.next_deadline()) {
-                // An answer that is there is read before a timer fires.
+                // A received answer is read before a timer fires.
                 (Some(at), Some(due)) if due < at => self.poll(due),
                 (None, Some(due)) => self.poll(due),
                 (Some(now), _) => {
@@ -177,7 +177,7 @@ impl<W: Way> Run<'_, W> {
         }
     }
 
-    /// A SYN of the stack passes the device.
+    /// The stack's SYN passes the device.
     fn leaves(&mut self, now: Nanos, number: usize, tries: u32) {
         let mut syn = self.connections[number].segment.clone();
         if self.ends.timestamps {
@@ -187,7 +187,7 @@ impl<W: Way> Run<'_, W> {
         self.travels(now, number, tries);
     }
 
-    /// A SYN is on the way, with the timestamp of this try.
+    /// A SYN is in flight, with the timestamp of this attempt.
     fn travels(&mut self, now: Nanos, number: usize, tries: u32) {
         let (syn_lost, answer_lost) = self.way.lost(now, self.rng);
         let round_trip = self.way.round_trip(now, self.rng);
@@ -256,12 +256,12 @@ impl<W: Way> Run<'_, W> {
     }
 }
 
-/// The timestamp of a try.
+/// Timestamp of an attempt.
 fn stamp(tries: u32) -> u32 {
     100 + tries * 1_000
 }
 
-/// Times of handshakes: `per_hour` of them on average until `end`, up to `together` at a time.
+/// Start times of handshakes: on average `per_hour` of them until `end`, in groups of up to `together`.
 pub(crate) fn arrivals(
     per_hour: f64,
     together: u32,

@@ -1,4 +1,4 @@
-//! An engine that runs on a host for the length of a test.
+//! Engine that runs on a host for the duration of a test.
 
 use crate::host::Host;
 use gentle_rexmit::wire::{Confinement, Engine, Observer, WireError};
@@ -17,7 +17,7 @@ pub(crate) struct Running {
     directory: TempDir,
 }
 
-/// The paper's call, for one side.
+/// Configuration of the paper's tool, for one side.
 pub(crate) fn paper(client: bool, server: bool) -> Config {
     Config {
         timing: Timing::fixed(Nanos::from_millis(200)),
@@ -31,7 +31,7 @@ pub(crate) fn paper(client: bool, server: bool) -> Config {
 }
 
 impl Running {
-    /// Starts it, and comes back when it listens.
+    /// Starts the engine; returns when it listens.
     pub(crate) fn start(host: &Host, interface: &'static str, config: Config) -> Running {
         let directory = TempDir::new().expect("a directory");
         let stop = Arc::new(AtomicBool::new(false));
@@ -57,14 +57,14 @@ impl Running {
         }
     }
 
-    /// Where its status socket is.
+    /// Directory of the status socket.
     pub(crate) fn directory(&self) -> PathBuf {
         self.directory.path().to_owned()
     }
 
-    /// Ends it; what it has done. It leaves nothing behind.
+    /// Stops the engine and returns its final status; checks that it leaves no file behind.
     pub(crate) fn end(self) -> Status {
-        // What the last packets were it has heard by then.
+        // The engine has received the last packets by then.
         thread::sleep(Duration::from_millis(200));
         self.stop.store(true, Ordering::Relaxed);
         let outcome = self.thread.join().expect("no panic");
@@ -75,7 +75,7 @@ impl Running {
 }
 
 impl Running {
-    /// Waits for it to end by itself; why it did.
+    /// Waits for the engine to fail; returns the error.
     pub(crate) fn fails(self) -> WireError {
         let outcome = self.thread.join().expect("no panic");
         outcome.expect_err("it has nothing to watch any more")

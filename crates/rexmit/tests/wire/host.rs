@@ -1,4 +1,4 @@
-//! A host: a thread in a network namespace of its own.
+//! Host for tests: a thread in its own network namespace.
 
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Pid, gettid};
@@ -14,7 +14,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// `None`: this system lets nobody here make one.
+    /// Creates a host; `None` if this system does not permit it.
     pub(crate) fn new() -> Option<Host> {
         let (jobs, queue) = channel::<Job>();
         let (told, made) = channel();
@@ -38,27 +38,27 @@ impl Host {
         }
     }
 
-    /// Does something there.
+    /// Runs a closure on the host and returns its result.
     pub(crate) fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> T {
         let (done, result) = channel();
         let job = Box::new(move || {
-            // Nobody waits any more when the test has failed.
+            // The receiver is gone if the test has failed.
             let _ = done.send(job());
         });
         self.jobs.send(job).expect("the host is there");
         result.recv().expect("the job has not failed")
     }
 
-    /// Starts something there that takes its time: it has a thread of its own in the same namespace.
+    /// Starts a closure on a thread of its own in the host's namespace.
     pub(crate) fn start<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> thread::JoinHandle<T> {
-        // A thread is in the namespace of the one that starts it.
+        // A new thread inherits the namespace of its parent.
         self.run(|| thread::spawn(job))
     }
 
-    /// A line of a shell's, which must succeed.
+    /// Runs a shell command, which must succeed.
     pub(crate) fn sh(&self, line: &str) {
         let line = line.to_owned();
         self.run(move || {
@@ -71,7 +71,7 @@ impl Host {
         });
     }
 
-    /// The thread by which ip knows its namespace.
+    /// Thread identifier by which ip finds the namespace.
     pub(crate) fn thread(&self) -> Pid {
         self.thread
     }

@@ -1,11 +1,11 @@
-//! Tables 2 to 4 of handshake-2009 in real time, with Linux's second for its three: how long a connection takes to open
-//! without and with the paper's call, `-d 200 -r 3`.
+//! Tables 2 to 4 of handshake-2009 in real time, with Linux's initial RTO of one second instead of three: time to open
+//! a connection without and with the paper's call, `-d 200 -r 3`.
 
 use crate::engine::{Running, paper};
 use crate::network::{Losses, Network, SERVER_V4, SERVER_V6};
 use gentle_rexmit::{Config, Status};
 
-/// What a busy machine may add, milliseconds.
+/// Tolerance for a busy machine, milliseconds.
 const LATE: u128 = 400;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,8 @@ enum Side {
     Server,
 }
 
-/// Opens one connection under these losses; its time has to be `expected` milliseconds. What the engine did.
+/// Opens a connection under these losses and checks that it takes `expected` milliseconds; returns the status of the
+/// engine.
 fn opens_in(side: Side, server: &str, losses: Losses, expected: u128) -> Option<Status> {
     let network = Network::new()?;
     let engine = match side {
@@ -61,7 +62,7 @@ fn on_the_clients_side() {
 
 #[test]
 fn on_the_servers_side() {
-    // A lost SYN is nothing that a server could know of.
+    // A server does not know of a lost SYN.
     for (losses, expected, copies) in [
         (lost(1, 0), 1_000, 0),
         (lost(0, 1), 200, 1),
@@ -83,10 +84,10 @@ fn over_ipv6() {
     opens_in(Side::Server, SERVER_V6, lost(0, 1), 200);
 }
 
-/// On the device towards the clients a gateway sees SYN/ACKs leave, forwarded ones.
+/// On its device towards the clients, a gateway forwards outgoing SYN/ACKs.
 #[test]
 fn on_a_gateway() {
-    // The router forwards the SYN/ACK and it is lost behind it: here, by the client's own filter, which is behind the cable.
+    // The router forwards the SYN/ACK, which is lost after it, in the ingress filter of the client.
     let Some(network) = Network::new() else {
         return;
     };
@@ -99,7 +100,7 @@ fn on_a_gateway() {
     let took = network.connect(SERVER_V4).as_millis();
     assert!((200..200 + LATE).contains(&took), "{took} ms");
     let c = engine.end().counters;
-    // The SYN came in by this device and is not its to send again.
+    // The SYN arrived on this device, so it is not copied.
     assert_eq!(
         (c.syns, c.synacks, c.copies, c.answered_after_copy),
         (0, 1, 1, 1)
@@ -120,12 +121,12 @@ fn a_dry_run_only_counts() {
     let took = network.connect(SERVER_V4).as_millis();
     assert!((1_000..1_000 + LATE).contains(&took), "{took} ms");
     let c = engine.end().counters;
-    // 200, 400, 600 and, where there is time, no more: three is the limit.
+    // Copies at 200, 400 and 600 ms; the limit of three prevents more.
     assert_eq!((c.copies, c.stack_retransmissions), (3, 1));
     assert!((780..=1_000).contains(&c.saved_ms), "{}", c.saved_ms);
 }
 
-/// The engine listens at a port of a bridge, which has no address: what the bridge forwards leaves there.
+/// The engine runs on a port of a bridge, which has no address: forwarded packets leave through it.
 #[test]
 fn on_a_port_of_a_bridge() {
     let Some(network) = Network::new() else {

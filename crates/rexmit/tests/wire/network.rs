@@ -1,4 +1,4 @@
-//! client – router – server, and what the router loses.
+//! Network of client, router and server, and the losses at the router.
 
 use crate::host::Host;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -13,7 +13,7 @@ pub(crate) struct Network {
     pub(crate) server: Host,
 }
 
-/// What gets lost at the router: the first so many.
+/// Numbers of packets that the router drops, from the first on.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Losses {
     pub(crate) syns: u32,
@@ -21,7 +21,7 @@ pub(crate) struct Losses {
 }
 
 impl Network {
-    /// `None`: a network cannot be made here.
+    /// Creates the network; `None` if that is not possible here.
     pub(crate) fn new() -> Option<Network> {
         for program in ["ip", "nft"] {
             if Command::new(program).arg("-V").output().is_err() {
@@ -35,14 +35,13 @@ impl Network {
             server: Host::new()?,
         };
         let (client, router, server) = (&network.client, &network.router, &network.server);
-        // Addresses are not looked for twice before they are used: on a busy machine that takes longer than the neighbours
-        // wait for each other.
+        // Disables duplicate address detection: on a busy machine it takes longer than neighbour discovery waits.
         for host in [client, router, server] {
             host.sh(
                 "for i in all default; do echo 0 > /proc/sys/net/ipv6/conf/$i/accept_dad; done",
             );
         }
-        // ip takes the number of a process or a thread for its namespace.
+        // ip accepts the identifier of a process or thread as its namespace.
         client.sh(&format!(
             "ip link add eth0 type veth peer name left netns {}",
             router.thread()
@@ -67,23 +66,23 @@ impl Network {
              echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding",
         );
         server.run(|| {
-            // IPv4 comes to it as mapped addresses.
+            // IPv4 clients appear as mapped addresses.
             let listener = TcpListener::bind(("::", PORT)).expect("a port");
             std::thread::spawn(move || {
-                // Each connection is kept until its client closes it.
+                // Each connection stays open until its client closes it.
                 while let Ok((mut stream, _)) = listener.accept() {
                     std::thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
                 }
             });
         });
-        // Neighbours and routes are known before anything is measured.
+        // Resolves neighbours and routes before anything is measured.
         for address in [SERVER_V4, SERVER_V6] {
             network.connect(address);
         }
         Some(network)
     }
 
-    /// From now on the router loses the first of each kind.
+    /// Makes the router drop the first packets of each kind from now on.
     pub(crate) fn lose(&self, losses: Losses) {
         let rule = |flags: &str, count: u32| match count {
             0 => String::new(),
@@ -99,7 +98,7 @@ impl Network {
         ));
     }
 
-    /// Opens a connection from the client to the server; how long that took.
+    /// Opens a connection from the client to the server; returns the time taken.
     pub(crate) fn connect(&self, server: &str) -> Duration {
         let server = SocketAddr::new(server.parse::<IpAddr>().expect("an address"), PORT);
         self.client.run(move || {

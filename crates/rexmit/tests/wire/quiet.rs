@@ -1,4 +1,4 @@
-//! What must not happen: copies that nobody needs, and traces.
+//! Cases in which the engine must send no copies and leave no traces.
 
 use crate::engine::{Running, paper};
 use crate::network::{Network, SERVER_V4};
@@ -52,7 +52,7 @@ fn a_refused_connection_gets_no_copy() {
     });
     let c = engine.end().counters;
     assert_eq!((c.copies, c.resets), (0, 1));
-    // Linux tries a second time before it believes in it.
+    // Linux makes a second attempt before it accepts the ICMP error.
     assert!(
         c.undeliverable > 0 && c.undeliverable == c.syns - 1,
         "{c:?}"
@@ -71,7 +71,7 @@ fn bulk_data_stays_outside() {
         stream.write_all(&vec![0; 20 << 20]).expect("it reads");
     });
     let frames = engine.end().counters.frames;
-    // Of what are 14,000 segments at least, merged or not: the handshake, the end of what was written, the last ACKs.
+    // Of at least 14,000 segments, merged or not: the handshake, the end of the data, the last ACKs.
     assert!((2..1_000).contains(&frames), "{frames}");
 }
 

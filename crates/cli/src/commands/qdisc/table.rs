@@ -1,4 +1,4 @@
-//! The queues of a device as a table.
+//! Table of the queues of a device.
 
 use crate::output::bare_table;
 use comfy_table::CellAlignment;
@@ -8,7 +8,8 @@ use gentle_units::{Nanos, Rate};
 /// Columns of numbers.
 const NUMBERS: std::ops::Range<usize> = 4..8;
 
-/// A row for each queue. With what the `last` look showed, what has been added since is written behind a number as `(+N)`.
+/// Table with a row per queue. If there are counters of a `last` reading, the increase is shown after a number as
+/// `(+N)`.
 pub(super) fn of(shown: &Shown, last: Option<&Shown>, width: Option<usize>) -> String {
     let mut table = bare_table(width);
     table.set_header([
@@ -45,7 +46,7 @@ fn is_same(one: &Qdisc, other: &Qdisc) -> bool {
     one.kind == other.kind && place(one) == place(other)
 }
 
-/// A value that has fallen belongs to a queue that was made anew: nothing is known of its growth.
+/// Value with its increase. A value that has decreased belongs to a recreated queue, so there is no increase.
 fn with_growth(value: u64, last: Option<u64>) -> String {
     match last.and_then(|last| value.checked_sub(last)) {
         Some(growth) => format!("{value} (+{growth})"),
@@ -68,7 +69,7 @@ fn settings(qdisc: &Qdisc) -> String {
         .join(", ")
 }
 
-/// Three digits, as `tc` writes times: CoDel keeps them in units of 1,024 ns, so that 5 ms are 4.999.
+/// Time rounded to three digits, as in `tc`: CoDel stores times in units of 1,024 ns, so that 5 ms are 4.999.
 fn rounded(nanos: u64) -> Nanos {
     let mut unit = 1;
     while nanos / unit >= 1_000 {
@@ -77,7 +78,7 @@ fn rounded(nanos: u64) -> Nanos {
     Nanos((nanos + unit / 2) / unit * unit)
 }
 
-/// Those that are not zero; of those that only rise, also by how much.
+/// Counters that are not zero, the monotonic ones with their increase.
 fn counters(qdisc: &Qdisc, last: Option<&Qdisc>) -> String {
     let text = |counter: &Counter| {
         let before = last.and_then(|last| {
@@ -147,10 +148,10 @@ mod tests {
         ] {
             assert!(text.contains(part), "no '{part}' in\n{text}");
         }
-        // Made anew in between.
+        // Recreated in between.
         let text = of(&first, Some(&second), None);
         assert!(text.contains("handshakes_sent 3, data"), "{text}");
-        // Looked at for the first time.
+        // First reading.
         let text = of(&first, None, None);
         assert!(!text.contains("(+"), "{text}");
     }

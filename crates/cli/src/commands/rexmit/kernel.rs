@@ -1,4 +1,4 @@
-//! The kernel engine: what it is asked for, what it says.
+//! The kernel engine: settings and status.
 
 use crate::args::{DelayArgs, RexmitKernelCommand, RexmitKernelInstallArgs};
 use crate::output::{Terminal, definitions, print};
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Of the form of [`json()`]: raised when a field changes its meaning or goes.
+/// Version of the format of [`json()`]: raised when a field changes its meaning or is removed.
 const VERSION: u32 = 1;
 
 pub(super) fn run(command: &RexmitKernelCommand) -> anyhow::Result<ExitCode> {
@@ -93,7 +93,7 @@ fn remove(cgroup: Option<&Path>) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is installed, for people.
+/// Status of an installed program as text.
 pub(super) fn text(status: &Status) -> String {
     let settings = &status.settings;
     let sides = [(settings.syn, "SYNs"), (settings.syn_ack, "SYN/ACKs")];
@@ -145,7 +145,7 @@ pub(super) fn text(status: &Status) -> String {
     format!("kernel, {}{state}\n{table}", status.cgroup.display())
 }
 
-/// What is installed, for programs.
+/// Status of an installed program as JSON.
 pub(super) fn json(status: &Status) -> Value {
     let settings = &status.settings;
     let ms = |delay: Duration| delay.as_secs_f64() * 1e3;
@@ -176,7 +176,7 @@ pub(super) fn json(status: &Status) -> Value {
     })
 }
 
-/// Those chosen, those excepted and those of which a delay is known; the longest prefix decides.
+/// Networks that are selected, excluded, or have a learned delay; the longest prefix decides.
 fn networks(
     only: &[IpNet],
     except: &[IpNet],
@@ -189,7 +189,7 @@ fn networks(
         prefix: *prefix,
         treatment,
     };
-    // An exception holds, whatever else is said.
+    // Exclusions take precedence.
     let chosen = only.iter().filter(|prefix| !within(except, prefix));
     let known = learned.iter().filter(|record| {
         (only.is_empty() || within(only, &record.prefix)) && !within(except, &record.prefix)

@@ -1,6 +1,6 @@
-//! What is told while an engine runs.
+//! Log, metrics and learned paths of a running engine.
 //!
-//! A thread of its own writes it: packets do not wait for a terminal, a pipe or a disk.
+//! A separate thread writes them, so that packets do not wait for a terminal, a pipe or a disk.
 
 use crate::args::RexmitWireArgs;
 use crate::output::{OutputFile, print, sentence, warn};
@@ -16,13 +16,13 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// Lines and reports that may wait; more are left out, and counted.
+/// Maximum number of queued lines and reports; further ones are dropped and counted.
 const WAITING: usize = 4096;
 
-/// What was learned is kept with every so manieth report: once a minute.
+/// Number of reports after which the learned paths are saved: once a minute.
 const REPORTS_TO_KEEP: u32 = 6;
 
-/// How long the end waits for a reader that has stopped reading.
+/// Maximum wait at the end for a reader that does not read.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) struct Log {
@@ -31,7 +31,7 @@ pub(super) struct Log {
     files: Files,
     entries: SyncSender<Entry>,
     ended: Receiver<()>,
-    /// Lines and reports that nobody took in time.
+    /// Lines and reports dropped because the queue was full.
     left_out: u64,
 }
 
@@ -40,7 +40,7 @@ enum Entry {
     Report(Box<Status>),
 }
 
-/// What is written besides the log.
+/// Files written in addition to the log.
 #[derive(Clone)]
 struct Files {
     metrics: Option<PathBuf>,
@@ -48,7 +48,8 @@ struct Files {
 }
 
 impl Log {
-    /// Starts the thread, which has the rights that this one has; `user`: whose they are, where that is not who has started it.
+    /// Starts the thread, which has the privileges of the current one; `user` is the user that the engine switches to,
+    /// if any.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -81,7 +82,7 @@ impl Log {
                 for entry in waiting {
                     writer.write(entry);
                 }
-                // Nobody waits any more if that took too long.
+                // The receiver is gone if the wait was too long.
                 let _ = end.send(());
             })
             .context("a thread for the log")?;
@@ -101,14 +102,14 @@ impl Log {
         } else {
             ""
         };
-        // Nobody is left to tell if that fails.
+        // A failure of standard error cannot be reported.
         let _ = writeln!(
             io::stderr().lock(),
             "gentle rexmit: watching {interface}{how}"
         );
     }
 
-    /// Writes what waits and keeps what was learned, also where an error has ended the engine.
+    /// Writes the queued entries and saves the learned paths, also after the engine has failed.
     pub(super) fn end(self, status: &Status) -> anyhow::Result<()> {
         drop(self.entries);
         let written = self.ended.recv_timeout(PATIENCE).is_ok();
@@ -118,9 +119,9 @@ impl Log {
                 self.left_out
             ));
         }
-        // Metrics of something that has ended would stand still for ever.
+        // Metrics of an ended engine would be stale.
         if let Some(path) = &self.files.metrics {
-            // It may never have been written.
+            // The file may never have been written.
             let _ = std::fs::remove_file(path);
         }
         match &self.files.learned {
@@ -200,12 +201,12 @@ impl Observer for Log {
     }
 }
 
-/// What the thread does.
+/// State of the writing thread.
 struct Writer {
     files: Files,
-    /// So far.
+    /// Number of reports so far.
     reports: u32,
-    /// What could not be written is said once.
+    /// Whether a write error has been reported; later ones are not.
     complained: bool,
 }
 

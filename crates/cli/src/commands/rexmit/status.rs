@@ -1,4 +1,4 @@
-//! `gentle rexmit status`, and the summary at the end.
+//! The command `gentle rexmit status`, and the summary at the end of `gentle rexmit`.
 
 use super::kernel;
 use crate::args::{RUN, RexmitStatusArgs};
@@ -8,10 +8,10 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Paths in a table; the JSON has all.
+/// Maximum number of paths in a table; the JSON has all.
 const MOST_PATHS: usize = 20;
 
-/// How the names of the services' directories begin, behind which the device stands.
+/// Prefix of the services' directories, followed by the device.
 const SERVICES: &str = "gentle-rexmit-";
 
 pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
@@ -19,7 +19,7 @@ pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
     for directory in args.run_dir.clone().map_or_else(run_dirs, |one| vec![one]) {
         running.extend(wire::running(&directory, args.interface.as_deref())?);
     }
-    // What is pinned is root's; an interface was asked for: another engine.
+    // Pins are readable by root only. An interface selects the wire engine.
     let installed = match args.interface {
         Some(_) => Vec::new(),
         None => kernel_engine::status().unwrap_or_else(|error| {
@@ -49,8 +49,8 @@ pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where engines that were started without `--run-dir` can be asked, and those of `deploy/systemd/gentle-rexmit@.service`,
-/// each of which has a directory of its own user's.
+/// Directories with status sockets: that of engines started without `--run-dir`, and those of
+/// `deploy/systemd/gentle-rexmit@.service`, one for each instance.
 fn run_dirs() -> Vec<PathBuf> {
     let own = PathBuf::from(RUN);
     let mut services: Vec<PathBuf> = own
@@ -68,7 +68,7 @@ fn run_dirs() -> Vec<PathBuf> {
     std::iter::once(own).chain(services).collect()
 }
 
-/// What was done, without what was learned.
+/// Summary of the counters, without the learned paths.
 pub(super) fn summary(status: &Status) -> String {
     let c = &status.counters;
     let row = |name: &str, count: u64, meaning: &str| {

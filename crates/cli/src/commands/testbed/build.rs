@@ -1,4 +1,4 @@
-//! `gentle testbed build`.
+//! The command `gentle testbed build`.
 
 use crate::args::BuildArgs;
 use crate::interrupt;

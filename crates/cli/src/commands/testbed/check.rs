@@ -1,4 +1,4 @@
-//! `gentle testbed check`.
+//! The command `gentle testbed check`.
 
 use super::scenario::{self, Asked};
 use crate::args::CheckArgs;

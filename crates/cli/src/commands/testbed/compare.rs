@@ -1,4 +1,4 @@
-//! `gentle testbed compare`.
+//! The command `gentle testbed compare`.
 
 use super::scenario::{self, Asked};
 use crate::args::TestbedCompareArgs;

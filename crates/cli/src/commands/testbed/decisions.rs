@@ -1,4 +1,4 @@
-//! `gentle testbed decisions`.
+//! The command `gentle testbed decisions`.
 
 mod outcome;
 
@@ -22,15 +22,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What a link has unless something else is said: the paper's down link.
+/// Default rate of the link, bits per second: the paper's downlink.
 const MOST_RATE: u64 = 2_400_000;
 
-/// A capture and the link that it goes to.
+/// Capture and the link that it is replayed on.
 struct Input {
     name: String,
     captured: Captured,
     rate: Rate,
-    /// Frames of the capture after the last that `--packets` admits.
+    /// Number of frames beyond the limit of `--packets`.
     beyond: u64,
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &DecisionsArgs) -> anyhow::Result<ExitCode> {
     outcome.report(args.json)
 }
 
-/// The packets of a capture, and the rate of their link.
+/// Packets of a capture, and the rate of their link.
 fn read(path: &Path, args: &DecisionsArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Input> {
     let name = path.display().to_string();
     let mut reader = trace::open(path, false, stop)?;
@@ -119,7 +119,7 @@ fn read(path: &Path, args: &DecisionsArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     })
 }
 
-/// A machine with the module that feeds packets to queues, and gentle's own queues.
+/// Machine with the module that feeds packets to queues, and gentle's own queues.
 fn machine(
     args: &DecisionsArgs,
     stop: &AtomicBool,

@@ -1,4 +1,4 @@
-//! `gentle testbed exec`.
+//! The command `gentle testbed exec`.
 
 use crate::args::ExecArgs;
 use crate::interrupt;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
     for complaint in outcome.complaints() {
         warn(&format!("the kernel complains: {complaint}"));
     }
-    // Nobody is left to tell if that fails.
+    // A failure of standard error cannot be reported.
     let _ = std::io::stderr().lock().write_all(&outcome.answer.stderr);
     print_bytes(&outcome.answer.stdout)?;
     Ok(ExitCode::from(

@@ -1,4 +1,4 @@
-//! `gentle testbed`, one file a verb.
+//! The command `gentle testbed`, one file per subcommand.
 
 mod build;
 mod check;
@@ -37,7 +37,7 @@ fn flavour(debug: bool) -> Flavour {
     }
 }
 
-/// A machine with the kernel of the cache, and the modules that were asked for.
+/// Machine with the cached kernel and the requested modules.
 fn machine(args: &MachineArgs, stop: &AtomicBool) -> anyhow::Result<Machine> {
     let kernel = Cache::of_user()?
         .kernel(flavour(args.debug))

@@ -1,4 +1,4 @@
-//! gentle's own kernel modules, for the machines.
+//! Gentle's own kernel modules for the machines.
 
 use crate::usage::Usage;
 use anyhow::Context;
@@ -8,18 +8,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Where the source may be, below a directory that the program is in: in the tree that it was built in, and where
-/// `make install` puts it.
+/// Directories of the module source, relative to an ancestor of the program's directory: in the source tree of a build,
+/// and as installed by `make install`.
 const BESIDE_PROGRAM: [&str; 2] = ["kernel", "share/gentle/kernel"];
 
-/// Where DKMS has sources, and how the name of ours begins there (kernel/dkms.conf).
+/// Directory of DKMS sources, and the prefix of gentle's directory there (kernel/dkms.conf).
 const DKMS: &str = "/usr/src";
 const DKMS_NAME: &str = "gentle-qdiscs-";
 
-/// Where the module is that feeds packets to queues, below `kernel/`.
+/// Directory below `kernel/` of the module that feeds packets to queues.
 const REPLAY: &str = "testing/replay";
 
-/// The directory that `--modules` names, if it is one.
+/// Directory given with `--modules`, if it contains the source.
 pub(super) fn named(folder: &Path) -> anyhow::Result<PathBuf> {
     if holds_source(folder) {
         return Ok(folder.to_owned());
@@ -31,7 +31,7 @@ pub(super) fn named(folder: &Path) -> anyhow::Result<PathBuf> {
     .into())
 }
 
-/// The source that came with this program.
+/// Source of the modules that came with this program.
 pub(super) fn found() -> Option<PathBuf> {
     let program = std::env::current_exe().and_then(fs::canonicalize).ok();
     let above = program
@@ -41,7 +41,7 @@ pub(super) fn found() -> Option<PathBuf> {
     beside.chain(of_dkms()).find(|folder| holds_source(folder))
 }
 
-/// What DKMS has, the latest version first.
+/// Sources in DKMS, the latest version first.
 fn of_dkms() -> Vec<PathBuf> {
     let entries = fs::read_dir(DKMS).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries
@@ -59,8 +59,8 @@ fn holds_source(folder: &Path) -> bool {
         .all(|name| folder.join(name).is_file())
 }
 
-/// Has the module that feeds schedules to queues built, unless the cache has it, and loaded into the machine before the
-/// others. It is in the tree of the source only.
+/// Loads the module that feeds schedules to queues into the machine, before the other modules; builds it if it is not
+/// in the cache. Its source is in the source tree only.
 pub(super) fn load_replay(
     machine: &mut Machine,
     source: &Path,
@@ -81,7 +81,7 @@ pub(super) fn load_replay(
     Ok(())
 }
 
-/// Has them built, unless the cache has them, and loaded into the machine.
+/// Loads gentle's modules into the machine; builds them if they are not in the cache.
 pub(super) fn load(machine: &mut Machine, source: &Path, stop: &AtomicBool) -> anyhow::Result<()> {
     let cache = Cache::of_user()?;
     let trouble = || {

@@ -1,4 +1,4 @@
-//! `gentle testbed run`.
+//! The command `gentle testbed run`.
 
 use super::scenario::{self, Asked};
 use crate::args::TestbedRunArgs;

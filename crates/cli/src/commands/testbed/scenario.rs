@@ -1,4 +1,4 @@
-//! What `run`, `compare` and `check` share: the scenario, the schemes, and where they are run.
+//! Common parts of `run`, `compare` and `check`: the scenario, the schemes, and the testbed.
 
 use super::modules;
 use crate::args::{MachineArgs, PartsArgs, ScenarioArgs, Traffic};
@@ -12,23 +12,23 @@ use gentle_testbed::runs::{Kernel, Testbed};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// What is run.
+/// Requested runs.
 pub(super) struct Asked {
     pub(super) scenario: Scenario,
-    /// The files that the scenario comes from.
+    /// Files of the scenario.
     pub(super) inputs: Vec<PathBuf>,
     pub(super) schemes: Vec<Spec>,
 }
 
 impl Asked {
-    /// All queues of the runs, those under test and that of the way back.
+    /// All queues of the runs: those under test, and that of the reverse link.
     fn queues(&self) -> impl Iterator<Item = &Spec> {
         let back = &self.scenario.link(Direction::Up).qdisc;
         self.schemes.iter().chain([back])
     }
 }
 
-/// The scenario as the flags change it, and the schemes: those given, the scenario's own, or those of Table III.
+/// Scenario with the changes of the flags, and schemes: those given, those of the scenario, or those of Table III.
 pub(super) fn asked(
     traffic: &Traffic,
     schemes: &[Spec],
@@ -47,7 +47,7 @@ pub(super) fn asked(
     })
 }
 
-/// Machines with the kernel of the cache, and gentle's modules where a queue needs them and they are to be had.
+/// Testbed of machines with the cached kernel, and gentle's modules if a queue needs them and they are available.
 pub(super) fn testbed(
     asked: &Asked,
     machine: &MachineArgs,
@@ -85,7 +85,7 @@ pub(super) fn testbed(
     })
 }
 
-/// This computer's own kernel, with gentle's modules where it has all that are needed.
+/// Testbed of this computer's own kernel, with gentle's modules if all required ones are present.
 pub(super) fn native(asked: &Asked, parts: &PartsArgs, keep: Option<&Path>) -> Testbed {
     let has =
         |spec: &Spec| spec.module().is_none() || backing_for(spec, None).backing == Backing::Native;

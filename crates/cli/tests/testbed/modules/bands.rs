@@ -1,4 +1,4 @@
-//! Which packet goes first: spa of stock parts, the module, and what gentle-wire makes of the same frame.
+//! Priority of frames in spa with stock parts and in the module, compared with the dissection by gentle-wire.
 
 use super::guest::{attempt, dummy, only_here, qdiscs, run};
 use super::laboratory::{Laboratory, number};
@@ -10,7 +10,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// The default `maxlen` of spa, of IP packets.
+/// Default `maxlen` of spa, the length of IP packets.
 const MAXLEN: usize = 127;
 
 const VLAN: u16 = 0x8100;
@@ -21,26 +21,26 @@ const RST: u8 = 0x04;
 const PPPOE: u16 = 0x8864;
 const MPLS: u16 = 0x8847;
 
-/// Words of an IPv4 header: more fragments follow; not the first one.
+/// Fragment words of an IPv4 header: first fragment with more to follow; later fragment.
 const MORE: u16 = 0x2000;
 const LATER: u16 = 185;
 
 const HOP_BY_HOP: u8 = 0;
 const FRAGMENT: u8 = 44;
 
-/// A frame and where it goes.
+/// Frame with the expected bands.
 struct Row {
     name: &'static str,
-    /// Types of the tags and of the packet.
+    /// EtherTypes of the tags and of the packet.
     types: &'static [u16],
     packet: Vec<u8>,
     /// Whether the module gives it priority.
     native: bool,
-    /// Whether the stock parts do.
+    /// Whether the stock parts give it priority.
     stock: bool,
 }
 
-/// A session of PPPoE around a packet of PPP's `protocol`.
+/// PPPoE session packet around a packet with PPP protocol `protocol`.
 fn pppoe(protocol: u16, packet: &[u8]) -> Vec<u8> {
     let length = packet.len() as u16 + 2;
     let mut bytes = vec![0x11, 0, 0, 9];
@@ -50,7 +50,7 @@ fn pppoe(protocol: u16, packet: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A stack of MPLS labels around a packet.
+/// MPLS label stack around a packet.
 fn mpls(labels: u8, packet: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for label in 1..=labels {
@@ -73,7 +73,7 @@ fn rows() -> Vec<Row> {
     };
     let v4 = |segment: &[u8]| ipv4(TCP, 0, 0, segment);
     let v6 = |segment: &[u8]| ipv6(TCP, segment);
-    // Behind an extension header of eight bytes.
+    // Packet with an extension header of eight bytes.
     let behind = |next: u8, words: [u8; 7], segment: &[u8]| {
         ipv6(next, &[&[TCP][..], &words, segment].concat())
     };
@@ -157,7 +157,7 @@ fn rows() -> Vec<Row> {
     row("IPv6 FIN", plain, v6(&tcp(FIN | ACK, 12, 0)), false, false);
     row("IPv6 ACK", plain, v6(&tcp(ACK, 12, 0)), false, false);
     row("IPv6 UDP", plain, ipv6(UDP, &bytes), false, false);
-    // Told when stock parts are set up: they look behind no extension.
+    // Stated as a note at setup: stock parts do not skip extension headers.
     row(
         "IPv6 SYN behind options",
         plain,
@@ -296,7 +296,7 @@ fn rows() -> Vec<Row> {
 
 #[test]
 fn packets_go_where_they_belong() {
-    // By the rule, from what gentle-wire says of a frame.
+    // Rule applied to the dissection by gentle-wire.
     for row in rows() {
         let frame = ethernet(row.types, &row.packet);
         let packet = dissect(
@@ -318,7 +318,7 @@ fn packets_go_where_they_belong() {
     assert_eq!(number(&printed, "rows"), rows().len() as u64);
 }
 
-/// Bytes of the frame before IP.
+/// Length of the headers before IP, bytes.
 fn headers_below_ip(row: &Row) -> usize {
     let tags = 4 * (row.types.len() - 1);
     let last = row.types.last().expect("a type");
@@ -345,7 +345,7 @@ fn within() {
     run("ip link add link d0 name d0.5 type vlan id 5");
     run("ip link set d0.5 up");
     for backing in [Backing::Stock, Backing::Native] {
-        // A size table makes every packet longer to the qdisc, as sqm-scripts have it for ADSL.
+        // A size table makes every packet longer to the qdisc, as sqm-scripts does for ADSL.
         for table in ["", "stab overhead 40 linklayer atm"] {
             backing.set_up("d0", table);
             every_row(backing);
@@ -363,7 +363,7 @@ enum Backing {
 }
 
 impl Backing {
-    /// At the root; `table` is the qdisc's size table, if it has one.
+    /// Sets up the qdisc at the root; `table` is its size table, if any.
     fn set_up(self, dev: &str, table: &str) {
         match self {
             Backing::Stock => {
@@ -385,7 +385,7 @@ impl Backing {
         run(&format!("tc qdisc del dev {dev} root"));
     }
 
-    /// Packets that have left the queue of handshakes and that of data.
+    /// Packets sent by the handshake queue and by the data queue.
     fn sent(self, dev: &str) -> [u64; 2] {
         let number = |value: &Value| value.as_u64().expect("a number");
         let list = qdiscs(dev);
@@ -416,8 +416,8 @@ impl Backing {
 fn every_row(backing: Backing) {
     let mut wrong = Vec::new();
     for row in rows() {
-        // As it is; and, untagged, through the device of a virtual network, where the tag travels beside the frame and
-        // is no part of its length.
+        // Sent directly and, if untagged, through a VLAN device, where the tag is in the packet's metadata and not part
+        // of its length.
         for dev in ["d0", "d0.5"] {
             if dev == "d0.5" && row.types.len() > 1 {
                 continue;
@@ -428,7 +428,7 @@ fn every_row(backing: Backing) {
             sleep(Duration::from_millis(1));
             let after = backing.sent("d0");
             let priority = match backing {
-                // The filters look for labels in no tag.
+                // The filters do not match MPLS inside a VLAN tag.
                 Backing::Stock => row.stock && !(dev == "d0.5" && row.types == [MPLS]),
                 Backing::Native => row.native,
             };
@@ -442,7 +442,7 @@ fn every_row(backing: Backing) {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A connection whose data comes in packets of many segments, as the kernel puts them together.
+/// Connection whose data packets are merged from many segments by the kernel (GSO).
 fn segments_put_together() {
     const BYTES: usize = 1 << 20;
     run("ip netns add far");

@@ -1,10 +1,10 @@
-//! `gentle qdisc` on devices that others use too, and after it was cut short.
+//! Command `gentle qdisc` on devices that others configure too, and after an interruption.
 //!
-//! Shell scripts that run within a machine, where `gentle` is the command under test.
+//! The tests are shell scripts that run within a machine, with `gentle` as the command under test.
 
 use super::laboratory::Laboratory;
 
-/// A cable from `wan` to `peer`, and what the scripts share.
+/// Setup of a cable from `wan` to `peer`, and functions common to the scripts.
 const BEFORE: &str = r#"
 sysctl -qw net.ipv6.conf.default.disable_ipv6=1
 ip link add wan type veth peer name peer
@@ -35,7 +35,7 @@ refused() { # words, command
 same() { diff /run/before /run/after || { echo "$* has left something"; exit 1; }; }
 "#;
 
-/// An htb tree of somebody else's.
+/// Shell function for an htb tree of other origin.
 const FOREIGN: &str = r"
 foreign() {
     tc qdisc add dev wan root handle 77: htb default 2
@@ -139,7 +139,7 @@ fn filters_of_an_ingress_qdisc_are_put_aside_and_come_back() {
     );
 }
 
-/// `tc` and `ip` that end the program which calls them, before their command or after it.
+/// Replacements of `tc` and `ip` that kill the calling program before or after their command.
 const AXE: &str = r#"
 mkdir -p /run/axe
 for program in tc ip; do
@@ -294,7 +294,7 @@ fn what_cannot_be_written_down_is_not_put_aside() {
     );
 }
 
-/// A service with `ProtectKernelModules` sees neither /lib/modules nor what modprobe would find there.
+/// A service with `ProtectKernelModules` cannot see /lib/modules, where modprobe looks for modules.
 #[test]
 fn the_kernel_is_asked_for_modules_and_not_files() {
     runs(

@@ -1,4 +1,4 @@
-//! The two classes of spa, and spa as a class of others.
+//! Classes of spa, and spa as a class of other qdiscs.
 
 use super::guest::{dummy, only_here, qdiscs, refused, run};
 use super::laboratory::{Laboratory, number};
@@ -14,7 +14,8 @@ fn queues_of_spa_can_be_any_qdisc() {
     assert_eq!(number(&printed, "children"), CHILDREN.len() as u64);
 }
 
-/// What takes the place of CoDel: without state, fair, with classes, with timers, one that can shape, our own.
+/// Replacements for CoDel: qdiscs without state, with fair queues, with classes, with timers, with a shaper, and
+/// gentle's own.
 const CHILDREN: [&str; 10] = [
     "pfifo limit 5",
     "bfifo limit 20000",
@@ -75,15 +76,15 @@ fn two_classes_and_no_more() {
     );
 }
 
-/// A line each; tc of iproute2 6.1 has no JSON for classes. Those of spa only: a list of all ends at a netem without a
-/// queue of its own.
+/// Classes of spa, one per line; tc of iproute2 6.1 has no JSON for classes. Only those of spa are listed: a list of
+/// all ends at a netem without a queue of its own.
 fn spa_classes() -> Vec<String> {
     let text = run("tc class show dev d0 parent 1:");
     let lines = text.lines().filter(|line| line.starts_with("class spa 1:"));
     lines.map(str::to_owned).collect()
 }
 
-/// The one that has the children.
+/// Qdisc spa that has the children.
 fn spa() -> Value {
     let mut list = qdiscs("d0").into_iter();
     list.find(|qdisc| qdisc["handle"] == "1:")
@@ -94,12 +95,12 @@ fn has_child(class: &str) -> bool {
     spa()[queue(class)]["child"] == true
 }
 
-/// What the statistics of the qdisc call the class.
+/// Name of the class in the qdisc's statistics.
 fn queue(class: &str) -> &'static str {
     if class == "1:1" { "priority" } else { "data" }
 }
 
-/// In both places: put there, used, replaced by itself, taken away.
+/// Tests a child in both classes: adding, using, replacing by itself, deleting.
 fn a_child(child: &str, sender: &mut Sender) {
     for (class, handle) in [("1:1", "21:"), ("1:2", "22:")] {
         load(sender);
@@ -134,7 +135,7 @@ fn a_child(child: &str, sender: &mut Sender) {
         );
     }
     std::thread::sleep(std::time::Duration::from_secs(30));
-    // All the way up, nothing is left in the books.
+    // All counters up to the root are zero.
     for qdisc in qdiscs("d0") {
         assert_eq!(
             (&qdisc["qlen"], &qdisc["backlog"]),
@@ -148,7 +149,7 @@ fn sent() -> u64 {
     spa()["packets"].as_u64().expect("a number")
 }
 
-/// More than leaves at once, of each kind.
+/// Sends more packets of each kind than leave at once.
 fn load(sender: &mut Sender) {
     for _ in 0..12 {
         for packet in [packets::data(1400), packets::syn(), packets::fin()] {
@@ -179,7 +180,7 @@ fn under_others(sender: &mut Sender) {
                 "tc qdisc replace dev d0 parent 10:1 handle {handle}: {kind}"
             ));
             load(sender);
-            // A queue that becomes shorter while its parent has it on a list of those with packets.
+            // A queue is shortened while its parent has it on the list of active classes.
             run(&format!(
                 "tc qdisc change dev d0 parent 10:1 handle {handle}: {kind} limit {limit}"
             ));

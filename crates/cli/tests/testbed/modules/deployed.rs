@@ -1,4 +1,4 @@
-//! `gentle qdisc` with the modules.
+//! Command `gentle qdisc` with the modules.
 
 use super::guest::{only_here, options, qdisc, run, unload};
 use super::laboratory::{Laboratory, number};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const GENTLE: &str = env!("CARGO_BIN_EXE_gentle");
 
-/// Schemes, the module of each, and some option of it as `tc` shows it.
+/// Schemes, the module of each, and an option as `tc` shows it.
 const SCHEMES: [(&str, &str, &str, u64); 8] = [
     ("spa", "spa", "limit", 1000),
     ("spa fin=priority limit=60", "spa", "limit", 60),
@@ -21,7 +21,7 @@ const SCHEMES: [(&str, &str, &str, u64); 8] = [
     ("redfavor limit=30000 ecn", "redfavor", "limit", 30_000),
 ];
 
-/// Ways to be put on beneath a shaper, by turns.
+/// Shapers for the schemes, in rotation.
 const SHAPED: [&str; 3] = [
     "--rate 20mbit",
     "--rate 20mbit --shaper tbf",
@@ -42,7 +42,7 @@ fn gentle_qdisc_uses_the_modules() {
 #[ignore = "runs within a machine"]
 fn within() {
     only_here();
-    // No packets but those that are sent here.
+    // No packets except those sent by the test.
     run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1");
     run("ip link add wan type veth peer name peer");
     run("ip link set wan up");
@@ -82,7 +82,7 @@ fn succeeds(verb: &str, scheme: &str, rest: &str) -> String {
 
 fn put_on_and_taken_off((scheme, kind, option, value): (&str, &str, &str, u64), shaped: &str) {
     let before = run("tc qdisc show dev wan");
-    // Alone, and beneath a shaper, as it comes.
+    // At the root, and beneath a shaper.
     for rest in ["", shaped] {
         let plan = succeeds("plan", scheme, rest);
         assert!(
@@ -105,7 +105,7 @@ fn put_on_and_taken_off((scheme, kind, option, value): (&str, &str, &str, u64), 
     }
 }
 
-/// Every counter that `show` has is what `tc` says; returns how many there were.
+/// Compares every counter of `show` with that of `tc`; returns the number of counters.
 fn counted(kind: &str) -> usize {
     succeeds("apply", kind, "--rate 1mbit --backing native");
     let mut sender = Sender::new("wan");
@@ -148,7 +148,7 @@ fn counted(kind: &str) -> usize {
         let name = counter["name"].as_str().expect("a name");
         let expected = of_tc(&told, name);
         let same = match name {
-            // A fraction of 2^32.
+            // Fraction of 2^32.
             "max_p" => {
                 (counter["value"].as_f64().expect("a number") / 4_294_967_296.0
                     - expected.as_f64().expect("a number"))
@@ -163,7 +163,7 @@ fn counted(kind: &str) -> usize {
                         .position(|&word| expected == word)
                         .expect("a word")
             }
-            // Time goes on between one look and the next.
+            // These values change between two readings.
             "expiry_ns" | "delay_ns" | "cumul_ns" | "interval_ns" => {
                 let [ours, told] =
                     [&counter["value"], &expected].map(|value| value.as_i64().expect("a number"));
@@ -184,7 +184,7 @@ fn counted(kind: &str) -> usize {
     counters.len()
 }
 
-/// Counters that the packets of `counted` move: at least one of each row.
+/// Counters that the packets of `counted` increase: at least one of each row.
 fn moved(kind: &str) -> &'static [&'static [&'static str]] {
     match kind {
         "spa" => &[
@@ -204,7 +204,7 @@ fn moved(kind: &str) -> &'static [&'static [&'static str]] {
     }
 }
 
-/// What `tc` shows in place of a counter of ours.
+/// Value that `tc` shows for a counter of gentle.
 fn of_tc(told: &Value, name: &str) -> Value {
     let parts = [("handshakes_", "priority"), ("data_", "data")];
     for (prefix, queue) in parts {
@@ -247,7 +247,7 @@ fn ingress() {
     assert_eq!(run("ip link show"), before);
 }
 
-/// What was there comes back when the module of what was to come is missing.
+/// If a module is missing, the previous setup is restored.
 fn without_the_module() {
     succeeds("apply", "spa limit=77", "--rate 20mbit");
     let before = run("tc qdisc show dev wan");
@@ -261,6 +261,6 @@ fn without_the_module() {
         assert_eq!(run("tc qdisc show dev wan"), before, "{text}");
     }
     succeeds("remove", "", "");
-    // Nobody holds it any more.
+    // The module is no longer in use.
     unload("spa");
 }

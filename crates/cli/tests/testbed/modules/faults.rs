@@ -1,11 +1,11 @@
-//! That the debugging kernel reports what it is there for: without this, its silence would say nothing.
+//! Faults that the debugging kernel must report: without this test, the absence of reports would prove nothing.
 
 use super::laboratory::{RUNS_ON, kernel_folder};
 use crate::kernel::{kernel, machine};
 use gentle_testbed::Command;
 use gentle_testbed::build::{Cache, Flavour, modules};
 
-/// What `kernel/testing/faults` can do wrong, and how the report of it begins.
+/// Faults of `kernel/testing/faults`, and the start of the kernel's report of each.
 const FAULTS: [(&str, &str); 12] = [
     ("double-free", "BUG: KASAN: double-free in faults_"),
     ("free-timer", "ODEBUG: free active"),
@@ -33,7 +33,7 @@ const FAULTS: [(&str, &str); 12] = [
     ("warn", "gentle_faults: as asked for"),
 ];
 
-/// One machine for each: after its first report lockdep is off, and KASAN has said all that it will.
+/// Each fault needs a machine of its own: lockdep is off after its first report, and KASAN reports only once.
 #[test]
 fn the_debugging_kernel_reports_every_kind_of_fault() {
     let Some(kernel) = kernel() else { return };

@@ -1,4 +1,4 @@
-//! A machine with our queue disciplines, seen from outside.
+//! Machine with gentle's queue disciplines, controlled from outside.
 
 use crate::kernel::{kernel, machine};
 use gentle_testbed::Command;
@@ -10,21 +10,21 @@ use std::time::Duration;
 
 pub(crate) static RUNS_ON: AtomicBool = AtomicBool::new(false);
 
-/// Seconds on a computer of one's own; but tests may be many, and cores few.
+/// The tests take seconds on an idle computer, but tests may be many and cores few.
 const TIME_LIMIT: Duration = Duration::from_secs(3600);
 
-/// The folder `kernel/` of the repository.
+/// Folder `kernel/` of the repository.
 pub(crate) fn kernel_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel")
 }
 
-/// A machine with the modules loaded, where `tc` finds the plug-ins.
+/// Machine with the modules loaded and the plug-ins available to `tc`.
 pub(super) struct Laboratory {
     machine: Machine,
 }
 
 impl Laboratory {
-    /// `None` where no kernel can be had.
+    /// Boots the machine; `None` if no kernel is available.
     pub(super) fn new() -> Option<Laboratory> {
         let kernel = kernel()?;
         let cache = Cache::of_user().unwrap();
@@ -35,8 +35,8 @@ impl Laboratory {
         Some(Laboratory { machine })
     }
 
-    /// Runs the ignored test `name` of this program within, and returns what it printed. It has to succeed, and the kernel
-    /// to be content.
+    /// Runs the ignored test `name` of this program within the machine; returns its output. The test must succeed
+    /// without warnings of the kernel.
     pub(super) fn run(&self, name: &str) -> String {
         let program = std::env::current_exe().unwrap();
         let program = program.to_str().unwrap();
@@ -44,7 +44,7 @@ impl Laboratory {
         self.succeed(&[&[program, name], &options[..]].concat())
     }
 
-    /// Runs a program within; it has to succeed, and the kernel to be content.
+    /// Runs a program within the machine, which must succeed without warnings of the kernel.
     pub(super) fn succeed(&self, argv: &[&str]) -> String {
         let mut words = vec!["env".to_owned(), "RUST_BACKTRACE=0".to_owned()];
         words.extend(argv.iter().map(|&word| word.to_owned()));
@@ -62,7 +62,7 @@ impl Laboratory {
     }
 }
 
-/// The number that a test within has printed as `NAME: NUMBER`, perhaps behind its own name.
+/// Number printed by a test within the machine as `NAME: NUMBER`, possibly after the test's own name.
 pub(super) fn number(printed: &str, name: &str) -> u64 {
     printed
         .lines()

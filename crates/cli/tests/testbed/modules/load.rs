@@ -1,7 +1,7 @@
 //! Thousands of changes while packets pass.
 //!
-//! A program that adds, changes, replaces and deletes (`tc -batch`) and one that sends take turns, with times between
-//! them that are drawn at random, so that changes meet queues in every state. The same seed draws the same.
+//! A program that adds, changes, replaces and deletes qdiscs (`tc -batch`) alternates with one that sends, at random
+//! intervals, so that changes meet queues in every state. The sequence is determined by the seed.
 
 use super::guest::{dummy, only_here, qdiscs, run};
 use super::laboratory::{Laboratory, number};
@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Changes of each way a module can be attached.
+/// Number of changes for each place of a module.
 const CHANGES: u64 = 2000;
 
 #[test]
@@ -34,23 +34,23 @@ fn changes_under_load_lose_count_of_nothing() {
 fn within() {
     only_here();
     let mut load = Load::new();
-    // Beneath a shaper, where a queue forms and its parent counts what is in it.
+    // Beneath a shaper, where a queue builds up that the parent counts.
     run("tc qdisc add dev d0 root handle 10: tbf rate 4mbit burst 3000 limit 10000000");
     load.change("parent 10:1");
     run("tc qdisc del dev d0 root");
-    // At the root, where spa shapes nothing itself but its children may.
+    // At the root, where spa does not shape but its children may.
     load.change("root");
     load.end();
 }
 
-/// Options of gsp and redfavor that depend on one another.
+/// Errors of gsp and redfavor for options that depend on each other.
 const DEPENDENT: [&str; 3] = [
     "threshold in packets is not below limit",
     "threshold in bytes is not below limit_bytes",
     "nodrop mode is only meaningful with ECN",
 ];
 
-/// A program that takes commands, one a line.
+/// Program that reads commands, one per line.
 struct Batch {
     child: Child,
 }
@@ -70,11 +70,11 @@ impl Batch {
     fn line(&mut self, line: &str) {
         let input = self.child.stdin.as_mut().expect("a pipe");
         writeln!(input, "{line}").expect("it listens");
-        // Virtual time: it has done it before the clock goes on.
+        // In virtual time, the command completes before the clock advances.
         sleep(Duration::from_micros(1));
     }
 
-    /// Nothing was refused but what does not go with what had been set before.
+    /// Checks that only changes in conflict with earlier options were rejected.
     fn end(mut self) {
         drop(self.child.stdin.take());
         let mut words = String::new();
@@ -87,7 +87,7 @@ impl Batch {
     }
 }
 
-/// Frames of every kind that the modules tell apart.
+/// Frames of every kind that the modules distinguish.
 pub(super) fn frames() -> Vec<Vec<u8>> {
     vec![
         packets::syn(),
@@ -121,7 +121,7 @@ impl Load {
         }
     }
 
-    /// All that is done at one place.
+    /// Makes all changes at one place.
     fn change(&mut self, place: &str) {
         let mut there: Option<&Module> = None;
         for round in 1..=CHANGES {
@@ -138,7 +138,7 @@ impl Load {
         }
     }
 
-    /// After a while every queue is empty, and every book says so.
+    /// Checks that after a while every queue is empty according to all counters.
     fn nothing_is_left(&self) {
         sleep(Duration::from_secs(300));
         for qdisc in qdiscs("d0") {
@@ -154,12 +154,12 @@ impl Load {
     }
 }
 
-/// Changes of what is attached to the device `d0`, drawn at random.
+/// Random changes of the qdisc on the device `d0`.
 pub(super) struct Changes {
     random: Xoshiro256PlusPlus,
     tc: Batch,
     ip: Batch,
-    /// Handle of the qdisc that is there; one of another kind needs another.
+    /// Handle of the present qdisc; one of another kind needs another handle.
     handle: u32,
     made: u64,
 }
@@ -175,7 +175,7 @@ impl Changes {
         }
     }
 
-    /// Does something to what is there, and returns what is there then.
+    /// Makes a change; returns the module that is present afterwards.
     pub(super) fn next<'a>(
         &mut self,
         place: &str,
@@ -204,7 +204,7 @@ impl Changes {
                 self.tc.line(&format!("qdisc del dev d0 {place}"));
                 return None;
             }
-            // A device that is switched off empties its queues.
+            // A device that is set down empties its queues.
             _ => {
                 self.ip.line("link set d0 down");
                 sleep(Duration::from_micros(self.random.random_range(1..1000)));
@@ -230,7 +230,7 @@ impl Changes {
         module
     }
 
-    /// Another queue in place of one of spa's.
+    /// Replaces a child of spa.
     fn child(&mut self) {
         const CHILDREN: [&str; 6] = [
             "pfifo limit 4",
@@ -251,7 +251,7 @@ impl Changes {
         }
     }
 
-    /// Waits until the last change has been made, and returns how many there were.
+    /// Waits until the last change has been made; returns the number of changes.
     pub(super) fn end(self) -> u64 {
         self.tc.end();
         self.ip.end();

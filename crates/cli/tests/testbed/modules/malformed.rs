@@ -1,4 +1,4 @@
-//! Netlink messages that no `tc` would send: the modules are reached by whoever may make a network namespace.
+//! Netlink messages that no `tc` would send: anybody who may create a network namespace can reach the modules.
 
 use super::guest::{dummy, only_here, run};
 use super::laboratory::{Laboratory, number};
@@ -9,7 +9,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Messages for each module.
+/// Number of messages for each module.
 const MESSAGES: u64 = 3000;
 
 #[test]
@@ -22,7 +22,7 @@ fn malformed_messages_are_refused_and_change_nothing() {
         let taken = number(&printed, &format!("{} taken", kind.name));
         let refused = number(&printed, &format!("{} refused", kind.name));
         assert_eq!(taken + refused, MESSAGES);
-        // Neither is all noise, nor is all well formed.
+        // The messages are neither all malformed nor all well formed.
         assert!(taken > MESSAGES / 100, "{printed}");
         assert!(refused > MESSAGES / 10, "{printed}");
     }
@@ -42,23 +42,23 @@ fn within() {
         run(&format!("tc qdisc add dev d0 root handle 1: {}", kind.name));
         bounds += every_bound(kind, &mut kernel);
         random(kind, &mut kernel);
-        // Whatever came, it still is what tc can talk to.
+        // After any messages, tc can still handle the qdisc.
         run("tc -s qdisc show dev d0");
         run("tc qdisc del dev d0 root");
     }
     println!("bounds: {bounds}");
 }
 
-/// A module's attributes inside `TCA_OPTIONS`, from kernel/include/uapi.
+/// Attributes of a module in `TCA_OPTIONS`, from kernel/include/uapi.
 struct Kind {
     name: &'static str,
-    /// Number and length of each.
+    /// Type and length of each attribute.
     attributes: &'static [(u16, usize)],
-    /// Attribute, value, and whether it is taken by a qdisc with its defaults.
+    /// Attribute, value, and whether a qdisc with defaults accepts it.
     bounds: &'static [(u16, Bytes, bool)],
 }
 
-/// An attribute's value.
+/// Value of an attribute.
 #[derive(Clone, Copy)]
 enum Bytes {
     U8(u8),
@@ -197,7 +197,7 @@ const KINDS: &[Kind] = &[
             (1, U32(1), true),
             (1, U32(1 << 30), true),
             (1, U32((1 << 30) + 1), false),
-            // The average is given whole or not at all.
+            // The parameters of the average must be given all together.
             (2, U32(1000), false),
             (3, U32(1000), false),
             (4, U32(9), false),
@@ -205,7 +205,7 @@ const KINDS: &[Kind] = &[
             (6, U64(0), false),
             (7, U32(0), false),
             (7, U32(u32::MAX), true),
-            // ecn, alone and with nodrop; nodrop alone; a flag that there is not.
+            // Flags: ecn, alone and with nodrop; nodrop alone; an undefined flag.
             (8, Two(1, 1), true),
             (8, Two(9, 9), true),
             (8, Two(8, 8), false),
@@ -235,7 +235,7 @@ const HANDLE: u32 = 0x0001_0000;
 
 const REQUEST: u16 = 0x01;
 const ACK: u16 = 0x04;
-/// Without it what was asked for goes to those who listen to all changes, and not to who asked.
+/// Without this flag, the result is sent to the listeners of all changes, but not to the sender.
 const ECHO: u16 = 0x08;
 const REPLACE: u16 = 0x100;
 const CREATE: u16 = 0x400;
@@ -244,12 +244,12 @@ const NESTED: u16 = 0x8000;
 const BYTE_ORDER: u16 = 0x4000;
 
 const NLMSG_ERROR: u16 = 2;
-/// What the kernel has to say of an error: `NLMSGERR_ATTR_MSG`.
+/// Error text of the kernel: `NLMSGERR_ATTR_MSG`.
 const TEXT: u16 = 1;
-/// `NLM_F_ACK_TLVS`.
+/// Flag of error messages with attributes: `NLM_F_ACK_TLVS`.
 const HAS_TEXT: u16 = 0x200;
 
-/// An attribute, padded.
+/// Attribute with padding.
 fn attribute(number: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = ((4 + payload.len()) as u16).to_ne_bytes().to_vec();
     bytes.extend(number.to_ne_bytes());
@@ -258,7 +258,7 @@ fn attribute(number: u16, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A message about the qdisc (or class) `handle` of a device.
+/// Message about the qdisc or class `handle` of a device.
 fn message(of: u16, flags: u16, index: u32, (handle, parent): (u32, u32), rest: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 16];
     bytes[4..6].copy_from_slice(&of.to_ne_bytes());
@@ -285,15 +285,15 @@ fn index(device: &str) -> u32 {
     nix::net::if_::if_nametoindex(device).expect("a device")
 }
 
-/// What the kernel says to a message.
+/// Answer of the kernel to a message.
 enum Answer {
     Taken,
     Refused {
-        /// Positive.
+        /// Positive error number.
         error: i32,
         text: String,
     },
-    /// Something was asked for, and this is it.
+    /// Result of a query.
     Message(Vec<u8>),
 }
 
@@ -324,7 +324,7 @@ impl Netlink {
         if error == 0 {
             return Answer::Taken;
         }
-        // The message in question follows, and then the words.
+        // The original message follows, then the text.
         let copied = u32::from_ne_bytes(bytes[20..24].try_into().expect("four")) as usize;
         let texts = bytes.get(20 + copied.next_multiple_of(4)..);
         let text = match texts {
@@ -337,7 +337,7 @@ impl Netlink {
         }
     }
 
-    /// The options of the qdisc at the root of `d0`, as the kernel dumps them.
+    /// Options of the root qdisc of `d0`, as dumped by the kernel.
     fn options(&mut self) -> Vec<u8> {
         match self.ask(&message(
             RTM_GETQDISC,
@@ -353,7 +353,7 @@ impl Netlink {
     }
 }
 
-/// The first attribute of this number.
+/// First attribute of this type.
 fn find(mut bytes: &[u8], number: u16) -> Option<Vec<u8>> {
     while bytes.len() >= 4 {
         let length = usize::from(u16::from_ne_bytes([bytes[0], bytes[1]]));
@@ -366,7 +366,7 @@ fn find(mut bytes: &[u8], number: u16) -> Option<Vec<u8>> {
     None
 }
 
-/// Returns how many there were.
+/// Tests every bound of a module; returns their number.
 fn every_bound(kind: &Kind, kernel: &mut Netlink) -> u64 {
     let defaults = kernel.options();
     for &(number, value, taken) in kind.bounds {
@@ -402,7 +402,7 @@ fn random(kind: &Kind, kernel: &mut Netlink) {
             Answer::Taken | Answer::Message(_) => {
                 taken += 1;
                 before = kernel.options();
-                // What it says of itself it takes again.
+                // The kernel accepts its own dump.
                 match kernel.ask(&change(kind, &before)) {
                     Answer::Taken => assert_eq!(kernel.options(), before),
                     Answer::Refused { error, text } => {
@@ -421,16 +421,16 @@ fn random(kind: &Kind, kernel: &mut Netlink) {
     println!("{} refused: {refused}", kind.name);
 }
 
-/// A message with something wrong, or with nothing wrong.
+/// Random message, malformed or not.
 fn draw(kind: &Kind, random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     let mut options = Vec::new();
     for _ in 0..random.random_range(0..4) {
         let &(number, length) = kind.attributes.choose(random).expect("attributes");
         let value = value(length, random);
         let mut one = match random.random_range(0..10) {
-            // Too long, too short.
+            // Too long or too short.
             0 => attribute(number, &bytes(random.random_range(0..20), random)),
-            // Another attribute's.
+            // Value of another attribute.
             1 => attribute(random.random_range(0..20), &value),
             2 => attribute(random.random(), &value),
             3 => attribute(number | NESTED, &value),
@@ -438,7 +438,7 @@ fn draw(kind: &Kind, random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
             _ => attribute(number, &value),
         };
         if random.random_ratio(1, 20) {
-            // A length that does not fit.
+            // Length field that does not fit.
             let length: u16 = random.random_range(0..300);
             one[..2].copy_from_slice(&length.to_ne_bytes());
         }
@@ -459,7 +459,7 @@ fn draw(kind: &Kind, random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     }
     let (d0, d1) = (index("d0"), index("d1"));
     let mut bytes = match random.random_range(0..20) {
-        // Onto a device without it, and off again.
+        // Adding to and deleting from a device without the qdisc.
         0 => message(
             RTM_NEWQDISC,
             ACK | CREATE | REPLACE,
@@ -468,7 +468,7 @@ fn draw(kind: &Kind, random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
             &rest,
         ),
         1 => message(RTM_DELQDISC, ACK, d1, (0, ROOT), &[]),
-        // Beneath itself, and beneath what it may not have.
+        // As a child of itself, under classes that may not exist.
         2 => message(
             RTM_NEWQDISC,
             ACK | CREATE | REPLACE,
@@ -485,7 +485,7 @@ fn draw(kind: &Kind, random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
         ),
         4 => {
             let class = (HANDLE | random.random_range(0..5), HANDLE);
-            // One is answered with the class, and has no other acknowledgement.
+            // The query is answered with the class and has no other acknowledgement.
             let both = [(RTM_NEWTCLASS, ACK), (RTM_GETTCLASS, ECHO)];
             let &(what, flags) = both.choose(random).expect("two");
             message(what, flags, d0, class, &rest)
@@ -493,7 +493,7 @@ fn draw(kind: &Kind, random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
         _ => message(RTM_NEWQDISC, ACK, d0, (HANDLE, ROOT), &rest),
     };
     if random.random_ratio(1, 20) {
-        // Cut short. Less than a header and a struct tcmsg gets no further than netlink itself.
+        // Truncated. Messages shorter than the headers are rejected by netlink itself.
         let length = random.random_range(36..=bytes.len());
         bytes.truncate(length);
         bytes[..4].copy_from_slice(&(length as u32).to_ne_bytes());
@@ -501,7 +501,7 @@ fn draw(kind: &Kind, random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     bytes
 }
 
-/// Often small, or near the largest: what limits are about.
+/// Random value, often small or near the maximum, where the limits are.
 fn value(length: usize, random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     let mut bytes = match random.random_range(0..4) {
         0 => vec![0xff; length],

@@ -1,8 +1,8 @@
-//! Our queue disciplines as operators and attackers meet them.
+//! Gentle's queue disciplines as operators and attackers encounter them.
 //!
-//! What talks to the kernel runs within the machine: tests of this same program, which are ignored elsewhere, and which a
-//! test outside starts there by name. Whatever the kernel complains about fails the test. The
-//! kernel is the plain one, or with GENTLE_TESTBED_KERNEL=debug the one that watches memory and locks.
+//! Tests that talk to the kernel run within the machine: they are tests of this program, ignored elsewhere, and started
+//! there by name by a test outside. Any warning of the kernel fails the test. The kernel is the plain one, or with
+//! GENTLE_TESTBED_KERNEL=debug the one that checks memory and locks.
 
 mod bands;
 mod beside;

@@ -1,4 +1,4 @@
-//! Every option of every module: set, shown, changed, replaced, refused, deleted.
+//! Every option of every module: set, shown, changed, replaced, rejected, deleted.
 
 use super::guest::{attempt, dummy, only_here, qdisc, refused, run};
 use super::laboratory::{Laboratory, number};
@@ -35,8 +35,8 @@ fn within() {
     println!("refused: {refusals}");
 }
 
-/// Options without those that the kernel itself changes in the course of time: the adaptive redfavor moves its drop
-/// probability every half second, which passes while a machine in real time runs `tc`.
+/// Options without those that the kernel changes over time: the adaptive redfavor changes its drop probability every
+/// half second, which may pass while a machine in real time runs `tc`.
 fn steady(mut options: Value) -> Value {
     if options["adaptive"] == true
         && let Some(options) = options.as_object_mut()
@@ -46,12 +46,12 @@ fn steady(mut options: Value) -> Value {
     options
 }
 
-/// The steady options of the qdisc of this kind.
+/// Steady options of the qdisc of this kind.
 fn options(dev: &str, kind: &str) -> Value {
     steady(super::guest::options(dev, kind))
 }
 
-/// Returns how many there were.
+/// Tests every setting of a module; returns their number.
 fn every_setting(module: &Module) -> usize {
     let kind = module.kind;
     let shown = || options("d0", kind);
@@ -73,7 +73,7 @@ fn every_setting(module: &Module) -> usize {
     module.settings.len()
 }
 
-/// A qdisc under its own handle and another, and none.
+/// Replaces a qdisc under its own and another handle, and deletes it.
 fn replaced_and_deleted(module: &Module) {
     let kind = module.kind;
     let setting = module.settings.last().expect("settings");
@@ -88,10 +88,10 @@ fn replaced_and_deleted(module: &Module) {
         "nothing changed"
     );
     refused(&format!("tc qdisc add dev d0 root {kind}"), "");
-    // Under another handle it is another one.
+    // A new handle creates a new qdisc.
     run(&format!("tc qdisc replace dev d0 root handle 2: {kind}"));
     assert_eq!(options("d0", kind), module.with_defaults(), "a new {kind}");
-    // Under the handle that it has, replacing is changing.
+    // With the present handle, replacing is changing.
     run(&format!(
         "tc qdisc replace dev d0 root handle 2: {kind} {words}"
     ));
@@ -105,7 +105,7 @@ fn replaced_and_deleted(module: &Module) {
     assert_eq!(qdisc("d0", kind), None, "{kind}: deleted");
 }
 
-/// What is refused leaves things as they are. Returns how many there were.
+/// Tests that every rejected command leaves the qdisc unchanged; returns their number.
 fn every_refusal(module: &Module) -> usize {
     let kind = module.kind;
     for (words, said) in module.refused {
@@ -148,14 +148,14 @@ fn statistics(module: &Module) {
     assert_eq!(names, expected, "{kind}");
     let count = |name: &str| shown[name].as_u64().expect("a number");
     let away = count("packets") + count("drops") + count("qlen");
-    // The one that the parent has looked at counts as sent already, as with Linux's own.
+    // A packet peeked at by the parent counts as sent, as in Linux's own qdiscs.
     assert!((150..=151).contains(&away), "{kind}: {shown}");
     assert!(count("backlog") > 0);
     assert!(run("tc -s qdisc show dev d0").contains(kind));
     run("tc qdisc del dev d0 root");
 }
 
-/// What `tc` shows of every qdisc.
+/// Fields that `tc` shows of every qdisc.
 const COMMON: [&str; 9] = [
     "kind",
     "handle",
@@ -168,13 +168,13 @@ const COMMON: [&str; 9] = [
     "qlen",
 ];
 
-/// The names of all values but the options.
+/// Collects the names of all values except the options.
 fn collect(prefix: &str, value: &Value, names: &mut BTreeSet<String>) {
     for (name, value) in value.as_object().expect("an object") {
         match value {
             Value::Object(_) if prefix.is_empty() && name == "options" => {}
             Value::Object(_) => collect(&format!("{prefix}{name}."), value, names),
-            // It comes and goes with the state of CoDel, or is of every qdisc but not of every tc.
+            // Fields that depend on the state of CoDel, or are common to all qdiscs but not shown by every tc.
             _ if name == "drop_next" || name == "requeues" => {}
             _ => {
                 names.insert(format!("{prefix}{name}"));

@@ -1,4 +1,4 @@
-//! Frames, and a way to send them.
+//! Frames, and a socket to send them.
 
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{AddressFamily, LinkAddr, MsgFlags, SockFlag, SockType, sendto, socket};
@@ -14,7 +14,7 @@ pub(super) const IPV6: u16 = 0x86dd;
 pub(super) const TCP: u8 = 6;
 pub(super) const UDP: u8 = 17;
 
-/// A TCP segment: flags, bytes of options (a multiple of four) and of payload.
+/// TCP segment with flags and the given numbers of bytes of options (a multiple of four) and payload.
 pub(super) fn tcp(flags: u8, options: usize, payload: usize) -> Vec<u8> {
     let words = (20 + options) / 4;
     let mut bytes = vec![0; 20];
@@ -28,7 +28,7 @@ pub(super) fn tcp(flags: u8, options: usize, payload: usize) -> Vec<u8> {
     bytes
 }
 
-/// An IPv4 packet around `payload`, its header with `options` bytes (a multiple of four) and the fragment word `fragment`.
+/// IPv4 packet around `payload`, with `options` bytes of options (a multiple of four) and the fragment word `fragment`.
 pub(super) fn ipv4(protocol: u8, options: usize, fragment: u16, payload: &[u8]) -> Vec<u8> {
     let header = 20 + options;
     let mut bytes = vec![0; 20];
@@ -39,13 +39,13 @@ pub(super) fn ipv4(protocol: u8, options: usize, fragment: u16, payload: &[u8]) 
     bytes[9] = protocol;
     bytes[12..16].copy_from_slice(&[10, 0, 0, 1]);
     bytes[16..20].copy_from_slice(&[10, 0, 0, 2]);
-    // No-operations.
+    // No-operation options.
     bytes.resize(header, 1);
     bytes.extend(payload);
     bytes
 }
 
-/// An IPv6 packet: what follows its header is of protocol `next`.
+/// IPv6 packet around `payload` of protocol `next`.
 pub(super) fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 40];
     bytes[0] = 0x60;
@@ -57,13 +57,13 @@ pub(super) fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Ethernet around a packet; `types` are those of the tags, outermost first, and at last that of the packet.
+/// Ethernet frame around a packet; `types` are the EtherTypes of the tags, outermost first, and finally of the packet.
 pub(super) fn ethernet(types: &[u16], packet: &[u8]) -> Vec<u8> {
     let mut bytes = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
     let (last, tags) = types.split_last().expect("a type");
     for tag in tags {
         bytes.extend(tag.to_be_bytes());
-        // The number of the virtual network.
+        // VLAN identifier.
         bytes.extend(5u16.to_be_bytes());
     }
     bytes.extend(last.to_be_bytes());
@@ -75,22 +75,22 @@ fn plain(segment: &[u8]) -> Vec<u8> {
     ethernet(&[IPV4], &ipv4(TCP, 0, 0, segment))
 }
 
-/// A SYN with the options that Linux sends.
+/// SYN with the options that Linux sends.
 pub(super) fn syn() -> Vec<u8> {
     plain(&tcp(SYN, 20, 0))
 }
 
-/// A FIN without data.
+/// FIN without data.
 pub(super) fn fin() -> Vec<u8> {
     plain(&tcp(FIN | ACK, 12, 0))
 }
 
-/// A segment of data.
+/// Data segment.
 pub(super) fn data(payload: usize) -> Vec<u8> {
     plain(&tcp(ACK, 12, payload))
 }
 
-/// Sends frames on a device, through its qdisc.
+/// Sender of frames on a device, through its qdisc.
 pub(super) struct Sender {
     socket: OwnedFd,
     device: LinkAddr,
@@ -102,7 +102,7 @@ impl Sender {
             AddressFamily::Packet,
             SockType::Raw,
             SockFlag::SOCK_CLOEXEC,
-            // Nothing is to be received.
+            // The socket does not receive.
             None,
         )
         .expect("a packet socket");
@@ -114,7 +114,7 @@ impl Sender {
         Sender { socket, device }
     }
 
-    /// Whether the device and its qdisc took the frame.
+    /// Sends a frame; returns whether the device and its qdisc accepted it.
     pub(super) fn send(&mut self, frame: &[u8]) -> bool {
         let socket = self.socket.as_raw_fd();
         sendto(socket, frame, &self.device, MsgFlags::empty()) == Ok(frame.len())

@@ -1,4 +1,4 @@
-//! The commands of "Put it on your router" (docs/qdisc.md), as they stand there.
+//! Commands of "Put it on your router" (docs/qdisc.md), exactly as on the page.
 
 use super::guest::{attempt, only_here, qdisc, qdiscs, run, unload};
 use super::laboratory::{Laboratory, number};
@@ -9,20 +9,20 @@ use std::time::Duration;
 const PAGE: &str = include_str!("../../../../../docs/qdisc.md");
 const UNIT: &str = include_str!("../../../../../deploy/systemd/gentle-qdisc@.service");
 
-/// What a line of the page is for.
+/// Purpose of a line of the page.
 #[derive(Debug, PartialEq, Eq)]
 enum Line {
-    /// To be run here.
+    /// Command to run.
     Here(&'static str),
-    /// Goes on until somebody interrupts it.
+    /// Command that runs until it is interrupted.
     Watch(&'static str),
-    /// Of the unit's configuration: what it has `gentle qdisc apply` do, in front of the words of the page.
+    /// Line of the unit's configuration: the unit's arguments of `gentle qdisc apply`, which precede those on the page.
     Unit(&'static str, &'static str),
-    /// For a router of another system.
+    /// Command for a router with OpenWrt.
     OpenWrt,
 }
 
-/// All lines of code blocks, and the whole commands within sentences.
+/// All lines of code blocks, and the complete commands within sentences.
 fn lines() -> Vec<Line> {
     let blocks = PAGE.lines().filter_map(|line| line.strip_prefix("    "));
     let within = PAGE
@@ -51,7 +51,7 @@ fn commands_of_the_page_work_as_they_stand() {
     assert!(kinds(|line| matches!(line, Line::Here(_))) >= 6);
     assert_eq!(kinds(|line| matches!(line, Line::Watch(_))), 1);
     assert_eq!(kinds(|line| matches!(line, Line::Unit(..))), 2);
-    // As the unit puts it together.
+    // Command line as the unit composes it.
     assert!(UNIT.contains("gentle qdisc apply"), "{UNIT}");
     let Some(laboratory) = Laboratory::new() else {
         return;
@@ -75,7 +75,7 @@ fn within() {
     println!("lines: {done}");
 }
 
-/// From top to bottom, `kind` being what spa is made of.
+/// Runs the page from top to bottom; `kind` is the qdisc that implements spa.
 fn the_page(kind: &str) -> usize {
     let before = run("tc qdisc show dev eth0");
     let lines = lines();
@@ -109,7 +109,7 @@ fn the_page(kind: &str) -> usize {
     lines.len()
 }
 
-/// Runs it where `gentle` is this repository's.
+/// Runs a program with `gentle` from this build in the path.
 fn gentle(program: &str, arguments: &str) -> Output {
     let folder = std::path::Path::new(env!("CARGO_BIN_EXE_gentle")).parent();
     let path = std::env::var("PATH").expect("a path");
@@ -149,7 +149,7 @@ fn applied(command: &str, kind: &str) {
     );
 }
 
-/// SYNs are counted where `handshakes` is written; what arrives is marked.
+/// Checks that `show` counts SYNs as handshakes, and that it marks the queues of incoming packets as `ingress`.
 fn shown() {
     let count = || {
         let text = succeeds("gentle qdisc show eth0 --json");

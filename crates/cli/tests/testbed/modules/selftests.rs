@@ -1,5 +1,5 @@
-//! What others test and describe qdiscs with: the kernel's tc-testing, its YAML descriptions of netlink and the program
-//! that reads them. All of it is fetched (`scripts/kernel-headers --tools`), nothing of it is here.
+//! Test tools of others: the kernel's tc-testing, its YAML descriptions of netlink, and the program that reads them.
+//! All are downloaded (`scripts/kernel-headers --tools`); none is in this repository.
 
 use super::laboratory::{Laboratory, kernel_folder};
 use super::table::{MODULES, tc_testing};
@@ -11,7 +11,7 @@ fn file(kind: &str) -> PathBuf {
     kernel_folder().join(format!("testing/tc-testing/{kind}.json"))
 }
 
-/// UPDATE_DOCS=1 writes them.
+/// Compares the files with the tables; UPDATE_DOCS=1 writes them.
 #[test]
 fn files_of_tc_testing_are_those_of_the_tables() {
     for module in &MODULES {
@@ -28,7 +28,7 @@ fn files_of_tc_testing_are_those_of_the_tables() {
     }
 }
 
-/// The parts of the kernel's source that are needed here; `None` where they cannot be had, which has been said.
+/// Required parts of the kernel's source; `None`, with a message, if they are unavailable.
 fn tools() -> Option<PathBuf> {
     let script = kernel_folder().join("../scripts/kernel-headers");
     let output = Command::new(script).arg("--tools").output().unwrap();
@@ -51,7 +51,7 @@ fn tc_testing_itself_passes() {
         return;
     };
     for module in &MODULES {
-        // It gives the commands it runs an environment of its own, in which tc would not find the plug-ins.
+        // tc-testing runs its commands in an environment of its own, in which tc would not find the plug-ins.
         let printed = shell(
             &laboratory,
             &format!(
@@ -73,8 +73,8 @@ fn tc_testing_itself_passes() {
     }
 }
 
-/// The description is well formed by the kernel's own schema, and with it the kernel's own program reads from a qdisc what
-/// `tc` reads.
+/// The description is valid by the kernel's schema, and with it the kernel's program reads the same values from a qdisc
+/// as `tc`.
 #[test]
 fn the_netlink_description_fits_schema_and_modules() {
     let (Some(laboratory), Some(tools)) = (Laboratory::new(), tools()) else {
@@ -126,7 +126,7 @@ jsonschema.validate(load(sys.argv[2]), load(sys.argv[1]))";
     }
 }
 
-/// An option of `tc` and its value as the description has them; `None` for what tc makes of several.
+/// Option of `tc` with its value in the form of the description; `None` for options that tc derives from several.
 fn of_description<'a>(kind: &str, name: &'a str, value: &Value) -> Option<(&'a str, Value)> {
     let name = match name {
         "threshold_ns" => "threshold-delay",

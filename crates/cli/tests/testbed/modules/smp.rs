@@ -1,7 +1,7 @@
-//! Changes, dumps and packets at the same time, from several processors.
+//! Concurrent changes, dumps and packets on several processors.
 //!
-//! Machines in virtual time have one processor, so `kernel/testing/smp/run` boots Debian's kernels with two and runs this
-//! there, in real time. What goes wrong shows as a warning of the kernel, which ends the machine, or in the counters.
+//! Machines in virtual time have one processor, so `kernel/testing/smp/run` boots Debian's kernels with two and runs
+//! this test there, in real time. A fault shows as a warning of the kernel, which ends the machine, or in the counters.
 
 use super::guest::{dummy, only_here, qdiscs, run};
 use super::load::{Changes, frames};
@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{scope, sleep, yield_now};
 use std::time::{Duration, Instant};
 
-/// Changes at each place where a module can be attached.
+/// Number of changes for each place of a module.
 const CHANGES: u64 = 4000;
 
-/// Processors that send; as many show statistics meanwhile.
+/// Number of sending threads; as many dump statistics at the same time.
 const SENDERS: usize = 2;
 
 #[test]
@@ -25,11 +25,11 @@ fn within() {
     assert!(processors.get() > 1, "one processor shows nothing");
     dummy("d0");
     let counters = Counters::default();
-    // Beneath a shaper, where a queue forms and its parent counts what is in it.
+    // Beneath a shaper, where a queue builds up that the parent counts.
     run("tc qdisc add dev d0 root handle 10: tbf rate 4mbit burst 3000 limit 10000000");
     together("parent 10:1", 6, &counters);
     run("tc qdisc del dev d0 root");
-    // At the root, where packets that find the queue empty pass it by.
+    // At the root, where packets bypass an empty queue.
     together("root", 7, &counters);
     counters.check();
 }
@@ -42,7 +42,7 @@ struct Counters {
 }
 
 impl Counters {
-    /// Every thread has taken part.
+    /// Checks that every thread has taken part.
     fn check(&self) {
         let [changes, sent, dumps] =
             [&self.changes, &self.sent, &self.dumps].map(|counter| counter.load(Relaxed));
@@ -53,7 +53,7 @@ impl Counters {
     }
 }
 
-/// Sends, changes and dumps at once until all changes have been made; then every queue has to run empty.
+/// Sends, changes and dumps concurrently until all changes have been made; then every queue has to drain.
 fn together(place: &str, seed: u64, counters: &Counters) {
     let over = AtomicBool::new(false);
     scope(|threads| {
@@ -91,7 +91,7 @@ fn together(place: &str, seed: u64, counters: &Counters) {
     }
 }
 
-/// The statistics of everything on the device. The device's qdisc may go while it is shown, which `tc` takes for an error.
+/// Dumps the statistics of the device. Its qdisc may be deleted meanwhile, which `tc` treats as an error.
 fn dump(what: &str) {
     Command::new("tc")
         .args(["-s", "-d", what, "show", "dev", "d0"])
@@ -101,7 +101,7 @@ fn dump(what: &str) {
         .expect("tc starts");
 }
 
-/// A queue of ours is where it was put.
+/// Whether a qdisc of gentle is at the place.
 fn there_is(place: &str) -> bool {
     let parent = place.strip_prefix("parent ");
     qdiscs("d0").iter().any(|qdisc| match parent {
@@ -110,7 +110,7 @@ fn there_is(place: &str) -> bool {
     })
 }
 
-/// Within two minutes every queue is empty, and its counters say so: 4 Mb/s send more than any of them holds.
+/// Checks that every queue and its counters drain within two minutes: 4 Mb/s send more than any of them holds.
 fn nothing_is_left() {
     run("ip link set d0 up");
     let began = Instant::now();

@@ -1,5 +1,4 @@
-//! The wire engine on paths that change, and where it stands still itself: none of these packets is lost, so every copy is
-//! needless.
+//! Wire engine on changing paths, and suspended: none of these packets is lost, so every copy is needless.
 
 use super::engine::Engine;
 use super::inside;
@@ -11,7 +10,7 @@ use std::time::Duration;
 const SECOND: Duration = Duration::from_secs(1);
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
-/// R1.
+/// R1: a path becomes longer.
 #[test]
 fn a_path_that_becomes_longer_is_learned_within_ten_handshakes() {
     if !inside("rexmit::changes::a_path_that_becomes_longer_is_learned_within_ten_handshakes") {
@@ -28,7 +27,7 @@ fn a_path_that_becomes_longer_is_learned_within_ten_handshakes() {
             "| {rtt} ms | {count} handshakes | {} copies of SYNs |",
             syns - count
         );
-        // A copy of a SYN is answered as well, so a SYN/ACK too many need not be a copy.
+        // A copied SYN is answered as well, so an additional SYN/ACK need not be a copy.
         (syns - count, syn_acks.saturating_sub(syns))
     };
     assert_eq!(copies(20, 50), (0, 0));
@@ -47,7 +46,7 @@ fn a_path_that_becomes_longer_is_learned_within_ten_handshakes() {
     }
 }
 
-/// R2.
+/// R2: the process is suspended.
 #[test]
 fn a_process_that_stood_still_learns_no_false_times() {
     if !inside("rexmit::changes::a_process_that_stood_still_learns_no_false_times") {
@@ -66,12 +65,12 @@ fn a_process_that_stood_still_learns_no_false_times() {
     let path = &status[0]["paths"][0];
     let srtt = path["srtt_us"].as_u64().unwrap();
     assert!((60_000..61_000).contains(&srtt), "{path}");
-    // Those that it found when it went on count as well: the kernel has said when they passed.
+    // Packets found on resumption count as well: the kernel has timestamped them.
     assert_eq!(path["samples"], 80, "{path}");
     engine.stop();
 }
 
-/// R3.
+/// R3: answers take another route.
 #[test]
 fn where_answers_come_another_way_nothing_is_copied() {
     if !inside("rexmit::changes::where_answers_come_another_way_nothing_is_copied") {
@@ -93,7 +92,7 @@ fn where_answers_come_another_way_nothing_is_copied() {
     }
 }
 
-/// A queue of up to 0.6 s that uploads fill for ten seconds of every minute, for an hour.
+/// Queue of up to 0.6 s that uploads fill for ten seconds of every minute, for an hour.
 #[test]
 fn over_an_hour_of_bufferbloat_few_copies_are_needless() {
     if !inside("rexmit::changes::over_an_hour_of_bufferbloat_few_copies_are_needless") {
@@ -122,7 +121,7 @@ fn over_an_hour_of_bufferbloat_few_copies_are_needless() {
     let (counters, path) = (&status[0]["counters"], &status[0]["paths"][0]);
     println!("| bufferbloat | {all} handshakes | {needless} copies | {path} |");
     assert!(needless * 50 <= all, "{needless} of {all}: {counters}");
-    // The queue was there.
+    // The queue did build up.
     let copies = counters["copies"].as_u64().unwrap();
     assert!(path["tail_us"].as_u64().unwrap() > 200_000, "{path}");
     assert_eq!(copies, needless, "{counters}");
@@ -131,7 +130,7 @@ fn over_an_hour_of_bufferbloat_few_copies_are_needless() {
     engine.stop();
 }
 
-/// R4: what filters in front of the queue have done to a packet is done.
+/// R4: filters before the queue are not applied twice.
 #[test]
 fn a_copy_does_not_pass_the_filters_of_clsact_again() {
     if !inside("rexmit::changes::a_copy_does_not_pass_the_filters_of_clsact_again") {

@@ -1,4 +1,4 @@
-//! The wire engine as a process of a host's.
+//! Wire engine as a process on a host.
 
 use super::network::{Network, run};
 use assert_cmd::cargo::cargo_bin;
@@ -6,13 +6,13 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// An engine that runs until it is stopped.
+/// Engine that runs until it is stopped.
 pub(crate) struct Engine {
     process: Child,
 }
 
 impl Engine {
-    /// Starts `gentle rexmit` on a host, and waits until it listens.
+    /// Starts `gentle rexmit` on a host; returns when it listens.
     pub(crate) fn start(network: &Network, host: &str, arguments: &[&str]) -> Engine {
         let interface = if host == "client" { "c0" } else { "s0" };
         let mut process = network
@@ -30,19 +30,19 @@ impl Engine {
         Engine { process }
     }
 
-    /// What it says of itself.
+    /// Status of the engine.
     pub(crate) fn status(&self) -> Value {
         let text = run(Command::new(cargo_bin("gentle")).args(["rexmit", "status", "--json"]));
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Stops it, or has it go on.
+    /// Suspends or resumes the engine.
     pub(crate) fn signal(&self, signal: &str) {
         let process = self.process.id().to_string();
         run(Command::new("sh").args(["-c", "kill -$1 $0", &process, signal]));
     }
 
-    /// Asks it to end, as systemd does, and gives its last words.
+    /// Terminates the engine as systemd does; returns its last output.
     pub(crate) fn stop(self) -> String {
         let process = self.process.id().to_string();
         run(Command::new("sh").args(["-c", "kill -TERM $0", &process]));

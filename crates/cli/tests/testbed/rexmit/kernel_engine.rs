@@ -1,4 +1,4 @@
-//! The kernel engine by itself.
+//! Kernel engine by itself.
 
 use super::inside;
 use super::network::{Loses, Network, SERVER_IP6};
@@ -28,10 +28,10 @@ fn settings(delay_ms: u64) -> Settings {
     }
 }
 
-/// The engine's delay and a round trip, as far as the kernel's timers are exact.
+/// Checks that a time is the engine's delay plus a round trip, within the precision of the kernel's timers.
 fn assert_took(took: Duration, delay_ms: u64, rtt: Duration) {
     let least = Duration::from_millis(delay_ms) + rtt;
-    // Timers of up to 64 ticks are exact to one tick, longer ones to an eighth of theirs (kernel/time/timer.c).
+    // Timers of up to 64 ticks are exact to one tick, longer ones to an eighth of their length (kernel/time/timer.c).
     let most = Duration::from_millis(delay_ms + delay_ms / 8 + 3) + rtt;
     assert!((least..=most).contains(&took), "{took:?} for {delay_ms} ms");
 }
@@ -92,7 +92,7 @@ fn sides_ports_and_networks_are_told_apart() {
     with(&|settings| settings.ports = vec![22..=79, 81..=u16::MAX]);
     assert_took(network.connect(ONE_SYN), 1000, rtt);
 
-    // The server's SYN/ACK comes again before the client's SYN does.
+    // The server's SYN/ACK is retransmitted before the client's SYN.
     with(&|settings| (settings.syn, settings.syn_ack) = (false, true));
     assert_took(network.connect(ONE_SYN), 1000, rtt);
     assert_took(network.connect(ONE_SYN_ACK), 200, rtt);
@@ -167,16 +167,16 @@ fn control_groups_are_told_apart() {
     {
         let _attached = attach(&settings(300), &ours).unwrap();
         assert_took(network.connect(ONE_SYN), 300, rtt);
-        // The outer group has the last word.
+        // The outer group takes precedence.
         install(&settings(100), &root).unwrap();
         assert_took(network.connect(ONE_SYN), 100, rtt);
         assert_eq!(remove(Some(&root)).unwrap(), 1);
         assert_took(network.connect(ONE_SYN), 300, rtt);
     }
     assert_took(network.connect(ONE_SYN), 1000, rtt);
-    // A group that goes takes its program along; the pins say so until they are removed.
+    // Removing a group detaches its program; the pins report this until they are removed.
     fs::remove_dir(&another).unwrap();
-    // The kernel takes a moment to part with it.
+    // The kernel removes the group asynchronously.
     std::thread::sleep(Duration::from_secs(5));
     let [left] = &status().unwrap()[..] else {
         panic!("one group");

@@ -1,4 +1,4 @@
-//! The wire engine with delays that it learns itself, and with none of its own.
+//! Wire engine with learned delays, and in a dry run.
 
 use super::engine::Engine;
 use super::inside;
@@ -13,7 +13,7 @@ const ONE_SYN: Loses = Loses {
     syns: 1,
     syn_acks: 0,
 };
-/// Handshakes, enough for the variation of the estimate to have settled.
+/// Number of handshakes until the variation of the estimate has settled.
 const LESSONS: usize = 20;
 
 #[test]
@@ -42,7 +42,7 @@ fn a_path_of_600_ms_sees_nothing_twice() {
     let network = Network::with_rtt(Duration::from_millis(600));
     let engines = [("client", "-c"), ("server", "-s")]
         .map(|(host, side)| Engine::start(&network, host, &[side]));
-    // From the first handshake on, of which nothing is known.
+    // Starting with the first handshake, when nothing is known.
     for _ in 0..LESSONS {
         network.connect(NOTHING);
         assert_eq!(network.seen(), (1, 1));
@@ -61,7 +61,7 @@ fn a_dry_run_reports_and_sends_nothing() {
     let engine = Engine::start(&network, "client", &["-c", "-d", "200", "--dry-run"]);
     let took = network.connect(ONE_SYN);
     assert!(took > Duration::from_secs(1), "{took:?}");
-    // The client's own two, and nothing else.
+    // Only the two SYNs of the client itself.
     assert_eq!(network.seen(), (2, 1));
     let status = engine.status();
     assert_eq!(status[0]["dry_run"], true, "{status}");

@@ -1,5 +1,5 @@
-//! `gentle rexmit` on a real kernel. Each of these tests runs twice: outside it boots a machine, in which the same test of
-//! the same program does the work.
+//! Command `gentle rexmit` on a real kernel. Each of these tests runs twice: outside, it boots a machine, in which the
+//! same test of the same program does the work.
 
 mod changes;
 mod engine;
@@ -10,10 +10,10 @@ mod published;
 
 use crate::kernel::{exec, kernel};
 
-/// Tells a test that it runs in the machine.
+/// Environment variable that tells a test that it runs in the machine.
 const INSIDE: &str = "GENTLE_TESTS_INSIDE";
 
-/// Whether this is the machine. If not, the test named has been run in one, and has passed.
+/// Whether this is the machine. If not, runs the named test in a machine, where it must pass.
 fn inside(test: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
@@ -32,7 +32,7 @@ fn inside(test: &str) -> bool {
         "{said}{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    // What it measured is shown where the test is run with --nocapture.
+    // Measurements are shown if the test is run with --nocapture.
     for line in said.lines() {
         if let Some(row) = line.find('|') {
             println!("{}", &line[row..]);

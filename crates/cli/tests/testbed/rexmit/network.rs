@@ -1,4 +1,4 @@
-//! A client and a server with a router between them that loses chosen packets.
+//! Network of a client and a server, with a router between them that drops selected packets.
 
 use nix::libc::linger;
 use nix::sched::{CloneFlags, setns};
@@ -10,15 +10,15 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The addresses of the server, and the port that it listens on.
+/// Addresses and port of the server.
 pub(crate) const SERVER: &str = "10.0.2.1";
 pub(crate) const SERVER_IP6: &str = "fd00:2::1";
 pub(crate) const PORT: u16 = 80;
 
-/// Long enough for everything that a connection has left behind.
+/// Time after which no packets of a connection are in flight.
 const QUIET: Duration = Duration::from_secs(30);
 
-/// The namespaces, their devices and the delays of the router's.
+/// Script that creates the namespaces, their devices, and the delays of the router.
 const BUILD: &str = "set -e
 for host in client router server; do ip netns add $host; ip -n $host link set lo up; done
 ip link add c0 netns client type veth peer name r0 netns router
@@ -44,7 +44,7 @@ know() { # host device addresses of the neighbour, its host and device
 know client c0 10.0.1.2 fd00:1::2 router r0; know router r0 10.0.1.1 fd00:1::1 client c0
 know server s0 10.0.2.2 fd00:2::2 router r1; know router r1 10.0.2.1 fd00:2::1 server s0";
 
-/// A second cable between router and client, by which everything comes back.
+/// Script that adds a second cable between router and client, for all packets to the client.
 const ANOTHER_WAY: &str = "set -e
 ip link add c1 netns client type veth peer name r2 netns router
 ip -n client link set c1 up; ip -n router link set r2 up
@@ -54,43 +54,42 @@ ip -n router neighbour replace 10.0.1.1 lladdr $hardware dev r2 nud permanent
 ip -n router route replace 10.0.1.1/32 dev r2
 tc -n router qdisc add dev r2 root netem delay 30ms";
 
-/// How a connection ends.
+/// Manner of ending a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Close,
     Reset,
 }
 
-/// Which packets the router loses, of those that come from now on.
+/// Numbers of packets that the router drops from now on.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Loses {
     pub(crate) syns: u32,
     pub(crate) syn_acks: u32,
 }
 
-/// The network; it is there until the machine is turned off.
+/// Network, which exists until the machine is turned off.
 pub(crate) struct Network;
 
 impl Network {
-    /// Builds it with this time from one host to the other and back.
+    /// Creates the network with this round-trip time.
     pub(crate) fn with_rtt(rtt: Duration) -> Network {
         let each_way = format!("{}us", rtt.as_micros() / 2);
         run(Command::new("sh").args(["-c", BUILD, "sh", &each_way]));
         let network = Network;
-        // Takes IPv4 as well.
+        // The listener accepts IPv4 as well.
         let listener = within("server", || TcpListener::bind(("::", PORT)).unwrap());
         thread::spawn(move || serve(&listener));
         network
     }
 
-    /// A parameter below `net.` of a host.
+    /// Sets a sysctl below `net.` on a host.
     pub(crate) fn set(&self, host: &str, parameter: &str, value: &str) {
         let setting = format!("net.{parameter}={value}");
         run(Command::new("ip").args(["netns", "exec", host, "sysctl", "-q", "-w", &setting]));
     }
 
-    /// Another time from one host to the other and back, from now on; and behind the router towards the server a rate, with room for
-    /// what waits.
+    /// Changes the round-trip time, and the rate of the router towards the server, with a queue.
     pub(crate) fn change(&self, rtt: Duration, rate: Option<&str>) {
         let each_way = format!("{}us", rtt.as_micros() / 2);
         for device in ["r0", "r1"] {
@@ -106,12 +105,12 @@ impl Network {
         }
     }
 
-    /// Has what comes back to the client arrive by a device of its own.
+    /// Routes packets to the client through a device of its own.
     pub(crate) fn answer_another_way(&self) {
         run(Command::new("sh").args(["-c", ANOTHER_WAY]));
     }
 
-    /// Opens connections one after the other, of which nothing is lost, and resets or closes each; from one to the next it takes so long.
+    /// Opens connections one after the other at this interval, without losses, and resets or closes each.
     pub(crate) fn handshakes(&self, count: usize, every: Duration, end: End) {
         self.lose(Loses::default());
         within("client", || {
@@ -133,7 +132,7 @@ impl Network {
         thread::sleep(QUIET);
     }
 
-    /// Sends to the server what it takes, for this long, over a connection of its own.
+    /// Uploads to the server for this time, over a connection of its own.
     pub(crate) fn upload(&self, time: Duration) {
         within("client", || {
             let to = SocketAddr::new(SERVER.parse().unwrap(), PORT);
@@ -145,12 +144,12 @@ impl Network {
         });
     }
 
-    /// The time that `connect` takes when these packets are lost: what the client sends first leaves then.
+    /// Duration of `connect` with these losses; the client sends its first data then.
     pub(crate) fn connect(&self, loses: Loses) -> Duration {
         self.connect_to(SERVER, loses)
     }
 
-    /// The same, to another address of the server.
+    /// Duration of `connect` to a given address of the server, with these losses.
     pub(crate) fn connect_to(&self, server: &str, loses: Loses) -> Duration {
         self.lose(loses);
         let to = SocketAddr::new(server.parse().unwrap(), PORT);
@@ -162,9 +161,9 @@ impl Network {
         took.unwrap()
     }
 
-    /// How long `connect` tries when nothing comes back.
+    /// Time until `connect` gives up if nothing is answered.
     pub(crate) fn give_up(&self) -> Duration {
-        // More than any connection sends.
+        // More packets than any connection sends.
         let all = 1_000;
         self.lose(Loses {
             syns: all,
@@ -178,14 +177,14 @@ impl Network {
         })
     }
 
-    /// A program in a host's namespace.
+    /// Command in the namespace of a host.
     pub(crate) fn command(&self, host: &str, program: &str) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", host, program]);
         command
     }
 
-    /// How many packets of the kind have reached the router since [`Network::connect`] began: `(SYNs, SYN/ACKs)`.
+    /// Number of packets that have reached the router since [`Network::connect`] began: `(SYNs, SYN/ACKs)`.
     pub(crate) fn seen(&self) -> (u64, u64) {
         let output = Command::new("ip")
             .args(["netns", "exec", "router", "nft", "list", "counters"])
@@ -200,7 +199,8 @@ impl Network {
         (count("syns"), count("syn_acks"))
     }
 
-    /// A limit matches packets as long as its bucket has some left, and a packet a day is none in a test.
+    /// Drops packets by means of a limit, which matches as long as its bucket has tokens; at one packet per day, it is
+    /// not refilled within a test.
     fn lose(&self, loses: Loses) {
         let mut rules = "flush ruleset
             table inet loss {
@@ -231,18 +231,18 @@ impl Network {
     }
 }
 
-/// Lets connections end when the client ends them, for as long as there is a machine. Of one that stayed open here, the
-/// client would forget its half after a minute and could take the port again, now and then: such a SYN is answered by a
-/// challenge (RFC 5961, section 4) and not by a SYN/ACK, and the connection takes another timeout.
+/// Closes connections when the client does, as long as the machine runs. If a connection stayed open here, the client
+/// would forget it after a minute and could reuse the port: such a SYN is answered by a challenge ACK (RFC 5961,
+/// section 4) instead of a SYN/ACK, and the connection takes another timeout.
 fn serve(listener: &TcpListener) {
     for connection in listener.incoming() {
         let mut connection = connection.unwrap();
-        // One that is reset has ended too.
+        // A reset ends the connection too.
         thread::spawn(move || io::copy(&mut connection, &mut io::sink()));
     }
 }
 
-/// Runs a command that has to succeed.
+/// Runs a command, which must succeed.
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -250,7 +250,7 @@ pub(crate) fn run(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Does something in a host's namespace.
+/// Runs a closure in the namespace of a host.
 fn within<T: Send>(host: &str, work: impl FnOnce() -> T + Send) -> T {
     let namespace = File::open(format!("/run/netns/{host}")).unwrap();
     thread::scope(|scope| {

@@ -1,8 +1,8 @@
-//! The tables of handshake-2009, section 4.2: the time until the request leaves, without and with the tool.
+//! Tables of handshake-2009, section 4.2: the time until the request is sent, without and with the tool.
 //!
-//! The published round trip is some 60 ms, and so is this one. Where Linux of today differs from the hosts of 2009 is said
-//! with each expectation: it repeats a SYN four times at equal distances before these double, and answers the duplicate of a
-//! SYN at most twice a second (`net.ipv4.tcp_invalid_ratelimit`).
+//! The published round-trip time is some 60 ms, which is used here too. Differences between today's Linux and the hosts
+//! of 2009 are noted at each expectation: Linux repeats a SYN four times at equal intervals before they double, and
+//! answers a duplicate SYN at most twice a second (`net.ipv4.tcp_invalid_ratelimit`).
 
 use super::engine::Engine;
 use super::inside;
@@ -11,31 +11,31 @@ use gentle_rexmit::kernel_engine::{Settings, attach, default_cgroup, install, re
 use std::time::Duration;
 
 const RTT: Duration = Duration::from_millis(60);
-/// `-d 200 -r 3`.
+/// Delay of the call `-d 200 -r 3`.
 const DELAY: Duration = Duration::from_millis(200);
 
-/// The initial timeouts of hosts then and now.
+/// Initial RTO of hosts in 2009 and today.
 const RTOS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(1)];
 
-/// What is lost, and what the paper found, in seconds.
+/// Losses, with the results of the paper in seconds.
 struct Case {
     name: &'static str,
     loses: Loses,
-    /// With an initial timeout of 3 s.
+    /// Result with an initial RTO of 3 s.
     published_without: f64,
     published_with: f64,
-    /// Timeouts that pass without the tool, at least and at most.
+    /// Timeouts that pass without the tool, minimum and maximum.
     without: [f64; 2],
-    /// Timeouts that pass with the wire engine, and with the kernel engine for each of the initial ones: of the client's own,
-    /// and of the engine's.
+    /// Timeouts that pass with the wire engine, and with the kernel engine for each initial RTO: those of the client,
+    /// and those of the engine.
     wire: (f64, f64),
     kernel: [(f64, f64); 2],
 }
 
 impl Case {
-    /// With the initial timeout of 2009, the paper's numbers come out, to within a tenth and 0.15 s: it measured over a real
-    /// path of some 60 ms. Hosts of today back off otherwise when three are lost;
-    /// `three_lost_syns_with_the_backoff_of_2009` has that case.
+    /// Checks the published numbers, which result with the initial RTO of 2009 to within a tenth and 0.15 s: the paper
+    /// measured over a real path of some 60 ms. Today's hosts have a different backoff if three packets are lost;
+    /// `three_lost_syns_with_the_backoff_of_2009` covers that case.
     fn agrees_with_published(&self, without: f64, with: f64) {
         let three = self.loses.syns.max(self.loses.syn_acks) == 3;
         for (what, measured, published) in [
@@ -90,7 +90,7 @@ const CLIENT: [Case; 4] = [
     Case {
         name: "3 SYN",
         loses: loses(3, 0),
-        // 3 + 6 + 12 then; three times the same since Linux 6.5.
+        // 3 + 6 + 12 s in 2009; three equal intervals since Linux 6.5.
         published_without: 21.02,
         published_with: 0.73,
         without: [3.0, 3.0],
@@ -106,7 +106,7 @@ const SERVER: [Case; 4] = [
         published_without: 2.99,
         published_with: 3.00,
         without: [1.0, 1.0],
-        // The server has not seen what was lost.
+        // The server does not know of the lost packet.
         wire: (1.0, 0.0),
         kernel: [(1.0, 0.0), (1.0, 0.0)],
     },
@@ -133,11 +133,10 @@ const SERVER: [Case; 4] = [
         loses: loses(0, 3),
         published_without: 9.00,
         published_with: 0.80,
-        // The client's next SYN and the server's own timeout come at the same moment; if the SYN is first, it puts the other
-        // off.
+        // The client's next SYN and the server's own timeout coincide; if the SYN is first, it postpones the timeout.
         without: [2.0, 3.0],
         wire: (0.0, 3.0),
-        // SYN/ACKs' distances double from the first, 1 + 2 + 4, unless the client's next SYN comes before.
+        // The intervals of SYN/ACKs double from the first, 1 + 2 + 4, unless the client's next SYN arrives before.
         kernel: [(0.0, 7.0), (1.0, 0.0)],
     },
 ];
@@ -162,7 +161,7 @@ fn table(host: &str, cases: &[Case]) {
     let client = host == "client";
     println!("| RTO (s) | lost, {host} side | published | without | wire | kernel |");
     for (number, rto) in RTOS.into_iter().enumerate() {
-        // As the testbed gives hosts another initial timeout.
+        // The hosts get another initial RTO in the same way as in the testbed.
         let hosts = Settings::everything(rto);
         let _hosts = (rto != Duration::from_secs(1)).then(|| attach(&hosts, &cgroup).unwrap());
         let rto = rto.as_secs_f64();
@@ -217,7 +216,7 @@ fn table(host: &str, cases: &[Case]) {
                 ("kernel", kernel[n], engines(case.kernel[number])),
             ] {
                 let [least, most] = expected.map(|expected| expected + RTT.as_secs_f64());
-                // Timers of the kernel's are late by up to an eighth (kernel/time/timer.c), never early.
+                // Kernel timers are late by up to an eighth (kernel/time/timer.c), and never early.
                 assert!(
                     (least - 0.002..most * 1.125 + 0.01).contains(&measured),
                     "{}, {what}, {rto} s: {measured} s, expected {least} to {most} s",
@@ -228,7 +227,7 @@ fn table(host: &str, cases: &[Case]) {
     }
 }
 
-/// With what the hosts of 2009 did, which doubled the timeout from the first, three lost SYNs cost what was published.
+/// With the backoff of 2009, which doubles from the first timeout on, three lost SYNs cost the published time.
 #[test]
 fn three_lost_syns_with_the_backoff_of_2009() {
     if !inside("rexmit::published::three_lost_syns_with_the_backoff_of_2009") {

@@ -1,4 +1,4 @@
-//! What an operator acts on, in a few lines: what became of the attempts, and what handshake losses cost.
+//! Brief summary for operators: outcomes of the attempts, and the cost of handshake losses.
 
 use super::share;
 use crate::analyze::section::Section;
@@ -59,7 +59,7 @@ pub(super) fn attempts(analysis: &Analysis) -> Option<Section> {
         .unless_empty()
 }
 
-/// How much was captured, and when it began.
+/// Size of the capture and its start.
 fn capture(analysis: &Analysis) -> String {
     let packets = analysis.captures.iter().map(|c| c.packets).sum();
     let on_the_wire = analysis.captures.iter().map(|c| c.wire_bytes).sum();
@@ -72,7 +72,7 @@ fn capture(analysis: &Analysis) -> String {
     parts.join(", ")
 }
 
-/// `1,012 (2.1 %)`.
+/// Count with its share, `1,012 (2.1 %)`.
 fn share_of(n: u64, of: u64) -> String {
     let share = share(n, of).map_or(String::new(), |share| format!(" ({})", percent(share)));
     count(n) + &share

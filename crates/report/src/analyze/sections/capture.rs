@@ -1,4 +1,4 @@
-//! The files, how their connections ended, and what limits did to them.
+//! Files of the capture, closes of connections, and effects of limits.
 
 use super::share;
 use crate::analyze::section::{Cell, Head, Row, Section, Table};
@@ -71,9 +71,9 @@ pub(super) fn capture(analysis: &Analysis) -> Option<Section> {
         .unless_empty()
 }
 
-/// When the first packet came, `2024-05-06 07:08:09 UTC`; nothing for times that no calendar has.
+/// Time of the first packet, `2024-05-06 07:08:09 UTC`; `None` for times outside the calendar.
 pub(super) fn begin(analysis: &Analysis) -> Option<String> {
-    // A float cast saturates; what is out of range has no date.
+    // A float-to-integer cast saturates; values out of range have no date.
     let start = Timestamp::from_second(analysis.start_s? as i64).ok()?;
     Some(start.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
@@ -125,7 +125,7 @@ pub(super) fn notes(analysis: &Analysis) -> Vec<String> {
             .push("Addresses were replaced; those with a common prefix still have one.".to_owned());
     }
     for file in &analysis.captures {
-        // Each names its file.
+        // Warnings include the name of their file.
         notes.extend_from_slice(&file.warnings);
     }
     notes

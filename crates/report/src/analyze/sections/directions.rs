@@ -1,4 +1,4 @@
-//! The quantities of spa-2018, section III: by direction, and by filter.
+//! Metrics of spa-2018, section III: by direction, and by filter.
 
 use crate::analyze::section::{Cell, Chart, Head, Row, Section, Table, Value, numbers};
 use crate::format::{Quantity, bytes, count, plural, throughput};
@@ -135,7 +135,7 @@ pub(super) fn filters(analysis: &Analysis) -> Option<Section> {
     )
 }
 
-/// The quantities after every filter that changed them. `directions` shows them after the 45 s filter.
+/// Metrics after each filter that changed them. `directions` shows them after the 45 s filter.
 fn after_filters(analysis: &Analysis) -> Table {
     let filters = &analysis.filters;
     let mut lines = Vec::new();
@@ -198,10 +198,10 @@ fn after_filters(analysis: &Analysis) -> Table {
     table
 }
 
-/// One of the quantities.
+/// Accessor of a metric.
 type Read = fn(&Direction) -> Value;
 
-/// Columns that share a subject and a scale, each with its detail.
+/// Columns with a common subject and scale, each with its detail.
 type Group = (&'static str, Quantity, &'static [(&'static str, Read)]);
 
 fn packets(d: &Direction) -> Value {

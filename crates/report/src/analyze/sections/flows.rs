@@ -1,4 +1,4 @@
-//! The connections as flows to replay: what was inferred, and what could not be used.
+//! Connections as flows to replay: inferred properties, and connections that could not be used.
 
 use crate::analyze::section::Section;
 use gentle_trace::results::Analysis;

@@ -1,4 +1,4 @@
-//! The table of handshake-2009.
+//! Table of handshakes as in handshake-2009.
 
 use super::share;
 use crate::analyze::section::{Cell, Head, Row, Section, Table, round_trips};

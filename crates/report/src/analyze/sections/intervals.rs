@@ -1,4 +1,4 @@
-//! Times between duplicates: histograms and the backoff series behind them.
+//! Intervals between duplicates: histograms and the underlying backoff series.
 
 use crate::analyze::histogram::{Range, ranges};
 use crate::analyze::section::{Cell, Chart, Head, Row, Section, Table};
@@ -90,14 +90,14 @@ fn histogram(segment: &str, histogram: &IntervalHistogram) -> Table {
     table
 }
 
-/// `0.3–0.7 s`, `10–100 ms`, `over 80 s`.
+/// Name of a range: `0.3–0.7 s`, `10–100 ms`, `over 80 s`.
 fn name(range: &Range) -> String {
     match range.to_s {
         None => format!("over {}", interval(range.from_s)),
         Some(to) if range.from_s == 0.0 => format!("up to {}", interval(to)),
         Some(to) => {
             let (from, to) = (interval(range.from_s), interval(to));
-            // One unit for both where it is the same.
+            // A common unit is written once.
             match (from.split_once(' '), to.split_once(' ')) {
                 (Some((number, from_unit)), Some((_, to_unit))) if from_unit == to_unit => {
                     format!("{number}–{to}")

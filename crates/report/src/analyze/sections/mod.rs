@@ -1,4 +1,4 @@
-//! The sections of a report, in reading order. What has nothing to say stays away.
+//! Sections of a report, in reading order; empty ones are left out.
 
 mod brief;
 mod capture;
@@ -39,7 +39,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     .collect()
 }
 
-/// The sections of a brief report.
+/// Sections of a brief report.
 pub(super) fn brief(analysis: &Analysis) -> Vec<Section> {
     [
         brief::attempts(analysis),
@@ -51,22 +51,22 @@ pub(super) fn brief(analysis: &Analysis) -> Vec<Section> {
     .collect()
 }
 
-/// What to keep in mind when reading the numbers, and what was wrong with the files.
+/// Caveats for the numbers, and problems with the files.
 pub(super) fn notes(analysis: &Analysis) -> Vec<String> {
     capture::notes(analysis)
 }
 
-/// When the first packet came; nothing for times that no calendar has.
+/// Time of the first packet; `None` for times outside the calendar.
 pub(super) fn begin(analysis: &Analysis) -> Option<String> {
     capture::begin(analysis)
 }
 
-/// `part` of `whole`; nothing when there is no whole.
+/// Share of `part` in `whole`; `None` if `whole` is zero.
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// `12 connections (3.1 %)`.
+/// Count with noun and share, `12 connections (3.1 %)`.
 fn counted(n: u64, of: u64, one: &str, many: &str) -> String {
     let noun = plural(n, one, many);
     share(n, of).map_or(noun.clone(), |share| format!("{noun} ({})", percent(share)))

@@ -1,4 +1,4 @@
-//! What became of the attempts, and why something was sent again.
+//! Outcomes of the connection attempts, and reasons of retransmissions.
 
 use super::share;
 use crate::analyze::section::{Cell, Head, Row, Section, Table};

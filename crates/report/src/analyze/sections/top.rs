@@ -1,11 +1,11 @@
-//! Who loses most time.
+//! Servers and clients that lose the most time.
 
 use crate::analyze::display_filter::repeated_handshakes;
 use crate::analyze::section::{Cell, Head, Row, Section, Table, numbers};
 use crate::format::Quantity;
 use gentle_trace::results::{Analysis, TopEntry};
 
-/// Lines that the brief report has of servers, and of clients.
+/// Number of servers, and of clients, in a brief report.
 const BRIEFLY: usize = 2;
 
 pub(super) fn top(analysis: &Analysis) -> Option<Section> {
@@ -18,7 +18,7 @@ pub(super) fn top(analysis: &Analysis) -> Option<Section> {
         .unless_empty()
 }
 
-/// The first few servers and clients.
+/// First few servers and clients.
 pub(super) fn worst(analysis: &Analysis) -> Option<Section> {
     let top = &analysis.top;
     let list = |what, entries| list(what, entries, BRIEFLY, analysis);
@@ -28,8 +28,8 @@ pub(super) fn worst(analysis: &Analysis) -> Option<Section> {
         .unless_empty()
 }
 
-/// The first `most` of those that lost something, with a bar for the time, and with the display filter that shows what
-/// they sent again, unless their addresses are not those of the capture.
+/// First `most` entries with losses, each with a bar for the time lost and a display filter for its retransmissions; no
+/// filters if the addresses were replaced.
 fn list(what: &str, entries: &[TopEntry], most: usize, analysis: &Analysis) -> Table {
     let entries: Vec<&TopEntry> = entries
         .iter()

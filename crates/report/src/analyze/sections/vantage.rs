@@ -1,4 +1,4 @@
-//! Where the capture was taken, and what duplicates mean there.
+//! Vantage point of the capture, and the meaning of duplicates there.
 
 use crate::analyze::section::Section;
 use crate::format::{count, plural};

@@ -1,4 +1,4 @@
-//! What lost packets cost, and when.
+//! Cost of lost packets, and its course over time.
 
 use super::share;
 use crate::analyze::section::{Cell, Chart, Head, Row, Section, Table};
@@ -79,7 +79,7 @@ pub(super) fn retransmissions(analysis: &Analysis) -> Option<Section> {
     )
 }
 
-/// Only a chart: as text it would be long and say little.
+/// Timeline, as a chart only: a table would be long and not informative.
 pub(super) fn timeline(analysis: &Analysis) -> Option<Section> {
     const CHARTS: &[Chart] = &[Chart {
         name: "timeline",

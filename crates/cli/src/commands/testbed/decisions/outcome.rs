@@ -1,4 +1,4 @@
-//! What came of the captures, for people and for programs.
+//! Results of replayed captures, for people and for programs.
 
 use super::Input;
 use crate::output::{print, ruled_table, warn};
@@ -8,19 +8,19 @@ use gentle_testbed::decisions::{CaseError, Decided, Tally};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-/// Version of the JSON (`docs/json.md`).
+/// Version of the JSON format (`docs/json.md`).
 const SCHEMA: u32 = 1;
 
-/// Every capture under every scheme.
+/// Results of every capture under every scheme.
 pub(super) struct Outcome<'a> {
     pub(super) inputs: &'a [Input],
     pub(super) schemes: &'a [Spec],
-    /// Of each scheme.
+    /// Results by scheme.
     pub(super) decided: &'a [Decided],
 }
 
 impl Outcome<'_> {
-    /// Prints it. It is a failure if anything was decided otherwise.
+    /// Prints the results. The exit code is a failure if any decision differs.
     pub(super) fn report(&self, as_json: bool) -> anyhow::Result<ExitCode> {
         for (spec, decided) in self.of_schemes() {
             for complaint in &decided.complaints {
@@ -52,7 +52,7 @@ impl Outcome<'_> {
             .all(|decided| decided.cases.iter().all(Result::is_ok))
     }
 
-    /// The captures with which the kernel and this program differ.
+    /// Captures for which the kernel and this program differ.
     fn differences<'a>(
         &'a self,
         decided: &'a Decided,
@@ -163,7 +163,7 @@ impl Outcome<'_> {
     }
 }
 
-/// What was compared of the captures that were decided alike, and how many those are.
+/// Totals over the captures with identical decisions, and the number of these captures.
 fn sum(decided: &Decided) -> (Tally, usize) {
     let mut all = Tally::default();
     let mut alike = 0;

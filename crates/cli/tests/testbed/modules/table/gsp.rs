@@ -1,4 +1,4 @@
-//! kernel/man/tc-gsp.8.
+//! Options of gsp: kernel/man/tc-gsp.8.
 
 use super::{Module, Setting, set};
 
@@ -22,7 +22,7 @@ pub(super) const GSP: Module = Module {
     ],
 };
 
-/// Unless they are given, tau is five intervals and maxtime 99 tau.
+/// Settings and results. By default, tau is five intervals and maxtime 99 tau.
 const SETTINGS: &[Setting] = &[
     set("threshold 1us", r#"{"threshold_ns": 1000}"#),
     set("threshold 10s", r#"{"threshold_ns": 10000000000}"#),
@@ -82,7 +82,7 @@ const SETTINGS: &[Setting] = &[
     ),
 ];
 
-/// The last three depend on one another, which the module finds out.
+/// Rejected options. The last three conflict with each other, which the module detects.
 const REFUSED: &[(&str, &str)] = &[
     ("threshold", "gsp: threshold: expected a time"),
     ("threshold 5", "gsp: threshold: expected a time"),

@@ -1,4 +1,4 @@
-//! What each option of a module can be, in the manner of the kernel's own tc-testing: words for `tc`, and what `tc` shows
+//! Values of each option of a module, in the manner of the kernel's tc-testing: arguments for `tc`, and its output
 //! afterwards.
 
 mod gsp;
@@ -10,30 +10,30 @@ use serde_json::Value;
 
 pub(super) const MODULES: [Module; 3] = [gsp::GSP, redfavor::REDFAVOR, spa::SPA];
 
-/// A module as an operator sees it.
+/// Module as an operator sees it.
 pub(super) struct Module {
-    /// Its name for `tc`.
+    /// Name of the qdisc in `tc`.
     pub(super) kind: &'static str,
-    /// What `tc -j` shows of it when no option was given, a JSON object.
+    /// Output of `tc -j` without options, a JSON object.
     pub(super) defaults: &'static str,
-    /// Each option at both ends of its range and somewhere between, and some together.
+    /// Settings of each option at both ends of its range and in between, and combinations.
     pub(super) settings: &'static [Setting],
-    /// Words that are refused, and a part of what is said then.
+    /// Rejected arguments, each with a part of the error message.
     pub(super) refused: &'static [(&'static str, &'static str)],
-    /// How many of them, the last ones, the module refuses and not its plug-in.
+    /// Number of entries at the end of `refused` that are rejected by the module and not by its plug-in.
     pub(super) refused_by_kernel: usize,
-    /// Number of the first case in tc-testing, which wants one for each: four hexadecimal digits.
+    /// Identifier of the first case in tc-testing, which requires one per case: four hexadecimal digits.
     pub(super) first_case: usize,
-    /// All that `tc -s -j` shows of it beyond what every qdisc has; parts of parts with a dot between.
+    /// Fields that `tc -s -j` shows in addition to those of every qdisc; nested names are separated by dots.
     pub(super) statistics: &'static [&'static str],
 }
 
-/// Words for `tc`, and what they change of what it shows.
+/// Arguments for `tc`, and their effect on its output.
 pub(super) struct Setting {
     pub(super) words: &'static str,
-    /// Of a new qdisc: a JSON merge patch (RFC 7396) of the defaults.
+    /// Effect on a new qdisc: a JSON merge patch (RFC 7396) of the defaults.
     pub(super) added: &'static str,
-    /// Of one that was there with its defaults, where that is not the same.
+    /// Effect on an existing qdisc with defaults, if it differs.
     pub(super) changed: Option<&'static str>,
 }
 
@@ -50,12 +50,12 @@ impl Module {
         object(self.defaults)
     }
 
-    /// What is shown of a new qdisc with these words.
+    /// Output for a new qdisc with these arguments.
     pub(super) fn added(&self, setting: &Setting) -> Value {
         self.patched(setting.added)
     }
 
-    /// What is shown of a qdisc that had its defaults before.
+    /// Output for a qdisc that had its defaults before.
     pub(super) fn changed(&self, setting: &Setting) -> Value {
         self.patched(setting.changed.unwrap_or(setting.added))
     }

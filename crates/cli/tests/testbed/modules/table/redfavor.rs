@@ -1,4 +1,4 @@
-//! kernel/man/tc-redfavor.8.
+//! Options of redfavor: kernel/man/tc-redfavor.8.
 
 use super::{Module, Setting, set};
 
@@ -30,8 +30,9 @@ pub(super) const REDFAVOR: Module = Module {
     ],
 };
 
-/// `tc` makes the average of a new qdisc from its limit; a change of the limit alone leaves it. What follows from what is
-/// computed by hand from tc_red_eval_ewma() and tc_red_eval_idle_damping() of iproute2, with 15.625 ticks a microsecond.
+/// Settings and results. `tc` derives the average of a new qdisc from its limit; a change of the limit alone leaves it.
+/// Derived values are computed by hand from tc_red_eval_ewma() and tc_red_eval_idle_damping() of iproute2, with 15.625
+/// ticks per microsecond.
 const SETTINGS: &[Setting] = &[
     set("", "{}"),
     Setting {
@@ -99,6 +100,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("share 101", "1 to 100"),
     ("share half", "1 to 100"),
     ("colour blue", "no option \"colour\""),
-    // By the module itself.
+    // Rejected by the module itself.
     ("nodrop", "nodrop mode is only meaningful with ECN"),
 ];

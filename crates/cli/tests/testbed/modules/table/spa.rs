@@ -1,4 +1,4 @@
-//! kernel/man/tc-spa.8.
+//! Options of spa: kernel/man/tc-spa.8.
 
 use super::{Module, Setting, set};
 

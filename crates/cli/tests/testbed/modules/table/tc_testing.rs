@@ -1,10 +1,10 @@
-//! The tables as files of tc-testing (`tools/testing/selftests/tc-testing` in Linux), for those who test with that:
+//! Tables in the file format of tc-testing (`tools/testing/selftests/tc-testing` in Linux), for its users:
 //! `kernel/testing/tc-testing/*.json`.
 
 use super::{Module, Setting};
 use serde_json::{Value, json};
 
-/// Exit codes of `tc`: what it cannot read itself, what ends too early, and what the kernel refuses.
+/// Exit codes of `tc`: arguments that it cannot parse, incomplete arguments, and rejection by the kernel.
 const UNREADABLE: &str = "1";
 const INCOMPLETE: &str = "255";
 const REFUSED: &str = "2";
@@ -41,7 +41,7 @@ pub(in super::super) fn cases(module: &Module) -> Value {
     Value::Array(list)
 }
 
-/// What `tc` shows afterwards.
+/// Output of `tc` afterwards.
 enum Shown {
     Options(Value),
     Nothing,
