@@ -1,4 +1,4 @@
-//! The capture file.
+//! Writer of capture files.
 
 use crate::options::Format;
 use anyhow::{Context, Result};
@@ -15,14 +15,14 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// When time 0 of the generator is: 2026-01-01, in seconds since 1970.
+/// Time 0 of the generator: 2026-01-01, since 1970.
 const START: Duration = Duration::from_secs(1_767_225_600);
 
 const BUFFER: usize = 1 << 20;
 
 type Output = BufWriter<Box<dyn Write>>;
 
-/// A capture being written.
+/// Capture being written.
 pub(crate) struct Capture {
     writer: Writer,
     /// Bytes kept of each frame.
@@ -35,7 +35,7 @@ enum Writer {
 }
 
 impl Capture {
-    /// `-` is standard output.
+    /// Creates a capture file; `-` is standard output.
     pub(crate) fn create(path: &Path, format: Format, snaplen: u32) -> Result<Capture> {
         let output: Box<dyn Write> = if path.as_os_str() == "-" {
             Box::new(io::stdout())
@@ -73,7 +73,7 @@ impl Capture {
         })
     }
 
-    /// Adds a frame of `wire_bytes`, of which `data` is what was captured.
+    /// Writes a frame of `wire_bytes`, of which `data` was captured.
     pub(crate) fn write(&mut self, at: Nanos, wire_bytes: u32, data: &[u8]) -> Result<()> {
         let timestamp = START + Duration::from_nanos(at.0);
         match &mut self.writer {
@@ -93,7 +93,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Writes what is still in memory.
+    /// Flushes the output.
     pub(crate) fn finish(self) -> Result<()> {
         match self.writer {
             Writer::Pcap(writer) => writer.into_inner().flush()?,

@@ -1,4 +1,4 @@
-//! The bytes of a frame.
+//! Encoding of frames.
 
 use crate::path::Host;
 use etherparse::{
@@ -8,22 +8,22 @@ use etherparse::{
 use gentle_tcp::{Flags, Options, Segment};
 use std::net::IpAddr;
 
-/// Window scale that every SYN announces, as Linux does for its default buffers.
+/// Window scale announced in every SYN: Linux's for its default buffers.
 const WINDOW_SCALE: u8 = 7;
 
-/// Bytes of the timestamps option with its padding.
+/// Length of the timestamps option with its padding, bytes.
 const TIMESTAMPS: u16 = 12;
 
-/// The least frame on Ethernet, without the check sequence.
+/// Smallest Ethernet frame without frame check sequence, bytes.
 const LEAST_FRAME: usize = 60;
 
-/// What every payload consists of.
+/// Payload of all segments.
 static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
-/// The routers on the two sides of the vantage point.
+/// Addresses of the routers on the two sides of the vantage point.
 const ROUTERS: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
 
-/// Replaces `out` by a frame with `segment`, of which at most `snaplen` bytes are kept, and returns its whole length.
+/// Replaces `out` by at most `snaplen` bytes of a frame with `segment`, and returns the whole length of the frame.
 pub(crate) fn write(
     segment: &Segment,
     ip_id: u16,
@@ -75,8 +75,8 @@ pub(crate) fn write(
     whole as u32
 }
 
-/// Replaces `out` by a frame with the ICMP message "destination unreachable" of a router before the server about `segment` of the
-/// client, of which at most `snaplen` bytes are kept, and returns its whole length.
+/// Replaces `out` by at most `snaplen` bytes of a frame with an ICMP message "destination unreachable" about `segment` of the
+/// client, sent by a router before the server, and returns the whole length of the frame.
 pub(crate) fn write_undelivered(
     segment: &Segment,
     hosts: &[Host; 2],
@@ -94,7 +94,7 @@ pub(crate) fn write_undelivered(
         IpAddr::V4(_) => (IpNumber::ICMP, 3),
         IpAddr::V6(_) => (IpNumber::IPV6_ICMP, 1),
     };
-    // The code for a host that is unreachable is 1 in ICMP; in ICMPv6 that is "prohibited".
+    // Code 1 is "host unreachable" in ICMP, but "prohibited" in ICMPv6.
     let message = [&[kind, 1, 0, 0, 0, 0, 0, 0], quoted].concat();
     let ip = match (hosts[1].address, hosts[0].address) {
         (IpAddr::V4(from), IpAddr::V4(to)) => {
@@ -125,7 +125,7 @@ pub(crate) fn write_undelivered(
     whole as u32
 }
 
-/// Adds the headers before the IP header.
+/// Appends the headers before the IP header.
 fn link_header(side: usize, hosts: &[Host; 2], vlan: Option<VlanId>, out: &mut Vec<u8>) {
     let ether_type = match hosts[side].address {
         IpAddr::V4(_) => EtherType::IPV4,
@@ -165,7 +165,7 @@ fn tcp_header(segment: &Segment, source: &Host, destination: &Host) -> TcpHeader
     tcp
 }
 
-/// In the order and with the padding that Linux uses (`tcp_options_write`).
+/// TCP options in the order and with the padding that Linux uses (`tcp_options_write`).
 fn options(segment: &Segment, source: &Host, destination: &Host) -> Vec<TcpOptionElement> {
     use TcpOptionElement::{
         MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted,
@@ -179,7 +179,7 @@ fn options(segment: &Segment, source: &Host, destination: &Host) -> Vec<TcpOptio
     );
     let mut list = Vec::new();
     if segment.flags.contains(Flags::SYN) {
-        // What is announced leaves room for the options of a data segment (RFC 6691).
+        // The announced MSS includes the room for the options of a data segment (RFC 6691).
         list.push(MaximumSegmentSize(segment.mss + TIMESTAMPS));
         list.push(SelectiveAcknowledgementPermitted);
         if segment.options.contains(Options::TIMESTAMPS) {

@@ -1,9 +1,9 @@
-//! Writes captures that a benchmark or a test can order: so many packets, so many connections, such losses, and beside
-//! the capture the truth about it.
+//! Generator of captures for benchmarks and tests, with given numbers of packets, connections and losses. Writes the ground
+//! truth beside the capture.
 //!
-//! The connections are run by the end points of `gentle-tcp` (so backoff, delayed ACKs, slow start, SACK and recovery
-//! are those of its profiles) over a path that loses packets at random, and recorded in its middle. Without a queue
-//! there is no congestion: what is lost is what the options ask for.
+//! The connections are run by the end points of `gentle-tcp` (so backoff, delayed ACKs, slow start, SACK and recovery are
+//! those of its profiles) over a path that loses packets at random, and are captured on the way. Without a queue there is
+//! no congestion: losses are only those that the options ask for.
 
 mod connection;
 mod file;

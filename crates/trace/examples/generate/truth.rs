@@ -1,19 +1,19 @@
-//! What there is to find in a capture.
+//! Ground truth about a generated capture.
 
 use serde::Serialize;
 
 /// Counts over the frames written, by the definitions of `gentle_trace`; copies made by the capture are in
-/// `duplicate_syn`, `duplicate_synack` and `capture_duplicates`, and in `packets`, but nowhere else.
+/// `duplicate_syn`, `duplicate_synack`, `capture_duplicates` and `packets`, but nowhere else.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Truth {
-    /// Frames.
+    /// Frames written.
     pub(crate) packets: u64,
-    /// Connections opened, whether or not anything of them was captured.
+    /// Connections opened, captured or not.
     pub(crate) connections: u64,
     pub(crate) attempts: u64,
     pub(crate) successes: u64,
     pub(crate) failures: u64,
-    /// Failures that an RST answered.
+    /// Failures answered by an RST.
     pub(crate) refused: u64,
     pub(crate) duplicate_syn: u64,
     pub(crate) duplicate_synack: u64,
@@ -22,18 +22,17 @@ pub(crate) struct Truth {
     pub(crate) capture_duplicates: Copies,
     /// Segments with payload.
     pub(crate) data_segments: u64,
-    /// Of them: some of the bytes were captured before.
+    /// Data segments with bytes that were captured before.
     pub(crate) data_retransmitted: u64,
-    /// Of them: later bytes or the FIN behind them were captured before, these were not, and it is a retransmission.
+    /// Retransmitted data segments with bytes not captured before, while later bytes or the FIN after them were.
     pub(crate) data_hole_filling: u64,
-    /// Of them: later bytes or the FIN behind them were captured before, these were not, and it is the first
-    /// transmission.
+    /// Data segments sent for the first time with bytes not captured before, while later bytes or the FIN after them were.
     pub(crate) data_reordered: u64,
-    /// Segments with FIN and without payload, captured when a FIN of that side had been captured before.
+    /// Segments with FIN and without payload, captured after another FIN of the same side.
     pub(crate) fin_retransmitted: u64,
 }
 
-/// Frames that were captured a second time.
+/// Frames captured a second time.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Copies {
     pub(crate) syn: u64,
