@@ -37,7 +37,7 @@ struct Packet {
     place: usize,
     from: usize,
     ip_id: u16,
-    /// Whether it is captured, but lost behind the vantage point.
+    /// Whether it is captured, but lost beyond the vantage point.
     lost_later: bool,
     /// Whether it was captured before.
     copy: bool,

@@ -88,9 +88,9 @@ pub(crate) struct Exchange {
     pub(super) sent: [Transmissions; 2],
     pub(super) answer: Option<Answer>,
     round_trips: [RoundTrip; 2],
-    /// Side that sent data first after a SYN/ACK was retransmitted behind the client's ACK.
+    /// Side that sent data first after a SYN/ACK was retransmitted after the client's ACK.
     pub(super) spoke: Option<u8>,
-    /// The client had unacknowledged data when a SYN/ACK was retransmitted behind its ACK.
+    /// The client had unacknowledged data when a SYN/ACK was retransmitted after its ACK.
     pub(super) client_waits: bool,
 }
 
@@ -157,7 +157,7 @@ impl Exchange {
         };
     }
 
-    /// Records a SYN/ACK retransmitted behind the client's ACK; `spoken`: data had been seen before it; `client_waits`: some of
+    /// Records a SYN/ACK retransmitted after the client's ACK; `spoken`: data had been seen before it; `client_waits`: some of
     /// the client's data was unacknowledged.
     pub(super) fn put_off(&mut self, spoken: bool, client_waits: bool) {
         self.client_waits |= client_waits;

@@ -17,7 +17,7 @@ pub(crate) struct Repeats {
     pub(crate) late: u32,
     /// An RST or an ICMP message had answered the previous SYN.
     pub(crate) turned_away: u32,
-    /// The server deferred the client: SYNs it left unanswered, and SYN/ACKs behind the client's ACK.
+    /// The server deferred the client: SYNs it left unanswered, and SYN/ACKs after the client's ACK.
     pub(crate) put_off: u32,
     /// The handshake never completed.
     pub(crate) in_vain: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Judged {
     pub(crate) repeats: Repeats,
     /// Time that the client waited because of retransmissions that were needed.
     pub(crate) waited: Nanos,
-    /// Time between SYN/ACKs behind the client's ACK while the client's data waited; contained in the delays of that data, too.
+    /// Time between SYN/ACKs after the client's ACK while the client's data waited; contained in the delays of that data, too.
     pub(crate) waited_with_data: Nanos,
     /// The client repeated its SYN after an answer and never went on: no SYN/ACK reached it.
     pub(crate) swallowed: bool,
@@ -137,8 +137,8 @@ fn echoed(sent: &[Transmission], echo: u16) -> Option<usize> {
 ///
 /// `indicated` means that a timestamp or a second answer suggests so. That is not sufficient: Linux echoes the timestamp of
 /// the first SYN that arrived, whichever it answers (`tcp_check_req`), and likewise of the first SYN/ACK. So a measured
-/// round-trip time over the same part of the path decides, if there is one: the answer was late only if it can have
-/// taken that long.
+/// round-trip time over the same part of the path decides, if there is one: the answer was late if a round trip can take
+/// as long as `took`, and if that is indicated or the last transmission was too recent to be answered.
 fn is_late(indicated: bool, took: Nanos, since_last: Nanos, round_trip: Option<Nanos>) -> bool {
     match round_trip {
         Some(round_trip) => {
@@ -269,7 +269,7 @@ impl Judge<'_> {
         )
     }
 
-    /// Whether a SYN behind `others` SYN/ACKs was not needed: one of them was under way to the client.
+    /// Whether a SYN after `others` SYN/ACKs was not needed: one of them was under way to the client.
     fn is_late_behind_answer(&self, at: usize, others: usize) -> bool {
         let late = match self.taken_up() {
             Some(taken_up) => taken_up < others,
@@ -354,8 +354,8 @@ impl Judge<'_> {
         )
     }
 
-    /// Classifies a SYN/ACK retransmitted behind the client's ACK: the two crossed; or the server deferred the client (full
-    /// listen queue, or waiting for data, `TCP_DEFER_ACCEPT`); or the ACK was lost behind the capture point.
+    /// Classifies a SYN/ACK retransmitted after the client's ACK: the two crossed; or the server deferred the client (full
+    /// listen queue, or waiting for data, `TCP_DEFER_ACCEPT`); or the ACK was lost beyond the capture point.
     fn behind_ack(&mut self, at: usize, weight: u32) {
         let synacks = self.exchange.sent[SERVER].kept();
         let server_spoke = self.exchange.spoke == Some(SERVER as u8);

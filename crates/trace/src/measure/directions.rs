@@ -201,7 +201,7 @@ impl DirectionSums {
                     rate_bps,
                     capacity_bps,
                     capacity_given: rate.is_some(),
-                    // The highest rate in a short capture equals its mean rate: a link would always look fully used.
+                    // The capture's own highest rate says nothing about the link: in a short capture it equals the mean rate.
                     utilization: rate.map(|rate| rate_bps / rate.bits_per_second() as f64),
                     packet_retransmission_probability: ratio(sums.retransmitted, sums.segments),
                     syn_share_of_retransmissions: ratio(

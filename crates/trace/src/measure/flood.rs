@@ -181,7 +181,7 @@ mod tests {
             assert!(parties.bytes_with_one_more() <= bytes.max(least));
             let suspects = ALL - SUSPECT;
             let stay = parties.parties.len() as u32;
-            // At most this part of the bytes is used by no party.
+            // Lower bound of the number of parties that fit.
             let room = bytes / (4 * (size_of::<Party>() + 3 * size_of::<u32>()));
             assert!(stay >= suspects.min(room as u32), "{stay} in {bytes}");
             for i in 0..ALL {

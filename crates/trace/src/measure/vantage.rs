@@ -101,7 +101,7 @@ impl VantageCounts {
             [Some(true), _] => Some(Side::Client),
             [_, Some(true)] if far(0) => Some(Side::Middle),
             [_, Some(true)] => Some(Side::Server),
-            // Behind the first router, but so near that no queue lies between.
+            // Beyond the first router, but so near that no queue lies between.
             [Some(false), Some(false)] if short(1) => Some(Side::Client),
             [Some(false), Some(false)] if short(0) => Some(Side::Server),
             [Some(false), Some(false)] => Some(Side::Middle),

@@ -84,7 +84,7 @@ fn stream(backwards: bool) -> impl Strategy<Value = Vec<Segment>> {
     })
 }
 
-/// Segment in the form that the definitions are checked with.
+/// Converts a segment to the type that the definitions are checked with.
 fn seen(segment: &Segment) -> tshark::Segment {
     tshark::Segment {
         ends: (
@@ -177,7 +177,7 @@ proptest! {
             .map(|row| row.from_client.segments + row.from_server.segments)
             .sum();
         let of_directions: u64 = analysis.directions.iter().map(|d| d.packets).sum();
-        // No segment waits for 45 s here; otherwise the first filter would have more than the second.
+        // Holds only if no connection exceeds 45 s: otherwise the 45 s filter removes some from the sums.
         if analysis.filters[1].removed_connections == 0 {
             prop_assert_eq!(of_directions, considered);
         }
@@ -237,7 +237,7 @@ proptest! {
         try_analyze(capture);
     }
 
-    /// Random damage, in headers and elsewhere, is survived.
+    /// Random bytes in a capture of segments do not make the analysis fail.
     #[test]
     fn no_damage_is_too_strange(
         segments in stream(true),

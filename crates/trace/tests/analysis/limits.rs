@@ -48,7 +48,7 @@ fn the_idle_timeout_can_be_set() {
 
 #[test]
 fn a_closed_connection_is_remembered_until_its_fins_have_arrived() {
-    // A short connection, and a long one.
+    // A short connection, and one that a sweep has found alive in between.
     for life in [0.0, 100.0] {
         let open = [
             Segment::client(0.0, SYN).seq(1_000),

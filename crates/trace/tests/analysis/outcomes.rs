@@ -106,7 +106,7 @@ fn put_off_by_the_server() {
     assert_eq!(analysis.outcomes.with_loss, 0);
 }
 
-/// The handshake's ACK is lost behind the capture, and the server would speak first.
+/// The handshake's ACK is lost beyond the capture point, and the server would speak first.
 #[test]
 fn the_ack_is_lost() {
     let talk = talk()
@@ -180,7 +180,7 @@ fn late_answers() {
     assert_eq!(lost(None), [1, 0, 0, 0, 0]);
 }
 
-/// The client's ACK echoes the timestamp of the SYN/ACK that it received, after a SYN retransmitted behind a SYN/ACK.
+/// The client's ACK echoes the timestamp of the SYN/ACK that it received, after a SYN retransmitted after a SYN/ACK.
 #[test]
 fn late_behind_the_answer() {
     let handshake = |echo: u32, again: bool| {

@@ -132,7 +132,7 @@ impl Talk {
             .rest(at_s + TO_SERVER + TO_CLIENT + 0.001)
     }
 
-    /// Adds a handshake whose first SYN was lost behind the capture, and the rest.
+    /// Adds a handshake whose first SYN was lost beyond the capture point, and the rest.
     pub(crate) fn lossy(self, at_s: f64) -> Talk {
         self.syn(at_s).clean(at_s + 1.0)
     }

@@ -224,7 +224,7 @@ pub(crate) fn pcapng(order: Order, packets: &[Packet]) -> Vec<u8> {
     file.file
 }
 
-/// Compression function.
+/// Compression function; [`COMPRESSIONS`] lists all by name.
 pub(crate) type Compress = fn(&[u8]) -> Vec<u8>;
 pub(crate) const COMPRESSIONS: [(&str, Compress); 5] = [
     ("no", <[u8]>::to_vec),

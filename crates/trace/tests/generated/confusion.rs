@@ -288,7 +288,7 @@ fn what_is_judged_is_what_is_true_as_far_as_a_capture_shows() {
             }
         }
     }
-    // Losses behind the capture or of the server's packets are visible; a SYN lost before the capture is not.
+    // Losses beyond the capture point or of the server's packets are visible; a SYN lost before the capture is not.
     for (at, least) in [(0, 0.9), (1, 0.6), (2, 0.4)] {
         assert!(
             tables[0][at].right(Class::Lost) > least,
