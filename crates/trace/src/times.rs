@@ -22,12 +22,12 @@ struct Stretch {
 pub(crate) struct Times {
     /// Latest timestamp of the current stretch.
     latest: Nanos,
-    /// Number of packets earlier than a previous one.
+    /// Number of packets earlier than a previous one; `furthest_back`: the largest step backwards.
     backwards: u64,
     furthest_back: Nanos,
     /// In the order of their first packets in the file.
     stretches: Vec<Stretch>,
-    /// Index of the current stretch.
+    /// Index of the current stretch; `before`: number of packets of the file before it.
     current: usize,
     before: u64,
     /// Whether the file returned to a stretch that it had left.

@@ -140,7 +140,7 @@ pub(crate) struct Connection {
     /// index into the table.
     pub(crate) addresses: u64,
     pub(crate) ports: [u16; 2],
-    /// Time of the first segment.
+    /// Time of the first segment; `last`: of the last one.
     pub(crate) first: Nanos,
     pub(crate) last: Nanos,
     /// Payload bytes of each side's stream, each counted once. Kept outside of `halves`, like `segments`: indexing elements
@@ -157,7 +157,7 @@ pub(crate) struct Connection {
     pub(crate) isn: [u32; 2],
     /// Acknowledgement number of the first SYN/ACK.
     pub(crate) synack_acks: u32,
-    /// Time from the first SYN to the first SYN/ACK.
+    /// Time from the first SYN to the first SYN/ACK; `ack_at`: to the acknowledgement of the SYN/ACK.
     pub(crate) synack_at: Span,
     pub(crate) ack_at: Span,
     /// Time from the first SYN to the acknowledgement of the client's FIN.

@@ -15,7 +15,7 @@ pub(super) const KEPT: usize = 8;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Transmission {
     pub(super) at: Tick,
-    /// Low half of the timestamp value (TSval); zero without timestamps.
+    /// Low half of the timestamp value (TSval); `echo`: of the timestamp echo (TSecr); zero without timestamps.
     pub(super) stamp: u16,
     pub(super) echo: u16,
     /// Number of SYN/ACKs seen before this SYN, or of SYNs before this SYN/ACK.
@@ -88,7 +88,8 @@ pub(crate) struct Exchange {
     pub(super) sent: [Transmissions; 2],
     pub(super) answer: Option<Answer>,
     round_trips: [RoundTrip; 2],
-    /// Side that sent data first after a SYN/ACK was retransmitted after the client's ACK.
+    /// Side that sent the first data; the client if it did so before a SYN/ACK was retransmitted after its ACK, else the
+    /// first side after that SYN/ACK.
     pub(super) spoke: Option<u8>,
     /// The client had unacknowledged data when a SYN/ACK was retransmitted after its ACK.
     pub(super) client_waits: bool,

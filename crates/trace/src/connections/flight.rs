@@ -8,7 +8,7 @@ use gentle_units::Nanos;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sent {
     pub(crate) at: Tick,
-    /// IP identification; a retransmission has another one, and another timestamp.
+    /// IP identification; `stamp`: low half of the timestamp value. A retransmission differs in both.
     pub(crate) ip_id: u16,
     pub(crate) stamp: u16,
 }
@@ -68,8 +68,8 @@ pub(crate) struct Flying {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Bare {
     ip_id: u16,
-    /// XOR of the other fields that may differ: window updates may lack an identification, and acknowledgements repeated
-    /// because of a hole differ in their SACK blocks.
+    /// XOR of the other fields, folded to 16 bits: acknowledgements of a window of data differ in these even without an
+    /// identification, and acknowledgements repeated because of a hole differ in their SACK blocks.
     mark: u16,
     /// Time in units of 256 µs; wraps around after 17 s.
     at: u16,

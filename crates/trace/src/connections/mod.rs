@@ -95,7 +95,7 @@ impl Connections {
         }
         let newest = self.table.newest(segment, wide);
         let syn = segment.flags().any(TcpFlags::SYN);
-        // Fast path for nearly every segment: its connection has been looked up, and there is only one.
+        // Fast path for nearly every segment: one lookup, and only one connection has these ends.
         let side = if !syn && let Some(connection) = self.table.alone(newest) {
             let side = connection.other(segment, tally, &mut self.pool);
             self.retirement.troubles += connection.seen(side, segment, self.by_initiator);

@@ -19,7 +19,7 @@ struct Loss {
     with_loss: u32,
     failures: u32,
     attempts: u32,
-    /// Flags and visited ports for the classification of failures.
+    /// Answers of a server, or failed attempts of a client.
     ways: Ways,
 }
 

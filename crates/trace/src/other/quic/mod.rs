@@ -5,9 +5,9 @@
 //!
 //! QUIC never retransmits a packet; it sends the same data in a new packet. So Initial packets are deciphered, with the keys
 //! that follow from the connection ID, and a packet counts as a retransmission if it has bytes of the TLS handshake that
-//! were sent before in its direction. The second packet of a ClientHello that needs two is none, nor is an acknowledgement.
-//! A packet with PING but no CRYPTO is a probe, sent after the same timeout by a sender with nothing to repeat; it is
-//! counted as a kind of its own, and as loss. A packet with a number seen before is a copy made by the capture.
+//! were sent before in its direction. Neither the second packet of a long ClientHello nor an acknowledgement counts. A packet
+//! with PING but no CRYPTO is a probe, sent after the same timeout by a sender with nothing to repeat; it is counted as a
+//! kind of its own, and as loss. A packet with a number seen before is a copy made by the capture.
 //!
 //! An attempt succeeds with a Handshake packet of the client (RFC 9000, 17.2.4), which requires the server's answer, or with
 //! the client's first packet with a short header.
