@@ -88,8 +88,8 @@ pub(crate) struct Exchange {
     pub(super) sent: [Transmissions; 2],
     pub(super) answer: Option<Answer>,
     round_trips: [RoundTrip; 2],
-    /// Side that sent the first data; the client if it did so before a SYN/ACK was retransmitted after its ACK, else the
-    /// first side after that SYN/ACK.
+    /// Side that sent the first data. If a SYN/ACK is retransmitted after the client's ACK: the client if any data was seen
+    /// before, else the first side that sends data afterwards.
     pub(super) spoke: Option<u8>,
     /// The client had unacknowledged data when a SYN/ACK was retransmitted after its ACK.
     pub(super) client_waits: bool,

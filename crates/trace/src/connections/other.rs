@@ -154,7 +154,8 @@ impl Connection {
         }
     }
 
-    /// Updates the state that any segment of `side` changes: time and direction. Returns 1 if the connection got its loss state with this segment, else 0.
+    /// Updates the state that any segment of `side` changes: time and direction. Returns 1 if the connection got its loss
+    /// state with this segment, else 0.
     #[inline(always)]
     pub(super) fn seen(&mut self, side: usize, segment: &Segment, by_initiator: bool) -> usize {
         self.last = self.last.max(segment.time);
