@@ -1,6 +1,6 @@
-//! Captures in, [`Analysis`] out.
+//! Analysis of captures: readers in, [`Analysis`] out.
 //!
-//! What happens on which thread is in [`pipeline`](crate::pipeline).
+//! The threads are in [`pipeline`](crate::pipeline).
 
 use crate::anonymize::Anonymizer;
 use crate::connections::{Connections, EndsHasher};
@@ -20,7 +20,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use thiserror::Error;
 
-/// Why an analysis failed.
+/// Errors of an analysis.
 #[derive(Debug, Error)]
 pub enum AnalysisError {
     /// A capture cannot be read.
@@ -31,19 +31,19 @@ pub enum AnalysisError {
     Rows(io::Error),
 }
 
-/// What the outside and an analysis tell each other while it goes on.
+/// State shared with a running analysis: a stop request and the progress.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Set it to stop early: the analysis then covers what has been read.
+    /// Stops the analysis early when set; the result then covers the part that has been read.
     pub stop: AtomicBool,
     /// Bytes of the files consumed so far.
     pub consumed: AtomicU64,
 }
 
-/// Takes the connections one by one, those that end together in the order in which they began.
+/// Callback for each connection that is over; connections that end together come in the order in which they began.
 pub type RowSink<'a> = dyn FnMut(&Row) -> io::Result<()> + 'a;
 
-/// Analyses `readers` as one trace in time order. Files that have TCP in tunnels only are read again to look inside.
+/// Analyses `readers` as one trace in time order. Files whose TCP is all inside tunnels are read again to look inside.
 ///
 /// # Errors
 /// If a capture cannot be read (or is damaged and its reader strict), or `rows` fails.
@@ -77,7 +77,7 @@ pub fn analyze(
     }
 }
 
-/// The captures read once.
+/// Result of reading the captures once.
 struct Pass {
     analysis: Analysis,
     merge: Merge,
@@ -85,8 +85,8 @@ struct Pass {
 }
 
 impl Pass {
-    /// The captures from their beginning, where all of their TCP is in tunnels that were not looked into; streams cannot be
-    /// read twice. No TCP means that no rows have been handed out yet.
+    /// The captures reopened, if all of their TCP is inside tunnels that were not looked into; else `None`, and for streams,
+    /// which cannot be read twice. Since the first pass found no TCP, it has written no rows.
     fn inside(
         &self,
         options: &Options,
@@ -102,7 +102,7 @@ impl Pass {
     }
 }
 
-/// Reads the captures once; `outside` are the counts of an earlier reading that did not look into tunnels.
+/// Reads the captures once; `outside` has the counts of an earlier pass that did not look into tunnels.
 fn pass(
     readers: Vec<CaptureReader>,
     options: &Options,
@@ -154,7 +154,7 @@ fn pass(
     })
 }
 
-/// Everything that was found, before it is put into the form of [`Analysis`].
+/// Everything found, before it is converted to [`Analysis`].
 struct Found<'a> {
     options: &'a Options,
     anonymizer: Option<&'a Anonymizer>,
@@ -268,7 +268,7 @@ impl Found<'_> {
             .collect()
     }
 
-    /// What an interface is called.
+    /// Name of an interface: name, description or number, after the file's name if there are several files.
     fn interface(&self, file: usize, index: u32) -> String {
         let readers = self.merge.readers();
         let reader = &readers[file];
@@ -291,7 +291,7 @@ impl Found<'_> {
         }
     }
 
-    /// A server with its port.
+    /// Server address with port, anonymized if requested.
     fn show_server(&self, server: Address, port: u16) -> String {
         if server.is_v4() {
             format!("{}:{port}", self.show(server))

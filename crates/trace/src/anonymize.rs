@@ -1,33 +1,33 @@
-//! Reports that leave the house: addresses replaced, prefixes kept.
+//! Prefix-preserving address anonymization.
 
 use gentle_wire::Address;
 use ipcrypt_rs::IpcryptPfx;
 use ipnet::IpNet;
 use std::net::IpAddr;
 
-/// Replaces addresses by others so that two with a common prefix of n bits have one of n bits afterwards, and the same
-/// address always becomes the same (ipcrypt-pfx, draft-denis-ipcrypt). Who has the key can undo it.
+/// Replaces addresses so that two with a common prefix of n bits still have one of n bits, and equal addresses stay equal
+/// (ipcrypt-pfx, draft-denis-ipcrypt). Reversible for whoever has the key.
 pub struct Anonymizer(IpcryptPfx);
 
 impl Anonymizer {
-    /// Bytes of a key.
+    /// Length of a key, bytes.
     pub const KEY_BYTES: usize = 32;
 
-    /// With this key; its two halves must differ.
+    /// Creates an anonymizer from a key whose two halves must differ.
     ///
     /// # Errors
-    /// None if they do not.
+    /// Returns `None` if the halves are equal.
     pub fn new(key: [u8; Anonymizer::KEY_BYTES]) -> Option<Anonymizer> {
         let (first, second) = key.split_at(Anonymizer::KEY_BYTES / 2);
         (first != second).then(|| Anonymizer(IpcryptPfx::new(key)))
     }
 
-    /// The address in place of `address`.
+    /// Replacement of `address`.
     pub fn address(&self, address: Address) -> Address {
         self.0.encrypt_ipaddr(IpAddr::from(address)).into()
     }
 
-    /// The prefix that the addresses of `prefix` have afterwards.
+    /// Prefix of the replacements of all addresses in `prefix`.
     pub(crate) fn prefix(&self, prefix: IpNet) -> IpNet {
         let network = self.0.encrypt_ipaddr(prefix.network());
         IpNet::new_assert(network, prefix.prefix_len()).trunc()
@@ -36,7 +36,7 @@ impl Anonymizer {
 
 impl std::fmt::Debug for Anonymizer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Not the key.
+        // The key is secret.
         f.write_str("Anonymizer")
     }
 }

@@ -1,4 +1,4 @@
-//! Packets of a capture to TCP segments, and what is counted on the way.
+//! Decoding of captured packets to TCP segments, with counts by protocol.
 
 use crate::connections::EndsHasher;
 use crate::fragments::Fragments;
@@ -19,10 +19,10 @@ use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Directions told apart by interface; what further interfaces carry counts as of the last.
+/// Most interfaces that are told apart; packets of further ones count for the last.
 const INTERFACES: usize = 255;
 
-/// Encapsulating security payload of IPsec (RFC 4303).
+/// IP protocol number of IPsec's Encapsulating Security Payload (RFC 4303).
 const ESP: u8 = 50;
 
 /// Counts of one capture file.
@@ -38,7 +38,7 @@ pub(crate) struct FileCounts {
     esp: u64,
     other: u64,
     fragments: u64,
-    /// Packets of tunnels that were not looked into, by protocol, and those of them that carry TCP.
+    /// Packets of tunnels that were not looked into, by protocol; `tunnelled_tcp` counts those that carry TCP.
     tunnels: [u64; Tunnel::ALL.len()],
     pub(crate) tunnelled_tcp: u64,
     pub(crate) times: Times,
@@ -79,13 +79,13 @@ impl FileCounts {
     }
 }
 
-/// From and to the prefixes on this side, in the order of directions; the third: neither, or both.
+/// Names of directions by local prefix; `neither` if none or both of the addresses are local.
 const LOCAL: [&str; 3] = ["out", "in", "neither"];
 
-/// Decodes packets.
+/// Decoder of packets.
 ///
-/// On cache lines of its own: one thread writes here for every packet, and others work beside it. Sharing a line with
-/// them was 13 % of the time (perf).
+/// Aligned to separate cache lines: one thread writes here for every packet while others work on neighbouring data. Sharing
+/// a line with them took 13 % of the time (perf).
 #[repr(align(128))]
 pub(crate) struct Decoder {
     tunnels: Tunnels,
@@ -95,10 +95,10 @@ pub(crate) struct Decoder {
     others: Others,
     hasher: EndsHasher,
     pub(crate) files: Vec<FileCounts>,
-    /// By direction; unused when directions follow from connections.
+    /// Meters by direction; unused if directions follow from connections.
     pub(crate) meters: Vec<Meter>,
     pub(crate) timeline: TimelineCounts,
-    /// By interface: its file and its index there.
+    /// Interfaces in the order of directions, each as file and index within it.
     interfaces: Vec<(usize, u32)>,
 }
 
@@ -133,32 +133,32 @@ impl Decoder {
         }
     }
 
-    /// Time of the first packet read; in an unordered trace not the earliest.
+    /// Time of the first packet read, which in an unordered trace is not the earliest.
     pub(crate) fn start(&self) -> Nanos {
         self.timeline.start().unwrap_or_default()
     }
 
-    /// Time of the earliest packet, and of the latest.
+    /// Times of the earliest and the latest packet.
     pub(crate) fn span(&self) -> Option<(Nanos, Nanos)> {
         let spans = self.files.iter().filter_map(|file| file.times.span());
         spans.reduce(|(start, end), (from, to)| (start.min(from), end.max(to)))
     }
 
-    /// There are no more packets.
+    /// Ends the input.
     pub(crate) fn end(&mut self) {
         for file in &mut self.files {
             file.times.end(file.packets);
         }
     }
 
-    /// Names of the directions; `interface` names one by file and index.
+    /// Names of the directions; `interface` names an interface by file and index.
     pub(crate) fn directions(&self, interface: impl Fn(usize, u32) -> String) -> Vec<String> {
         match self.by {
             DirectionBy::Initiator => ["from initiator", "to initiator"].map(String::from).into(),
             DirectionBy::Local => LOCAL
                 .iter()
                 .zip(&self.meters)
-                // Where everything is either out or in, "neither" would only confuse.
+                // If everything is either out or in, "neither" would only confuse.
                 .filter(|(name, meter)| **name != "neither" || meter.bytes() > 0)
                 .map(|(name, _)| name.to_string())
                 .collect(),
@@ -170,12 +170,12 @@ impl Decoder {
         }
     }
 
-    /// What the handshakes of other protocols came to.
+    /// Handshakes of other protocols.
     pub(crate) fn into_others(self) -> OtherProtocols {
         self.others.finish()
     }
 
-    /// The next packet, of file `file`: adds its TCP segment to `batch`, if it is one.
+    /// Decodes the next packet, of file number `file`, and adds its TCP segment to `batch` if it has one.
     #[inline(always)]
     pub(crate) fn decode(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
         let bin = self.timeline.at(raw.time);
@@ -196,12 +196,12 @@ impl Decoder {
                     batch.direct(self.direction(file, &{ *raw }, ends));
                 }
             }
-            // Of a copy they may have the address: the packet itself never has to be in memory.
+            // Passes the address of a copy, so that `raw` itself can stay in registers.
             None => self.other_than_v4(file, &{ *raw }, batch),
         }
     }
 
-    /// A packet other than a plain one in IPv4.
+    /// Decodes a packet that is not a plain TCP segment over IPv4.
     #[inline(never)]
     fn other_than_v4(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
         match plain_tcp_v6(raw.link, raw.data) {
@@ -217,10 +217,10 @@ impl Decoder {
         }
     }
 
-    /// A packet that may be anything.
+    /// Decodes a packet of any kind.
     #[inline(never)]
     fn dissect(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
-        // Packets and segments are made where they stay: moving them would take longer than making them.
+        // Packets and segments are built in place: moving them would take longer than building them.
         match &gentle_wire::dissect(raw.link, raw.data, raw.original_len, self.tunnels) {
             Ok(packet) => {
                 let direction = self.direction(file, raw, [packet.ip.src, packet.ip.dst]);
@@ -248,7 +248,7 @@ impl Decoder {
         }
     }
 
-    /// The segment of a packet of `wire_len` bytes of which `raw` is the last to come.
+    /// Adds the segment of a packet of `wire_len` bytes; `raw` is its frame, or the last frame of its fragments.
     fn segment(
         &mut self,
         file: usize,
@@ -278,7 +278,7 @@ impl Decoder {
         self.timeline.at(time).segments += 1;
     }
 
-    /// The direction of a packet between `ends`, which counts in it.
+    /// Direction of a packet between `ends`, in which it is counted.
     fn direction(&mut self, file: usize, raw: &RawPacket<'_>, ends: [Address; 2]) -> u8 {
         match self.by {
             DirectionBy::Initiator => 0,
@@ -332,7 +332,7 @@ impl Decoder {
         }
     }
 
-    /// What an ICMP message says about a TCP segment goes to the connections, in its place among the segments.
+    /// Adds what an ICMP message says about a TCP segment, in order among the segments.
     fn undelivered(&mut self, time: Nanos, packet: &Packet<'_>, batch: &mut Batch) {
         if let Some(quoted) = gentle_wire::undelivered(packet) {
             let found = self
@@ -344,7 +344,7 @@ impl Decoder {
 
     fn by_interface(&mut self, file: usize, raw: &RawPacket<'_>) -> u8 {
         let interface = (file, raw.interface);
-        // The last one found is at the front more often than not: captures have few interfaces.
+        // Captures have few interfaces, so the search is short.
         let known = self.interfaces.iter().position(|&i| i == interface);
         let direction = known.unwrap_or_else(|| {
             if self.interfaces.len() < INTERFACES {
@@ -372,7 +372,7 @@ impl Decoder {
     }
 }
 
-/// What there is around the segment of a plain packet.
+/// Fields of a plain packet around its segment.
 #[inline(always)]
 fn around<A>(raw: &RawPacket<'_>, plain: &PlainTcp<'_, A>) -> Around {
     Around {

@@ -1,7 +1,7 @@
-//! The connections of a trace as flows that a simulation can replay: what `--flows` writes and `compare --from` runs.
+//! Connections of a trace as flows that a simulation can replay: written by `--flows`, run by `compare --from`.
 //!
-//! A flow is a start, a number of bytes one way, and a round-trip time. A connection is more than that, so what is
-//! inferred, what is left out and why comes with them ([`results::Flows`]).
+//! A flow is a start time, a number of bytes in one direction and a round-trip time. A connection is more than that, so
+//! [`results::Flows`] records what is inferred, what is left out and why.
 
 use crate::anonymize::Anonymizer;
 use crate::results::{self, Analysis};
@@ -13,17 +13,17 @@ use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Longest round-trip time that can be replayed: a link's delay is at most 60 s, each way (`docs/scenarios.md`).
+/// Longest round-trip time that can be replayed: a link's delay is at most 60 s in each direction (`docs/scenarios.md`).
 const LONGEST_RTT: Nanos = Nanos::from_secs(120);
 
-/// One connection to replay.
+/// Connection to replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
-    /// Its first SYN, since the first packet of the trace.
+    /// Time of the first SYN, since the first packet of the trace.
     pub start: Nanos,
-    /// Payload of its larger direction, each byte once; of two equal ones that from the server.
+    /// Payload bytes of the larger direction, each counted once; if both are equal, from the server.
     pub bytes: u64,
-    /// Round-trip time between its ends.
+    /// Round-trip time between the ends.
     pub rtt: Option<Nanos>,
     /// Whether the data goes down the link: towards the local prefixes if there are any, else from server to client.
     pub down: bool,
@@ -31,39 +31,39 @@ pub struct Flow {
     pub sender_connects: bool,
 }
 
-/// A flow and what is needed to infer its round-trip time.
+/// Flow and the server address that its round-trip time may be inferred from.
 struct Held {
     flow: Flow,
     server: Address,
 }
 
-/// Collects flows from the rows of an analysis, in some 60 bytes each.
+/// Collector of flows from the rows of an analysis; about 60 bytes per flow.
 pub struct Flows {
     local: Vec<IpNet>,
     most: usize,
     held: Vec<Held>,
-    /// The earliest start of a connection, whether it became a flow or not.
+    /// Earliest start of a connection, replayable or not.
     first: Nanos,
     found: results::Flows,
 }
 
-/// A SYN was not seen: begun before the capture, or only the other direction was captured.
+/// Reason: no SYN seen, because the connection began before the capture or only the other direction was captured.
 const NO_SYN: &str = "no-syn";
-/// The handshake was not seen to succeed.
+/// Reason: the handshake was not seen to succeed.
 const NOT_ESTABLISHED: &str = "not-established";
-/// No payload in either direction.
+/// Reason: no payload in either direction.
 const NO_DATA: &str = "no-data";
-/// Both ends in the local prefixes, or neither.
+/// Reason: both ends are in the local prefixes, or neither is.
 const NOT_ACROSS: &str = "not-across";
-/// Beyond [`Flows::MOST`].
+/// Reason: more flows than [`Flows::MOST`].
 const TOO_MANY: &str = "too-many";
 
 impl Flows {
-    /// Most flows of a trace: more would take long to simulate, and memory here. Those that end later are left out.
+    /// Most flows of a trace, to bound simulation time and memory; connections that end later are left out.
     pub const MOST: usize = 1 << 21;
 
-    /// Collects what crosses the link to the prefixes `local`, or everything if there are none. The rows' addresses are
-    /// those that `anonymizer` gives.
+    /// Collects connections that cross the link to the prefixes `local`, or all if there are none. `anonymizer` must be the one
+    /// that the rows' addresses were replaced by.
     pub fn new(local: &[IpNet], anonymizer: Option<&Anonymizer>) -> Flows {
         let local = local.iter().map(|&prefix| match anonymizer {
             Some(anonymizer) => anonymizer.prefix(prefix),
@@ -78,7 +78,7 @@ impl Flows {
         }
     }
 
-    /// Takes one connection.
+    /// Adds a connection.
     pub fn add(&mut self, row: &Row) {
         let payload = row.from_client.bytes.saturating_add(row.from_server.bytes);
         self.first = self.first.min(row.start);
@@ -98,7 +98,7 @@ impl Flows {
         }
     }
 
-    /// The row as a flow, its start since 1970; or why it is none.
+    /// Converts a row to a flow that starts at a time since 1970; an error is the reason why it cannot be replayed.
     fn flow(&self, row: &Row) -> Result<Flow, &'static str> {
         let (from_client, from_server) = (row.from_client.bytes, row.from_server.bytes);
         let from_initiator = from_client > from_server;
@@ -130,7 +130,7 @@ impl Flows {
         Ok(Flow {
             start: row.start,
             bytes,
-            // Zero where the clock of the capture is too coarse, more than the longest only where it jumps.
+            // Zero if the capture's clock is too coarse; above the longest only if it jumps.
             rtt: rtt.filter(|rtt| (Nanos(1)..=LONGEST_RTT).contains(rtt)),
             down,
             sender_connects: from_initiator,
@@ -142,7 +142,7 @@ impl Flows {
         self.local.iter().any(|prefix| prefix.contains(&address))
     }
 
-    /// The flows in order of start, once `analysis` has the rest; what was inferred is added to it.
+    /// Returns the flows in order of start, and adds what was inferred to `analysis`, which must be complete.
     pub fn finish(mut self, analysis: &mut Analysis) -> Vec<Flow> {
         self.infer_round_trips();
         let begin = self.begin(analysis.start_s.unwrap_or(0.0));
@@ -156,8 +156,8 @@ impl Flows {
         flows
     }
 
-    /// The time of the first packet of the trace. A double holds times since 1970 to a quarter of a microsecond, so it is
-    /// taken from the first connection where that is what the trace begins with.
+    /// Time of the first packet of the trace. A double holds times since 1970 to a quarter of a microsecond, so the start of
+    /// the first connection is used where the trace begins with it.
     fn begin(&self, start_s: f64) -> Nanos {
         if self.first.as_secs_f64() == start_s {
             self.first
@@ -166,7 +166,7 @@ impl Flows {
         }
     }
 
-    /// Gives flows without a round-trip time the median of their server's, or else that of all.
+    /// Gives each flow without a round-trip time the median of its server, or else of the trace.
     fn infer_round_trips(&mut self) {
         let own: u64 = self.held.iter().filter(|h| h.flow.rtt.is_some()).count() as u64;
         self.found.rtt_own = own;
@@ -206,12 +206,12 @@ impl Flows {
     }
 }
 
-/// The median of a sorted list, the smaller one of two.
+/// Median of a sorted list; the lower of two middle elements.
 fn middle<T>(sorted: &[T]) -> Option<&T> {
     sorted.get(sorted.len().saturating_sub(1) / 2)
 }
 
-/// What was inferred and what was left out, for people.
+/// Sentences about what was inferred and what was left out.
 fn sentences(found: &results::Flows, local: bool) -> Vec<String> {
     let connections = of(found.connections, "connection", "connections");
     let mut sentences = Vec::new();
@@ -333,7 +333,7 @@ mod tests {
         }
     }
 
-    /// An analysis of nothing, to be told what was found.
+    /// Empty analysis for [`Flows::finish`].
     fn nothing() -> Analysis {
         analyze(
             Vec::new(),

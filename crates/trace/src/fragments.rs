@@ -1,17 +1,17 @@
-//! IP fragments to whole packets, as far as the analysis needs them: the transport header and the length.
+//! IP reassembly, as far as the analysis needs it: transport header and length.
 
 use gentle_units::Nanos;
 use gentle_wire::{Address, Ip, Packet};
 use std::collections::VecDeque;
 
-/// Packets put together at a time; of more, the oldest is given up.
+/// Most packets under reassembly; a further one discards the oldest.
 const PENDING: usize = 256;
-/// The bytes kept of each: a transport header and its options.
+/// Bytes kept per packet: a transport header and its options.
 const HEAD: usize = 80;
-/// A packet is given up when its fragments do not come within this (RFC 8200, 4.5: 60 s).
+/// Reassembly timeout (RFC 8200, 4.5: 60 s).
 const LONGEST: Nanos = Nanos::from_secs(60);
 
-/// What identifies the fragments of a packet (RFC 791, 3.2; RFC 8200, 4.5).
+/// Identity of a fragmented packet: source, destination, identification, protocol (RFC 791, 3.2; RFC 8200, 4.5).
 type Key = (Address, Address, u32, u8);
 
 #[derive(Debug)]
@@ -20,42 +20,42 @@ struct Pending {
     since: Nanos,
     ip: Ip,
     head: [u8; HEAD],
-    /// Bytes of `head` that were captured, from the front.
+    /// Captured bytes at the front of `head`.
     head_len: usize,
     received: u32,
-    /// Known from the last fragment on.
+    /// Length of the payload, bytes; known once the last fragment has come.
     total: Option<u32>,
     wire_len: u32,
 }
 
-/// A packet of which every fragment has come.
+/// Reassembled packet.
 #[derive(Debug)]
 pub(crate) struct Whole {
     ip: Ip,
     head: [u8; HEAD],
     head_len: usize,
     total: u32,
-    /// Bytes of all its fragments on the wire.
+    /// Bytes of all fragments on the wire.
     pub(crate) wire_len: u32,
 }
 
 impl Whole {
-    /// What it is.
+    /// Parses the packet; `None` if it is malformed.
     pub(crate) fn packet(&self) -> Option<Packet<'_>> {
         gentle_wire::reassembled(&self.ip, &self.head[..self.head_len], self.total).ok()
     }
 }
 
-/// Packets of which some fragments have come.
+/// Packets of which only some fragments have come.
 #[derive(Debug, Default)]
 pub(crate) struct Fragments {
     pending: VecDeque<Pending>,
 }
 
 impl Fragments {
-    /// A fragment with the captured bytes `data` of its IP payload. The whole packet, once this completes it.
+    /// Adds a fragment with the captured bytes `data` of its IP payload; returns the packet if this completes it.
     ///
-    /// Fragments that overlap are not told apart: their lengths are added up.
+    /// Overlapping fragments are not recognised: their lengths are added up.
     pub(crate) fn add(
         &mut self,
         time: Nanos,

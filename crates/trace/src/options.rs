@@ -1,22 +1,22 @@
-//! What an analysis can be told.
+//! Options of an analysis.
 
 use crate::results::DirectionBy;
 use gentle_units::{Nanos, Rate};
 use ipnet::IpNet;
 
-/// Which end of the path the capture was taken at.
+/// Position of the capture point on the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// At the initiators.
     Client,
     /// At the servers.
     Server,
-    /// Between them.
+    /// Between initiators and servers.
     Middle,
 }
 
 impl Side {
-    /// Its name, as in options and results.
+    /// Name used in options and results.
     pub const fn name(self) -> &'static str {
         match self {
             Side::Client => "client",
@@ -26,38 +26,38 @@ impl Side {
     }
 }
 
-/// Options of an analysis; [`Options::default`] is what `gentle analyze` does by itself.
+/// Options of an analysis; [`Options::default`] has the defaults of `gentle analyze`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// A connection without a packet for this long, at most [`Options::LONGEST_IDLE_TIMEOUT`], is forgotten; one that has
-    /// closed is forgotten after [`Options::CLOSED_LINGER`], or this if it is shorter.
+    /// Connections without a packet for this long, at most [`Options::LONGEST_IDLE_TIMEOUT`], are forgotten; closed ones are
+    /// forgotten after [`Options::CLOSED_LINGER`] or this, whichever is shorter.
     pub idle_timeout: Nanos,
-    /// Most memory for connections and what is remembered of them, bytes; at least [`Options::LEAST_MEMORY`].
+    /// Memory limit for connections and records about them, bytes; at least [`Options::LEAST_MEMORY`].
     pub memory_limit: u64,
-    /// Look into tunnels.
+    /// Whether to look into tunnels.
     pub inner: bool,
-    /// How to tell directions apart; `None`: by `local` if it is given, else by initiator.
+    /// Rule that tells directions apart; `None`: by `local` if it is not empty, else by initiator.
     pub direction: Option<DirectionBy>,
-    /// Prefixes on this side of the link.
+    /// Prefixes on the local side of the link.
     pub local: Vec<IpNet>,
-    /// Capacity of the link, for the utilisation.
+    /// Capacity of the link, for utilisation.
     pub rate: Option<Rate>,
-    /// Where the capture was taken; `None`: guess.
+    /// Position of the capture point; `None`: inferred from the capture.
     pub vantage: Option<Side>,
-    /// Lines in each list of those who lose most.
+    /// Length of each list of the parties with most losses.
     pub top: usize,
 }
 
 impl Options {
-    /// How long a closed connection is remembered, so that late copies of its segments do not look like a new one: as
-    /// long as Linux keeps one in TIME-WAIT (`TCP_TIMEWAIT_LEN`).
+    /// Time for which a closed connection is remembered, so that late copies of its segments do not look like a new one; equal
+    /// to Linux's TIME-WAIT (`TCP_TIMEWAIT_LEN`).
     pub const CLOSED_LINGER: Nanos = Nanos::from_secs(60);
-    /// Largest value of [`Options::idle_timeout`]: times within a connection wrap around a little later.
+    /// Largest value of [`Options::idle_timeout`]; times within a connection wrap around shortly after it.
     pub const LONGEST_IDLE_TIMEOUT: Nanos = Nanos::from_secs(3_600);
-    /// Least value of [`Options::memory_limit`].
+    /// Smallest value of [`Options::memory_limit`], bytes.
     pub const LEAST_MEMORY: u64 = 1 << 20;
 
-    /// The memory limit that applies, bytes.
+    /// Effective memory limit, bytes.
     pub(crate) fn memory(&self) -> usize {
         self.memory_limit.max(Options::LEAST_MEMORY) as usize
     }

@@ -1,6 +1,6 @@
-//! Four threads: one reads and decodes, one follows connections, the caller's counts those that are over, and one keeps
-//! what the filters need of them. Between them go batches of segments and of connections. What comes out does not depend
-//! on how they are scheduled.
+//! Pipeline of four threads: one reads and decodes, one follows connections, the caller's counts connections that are
+//! over, and one stores what the filters need of them. Batches of segments and of connections go between them. The output
+//! does not depend on scheduling.
 
 use crate::analysis::{AnalysisError, Watch};
 use crate::connections::{Connections, Departure, Farewell};
@@ -16,17 +16,17 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::ScopedJoinHandle;
 
-/// Segments that go from one thread to the other at a time: with a quarter of that, waking each other took a tenth more
-/// of the time, with twice as many nothing is gained. All that is under way takes about 10 MB.
+/// Segments per batch. A quarter of this took 10 % longer, because threads wake each other more often; twice as many
+/// gains nothing. All batches under way take about 10 MB.
 const SEGMENTS: usize = 8192;
-/// Connections that do.
+/// Connections per batch.
 const DEPARTURES: usize = 2048;
-/// Batches under way.
+/// Batches in each queue between two threads.
 const BATCHES: usize = 8;
-/// Calls of [`Merge::read`] between looks at [`Watch`]: each hands over a packet, or those of a window.
+/// Calls of [`Merge::read`] between checks of [`Watch`]; each call delivers one packet, or the packets of one window.
 const LOOK: u32 = 16;
 
-/// What the threads work on.
+/// State of the four threads.
 pub(crate) struct Pipeline<'a> {
     pub(crate) merge: &'a mut Merge,
     pub(crate) decoder: &'a mut Decoder,
@@ -42,7 +42,7 @@ struct Segments {
 }
 
 impl Pipeline<'_> {
-    /// Runs to the end of the captures, or until `watch` says stop.
+    /// Runs to the end of the captures, or until `watch.stop` is set.
     pub(crate) fn run(
         self,
         rows: &mut Rows<'_, '_>,
@@ -65,7 +65,7 @@ impl Pipeline<'_> {
             let following =
                 scope.spawn(|| follow(to_follow, emptied, connections, departures, to_reuse));
             let filtering = scope.spawn(|| filter(to_filter, filtered, filters));
-            // When it fails, the others find their ways blocked and end.
+            // If counting fails, the other threads find their channels closed and end.
             let counted = count(to_count, outcomes, rows, counted);
             joined(filtering);
             let tally = joined(following);
@@ -83,13 +83,13 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Decodes packets and sends them on in batches.
+/// First stage: decodes packets and sends them on in batches.
 struct Entrance<'a> {
     decoder: &'a mut Decoder,
     batch: Batch,
     segments: SyncSender<Segments>,
     to_fill: Receiver<Batch>,
-    /// Somebody takes the batches.
+    /// Whether the receiver of the batches is still there.
     wanted: bool,
 }
 
@@ -122,7 +122,7 @@ impl Entrance<'_> {
     }
 }
 
-/// Reads and decodes until the end, or until the other side is gone.
+/// Reads and decodes until the end of the captures, or until the receiver hangs up.
 fn read(
     merge: &mut Merge,
     decoder: &mut Decoder,
@@ -148,18 +148,18 @@ fn read(
             }
         }
     }
-    // If nobody takes it, something behind has failed and says why.
+    // A receiver that hung up has failed, and reports its own error.
     entrance.send();
     Ok(())
 }
 
-/// Nobody takes leave of connections any more.
+/// Error: the receiver of closed connections hung up.
 struct Gone;
 
-/// The way of connections that are over.
+/// Sender of connections that are over.
 struct Exit {
     departures: SyncSender<Vec<Departure>>,
-    /// Emptied batches: new memory for each would cost more than what is done with it.
+    /// Emptied batches to reuse: allocating new ones would cost more than the work on them.
     to_reuse: Receiver<Vec<Departure>>,
     batch: Vec<Departure>,
 }
@@ -187,7 +187,7 @@ impl Exit {
     }
 }
 
-/// Follows connections until no more batches come, or nobody takes leave of them.
+/// Follows connections until no more batches come or the receiver hangs up.
 fn follow(
     to_follow: Receiver<Segments>,
     emptied: Sender<Batch>,
@@ -210,11 +210,11 @@ fn follow(
             break;
         }
         batch.clear();
-        // The reader may be done already.
+        // The reader may have ended already.
         let _ = emptied.send(batch);
     }
     let mut tally = tally.unwrap_or_else(|| Tally::new(Nanos::ZERO));
-    // Where leave is taken no more, what is left to say is not wanted either.
+    // If the receiver hung up, drop the rest.
     let _ = connections
         .finish(&mut tally, &mut exit)
         .and_then(|()| exit.flush());
@@ -233,14 +233,14 @@ fn count(
             outcomes.record(departure);
             rows.write(departure)?;
         }
-        // It takes them as long as they come.
+        // The filter thread receives until this sender is dropped.
         let _ = counted.send(departures);
     }
     Ok(())
 }
 
-/// Puts connections that are over through the filters: as much to do as to count them, which would else be done alone when
-/// the others are through.
+/// Passes connections that are over to the filters, which takes as long as counting them; on the counting thread it would
+/// be done alone after the other threads have finished.
 fn filter(
     to_filter: Receiver<Vec<Departure>>,
     filtered: Sender<Vec<Departure>>,
@@ -250,7 +250,7 @@ fn filter(
         for departure in departures.drain(..) {
             filters.record(&departure);
         }
-        // Whoever filled it may be done already.
+        // The sender of the batch may have ended already.
         let _ = filtered.send(departures);
     }
 }

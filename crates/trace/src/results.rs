@@ -1,9 +1,9 @@
-//! What an analysis found: the stable schema behind `gentle analyze --json`, which the tables, CSV and the HTML page
-//! draw from.
+//! Results of an analysis: the stable schema behind `gentle analyze --json`, from which tables, CSV and the HTML page are
+//! made.
 //!
-//! `docs/analyze-json.md` documents every field for users; change the two together, and raise [`SCHEMA`] when a field
-//! changes its meaning. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation". Every
-//! count of `handshakes` follows the definitions in the crate's documentation.
+//! `docs/analyze-json.md` documents every field for users; change the two together, and raise [`SCHEMA`] when the meaning
+//! of a field changes. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation". Every count
+//! of `handshakes` follows the definitions in the crate's documentation.
 
 mod outcomes;
 
@@ -146,7 +146,7 @@ pub enum TrustWarningKind {
 }
 
 impl TrustWarningKind {
-    /// Whether the figures are wrong because of it, and not only about a part of the traffic.
+    /// Whether the figures are wrong because of it, rather than incomplete for a part of the traffic.
     pub fn spoils_figures(self) -> bool {
         !matches!(
             self,

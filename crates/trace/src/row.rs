@@ -1,10 +1,10 @@
-//! One connection, as `--connections` and `--flows` write it.
+//! Connection rows, as `--connections` and `--flows` write them.
 
 use gentle_units::Nanos;
 use gentle_wire::Address;
 use serde::Serialize;
 
-/// How a connection ended.
+/// End of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Close {
@@ -12,14 +12,14 @@ pub enum Close {
     Fin,
     /// One side sent RST.
     Rst,
-    /// It fell silent for the idle timeout, or was forgotten because of the memory limit.
+    /// No packet for the idle timeout, or removed because of the memory limit.
     Silent,
-    /// It was open when the capture ended.
+    /// Still open at the end of the capture.
     Open,
 }
 
 impl Close {
-    /// Its name, as in results.
+    /// Name used in results.
     pub const fn name(self) -> &'static str {
         match self {
             Close::Fin => "fin",
@@ -30,9 +30,9 @@ impl Close {
     }
 }
 
-/// How an attempt at a connection ended, as far as the capture shows.
+/// Outcome of a connection attempt, as far as the capture shows.
 ///
-/// This is a judgement from all segments of the connection; [`Row::established`] is the definition of handshake-2009.
+/// Judged from all segments of the connection; [`Row::established`] is the definition of handshake-2009.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -51,7 +51,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Its name, as in results.
+    /// Name used in results.
     pub const fn name(self) -> &'static str {
         match self {
             Outcome::Succeeded => "succeeded",
@@ -63,73 +63,73 @@ impl Outcome {
         }
     }
 
-    /// Whether the handshake was completed.
+    /// Whether the handshake completed.
     pub const fn is_complete(self) -> bool {
         matches!(self, Outcome::Succeeded | Outcome::OneSided)
     }
 }
 
-/// What one side of a connection sent.
+/// Traffic sent by one side of a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Side {
-    /// Segments, copies made by the capture aside.
+    /// Segments, without copies made by the capture.
     pub segments: u64,
-    /// Payload bytes of the stream: each counted once, however often it was sent.
+    /// Payload bytes of the stream; retransmitted bytes count once.
     pub bytes: u64,
-    /// Retransmitted segments, SYN or SYN/ACK included.
+    /// Retransmitted segments, including SYN or SYN/ACK.
     pub retransmissions: u64,
-    /// For each retransmission the time since the previous transmission of the same bytes, added up.
+    /// Sum over all retransmissions of the time since the previous transmission of the same bytes.
     pub retransmission_delay: Nanos,
 }
 
-/// One connection, or one attempt at one. The initiator is the side that sent the SYN; where no SYN was seen, the one
-/// that received the SYN/ACK, or else the side whose segment was seen first.
+/// One connection or connection attempt. The initiator is the side that sent the SYN; if no SYN was seen, the side that
+/// received the SYN/ACK; else the side whose segment was seen first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Time of its first segment, since 1970.
+    /// Time of the first segment, since 1970.
     pub start: Nanos,
-    /// Time of its last segment.
+    /// Time of the last segment.
     pub end: Nanos,
     /// Initiator's address.
     pub client: Address,
     /// Initiator's port.
     pub client_port: u16,
-    /// The other address.
+    /// Responder's address.
     pub server: Address,
-    /// The other port.
+    /// Responder's port.
     pub server_port: u16,
-    /// Whether its SYN was seen.
+    /// Whether the SYN was seen.
     pub syn_seen: bool,
     /// Whether the three-way handshake was seen.
     pub established: bool,
-    /// First SYN to first SYN/ACK: round trip between the vantage point and the server (with losses, includes waiting).
+    /// First SYN to first SYN/ACK: round-trip time between vantage point and server; with losses it includes waiting.
     pub rtt_server: Option<Nanos>,
-    /// First SYN/ACK to the ACK: round trip between the vantage point and the client.
+    /// First SYN/ACK to first ACK: round-trip time between vantage point and client.
     pub rtt_client: Option<Nanos>,
-    /// Retransmitted SYNs, copies made by the capture aside.
+    /// Retransmitted SYNs, without copies made by the capture.
     pub syn_retransmissions: u32,
-    /// Retransmitted SYN/ACKs, copies made by the capture aside.
+    /// Retransmitted SYN/ACKs, without copies made by the capture.
     pub synack_retransmissions: u32,
-    /// How the attempt ended; nothing where neither SYN nor SYN/ACK was captured.
+    /// Outcome of the attempt; `None` if neither SYN nor SYN/ACK was captured.
     pub outcome: Option<Outcome>,
-    /// Of the retransmitted SYNs and SYN/ACKs, those that were needed: what was sent before, or its answer, was lost.
+    /// Retransmitted SYNs and SYN/ACKs that were needed, because the previous one or its answer was lost.
     pub handshake_lost: u32,
-    /// Those that were not: the answer was late.
+    /// Retransmitted SYNs and SYN/ACKs that were not needed, because the answer was only late.
     pub handshake_late: u32,
-    /// Those that were sent because the server put the client off: SYNs after one that had reached it, SYN/ACKs behind the
-    /// client's ACK.
+    /// Retransmitted SYNs and SYN/ACKs caused by a server that deferred the client: SYNs after one that had reached the
+    /// server, SYN/ACKs after the client's ACK.
     pub handshake_put_off: u32,
-    /// Copies of SYNs and SYN/ACKs that the capture or a switch made.
+    /// SYNs and SYN/ACKs duplicated by the capture or a switch.
     pub handshake_copies: u32,
-    /// Time that the client waited for those that were needed.
+    /// Time that the client waited for the retransmissions in `handshake_lost`.
     pub handshake_delay: Nanos,
-    /// First SYN until the initiator knew that everything it sent, FIN included, had arrived: the acknowledgement of its
-    /// FIN. As the simulator defines it.
+    /// Time from the first SYN until the initiator's FIN was acknowledged, so that the initiator knew that everything it sent
+    /// had arrived; the simulator's definition.
     pub response_time: Option<Nanos>,
-    /// What the initiator sent.
+    /// Traffic sent by the initiator.
     pub from_client: Side,
-    /// What the other side sent.
+    /// Traffic sent by the responder.
     pub from_server: Side,
-    /// How it ended.
+    /// End of the connection.
     pub close: Close,
 }

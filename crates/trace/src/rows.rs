@@ -1,4 +1,4 @@
-//! Connections that are over as [`Row`]s.
+//! Converts closed connections to [`Row`]s.
 
 use crate::RowSink;
 use crate::anonymize::Anonymizer;
@@ -7,7 +7,7 @@ use crate::options::{self, Options};
 use crate::row::{Row, Side};
 use std::io;
 
-/// Makes rows, if anybody wants them.
+/// Writer of rows; does nothing without a sink.
 pub(crate) struct Rows<'a, 'b> {
     rows: Option<&'a mut RowSink<'b>>,
     anonymizer: Option<&'a Anonymizer>,
@@ -27,7 +27,7 @@ impl<'a, 'b> Rows<'a, 'b> {
         }
     }
 
-    /// A connection is over.
+    /// Writes the row of a connection that is over.
     pub(crate) fn write(&mut self, departure: &Departure) -> io::Result<()> {
         let Some(rows) = &mut self.rows else {
             return Ok(());

@@ -1,39 +1,39 @@
-//! TCP segments of a trace, decoded.
+//! TCP segments decoded from a capture.
 
 use crate::connections::{Ends, Found, after};
 use gentle_units::Nanos;
 use gentle_wire::{Address, Tcp, TcpFlags};
 use std::hash::Hash;
 
-/// What the analysis needs of a segment; no borrow from the frame, so that decoding and analysis can overlap, and one
-/// line of the cache, because it goes from one core to another.
+/// Fields of a TCP segment that the analysis needs. Borrows nothing from the frame, so that decoding and analysis can run
+/// on different threads, and fills one cache line (64 bytes), because it moves from one core to another.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Segment {
     pub(crate) time: Nanos,
-    /// Its ends; IPv6 addresses are in [`Batch::wide`].
+    /// Addresses and ports; for IPv6, `addresses` is an index into [`Batch::wide`].
     pub(crate) ends: Ends,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
     pub(crate) payload_len: u32,
     /// Bytes of the packet on the wire.
     pub(crate) wire_len: u32,
-    /// TCP time stamp value and echo; zero without the option.
+    /// Value and echo of the TCP timestamps option; zero without the option.
     pub(crate) timestamp: (u32, u32),
-    /// First SACK block; both ends equal without one.
+    /// First SACK block, sequence numbers; both are equal without one.
     pub(crate) sack: (u32, u32),
     pub(crate) window: u16,
-    /// IP identification; zero without one.
+    /// IP identification; zero where the header has none.
     pub(crate) ip_id: u16,
     flags: u8,
     marks: u8,
     pub(crate) ttl: u8,
-    /// Direction of the packet where that does not depend on its connection, else 0.
+    /// Index of the packet's direction where it does not depend on the connection, else 0.
     pub(crate) direction: u8,
 }
 
 const _: () = assert!(size_of::<Segment>() == 64);
 
-/// What the packet around a segment says of it: fields of [`Segment`].
+/// Fields of a [`Segment`] that come from the packet around it.
 pub(crate) struct Around {
     pub(crate) time: Nanos,
     pub(crate) wire_len: u32,
@@ -41,23 +41,23 @@ pub(crate) struct Around {
     pub(crate) ttl: u8,
 }
 
-/// From the lower of its ends to the upper one.
+/// The segment goes from the lower end to the upper one.
 const FORWARD: u8 = 1;
-/// Its addresses are IPv6.
+/// The addresses are IPv6.
 const WIDE: u8 = 2;
-/// It has the option of time stamps.
+/// The segment has the TCP timestamps option.
 const TIMESTAMP: u8 = 4;
 /// The first SACK block is a duplicate SACK.
 const DSACK: u8 = 8;
-/// No segment: an ICMP message says that one with these ends and this sequence number was not delivered.
+/// Not a segment: an ICMP message reports that one with these ends and this sequence number was not delivered.
 const UNDELIVERED: u8 = 16;
-/// It is a copy made by the capture, by the evidence of other segments.
+/// Other segments show that this one is a copy made by the capture.
 const COPY: u8 = 32;
-/// Copies come after a delay that is known from other segments, and by it this is none.
+/// Other segments show the delay of the capture's copies, and by it this one is an original.
 const ORIGINAL: u8 = 64;
 
 impl Segment {
-    /// Flags, without those of ECN's ninth bit and beyond.
+    /// Low eight flag bits; the AE flag (ninth bit) and reserved bits are left out.
     #[inline]
     pub(crate) fn flags(&self) -> TcpFlags {
         TcpFlags(u16::from(self.flags))
@@ -78,7 +78,7 @@ impl Segment {
         self.marks & TIMESTAMP != 0
     }
 
-    /// Whether both of its ends are one; `wide` are its addresses if they are IPv6.
+    /// Whether the source address and port equal the destination's; `wide` has the addresses if they are IPv6.
     pub(crate) fn is_to_itself(&self, wide: Option<[Address; 2]>) -> bool {
         let same_host = match wide {
             Some([lower, upper]) => lower == upper,
@@ -87,24 +87,24 @@ impl Segment {
         same_host && self.ends.ports[0] == self.ends.ports[1]
     }
 
-    /// Whether it is a copy made by the capture, by the evidence of other segments.
+    /// Whether other segments show that this one is a copy made by the capture.
     #[inline]
     pub(crate) fn is_marked_copy(&self) -> bool {
         self.marks & COPY != 0
     }
 
-    /// Whether it is none, by the same evidence.
+    /// Whether other segments show that this one is not a copy made by the capture.
     #[inline]
     pub(crate) fn is_marked_original(&self) -> bool {
         self.marks & ORIGINAL != 0
     }
 
-    /// Copies come after a delay that is known from other segments: by it, this is one, or none.
+    /// Records whether this segment is a copy made by the capture, judged by the known delay of the capture's copies.
     pub(crate) fn mark(&mut self, is_copy: bool) {
         self.marks |= if is_copy { COPY } else { ORIGINAL };
     }
 
-    /// What is the same in a copy: everything but time, TTL and layers below IP, which depend on where it was captured.
+    /// Fields that are equal in a copy: all but time, TTL and the layers below IP, which depend on the capture point.
     pub(crate) fn content(&self) -> impl Hash {
         (
             (self.ends.hash, self.ends.ports, self.is_forward()),
@@ -113,14 +113,13 @@ impl Segment {
         )
     }
 
-    /// Whether this is what an ICMP message says about a segment, which has its ends and its sequence number, and not a
-    /// segment.
+    /// Whether this is no segment but an ICMP message about one, with that segment's ends and sequence number.
     #[inline]
     pub(crate) fn is_undelivered(&self) -> bool {
         self.marks & UNDELIVERED != 0
     }
 
-    /// Sequence numbers it takes: payload, SYN and FIN.
+    /// Length in sequence numbers: payload, SYN and FIN.
     #[inline]
     pub(crate) fn span(&self) -> u32 {
         self.payload_len
@@ -128,20 +127,20 @@ impl Segment {
             .wrapping_add(u32::from(self.flags().any(TcpFlags::FIN)))
     }
 
-    /// The block of a duplicate SACK (RFC 2883).
+    /// The first SACK block if it is a duplicate SACK (RFC 2883).
     #[inline]
     pub(crate) fn dsack(&self) -> Option<(u32, u32)> {
         (self.marks & DSACK != 0).then_some(self.sack)
     }
 }
 
-/// Segments in the order of the trace, as many as there are places at most.
+/// Segments in the order of the trace, up to a fixed capacity.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    /// The places; what is behind the first `len` means nothing.
+    /// Storage for the whole capacity; only the first `len` entries are valid.
     segments: Vec<Segment>,
     len: usize,
-    /// Address pairs of IPv6 segments.
+    /// Address pairs of the IPv6 segments, lower end first.
     wide: Vec<[Address; 2]>,
 }
 
@@ -154,9 +153,9 @@ impl Batch {
         }
     }
 
-    /// Adds the segment of a packet; `find` finds its ends.
-    // It is written where it stays, field by field, those first that are there first: then the compiler has enough
-    // registers. Put together and then moved here it took decoding a tenth more instructions (callgrind).
+    /// Adds the segment of a packet; `find` returns its ends.
+    // Written in place, field by field, in the order in which the values are known: then the compiler has enough registers.
+    // Building the segment first and moving it here took 10 % more instructions for decoding (callgrind).
     #[inline(always)]
     pub(crate) fn push(&mut self, packet: Around, tcp: &Tcp<'_>, find: impl FnOnce() -> Found) {
         let segment = &mut self.segments[self.len];
@@ -185,7 +184,7 @@ impl Batch {
             marks |= TIMESTAMP;
         }
         segment.sack = (0, 0);
-        // Beside time stamps there is room for SACK blocks only in longer options.
+        // With timestamps, a SACK block needs more than 12 bytes of options.
         let without_sack = timestamp.is_some() && tcp.options.len() <= 12;
         if !without_sack && !tcp.flags.any(TcpFlags::SYN) {
             let mut blocks = tcp.sack_blocks();
@@ -199,9 +198,9 @@ impl Batch {
         segment.marks = marks;
     }
 
-    /// Adds what an ICMP message says: the segment with these ends and this sequence number was not delivered.
+    /// Adds an ICMP message that reports an undelivered segment, which had these ends and this sequence number.
     ///
-    /// It has the flag SYN, so that it takes the rare way of segments that open connections.
+    /// The flag SYN sends it down the slow path of segments that open connections.
     pub(crate) fn push_undelivered(&mut self, time: Nanos, found: Found, seq: u32) {
         let segment = &mut self.segments[self.len];
         self.len += 1;
@@ -220,28 +219,28 @@ impl Batch {
         }
     }
 
-    /// Those added.
+    /// The segments added so far.
     pub(crate) fn segments(&self) -> &[Segment] {
         &self.segments[..self.len]
     }
 
-    /// Those added, to be marked.
+    /// The segments added so far, mutable.
     pub(crate) fn segments_mut(&mut self) -> &mut [Segment] {
         &mut self.segments[..self.len]
     }
 
-    /// Whether there is no place for another one.
+    /// Whether the capacity is used up.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.len == self.segments.len()
     }
 
-    /// The segment added last has this direction.
+    /// Sets the direction of the segment added last.
     pub(crate) fn direct(&mut self, direction: u8) {
         self.segments[self.len - 1].direction = direction;
     }
 
-    /// The addresses of one of its segments, the lower end's first, if they are IPv6.
+    /// IPv6 addresses of a segment of this batch, lower end first; `None` for IPv4.
     #[inline]
     pub(crate) fn wide(&self, segment: &Segment) -> Option<[Address; 2]> {
         segment

@@ -1,10 +1,10 @@
-//! Memory of tables that grow.
+//! Memory use of growing tables and lists.
 
-/// Bytes of a table that has at most `entries` of `size` bytes each: a power of two of places, an eighth of them free, and a
-/// byte beside each (hashbrown's layout).
+/// Bytes of a hash table that has held at most `entries` of `size` bytes each: a power of two of slots, an eighth of them
+/// free, and a control byte per slot (hashbrown's layout).
 ///
-/// Why not its capacity: where entries are taken out, that depends on which places they had, and so on the table's random
-/// key. What an analysis finds may not.
+/// Computed rather than read from the table's capacity, because after removals that depends on which slots were used, and
+/// so on the table's random key. The results of an analysis must not depend on it.
 pub(crate) fn hash_table_bytes(entries: usize, size: usize) -> usize {
     match entries {
         0 => 0,
@@ -12,7 +12,7 @@ pub(crate) fn hash_table_bytes(entries: usize, size: usize) -> usize {
     }
 }
 
-/// Most entries of `size` bytes whose table takes at most `bytes`.
+/// Largest number of entries of `size` bytes whose table takes at most `bytes`.
 pub(crate) fn hash_table_room(bytes: usize, size: usize) -> usize {
     match (bytes / (size + 1)).checked_ilog2() {
         None => 0,
@@ -20,7 +20,7 @@ pub(crate) fn hash_table_room(bytes: usize, size: usize) -> usize {
     }
 }
 
-/// Bytes of a list once it has one entry more: when it is full it doubles.
+/// Bytes of a list after one more push; a full list doubles its capacity.
 pub(crate) fn list_bytes_with_one_more<T>(list: &Vec<T>) -> usize {
     let places = if list.len() < list.capacity() {
         list.capacity()

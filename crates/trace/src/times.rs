@@ -1,15 +1,15 @@
-//! The order of a file's times: packets that are earlier than one before them, and times that are far from the others.
+//! Timestamps of a file: packets earlier than a previous one, and timestamps far from all others.
 
 use gentle_units::Nanos;
 
-/// Packets less than this apart belong to the same stretch of time.
+/// Longest gap between packets of the same stretch of time.
 const STRETCH: Nanos = Nanos::from_secs(86_400);
-/// Stretches told apart; packets of further ones count as of the last.
+/// Most stretches of a file; packets of further ones are counted in the last.
 const STRETCHES: usize = 8;
-/// Stretches farther apart than a year are not of one capture, even where they follow each other in order.
+/// Stretches more than a year apart cannot belong to one capture, even if they are in order.
 const FAR: Nanos = Nanos::from_secs(366 * 86_400);
 
-/// A stretch of time that has packets.
+/// Stretch of time that has packets.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     first: Nanos,
@@ -17,27 +17,27 @@ struct Stretch {
     packets: u64,
 }
 
-/// The times of the packets of one file, in the order of the file.
+/// Packet timestamps of one file, in file order.
 #[derive(Debug, Clone)]
 pub(crate) struct Times {
-    /// The latest of the stretch that is going on.
+    /// Latest timestamp of the current stretch.
     latest: Nanos,
-    /// Packets earlier than one before them, and by how much at most.
+    /// Number of packets earlier than a previous one; `furthest_back`: the largest step backwards.
     backwards: u64,
     furthest_back: Nanos,
-    /// In the order in which they were met.
+    /// In the order of their first packets in the file.
     stretches: Vec<Stretch>,
-    /// The stretch that is going on, and how many packets the file had before it.
+    /// Index of the current stretch; `before`: number of packets of the file before it.
     current: usize,
     before: u64,
-    /// Whether the file came back to a stretch that it had left.
+    /// Whether the file returned to a stretch that it had left.
     returned: bool,
 }
 
 impl Default for Times {
     fn default() -> Times {
         Times {
-            // So that the first packet is not in line with it: nothing is captured in the last days that a time can say.
+            // Makes the first packet take the slow path: no capture has packets in the last day that a timestamp can express.
             latest: Nanos(Nanos::MAX.0 - STRETCH.0),
             backwards: 0,
             furthest_back: Nanos::ZERO,
@@ -49,21 +49,21 @@ impl Default for Times {
     }
 }
 
-/// Packets whose time is far from that of the others.
+/// Packets whose timestamps are far from those of the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Astray {
     pub(crate) packets: u64,
-    /// The time of one of them.
+    /// Timestamp of one of them.
     pub(crate) time: Nanos,
-    /// From the others.
+    /// Distance from the stretch that has most packets.
     pub(crate) distance: Nanos,
 }
 
 impl Times {
-    /// The next packet's time; `before` packets of the file came before it.
+    /// Records the next packet's timestamp; `before` is the number of packets before it in the file.
     #[inline(always)]
     pub(crate) fn note(&mut self, time: Nanos, before: u64) {
-        // One comparison for both: a step backwards wraps around.
+        // One comparison finds both jumps and steps backwards, which wrap around.
         if time.0.wrapping_sub(self.latest.0) > STRETCH.0 {
             self.odd(time, before);
         } else {
@@ -71,7 +71,7 @@ impl Times {
         }
     }
 
-    /// The first time, an earlier one than before, or a jump.
+    /// Handles the first timestamp, one earlier than the previous, or a jump.
     #[cold]
     #[inline(never)]
     fn odd(&mut self, time: Nanos, before: u64) {
@@ -113,7 +113,7 @@ impl Times {
         };
     }
 
-    /// The stretch that was going on is over, after `packets` of the file.
+    /// Ends the current stretch, after `packets` packets of the file.
     fn leave(&mut self, packets: u64) {
         if self.stretches.is_empty() && packets > 0 {
             self.stretches.push(Stretch {
@@ -129,24 +129,25 @@ impl Times {
         self.before = packets;
     }
 
-    /// The file has ended after so many `packets`.
+    /// Ends the file, after `packets` packets.
     pub(crate) fn end(&mut self, packets: u64) {
         self.leave(packets);
     }
 
-    /// The earliest time and the latest.
+    /// Earliest and latest timestamp.
     pub(crate) fn span(&self) -> Option<(Nanos, Nanos)> {
         let first = self.stretches.iter().map(|stretch| stretch.first).min()?;
         let last = self.stretches.iter().map(|stretch| stretch.last).max()?;
         Some((first, last.max(self.latest)))
     }
 
-    /// How many packets are earlier than one before them, and by how much at most.
+    /// Number of packets earlier than a previous one, and the largest step backwards.
     pub(crate) fn backwards(&self) -> (u64, Nanos) {
         (self.backwards, self.furthest_back)
     }
 
-    /// The packets that are far from where most are: a year away, or in a stretch that the file went to and came back from.
+    /// Packets far from the stretch that has most: more than a year away, or more than a day in a file that returned to an
+    /// earlier stretch.
     pub(crate) fn astray(&self) -> Option<Astray> {
         let most = self
             .stretches
@@ -198,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_capture_in_order_is_in_order() {
-        // Days of silence in between.
+        // Days without packets in between.
         let days = [0, 1, 2, 7, 7, 30, 200].map(|day| START + day * DAY);
         let times = times(days);
         assert_eq!(times.backwards(), (0, Nanos::ZERO));
@@ -235,7 +236,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the times are, no packet is counted twice and the span is theirs.
+        /// For any timestamps, each packet is counted once and the span is from the smallest to the largest.
         #[test]
         fn every_packet_is_in_one_stretch(
             seconds in prop::collection::vec(prop_oneof![0_u64..100, 0..u64::MAX / 1_000_000_000], 1..60),

@@ -1,5 +1,4 @@
-//! What makes a capture untrustworthy, with the evidence: packets that it lacks, times that cannot be, traffic that was not
-//! looked into.
+//! Reasons not to trust a capture, with evidence: missing packets, impossible timestamps, traffic that was not looked into.
 
 use crate::decode::FileCounts;
 use crate::measure::{OrderCounts, Tally};
@@ -8,30 +7,31 @@ use crate::words::{count, of, percent, time};
 use gentle_capture::{CaptureReader, Statistics};
 use gentle_units::Nanos;
 
-/// Traffic that was not looked into is mentioned from this share of a file's packets on.
+/// Smallest share of a file's packets from which traffic that was not looked into is mentioned.
 const NOTABLE: f64 = 0.01;
-/// Packets that the capture lacks are mentioned from this share on: handshakes are lost as rarely on a good link.
+/// Smallest share of missing packets that is mentioned; on a good link, handshakes are lost as rarely.
 const LACKING: f64 = 0.001;
-/// As few stretches of missing data may be what segmentation offload or a restart of the capture explains.
+/// Smallest number of missing stretches that is mentioned; fewer may come from segmentation offload or a restart of the
+/// capture.
 const FEW: u64 = 5;
-/// Packets of several receive queues are captured this much out of order without harm.
+/// Harmless disorder, as between packets of several receive queues.
 const HARMLESS_DISORDER: Nanos = Nanos::from_millis(1);
-/// Disorder beyond this is one of clocks or files, however few packets have it.
+/// Disorder of at least this comes from clocks or files, and is mentioned however few packets have it.
 const STEP: Nanos = Nanos::from_millis(10);
-/// Share of handshakes or data segments with the answer first from which on it is no accident.
+/// Share of handshakes or data segments captured after their answers from which on it is no accident.
 const NO_ACCIDENT: f64 = 0.05;
 
-/// What warnings are made of.
+/// Inputs of the warnings.
 pub(crate) struct Evidence<'a> {
     pub(crate) readers: &'a [CaptureReader],
     pub(crate) files: &'a [FileCounts],
-    /// The counts of a first reading that found TCP in tunnels only.
+    /// Counts of a first pass that found TCP in tunnels only.
     pub(crate) outside: Option<&'a [FileCounts]>,
     pub(crate) tally: &'a Tally,
 }
 
 impl Evidence<'_> {
-    /// The warnings, the gravest first.
+    /// Warnings, gravest first.
     pub(crate) fn warnings(&self) -> Vec<TrustWarning> {
         let mut warnings = Vec::new();
         let files = || self.readers.iter().zip(self.files);
@@ -40,7 +40,7 @@ impl Evidence<'_> {
         warnings.extend(files().filter_map(|(reader, file)| self.backwards(reader, file)));
         warnings.extend(self.answers_first());
         if warnings.is_empty() {
-            // Each of those explains it.
+            // Each of the warnings above explains missing packets.
             warnings.extend(self.missing());
         }
         warnings.extend(files().filter_map(|(reader, file)| self.unread_link(reader, file)));
@@ -50,7 +50,7 @@ impl Evidence<'_> {
         warnings
     }
 
-    /// `In FILE `, where there are several.
+    /// Prefix `FILE: ` if there are several files.
     fn place(&self, reader: &CaptureReader) -> String {
         match self.readers {
             [_] => String::new(),
@@ -73,7 +73,7 @@ impl Evidence<'_> {
             .iter()
             .map(|interface| seen(&interface.statistics))
             .fold(0, u64::saturating_add);
-        // Where it says nothing else, what is in the file and what is not.
+        // Without such statistics: packets in the file plus packets dropped.
         let all = match received {
             0 => file.packets.saturating_add(dropped),
             received => received.max(dropped),
@@ -301,13 +301,13 @@ impl Evidence<'_> {
     }
 }
 
-/// Packets of a file that were not looked into for this reason, if they are worth a word.
+/// Packets of a file skipped for `reason`, if they are a notable share.
 fn notable(file: &FileCounts, reason: &str) -> Option<u64> {
     let skipped = file.skipped().get(reason).copied()?;
     (skipped as f64 >= NOTABLE * file.packets as f64).then_some(skipped)
 }
 
-/// What is in captures without TCP.
+/// Sentence about captures without TCP: the packets by kind.
 pub(crate) fn no_tcp(captures: &[Capture]) -> String {
     let packets: u64 = captures.iter().map(|capture| capture.packets).sum();
     let sum = |kind: &str| -> u64 {

@@ -1,10 +1,10 @@
-//! The answer in plain words, the most important first.
+//! Verdict of an analysis in sentences, most important first.
 
 use crate::results::{Analysis, Apart};
 use crate::trust;
 use crate::words::{count, of, percent, time};
 
-/// What the numbers say.
+/// Sentences of the verdict.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let warned = |spoils: bool| {
         let warnings = analysis.warnings.iter();
@@ -38,7 +38,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     sentences
 }
 
-/// There is no attempt among `segments` TCP segments.
+/// Sentence for a trace of `segments` TCP segments without an attempt.
 fn nothing(analysis: &Analysis, segments: u64) -> String {
     let outcomes = &analysis.outcomes;
     let segments = match segments {
@@ -73,7 +73,7 @@ fn nothing(analysis: &Analysis, segments: u64) -> String {
     }
 }
 
-/// Some of the answers were not captured.
+/// Sentences about answers or SYNs that were not captured.
 fn one_sided(analysis: &Analysis, sentences: &mut Vec<String>) {
     let outcomes = &analysis.outcomes;
     if outcomes.one_sided > 0 {
@@ -170,7 +170,7 @@ fn loss(analysis: &Analysis, sentences: &mut Vec<String>) {
     }
 }
 
-/// What was sent again though nothing was lost on the way.
+/// Sentences about retransmissions without a loss in the network.
 fn sent_again_for_nothing(analysis: &Analysis, sentences: &mut Vec<String>) {
     let outcomes = &analysis.outcomes;
     if outcomes.late > 0 {
@@ -195,7 +195,7 @@ fn sent_again_for_nothing(analysis: &Analysis, sentences: &mut Vec<String>) {
     }
 }
 
-/// Attempts that came to nothing, by reason.
+/// Sentences about attempts that were not completed, by reason.
 fn failures(analysis: &Analysis, sentences: &mut Vec<String>) {
     let outcomes = &analysis.outcomes;
     let attempts = |n: u64| of(n, "attempt", "attempts");
@@ -259,7 +259,7 @@ fn failures(analysis: &Analysis, sentences: &mut Vec<String>) {
     }
 }
 
-/// Who it was: all of them if they are few, else how many and the first.
+/// Names of the parties: all if they are few, else the number and the first ones.
 fn named(apart: &Apart, what: &str) -> String {
     let names: Vec<String> = apart
         .most

@@ -1,6 +1,6 @@
-//! Numbers in sentences.
+//! Numbers formatted for sentences.
 
-/// A number with its thousands apart.
+/// Number with commas between thousands.
 pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut grouped = String::new();
@@ -13,7 +13,7 @@ pub(crate) fn count(n: u64) -> String {
     grouped
 }
 
-/// A share in percent, with the digits that mean something.
+/// Fraction as a percentage, with fewer decimals for larger values.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent == 0.0 || percent >= 10.0 {
@@ -25,9 +25,9 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A time.
+/// Duration in seconds or milliseconds.
 pub(crate) fn time(seconds: f64) -> String {
-    // Not 1000 ms, and not 100.0 s.
+    // Thresholds after rounding: neither "1000 ms" nor "100.0 s".
     if seconds >= 99.95 {
         format!("{} s", count(seconds.round() as u64))
     } else if seconds >= 0.999_5 {
@@ -37,7 +37,7 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
-/// `n` of something.
+/// Count with the noun `one` or `many`.
 pub(crate) fn of(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }

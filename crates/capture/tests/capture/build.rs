@@ -1,11 +1,11 @@
-//! Captures written by hand, byte by byte, so that the tests know what is where.
+//! Captures assembled byte by byte, so that the tests know every offset.
 
 use gentle_capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink, Warning};
 use gentle_units::Nanos;
 use std::io::{Cursor, Write};
 use std::ops::ControlFlow;
 
-/// A packet as the reader gave it.
+/// Packet as returned by the reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Packet {
     pub(crate) time: Nanos,
@@ -27,7 +27,7 @@ impl From<&RawPacket<'_>> for Packet {
     }
 }
 
-/// Packets on interface 0, Ethernet: of different sizes, some of them longer on the wire than captured.
+/// Packets on interface 0, Ethernet, of different sizes, some longer on the wire than captured.
 pub(crate) fn packets(unit: u64) -> Vec<Packet> {
     (0..7u32)
         .map(|i| Packet {
@@ -40,7 +40,7 @@ pub(crate) fn packets(unit: u64) -> Vec<Packet> {
         .collect()
 }
 
-/// Numbers in the byte order of a file.
+/// Byte order of a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Order {
     pub(crate) big_endian: bool,
@@ -66,7 +66,7 @@ impl Order {
     }
 }
 
-/// The 24 bytes before the records.
+/// File header: the 24 bytes before the records.
 pub(crate) fn pcap_header(order: Order, nanos: bool, version: (u16, u16), network: u32) -> Vec<u8> {
     let magic = if nanos { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
     let mut file = order.u32(magic).to_vec();
@@ -99,7 +99,7 @@ pub(crate) fn pcap(order: Order, nanos: bool, packets: &[Packet]) -> Vec<u8> {
     file
 }
 
-/// A pcapng file in the making.
+/// Builder of a pcapng file.
 pub(crate) struct PcapNg {
     pub(crate) order: Order,
     pub(crate) file: Vec<u8>,
@@ -203,7 +203,7 @@ impl PcapNg {
     }
 }
 
-/// These packets, with time in nanoseconds.
+/// A pcapng file with these packets, with timestamps in nanoseconds.
 pub(crate) fn pcapng(order: Order, packets: &[Packet]) -> Vec<u8> {
     let mut file = PcapNg::new(order);
     file.interface(1, 0, &[(9, &[9])]);
@@ -213,7 +213,7 @@ pub(crate) fn pcapng(order: Order, packets: &[Packet]) -> Vec<u8> {
     file.file
 }
 
-/// The compressions by name, with a function that compresses.
+/// Compression function; [`COMPRESSIONS`] lists all by name.
 pub(crate) type Compress = fn(&[u8]) -> Vec<u8>;
 pub(crate) const COMPRESSIONS: [(&str, Compress); 5] = [
     ("no", <[u8]>::to_vec),
@@ -249,7 +249,7 @@ pub(crate) fn open(bytes: &[u8]) -> Result<CaptureReader, CaptureError> {
     CaptureReader::from_reader("test".into(), Box::new(Cursor::new(bytes.to_vec())))
 }
 
-/// All packets of a capture, then what was amiss.
+/// All packets of a capture, and its warnings.
 pub(crate) fn drain(
     mut reader: CaptureReader,
 ) -> Result<(Vec<Packet>, Vec<Warning>), CaptureError> {
@@ -261,7 +261,7 @@ pub(crate) fn drain(
     Ok((packets, reader.warnings().to_vec()))
 }
 
-/// Takes packets, and breaks off now and then.
+/// Sink that takes packets, and sometimes breaks off.
 #[derive(Default)]
 struct Taken(Vec<Packet>);
 
@@ -275,7 +275,7 @@ impl Sink for Taken {
     }
 }
 
-/// The same, which has to be the same packet by packet and as a stream.
+/// Packets and warnings of a capture; checks that reading by packet and by stream gives the same.
 pub(crate) fn read(bytes: &[u8]) -> (Vec<Packet>, Vec<Warning>) {
     let (packets, warnings) = drain(open(bytes).unwrap()).unwrap();
     let mut merge = Merge::new(vec![open(bytes).unwrap()]);

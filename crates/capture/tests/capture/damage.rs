@@ -1,4 +1,4 @@
-//! Damaged captures give every packet up to the damage and say where it is; nothing panics, hangs or fills the memory.
+//! Damaged captures yield every packet up to the damage and its offset, without panic, hang or unbounded memory.
 
 use crate::build::*;
 use gentle_capture::{CaptureError, Warning, WarningKind};
@@ -20,7 +20,7 @@ fn the_warning(file: &[u8]) -> (usize, Warning) {
     (packets.len(), warning.clone())
 }
 
-/// Where each record of a pcap file with these packets begins, and the end.
+/// Offsets of the records of a pcap file with these packets, and of its end.
 fn pcap_records(packets: &[Packet]) -> Vec<usize> {
     let mut at = 24;
     let mut records = vec![at];
@@ -31,7 +31,7 @@ fn pcap_records(packets: &[Packet]) -> Vec<usize> {
     records
 }
 
-/// Where each packet block of a pcapng file with these packets begins, and the end.
+/// Offsets of the packet blocks of a pcapng file with these packets, and of its end.
 fn pcapng_blocks(packets: &[Packet]) -> Vec<usize> {
     let mut at = 28 + 28;
     let mut blocks = vec![at];
@@ -109,7 +109,7 @@ fn compressed_and_cut_at_every_byte() {
                 WarningKind::Compression,
                 "{name} {cut}: {warning}"
             );
-            // A cut file header is a cut at its beginning.
+            // A truncated file header counts as truncation at its beginning.
             let record = pcap_records(&all)[packets.len()] as u64;
             assert!(
                 warning.offset == record || record == 24 && warning.offset == 0,
@@ -130,7 +130,7 @@ fn what_was_decompressed_before_the_break_is_used() {
     let all: Vec<Packet> = (0..40).flat_map(|_| packets(1)).collect();
     let file = pcap(ORDERS[0], true, &all);
     for (name, compress) in &COMPRESSIONS[1..] {
-        // Two members, the second of which is broken at its beginning.
+        // Two members, the second of which is damaged at its beginning.
         let (first, second) = file.split_at(file.len() / 2);
         let mut whole = compress(first);
         let at = whole.len();
@@ -255,7 +255,7 @@ fn damage_within_a_block_costs_that_block() {
             "{unknown}"
         );
 
-        // Of a section that has an interface.
+        // An interface that the section does not have.
         let mut file = PcapNg::new(order);
         file.interface(1, 0, &[]).enhanced(0, 1, 4, &[1; 4]);
         let alien = file.file.len() as u64;
@@ -286,7 +286,7 @@ fn lengths_of_blocks_that_cannot_be_end_the_file() {
             );
             assert_eq!(warning.found, found);
         }
-        // The lengths at both ends disagree: of a packet, of an interface, of what is passed over.
+        // The two lengths disagree: in a packet block, an interface block, and a skipped block.
         for which in 0..3 {
             let mut file = PcapNg::new(order);
             file.interface(1, 0, &[]);
@@ -313,7 +313,7 @@ fn malformed_options_keep_those_before() {
     let mut file = PcapNg::new(ORDERS[0]);
     let begin = file.file.len();
     file.interface(1, 0, &[(9, &[9]), (2, b"eth1")]);
-    // The length of the name now leads beyond the block.
+    // The length of the name now points beyond the block.
     file.file[begin + 16 + 8 + 2] = 200;
     file.enhanced(0, 7, 1, &[1]);
     let (packets, warning) = the_warning(&file.file);
@@ -357,7 +357,7 @@ fn interfaces_without_end_do_not_fill_the_memory() {
     assert_eq!(warnings[0].offset, 28 + 65_536 * 20);
 }
 
-/// Any bytes that are a capture at first sight.
+/// Random bytes that begin like a capture.
 fn captures() -> impl Strategy<Value = Vec<u8>> {
     let order = prop::sample::select(&ORDERS[..]);
     let bytes = prop::collection::vec(any::<u8>(), 0..600);

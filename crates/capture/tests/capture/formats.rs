@@ -1,4 +1,4 @@
-//! Every format, byte order, resolution and compression gives back what was written.
+//! Captures of every format, byte order, resolution and compression read back as written.
 
 use crate::build::*;
 use gentle_capture::{
@@ -90,7 +90,7 @@ fn what_another_library_writes() {
 
 #[test]
 fn more_than_a_window_in_every_compression() {
-    // Incompressible, so that decoders have to cope with stored blocks, and larger than the windows and chunks.
+    // Incompressible, so that decoders meet stored blocks, and larger than windows and chunks.
     let mut state = 1u64;
     let written: Vec<Packet> = (0..900)
         .map(|i| Packet {
@@ -230,7 +230,7 @@ fn lengths_that_do_not_count_the_padding() {
 #[test]
 fn old_versions_of_pcap_have_the_lengths_the_other_way_round() {
     let order = ORDERS[0];
-    // What Wireshark 4.0 makes of the same files: versions, lengths as written, captured and original as read.
+    // As Wireshark 4.0 reads these files: version, lengths as written, captured and original length as read.
     for (version, written, read_as) in [
         ((2, 0), (100, 60), (60, 100)),
         ((2, 1), (100, 60), (60, 100)),
@@ -250,7 +250,7 @@ fn old_versions_of_pcap_have_the_lengths_the_other_way_round() {
         );
         assert_eq!(packets[0].time, Nanos(5_000_007_000));
     }
-    // AIX: nanoseconds, and 6 means Ethernet.
+    // AIX: nanoseconds, and link type 6 means Ethernet.
     let mut file = pcap_header(order, false, (2, 2), 6);
     file.extend(pcap_record(order, [5, 7, 100, 60], &[1; 60]));
     let reader = open(&file).unwrap();
@@ -383,7 +383,7 @@ fn a_file_tells_its_size_and_how_far_it_was_read() {
     }
 }
 
-/// Gives one byte at a time, and is interrupted in between.
+/// Reader of one byte at a time, with interruptions in between.
 struct Trickle(Cursor<Vec<u8>>, bool);
 
 impl Read for Trickle {
@@ -411,7 +411,7 @@ fn a_stream_that_trickles() {
     }
 }
 
-/// Fails after what it has.
+/// Reader that fails at the end of its data.
 struct Failing(Cursor<Vec<u8>>);
 
 impl Read for Failing {
@@ -479,7 +479,7 @@ fn timed(times: &[u64], mark: u8) -> CaptureReader {
     open(&pcap(ORDERS[0], true, &packets)).unwrap()
 }
 
-/// Times and captures of packets as they come.
+/// Time and capture of each packet, in the order received.
 #[derive(Default)]
 struct Order(Vec<(u64, usize)>);
 
@@ -507,7 +507,7 @@ fn captures_merge_in_time_order() {
         timed(&[1, 5, 10, 10, 30], 2),
         timed(&[10], 3),
     ];
-    // Of equal times the capture named first comes first.
+    // At equal times, packets come in the order of their captures.
     let expected = [
         (1, 2),
         (5, 0),
@@ -520,14 +520,14 @@ fn captures_merge_in_time_order() {
         (30, 2),
     ];
     assert_eq!(merged(readers), expected);
-    // What is out of order within a capture stays so.
+    // Disorder within a capture is kept.
     let readers = vec![timed(&[5, 3, 9], 0), timed(&[4, 6], 1)];
     assert_eq!(merged(readers), [(4, 1), (5, 0), (3, 0), (6, 1), (9, 0)]);
     assert_eq!(merged(vec![timed(&[5, 3, 9], 0)]), [(5, 0), (3, 0), (9, 0)]);
     assert_eq!(merged(vec![]), []);
 }
 
-/// Packets of each capture.
+/// Number of packets of each capture.
 struct Counts([usize; 3]);
 
 impl Sink for Counts {

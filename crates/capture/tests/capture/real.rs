@@ -1,4 +1,4 @@
-//! Real captures give what Wireshark's `tshark` and `capinfos` say of them.
+//! Real captures read as by Wireshark's `tshark` and `capinfos`.
 
 use crate::build::Packet;
 use gentle_capture::{CaptureReader, WarningKind};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// Standard output of a program of Wireshark's, which has to be installed.
+/// Standard output of a program of Wireshark, which must be installed.
 fn wireshark(program: &str, args: &[&str], files: &[&Path]) -> String {
     let output = Command::new(program)
         .args(args)
@@ -22,7 +22,7 @@ fn wireshark(program: &str, args: &[&str], files: &[&Path]) -> String {
     }
 }
 
-/// Time, original and captured length of each packet, and the sort of damage.
+/// Time, original and captured length of each packet, and the kinds of damage.
 fn ours(path: &Path) -> (Vec<(Nanos, u32, usize)>, Vec<WarningKind>) {
     let mut reader = CaptureReader::open(path).unwrap();
     let mut packets = Vec::new();
@@ -51,7 +51,7 @@ fn as_many_packets_as_capinfos_counts() {
         .collect();
     let mut compared = 0;
     for path in &files {
-        // capinfos leaves out what it finds damaged; every packet of those is compared with tshark's below.
+        // capinfos leaves out damaged captures; each of their packets is compared with tshark's below.
         if let Some(&count) = counts.get(path.to_str().unwrap()) {
             assert_eq!(ours(path).0.len(), count, "{}", name(path));
             compared += 1;
@@ -68,7 +68,7 @@ fn as_many_packets_as_capinfos_counts() {
 fn the_packets_that_tshark_reads() {
     let captures = zeek::all();
     let names = capinfos_readable(&captures);
-    // tshark takes half a second to start, so: all that are pcapng or that capinfos stumbles over, and some others.
+    // tshark takes half a second to start, so only all pcapng files, those that capinfos rejects, and some others.
     let chosen: Vec<&PathBuf> = captures
         .iter()
         .enumerate()

@@ -1,10 +1,10 @@
-//! Zeros in a pcap file, where it was never written: they are no packets, and what follows them is found again.
+//! Zeros in a pcap file, where it was never written: they yield no packets, and reading resumes after them.
 
 use crate::build::{ORDERS, Order, Packet, packets, pcap, pcap_header, read};
 use gentle_capture::WarningKind;
 use proptest::prelude::*;
 
-/// Packets that have bytes: one without any is 16 bytes that look like others.
+/// Packets with data: the record of an empty one has only 16 bytes, which could be others.
 fn some_packets() -> Vec<Packet> {
     packets(1)
         .into_iter()
@@ -17,7 +17,7 @@ fn some_packets() -> Vec<Packet> {
         .collect()
 }
 
-/// Where each record begins, and where the file ends.
+/// Offsets of the records, and of the end of the file.
 fn boundaries(packets: &[Packet]) -> Vec<usize> {
     let mut at = 24;
     let mut boundaries = vec![at];
@@ -85,7 +85,7 @@ fn between_packets() {
     }
 }
 
-/// Where a part of the file was overwritten, the packets in it are lost, and the next whole one is found.
+/// If a part of the file was overwritten, the packets in it are lost, and the next whole one is found.
 #[test]
 fn in_place_of_packets() {
     for order in ORDERS {
@@ -104,11 +104,11 @@ fn in_place_of_packets() {
 }
 
 proptest! {
-    /// Zeros up to the end of a record, wherever they begin, make no packets of 1970 and lose none before them. (Where they
-    /// end in a header, its time may be anything; the analysis warns of times far from the others.)
+    /// Zeros up to the end of a record, wherever they begin, yield no packets of 1970 and lose none before them. (If they end
+    /// within a header, its time may be anything; the analysis warns of times far from the others.)
     #[test]
     fn anywhere(big_endian: bool, nanos: bool, from in 0.0..1.0, length in 32_usize..400) {
-        // The first eight tell which variant of the format it is, so they are sound.
+        // The first eight packets identify the variant of the format, so they stay intact.
         let packets = [some_packets(), some_packets()].concat();
         let mut file = pcap(Order { big_endian }, nanos, &packets);
         let sound = read(&file).0;
@@ -119,7 +119,7 @@ proptest! {
         let (found, warnings) = read(&file);
         let before = boundaries.iter().filter(|&&end| end <= from).count() - 1;
         prop_assert_eq!(&found[..before], &sound[..before]);
-        // A record in which they begin keeps its time, as far as that was written.
+        // A record in which the zeros begin keeps its time, as far as that was written.
         let of_1970 = found.iter().filter(|packet| packet.time.0 < 1_000_000_000_000_000_000).count();
         prop_assert_eq!(of_1970, 0, "{:?} {:?}", warnings, from);
     }

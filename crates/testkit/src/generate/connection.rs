@@ -1,4 +1,4 @@
-//! A connection: two end points, and the programs that use them.
+//! Connection: two end points and the programs that use them.
 
 use super::path::Host;
 use super::vantage::Seen;
@@ -6,7 +6,7 @@ use gentle_tcp::{Endpoint, Flags, Profile, Segment, Seq};
 use gentle_units::Nanos;
 use std::sync::Arc;
 
-/// What a client sends to ask for data: a request of one small segment.
+/// Size of the client's request for data: one small segment, bytes.
 const REQUEST_BYTES: u32 = 300;
 
 /// Index of the client in pairs.
@@ -14,20 +14,20 @@ pub const CLIENT: usize = 0;
 /// Index of the server in pairs.
 pub const SERVER: usize = 1;
 
-/// What becomes of an attempt.
+/// Answer to an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// The server accepts the connection.
     Accept,
     /// The server refuses it by an RST.
     Refuse,
-    /// A router before the server says by ICMP that it is unreachable.
+    /// A router before the server answers by ICMP that it is unreachable.
     Reject,
     /// Nobody answers.
     None,
 }
 
-/// Something that happens to all packets of one side.
+/// Place on the path where something happens to all packets of one side.
 #[derive(Debug, Clone, Copy)]
 pub struct Way {
     /// The side: [`CLIENT`] or [`SERVER`].
@@ -36,7 +36,7 @@ pub struct Way {
     pub before: bool,
 }
 
-/// What a connection is to do.
+/// Planned course of a connection.
 #[derive(Debug)]
 pub struct Plan {
     /// What becomes of it.
@@ -62,13 +62,13 @@ pub struct Side {
     pub host: Host,
     pub(crate) profile: Arc<Profile>,
     pub(crate) isn: Seq,
-    /// None before a SYN has arrived and after an RST was sent.
+    /// End point; `None` before a SYN has arrived and after an RST was sent.
     pub(crate) end: Option<Endpoint>,
-    /// Identification of the next IP packet.
+    /// IP identification of the next packet.
     pub(crate) ip_id: u16,
-    /// When what was sent has left the host.
+    /// Time at which everything sent has left the host.
     pub(crate) free_at: Nanos,
-    /// The earliest timer event planned.
+    /// Time of the earliest timer event planned.
     pub(crate) planned: Nanos,
     spoken: bool,
     closed: bool,
@@ -96,7 +96,7 @@ impl Side {
     }
 }
 
-/// A connection and what has to be remembered of it.
+/// Connection with its state.
 #[derive(Debug)]
 pub struct Connection {
     /// Client and server.
@@ -105,14 +105,14 @@ pub struct Connection {
     pub plan: Plan,
     /// Time that a byte takes on the slowest link, picoseconds.
     pub(crate) picos_per_byte: u64,
-    /// Packets on their way.
+    /// Number of packets in flight.
     pub(crate) in_flight: u32,
     pub(crate) seen: Seen,
     /// What became of its SYNs and SYN/ACKs.
     pub opening: Opening,
 }
 
-/// What became of SYNs and SYN/ACKs.
+/// Events of SYNs and SYN/ACKs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Opening {
     /// Some were lost, those that vanish or are swallowed aside.
@@ -136,7 +136,7 @@ impl Connection {
         client.end = Some(Endpoint::connect(profile, client.isn, now, out));
     }
 
-    /// A segment reaches a side; what that sends goes to `out`.
+    /// Delivers a segment to a side; its replies go into `out`.
     pub(crate) fn deliver(
         &mut self,
         now: Nanos,
@@ -159,7 +159,7 @@ impl Connection {
                 let end = Endpoint::accept(profile, side.isn, now, segment, false, out);
                 side.end = Some(end);
             }
-            // As RFC 9293, section 3.10.7.1, wants it of a closed port.
+            // A closed port replies as in RFC 9293, section 3.10.7.1.
             _ if segment.flags.contains(Flags::RST) => {}
             _ if is_syn => {
                 let mut reset = Segment::new(Seq(0), Flags::RST | Flags::ACK);
@@ -170,7 +170,7 @@ impl Connection {
         }
     }
 
-    /// The program on one side, whenever something may have changed for it.
+    /// Runs the program on one side after a change.
     fn act(&mut self, now: Nanos, who: usize, out: &mut Vec<Segment>) {
         let plan = &self.plan;
         let side = &mut self.sides[who];
@@ -205,7 +205,7 @@ impl Connection {
         }
     }
 
-    /// Whether nothing more will happen.
+    /// Whether no packets are in flight and both sides are over.
     pub(crate) fn is_over(&self) -> bool {
         self.in_flight == 0 && self.sides.iter().all(Side::is_over)
     }

@@ -1,4 +1,4 @@
-//! Nothing but SYNs, each of another attempt.
+//! SYN flood: SYNs of distinct attempts and nothing else.
 
 use super::file::Capture;
 use super::frame;
@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::net::{IpAddr, Ipv4Addr};
 
-// Where the fields are that differ, in Ethernet, IPv4 and TCP headers.
+// Offsets of the fields that vary, in Ethernet, IPv4 and TCP headers.
 const IP_ID: usize = 18;
 const SOURCE: usize = 26;
 const SOURCE_PORT: usize = 34;
@@ -19,7 +19,7 @@ const SEQ: usize = 38;
 
 const GAP: Nanos = Nanos::from_micros(1);
 
-/// Writes `count` SYNs to one server, from random addresses and ports; only the first has right checksums.
+/// Writes `count` SYNs to one server, from random addresses and ports; only the first has correct checksums.
 ///
 /// One frame is built and then changed in place, so that the generator is faster than what it is piped into.
 ///
@@ -50,7 +50,7 @@ pub fn write(count: u64, options: &Options, file: &mut Capture) -> Result<()> {
         bytes[IP_ID..][..2].copy_from_slice(&(ports as u16).to_be_bytes());
         bytes[SOURCE..][..4].copy_from_slice(&random.to_be_bytes());
         bytes[SOURCE_PORT..][..2].copy_from_slice(&((ports >> 16) as u16).to_be_bytes());
-        // An odd factor makes every number a different one.
+        // Multiplication by an odd factor keeps the numbers distinct.
         let seq = (number as u32).wrapping_mul(0x9e37_79b1);
         bytes[SEQ..][..4].copy_from_slice(&seq.to_be_bytes());
         file.write(Nanos(number * GAP.0), whole, &bytes)?;

@@ -1,4 +1,4 @@
-//! Connections come and go, in order of time.
+//! Event loop of the generator: opens, runs and ends connections in order of time.
 
 use super::connection::{Answer, CLIENT, Connection, Opening, Plan, SERVER, Side, Way};
 use super::file::Capture;
@@ -18,44 +18,44 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// Stacks of the hosts and their shares in percent.
+/// Stacks of the hosts with their shares, percent.
 const STACKS: [(&str, u32); 3] = [("linux-7.2", 80), ("linux-3.16", 12), ("freebsd-9.3", 8)];
 
-/// Rates of the connections' slowest links, bits per second; drawn evenly in the logarithm.
+/// Rates of the connections' slowest links, bits per second; drawn uniformly on a logarithmic scale.
 const RATES: std::ops::Range<f64> = 5e6..1e9;
 
-/// Ethernet and IPv4 headers: what a link carries beside the TCP segment.
+/// Bytes of Ethernet and IPv4 headers, which a link carries beside the TCP segment.
 const FRAMING: u64 = 34;
 
-/// What late packets take longer, seconds: more than 1 s, the first timeout of most stacks.
+/// Extra delay of late packets, seconds: more than 1 s, the initial RTO of most stacks.
 const LATE: std::ops::Range<f64> = 1.1..2.2;
 
-/// A packet on its way.
+/// Packet in flight.
 #[derive(Debug)]
 struct Packet {
     place: usize,
     from: usize,
     ip_id: u16,
-    /// Captured, but lost behind the vantage point.
+    /// Whether it is captured, but lost beyond the vantage point.
     lost_later: bool,
-    /// Captured before.
+    /// Whether it was captured before.
     copy: bool,
-    /// Not the segment, but an ICMP message that it was not delivered.
+    /// Whether it is not the segment but an ICMP message that it was not delivered.
     undelivered: bool,
     segment: Segment,
 }
 
 #[derive(Debug)]
 enum Event {
-    /// A packet passes the vantage point.
+    /// Packet passes the vantage point.
     Pass(Box<Packet>),
-    /// A packet arrives.
+    /// Packet arrives.
     Arrive(Box<Packet>),
-    /// A timer of this side of the connection in this place.
+    /// Timer of the connection in this place, and of this side.
     Timer(usize, usize),
 }
 
-/// An event in the heap: among equals in time, the one planned first comes first.
+/// Event in the heap: by time, ties in insertion order.
 struct Due {
     at: Nanos,
     order: u64,
@@ -88,7 +88,7 @@ pub struct Generator<'a> {
     file: &'a mut Capture,
     vlan: Option<u16>,
     stacks: Vec<(Arc<Profile>, u32)>,
-    /// Is told of every connection that is over.
+    /// Callback for each connection that is over.
     over: &'a mut dyn FnMut(&Connection),
     paths: Paths,
     sizes: Sizes,
@@ -98,7 +98,7 @@ pub struct Generator<'a> {
     planned: u64,
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
-    /// What an end point has just sent.
+    /// Output buffer of end points.
     out: Vec<Segment>,
     frame: Vec<u8>,
     truth: Truth,
@@ -233,7 +233,7 @@ impl<'a> Generator<'a> {
         self.follow(place, CLIENT);
     }
 
-    /// One side, and before the capture or behind it: what is not captured at all is of no use.
+    /// Draws a side and a part of the path for a fault, so that the fault never hides the whole connection from the capture.
     fn draw_way(&mut self) -> Way {
         let from = if self.rng.random() { CLIENT } else { SERVER };
         Way {
@@ -242,7 +242,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Whether what happens to a packet of this side happens before it is captured.
+    /// Draws whether an event on the path of a packet from this side happens before the capture point.
     fn is_before(&mut self, from: usize) -> bool {
         match self.options.vantage {
             Vantage::Client => from == SERVER,
@@ -301,7 +301,7 @@ impl<'a> Generator<'a> {
         };
         let side = &mut connection.sides[who];
         if side.planned > self.now {
-            // Planned for an earlier connection in this place, or overtaken by an earlier one.
+            // Planned for an earlier connection in this place, or superseded by an earlier event.
             return;
         }
         side.planned = Nanos::MAX;
@@ -311,7 +311,7 @@ impl<'a> Generator<'a> {
         self.follow(place, who);
     }
 
-    /// A packet is captured.
+    /// Captures a packet, and sends it on.
     fn pass(&mut self, packet: Box<Packet>) -> Result<()> {
         let place = packet.place;
         let copied = !packet.copy && self.chance(self.options.capture_duplicates);
@@ -376,7 +376,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Sends what one side has put into `out`, and sees to its timer.
+    /// Sends the segments in `out`, all from one side, and plans its timer.
     fn follow(&mut self, place: usize, who: usize) {
         let mut out = std::mem::take(&mut self.out);
         for segment in out.drain(..) {
@@ -388,7 +388,7 @@ impl<'a> Generator<'a> {
             let side = &mut connection.sides[who];
             let due = side.end.as_ref().and_then(|end| end.next_timer());
             if let Some(at) = due.filter(|at| *at < side.planned) {
-                // Timers mostly move back, so an event already planned is left to find out.
+                // Timers mostly move back; an event planned too early finds nothing due.
                 side.planned = at.max(now);
                 self.plan(at.max(now), Event::Timer(place, who));
             }
@@ -419,7 +419,7 @@ impl<'a> Generator<'a> {
         let swallowed = connection.plan.swallowed.filter(|way| way.from == from);
         let side = &mut connection.sides[from];
         let is_synack = segment.flags.contains(Flags::SYN | Flags::ACK);
-        // Linux sends SYN/ACKs, which belong to no socket yet, with 0 (`ip_build_and_send_pkt`).
+        // Linux sends SYN/ACKs, which belong to no socket yet, with identification 0 (`ip_build_and_send_pkt`).
         let ip_id = if is_synack { 0 } else { side.ip_id };
         side.ip_id = side.ip_id.wrapping_add(u16::from(!is_synack));
         let bytes = u64::from(segment.header_bytes() + segment.len) + FRAMING;
@@ -453,7 +453,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Forgets a connection that is over.
+    /// Removes a connection if it is over.
     fn conclude(&mut self, place: usize) {
         let slot = &mut self.connections[place];
         if let Some(connection) = slot.take_if(|connection| connection.is_over()) {

@@ -1,4 +1,4 @@
-//! The command line.
+//! Command-line options.
 
 use clap::{Parser, ValueEnum};
 use gentle_units::Nanos;
@@ -131,7 +131,7 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A whole number with k, M or G behind it: `5.4M`.
+/// Parses a number with an optional suffix k, M or G: `5.4M`.
 fn count(text: &str) -> Result<u64, String> {
     let (digits, factor) = match text.strip_suffix(['k', 'M', 'G']) {
         Some(digits) if text.ends_with('k') => (digits, 1e3),

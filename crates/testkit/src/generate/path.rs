@@ -1,4 +1,4 @@
-//! Who talks to whom, and over what distance.
+//! Hosts of connections, and the paths between them.
 
 use super::options::{Options, Vantage};
 use gentle_units::Nanos;
@@ -7,17 +7,17 @@ use rand_distr::{Distribution, LogNormal, Zipf};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Ports from which Linux takes those of clients (`ip_local_port_range`).
+/// First of the ports that Linux assigns to clients (`ip_local_port_range`).
 const FIRST_PORT: u64 = 32_768;
 const PORTS: u64 = 28_232;
 
-/// Services, the popular ones more than once.
+/// Service ports; popular ones occur more than once.
 const SERVICES: [u16; 8] = [443, 443, 443, 443, 80, 80, 993, 8080];
 
-/// From a host to a capture that is taken at it, nanoseconds.
+/// Delay between a host and a capture point beside it, nanoseconds.
 const BESIDE: u64 = 20_000;
 
-/// An end of a connection.
+/// End of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Host {
     /// Address.
@@ -26,13 +26,13 @@ pub struct Host {
     pub port: u16,
     /// What is left of the TTL at the vantage point.
     pub(crate) ttl: u8,
-    /// What its timestamps are ahead of the time since the capture began, ms.
+    /// Offset of the host's timestamps from the time since the capture began, ms.
     pub(crate) clock: u32,
-    /// From it to the vantage point, and back.
+    /// Delay between the host and the vantage point, in each direction.
     pub(crate) delay: Nanos,
 }
 
-/// Draws paths.
+/// Random paths.
 pub(crate) struct Paths {
     clients: Zipf<f64>,
     servers: Zipf<f64>,
@@ -48,13 +48,13 @@ impl Paths {
             clients: popularity(options.clients),
             servers: popularity(options.servers),
             ipv6_servers: (options.ipv6 * 100.0).round() as u64,
-            // Median 40 ms, nine tenths between 11 and 150 ms.
+            // Median 40 ms; nine tenths between 11 and 150 ms.
             rtt: LogNormal::new(-3.2, 0.8).expect("the parameters are valid"),
             vantage: options.vantage,
         }
     }
 
-    /// Client and server of connection number `serial`.
+    /// Draws client and server of connection number `serial`.
     pub(crate) fn draw(&self, serial: u64, rng: &mut Xoshiro256PlusPlus) -> [Host; 2] {
         let client = self.clients.sample(rng) as u32;
         let server = self.servers.sample(rng) as u32;
@@ -79,7 +79,7 @@ impl Paths {
                 IpAddr::V4(Ipv4Addr::from(0xc612_0000 | server & 0x0001_ffff)),
             ]
         };
-        // A port comes again after all others, so never within a connection's life and often within a capture.
+        // A port is reused after all others: never within a connection's life, but often within a capture.
         let ports = [
             (FIRST_PORT + serial % PORTS) as u16,
             SERVICES[server as usize % SERVICES.len()],

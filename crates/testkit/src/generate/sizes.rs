@@ -1,34 +1,34 @@
-//! How much each connection transfers: heavy-tailed, and in sum what the number of packets asked for needs.
+//! Sizes of connections: heavy-tailed, with a sum that gives the number of packets asked for.
 
 use anyhow::{Result, ensure};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Pareto};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Payload of a full segment with timestamps on Ethernet.
+/// Payload of a full segment with timestamps on Ethernet, bytes.
 const MSS: f64 = 1448.0;
 
-/// A shape between 1 and 2 has a mean but no variance: what sizes of files and web objects show (Crovella and
+/// Pareto shape. Between 1 and 2 there is a mean but no variance, as observed for files and web objects (Crovella and
 /// Bestavros 1997 found 1.1 to 1.2).
 const SHAPE: f64 = 1.2;
 
-/// Sizes beyond so many times the smallest are cut.
+/// Largest size, as a multiple of the smallest.
 const LARGEST: f64 = 1e5;
 
-/// Packets of a connection beside its data and their acknowledgements: handshake, request, close. Measured over the
-/// generator's own output.
+/// Packets per connection beside data and their acknowledgements: handshake, request, close. Measured on the generator's
+/// own output.
 const OVERHEAD: f64 = 7.65;
 
-/// Segments that Linux acknowledges one by one at the start (`TCP_MAX_QUICKACKS`).
+/// Segments at the start that Linux acknowledges one by one (`TCP_MAX_QUICKACKS`).
 const QUICK_ACKS: f64 = 16.0;
 
-/// The sizes of the connections in turn.
+/// Sizes of successive connections.
 pub(crate) struct Sizes {
     draws: Draws,
     scale: f64,
 }
 
-/// Unscaled sizes; drawn again from the same seed rather than kept, so that memory does not grow with their number.
+/// Unscaled sizes, generated again from the seed rather than stored, so that memory does not grow with their number.
 struct Draws {
     rng: Xoshiro256PlusPlus,
     pareto: Pareto<f64>,
@@ -36,7 +36,7 @@ struct Draws {
 
 impl Draws {
     fn new(seed: u64) -> Draws {
-        // A stream of its own beside the world's, which starts from the same seed.
+        // A separate stream from the world's generator, which starts from the same seed.
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         rng.jump();
         Draws {
@@ -51,7 +51,7 @@ impl Draws {
 }
 
 impl Sizes {
-    /// Sizes of `connections` that make about `packets`.
+    /// Scales the sizes of `connections` so that they make about `packets`.
     pub(crate) fn new(seed: u64, connections: u64, packets: u64) -> Result<Sizes> {
         let total = |scale: f64| {
             let mut draws = Draws::new(seed);
@@ -78,7 +78,7 @@ impl Sizes {
         })
     }
 
-    /// Bytes of the next connection.
+    /// Size of the next connection, bytes.
     pub(crate) fn next(&mut self) -> u64 {
         (self.draws.next() * self.scale) as u64
     }

@@ -1,9 +1,9 @@
-//! What there is to find in a capture.
+//! Ground truth about a generated capture.
 
 use serde::Serialize;
 
 /// Counts over the frames written, by the definitions of `gentle_trace`; copies made by the capture are in
-/// `duplicate_syn`, `duplicate_synack` and `capture_duplicates`, and in `packets`, but nowhere else.
+/// `duplicate_syn`, `duplicate_synack`, `capture_duplicates` and `packets`, but nowhere else.
 #[derive(Debug, Default, Serialize)]
 pub struct Truth {
     /// Frames.
@@ -41,7 +41,7 @@ pub struct Truth {
     pub fin_retransmitted: u64,
 }
 
-/// Frames that were captured a second time.
+/// Frames captured a second time.
 #[derive(Debug, Default, Serialize)]
 pub struct Copies {
     /// SYNs.

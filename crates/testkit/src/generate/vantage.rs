@@ -1,31 +1,31 @@
-//! What of a connection has passed the vantage point.
+//! Ground truth of a connection, from its segments that passed the vantage point.
 
 use super::truth::Truth;
 use gentle_tcp::{Flags, Segment, Seq};
 
-/// A connection as the vantage point has seen it.
+/// Segments of a connection seen at the vantage point.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) syns: u64,
-    /// Sequence number of the SYN/ACKs, once there was one.
+    /// Sequence number of the SYN/ACK, once there was one.
     synack: Option<Seq>,
     success: bool,
     refused: bool,
-    /// What the client and the server have sent.
+    /// Data sent by client and server.
     ways: [Way; 2],
 }
 
 #[derive(Debug, Default)]
 struct Way {
-    /// End of the payload known to exist, counted from the first byte.
+    /// End of the payload known to exist, bytes after the first.
     end: u32,
-    /// What is missing below it.
+    /// Missing ranges below `end`.
     holes: Vec<(u32, u32)>,
     fin: bool,
 }
 
 impl Seen {
-    /// A segment passes; `isn` is the initial sequence number of its sender, `copy` says that it was captured before.
+    /// Counts a segment; `isn` is its sender's initial sequence number, `copy` whether it was captured before.
     pub(crate) fn pass(
         &mut self,
         segment: &Segment,
@@ -66,7 +66,7 @@ impl Seen {
         }
     }
 
-    /// Nothing more will come.
+    /// Counts the connection, once it is over.
     pub(crate) fn conclude(&self, truth: &mut Truth) {
         if self.syns == 0 {
             return;
@@ -83,7 +83,7 @@ impl Seen {
 }
 
 impl Way {
-    /// There is something at `start`; what lies between it and what was seen is missing.
+    /// Extends the known payload to `start`, and records the gap as a hole.
     fn reach(&mut self, start: u32) {
         if start > self.end {
             self.holes.push((self.end, start));

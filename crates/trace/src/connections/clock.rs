@@ -1,9 +1,9 @@
-//! Short times inside a connection.
+//! Compact times and durations within a connection.
 
 use gentle_units::Nanos;
 
-/// A point in time in microseconds that wraps around after 71 minutes: half the memory of [`Nanos`]. Only differences
-/// mean something, and only between points that one connection has at the same time in its memory.
+/// Time in microseconds, modulo 71 minutes, in half the memory of [`Nanos`]. Only differences have a meaning, and only
+/// between times that one connection holds at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tick(u32);
 
@@ -13,11 +13,11 @@ impl Tick {
         Tick(time.as_micros() as u32)
     }
 
-    /// From `earlier` to here; zero if the capture's clock went back.
+    /// Duration from `earlier`; zero if the capture's clock went back.
     #[inline]
     pub(crate) fn since(self, earlier: Tick) -> Nanos {
         let ticks = self.0.wrapping_sub(earlier.0);
-        // A difference in the upper half of the range is a small one backwards.
+        // A difference in the top sixteenth of the range is a small step backwards.
         if ticks > u32::MAX - (u32::MAX >> 4) {
             Nanos::ZERO
         } else {
@@ -26,15 +26,15 @@ impl Tick {
     }
 }
 
-/// A span of time in half the memory of [`Nanos`]: up to 35 minutes in microseconds, up to 24 days in milliseconds (longer
-/// ones stay at that), or none.
+/// Duration in half the memory of [`Nanos`], or none: up to 35 minutes in microseconds, up to 24 days in milliseconds;
+/// longer ones saturate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span(u32);
 
 impl Span {
     pub(crate) const NONE: Span = Span(u32::MAX);
 
-    /// What follows are milliseconds.
+    /// Flag: the other bits are milliseconds instead of microseconds.
     const MILLIS: u32 = 1 << 31;
 
     #[inline]

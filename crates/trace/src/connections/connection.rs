@@ -1,5 +1,4 @@
-//! What is remembered of one connection: 152 bytes, and more only while it has segments in flight or once something went
-//! wrong.
+//! State of one connection: 152 bytes, and more only while segments are in flight or after a loss.
 
 use super::clock::Span;
 use super::flight::{Bare, Sent};
@@ -9,51 +8,51 @@ use super::window::Windows;
 use crate::segment::Segment;
 use gentle_units::Nanos;
 
-/// One side of a connection.
+/// State of one side of a connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Half {
-    /// The sequence number after the highest seen.
+    /// Sequence number after the highest one seen.
     pub(crate) next: u32,
-    /// The highest acknowledgement number that the other side sent.
+    /// Highest acknowledgement number sent by the other side.
     pub(crate) acked: u32,
-    /// How the newest was sent, which ends at `next`; what came before it and is not acknowledged is in the [`Windows`].
+    /// Newest transmission, which ends at `next`; earlier ones that are not acknowledged are in the [`Windows`].
     pub(crate) recent: Sent,
-    /// The last segment that took no sequence numbers.
+    /// Last segment without sequence numbers.
     pub(crate) bare: Bare,
     pub(crate) state: HalfState,
-    /// Direction of its segments.
+    /// Direction of the side's segments.
     pub(crate) direction: u8,
 }
 
-/// Facts about one side.
+/// Flags of one side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct HalfState(u8);
 
 impl HalfState {
-    /// A segment that takes sequence numbers was seen: `next` and `recent` mean something.
+    /// A segment with sequence numbers was seen: `next` and `recent` are valid.
     pub(crate) const SENT: HalfState = HalfState(1);
-    /// An acknowledgement from the other side was seen: `acked` means something.
+    /// An acknowledgement from the other side was seen: `acked` is valid.
     pub(crate) const ACKED: HalfState = HalfState(2);
-    /// It sent FIN.
+    /// This side sent a FIN.
     pub(crate) const FIN: HalfState = HalfState(4);
     /// The other side has acknowledged the FIN.
     pub(crate) const FIN_ACKED: HalfState = HalfState(8);
-    /// Its last segment offered no window.
+    /// The last segment of this side announced a zero window.
     pub(crate) const CLOSED_WINDOW: HalfState = HalfState(16);
-    /// `direction` is set.
+    /// `direction` is valid.
     pub(crate) const DIRECTED: HalfState = HalfState(32);
-    /// `recent` is its SYN or SYN/ACK: it has sent nothing after it.
+    /// `recent` is the SYN or SYN/ACK; nothing was sent after it.
     pub(crate) const OPENING: HalfState = HalfState(64);
-    /// `recent` is one new byte against a closed window, which the other side need not have taken.
+    /// `recent` is one new byte sent into a zero window, which the receiver may have discarded.
     pub(crate) const PROBING: HalfState = HalfState(128);
-    /// What is not so any more when it sends on.
+    /// Flags cleared when the side sends on.
     pub(crate) const OPENING_OR_PROBING: HalfState = HalfState(64 | 128);
 
     #[inline]
     pub(crate) fn has(self, flag: HalfState) -> bool {
         self.0 & flag.0 != 0
     }
-    /// Adds it if that is so, without a branch: the processor could only guess.
+    /// Sets the flag if `is_so`, without a branch, which the processor could not predict.
     #[inline]
     pub(crate) fn add_if(&mut self, flag: HalfState, is_so: bool) {
         self.0 |= flag.0 * u8::from(is_so);
@@ -68,43 +67,43 @@ impl HalfState {
     }
 }
 
-/// Facts about a connection.
+/// Flags of a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct State(u32);
 
 impl State {
-    /// The SYN was seen: it is an attempt.
+    /// The SYN was seen.
     pub(crate) const SYN: State = State(1);
     /// A SYN/ACK that acknowledges the SYN was seen.
     pub(crate) const SYNACK: State = State(2);
-    /// A SYN/ACK and the acknowledgement of it were seen: with the SYN, a success.
+    /// A SYN/ACK and its acknowledgement were seen; with the SYN, the handshake was successful.
     pub(crate) const ESTABLISHED: State = State(4);
-    /// RST was seen.
+    /// An RST was seen.
     pub(crate) const RST: State = State(8);
-    /// RST answered the SYN.
+    /// An RST answered the SYN.
     pub(crate) const REFUSED: State = State(16);
-    /// An interval between its SYNs belongs to no backoff series.
+    /// An interval between SYNs fits no known backoff series.
     pub(crate) const OUTSIDE: State = State(32);
-    /// Its addresses are IPv6.
+    /// The addresses are IPv6.
     pub(crate) const WIDE: State = State(64);
     /// The place in the table is free.
     pub(crate) const VACANT: State = State(128);
-    /// The time of the first SYN/ACK or the ACK is not a round-trip time: a segment of the handshake came again.
+    /// A handshake segment was repeated, so the times of the first SYN/ACK and ACK give no round-trip time.
     pub(crate) const HANDSHAKE_AGAIN: State = State(256);
-    /// Its [`Trouble`] is counted in the memory in use.
+    /// The [`Trouble`] is included in the memory in use.
     pub(crate) const TROUBLED: State = State(512);
-    /// The capture or a switch copied segments of it.
+    /// The capture or a switch duplicated segments of the connection.
     pub(crate) const COPIED: State = State(1024);
-    /// The client is the upper of its ends.
+    /// The client is the upper end.
     pub(crate) const FROM_UPPER: State = State(2048);
-    /// It is not the newest with its ends, or was not at some time.
+    /// A newer connection with the same ends exists or existed.
     pub(crate) const OVERTAKEN: State = State(4096);
-    /// A segment of either side shows that the client got an answer and went on: the handshake was completed, whether or not
+    /// A segment of either side shows that the client received an answer and went on: the handshake completed, even if not
     /// all of it was captured.
     pub(crate) const WENT_ON: State = State(8192);
-    /// An ICMP message says that the SYN was not delivered.
+    /// An ICMP message reported that the SYN was not delivered.
     pub(crate) const REJECTED: State = State(16384);
-    /// An RST or an ICMP message came since the last SYN.
+    /// An RST or an ICMP message answered the last SYN.
     pub(crate) const TURNED_AWAY: State = State(32768);
 
     #[inline]
@@ -115,13 +114,13 @@ impl State {
     pub(crate) fn add(&mut self, flag: State) {
         self.0 |= flag.0;
     }
-    /// Whether something of the handshake was seen, but not all of it.
+    /// Whether the handshake has begun and is not known to be complete.
     #[inline]
     pub(crate) fn is_opening(self) -> bool {
         let seen = self.0 & (State::SYN.0 | State::SYNACK.0 | State::ESTABLISHED.0);
         seen != 0 && seen < State::ESTABLISHED.0
     }
-    /// Removes it; whether it was there.
+    /// Clears the flag; returns whether it was set.
     pub(crate) fn take(&mut self, flag: State) -> bool {
         let had = self.has(flag);
         self.0 &= !flag.0;
@@ -129,41 +128,41 @@ impl State {
     }
 }
 
-/// The initiator's side of a connection, in arrays of two.
+/// Index of the initiator's side.
 pub(crate) const CLIENT: usize = 0;
-/// The other side.
+/// Index of the responder's side.
 pub(crate) const SERVER: usize = 1;
 
-/// One connection, or one attempt at one.
+/// One connection or connection attempt.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// As in [`Ends`](super::Ends): client and server, in the order that [`State::FROM_UPPER`] says; IPv6 addresses are in
-    /// the table.
+    /// Addresses as in [`Ends`](super::Ends), lower end first ([`State::FROM_UPPER`] tells which is the client); for IPv6, an
+    /// index into the table.
     pub(crate) addresses: u64,
     pub(crate) ports: [u16; 2],
-    /// Times of its first and last segment.
+    /// Time of the first segment; `last`: of the last one.
     pub(crate) first: Nanos,
     pub(crate) last: Nanos,
-    /// Payload of each side's stream seen, each byte once. This and `segments` are outside of the halves, whose 24 bytes
-    /// are found with fewer instructions than 28 or 36.
+    /// Payload bytes of each side's stream, each counted once. Kept outside of `halves`, like `segments`: indexing elements
+    /// of 24 bytes takes fewer instructions than 28 or 36.
     pub(crate) bytes: [u64; 2],
-    /// Segments of each side, copies made by the capture aside.
+    /// Segments of each side, without copies made by the capture.
     pub(crate) segments: [u32; 2],
     pub(crate) halves: [Half; 2],
     pub(crate) windows: Option<Box<Windows>>,
     pub(crate) trouble: Option<Box<Trouble>>,
-    /// The connection before this one with the same addresses and ports, in either direction.
+    /// Place of the previous connection with the same addresses and ports, in either direction.
     pub(crate) older: u32,
     /// Initial sequence numbers.
     pub(crate) isn: [u32; 2],
-    /// What the first SYN/ACK acknowledges.
+    /// Acknowledgement number of the first SYN/ACK.
     pub(crate) synack_acks: u32,
-    /// First SYN to first SYN/ACK, and to the acknowledgement of it.
+    /// Time from the first SYN to the first SYN/ACK; `ack_at`: to the acknowledgement of the SYN/ACK.
     pub(crate) synack_at: Span,
     pub(crate) ack_at: Span,
-    /// And to the acknowledgement of the client's FIN.
+    /// Time from the first SYN to the acknowledgement of the client's FIN.
     pub(crate) response: Span,
-    /// SYNs and SYN/ACKs seen, copies included.
+    /// Number of SYNs seen, including copies; `synacks` likewise.
     pub(crate) syns: u16,
     pub(crate) synacks: u16,
     pub(crate) state: State,
@@ -172,7 +171,7 @@ pub(crate) struct Connection {
 const _: () = assert!(size_of::<Half>() == 24 && size_of::<Connection>() <= 152);
 
 impl Connection {
-    /// A connection of which `segment`, sent by `side`, is the first to be seen.
+    /// Creates a connection from its first segment seen, which `side` sent.
     pub(crate) fn new(segment: &Segment, side: usize) -> Connection {
         let mut state = State::default();
         if segment.is_forward() != (side == CLIENT) {
@@ -200,7 +199,7 @@ impl Connection {
         }
     }
 
-    /// Which side sent `segment`, which has the same ends.
+    /// Side that sent `segment`, a segment with the connection's ends.
     #[inline]
     pub(crate) fn side(&self, segment: &Segment) -> usize {
         usize::from(segment.is_forward() == self.state.has(State::FROM_UPPER))
@@ -216,19 +215,19 @@ impl Connection {
         }
     }
 
-    /// The notes on what went wrong, begun if there are none.
+    /// The loss state, created if there is none.
     pub(crate) fn trouble(&mut self) -> &mut Trouble {
         self.trouble.get_or_insert_default()
     }
 
-    /// Retransmitted SYNs or SYN/ACKs, copies aside.
+    /// Retransmitted SYNs or SYN/ACKs, without copies.
     pub(crate) fn handshake_retransmissions(&self, side: usize) -> u32 {
         self.trouble
             .as_ref()
             .map_or(0, |trouble| trouble.sides[side].handshake)
     }
 
-    /// Copies of SYNs and SYN/ACKs made by the capture or a switch.
+    /// SYNs and SYN/ACKs duplicated by the capture or a switch.
     pub(crate) fn handshake_copies(&self) -> u32 {
         self.trouble.as_ref().map_or(0, |trouble| {
             let sides = trouble.sides.iter().map(|side| side.handshake_copies);
@@ -236,7 +235,7 @@ impl Connection {
         })
     }
 
-    /// Retransmitted segments, SYN and SYN/ACK included, copies aside.
+    /// Retransmitted segments including SYN and SYN/ACK, without copies.
     pub(crate) fn retransmissions(&self, side: usize) -> u64 {
         self.trouble.as_ref().map_or(0, |trouble| {
             let side = &trouble.sides[side];
@@ -244,7 +243,7 @@ impl Connection {
         })
     }
 
-    /// Time that retransmissions took, those of SYN and SYN/ACK and the others.
+    /// Sums of the delays of retransmissions: of SYN or SYN/ACK, and of all others.
     pub(crate) fn delays(&self, side: usize) -> (Nanos, Nanos) {
         self.trouble
             .as_ref()
@@ -254,7 +253,7 @@ impl Connection {
             })
     }
 
-    /// The round trip of the handshake between client and server, if nothing of it came again.
+    /// Round-trip time between client and server from the handshake; `None` if a handshake segment was repeated.
     pub(crate) fn round_trip(&self) -> Option<Nanos> {
         if self.state.has(State::HANDSHAKE_AGAIN) || !self.state.has(State::SYN) {
             return None;
@@ -262,7 +261,7 @@ impl Connection {
         self.ack_at.get()
     }
 
-    /// Nothing more is expected of it.
+    /// Whether RST or the FINs of both sides were seen.
     pub(crate) fn is_closed(&self) -> bool {
         self.state.has(State::RST)
             || self
@@ -271,7 +270,7 @@ impl Connection {
                 .all(|half| half.state.has(HalfState::FIN))
     }
 
-    /// Nothing more is expected of it, not even a FIN that comes again.
+    /// Whether the connection is closed and nothing more is expected, not even a retransmitted FIN.
     pub(crate) fn is_over(&self) -> bool {
         self.state.has(State::RST)
             || self

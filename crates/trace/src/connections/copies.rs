@@ -1,10 +1,10 @@
-//! Copies made by mirror ports that are far apart: the same packet again after 0.5 to 100 ms, longer than a gap by which
-//! one segment alone can be told from a retransmission.
+//! Copies made by mirror ports at different places: the same packet again after 0.5 to 100 ms, a gap too long to tell a
+//! copy from a retransmission by one segment alone.
 //!
-//! What can be recognised teaches the delay of what cannot. A mirror copies whole streams, whatever is in them; so where many
-//! of the segments come again unchanged, all after about the same time, a segment that comes again unchanged after that time is
-//! a copy, though it be a SYN/ACK of Linux, without IP identification, or a segment over IPv6. A retransmission differs in IP
-//! identification or time stamp, or comes after another time, and none has so many others beside it.
+//! Segments that can be recognised as copies reveal the delay for those that cannot. A mirror copies whole streams, whatever
+//! they contain; so if many segments repeat unchanged after about the same delay, any segment that repeats unchanged after
+//! that delay is a copy, even one without IP identification (a SYN/ACK of Linux, a segment over IPv6). A retransmission
+//! differs in IP identification or timestamp, or comes after another delay, and not with so many others at once.
 
 use crate::segment::Segment;
 use gentle_units::Nanos;
@@ -16,28 +16,28 @@ use std::ops::RangeInclusive;
 
 /// Longest delay of a copy.
 const LONGEST: Nanos = Nanos::from_millis(100);
-/// Shorter delays are within the gaps that [`Sent::is_copy`](super::flight::Sent::is_copy) allows, which needs no other
-/// segment's evidence.
+/// Shortest delay looked for. Shorter ones are within the gaps that [`Sent::is_copy`](super::flight::Sent::is_copy) allows,
+/// which needs no evidence from other segments.
 const SHORTEST: Nanos = Nanos::from_micros(500);
-/// Segments of which all are looked at to learn a delay at first; afterwards, those of one in 64 connections.
+/// Segments at the start that are all used to learn the delay; afterwards, those of one in 64 connections.
 const ALL_AT_FIRST: u64 = 8192;
-/// Segments that count as evidence, the newest.
+/// Number of newest segments kept as evidence.
 const REMEMBERED: usize = 2048;
-/// Segments whose copies are waited for; of more, the oldest is given up (0.4 MB).
+/// Most segments for which copies are awaited; beyond, the oldest is dropped (0.4 MB).
 const WAITING: usize = 16_384;
-/// Delays are alike if they differ by less than this factor, and this.
+/// Factor within which delays count as equal, in addition to [`JITTER`].
 const ALIKE: u64 = 2;
 const JITTER: Nanos = Nanos::from_micros(500);
 
-/// A delay with which packets are copied.
+/// Delay of the capture's copies.
 #[derive(Debug, Clone, PartialEq)]
 struct Delay {
     range: RangeInclusive<Nanos>,
-    /// Copies of one packet.
+    /// Number of copies of each packet.
     copies: u8,
 }
 
-/// Learns delays, and recognises copies by them.
+/// Learns the delay of copies, and recognises copies by it.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     hasher: DefaultHashBuilder,
@@ -48,17 +48,17 @@ pub(crate) struct Copies {
     waiting: Waiting,
 }
 
-/// What a segment has shown.
+/// Evidence from one segment.
 #[derive(Debug, Clone, Copy)]
 struct Evidence {
-    /// It came again, or was the same as one so much earlier.
+    /// Time since an equal segment; `None` if there was none.
     gap: Option<Nanos>,
-    /// By its IP identification it can be nothing but a copy.
+    /// Whether the IP identification proves that a repeat is a copy.
     certain: bool,
 }
 
 impl Copies {
-    /// Marks the copies in `segments`, the next ones of the trace.
+    /// Marks the copies among `segments`, the next ones of the trace.
     pub(crate) fn mark(&mut self, segments: &mut [Segment]) {
         self.learn(segments);
         let Some(delay) = &self.delay else {
@@ -84,7 +84,7 @@ impl Copies {
                 continue;
             }
             let certain = segment.ip_id != 0;
-            // What takes no sequence numbers may be said twice by its sender.
+            // A sender may repeat a segment without sequence numbers.
             if segment.flags().any(TcpFlags::RST)
                 || segment.is_undelivered()
                 || (segment.span() == 0 && !certain)
@@ -112,7 +112,7 @@ impl Copies {
         }
     }
 
-    /// The delay that the evidence shows, if it shows one.
+    /// Delay shown by the evidence, if any.
     fn conclude(&self) -> Option<Delay> {
         let mut gaps: Vec<(Nanos, bool)> = self
             .evidence
@@ -134,7 +134,7 @@ impl Copies {
             originals.filter(|it| it.certain || !certain).count()
         };
         let certain = gaps.iter().filter(|(_, certain)| *certain).count();
-        // Half of everything comes again; or enough of what can only be copies, if a mirror copies some of the traffic.
+        // Either half of all segments repeat, or enough of those that can only be copies, if a mirror copies part of the traffic.
         let all = gaps.len() >= 3 && gaps.len() * 2 >= originals(false);
         let some = certain >= 8 && certain * 20 >= originals(true);
         (all || some).then(|| {
@@ -148,21 +148,21 @@ impl Copies {
     }
 }
 
-/// One in 64 connections, the same ones in every run.
+/// Whether a segment is in the sample of one in 64 connections, which is the same in every run.
 fn is_sampled(segment: &Segment) -> bool {
     let [lower, upper] = segment.ends.ports;
     (lower ^ upper.rotate_left(3)) % 64 == 7
 }
 
-/// Segments that may come again.
+/// Segments that may be copied yet.
 #[derive(Debug, Default)]
 struct Waiting {
     table: HashTable<Original>,
-    /// In the order in which they came.
+    /// Time and number of each, in the order seen.
     order: VecDeque<(Nanos, u64)>,
 }
 
-/// A segment, by a number made of its content.
+/// Segment, identified by a hash of its content.
 #[derive(Debug, Clone, Copy)]
 struct Original {
     number: u64,
@@ -186,7 +186,7 @@ impl Waiting {
             .insert_unique(number, original, |original| original.number);
     }
 
-    /// Forgets those that no copy follows any more.
+    /// Drops segments too old to be copied.
     fn expire(&mut self, now: Nanos) {
         while self
             .order
@@ -207,7 +207,7 @@ impl Waiting {
         }
     }
 
-    /// How long ago the same segment came, if it did.
+    /// Time since an equal segment, if there was one.
     fn gap(&self, number: u64, now: Nanos) -> Option<Nanos> {
         let original = self
             .table
@@ -215,7 +215,7 @@ impl Waiting {
         Some(now.saturating_sub(original.time))
     }
 
-    /// Takes a copy of a segment that came so long ago; `false` if there is none of which a copy is still to come.
+    /// Consumes a copy whose delay is within `delay`; `false` if no copy of an equal segment is awaited.
     fn take(&mut self, number: u64, now: Nanos, delay: &RangeInclusive<Nanos>) -> bool {
         let found = self.table.find_entry(number, |original| {
             original.number == number && delay.contains(&now.saturating_sub(original.time))

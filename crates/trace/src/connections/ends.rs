@@ -1,40 +1,40 @@
-//! The two ends of a connection: told apart and hashed for every segment.
+//! Flow key of a connection: addresses and ports of both ends, computed and hashed for every segment.
 
 use gentle_wire::{Address, PlainTcp};
 use hashbrown::DefaultHashBuilder;
 use std::hash::BuildHasher;
 
-/// Addresses and ports of both ends, always the lower end first: the same for both directions.
+/// Addresses and ports of both ends, lower end first, so that both directions are equal.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ends {
-    /// Two IPv4 addresses, or the place of two IPv6 addresses elsewhere.
+    /// Two IPv4 addresses, or the index of two IPv6 addresses in a list elsewhere.
     pub(crate) addresses: u64,
     pub(crate) ports: [u16; 2],
-    /// Of all of it; 32 bits are enough to tell millions apart.
+    /// Hash of addresses and ports; 32 bits suffice to tell millions of connections apart.
     pub(crate) hash: u32,
 }
 
-/// [`Ends`] of a segment as they were found.
+/// [`Ends`] of a segment with its direction.
 pub(crate) struct Found {
     pub(crate) ends: Ends,
     /// Whether the source is the lower end.
     pub(crate) forward: bool,
-    /// IPv6 addresses, the lower end's first, for which a place has to be found.
+    /// IPv6 addresses, lower end first, that are yet to be stored.
     pub(crate) wide: Option<[Address; 2]>,
 }
 
-/// Hashes ends with a key of its own: nobody can choose addresses that collide.
+/// Hasher of flow keys with a random key, so that nobody can choose addresses that collide.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EndsHasher(DefaultHashBuilder);
 
 impl EndsHasher {
-    /// The ends of a segment.
+    /// Ends of a segment.
     #[inline]
     pub(crate) fn ends(&self, src: (Address, u16), dst: (Address, u16)) -> Found {
         if let (Some(a), Some(b)) = (v4(src.0), v4(dst.0)) {
             return self.v4_ends((a, src.1), (b, dst.1));
         }
-        // As numbers they are compared at once, not byte by byte.
+        // Compared as numbers, in one step rather than byte by byte.
         let number = |(address, port): (Address, u16)| (u128::from_be_bytes(address.0), port);
         let forward = number(src) <= number(dst);
         let (lower, upper) = if forward { (src, dst) } else { (dst, src) };
@@ -50,7 +50,7 @@ impl EndsHasher {
         }
     }
 
-    /// The ends of a plain segment in IPv4.
+    /// Ends of a plain IPv4 segment.
     #[inline(always)]
     pub(crate) fn plain_v4(&self, plain: &PlainTcp<'_, [u8; 4]>) -> Found {
         self.v4_ends(
@@ -59,7 +59,7 @@ impl EndsHasher {
         )
     }
 
-    /// The ends of a plain segment in IPv6.
+    /// Ends of a plain IPv6 segment.
     #[inline]
     pub(crate) fn plain_v6(&self, plain: &PlainTcp<'_, [u8; 16]>) -> Found {
         self.ends(
@@ -84,7 +84,7 @@ impl EndsHasher {
         }
     }
 
-    /// The hash of the ends of a connection; `wide` are its addresses if they are IPv6.
+    /// Hash of the ends of a connection; `wide` has the addresses if they are IPv6.
     pub(super) fn hash(&self, addresses: u64, ports: [u16; 2], wide: Option<[Address; 2]>) -> u32 {
         match wide {
             None => self.of_v4(
@@ -102,7 +102,7 @@ impl EndsHasher {
 
     #[inline]
     fn of_wide(&self, addresses: [Address; 2], ports: [u16; 2]) -> u32 {
-        // Numbers take the hasher a step each, bytes a loop.
+        // The hasher takes one step per number, but loops over bytes.
         let [lower, upper] = addresses.map(|address| u128::from_ne_bytes(address.0));
         let ports = u32::from(ports[0]) << 16 | u32::from(ports[1]);
         folded(self.0.hash_one((lower, upper, ports)))
@@ -120,7 +120,7 @@ fn v4(address: Address) -> Option<u32> {
     address.is_v4().then(|| u32::from_be_bytes([a, b, c, d]))
 }
 
-/// The two IPv4 addresses of [`Ends::addresses`].
+/// Converts [`Ends::addresses`] to two IPv4 addresses.
 pub(super) fn widen(addresses: u64) -> [Address; 2] {
     let [a, b, c, d, e, f, g, h] = addresses.to_be_bytes();
     [Address::v4([a, b, c, d]), Address::v4([e, f, g, h])]

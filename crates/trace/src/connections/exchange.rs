@@ -1,5 +1,5 @@
-//! What was sent of a handshake, and what came back: the evidence by which [`judge`](super::judge) tells why something was
-//! sent again.
+//! Record of a handshake with retransmissions: transmissions and answers, from which [`judge`](super::judge) infers why
+//! each retransmission was sent.
 
 use super::clock::Tick;
 use super::seq::after;
@@ -8,31 +8,31 @@ use crate::segment::Segment;
 use gentle_units::Nanos;
 use gentle_wire::TcpFlags;
 
-/// Transmissions of a SYN or a SYN/ACK that are kept; where there are more, the newest takes the place of the last one.
+/// Most transmissions kept per side; beyond, the newest replaces the last.
 pub(super) const KEPT: usize = 8;
 
-/// A SYN or SYN/ACK as it passed.
+/// SYN or SYN/ACK seen at the capture point.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Transmission {
     pub(super) at: Tick,
-    /// Low half of its TCP time stamp and of the one it echoes; zero without.
+    /// Low half of the timestamp value (TSval); `echo`: of the timestamp echo (TSecr); zero without timestamps.
     pub(super) stamp: u16,
     pub(super) echo: u16,
-    /// How many SYN/ACKs had passed before this SYN, or SYNs before this SYN/ACK.
+    /// Number of SYN/ACKs seen before this SYN, or of SYNs before this SYN/ACK.
     pub(super) others_before: u16,
-    /// Of a SYN: the one before it was answered by an RST or an ICMP message. Of a SYN/ACK: the handshake's ACK had passed.
+    /// For a SYN: an RST or ICMP message answered the previous one. For a SYN/ACK: the handshake's ACK had been seen.
     pub(super) settled: bool,
-    /// Of a SYN/ACK: a SYN had passed since the SYN/ACK before it, or it has other numbers than the first.
+    /// For a SYN/ACK: a SYN was seen since the previous SYN/ACK, or its numbers differ from the first SYN/ACK's.
     pub(super) asked_for: bool,
 }
 
-/// Those of one side, the first one first.
+/// SYNs or SYN/ACKs of one side, in the order seen.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Transmissions {
     kept: [Transmission; KEPT],
-    /// How many there were.
+    /// Number of transmissions, kept or not.
     all: u16,
-    /// For how many the last one kept stands, those asked for aside.
+    /// Number of transmissions that the last one kept represents, without those that are `asked_for`.
     last_stands_for: u16,
 }
 
@@ -48,12 +48,12 @@ impl Transmissions {
         self.all = self.all.saturating_add(1);
     }
 
-    /// Those kept.
+    /// The transmissions kept, in the order seen.
     pub(super) fn kept(&self) -> &[Transmission] {
         &self.kept[..usize::from(self.all).min(KEPT)]
     }
 
-    /// For how many transmissions number `at` of [`Transmissions::kept`] stands.
+    /// Number of transmissions that number `at` of [`Transmissions::kept`] represents.
     pub(super) fn weight(&self, at: usize) -> u32 {
         if at + 1 == KEPT {
             self.last_stands_for.into()
@@ -63,44 +63,45 @@ impl Transmissions {
     }
 }
 
-/// The first segment by which the client showed that it had an answer.
+/// First segment which shows that the client had received an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) at: Tick,
-    /// Low half of the time stamp that it echoes; zero without.
+    /// Low half of the timestamp echo (TSecr); zero without timestamps.
     pub(super) echo: u16,
-    /// When the client said the same again, without data.
+    /// Time at which the client repeated the acknowledgement without data.
     pub(super) again: Option<Tick>,
 }
 
-/// How long a side's first data after the handshake took to be acknowledged.
+/// Round-trip time measured from one side's first data after the handshake to its acknowledgement.
 #[derive(Debug, Clone, Copy, Default)]
 struct RoundTrip {
-    /// The data under way: its end, and when it passed.
+    /// Data being timed: sequence number of its end, and time seen.
     timing: Option<(u32, Tick)>,
     took: Option<Nanos>,
 }
 
-/// A handshake of which something was sent again.
+/// Record of a handshake in which a SYN or SYN/ACK was retransmitted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Exchange {
-    /// SYNs and SYN/ACKs, once one of either came again.
+    /// SYNs and SYN/ACKs; empty until the first retransmission of either.
     pub(super) sent: [Transmissions; 2],
     pub(super) answer: Option<Answer>,
     round_trips: [RoundTrip; 2],
-    /// Which side sent data first when a SYN/ACK had come again behind the client's ACK.
+    /// Side that sent the first data. If a SYN/ACK is retransmitted after the client's ACK: the client if any data was seen
+    /// before, else the first side that sends data afterwards.
     pub(super) spoke: Option<u8>,
-    /// The client had data under way when a SYN/ACK came again behind its ACK.
+    /// The client had unacknowledged data when a SYN/ACK was retransmitted after its ACK.
     pub(super) client_waits: bool,
 }
 
 impl Exchange {
-    /// Whether anything came again.
+    /// Whether a SYN or SYN/ACK was retransmitted.
     pub(super) fn is_used(&self) -> bool {
         self.sent.iter().any(|sent| sent.all > 0)
     }
 
-    /// A SYN (of the client) or SYN/ACK (of the server) passes; `settled` and `asked_for` as in [`Transmission`].
+    /// Records a SYN (side client) or SYN/ACK (side server).
     pub(super) fn sent(&mut self, side: usize, transmission: Transmission) {
         let others_before = self.sent[1 - side].all;
         self.sent[side].push(Transmission {
@@ -109,7 +110,7 @@ impl Exchange {
         });
     }
 
-    /// The client went on, by a segment that passed at `at`.
+    /// Records the first segment, seen at `at`, which shows that the client had received an answer.
     pub(super) fn answered(&mut self, at: Tick, echo: u16) {
         self.answer.get_or_insert(Answer {
             at,
@@ -118,12 +119,12 @@ impl Exchange {
         });
     }
 
-    /// How long data of `side` took to the other side and back, without retransmission.
+    /// Round-trip time of data of `side` between capture point and the other side, measured without retransmission.
     pub(super) fn round_trip(&self, side: usize) -> Option<Nanos> {
         self.round_trips[side].took
     }
 
-    /// A segment without SYN passes, of `side`, whose sequence space began at `isn`.
+    /// Records a segment of `side` without SYN; `isns` are the initial sequence numbers of both sides.
     pub(super) fn other(&mut self, side: usize, segment: &Segment, isns: [u32; 2]) {
         let now = Tick::at(segment.time);
         let other = &mut self.round_trips[1 - side];
@@ -150,15 +151,15 @@ impl Exchange {
         let own = &mut self.round_trips[side];
         let end = segment.seq.wrapping_add(segment.span());
         own.timing = match own.timing {
-            // Sent again, its acknowledgement may be one of either (Karn's algorithm; RFC 6298, 3).
+            // After a retransmission, the acknowledgement is ambiguous (Karn's algorithm; RFC 6298, 3).
             Some((timed, _)) if after(timed, segment.seq) => None,
             None if own.took.is_none() => Some((end, now)),
             timing => timing,
         };
     }
 
-    /// A SYN/ACK came again behind the client's ACK; `spoken` says that data has passed before, and `client_waits` that some
-    /// of the client's is not acknowledged.
+    /// Records a SYN/ACK retransmitted after the client's ACK; `spoken`: data had been seen before it; `client_waits`: some of
+    /// the client's data was unacknowledged.
     pub(super) fn put_off(&mut self, spoken: bool, client_waits: bool) {
         self.client_waits |= client_waits;
         self.spoke = spoken.then_some(CLIENT as u8);

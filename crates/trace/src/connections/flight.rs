@@ -1,14 +1,14 @@
-//! What was sent last, and when: to tell how long a retransmission took, and a copy from a retransmission.
+//! Latest transmissions: they give the delay of a retransmission and tell copies from retransmissions.
 
 use super::clock::Tick;
 use crate::segment::Segment;
 use gentle_units::Nanos;
 
-/// A transmission.
+/// Time and identity of a transmission.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sent {
     pub(crate) at: Tick,
-    /// IP identification and low half of the TCP time stamp: a retransmission has others.
+    /// IP identification; `stamp`: low half of the timestamp value. A retransmission differs in both.
     pub(crate) ip_id: u16,
     pub(crate) stamp: u16,
 }
@@ -23,7 +23,7 @@ impl Sent {
         }
     }
 
-    /// One that the capture missed, of which `acknowledgement` tells.
+    /// Transmission missed by the capture, inferred from its `acknowledgement`.
     pub(crate) fn unseen(acknowledgement: &Segment) -> Sent {
         Sent {
             at: Tick::at(acknowledgement.time),
@@ -32,12 +32,12 @@ impl Sent {
         }
     }
 
-    /// Whether `segment`, which ends where this did, is a copy made by the capture or a switch: the same packet a second
-    /// time, not a second packet with the same bytes.
+    /// Whether `segment`, which ends at the same sequence number, is the same packet captured twice by the capture or a switch,
+    /// not a second packet with the same bytes.
     ///
-    /// A retransmission gets a new IP identification (unless the sender leaves it at zero, as Linux does in SYN/ACKs and
-    /// IPv6 always) and, after one tick of the time stamp clock (RFC 7323, 5.4: 1 ms to 1 s), a new time stamp. The more
-    /// of them are there to compare, the longer the gap in which equality convinces.
+    /// A retransmission gets a new IP identification (unless the sender leaves it zero, as Linux does in SYN/ACKs, or uses IPv6)
+    /// and, after one tick of the timestamp clock (RFC 7323, 5.4: 1 ms to 1 s), a new timestamp. The more of these fields are
+    /// present, the longer the gap for which equal values prove a copy.
     pub(crate) fn is_copy(&self, segment: &Segment) -> bool {
         if segment.ip_id != self.ip_id || segment.timestamp.0 as u16 != self.stamp {
             return false;
@@ -45,7 +45,7 @@ impl Sent {
         Tick::at(segment.time).since(self.at) <= Sent::longest_copy_gap(segment)
     }
 
-    /// The longest gap between `segment` and one of which it is a copy.
+    /// Longest gap between `segment` and an earlier packet of which it may be a copy.
     pub(crate) fn longest_copy_gap(segment: &Segment) -> Nanos {
         match (segment.ip_id != 0, segment.has_timestamp()) {
             (true, true) => Nanos::from_millis(100),
@@ -56,22 +56,22 @@ impl Sent {
     }
 }
 
-/// The newest transmission of the bytes that end at `end`.
+/// Newest transmission of the bytes that end at `end`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flying {
     pub(crate) end: u32,
     pub(crate) sent: Sent,
 }
 
-/// The last segment of a side that took no sequence numbers, and when: to tell the copy of an acknowledgement from the
-/// next one.
+/// Identity and time of the last segment of a side without sequence numbers; tells a copied acknowledgement from the next
+/// one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Bare {
     ip_id: u16,
-    /// What else tells two of them apart, folded: the acknowledgements of a window differ in more than their
-    /// identification, which they may lack, and those sent again because of a hole in their SACK blocks.
+    /// XOR of the other fields, folded to 16 bits: acknowledgements of a window of data differ in these even without an
+    /// identification, and acknowledgements repeated because of a hole differ in their SACK blocks.
     mark: u16,
-    /// In units of 256 µs, so it wraps around after 17 s.
+    /// Time in units of 256 µs; wraps around after 17 s.
     at: u16,
 }
 
@@ -98,7 +98,7 @@ impl Bare {
         self.ip_id == other.ip_id && self.mark == other.mark
     }
 
-    /// From `earlier` to here; long if the capture's clock went back.
+    /// Duration from `earlier`; long if the capture's clock went back.
     pub(crate) fn since(self, earlier: Bare) -> Nanos {
         Nanos::from_micros(u64::from(self.at.wrapping_sub(earlier.at)) << 8)
     }

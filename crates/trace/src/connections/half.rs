@@ -1,13 +1,13 @@
-//! One side's sequence space: what is new, what comes again, what was missing.
+//! Sequence space of one side: classification of segments as new, retransmitted or filling a hole.
 //!
 //! A segment that takes sequence numbers is
-//! - *new* if it begins where the highest one seen ended, or beyond: then it leaves a hole;
-//! - *retransmitted* if bytes of it have been seen before;
+//! - *new* if it begins at or beyond the end of the highest segment seen; beyond, it leaves a hole;
+//! - *retransmitted* if some of its bytes have been seen before;
 //! - *late* or *reordered* if it lies in a hole: the retransmission of a segment that was lost before the vantage point,
-//!   or one that was overtaken on its way ([`Hole::was_overtaken`]);
-//! - a *copy* if it is the same packet a second time ([`Sent::is_copy`]);
-//! - a *probe* if it has the last byte again although nothing was lost: a keep-alive (RFC 9293, 3.8.4) or the probe of a
-//!   closed window (3.8.6.1).
+//!   or a segment that was overtaken on its way ([`Hole::was_overtaken`]);
+//! - a *copy* if it is the same packet captured a second time ([`Sent::is_copy`]);
+//! - a *probe* if it repeats the last byte although nothing was lost: a keep-alive (RFC 9293, 3.8.4) or a zero-window
+//!   probe (3.8.6.1).
 
 use super::clock::Tick;
 use super::connection::{Connection, HalfState, State};
@@ -20,7 +20,7 @@ use gentle_units::Nanos;
 use gentle_wire::TcpFlags;
 use std::ops::Range;
 
-/// What a segment turned out to be.
+/// Classification of a segment, with the delay of a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     New,
@@ -31,16 +31,16 @@ pub(crate) enum Kind {
     Copy,
 }
 
-/// Out of order by at most this where neither IP identification nor time stamps tell and no round-trip time is known:
-/// the value that Wireshark has.
+/// Longest delay of a reordered segment if neither IP identification nor timestamps tell and no round-trip time is known;
+/// Wireshark's value.
 const REORDERING: Nanos = Nanos::from_millis(3);
 
-/// Jumps in sequence or acknowledgement numbers beyond this (the largest window, RFC 7323, 2.3) are not believed.
+/// Largest credible jump in sequence or acknowledgement numbers: the largest window (RFC 7323, 2.3).
 const LARGEST_JUMP: i32 = 1 << 30;
 
 impl Connection {
-    /// A segment of `side` that takes sequence numbers, SYNs aside.
-    // As `sent`.
+    /// Handles a segment of `side` that takes sequence numbers, except SYNs.
+    // Inlined for the same reason as `sent`.
     #[inline(always)]
     pub(crate) fn data(
         &mut self,
@@ -63,7 +63,7 @@ impl Connection {
         self.not_in_line(side, segment, tally, pool)
     }
 
-    /// A segment of `side` that is the first to be seen, or does not begin where the one before ended.
+    /// Handles a segment of `side` that is the first one seen or does not begin at the end of the highest one.
     #[inline(never)]
     fn not_in_line(
         &mut self,
@@ -87,7 +87,7 @@ impl Connection {
         }
         let ahead = distance(start, half.next);
         if ahead > LARGEST_JUMP {
-            // Neither old nor new: a forged or damaged sequence number. It is left alone.
+            // A forged or damaged sequence number, neither old nor new: ignored.
             return Kind::Reordered;
         }
         if ahead > 0 {
@@ -107,13 +107,13 @@ impl Connection {
         self.again(side, segment, start..end, fin, tally, pool)
     }
 
-    /// `side` has sent one new byte: BSD and Windows probe a closed window so (RFC 9293, 3.8.6.1).
+    /// Records that `side` sent one new byte: BSD and Windows probe a zero window so (RFC 9293, 3.8.6.1).
     fn probes(&mut self, side: usize) {
         let closed = self.halves[1 - side].state.has(HalfState::CLOSED_WINDOW);
         self.halves[side].state.add_if(HalfState::PROBING, closed);
     }
 
-    /// Whether `segment` of `side` begins with the byte that probed a closed window and was not taken: it is sent now.
+    /// Whether `segment` of `side` begins with the byte that probed a zero window, was discarded, and is now sent.
     fn was_probe(&self, side: usize, segment: &Segment) -> bool {
         let half = &self.halves[side];
         half.state.has(HalfState::PROBING)
@@ -126,8 +126,8 @@ impl Connection {
         self.halves[side].state.add_if(HalfState::FIN, fin);
     }
 
-    /// `segment` is the newest of its side.
-    // Compiled into its caller, as `acknowledge` and `Table::newest` are, without what is rare: the calls took 9 % of the
+    /// Records `segment` as the newest of its side.
+    // Inlined into its caller, as `acknowledge` and `Table::newest` are, without their slow paths: the calls took 9 % of the
     // instructions of `gentle analyze` (callgrind).
     #[inline(always)]
     fn sent(&mut self, side: usize, segment: &Segment, end: u32, pool: &mut Pool) {
@@ -142,13 +142,13 @@ impl Connection {
         }
     }
 
-    /// `sent`, which is not the newest of its side any more, has not arrived.
+    /// Adds `sent`, no longer the newest of its side and not acknowledged, to the window.
     #[inline(never)]
     fn flies(&mut self, side: usize, sent: Flying, pool: &mut Pool) {
         pool.change(&mut self.windows, side, |window| window.push(sent));
     }
 
-    /// A segment that begins before the highest one seen ended.
+    /// Handles a segment that begins before the end of the highest one seen.
     fn again(
         &mut self,
         side: usize,
@@ -197,7 +197,7 @@ impl Connection {
             if beyond > 0 {
                 self.sent(side, segment, end, pool);
             } else {
-                // Its copy, or its retransmission, is one of it and not of what lies beyond the hole.
+                // Remembered separately, so that a copy or retransmission is compared with it, not with segments beyond the hole.
                 let sent = Flying {
                     end,
                     sent: Sent::new(segment),
@@ -216,9 +216,9 @@ impl Connection {
         }
 
         let previous = self.transmission(side, start);
-        // A retransmission may end elsewhere than what it repeats (a FIN joins the last data): then only the identification
-        // shows that it is the same packet.
-        // What comes after a SYN, without being one, is no copy of it.
+        // A retransmission may end elsewhere than the segment it repeats (a FIN joins the last data): then only the IP
+        // identification shows that it is the same packet.
+        // A segment after a SYN that is not one itself is no copy of it.
         let opening = self.halves[side].state.has(HalfState::OPENING);
         let is_copied = |of: &Flying| {
             (of.end == end || segment.ip_id != 0) && of.sent.is_copy(segment) && !opening
@@ -247,14 +247,14 @@ impl Connection {
         Kind::Retransmitted(delay)
     }
 
-    /// Whether `segment` of `side`, which takes no sequence numbers, is a copy made by the capture or a switch: the next
-    /// segment of its side after the same one, but for its time. Without IP identification a host may as well have said
-    /// the same thing twice, unless segments that cannot be said twice were copied.
+    /// Whether `segment` of `side`, which takes no sequence numbers, is a copy made by the capture or a switch: it equals the
+    /// side's previous such segment and follows it closely. Without IP identification, a host may have sent the same twice, so
+    /// it counts as a copy only if unambiguous copies were seen on the connection.
     #[inline]
     pub(crate) fn is_bare_copy(&mut self, side: usize, segment: &Segment) -> bool {
         let bare = Bare::new(segment);
         let before = std::mem::replace(&mut self.halves[side].bare, bare);
-        // `last` also keeps the short clock of `Bare` from going round.
+        // `last` guards against wrap-around of the short clock of `Bare`.
         before.is_same(bare)
             && bare
                 .since(before)
@@ -264,7 +264,7 @@ impl Connection {
                 || (self.state.has(State::COPIED) && !segment.is_marked_original()))
     }
 
-    /// At most one byte, the last one, again: nothing is in flight, or the other side has closed its window.
+    /// Whether a segment repeats at most the last byte, with nothing in flight or a zero window of the other side.
     fn is_probe(&self, side: usize, segment: &Segment, end: u32) -> bool {
         let half = &self.halves[side];
         let last_byte =
@@ -276,7 +276,7 @@ impl Connection {
         last_byte && (nothing_in_flight || closed)
     }
 
-    /// The transmission that had the byte at `seq`; where it is forgotten, the oldest one known after it.
+    /// Transmission with the byte at `seq`; if it was forgotten, the oldest one known after it.
     fn transmission(&mut self, side: usize, seq: u32) -> Flying {
         let half = &self.halves[side];
         self.windows
@@ -288,7 +288,7 @@ impl Connection {
             })
     }
 
-    /// The transmissions that began in `start..end` are now as new as `segment`.
+    /// Records `segment` as the newest transmission of `start..end`.
     fn transmitted_again(&mut self, side: usize, start: u32, end: u32, segment: &Segment) {
         let half = &mut self.halves[side];
         if !after(start, half.next) && !after(half.next, end) {
@@ -301,8 +301,8 @@ impl Connection {
         }
     }
 
-    /// `segment` of `side` acknowledges what the other side sent.
-    // As `sent`.
+    /// Handles the acknowledgement number of `segment`, sent by `side`.
+    // Inlined for the same reason as `sent`.
     #[inline(always)]
     pub(crate) fn acknowledge(
         &mut self,
@@ -336,7 +336,7 @@ impl Connection {
         }
     }
 
-    /// The capture missed what `side` sent and `segment` acknowledges.
+    /// Handles data of `side` that the capture missed, as the acknowledgement in `segment` shows.
     #[cold]
     fn missed(&mut self, side: usize, segment: &Segment, pool: &mut Pool) {
         let half = &mut self.halves[side];
@@ -353,7 +353,7 @@ impl Connection {
         pool.change(&mut self.windows, side, |window| window.leave_hole(hole));
     }
 
-    /// What `side` sent has arrived up to `ack`.
+    /// Removes data of `side` up to `ack` from the window.
     #[inline(never)]
     fn arrived(&mut self, side: usize, ack: u32, tally: &mut Tally, pool: &mut Pool) {
         if let Some(windows) = &mut self.windows {
@@ -364,8 +364,8 @@ impl Connection {
         }
     }
 
-    /// Whether `segment` of `side` shows that a retransmission of the other side was not needed: by a duplicate SACK
-    /// (RFC 2883), or because it acknowledges the retransmitted bytes with the echo of an older time stamp (RFC 3522).
+    /// Whether `segment` of `side` shows that a retransmission of the other side was spurious: by a duplicate SACK (RFC 2883),
+    /// or because it acknowledges the retransmitted bytes with the echo of an older timestamp (RFC 3522).
     pub(crate) fn shows_spurious(&mut self, side: usize, segment: &Segment) -> bool {
         let Some(trouble) = &mut self.trouble else {
             return false;

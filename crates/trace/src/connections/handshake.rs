@@ -1,4 +1,4 @@
-//! SYN, SYN/ACK, and the ACK that completes the handshake, by the definitions of handshake-2009 (papers.md 3.1).
+//! Handshake segments: SYN, SYN/ACK and the completing ACK, by the definitions of handshake-2009 (papers.md 3.1).
 
 use super::Connections;
 use super::clock::{Span, Tick};
@@ -14,12 +14,12 @@ use crate::segment::Segment;
 use gentle_units::Nanos;
 use gentle_wire::{Address, TcpFlags};
 
-/// Sequence numbers beyond the initial one in which the first segments after a handshake may be: enough for any initial
-/// window, and so few that a segment of an older connection is in them one time in 4,096.
+/// Range of sequence numbers above the initial one for the first segments after a handshake: larger than any initial
+/// window, and small enough that a segment of an older connection falls into it with a probability of 1/4096.
 const FURTHEST: i32 = 1 << 20;
 
 impl Connections {
-    /// A SYN without ACK: an attempt, or a duplicate.
+    /// Handles a SYN without ACK: a new attempt or a repeated SYN. Returns the connection and the sending side.
     pub(super) fn syn(
         &mut self,
         segment: &Segment,
@@ -50,7 +50,7 @@ impl Connections {
         } else {
             connection.state.add(State::SYN);
             if connection.synacks > 0 {
-                // Captured in the wrong order: no round-trip time follows from it.
+                // Captured in the wrong order: the times give no round-trip time.
                 connection.state.add(State::HANDSHAKE_AGAIN);
                 tally.order.answered_before(connection.first, segment.time);
             }
@@ -64,7 +64,7 @@ impl Connections {
         (at, CLIENT)
     }
 
-    /// A SYN/ACK: the answer to an attempt, or a duplicate of it.
+    /// Handles a SYN/ACK, first or repeated. Returns the connection and the sending side.
     pub(super) fn synack(
         &mut self,
         segment: &Segment,
@@ -75,12 +75,12 @@ impl Connections {
         let isn = segment.ack.wrapping_sub(1);
         let answers = |at: &u32| {
             let connection = self.table.get(*at);
-            // A program that has connected to itself answers itself (RFC 9293, 3.5).
+            // A simultaneous open with itself: the program answers its own SYN (RFC 9293, 3.5).
             connection.is_attempt()
                 && (connection.side(segment) == SERVER || segment.is_to_itself(wide))
         };
         let by_isn = |at: &u32| self.table.get(*at).isn[CLIENT] == isn;
-        // A SYN with data (RFC 7413) is acknowledged together with them.
+        // A SYN with data (RFC 7413) is acknowledged together with its data.
         let by_data = |at: &u32| {
             let client = &self.table.get(*at).halves[CLIENT];
             client.state.has(HalfState::OPENING) && client.next == segment.ack
@@ -107,7 +107,7 @@ impl Connections {
         (at, SERVER)
     }
 
-    /// An ICMP message says that `segment` was not delivered: if that is the SYN of an attempt, the attempt was rejected.
+    /// Handles an ICMP message that `segment` was not delivered: an attempt with this SYN was rejected.
     pub(super) fn undelivered(&mut self, segment: &Segment, newest: u32) {
         let attempt = self.table.chain(newest).find(|&at| {
             let connection = self.table.get(at);
@@ -124,12 +124,12 @@ impl Connections {
 }
 
 impl Connection {
-    /// Whether something of its handshake was seen, so that its initiator is known.
+    /// Whether a segment of the handshake was seen, so that the initiator is known.
     pub(crate) fn is_attempt(&self) -> bool {
         self.state.has(State::SYN) || self.synacks > 0
     }
 
-    /// The first SYN or SYN/ACK of a side opens its sequence space.
+    /// Records the first SYN or SYN/ACK of a side, which opens its sequence space.
     fn opens(&mut self, side: usize, segment: &Segment) {
         let end = segment.seq.wrapping_add(segment.span());
         self.bytes[side] += u64::from(segment.payload_len);
@@ -143,7 +143,7 @@ impl Connection {
         }
     }
 
-    /// The previous transmission of the side's SYN or SYN/ACK, unless it has sent more since.
+    /// Previous transmission of the side's SYN or SYN/ACK; `None` if the side has sent anything after it.
     fn previous_open(&mut self, side: usize) -> Option<&mut Sent> {
         let half = &mut self.halves[side];
         half.state
@@ -180,7 +180,7 @@ impl Connection {
             if server.state.has(HalfState::ACKED)
                 && !after(segment.seq.wrapping_add(1), server.acked)
             {
-                // Of what acknowledged it no time is kept: at the latest it was the last segment.
+                // The time of the segment that acknowledged it is not kept; it is not after the last segment.
                 tally.order.answered_before(self.last, segment.time);
             }
             self.isn[SERVER] = segment.seq;
@@ -205,8 +205,8 @@ impl Connection {
             self.state.add(State::SYNACK);
         }
         if (segment.seq, segment.ack) != (self.isn[SERVER], self.synack_acks) {
-            // Another initial sequence number: a SYN cookie made again, or someone else's answer. Or another
-            // acknowledgement: of the SYN with its data, and of the SYN alone (RFC 7413).
+            // Another initial sequence number: a recomputed SYN cookie, or another host's answer. Or another acknowledgement
+            // number: of the SYN with its data, and of the SYN alone (RFC 7413).
             let others = &mut self.trouble().other_synacks;
             let other = (segment.seq, segment.ack);
             if !others.contains(&other) {
@@ -244,7 +244,7 @@ impl Connection {
         }
     }
 
-    /// Something of the handshake comes again: what is still known of what passed before is written down.
+    /// Starts the record of the exchange at the first retransmission, from what is still known of earlier segments.
     fn begin_exchange(&mut self) {
         if self.trouble().exchange.is_used() {
             return;
@@ -281,7 +281,7 @@ impl Connection {
         }
     }
 
-    /// A SYN or SYN/ACK passes, of which `settled` and `asked_for` are as in [`Transmission`].
+    /// Records a SYN or SYN/ACK; `settled` and `asked_for` as in [`Transmission`].
     fn pass(&mut self, side: usize, segment: &Segment, settled: bool, asked_for: bool) {
         self.trouble().exchange.sent(
             side,
@@ -296,7 +296,7 @@ impl Connection {
         );
     }
 
-    /// A SYN or SYN/ACK came again. The time since it came before; `None` if it is a copy made by the capture.
+    /// Records a repeated SYN or SYN/ACK. Returns the time since the previous one; `None` for a copy made by the capture.
     fn handshake_again(
         &mut self,
         side: usize,
@@ -304,9 +304,9 @@ impl Connection {
         tally: &mut Tally,
     ) -> Option<Nanos> {
         let previous = self.previous_open(side).copied();
-        // When a SYN came again, the answer to it and a retransmission by timer may follow each other within no time (both
-        // sides count their seconds from the same round trip). Only the IP identification tells them apart, which most
-        // hosts leave out of SYN/ACKs; where the capture makes copies, it has made some of the SYN, too.
+        // After a repeated SYN, the answer to it and a retransmission by timer may follow each other almost immediately, because
+        // both sides start their timers within one round trip. Only the IP identification tells them apart, which most hosts
+        // leave zero in SYN/ACKs; a capture that makes copies has also copied some SYNs.
         let answers_again = side == SERVER
             && self.trouble.as_ref().is_some_and(|trouble| {
                 trouble.syn_pending
@@ -347,7 +347,7 @@ impl Connection {
         Some(interval)
     }
 
-    /// A segment with ACK, without SYN and RST, of a connection whose handshake is not known to be complete.
+    /// Handles a segment with ACK, without SYN and RST, of a connection whose handshake is not known to be complete.
     #[inline(never)]
     pub(super) fn acknowledged(&mut self, side: usize, segment: &Segment) {
         if !self.state.has(State::WENT_ON) && self.shows_answer(side, segment) {
@@ -368,8 +368,8 @@ impl Connection {
         }
     }
 
-    /// Whether a segment with ACK, without SYN and RST, can only be there because the client got an answer: it goes on where
-    /// the SYN ended, and so does what it acknowledges.
+    /// Whether a segment with ACK, without SYN and RST, proves that the client got an answer: its sequence number continues the
+    /// SYN's, or SYN/ACK's, and so does its acknowledgement number.
     fn shows_answer(&self, side: usize, segment: &Segment) -> bool {
         let other = 1 - side;
         let opened = |side: usize| match side {
@@ -380,7 +380,7 @@ impl Connection {
             let beyond = distance(number, self.isn[side]);
             opened(side).then_some((1..=FURTHEST).contains(&beyond))
         };
-        // A server may acknowledge a SYN without having got the answer to its own.
+        // A server may acknowledge a SYN before its own SYN/ACK is answered.
         let is_new = side == CLIENT
             || segment.span() > 0
             || distance(segment.ack, self.isn[CLIENT].wrapping_add(1)) > 0;
@@ -390,8 +390,8 @@ impl Connection {
         }
     }
 
-    /// A segment of the client with ACK, without SYN and RST: by the definition, the handshake is complete if it acknowledges
-    /// a SYN/ACK.
+    /// Handles a segment of the client with ACK, without SYN and RST: by the definition, the handshake is complete if it
+    /// acknowledges a SYN/ACK.
     pub(super) fn establish(&mut self, segment: &Segment) {
         if !self.state.has(State::SYNACK) {
             return;
@@ -410,7 +410,7 @@ impl Connection {
         }
         self.state.add(State::ESTABLISHED);
         if self.state.has(State::SYN) {
-            // Else it may still come, if the capture is out of order.
+            // Otherwise the SYN may still come, if the capture is out of order.
             self.ack_at = Span::new(segment.time.saturating_sub(self.first));
         }
     }

@@ -1,5 +1,5 @@
-//! Why SYNs and SYN/ACKs were sent again, and how an attempt ended: a judgement, by the rules in `docs/analyze.md`, beside the
-//! counts that the definitions of handshake-2009 give.
+//! Inference of why SYNs and SYN/ACKs were retransmitted and how an attempt ended, by the rules in `docs/analyze.md`. Separate
+//! from the counts by the definitions of handshake-2009.
 
 use super::connection::{CLIENT, Connection, SERVER, State};
 use super::exchange::{Exchange, Transmission};
@@ -7,50 +7,50 @@ use crate::options::Side;
 use crate::row::Outcome;
 use gentle_units::Nanos;
 
-/// Why SYNs or SYN/ACKs came again: how many for each reason, copies made by the capture and answers to a SYN that came
-/// again aside.
+/// Retransmitted SYNs or SYN/ACKs by cause, without copies made by the capture and without SYN/ACKs that answer a repeated
+/// SYN.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Repeats {
-    /// What was sent before, or its answer, was lost.
+    /// The previous transmission or its answer was lost.
     pub(crate) lost: u32,
-    /// It had arrived, and the answer was under way.
+    /// The previous transmission had arrived, and the answer was under way.
     pub(crate) late: u32,
-    /// An RST or an ICMP message had answered the one before.
+    /// An RST or an ICMP message had answered the previous SYN.
     pub(crate) turned_away: u32,
-    /// SYNs that the server left unanswered, and SYN/ACKs behind the client's ACK.
+    /// The server deferred the client: SYNs it left unanswered, and SYN/ACKs after the client's ACK.
     pub(crate) put_off: u32,
-    /// Nothing that was sent led anywhere.
+    /// The handshake never completed.
     pub(crate) in_vain: u32,
 }
 
-/// What is thought of an attempt.
+/// Inferred outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Judged {
     pub(crate) outcome: Outcome,
     pub(crate) repeats: Repeats,
-    /// Time that the client waited because something was sent again that was needed.
+    /// Time that the client waited because of retransmissions that were needed.
     pub(crate) waited: Nanos,
-    /// Time that SYN/ACKs behind the client's ACK took while the client's data waited: the waits for the data have it, too.
+    /// Time between SYN/ACKs after the client's ACK while the client's data waited; contained in the delays of that data, too.
     pub(crate) waited_with_data: Nanos,
-    /// The client asked again though it had been answered, and never went on: no SYN/ACK got to it.
+    /// The client repeated its SYN after an answer and never went on: no SYN/ACK reached it.
     pub(crate) swallowed: bool,
 }
 
 impl Judged {
-    /// Whether it lost something on its way that was then answered.
+    /// Whether a handshake packet was lost and later answered.
     pub(crate) fn has_loss(&self) -> bool {
         let answered = self.outcome.is_complete() || self.outcome == Outcome::HalfOpen;
         answered && !self.swallowed && self.repeats.lost > 0
     }
 }
 
-/// A server answers by itself within this time at most …
+/// Longest time in which a server next to the capture point answers.
 const LONGEST_REPLY: Nanos = Nanos::from_millis(1);
-/// … and is near the capture if its part of the round trip is at most one in so many.
+/// Inverse of the largest share of the round-trip time on the server's side at which the server is near.
 const NEAR: u64 = 20;
 
 impl Connection {
-    /// How the attempt ended, as far as what was captured shows.
+    /// Outcome of the attempt, as far as the capture shows.
     pub(crate) fn outcome(&self) -> Outcome {
         let has = |flag| self.state.has(flag);
         if has(State::WENT_ON) || has(State::ESTABLISHED) {
@@ -70,7 +70,7 @@ impl Connection {
         }
     }
 
-    /// What is thought of it; `vantage` is where the capture was taken, if that was given.
+    /// Infers outcome and causes; `vantage` is the position of the capture point, if given.
     pub(crate) fn judge(&self, vantage: Option<Side>) -> Judged {
         let outcome = self.outcome();
         let mut judged = Judged {
@@ -95,13 +95,13 @@ impl Connection {
         judged
     }
 
-    /// Whether the capture was taken so near to the server that nothing is lost between.
+    /// Whether the capture point is so near to the server that nothing is lost in between.
     fn is_at_server(&self, exchange: &Exchange, vantage: Option<Side>) -> bool {
         if let Some(side) = vantage {
             return side == Side::Server;
         }
         if !self.state.has(State::WIDE) && self.addresses >> 32 == self.addresses & 0xffff_ffff {
-            // Both ends are one host.
+            // Both ends are the same host.
             return true;
         }
         let (Some(synack), Some(answer)) = (exchange.sent[SERVER].kept().first(), exchange.answer)
@@ -117,12 +117,12 @@ impl Connection {
     }
 }
 
-/// The last of the first `n`.
+/// Last of the first `n` transmissions.
 fn before(sent: &[Transmission], n: u16) -> Option<&Transmission> {
     sent[..usize::from(n).min(sent.len())].last()
 }
 
-/// Which of `sent` an `echo` means, if only one of them has that time stamp.
+/// Index of the transmission that `echo` refers to, if only one of `sent` has that timestamp.
 fn echoed(sent: &[Transmission], echo: u16) -> Option<usize> {
     let mut same = sent
         .iter()
@@ -132,12 +132,13 @@ fn echoed(sent: &[Transmission], echo: u16) -> Option<usize> {
     same.next().is_none().then_some(found)
 }
 
-/// Whether an answer that took `took` from the first transmission it may belong to was late, and not the answer to the
-/// last one, which had been sent `since_last` before.
+/// Whether an answer was late: it came `took` after the first transmission it may belong to, and does not answer the last
+/// one, which was sent `since_last` before it.
 ///
-/// `indicated` says that a time stamp or a second answer shows so. That is not enough: Linux echoes the time stamp of
-/// the first SYN that arrived whichever it answers (`tcp_check_req`), and of the first SYN/ACK alike. So a round trip over the same half of
-/// the path counts for more, where there is one: with it, nothing may take as long as that for an answer.
+/// `indicated` means that a timestamp or a second answer suggests so. That is not sufficient: Linux echoes the timestamp of
+/// the first SYN that arrived, whichever it answers (`tcp_check_req`), and likewise of the first SYN/ACK. So a measured
+/// round-trip time over the same part of the path decides, if there is one: the answer was late if a round trip can take
+/// as long as `took`, and if that is indicated or the last transmission was too recent to be answered.
 fn is_late(indicated: bool, took: Nanos, since_last: Nanos, round_trip: Option<Nanos>) -> bool {
     match round_trip {
         Some(round_trip) => {
@@ -151,7 +152,7 @@ struct Judge<'a> {
     exchange: &'a Exchange,
     at_server: bool,
     judged: &'a mut Judged,
-    /// From and to when the client waited, since the first SYN.
+    /// Intervals in which the client waited, begin and end since the first SYN.
     waits: Vec<(Nanos, Nanos)>,
 }
 
@@ -178,12 +179,12 @@ impl Judge<'_> {
         self.exchange.sent[SERVER].kept()
     }
 
-    /// The SYN/ACK that the client took up; nothing if it did not, or if that is not known.
+    /// Index of the SYN/ACK that the client accepted; `None` if it accepted none or that is unknown.
     fn taken_up(&self) -> Option<usize> {
         echoed(self.synacks(), self.exchange.answer?.echo)
     }
 
-    /// The client waited from the transmission before number `at` of `side` until that.
+    /// Records that the client waited from the transmission before number `at` of `side` until number `at`.
     fn waits(&mut self, side: usize, at: usize) {
         let sent = self.exchange.sent[side].kept();
         let begin = self.exchange.sent[CLIENT]
@@ -199,7 +200,7 @@ impl Judge<'_> {
         let syns = self.exchange.sent[CLIENT].kept();
         let syn = syns[at];
         let answered = self.judged.outcome.is_complete();
-        // Routers and hosts limit how often they say so (RFC 1812, 4.3.2.8): once is enough.
+        // One message is enough: routers and hosts limit their rate (RFC 1812, 4.3.2.8).
         if syn.settled || (!answered && syns[..at].iter().any(|before| before.settled)) {
             self.judged.repeats.turned_away += weight;
             self.waits(CLIENT, at);
@@ -222,8 +223,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether the SYNs before number `at` reached the server and it left them alone: what was not lost on the way met a full
-    /// queue. One whose time stamp the answer echoes was taken up.
+    /// Whether the SYNs before number `at` reached the server, which left them unanswered: without loss on the way, its queue was
+    /// full. A SYN whose timestamp the answer echoes was accepted.
     fn is_left_unanswered(&self, at: usize) -> bool {
         let asking = self.asking();
         let taken_up = self
@@ -233,7 +234,7 @@ impl Judge<'_> {
         self.at_server && at < asking.len() && taken_up.is_none_or(|taken_up| taken_up >= at)
     }
 
-    /// The SYNs before the first SYN/ACK.
+    /// SYNs before the first SYN/ACK.
     fn asking(&self) -> &[Transmission] {
         let syns = self.exchange.sent[CLIENT].kept();
         match self.synacks().first() {
@@ -242,8 +243,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether SYN number `at`, sent before there was any SYN/ACK, was not needed: one before it had arrived, and the answer
-    /// took longer than the client waited.
+    /// Whether SYN number `at`, sent before any SYN/ACK, was not needed: an earlier one had arrived, and the answer took longer
+    /// than the client waited.
     fn is_late_before_answer(&self, at: usize) -> bool {
         let synacks = self.synacks();
         let Some(first) = synacks.first() else {
@@ -256,7 +257,7 @@ impl Judge<'_> {
             return false;
         }
         let arrived = &asking[echoed.unwrap_or(0)];
-        // Each SYN was answered, and the answers came as far apart as the SYNs.
+        // Each SYN was answered: the answers are as far apart as the SYNs.
         let second = synacks.get(1).is_some_and(|second| {
             second.at.since(first.at).0 * 2 >= asking[last].at.since(arrived.at).0
         });
@@ -268,7 +269,7 @@ impl Judge<'_> {
         )
     }
 
-    /// Whether a SYN behind `others` SYN/ACKs was not needed: one of them was under way to the client.
+    /// Whether a SYN after `others` SYN/ACKs was not needed: one of them was under way to the client.
     fn is_late_behind_answer(&self, at: usize, others: usize) -> bool {
         let late = match self.taken_up() {
             Some(taken_up) => taken_up < others,
@@ -277,8 +278,8 @@ impl Judge<'_> {
         late && !self.first_answer_was_lost(at) && !self.contradicts_late_answer()
     }
 
-    /// Whether the first SYN/ACK that passed before SYN number `at` was itself sent again, for one that was lost before the
-    /// capture: it took about as long as the client waited, and far longer than the way to the server and back.
+    /// Whether the first SYN/ACK seen before SYN number `at` was a retransmission of one lost before the capture point: it took
+    /// about as long as the client waited, and far longer than the round-trip time to the server.
     fn first_answer_was_lost(&self, at: usize) -> bool {
         let syns = self.exchange.sent[CLIENT].kept();
         let (Some(first), Some(round_trip)) =
@@ -291,7 +292,7 @@ impl Judge<'_> {
         took * 2 >= syns[at].at.since(asked.at).0 && round_trip.0 * 2 < took
     }
 
-    /// Whether the client answered two SYN/ACKs, as far apart as they were.
+    /// Whether the client answered two SYN/ACKs, about as far apart as they were.
     fn is_answered_twice(&self) -> bool {
         let synacks = self.synacks();
         let (Some(first), Some(last), Some(answer)) =
@@ -304,7 +305,7 @@ impl Judge<'_> {
         })
     }
 
-    /// Whether the round trip to the client shows that what it answered was not the SYN/ACK whose time stamp it echoes.
+    /// Whether the round-trip time to the client rules out that it answered the SYN/ACK whose timestamp it echoes.
     fn contradicts_late_answer(&self) -> bool {
         let (Some(answer), Some(round_trip)) =
             (self.exchange.answer, self.exchange.round_trip(SERVER))
@@ -319,7 +320,7 @@ impl Judge<'_> {
         let synacks = self.exchange.sent[SERVER].kept();
         let synack = synacks[at];
         if synack.asked_for || usize::from(synack.others_before) > at {
-            // It answers a SYN that came again: whatever was lost, that SYN has been counted for it.
+            // This SYN/ACK answers a repeated SYN, for which any loss has been counted.
             return;
         }
         if !self.judged.outcome.is_complete() {
@@ -334,7 +335,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether SYN/ACK number `at`, sent before there was an ACK, was not needed.
+    /// Whether SYN/ACK number `at`, sent before any ACK, was not needed.
     fn is_synack_late(&self, at: usize) -> bool {
         let synacks = self.synacks();
         let Some(answer) = self.exchange.answer else {
@@ -353,8 +354,8 @@ impl Judge<'_> {
         )
     }
 
-    /// A SYN/ACK came again though the client's ACK had passed: the two crossed, or the server put the client off (its
-    /// listen queue was full, or it waits for data, `TCP_DEFER_ACCEPT`), or the ACK was lost behind the capture.
+    /// Classifies a SYN/ACK retransmitted after the client's ACK: the two crossed; or the server deferred the client (full
+    /// listen queue, or waiting for data, `TCP_DEFER_ACCEPT`); or the ACK was lost beyond the capture point.
     fn behind_ack(&mut self, at: usize, weight: u32) {
         let synacks = self.exchange.sent[SERVER].kept();
         let server_spoke = self.exchange.spoke == Some(SERVER as u8);
@@ -363,7 +364,7 @@ impl Judge<'_> {
             return;
         }
         if !self.at_server && server_spoke {
-            // It did not wait for data, and where its queue is full clients ask for something first more often than not.
+            // The server did not wait for data; and with a full queue the client would usually have sent data first.
             self.judged.repeats.lost += weight;
         } else {
             self.judged.repeats.put_off += weight;
@@ -375,7 +376,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether the client's ACK could not be at the server when that sent SYN/ACK number `at`.
+    /// Whether the client's ACK cannot have reached the server when the server sent SYN/ACK number `at`.
     fn crossed(&self, at: usize) -> bool {
         let synacks = self.exchange.sent[SERVER].kept();
         let syns = self.exchange.sent[CLIENT].kept();

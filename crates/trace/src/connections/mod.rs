@@ -1,8 +1,8 @@
-//! TCP segments to connections: handshakes, sequence spaces, ends.
+//! Reconstruction of TCP connections from segments: handshakes, sequence spaces, closes.
 //!
-//! A connection is its addresses, its ports and the initial sequence number of its initiator, so that ports used again
-//! are a new connection. [`Connections::observe_all`] takes one segment after the other; what is learned at once goes into
-//! the [`Tally`], the rest when the connection is over: closed, silent, or at the end of the trace.
+//! A connection is identified by addresses, ports and the initial sequence number of its initiator, so that reused ports
+//! make a new connection. [`Connections::observe_all`] takes the segments in order; results that are known at once go into
+//! the [`Tally`], others are reported when the connection is over: closed, silent, or at the end of the trace.
 
 mod clock;
 mod connection;
@@ -36,12 +36,12 @@ use retire::Retirement;
 use table::Table;
 use window::Pool;
 
-/// Segments between looks at the memory in use.
+/// Segments between checks of the memory in use.
 const GROUP: usize = 64;
 
-/// The connections of a trace.
+/// Connections of a trace.
 ///
-/// On cache lines of its own, as `Decoder` is.
+/// Aligned to separate cache lines, as `Decoder` is, because another thread works on that.
 #[repr(align(128))]
 #[derive(Debug)]
 pub(crate) struct Connections {
@@ -49,12 +49,12 @@ pub(crate) struct Connections {
     pool: Pool,
     retirement: Retirement,
     copies: Copies,
-    /// Whether the direction of a segment follows from its connection.
+    /// Whether a segment's direction follows from its connection.
     by_initiator: bool,
 }
 
 impl Connections {
-    /// `hasher` is the one that the segments' ends were hashed with.
+    /// Creates an empty set; `hasher` must be the one that hashed the segments' ends.
     pub(crate) fn new(options: &Options, by_initiator: bool, hasher: EndsHasher) -> Connections {
         Connections {
             table: Table::new(hasher),
@@ -65,7 +65,7 @@ impl Connections {
         }
     }
 
-    /// The next segments of the trace.
+    /// Handles the next segments of the trace.
     pub(crate) fn observe_all<F: Farewell>(
         &mut self,
         batch: &mut Batch,
@@ -83,7 +83,7 @@ impl Connections {
         Ok(())
     }
 
-    /// The next segment; `wide` are its addresses if they are IPv6.
+    /// Handles the next segment; `wide` has the addresses if they are IPv6.
     fn observe<F: Farewell>(
         &mut self,
         segment: &Segment,
@@ -96,7 +96,7 @@ impl Connections {
         }
         let newest = self.table.newest(segment, wide);
         let syn = segment.flags().any(TcpFlags::SYN);
-        // Nearly every segment; it has its connection looked up once.
+        // Fast path for nearly every segment: one lookup, and only one connection has these ends.
         let side = if !syn && let Some(connection) = self.table.alone(newest) {
             let side = connection.other(segment, tally, &mut self.pool);
             self.retirement.troubles += connection.seen(side, segment, self.by_initiator);
@@ -110,7 +110,7 @@ impl Connections {
         Ok(())
     }
 
-    /// A segment of a handshake, or whose connection has to be found first; the side that sent it.
+    /// Handles a handshake segment, or one whose connection has to be chosen; returns the side that sent it.
     #[inline(never)]
     fn rare(
         &mut self,
@@ -135,7 +135,7 @@ impl Connections {
         side
     }
 
-    /// A new connection of which `segment` is the first to be seen.
+    /// Creates the connection of which `segment` is the first one seen.
     fn begin(
         &mut self,
         segment: &Segment,
@@ -151,7 +151,7 @@ impl Connections {
         at
     }
 
-    /// Client and server of a connection.
+    /// Addresses of client and server of a connection.
     fn ends(&self, at: u32) -> [Address; 2] {
         self.table.addresses(self.table.get(at))
     }

@@ -11,8 +11,8 @@ use crate::segment::Segment;
 use gentle_wire::{Address, TcpFlags};
 
 impl Connections {
-    /// A segment without SYN of which there is no connection yet, or that may belong to several: its place, and the side that
-    /// sent it.
+    /// Handles a segment without SYN that has no connection yet or may belong to several. Returns the connection and the
+    /// sending side.
     pub(super) fn of_several(
         &mut self,
         segment: &Segment,
@@ -33,8 +33,8 @@ impl Connections {
         (at, side)
     }
 
-    /// Of several connections with the same ends, those whose handshake `segment` completes: it may be more than the one
-    /// to which it belongs, as when both sides open at the same time (RFC 9293, 3.5).
+    /// Establishes each connection with the same ends whose handshake `segment` completes. There may be more than the one it
+    /// belongs to, as when both sides open at the same time (RFC 9293, 3.5).
     fn establish_any(&mut self, newest: u32, segment: &Segment, wide: Option<[Address; 2]>) {
         let establish = |table: &mut Table, at: u32| {
             let connection = table.get_mut(at);
@@ -56,7 +56,7 @@ impl Connections {
         }
     }
 
-    /// Of several connections with the same ends, the one whose sequence numbers are nearest to the segment's.
+    /// Connection, among several with the same ends, whose sequence numbers are nearest to the segment's.
     fn nearest(&self, newest: u32, segment: &Segment) -> u32 {
         let distance = |&at: &u32| {
             let connection = self.table.get(at);
@@ -87,13 +87,13 @@ impl Connections {
 }
 
 impl Connection {
-    /// A segment without SYN; the side that sent it.
+    /// Handles a segment without SYN; returns the side that sent it.
     #[inline(always)]
     pub(super) fn other(&mut self, segment: &Segment, tally: &mut Tally, pool: &mut Pool) -> usize {
         let rst = segment.flags().any(TcpFlags::RST);
         let ack = segment.flags().any(TcpFlags::ACK);
         let side = self.side(segment);
-        // Here and below what is seldom so comes first: which side sends next, the processor can only guess.
+        // Here and below, conditions that are rarely true come first: the processor cannot predict which side sends next.
         if self.state.is_opening() && ack && !rst {
             self.acknowledged(side, segment);
         }
@@ -141,7 +141,7 @@ impl Connection {
         side
     }
 
-    /// A segment of `side` without SYN, on a connection on which something went wrong.
+    /// Handles a segment of `side` without SYN on a connection with loss state.
     #[inline(never)]
     fn in_trouble(&mut self, side: usize, segment: &Segment, tally: &mut Tally) {
         tally.retransmissions.spurious += u64::from(self.shows_spurious(side, segment));
@@ -154,7 +154,8 @@ impl Connection {
         }
     }
 
-    /// `segment` of `side`, whatever it turned out to be. How many more connections have trouble now: one or none.
+    /// Updates the state that any segment of `side` changes: time and direction. Returns 1 if the connection got its loss
+    /// state with this segment, else 0.
     #[inline(always)]
     pub(super) fn seen(&mut self, side: usize, segment: &Segment, by_initiator: bool) -> usize {
         self.last = self.last.max(segment.time);

@@ -1,4 +1,4 @@
-//! When connections are forgotten: the idle timeout and the memory limit.
+//! Removal of connections, by idle timeout and memory limit.
 
 use super::connection::Connection;
 use super::table::Table;
@@ -12,37 +12,37 @@ use crate::row::Close;
 use gentle_units::Nanos;
 use gentle_wire::Address;
 
-/// A connection that is over.
+/// Connection that is over.
 #[derive(Debug)]
 pub(crate) struct Departure {
     pub(crate) connection: Connection,
-    /// Client and server.
+    /// Addresses of client and server.
     pub(crate) ends: [Address; 2],
     pub(crate) close: Close,
 }
 
-/// Takes leave of connections.
+/// Receiver of connections that are over.
 pub(crate) trait Farewell {
-    /// What can go wrong with that.
+    /// Error of the receiver.
     type Error;
 
-    /// A connection is over.
+    /// Called once for each connection that is over.
     fn farewell(&mut self, departure: Departure) -> Result<(), Self::Error>;
 }
 
-/// Limits, and what they did.
+/// Limits on connections, and counts of connections removed by them.
 #[derive(Debug)]
 pub(super) struct Retirement {
     idle_timeout: Nanos,
     linger: Nanos,
     memory_limit: usize,
-    /// Where the capture was taken, if that was given.
+    /// Position of the capture point, if given.
     vantage: Option<Side>,
     next_sweep: Nanos,
-    /// By place, the second from which on its connection may have been silent for too long. A sweep has to fetch only
-    /// those from memory, and puts off the ones that have not.
+    /// For each place in the table, the second from which its connection may have exceeded its timeout. A sweep loads only
+    /// connections that are due, and postpones those that have not exceeded it.
     due: Vec<u32>,
-    /// Connections with [`Trouble`].
+    /// Number of connections with [`Trouble`].
     pub(super) troubles: usize,
     peak_connections: usize,
     peak_bytes: usize,
@@ -50,11 +50,11 @@ pub(super) struct Retirement {
     memory: u64,
 }
 
-/// Connections to forget are looked for this often in the time after which a closed one is.
+/// Sweeps per linger time of closed connections.
 const SWEEPS: u64 = 4;
 
-/// When memory is short, this part of the connections goes at once, the oldest: looking for the oldest costs a pass over
-/// all of them.
+/// Inverse of the fraction of connections removed at once when memory is short, longest silent first; finding them costs
+/// a pass over all connections.
 const MAKE_ROOM: usize = 4;
 
 impl Retirement {
@@ -79,7 +79,7 @@ impl Retirement {
         now >= self.next_sweep
     }
 
-    /// A connection began at `at`; now there are so many.
+    /// Records that a connection began at place `at`; there are now `connections`.
     pub(super) fn began(&mut self, at: u32, time: Nanos, connections: usize) {
         let at = at as usize;
         if at >= self.due.len() {
@@ -89,7 +89,7 @@ impl Retirement {
         self.peak_connections = self.peak_connections.max(connections);
     }
 
-    /// Memory of the connections alive, bytes.
+    /// Memory of the live connections, bytes.
     fn bytes(&self, table: &Table, pool: &Pool) -> usize {
         table.bytes()
             + self.due.len() * size_of::<u32>()
@@ -98,25 +98,24 @@ impl Retirement {
                 * (size_of::<Trouble>() + Trouble::OTHER_SYNACKS * size_of::<(u32, u32)>())
     }
 
-    /// Whether there is no room for what the next segments may bring: connections, segments in flight, trouble.
+    /// Whether there is no room for what the next segments may add: connections, segments in flight, loss state.
     ///
-    /// Places of connections are used again but never given back, so connections may never have more than their part of
-    /// the limit, whatever the rest needs at the time: three eighths. What is remembered of those that are over has an
-    /// eighth. The other half is for what the allocator needs beyond: tables that grow hold the old one and the new one,
-    /// and freed memory lies about (measured with a flood of 20 million SYNs and a limit of 64 MiB: the whole process
-    /// takes 64 MiB).
+    /// Places of connections are reused but never freed, so connections may use at most three eighths of the limit, even if
+    /// the rest is unused. Records about connections that are over have an eighth. The other half is overhead of the
+    /// allocator: growing tables hold the old and the new one, and freed memory is fragmented (measured with a flood of
+    /// 20 million SYNs and a limit of 64 MiB: the whole process takes 64 MiB).
     fn is_full(&self, table: &Table, pool: &Pool) -> bool {
         self.bytes(table, pool) > self.memory_limit / 8 * 3
     }
 
-    /// Takes note of the memory in use.
+    /// Updates the peak of memory in use.
     fn note(&mut self, table: &Table, pool: &Pool) {
         self.peak_bytes = self.peak_bytes.max(self.bytes(table, pool));
     }
 }
 
 impl Connections {
-    /// Forgets the connections that have been silent for too long.
+    /// Removes connections that have exceeded their timeout.
     pub(super) fn retire<F: Farewell>(
         &mut self,
         now: Nanos,
@@ -124,13 +123,13 @@ impl Connections {
         farewell: &mut F,
     ) -> Result<(), F::Error> {
         let silent = self.silent(now);
-        // Those that are over are not missed.
+        // Connections that were already over do not count as removed by the timeout.
         let missed = |at: &&u32| !self.table.get(**at).is_over();
         self.retirement.idle += silent.iter().filter(missed).count() as u64;
         self.retire_all(&silent, Close::Silent, tally, farewell)
     }
 
-    /// The places of connections that have been silent for too long, in the order in which they began.
+    /// Places of connections that have exceeded their timeout, in the order in which the connections began.
     fn silent(&mut self, now: Nanos) -> Vec<u32> {
         let table = &self.table;
         let Retirement {
@@ -160,13 +159,13 @@ impl Connections {
             }
             let longest = if is_over { linger } else { idle_timeout };
             let silent_at = connection.last.saturating_add(longest);
-            // It may be over with the next segment.
+            // The next segment may end it.
             *due = second(silent_at.min(now.saturating_add(linger)));
         }
         in_order(silent)
     }
 
-    /// Forgets the connections that have been silent longest, enough to stay within the memory limit, if that is reached.
+    /// If the memory limit is reached, removes the connections that have been silent longest.
     pub(super) fn make_room<F: Farewell>(
         &mut self,
         tally: &mut Tally,
@@ -194,14 +193,14 @@ impl Connections {
         self.retire_all(&oldest, Close::Silent, tally, farewell)
     }
 
-    /// The trace is over; nothing may be observed after it.
+    /// Ends the trace: hands out all remaining connections. No segment may be observed afterwards.
     pub(crate) fn finish<F: Farewell>(
         &mut self,
         tally: &mut Tally,
         farewell: &mut F,
     ) -> Result<(), F::Error> {
         self.retirement.note(&self.table, &self.pool);
-        // They stay in the index: taking each out would only cost time.
+        // Connections stay in the index, which is discarded as a whole.
         let all = self.table.iter();
         for at in in_order(all.map(|(at, it)| (it.first, at)).collect()) {
             let ends = self.ends(at);
@@ -209,12 +208,12 @@ impl Connections {
             self.account(&connection, tally);
             farewell.farewell(Departure::new(connection, ends, Close::Open))?;
         }
-        // Giving back so much memory takes a while, in which others still count.
+        // Frees the memory now, while other threads still count: that takes a while.
         self.table.clear();
         Ok(())
     }
 
-    /// The time that a handshake lost belongs to when it was over.
+    /// Adds the time lost in a handshake to the timeline, at the time when the handshake was over.
     fn account(&self, connection: &Connection, tally: &mut Tally) {
         if connection.trouble.is_none() || !connection.state.has(State::SYN) {
             return;
@@ -227,7 +226,7 @@ impl Connections {
         }
     }
 
-    /// What the limits did.
+    /// Limits and the number of connections removed by them.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             idle_timeout_s: self.retirement.idle_timeout.as_secs_f64(),
@@ -241,7 +240,7 @@ impl Connections {
         }
     }
 
-    /// Forgets `places`; `unclosed` is what is said of those that neither FIN nor RST ended.
+    /// Removes the connections at `places`; `unclosed` is the close reason of those that neither FIN nor RST ended.
     fn retire_all<F: Farewell>(
         &mut self,
         places: &[u32],
@@ -262,20 +261,20 @@ impl Connections {
     }
 }
 
-/// The whole second of `time`, at most the last that 32 bits have: after it, sweeps look at every connection.
+/// Whole seconds of `time`, at most `u32::MAX`; after that, sweeps check every connection.
 fn second(time: Nanos) -> u32 {
     u32::try_from(time.0 / Nanos::from_secs(1).0).unwrap_or(u32::MAX)
 }
 
-/// Places by the time at which their connections began.
+/// Places, ordered by the start of their connections.
 fn in_order(mut dated: Vec<(Nanos, u32)>) -> Vec<u32> {
-    // Places are taken again in runs, of which a stable sort makes use.
+    // Places are reused in runs, which a stable sort exploits.
     dated.sort();
     dated.into_iter().map(|(_, at)| at).collect()
 }
 
 impl Departure {
-    /// `unclosed` is what is said of a connection that neither FIN nor RST ended.
+    /// `unclosed` is the close reason of a connection that neither FIN nor RST ended.
     fn new(connection: Connection, ends: [Address; 2], unclosed: Close) -> Departure {
         let close = if connection.state.has(State::RST) {
             Close::Rst

@@ -1,4 +1,4 @@
-//! Sequence numbers (RFC 9293, 3.4): they wrap around, so they are compared by their difference.
+//! Sequence number arithmetic (RFC 9293, 3.4): numbers wrap around and are compared by their difference.
 
 /// Whether `a` comes after `b`.
 #[inline]
@@ -6,7 +6,7 @@ pub(crate) fn after(a: u32, b: u32) -> bool {
     distance(a, b) > 0
 }
 
-/// From `b` to `a`, negative when `a` comes first.
+/// Signed distance from `b` to `a`; negative if `a` comes first.
 #[inline]
 pub(crate) fn distance(a: u32, b: u32) -> i32 {
     a.wrapping_sub(b) as i32

@@ -1,4 +1,4 @@
-//! The connections alive: found by addresses and ports, kept in one array.
+//! Table of live connections: an index by addresses and ports over one array.
 
 use super::connection::{CLIENT, Connection, State};
 use super::ends::{EndsHasher, widen};
@@ -7,21 +7,20 @@ use crate::table_size::hash_table_bytes;
 use gentle_wire::Address;
 use hashbrown::{HashMap, HashSet, HashTable};
 
-/// No connection.
+/// Place of no connection.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Connections with the same addresses and ports that are looked at one by one, from the newest on; where there are more (a
-/// health check that always uses the same port, someone who tries sequence numbers), older ones are found by the initial
-/// sequence number of their handshake.
+/// Most connections with the same addresses and ports that are compared one by one, newest first. If there are more (a
+/// health check that always uses the same port, a scan of sequence numbers), older ones are found by the initial sequence
+/// number of their handshake.
 pub(crate) const SAME_ENDS: usize = 32;
 
-/// Fewer than one of so many places are looked up in the index one by one, each elsewhere in memory; for more, the whole
-/// index is gone through in its order.
+/// Inverse of the share of places below which connections are removed from the index one by one, at random places in
+/// memory; above it, the whole index is scanned in order.
 const SINGLY: usize = 32;
 
-/// Connections that were found lately, by the low bits of their hash: as many as are busy at a time on a busy link, and few
-/// enough to stay in the cache of a core (32 KiB). To find one in the index takes three looks into memory that has been
-/// elsewhere, of which each has to wait for the one before.
+/// Entries of the cache of recent connections, by the low bits of their hash: as many as are active at once on a busy link,
+/// and few enough for a core's L1 cache (32 KiB). A lookup in the index takes three dependent accesses to cold memory.
 const RECENT: usize = 4096;
 
 /// Connections that are loaded at a time.
@@ -43,22 +42,22 @@ impl Recent {
     }
 }
 
-/// The connections alive. Those with the same addresses and ports, in either direction, form a chain from the newest to
-/// the oldest; the index has the newest.
+/// Live connections. Connections with the same addresses and ports, in either direction, form a chain from newest to
+/// oldest; the index has the newest.
 #[derive(Debug)]
 pub(crate) struct Table {
     hasher: EndsHasher,
     index: HashTable<u32>,
-    /// What is not true any more is found out when it is looked at: its place is vacant, or has a connection with other
-    /// ends. A newer one with the same ends has taken its place here.
+    /// Cache of the index. Stale entries are detected on use: the place is vacant, or its connection has other ends. A newer
+    /// connection with the same ends overwrites the entry.
     recent: Box<[Recent; RECENT]>,
     connections: Vec<Connection>,
-    /// Address pairs of IPv6 connections.
+    /// Address pairs of IPv6 connections, lower end first.
     wide: Vec<[Address; 2]>,
     free: Vec<u32>,
     free_wide: Vec<u32>,
-    /// Connections in chains longer than [`SAME_ENDS`], by the hash of their ends and their initiator's initial sequence
-    /// number.
+    /// Places of connections in chains longer than [`SAME_ENDS`], by the hash of their ends and their initiator's initial
+    /// sequence number.
     crowd: HashMap<(u32, u32), u32>,
 }
 
@@ -76,17 +75,17 @@ impl Table {
         }
     }
 
-    /// Forgets everything.
+    /// Empties the table and frees its memory.
     pub(crate) fn clear(&mut self) {
         *self = Table::new(self.hasher.clone());
     }
 
-    /// Connections alive.
+    /// Number of live connections.
     pub(crate) fn len(&self) -> usize {
         self.connections.len() - self.free.len()
     }
 
-    /// Memory of the connections alive and their index, bytes; places kept for later are not in it.
+    /// Memory of live connections and the index, bytes; without vacant places.
     pub(crate) fn bytes(&self) -> usize {
         self.len() * size_of::<Connection>()
             + (self.wide.len() - self.free_wide.len()) * size_of::<[Address; 2]>()
@@ -95,7 +94,7 @@ impl Table {
             + hash_table_bytes(self.crowd.len(), size_of::<((u32, u32), u32)>())
     }
 
-    /// Client and server.
+    /// Addresses of client and server.
     pub(crate) fn addresses(&self, connection: &Connection) -> [Address; 2] {
         let mut addresses = if connection.state.has(State::WIDE) {
             self.wide[connection.addresses as usize]
@@ -151,7 +150,7 @@ impl Table {
         self.look_up(segment, wide)
     }
 
-    /// As [`Table::newest`], for ends that have not been seen for some time.
+    /// Slow path of [`Table::newest`], for ends that are not in the cache.
     #[inline(never)]
     fn look_up(&mut self, segment: &Segment, wide: Option<[Address; 2]>) -> u32 {
         let hash = segment.ends.hash;
@@ -202,7 +201,7 @@ impl Table {
         (connection.older == NONE).then_some(connection)
     }
 
-    /// The connections from `at` to older ones with the same ends.
+    /// Places of the connection at `at` and of older ones with the same ends.
     pub(crate) fn chain(&self, at: u32) -> impl Iterator<Item = u32> + '_ {
         let mut next = at;
         std::iter::from_fn(move || {
@@ -215,7 +214,7 @@ impl Table {
         })
     }
 
-    /// The connection whose initiator began with `isn`, among more than [`SAME_ENDS`] with the ends of `segment`.
+    /// Place of the connection with the initial sequence number `isn`, among more than [`SAME_ENDS`] with the ends of `segment`.
     pub(crate) fn of_crowd(
         &self,
         segment: &Segment,
@@ -227,10 +226,10 @@ impl Table {
         has_ends.then_some(at)
     }
 
-    /// The initiator's initial sequence number of the newest connection with ends of this hash, at `at`, is known now.
+    /// Indexes the newest connection with its ends, at `at`, by its initiator's initial sequence number, now known.
     pub(crate) fn isn_known(&mut self, at: u32, hash: u32) {
         let older = self.chain(at).take(SAME_ENDS + 2).count() - 1;
-        // Where it makes a crowd of them, those before it are not in it yet.
+        // When the chain first exceeds the limit, its older connections are added, too.
         let members: Vec<u32> = match older {
             ..SAME_ENDS => return,
             SAME_ENDS => self.chain(at).collect(),
@@ -242,8 +241,8 @@ impl Table {
         }
     }
 
-    /// Adds a connection as the newest with its ends, of which `hash` is that; `wide` are its addresses if they are IPv6,
-    /// `newest` is the newest so far.
+    /// Adds a connection as the newest with its ends; `hash` is the hash of these, `wide` has the addresses if they are IPv6,
+    /// `newest` is the place of the newest so far.
     pub(crate) fn insert(
         &mut self,
         mut connection: Connection,
@@ -295,8 +294,8 @@ impl Table {
         at
     }
 
-    /// Makes room in the index for one more, in the order of the connections: a table that makes room by itself hashes them
-    /// in its own order, in which each is elsewhere in memory.
+    /// Grows the index by one, rehashing in the order of the connections: a table that grows by itself rehashes in its own
+    /// order, which accesses connections at random.
     #[cold]
     fn make_room_in_index(&mut self) {
         let mut in_index = vec![false; self.connections.len()];
@@ -311,7 +310,7 @@ impl Table {
         self.index = index;
     }
 
-    /// Takes connections out of the index and their chains; they are not found any more.
+    /// Removes connections from the index and their chains, so that they are no longer found.
     pub(crate) fn unlink_all(&mut self, places: &[u32]) {
         let is_chained = |at: u32| {
             let connection = &self.connections[at as usize];
@@ -335,7 +334,7 @@ impl Table {
         self.index.retain(|&mut at| !goes[at as usize]);
     }
 
-    /// Takes connections out of chains, each chain gone through once however many of it go.
+    /// Removes connections from their chains, in one pass over each chain.
     fn unlink_chained(&mut self, places: &[u32]) {
         let mut going: HashSet<u32> = places.iter().copied().collect();
         for &at in places {
@@ -355,7 +354,7 @@ impl Table {
                 debug_assert!(false, "a connection is in the index or behind one that is");
                 continue;
             };
-            // The newest that stays, and the one behind which the next that stays comes.
+            // `newest`: the first connection that stays. `last`: the last one so far, to which the next is linked.
             let (mut newest, mut last) = (NONE, NONE);
             let mut next = *entry.get();
             while next != NONE {
@@ -379,7 +378,7 @@ impl Table {
         }
     }
 
-    /// Takes a connection that has been [unlinked](Table::unlink_all) out of its place, which is free afterwards.
+    /// Removes an [unlinked](Table::unlink_all) connection and frees its place.
     pub(crate) fn remove_unlinked(&mut self, at: u32) -> Connection {
         let connection = self.take(at);
         if connection.state.has(State::WIDE) {
@@ -389,7 +388,7 @@ impl Table {
         connection
     }
 
-    /// Takes a connection out of its place, but leaves the index as it is.
+    /// Removes a connection from its place; the index keeps its entry.
     pub(crate) fn take(&mut self, at: u32) -> Connection {
         let place = &mut self.connections[at as usize];
         let connection = Connection {
@@ -412,7 +411,7 @@ impl Table {
         }
     }
 
-    /// Every connection alive with its place.
+    /// Live connections with their places.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Connection)> {
         self.connections
             .iter()
@@ -434,7 +433,7 @@ fn same_ends(connections: &[Connection], wide: &[[Address; 2]], a: u32, b: u32) 
         }
 }
 
-/// The hash of a connection's ends: made again when it is needed, since keeping it would take 8 bytes of each.
+/// Hash of a connection's ends; recomputed when needed, because storing it would take 8 bytes per connection.
 fn hash_of(hasher: &EndsHasher, wide: &[[Address; 2]], connection: &Connection) -> u32 {
     let wide = connection
         .state
@@ -443,7 +442,7 @@ fn hash_of(hasher: &EndsHasher, wide: &[[Address; 2]], connection: &Connection) 
     hasher.hash(connection.addresses, connection.ports, wide)
 }
 
-/// The index takes its tag from the highest bits of 64.
+/// Widens a hash to 64 bits, because the index takes its tag from the highest bits.
 #[inline]
 fn spread(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
@@ -457,7 +456,7 @@ mod tests {
     use gentle_wire::{LinkType, plain_tcp_v4};
     use proptest::prelude::*;
 
-    /// An acknowledgement from a port.
+    /// Acknowledgement from the given port.
     fn segment(hasher: &EndsHasher, port: u16) -> Segment {
         let mut frame = [0; 54];
         frame[12..15].copy_from_slice(&[8, 0, 0x45]);
@@ -477,7 +476,7 @@ mod tests {
         batch.segments()[0]
     }
 
-    /// A connection begins with these ends, whether there is one already or not.
+    /// Begins a connection with the ends of `segment`, even if there is one already.
     fn begin(table: &mut Table, segment: &Segment) -> u32 {
         let newest = table.newest(segment, None);
         table.insert(
@@ -489,7 +488,7 @@ mod tests {
     }
 
     proptest! {
-        /// More connections than are remembered; some begin with the ends of others, and some go, alone or many at a time.
+        /// Exceeds the cache with connections, some with the ends of others, and removes some, singly or many at a time.
         #[test]
         fn what_was_found_lately_is_what_the_index_has(
             steps in proptest::collection::vec(

@@ -1,52 +1,51 @@
-//! What went wrong on a connection; most have none of it.
+//! Loss state of a connection: retransmissions, losses and copies; most connections have none.
 
 use super::exchange::Exchange;
 use super::flight::Flying;
 use crate::measure::backoff::Candidates;
 use gentle_units::Nanos;
 
-/// Counts of one side.
+/// Loss counters of one side.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SideTrouble {
-    /// For each retransmission the time since the previous transmission of the same bytes, SYN and SYN/ACK aside …
+    /// Sum of the times from previous transmission to retransmission, without SYN and SYN/ACK.
     pub(crate) delay: Nanos,
-    /// … and of SYN and SYN/ACK.
+    /// Sum of the times from previous transmission to retransmission, of SYNs or SYN/ACKs.
     pub(crate) handshake_delay: Nanos,
     /// Retransmitted SYNs (client) or SYN/ACKs (server).
     pub(crate) handshake: u32,
-    /// Copies of SYN or SYN/ACK made by the capture.
+    /// SYNs or SYN/ACKs duplicated by the capture.
     pub(crate) handshake_copies: u32,
     pub(crate) retransmitted: u32,
     pub(crate) late: u32,
     pub(crate) spurious: u32,
-    /// The newest retransmission: where it ended and its time stamp, until an acknowledgement shows whether it was
-    /// needed (RFC 3522).
+    /// Newest retransmission, sequence number of its end and timestamp, until an acknowledgement shows whether it was needed
+    /// (RFC 3522).
     pub(crate) newest: Option<(u32, u32)>,
-    /// The newest retransmission of what had been seen. If it was not needed, all of it may be acknowledged and so forgotten
-    /// elsewhere, and a copy of it would be taken for another one.
+    /// Newest retransmission of bytes seen before. A spurious one may be acknowledged at once and so removed from the window;
+    /// without this, a copy of it would count as another retransmission.
     pub(crate) again: Option<Flying>,
-    /// The last block found spurious by time stamp, so that a DSACK for it does not count again.
+    /// End of the last block found spurious by timestamp, so that a DSACK for it is not counted again.
     pub(crate) found_spurious: Option<u32>,
-    /// The last DSACK.
+    /// Last DSACK block.
     pub(crate) dsack: (u32, u32),
 }
 
-/// What went wrong on a connection.
+/// Loss state of both sides.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trouble {
     pub(crate) sides: [SideTrouble; 2],
-    /// What of the handshake was sent when, once something of it came again.
+    /// Transmissions of the handshake, once a SYN or SYN/ACK was retransmitted.
     pub(crate) exchange: Exchange,
-    /// Which backoff series fit so far, for SYNs and SYN/ACKs.
+    /// Backoff series that fit the intervals so far, of SYNs and of SYN/ACKs.
     pub(crate) series: [Option<Candidates>; 2],
-    /// Sequence and acknowledgement numbers of SYN/ACKs other than the first, of which there should be none; the newest
-    /// few.
+    /// Sequence and acknowledgement numbers of SYN/ACKs that differ from the first (normally none), newest few only.
     pub(crate) other_synacks: Vec<(u32, u32)>,
-    /// A SYN came again since the last SYN/ACK: the next SYN/ACK answers it.
+    /// A SYN was repeated since the last SYN/ACK, so the next SYN/ACK answers it.
     pub(crate) syn_pending: bool,
 }
 
 impl Trouble {
-    /// How many other SYN/ACKs are remembered.
+    /// Most other SYN/ACKs remembered.
     pub(crate) const OTHER_SYNACKS: usize = 16;
 }

@@ -1,4 +1,4 @@
-//! What is in flight, and what is missing.
+//! Segments in flight, and holes in the sequence space.
 
 use super::clock::Tick;
 use super::flight::{Flying, Sent};
@@ -7,36 +7,36 @@ use crate::segment::Segment;
 use gentle_units::Nanos;
 use std::collections::VecDeque;
 
-/// Transmissions remembered for one side. A window larger than this (in a capture that shows no acknowledgements every
-/// window is endless) forgets its oldest ones; a retransmission of those is timed from the oldest one known.
+/// Most transmissions remembered per side. A larger window forgets its oldest ones (in a capture without acknowledgements
+/// every window grows without limit); their retransmissions are timed from the oldest one known.
 const FLIGHT: usize = 256;
-/// Holes remembered for one side; beyond, the oldest one is taken as filled.
+/// Most holes remembered per side; beyond, the oldest is treated as filled.
 const HOLES: usize = 64;
 
-/// How far apart segments of a side may be for the low halves of their time stamps to be in order: half of what 15 bits of
-/// milliseconds have.
+/// Largest distance of two segments for comparing the low halves of their timestamps: half the range of 15 bits of
+/// milliseconds.
 const COMPARABLE: Nanos = Nanos::from_secs(16);
 
-/// Sequence numbers that were jumped over.
+/// Range of sequence numbers that was skipped.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hole {
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// The segment that jumped; without IP identification and time stamp if it was an acknowledgement.
+    /// Segment that left the hole; without IP identification and timestamp if it was an acknowledgement.
     pub(crate) by: Sent,
-    /// The other side's acknowledgement jumped: what is missing had arrived by then.
+    /// Whether the other side's acknowledgement left the hole: the missing data had arrived by then.
     pub(crate) by_ack: bool,
-    /// All of it has been acknowledged.
+    /// Whether the whole range has been acknowledged.
     pub(crate) acked: bool,
 }
 
 impl Hole {
-    /// Whether `segment`, which fills this hole or a part of it, was sent before the segment that jumped: then it is out
-    /// of order, and otherwise a retransmission. Where an acknowledgement jumped, it is compared with `newest`, the newest
+    /// Whether `segment`, which fills at least a part of this hole, was sent before the segment that left it: then it is out of
+    /// order, otherwise a retransmission. If an acknowledgement left the hole, `segment` is compared with `newest`, the newest
     /// segment of its side.
     ///
-    /// IP identification and time stamps show the order in which a sender sent; where they do not, a segment is out of
-    /// order if it is no later than `longest`.
+    /// IP identification and timestamps show the sender's order; without them, a segment is out of order if it came within
+    /// `longest` of the segment that left the hole.
     pub(crate) fn was_overtaken(&self, segment: &Segment, newest: Sent, longest: Nanos) -> bool {
         let is_recent = Tick::at(segment.time).since(newest.at) <= COMPARABLE;
         let later = if self.by_ack && is_recent {
@@ -45,7 +45,7 @@ impl Hole {
             self.by
         };
         if segment.ip_id != 0 && later.ip_id != 0 && segment.ip_id != later.ip_id {
-            // Counters may be shared with other connections or random: only a small step tells the order.
+            // Counters may be random or shared with other connections: only a small step shows the order.
             let behind = later.ip_id.wrapping_sub(segment.ip_id);
             if behind <= 64 {
                 return true;
@@ -62,10 +62,10 @@ impl Hole {
     }
 }
 
-/// One side's.
+/// In-flight segments and holes of one side.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Window {
-    /// In order of sequence numbers; not the newest, which is the half's `recent`.
+    /// In order of sequence numbers, without the newest, which is the `recent` of the side.
     flight: VecDeque<Flying>,
     holes: Vec<Hole>,
 }
@@ -78,7 +78,7 @@ impl Window {
         self.flight.push_back(sent);
     }
 
-    /// `sent` came out of order.
+    /// Adds a transmission that came out of order.
     pub(crate) fn insert(&mut self, sent: Flying) {
         if self.flight.len() == FLIGHT {
             self.flight.pop_front();
@@ -89,8 +89,8 @@ impl Window {
         self.flight.insert(at, sent);
     }
 
-    /// What ends at `acked` or before has arrived. How many holes are in it that were not so far: data that the capture
-    /// lacks, or has later.
+    /// Removes transmissions that end at `acked` or before. Returns the number of holes that became acknowledged: data that the
+    /// capture lacks, or has later.
     pub(crate) fn acknowledge(&mut self, acked: u32) -> u64 {
         while self
             .flight
@@ -109,7 +109,7 @@ impl Window {
         unseen
     }
 
-    /// The transmission that has the byte at `seq`.
+    /// Transmission with the byte at `seq`.
     pub(crate) fn find(&mut self, seq: u32) -> Option<&mut Flying> {
         let at = self.flight.partition_point(|sent| !after(sent.end, seq));
         self.flight.get_mut(at)
@@ -122,8 +122,7 @@ impl Window {
         self.holes.push(hole);
     }
 
-    /// Fills what `from..to` has of the holes: the number of bytes that had been missing, and the hole they were in, the
-    /// first one if there are several.
+    /// Removes `from..to` from the holes. Returns the number of bytes that were missing, and the first hole that had them.
     pub(crate) fn fill(&mut self, from: u32, to: u32) -> (u32, Option<Hole>) {
         let mut filled = 0;
         let mut first = None;
@@ -160,7 +159,7 @@ impl Window {
                 }
             }
         }
-        // A hole split in two may have made one too many.
+        // Splitting a hole may have exceeded the limit.
         if self.holes.len() > HOLES {
             self.holes.remove(0);
         }
@@ -181,7 +180,7 @@ impl Window {
     }
 }
 
-/// Both sides'. Taken from a [`Pool`] when the first is needed, given back when nothing is in flight or missing.
+/// Windows of both sides. Taken from a [`Pool`] when first needed, given back when nothing is in flight or missing.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Windows {
     pub(crate) sides: [Window; 2],
@@ -197,7 +196,7 @@ impl Windows {
     }
 }
 
-/// Windows not in use. Connections pass from window to window without asking the allocator.
+/// Unused windows, so that connections reuse them without calling the allocator.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     #[expect(
@@ -205,15 +204,15 @@ pub(crate) struct Pool {
         reason = "they move between here and connections as they are, without being copied"
     )]
     free: Vec<Box<Windows>>,
-    /// Memory of all windows, in use or not.
+    /// Memory of all windows, used or not, bytes.
     bytes: usize,
 }
 
 impl Pool {
-    /// Kept for reuse at most, an eighth of the least memory limit.
+    /// Most unused windows kept: an eighth of the smallest memory limit.
     const KEPT: usize = 64;
 
-    /// Changes the window of one side of `slot`, which gets windows if it has none yet.
+    /// Changes the window of one side of `slot`, allocating windows if it has none.
     pub(crate) fn change<T>(
         &mut self,
         slot: &mut Option<Box<Windows>>,
@@ -234,10 +233,10 @@ impl Pool {
         result
     }
 
-    /// Takes back what is not needed any more.
+    /// Takes back windows that are no longer needed.
     pub(crate) fn take_back(&mut self, slot: &mut Option<Box<Windows>>) {
         if let Some(mut windows) = slot.take() {
-            // One that grew large goes back to the allocator, so that what was needed once is not kept for ever.
+            // Large windows are freed, so that a single need is not kept for ever.
             if self.free.len() < Pool::KEPT && windows.bytes() < 2048 {
                 windows.sides.iter_mut().for_each(Window::clear);
                 self.free.push(windows);

@@ -1,19 +1,19 @@
-//! Standard backoff of handshake segments: the times between a SYN and its retransmissions.
+//! Standard retransmission backoff of handshake segments.
 
 use gentle_units::Nanos;
 
-/// An interval is taken for a standard one if it is within this part of it …
+/// Relative tolerance within which an interval matches a standard one, if larger than [`TOLERANCE_FLOOR`].
 pub(crate) const TOLERANCE: f64 = 0.1;
-/// … or within this: timers have granularity, and paths have jitter.
+/// Smallest absolute tolerance: timers have granularity, and paths have jitter.
 pub(crate) const TOLERANCE_FLOOR: Nanos = Nanos::from_millis(200);
 
-/// A backoff series: intervals in seconds.
+/// Backoff series: intervals in seconds.
 pub(crate) struct Series {
     pub(crate) label: &'static str,
     intervals: &'static [u64],
 }
 
-/// The series that are recognised; where intervals fit several, the first counts.
+/// Known series; if intervals fit several, the first counts.
 pub(crate) const SERIES: [Series; 4] = [
     Series {
         // RFC 6298, 2.1 and 5.5; Linux since 3.1, Windows since 8.
@@ -37,7 +37,7 @@ pub(crate) const SERIES: [Series; 4] = [
     },
 ];
 
-/// Every interval that occurs in a series, seconds.
+/// All intervals that occur in a series, seconds.
 pub(crate) const STANDARD: [u64; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 
 fn is_near(interval: Nanos, standard_s: u64) -> bool {
@@ -46,27 +46,27 @@ fn is_near(interval: Nanos, standard_s: u64) -> bool {
     interval.0.abs_diff(standard.0) <= tolerance.0
 }
 
-/// Which of [`STANDARD`] `interval` is near.
+/// Index in [`STANDARD`] of the interval that `interval` matches.
 pub(crate) fn standard(interval: Nanos) -> Option<usize> {
     STANDARD
         .iter()
         .position(|&seconds| is_near(interval, seconds))
 }
 
-/// Which series still fit the intervals seen so far, and where in them the next interval would be. Series are recognised
-/// from any place in them, since the first segments may have been lost before the vantage point.
+/// Set of positions in each series that fit the intervals so far. A series is recognised from any position, since the first
+/// segments may have been lost before the vantage point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Candidates([u16; SERIES.len()]);
 
 impl Candidates {
-    /// Nothing seen yet.
+    /// All positions of all series, before the first interval.
     pub(crate) fn all() -> Candidates {
         Candidates(std::array::from_fn(|i| {
             (1u16 << SERIES[i].intervals.len()) - 1
         }))
     }
 
-    /// What still fits when `interval` comes next.
+    /// Positions that still fit after `interval`.
     pub(crate) fn then(self, interval: Nanos) -> Candidates {
         Candidates(std::array::from_fn(|i| {
             let mut next = 0;
@@ -79,7 +79,7 @@ impl Candidates {
         }))
     }
 
-    /// The series, an index into [`SERIES`]; `None` if no series fits.
+    /// Index in [`SERIES`] of the first series that fits; `None` if none does.
     pub(crate) fn recognised(self) -> Option<usize> {
         self.0.iter().position(|&places| places != 0)
     }
@@ -126,7 +126,7 @@ mod tests {
                 .iter()
                 .filter(|&&s| is_near(Nanos::from_millis(ms), s))
                 .count();
-            // The ends of neighbours may touch.
+            // Neighbouring tolerances may touch.
             assert!(near <= 2, "{ms} ms");
         }
     }

@@ -1,18 +1,18 @@
-//! The quantities of spa-2018, section III, for each direction of a link.
+//! Quantities of spa-2018, section III, for each direction of a link.
 
 use super::rate::Meter;
 use crate::connections::Connection;
 use crate::results::{Direction, MeanOf, RetransmissionDelay, RetransmissionDelayDetail};
 use gentle_units::{Nanos, Rate};
 
-/// What one side of a connection contributes to its direction.
+/// Contribution of one side of a connection to its direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Share {
     pub(crate) sent: Sent,
     pub(crate) again: Again,
 }
 
-/// Of a [`Share`], what every one has.
+/// Part of a [`Share`] that every side has.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sent {
     segments: u32,
@@ -20,7 +20,7 @@ pub(crate) struct Sent {
     direction: u8,
 }
 
-/// Of a [`Share`], what only few have: what was sent again, and how long that took.
+/// Part of a [`Share`] that few sides have: retransmissions and their delay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Again {
     delay: Nanos,
@@ -53,13 +53,13 @@ impl Share {
         }
     }
 
-    /// Whether its retransmission delay is beyond `longest`.
+    /// Whether the retransmission delay exceeds `longest`.
     pub(crate) fn waits_longer_than(&self, longest: Nanos) -> bool {
         self.again.delay > longest
     }
 }
 
-/// Number, sum and sum of squares, seconds.
+/// Number, sum (seconds) and sum of squares.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moments {
     n: u64,
@@ -67,13 +67,13 @@ struct Moments {
     squares: f64,
 }
 
-/// Half-width of a 95 % interval in standard errors.
+/// Half-width of a 95 % confidence interval, standard errors.
 const Z95: f64 = 1.959_964;
 
 impl Moments {
     fn record(&mut self, delay: Nanos) {
         self.n += 1;
-        // Most connections waited for nothing.
+        // Most connections have no delay.
         if delay > Nanos::ZERO {
             let value = delay.as_secs_f64();
             self.sum += value;
@@ -138,7 +138,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 }
 
 impl DirectionSums {
-    /// A connection passes the filters.
+    /// Adds a connection that passes the filters.
     pub(crate) fn record(&mut self, shares: &[Share; 2]) {
         for Share { sent, again } in shares.iter().filter(|share| share.sent.segments > 0) {
             let sums = self.of(usize::from(sent.direction));
@@ -155,7 +155,7 @@ impl DirectionSums {
         }
     }
 
-    /// Those of `other` pass them, too.
+    /// Adds the connections of `other`.
     pub(crate) fn add(&mut self, other: &DirectionSums) {
         for (direction, more) in other.by_direction.iter().enumerate() {
             let sums = self.of(direction);
@@ -170,7 +170,7 @@ impl DirectionSums {
         &mut self.by_direction[direction]
     }
 
-    /// Per direction, in the order of `names`.
+    /// Results per direction, in the order of `names`.
     pub(crate) fn result(
         &self,
         names: &[String],
@@ -201,7 +201,7 @@ impl DirectionSums {
                     rate_bps,
                     capacity_bps,
                     capacity_given: rate.is_some(),
-                    // A capture's own highest rate says nothing about the link: a short one is then always full.
+                    // The capture's own highest rate says nothing about the link: in a short capture it equals the mean rate.
                     utilization: rate.map(|rate| rate_bps / rate.bits_per_second() as f64),
                     packet_retransmission_probability: ratio(sums.retransmitted, sums.segments),
                     syn_share_of_retransmissions: ratio(
@@ -224,7 +224,7 @@ impl DirectionSums {
     }
 }
 
-/// Quantities per direction need what the whole link did, too.
+/// Properties of the link that quantities per direction depend on.
 #[derive(Debug)]
 pub(crate) struct Link<'a> {
     pub(crate) names: &'a [String],

@@ -1,7 +1,7 @@
-//! Attempts that came to nothing, and why: dead hosts, firewalls that swallow, refusals, scans, floods.
+//! Attempts that were not completed, by reason: dead hosts, silent drops by firewalls, refusals, scans, floods.
 //!
-//! Which of these it was is known only when all that the client and the server did is known, so these attempts are kept until
-//! the end; where memory is short, it is decided with what is known so far ([`Failures::settle`]).
+//! The reason depends on everything the client and the server did, so attempts are kept until the end; if memory is short, it
+//! is decided early, from the connections so far ([`Failures::settle`]).
 
 use super::parties::PartyCounts;
 use crate::connections::Judged;
@@ -13,29 +13,29 @@ use gentle_wire::Address;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-/// A SYN flood has at least so many attempts at a server, each with one SYN, of clients that have completed no handshake …
+/// Smallest SYN flood: attempts at a server with one SYN each, by clients that completed no handshake.
 const FLOOD: u64 = 1_000;
-/// … and so many a second between the first and the last: those who try a dead server again and again are slower.
+/// Smallest rate of a SYN flood, attempts per second between first and last; clients that retry a dead server are slower.
 const FLOOD_RATE: u64 = 10;
-/// Parties named for each reason.
+/// Most parties named for each reason.
 const NAMED: usize = 3;
 
-/// An attempt that came to nothing.
+/// Attempt that was not completed.
 #[derive(Debug, Clone, Copy)]
 struct Failure {
     client: Address,
     server: Address,
     port: u16,
     outcome: Outcome,
-    /// It had one SYN only.
+    /// Whether it had only one SYN.
     once: bool,
     swallowed: bool,
     lost: bool,
-    /// Seconds since 1970.
+    /// Start, seconds since 1970.
     at: u32,
 }
 
-/// The reasons.
+/// Reason why an attempt was not completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
     Swallowed,
@@ -49,32 +49,32 @@ pub(super) enum Reason {
 
 const REASONS: usize = 7;
 
-/// Attempts for a reason, by server (its address and port) or client (with port 0).
+/// Attempts for a reason, by server (address and port) or client (address and port 0).
 type ByParty = HashMap<(Address, u16), u64>;
 
-/// Attempts that came to nothing.
+/// Attempts that were not completed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Failures {
     undecided: Vec<Failure>,
-    /// By [`Reason`].
+    /// Decided attempts, by [`Reason`].
     decided: [Decided; REASONS],
-    /// Those that are none of these: a SYN/ACK came, and nothing more; those of them that had lost something before it.
+    /// Attempts with none of the reasons: only a SYN/ACK came. `half_open_with_loss` counts those with a loss before it.
     pub(super) half_open: u64,
     pub(super) half_open_with_loss: u64,
     pub(super) judged_early: u64,
 }
 
-/// What is decided for one reason.
+/// Attempts decided for one reason.
 #[derive(Debug, Clone, Default)]
 struct Decided {
     attempts: u64,
     parties: ByParty,
-    /// Parties that were forgotten because memory was short.
+    /// Number of parties forgotten because memory was short.
     forgotten: u64,
 }
 
 impl Failures {
-    /// An attempt at `server` of `client` is over and came to nothing.
+    /// Records an attempt of `client` at `server` that is over and was not completed.
     pub(super) fn record(
         &mut self,
         [client, server]: [Address; 2],
@@ -95,7 +95,7 @@ impl Failures {
         });
     }
 
-    /// Decides about all that are undecided, with what is known of `parties` now.
+    /// Decides about all undecided attempts, by the counts of `parties` so far.
     pub(super) fn judge(&mut self, parties: &PartyCounts) {
         let undecided = std::mem::take(&mut self.undecided);
         let flooded = flooded(&undecided, parties);
@@ -133,14 +133,14 @@ impl Failures {
         }
     }
 
-    /// Whether the server was found to be flooded when memory was short.
+    /// Whether an early decision found the server to be flooded.
     fn is_known_flood(&self, server: (Address, u16)) -> bool {
         self.decided[Reason::Flood as usize]
             .parties
             .contains_key(&server)
     }
 
-    /// Memory is short: decides early, and keeps of the parties only those that may be named.
+    /// Frees memory when it is short: decides early, and keeps only the parties that may be named.
     pub(super) fn settle(&mut self, parties: &PartyCounts) {
         self.judged_early += self.undecided.len() as u64;
         self.judge(parties);
@@ -151,12 +151,12 @@ impl Failures {
         }
     }
 
-    /// Memory with one more that is undecided, bytes.
+    /// Memory after one more undecided attempt, bytes.
     pub(super) fn bytes_with_one_more(&self) -> usize {
         list_bytes_with_one_more(&self.undecided)
     }
 
-    /// What was decided for `reason`; `show` writes a party.
+    /// Attempts decided for `reason`; `show` formats a party.
     pub(super) fn apart(&self, reason: Reason, show: impl Fn(Address, u16) -> String) -> Apart {
         let decided = &self.decided[reason as usize];
         Apart {
@@ -174,11 +174,11 @@ impl Failures {
     }
 }
 
-/// Parties that are kept for each reason when memory is short.
+/// Parties kept for each reason when memory is short.
 const SETTLED: usize = 100;
 
 impl Decided {
-    /// The `n` parties with most attempts, those first.
+    /// The `n` parties with most attempts, in descending order.
     fn most(&self, n: usize) -> Vec<((Address, u16), u64)> {
         let mut all: Vec<_> = self
             .parties
@@ -196,13 +196,13 @@ impl Decided {
     }
 }
 
-/// Whether this is as the attempts of a flood are: one SYN, of somebody who completes nothing.
+/// Whether the attempt may belong to a flood: one SYN, by a client that completes nothing.
 fn may_flood(failure: &Failure, parties: &PartyCounts) -> bool {
     let outcome = matches!(failure.outcome, Outcome::HalfOpen | Outcome::Unanswered);
     outcome && failure.once && !parties.has_completed(failure.client)
 }
 
-/// The servers that are flooded.
+/// Servers that are flooded.
 fn flooded(failures: &[Failure], parties: &PartyCounts) -> HashSet<(Address, u16)> {
     let mut servers: HashMap<(Address, u16), (u64, u32, u32)> = HashMap::new();
     for failure in failures

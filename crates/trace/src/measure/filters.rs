@@ -1,8 +1,8 @@
-//! The filters of spa-2018, section III: what is left out before the quantities of a link are taken.
+//! Filters of spa-2018, section III: connections to leave out before the quantities of a link are computed.
 //!
-//! The SYN-flood filter is the difficult one: whether an address floods is known only at the end, so the contribution of
-//! every connection is [remembered](Remembered) until then. When memory is short, that is decided with what is known so
-//! far ([`Filters::settle`]).
+//! Whether an address floods is known only at the end, so the contribution of every connection is
+//! [remembered](Remembered) until then. If memory is short, the decision is made early, from the connections so far
+//! ([`Filters::settle`]).
 
 use super::directions::{DirectionSums, Share};
 use super::flood::Parties;
@@ -13,9 +13,9 @@ use crate::results::{Direction, Filter};
 use gentle_units::Nanos;
 use gentle_wire::Address;
 
-/// Connections whose retransmission delay is longer are left out: the delay after four SYNs lost at 3 s, doubling.
+/// Longest retransmission delay of a connection that is kept: that of four SYNs lost at 3 s, doubling.
 const LONGEST_DELAY: Nanos = Nanos::from_secs(45);
-/// Flooding addresses that are named.
+/// Most flooding addresses that are named.
 const EXAMPLES: usize = 10;
 
 /// Connections that pass a filter.
@@ -37,7 +37,7 @@ impl Passed {
     }
 }
 
-/// Connections that pass the filter before the SYN-flood filter, or that one; those apart that pass the last one, too.
+/// Connections that pass a filter, split by whether they also pass the last filter (`established-with-data`).
 #[derive(Debug, Clone, Default)]
 struct Split {
     established_with_data: Passed,
@@ -65,9 +65,9 @@ impl Split {
     }
 }
 
-/// The filters, in the order in which they apply.
+/// Filters in the order in which they apply.
 ///
-/// They have a sixteenth of the memory limit, and cache lines of their own, as `Decoder` has.
+/// Limited to a sixteenth of the memory limit. Aligned to separate cache lines, as `Decoder` is.
 #[repr(align(128))]
 #[derive(Debug)]
 pub(crate) struct Filters {
@@ -75,9 +75,9 @@ pub(crate) struct Filters {
     parties: Parties,
     without_syn: u64,
     too_long: Passed,
-    /// The sums of those remembered: then most often nothing is left to do at the end but to add them.
+    /// Sums over the remembered connections, so that without a flood they need not be gone through.
     undecided: Split,
-    /// Of the others, those that are not too long, and those of them who have nothing to do with a flood.
+    /// Decided connections that are not too long; `harmless` has those of them that are not involved in a flood.
     decided: Split,
     harmless: Split,
     judged_early: u64,
@@ -85,7 +85,7 @@ pub(crate) struct Filters {
     peak_bytes: usize,
 }
 
-/// Names and descriptions.
+/// Name and description of each filter.
 const FILTERS: [(&str, &str); 4] = [
     ("syn-seen", "connections of which no SYN was seen"),
     (
@@ -118,7 +118,7 @@ impl Filters {
         }
     }
 
-    /// A connection is over.
+    /// Records a connection that is over.
     pub(crate) fn record(&mut self, departure: &Departure) {
         let Departure {
             connection, ends, ..
@@ -153,7 +153,7 @@ impl Filters {
         }
     }
 
-    /// Decides about every connection remembered with what is known of the addresses now: all, when the trace is over.
+    /// Decides about all remembered connections by the addresses' counts so far; at the end of the trace, these are complete.
     pub(crate) fn judge(&mut self) {
         let undecided = std::mem::take(&mut self.undecided);
         let mut remembered = std::mem::take(&mut self.remembered);
@@ -170,25 +170,25 @@ impl Filters {
         }
     }
 
-    /// Most memory that was in use or about to be, bytes.
+    /// Peak of the memory in use or about to be used, bytes.
     pub(crate) fn peak_bytes(&self) -> usize {
         self.peak_bytes
     }
 
-    /// Memory is short: decides early, and forgets the addresses that are far from flooding.
+    /// Frees memory when it is short: decides early, and forgets the addresses that are far from flooding.
     fn settle(&mut self) {
         self.judged_early += self.remembered.len() as u64;
         self.judge();
-        // These may double, and as much again is left for connections, before this is next to do.
+        // The parties may double, and as much again is left for connections, before the limit is next reached.
         self.parties.forget_the_harmless(self.memory_limit / 4);
     }
 
-    /// Connections decided early.
+    /// Number of connections decided early.
     pub(crate) fn judged_early(&self) -> u64 {
         self.judged_early
     }
 
-    /// What the filters left, once everything is [judged](Filters::judge). `show` writes an address.
+    /// Results of the filters; call [`judge`](Filters::judge) first. `show` formats an address.
     pub(crate) fn result(
         &self,
         show: impl Fn(Address) -> String,
@@ -233,7 +233,7 @@ impl Filters {
             .collect()
     }
 
-    /// The sums behind the quantities of spa-2018: after the 45 s filter.
+    /// Sums for the quantities of spa-2018: after the 45 s filter.
     pub(crate) fn considered(&self) -> DirectionSums {
         self.decided.all().sums
     }

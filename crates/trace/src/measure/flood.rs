@@ -1,4 +1,4 @@
-//! Who floods: addresses with many connections and hardly any data (spa-2018, section III).
+//! Detection of flooding addresses: many connections with hardly any data (spa-2018, section III).
 
 use crate::table_size::{hash_table_bytes, hash_table_room, list_bytes_with_one_more};
 use gentle_wire::Address;
@@ -6,25 +6,25 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use std::cmp::Reverse;
 use std::hash::BuildHasher;
 
-/// An address floods if it has at least so many connections without data …
+/// Smallest number of connections without data of a flooding address.
 const FLOOD: u32 = 1_000;
-/// … and so many times more of them than of those with data.
+/// Smallest ratio of connections without data to connections with data of a flooding address.
 const FLOOD_RATIO: u64 = 1_000;
-/// Addresses with fewer connections without data are not suspected.
+/// Smallest number of connections without data of a suspect, which is kept when memory is short.
 const SUSPECT: u32 = 100;
 
-/// An address and its connections.
+/// Address with the number of its connections.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Party {
     pub(super) address: Address,
     with_data: u32,
     without_data: u32,
-    /// It flooded at some time when that was asked.
+    /// Whether the address was found to flood, now or earlier.
     caught: bool,
 }
 
 impl Party {
-    /// Its connections.
+    /// Number of connections with and without data.
     pub(super) fn connections(&self) -> u32 {
         self.without_data.saturating_add(self.with_data)
     }
@@ -34,25 +34,25 @@ impl Party {
             && u64::from(self.without_data) >= FLOOD_RATIO * u64::from(self.with_data)
     }
 
-    /// Orders parties: those come first who are most suspicious, and so are forgotten last.
+    /// Sort key: the most suspicious parties come first and are forgotten last.
     fn harmlessness(&self) -> (Reverse<u32>, Address) {
         (Reverse(self.without_data), self.address)
     }
 }
 
-/// Every address seen.
+/// All addresses seen.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Parties {
     hasher: DefaultHashBuilder,
-    /// Places in `parties`: a table of addresses would be five times larger, and most looks into it go to memory.
+    /// Indices into `parties`: a table of addresses would be five times larger, and most lookups go to memory.
     index: HashTable<u32>,
     parties: Vec<Party>,
-    /// Of those caught, those for whom there was no memory.
+    /// Number of flooding addresses forgotten for lack of memory.
     caught_and_forgotten: u64,
 }
 
 impl Parties {
-    /// Counts a connection between `ends`; their places.
+    /// Counts a connection between `ends` and returns their places.
     pub(super) fn record(&mut self, ends: [Address; 2], has_data: bool) -> [u32; 2] {
         let places = ends.map(|address| self.place(address));
         let distinct = if places[0] == places[1] { 1 } else { 2 };
@@ -68,7 +68,7 @@ impl Parties {
         places
     }
 
-    /// Takes note of those that flood now, and says whether anybody does.
+    /// Marks the addresses that flood now; returns whether any does.
     pub(super) fn catch(&mut self) -> bool {
         let mut anybody = false;
         for party in &mut self.parties {
@@ -84,14 +84,14 @@ impl Parties {
         self.parties[place as usize].floods()
     }
 
-    /// Those caught so far, those with most connections first, but for those forgotten since.
+    /// Addresses found to flood so far and not forgotten since, those with most connections first.
     pub(super) fn caught(&self) -> Vec<&Party> {
         let mut caught: Vec<_> = self.all_caught().collect();
         caught.sort_unstable_by_key(|party| (Reverse(party.connections()), party.address));
         caught
     }
 
-    /// How many were caught so far. Who was forgotten and is caught again counts again.
+    /// Number of addresses found to flood so far. One that was forgotten and found again counts twice.
     pub(super) fn number_caught(&self) -> u64 {
         self.caught_and_forgotten + self.all_caught().count() as u64
     }
@@ -100,8 +100,8 @@ impl Parties {
         self.parties.iter().filter(|party| party.caught)
     }
 
-    /// Forgets those that are far from flooding, and the farthest of the others if there are more than take `bytes` with
-    /// one more. Who stays gets a new place.
+    /// Forgets the parties that are far from flooding and, if more are left than fit into `bytes` with one connection more, the
+    /// least suspicious of the others. The places of those that stay change.
     pub(super) fn forget_the_harmless(&mut self, bytes: usize) {
         let mut stay = std::mem::take(&mut self.parties);
         stay.retain(|party| party.without_data >= SUSPECT);
@@ -144,7 +144,7 @@ impl Parties {
             .get()
     }
 
-    /// Memory with the ends of one more connection, bytes.
+    /// Memory after one more connection between new addresses, bytes.
     pub(super) fn bytes_with_one_more(&self) -> usize {
         hash_table_bytes(self.parties.len() + 2, size_of::<u32>())
             + list_bytes_with_one_more(&self.parties)
@@ -159,7 +159,7 @@ mod tests {
         Address::v4(i.to_be_bytes())
     }
 
-    /// Addresses of which each has one connection more than the one before, all to a server with data.
+    /// Clients with 0 to `n` - 1 connections without data each, all to one server with data.
     fn parties(n: u32) -> Parties {
         let mut parties = Parties::default();
         for i in 0..n {
@@ -181,7 +181,7 @@ mod tests {
             assert!(parties.bytes_with_one_more() <= bytes.max(least));
             let suspects = ALL - SUSPECT;
             let stay = parties.parties.len() as u32;
-            // Of the bytes at most so many are left for nobody.
+            // Lower bound of the number of parties that fit.
             let room = bytes / (4 * (size_of::<Party>() + 3 * size_of::<u32>()));
             assert!(stay >= suspects.min(room as u32), "{stay} in {bytes}");
             for i in 0..ALL {

@@ -1,4 +1,4 @@
-//! Times between duplicates: handshake-2009, Figs. 1 and 2.
+//! Histograms of the times between duplicates: handshake-2009, Figs. 1 and 2.
 
 use super::backoff::{self, Candidates, SERIES, STANDARD, TOLERANCE, TOLERANCE_FLOOR};
 use crate::connections::Connection;
@@ -6,20 +6,20 @@ use crate::results::{IntervalBin, IntervalHistogram, Intervals, SeriesCount, Sta
 use gentle_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Width of the bins up to an interval: copies and answers that crossed lie close to zero, timers between a second and a
+/// Widths of the bins up to an interval: copies and answers that crossed are close to zero, timers between a second and a
 /// minute.
 const WIDTHS: [(Nanos, Nanos); 3] = [
     (Nanos::from_millis(10), Nanos::from_millis(1)),
     (Nanos::from_millis(100), Nanos::from_millis(10)),
     (Nanos::from_secs(10), Nanos::from_millis(100)),
 ];
-/// And beyond.
+/// Width of the bins of longer intervals.
 const LONGEST_WIDTH: Nanos = Nanos::from_secs(1);
 
-/// Of SYNs or of SYN/ACKs.
+/// Histogram of intervals between SYNs or between SYN/ACKs.
 #[derive(Debug, Clone, Default)]
 struct Histogram {
-    /// By lower end.
+    /// Counts by lower end of the bin.
     bins: BTreeMap<Nanos, u64>,
     standard: [u64; STANDARD.len()],
     outside: u64,
@@ -78,22 +78,22 @@ impl Histogram {
     }
 }
 
-/// Intervals of both kinds.
+/// Histograms of intervals, of SYNs and of SYN/ACKs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IntervalCounts {
     /// By side: SYNs are the client's, SYN/ACKs the server's.
     histograms: [Histogram; 2],
 }
 
-/// The series that the intervals of a connection form, by side.
+/// Number of connections by backoff series, by side.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SeriesCounts([[u64; SERIES.len()]; 2]);
 
-/// Name of the handshake segment that a side sends.
+/// Name of the handshake segment of each side.
 const SEGMENT: [&str; 2] = ["syn", "synack"];
 
 impl IntervalCounts {
-    /// A SYN or SYN/ACK came again after `interval`. Whether that is a standard interval.
+    /// Records a SYN or SYN/ACK repeated after `interval`; returns whether that is a standard interval.
     pub(crate) fn record(&mut self, side: usize, interval: Nanos) -> bool {
         self.histograms[side].record(interval)
     }
@@ -110,7 +110,7 @@ impl IntervalCounts {
 }
 
 impl SeriesCounts {
-    /// A connection is over: its intervals form a series, or do not.
+    /// Records the backoff series of a connection that is over, if its intervals form one.
     pub(crate) fn record(&mut self, connection: &Connection) {
         let Some(trouble) = &connection.trouble else {
             return;

@@ -1,4 +1,4 @@
-//! What is counted while connections go by, and the results it makes.
+//! Statistics of segments and connections, and their conversion to results.
 
 pub(crate) mod backoff;
 pub(crate) mod directions;

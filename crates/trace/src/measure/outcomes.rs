@@ -1,4 +1,4 @@
-//! What connections came to, counted when each is over.
+//! Statistics of connections, recorded when each is over.
 
 use super::failures::{Failures, Reason};
 use super::intervals::SeriesCounts;
@@ -12,23 +12,24 @@ use crate::row::{Close, Outcome};
 use gentle_units::Nanos;
 use gentle_wire::Address;
 
-/// Counts of connections that are over.
+/// Statistics of connections that are over.
 ///
-/// It grows with what was seen, so it has its part of the memory limit: a sixteenth. Beyond, it keeps what fits.
+/// Memory grows with the number of addresses and failures, up to a sixteenth of the memory limit; beyond, only the largest
+/// entries are kept.
 ///
-/// On cache lines of its own, as `Decoder` is.
+/// Aligned to separate cache lines, as `Decoder` is.
 #[repr(align(128))]
 #[derive(Debug)]
 pub(crate) struct Outcomes {
-    /// Those of its fields that follow from how attempts ended.
+    /// Fields that follow from how attempts ended; others are zero.
     handshakes: Handshakes,
-    /// Those of its fields that follow from how attempts were answered.
+    /// Fields that follow from how attempts were answered; others are zero.
     judged: results::Outcomes,
     failures: Failures,
     pub(crate) parties: PartyCounts,
     pub(crate) series: SeriesCounts,
     pub(crate) closes: Closes,
-    /// Halves of the round trip: the server's, the client's, both.
+    /// Round-trip times: server half, client half, sum.
     round_trips: [Spread; 3],
     waited: Nanos,
     waited_with_loss: Nanos,
@@ -63,7 +64,7 @@ impl Outcomes {
         }
     }
 
-    /// A connection is over.
+    /// Records a connection that is over.
     pub(crate) fn record(&mut self, departure: &Departure) {
         let Departure {
             connection, close, ..
@@ -86,7 +87,7 @@ impl Outcomes {
         self.limit_memory();
     }
 
-    /// An attempt at a connection is over.
+    /// Records a connection attempt that is over.
     fn attempt(&mut self, departure: &Departure) {
         let Departure {
             connection,
@@ -124,7 +125,7 @@ impl Outcomes {
         self.judge(connection, *ends);
     }
 
-    /// What is thought of an attempt that is over.
+    /// Records the inferred outcome of an attempt that is over.
     fn judge(&mut self, connection: &Connection, ends: [Address; 2]) {
         let judged = connection.judge(self.vantage);
         let mut failed = Nanos::ZERO;
@@ -179,14 +180,14 @@ impl Outcomes {
         if bytes > self.memory_limit {
             self.parties.note_alive();
             self.failures.settle(&self.parties);
-            // Both tables may double before this is next to do: after as many connections as were kept.
+            // Both tables may double before the limit is next reached: after as many connections as were kept.
             self.parties.settle(self.memory_limit / 2);
         } else {
             self.peak_bytes = self.peak_bytes.max(bytes);
         }
     }
 
-    /// Most memory that was in use or about to be, bytes.
+    /// Peak of the memory in use or about to be used, bytes.
     pub(crate) fn peak_bytes(&self) -> usize {
         self.peak_bytes
     }
@@ -213,19 +214,19 @@ impl Outcomes {
         }
     }
 
-    /// The halves of the round trip.
+    /// Server half and client half of the round-trip time.
     pub(crate) fn halves(&self) -> [&Spread; 2] {
         [&self.round_trips[0], &self.round_trips[1]]
     }
 
-    /// Decides about the attempts that came to nothing, once all are known.
+    /// Assigns a reason to each attempt that was not completed, once all connections are recorded.
     pub(crate) fn decide(&mut self) {
         self.parties.note_alive();
         self.failures.judge(&self.parties);
     }
 
-    /// What became of the attempts, once that is [decided](Outcomes::decide); `show` writes an address, `show_server` one
-    /// with its port.
+    /// Outcomes of the attempts; call [`decide`](Outcomes::decide) first. `show` formats an address, `show_server` one with its
+    /// port.
     pub(crate) fn result(
         &self,
         show: impl Fn(Address) -> String,
@@ -253,7 +254,7 @@ impl Outcomes {
         }
     }
 
-    /// What lost packets cost.
+    /// Time lost by waiting for retransmissions.
     pub(crate) fn waiting(&self) -> Waiting {
         let handshake_s = self.waited.as_secs_f64();
         let loss_s = self.waited_with_loss.as_secs_f64();

@@ -1,4 +1,4 @@
-//! Who loses most time: servers, clients, prefixes.
+//! Time lost by server, client and prefix.
 
 use crate::connections::{Connection, Judged};
 use crate::results::{Top, TopEntry};
@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
-/// What one of them lost.
+/// Losses of one party.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Loss {
     lost: Nanos,
@@ -19,31 +19,30 @@ struct Loss {
     with_loss: u32,
     failures: u32,
     attempts: u32,
-    /// Of a server, what it sent; of a client, which servers it tried in vain.
+    /// Answers of a server, or failed attempts of a client.
     ways: Ways,
 }
 
-/// What else is known of a server or a client.
+/// Further facts about a server or a client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Ways {
-    /// Of a client: the servers and ports that it tried in vain, folded into so many bits.
+    /// For a client: the servers and ports of its failed attempts, as a set of 64 hash bits.
     tried: u64,
-    /// Of a server: something of it was captured that answers an attempt.
+    /// For a server: an answer to an attempt was captured.
     seen: bool,
-    /// Of a server: a client went on though nothing of the server's answer was captured.
+    /// For a server: a client went on although no answer of the server was captured.
     unseen: bool,
 }
 
-/// A client scans if the servers and ports that it tried in vain set at least so many of 64 bits, which takes about 63 of
-/// them, …
+/// Smallest number of bits set in `tried`, of 64, of a client that scans; about 63 servers and ports set that many.
 const SCAN_BITS: u32 = 40;
-/// … and if at least one of so many attempts was in vain.
+/// Inverse of the smallest share of failed attempts of a client that scans.
 const SCAN_SHARE: u32 = 2;
 
-/// One of 64 bits for a server and port, the same one in every run.
+/// Hash of server and port to one of 64 bits, the same in every run.
 fn bit(server: Address, port: u16) -> u64 {
-    // The odd number is 2^128 divided by the golden ratio: it spreads neighbours (Knuth, The Art of Computer
-    // Programming, volume 3, 6.4).
+    // Multiplication by 2^128 divided by the golden ratio spreads neighbours (Knuth, The Art of Computer Programming,
+    // volume 3, 6.4).
     let number = u128::from_be_bytes(server.0) ^ u128::from(port) << 64;
     let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
     1 << (spread >> 122)
@@ -74,7 +73,7 @@ impl Loss {
     }
 }
 
-/// Losses by client and by server.
+/// Losses by server and by client.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PartyCounts {
     servers: HashMap<(Address, u16), Loss>,
@@ -82,12 +81,12 @@ pub(crate) struct PartyCounts {
     alive: HashSet<Address>,
 }
 
-/// Prefix length of servers put together, IPv4 (in mapped form) and IPv6.
+/// Length of the prefixes by which IPv4 servers are grouped; IPv6 below.
 const PREFIX_V4: usize = 24;
 const PREFIX_V6: usize = 48;
 
 impl PartyCounts {
-    /// An attempt is over; `failed` is what it waited for nothing.
+    /// Records an attempt that is over; `failed` is the time waited if it was not completed.
     pub(crate) fn record(
         &mut self,
         connection: &Connection,
@@ -120,25 +119,25 @@ impl PartyCounts {
         self.servers.entry((server, port)).or_default().add(&loss);
     }
 
-    /// Takes note of which hosts are alive, for [`PartyCounts::is_alive`].
+    /// Updates the set of hosts for [`PartyCounts::is_alive`].
     pub(super) fn note_alive(&mut self) {
         let alive = self.servers.iter().filter(|(_, loss)| loss.ways.seen);
         self.alive = alive.map(|(&(server, _), _)| server).collect();
     }
 
-    /// Whether something of the host was captured that answers an attempt.
+    /// Whether an answer of the host to an attempt was captured.
     pub(super) fn is_alive(&self, host: Address) -> bool {
         self.alive.contains(&host)
     }
 
-    /// Whether only the clients' side of the server was captured.
+    /// Whether only the clients' side of the server's connections was captured.
     pub(super) fn is_unseen(&self, server: (Address, u16)) -> bool {
         self.servers
             .get(&server)
             .is_some_and(|loss| loss.ways.unseen && !loss.ways.seen)
     }
 
-    /// Whether the client tried many servers and ports in vain.
+    /// Whether the client's failed attempts go to many servers and ports.
     pub(super) fn scans(&self, client: Address) -> bool {
         self.clients.get(&client).is_some_and(|loss| {
             loss.ways.tried.count_ones() >= SCAN_BITS
@@ -153,19 +152,19 @@ impl PartyCounts {
             .is_some_and(|loss| loss.failures < loss.attempts)
     }
 
-    /// Memory with one more of each, bytes.
+    /// Memory after one more server and client, bytes.
     pub(crate) fn bytes_with_one_more(&self) -> usize {
         hash_table_bytes(self.servers.len() + 1, size_of::<((Address, u16), Loss)>())
             + hash_table_bytes(self.clients.len() + 1, size_of::<(Address, Loss)>())
     }
 
-    /// Keeps those that lose most: as many as take `bytes` with one more of each.
+    /// Keeps the parties that lose most, as many as fit into `bytes` with one more of each.
     pub(crate) fn settle(&mut self, bytes: usize) {
         keep(&mut self.servers, bytes / 2);
         keep(&mut self.clients, bytes / 2);
     }
 
-    /// The first `n` of each list; `show` writes an address, `show_server` one with its port, `show_prefix` a prefix.
+    /// First `n` of each list; `show` formats an address, `show_server` one with its port, `show_prefix` a prefix.
     pub(crate) fn result(
         &self,
         n: usize,
@@ -189,7 +188,7 @@ impl PartyCounts {
     }
 }
 
-/// The network of an address with its length.
+/// Network of an address, with the prefix length.
 fn prefix(address: Address) -> (Address, usize) {
     let (length, bytes) = if address.is_v4() {
         (PREFIX_V4, 12 + PREFIX_V4 / 8)
@@ -201,7 +200,7 @@ fn prefix(address: Address) -> (Address, usize) {
     (network, length)
 }
 
-/// The first `n` by time lost; those that lost none are left out.
+/// First `n` by time lost, without those that lost none.
 fn first<'a, K: Ord + 'a>(
     n: usize,
     all: impl Iterator<Item = (&'a K, &'a Loss)>,
@@ -258,7 +257,8 @@ mod tests {
             if stay > 0 {
                 assert!(counts.bytes_with_one_more() <= bytes, "{stay} in {bytes}");
             }
-            // Two tables, of each place more than half of the time an entry.
+            // Lower bound of the entries of a table, which has half of the bytes and may leave about half of these unused,
+            // because its number of slots is a power of two.
             let room = bytes / 5 / (size_of::<(Address, Loss)>() + 1);
             assert!(stay + 2 >= ALL.min(room as u32), "{stay} in {bytes}");
             for i in 0..ALL {

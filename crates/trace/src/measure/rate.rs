@@ -1,16 +1,16 @@
-//! How much a direction carried.
+//! Traffic volume of a direction.
 
 use gentle_units::Nanos;
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
-/// Bytes on the wire in one direction, and the most in a whole second of the clock.
+/// Bytes on the wire in one direction, in total and in the busiest whole second of the clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Meter {
-    /// The second being counted, and its bytes.
+    /// Start of the second being counted.
     second: Nanos,
     in_second: u64,
-    /// Bytes of the seconds before.
+    /// Bytes of earlier seconds.
     before: u64,
     most: u64,
 }
@@ -18,7 +18,7 @@ pub(crate) struct Meter {
 impl Meter {
     #[inline]
     pub(crate) fn record(&mut self, time: Nanos, wire_len: u32) {
-        // Before it is far behind it, too, as a number that went around.
+        // An earlier time also counts as another second, because the difference wraps around.
         if time.0.wrapping_sub(self.second.0) >= SECOND.0 {
             self.next_second(time);
         }
@@ -33,19 +33,18 @@ impl Meter {
         self.in_second = 0;
     }
 
-    /// Bytes in all.
+    /// Total bytes on the wire.
     pub(crate) fn bytes(&self) -> u64 {
         self.before + self.in_second
     }
 
-    /// The highest rate over a second, bits per second; never less than the mean rate over `duration`, which may be
-    /// shorter than a second.
+    /// Highest rate over a second, bits per second; at least the mean rate over `duration`, which may be shorter than a second.
     pub(crate) fn highest_bps(&self, duration: Nanos) -> f64 {
         let most = self.most.max(self.in_second) as f64 * 8.0;
         most.max(self.mean_bps(duration))
     }
 
-    /// The mean rate over `duration`, bits per second.
+    /// Mean rate over `duration`, bits per second.
     pub(crate) fn mean_bps(&self, duration: Nanos) -> f64 {
         if duration == Nanos::ZERO {
             return 0.0;

@@ -1,27 +1,26 @@
-//! What is remembered of connections until it is known who floods: 28 bytes each, and 32 more of those that sent something
-//! again.
+//! Records of connections until flooding addresses are known: 28 bytes each, and 32 more for those with retransmissions.
 
 use super::directions::{Again, Sent, Share};
 use crate::table_size::list_bytes_with_one_more;
 
-/// What is kept of a connection until the end.
+/// Record of one connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kept {
     sent: [Sent; 2],
-    /// Places of its ends in [`Parties`](super::flood::Parties).
+    /// Places of client and server in [`Parties`](super::flood::Parties).
     pub(super) parties: [u32; 2],
-    /// There is more of it in [`Remembered::again`].
+    /// Whether [`Remembered::again`] has an entry for the connection.
     again: bool,
     pub(super) established_with_data: bool,
 }
 
 const _: () = assert!(size_of::<Kept>() <= 28);
 
-/// The connections about which nothing is decided, in the order in which they ended.
+/// Undecided connections in the order in which they ended.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Remembered {
     kept: Vec<Kept>,
-    /// Of those in which something was sent again, in the same order.
+    /// Retransmissions of the connections that have any, in the same order.
     again: Vec<[Again; 2]>,
 }
 
@@ -49,7 +48,7 @@ impl Remembered {
         self.kept.len()
     }
 
-    /// All of them, each with what it contributes.
+    /// Removes all records, each with its contribution.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (Kept, [Share; 2])> {
         let mut more = self.again.drain(..);
         self.kept.drain(..).map(move |kept| {
@@ -66,7 +65,7 @@ impl Remembered {
         })
     }
 
-    /// Memory with one more, bytes.
+    /// Memory after one more record, bytes.
     pub(super) fn bytes_with_one_more(&self) -> usize {
         list_bytes_with_one_more(&self.kept) + list_bytes_with_one_more(&self.again)
     }

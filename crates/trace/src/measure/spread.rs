@@ -1,13 +1,13 @@
-//! Times with their distribution: an exact mean, percentiles to three digits, bounded memory.
+//! Distribution of durations in bounded memory: exact mean, percentiles to three significant digits.
 
 use crate::results::Quantiles;
 use gentle_units::Nanos;
 use hdrhistogram::Histogram;
 
-/// Longest time that is told apart in percentiles: ten hours.
+/// Longest duration that percentiles distinguish: ten hours, in nanoseconds.
 const LONGEST_NS: u64 = 36_000_000_000_000;
 
-/// A set of times.
+/// Distribution of durations.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spread {
     histogram: Option<Histogram<u64>>,

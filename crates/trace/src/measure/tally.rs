@@ -1,4 +1,4 @@
-//! What is counted while segments go by, TCP only.
+//! Counts made while segments are observed; TCP only.
 
 use super::intervals::IntervalCounts;
 use super::order::OrderCounts;
@@ -9,8 +9,7 @@ use crate::connections::Kind;
 use crate::results::{CaptureDuplicates, Retransmissions};
 use gentle_units::Nanos;
 
-/// Counts that are complete at once. What is known only when a connection is over is in
-/// [`Outcomes`](super::Outcomes).
+/// Counts that need no complete connection. Others are in [`Outcomes`](super::Outcomes).
 #[derive(Debug)]
 pub(crate) struct Tally {
     pub(crate) attempts: u64,
@@ -24,12 +23,12 @@ pub(crate) struct Tally {
     pub(crate) vantage: VantageCounts,
     pub(crate) order: OrderCounts,
     pub(crate) timeline: TimelineCounts,
-    /// From and to the initiator, where directions are those.
+    /// Traffic from and to the initiator; used if directions are told apart by initiator.
     pub(crate) meters: [Meter; 2],
 }
 
 impl Tally {
-    /// `start` is the time of the first packet.
+    /// Empty counts; `start` is the time of the first packet.
     pub(crate) fn new(start: Nanos) -> Tally {
         Tally {
             attempts: 0,
@@ -47,7 +46,7 @@ impl Tally {
         }
     }
 
-    /// What a segment other than SYN and SYN/ACK turned out to be.
+    /// Counts a segment other than SYN and SYN/ACK by its classification.
     pub(crate) fn data(&mut self, time: Nanos, kind: Kind) {
         let counts = &mut self.retransmissions;
         match kind {

@@ -1,11 +1,11 @@
-//! What happened when: bins that grow coarser as the trace grows longer.
+//! Timeline of events, in bins that grow wider with the length of the trace.
 
 use crate::results::{Timeline, TimelineBin};
 use gentle_units::Nanos;
 
-/// Most bins; when there would be more, neighbours are put together.
+/// Most bins; if there would be more, neighbours are merged.
 const BINS: usize = 400;
-/// Width to begin with.
+/// Initial width of a bin.
 const FINEST: Nanos = Nanos::from_millis(100);
 
 /// Bins since the first packet.
@@ -14,16 +14,16 @@ pub(crate) struct TimelineCounts {
     start: Option<Nanos>,
     width: Nanos,
     bins: Vec<TimelineBin>,
-    /// The bin asked for last, and the times it is for: most often it is asked for again, and a division costs more
-    /// than the rest.
+    /// Cache of the bin used last, valid for times from `last_from` to `last_to`: usually it is used again, and the division
+    /// to find a bin costs more than all the rest.
     last: usize,
     last_from: Nanos,
     last_to: Nanos,
 }
 
 impl TimelineCounts {
-    /// `start` is the time of the first packet, or `None` if that is to be the first that is asked for; what an unordered
-    /// trace has before it counts as at that time.
+    /// Empty timeline; `start` is the time of the first packet, or `None` to start at the first time recorded. Earlier times, in
+    /// an unordered trace, count for the first bin.
     pub(crate) fn new(start: Option<Nanos>) -> TimelineCounts {
         TimelineCounts {
             start,
@@ -35,12 +35,12 @@ impl TimelineCounts {
         }
     }
 
-    /// The time of the first packet, once there is one.
+    /// Time of the first packet, if there was one.
     pub(crate) fn start(&self) -> Option<Nanos> {
         self.start
     }
 
-    /// The bin of `time`.
+    /// Bin of `time`.
     #[inline]
     pub(crate) fn at(&mut self, time: Nanos) -> &mut TimelineBin {
         if time < self.last_from || time >= self.last_to {
@@ -84,7 +84,7 @@ impl TimelineCounts {
             .collect();
     }
 
-    /// Adds what was counted elsewhere from the same start.
+    /// Adds the counts of another timeline with the same start.
     pub(crate) fn merge(&mut self, mut other: TimelineCounts) {
         while self.width < other.width {
             self.coarsen();

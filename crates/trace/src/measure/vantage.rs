@@ -1,15 +1,15 @@
-//! Where the capture was taken, and what a duplicate means there (handshake-2009; papers.md 3.1).
+//! Position of the capture point, and the meaning of duplicates there (handshake-2009; papers.md 3.1).
 
 use super::spread::Spread;
 use crate::options::Side;
 use crate::results::Vantage;
 
-/// Evidence about the vantage point.
+/// Evidence about the position of the capture point.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct VantageCounts {
-    /// Packets of clients (SYNs) and servers (SYN/ACKs), the first of each connection …
+    /// First SYNs (client) and SYN/ACKs (server) of each connection.
     seen: [u64; 2],
-    /// … and those of them that had passed no router yet.
+    /// Packets among `seen` that had passed no router.
     fresh: [u64; 2],
     pub(crate) syn_before_synack: u64,
     pub(crate) syn_after_synack: u64,
@@ -17,19 +17,20 @@ pub(crate) struct VantageCounts {
     pub(crate) synack_after_ack: u64,
 }
 
-/// Initial values of TTL and hop limit in use: 64 (RFC 1700; Linux, BSD, macOS), 128 (Windows), 255 (routers, Solaris).
+/// Usual initial values of TTL and hop limit: 64 (RFC 1700; Linux, BSD, macOS), 128 (Windows), 255 (routers, Solaris).
 const INITIAL_TTLS: [u8; 3] = [64, 128, 255];
 
-/// This share of packets that passed no router makes an end.
+/// Smallest share of packets that passed no router at which a side is on the capture's network.
 const MOST: f64 = 0.9;
-/// A half of the round trip below this share of it is at an end.
+/// Largest share of the round-trip time at which a side is near.
 const SHORT_HALF: f64 = 0.05;
-/// One of at least this share, and longer than any end host takes to reply by itself, is not.
+/// Smallest share of the round-trip time at which a side is far, if also longer than [`LONGEST_REPLY_S`], the longest that
+/// an end host takes to reply.
 const LONG_HALF: f64 = 0.25;
 const LONGEST_REPLY_S: f64 = 0.001;
 
 impl VantageCounts {
-    /// The first SYN (side 0) or SYN/ACK (side 1) of a connection.
+    /// Counts the first SYN (side 0) or SYN/ACK (side 1) of a connection.
     pub(crate) fn ttl(&mut self, side: usize, ttl: u8) {
         self.seen[side] += 1;
         self.fresh[side] += u64::from(INITIAL_TTLS.contains(&ttl));
@@ -39,7 +40,7 @@ impl VantageCounts {
         (self.seen[side] > 0).then(|| self.fresh[side] as f64 / self.seen[side] as f64)
     }
 
-    /// The verdict; `rtt` are the halves of the round trip, server's and client's.
+    /// Result; `rtt` has the server half and the client half of the round-trip time.
     pub(crate) fn result(&self, given: Option<Side>, rtt: [&Spread; 2]) -> Vantage {
         let mut evidence = Vec::new();
         let guess = self.guess(rtt, &mut evidence);
@@ -84,7 +85,7 @@ impl VantageCounts {
             _ => None,
         };
         let short = |half: usize| share(half).is_some_and(|share| share < SHORT_HALF);
-        // No router, but a long line lies between: it can lose packets like any other part of the path.
+        // A long link without routers can lose packets like any other part of the path.
         let far = |half: usize| {
             share(half).is_some_and(|share| share >= LONG_HALF)
                 && halves[half].is_some_and(|s| s > LONGEST_REPLY_S)
@@ -100,17 +101,17 @@ impl VantageCounts {
             [Some(true), _] => Some(Side::Client),
             [_, Some(true)] if far(0) => Some(Side::Middle),
             [_, Some(true)] => Some(Side::Server),
-            // Behind the first router, but so near that no queue lies between.
+            // Beyond the first router, but so near that no queue lies between.
             [Some(false), Some(false)] if short(1) => Some(Side::Client),
             [Some(false), Some(false)] if short(0) => Some(Side::Server),
             [Some(false), Some(false)] => Some(Side::Middle),
-            // Nothing is known of one side, or of both.
+            // Nothing is known of at least one side.
             _ => None,
         }
     }
 }
 
-/// What a duplicate SYN and a duplicate SYN/ACK mean.
+/// Meanings of a duplicate SYN and of a duplicate SYN/ACK.
 fn meaning(side: Option<Side>) -> (&'static str, &'static str) {
     match side {
         Some(Side::Client) => (

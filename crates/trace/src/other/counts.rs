@@ -1,11 +1,11 @@
-//! What is counted of one protocol.
+//! Handshake counts of one protocol.
 
 use crate::measure::Spread;
 use crate::results::OtherHandshakes;
 use gentle_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Counts of one protocol.
+/// Handshake counts of one protocol.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     attempts: u64,
@@ -18,36 +18,36 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// An attempt begins.
+    /// Counts a new attempt.
     pub(super) fn attempt(&mut self) {
         self.attempts += 1;
     }
 
-    /// An attempt begins, of a protocol that has versions.
+    /// Counts a new attempt of a protocol that has versions.
     pub(super) fn attempt_of(&mut self, version: impl ToString) {
         self.attempt();
         *self.versions.entry(version.to_string()).or_default() += 1;
     }
 
-    /// A handshake went through that lost so much time to retransmission.
+    /// Counts a completed handshake that lost the time `lost` to retransmission.
     pub(super) fn success(&mut self, lost: Nanos) {
         self.successes += 1;
         self.time_lost_ns += u128::from(lost.0);
     }
 
-    /// A packet of `kind` was retransmitted; `lossy` says whether the attempt had a retransmission before.
+    /// Counts a retransmitted packet of `kind`; `lossy` is whether the attempt had a retransmission before, and is set.
     pub(super) fn retransmission(&mut self, kind: &'static str, lossy: &mut bool) {
         *self.retransmissions.entry(kind).or_default() += 1;
         self.attempts_with_loss += u64::from(!*lossy);
         *lossy = true;
     }
 
-    /// An attempt had its first answer after `time`, without retransmission.
+    /// Records the time from an attempt's first packet to its first answer, without retransmission.
     pub(super) fn rtt(&mut self, time: Nanos) {
         self.rtt.record(time);
     }
 
-    /// The results; `None` if there was no attempt.
+    /// Results; `None` if there was no attempt.
     pub(super) fn finish(self) -> Option<OtherHandshakes> {
         (self.attempts > 0).then(|| OtherHandshakes {
             attempts: self.attempts,

@@ -1,9 +1,9 @@
 //! DCCP (RFC 4340, 8.1): Request, Response, Ack.
 //!
-//! An attempt is a client's address and port, a server's, the service code, and an initial sequence number. A further
-//! Request is a retransmission: it has the next sequence number (8.1.1); one with a number seen before is a copy made by
-//! the capture. A further Response answers a further Request (8.1.3). The success is the client's Ack or DataAck after a
-//! Response.
+//! An attempt is identified by the client's address and port, the server's, the service code and an initial sequence
+//! number. A further Request is a retransmission: it has the next sequence number (8.1.1); one with a number seen before is
+//! a copy made by the capture. A further Response answers a further Request (8.1.3). An attempt succeeds with the client's
+//! Ack or DataAck after a Response.
 
 use super::Flow;
 use super::counts::Counts;
@@ -19,11 +19,11 @@ const RESPONSE: u8 = 1;
 const ACK: u8 = 3;
 const DATA_ACK: u8 = 4;
 
-/// Sequence numbers have 48 bits (RFC 4340, 7.1).
+/// Mask of a sequence number, which has 48 bits (RFC 4340, 7.1).
 const SEQUENCE: u64 = (1 << 48) - 1;
 
-/// How far the number of a Request may be from that of the first and still belong to its attempt. Each is one more than
-/// the one before, and with intervals that double up to 64 s fewer are sent in the 8 minutes of RFC 4340, 8.1.1.
+/// Largest distance of a Request's sequence number from the first one's in the same attempt. Each is one more than the
+/// previous, and with intervals that double up to 64 s fewer are sent in the 8 minutes of RFC 4340, 8.1.1.
 const REQUESTS: u64 = 32;
 
 /// DCCP handshakes.
@@ -33,11 +33,11 @@ pub(super) struct Dccp {
     counts: Counts,
 }
 
-/// An attempt, by the flow from client to server.
+/// Attempt, stored by the flow from client to server.
 #[derive(Debug)]
 struct Attempt {
     service: Option<u32>,
-    /// Sequence number of the first Request, less [`REQUESTS`], so that one that the capture puts before it has a number too.
+    /// Sequence number of the first Request minus [`REQUESTS`], so that a Request captured out of order before it has one too.
     origin: u64,
     requests: Numbers,
     responses: Numbers,
@@ -47,7 +47,7 @@ struct Attempt {
     succeeded: bool,
 }
 
-/// Service code of a Request (RFC 4340, 5.1): it follows the generic header of 16 bytes.
+/// Service code of a Request (RFC 4340, 5.1), which follows the generic header of 16 bytes.
 fn service_code(packet: &Packet<'_>) -> Option<u32> {
     let (&code, _) = packet.payload.get(16..)?.split_first_chunk()?;
     Some(u32::from_be_bytes(code))

@@ -1,10 +1,9 @@
 //! Handshakes beyond TCP: QUIC, SCTP and DCCP.
 //!
-//! Each protocol looks for the packets that open a connection and for their retransmissions, and forgets all others as
-//! soon as they are recognised. What is remembered of an attempt lies in a table of fixed size ([`table::Table`]): when
-//! it is full, or an attempt has been idle for long, the oldest ones are forgotten. What had been counted of them stays
-//! counted; only what they would have done later goes unseen, and a retransmission that comes later still counts as a
-//! new attempt.
+//! Each protocol tracks the packets that open a connection and their retransmissions, and discards all others once they are
+//! recognised. The state of attempts is in a table of fixed size ([`table::Table`]): when it is full, or attempts have been
+//! idle for long, the oldest are forgotten. Their counts stay; only their later packets are not seen, and a late
+//! retransmission counts as a new attempt.
 
 mod counts;
 mod dccp;
@@ -23,7 +22,7 @@ use gentle_wire::{Address, Ip, Packet, Transport};
 use quic::Quic;
 use sctp::Sctp;
 
-/// From where to where a packet goes: addresses with ports.
+/// Source and destination of a packet: addresses with ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Flow {
     src: (Address, u16),
@@ -38,7 +37,7 @@ impl Flow {
         }
     }
 
-    /// The other way.
+    /// Flow in the opposite direction.
     fn back(self) -> Flow {
         Flow {
             src: self.dst,
@@ -47,7 +46,7 @@ impl Flow {
     }
 }
 
-/// The handshakes of all protocols but TCP.
+/// Handshakes of all protocols but TCP.
 #[derive(Debug)]
 pub(crate) struct Others {
     quic: Quic,
@@ -56,8 +55,8 @@ pub(crate) struct Others {
 }
 
 impl Others {
-    /// Remembers attempts for `idle_timeout`, in at most `memory_limit_bytes` (of which 16 attempts of each protocol may
-    /// be in use at least). Nothing is allocated before there is an attempt.
+    /// Remembers attempts for `idle_timeout`, in at most `memory_limit_bytes`, but at least 16 attempts of each protocol. Nothing
+    /// is allocated before the first attempt.
     pub(crate) fn new(memory_limit_bytes: usize, idle_timeout: Nanos) -> Others {
         let quarter = memory_limit_bytes / 4;
         Others {
@@ -67,7 +66,7 @@ impl Others {
         }
     }
 
-    /// Takes a packet into account. Packets come in the order of the capture; their times may go back.
+    /// Handles a packet. Packets come in the order of the capture; their times may go back.
     #[inline]
     pub(crate) fn observe(&mut self, time: Nanos, packet: &Packet<'_>) {
         match &packet.transport {
@@ -78,7 +77,7 @@ impl Others {
         }
     }
 
-    /// What it came to.
+    /// Results by protocol.
     pub(crate) fn finish(self) -> OtherProtocols {
         OtherProtocols {
             quic: self.quic.finish(),

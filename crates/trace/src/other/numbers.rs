@@ -1,23 +1,23 @@
-//! Packet numbers seen: a copy of a packet has its number, a retransmission never has.
+//! Sets of packet numbers: a copy made by the capture repeats a number, a retransmission never does.
 
-/// How many numbers up to the largest are told apart.
+/// Number of packet numbers below the largest that are remembered.
 const WINDOW: u64 = u64::BITS as u64;
 
-/// The packet numbers seen in one direction, as in the replay protection of RFC 4303, 3.4.3.
+/// Packet numbers seen in one direction, as in the replay protection of RFC 4303, 3.4.3.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Numbers {
     largest: Option<u64>,
-    /// Bit `i`: the largest number minus `i` was seen.
+    /// Bit `i` is set if the largest number minus `i` was seen.
     seen: u64,
 }
 
 impl Numbers {
-    /// The largest number seen.
+    /// Largest number seen.
     pub(super) fn largest(&self) -> Option<u64> {
         self.largest
     }
 
-    /// Takes note of a number; false if it was seen before, or is so far behind that nobody knows.
+    /// Adds a number; returns false if it was seen before or is too far behind to tell.
     pub(super) fn insert(&mut self, number: u64) -> bool {
         let Some(largest) = self.largest else {
             *self = Numbers {

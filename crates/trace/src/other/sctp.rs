@@ -1,10 +1,10 @@
 //! SCTP (RFC 9260, 5.1): INIT, INIT ACK, COOKIE ECHO, COOKIE ACK.
 //!
-//! An attempt is a client's address and port, a server's, and the client's initiate tag. A further INIT with that tag, a
-//! further INIT ACK to it and a further COOKIE ECHO are retransmissions; the COOKIE ACK is the success. An association
-//! that goes on with another address of a multihomed side counts as another attempt.
+//! An attempt is identified by the client's address and port, the server's, and the client's initiate tag. A further INIT
+//! with that tag, a further INIT ACK to it and a further COOKIE ECHO are retransmissions; the COOKIE ACK is the success. An
+//! association that goes on with another address of a multihomed side counts as another attempt.
 //!
-//! These chunks never follow others in a packet (RFC 9260, 6.10), so that the first one tells.
+//! These chunks never follow others in a packet (RFC 9260, 6.10), so the first chunk identifies the packet.
 
 use super::Flow;
 use super::counts::Counts;
@@ -14,11 +14,11 @@ use crate::results::OtherHandshakes;
 use gentle_units::Nanos;
 use gentle_wire::{Ip, SctpChunk};
 
-/// Longest time between a packet and a copy of it that the capture or a switch made, where both have the same IP
-/// identification; a retransmission has another one.
+/// Longest delay of a copy made by the capture or a switch if both packets have the same IP identification; a
+/// retransmission has another one.
 const COPY_WITH_ID: Nanos = Nanos::from_millis(10);
 
-/// The same without an identification to compare.
+/// Longest delay of a copy if there is no IP identification to compare.
 const COPY_WITHOUT_ID: Nanos = Nanos::from_millis(1);
 
 /// SCTP handshakes.
@@ -28,7 +28,7 @@ pub(super) struct Sctp {
     counts: Counts,
 }
 
-/// An attempt, by the flow from client to server.
+/// Attempt, stored by the flow from client to server.
 #[derive(Debug)]
 struct Attempt {
     client_tag: u32,
@@ -39,7 +39,7 @@ struct Attempt {
     succeeded: bool,
 }
 
-/// A message of the handshake.
+/// Message of the handshake with its retransmissions.
 #[derive(Debug, Default)]
 struct Message {
     step: Step,
@@ -47,7 +47,7 @@ struct Message {
 }
 
 impl Message {
-    /// The message was sent; true if it is a retransmission.
+    /// Records a transmission; returns true if it is a retransmission.
     fn sent(&mut self, time: Nanos, ip: &Ip) -> bool {
         let id = ip.id.unwrap_or(0);
         let Some((before, id_before)) = self.newest.replace((time, id)) else {
@@ -67,10 +67,10 @@ impl Message {
     }
 }
 
-/// The initiate tag of an INIT or INIT ACK (RFC 9260, 3.3.2).
+/// Initiate tag of an INIT or INIT ACK (RFC 9260, 3.3.2).
 fn initiate_tag(chunk: &SctpChunk<'_>) -> Option<u32> {
     let (&tag, _) = chunk.value.split_first_chunk()?;
-    // Zero is not a tag.
+    // Zero is not a valid tag.
     Some(u32::from_be_bytes(tag)).filter(|&tag| tag != 0)
 }
 

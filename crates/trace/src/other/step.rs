@@ -1,8 +1,8 @@
-//! One step of a handshake in time: a message and its retransmissions, until the handshake goes on.
+//! Timing of one step of a handshake: a message and its retransmissions, until the handshake goes on.
 
 use gentle_units::Nanos;
 
-/// A message that is sent until the other side answers.
+/// Times of a message that is sent until the other side answers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Step {
     first: Option<Nanos>,
@@ -11,24 +11,24 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// The message was sent, for the first time as far as this is called for the first time.
+    /// Records the first transmission; later calls have no effect.
     pub(super) fn begin(&mut self, time: Nanos) {
         self.first.get_or_insert(time);
     }
 
-    /// The message was sent again.
+    /// Records a retransmission.
     pub(super) fn again(&mut self, time: Nanos) {
         if !self.over {
             self.again = Some(time);
         }
     }
 
-    /// The handshake went on: what is sent again from now on was not waited for.
+    /// Ends the step: the handshake went on, and later retransmissions cost no time.
     pub(super) fn end(&mut self) {
         self.over = true;
     }
 
-    /// When it was sent first.
+    /// Time of the first transmission.
     pub(super) fn first(&self) -> Option<Nanos> {
         self.first
     }

@@ -1,10 +1,10 @@
-//! A table of fixed size that forgets what is oldest.
+//! Table of fixed size that forgets the oldest entries.
 
 use gentle_units::Nanos;
 use hashbrown::HashMap;
 use std::hash::Hash;
 
-/// Fewest entries of a generation.
+/// Smallest number of entries of a generation.
 const LEAST: usize = 16;
 
 #[derive(Debug)]
@@ -13,26 +13,26 @@ struct Entry<V> {
     value: V,
 }
 
-/// Values by key in two generations. What is used is in the young one; when that is full or as old as the idle timeout,
-/// the old one is forgotten and the young one takes its place. So the last `capacity` values in use are always there, at
-/// the cost of at most as many more, and nothing has to be kept in order.
+/// Map in two generations. Values in use are in the young one; when that is full or as old as the idle timeout, the old
+/// one is forgotten and the young one takes its place. So the last `capacity` values in use are always present, at the
+/// cost of at most as many more, and nothing has to be kept in order.
 #[derive(Debug)]
 pub(super) struct Table<K, V> {
     young: HashMap<K, Entry<V>>,
     old: HashMap<K, Entry<V>>,
     capacity: usize,
     idle: Nanos,
-    /// When the young generation began.
+    /// Start of the young generation.
     since: Nanos,
 }
 
 impl<K: Eq + Hash, V> Table<K, V> {
-    /// For values that are used again within `idle`, in at most `bytes`, but for at least 16 of them.
+    /// Creates a table for values that are used again within `idle`, in at most `bytes`, but for at least 16 of them.
     pub(super) fn new(bytes: usize, idle: Nanos) -> Table<K, V> {
         let slot = size_of::<(K, Entry<V>)>() + 1;
-        // Two full generations, and half of one again that is being moved from while it grows.
+        // Two full generations, and half of one more while its table is moved as it grows.
         let slots = (bytes / slot * 2 / 5).max(LEAST);
-        // A hash map has a power of two of slots, and fills seven eighths of them.
+        // The slots of a hash map are a power of two, of which it fills seven eighths.
         let power = 1 << slots.ilog2();
         Table {
             young: HashMap::new(),
@@ -43,7 +43,7 @@ impl<K: Eq + Hash, V> Table<K, V> {
         }
     }
 
-    /// The value of a key that is used at `time`.
+    /// Value of a key, used at `time`; `None` if it is missing or was idle for too long.
     pub(super) fn get(&mut self, time: Nanos, key: &K) -> Option<&mut V>
     where
         K: Clone,
@@ -60,12 +60,12 @@ impl<K: Eq + Hash, V> Table<K, V> {
             self.young.remove(key);
             return None;
         }
-        // Where the clock goes back the entry has been used later already.
+        // If the clock goes back, the entry has been used at a later time.
         entry.last = entry.last.max(time);
         self.young.get_mut(key).map(|entry| &mut entry.value)
     }
 
-    /// Gives a key a value, in place of the one it may have.
+    /// Sets the value of a key.
     pub(super) fn insert(&mut self, time: Nanos, key: K, value: V) {
         self.old.remove(&key);
         self.make_room(time);

@@ -1,4 +1,4 @@
-//! Whole captures, against what was done to the packets in them and against Wireshark.
+//! Tests with whole captures, compared with the losses made in them and with Wireshark.
 
 use super::Others;
 use crate::results::{OtherHandshakes, OtherProtocols};
@@ -63,19 +63,19 @@ fn close_to(seconds: f64, milliseconds: f64) -> bool {
     (seconds * 1e3 - milliseconds).abs() < 0.001
 }
 
-/// A capture of one attempt over a path that lost chosen packets.
+/// Capture of one attempt over a path that lost chosen packets.
 struct Case {
     name: &'static str,
     version: &'static str,
     succeeds: bool,
     retransmissions: &'static [(&'static str, u64)],
-    /// Sum, over the packets that were lost, of the times between tshark's of the first and of the last transmission.
+    /// Sum over the lost packets of the time between first and last transmission, as tshark shows them; milliseconds.
     lost_ms: f64,
-    /// Time of the server's first packet, if the client had sent nothing twice until then.
+    /// Time of the server's first packet, milliseconds, if the client had sent nothing twice until then.
     rtt_ms: Option<f64>,
 }
 
-/// Real end points (aioquic 1.7); names say what was lost.
+/// Captures of real end points (aioquic 1.7); the names say what was lost.
 const QUIC: [Case; 15] = [
     case("plain", "v1", true, &[], 0.0, Some(9.424)),
     case(
@@ -95,7 +95,7 @@ const QUIC: [Case; 15] = [
         601.249,
         None,
     ),
-    // The client sends its Initial again, too.
+    // The client repeats its Initial, too.
     case(
         "reply-1",
         "v1",
@@ -149,7 +149,7 @@ const QUIC: [Case; 15] = [
         0.0,
         None,
     ),
-    // A ClientHello of two datagrams, and the second of them lost.
+    // A ClientHello of two datagrams; then with the second one lost.
     case("large", "v1", true, &[], 0.0, Some(2.977)),
     case(
         "large-2",
@@ -226,7 +226,7 @@ fn a_second_copy_of_every_frame_changes_nothing() {
 #[test]
 fn the_front_of_the_packets_is_enough() {
     for case in &QUIC {
-        // With the addresses of IPv6, or a token, the packet number lies behind the first 96 bytes.
+        // With IPv6 addresses or a token, the packet number lies behind the first 96 bytes.
         let snap = match case.name {
             "init-2" | "retry-init" | "version" => 128,
             "retry-token" => 256,
@@ -239,7 +239,7 @@ fn the_front_of_the_packets_is_enough() {
 #[test]
 fn where_packets_are_cut_too_short_connections_are_counted_all_the_same() {
     for case in &QUIC {
-        // Up to the connection IDs, and not as far as the sample that header protection needs.
+        // Includes the connection IDs, but not the sample that header protection needs.
         let snap = match case.name {
             "init-2" | "retry-init" | "version" => 92,
             _ => 72,
@@ -259,7 +259,7 @@ fn where_packets_are_cut_too_short_connections_are_counted_all_the_same() {
 fn one_direction_shows_its_own_retransmissions() {
     for case in &QUIC {
         let frames = case.frames();
-        // The source address of IPv4 or IPv6 behind 14 bytes of Ethernet.
+        // Source address of IPv4 or IPv6 after 14 bytes of Ethernet.
         let source = |frame: &Frame| match frame.2[12] {
             0x08 => frame.2[26..30].to_vec(),
             _ => frame.2[22..38].to_vec(),
@@ -275,7 +275,7 @@ fn one_direction_shows_its_own_retransmissions() {
             "{}",
             case.name
         );
-        // Without the server's connection ID, short headers could be anyone's.
+        // Without the server's connection ID, short headers cannot be attributed.
         assert!(found.successes <= u64::from(case.succeeds), "{}", case.name);
         let server = analyzed(frames.iter().filter(|frame| source(frame) != client));
         assert!(
@@ -286,7 +286,7 @@ fn one_direction_shows_its_own_retransmissions() {
     }
 }
 
-/// Retransmitted CRYPTO bytes by what tshark finds in Initial packets.
+/// Number of Initial packets with retransmitted CRYPTO bytes, computed from tshark's output.
 fn by_tshark(path: &Path) -> u64 {
     let mut tshark = Command::new("tshark");
     tshark.args([
@@ -377,9 +377,8 @@ fn retransmissions_are_those_that_tshark_shows() {
 
 #[test]
 fn sctp_losses_are_found_as_they_were_written() {
-    // Seven attempts: one clean, one with two INITs lost (9 s), with an INIT ACK (3 s), with a COOKIE ECHO lost (1 s),
-    // one that nobody answers, one of which each packet was captured twice, and one that is refused on a port used
-    // before.
+    // Seven attempts: one without loss; two INITs lost (9 s); an INIT ACK lost (3 s); a COOKIE ECHO lost (1 s); one
+    // unanswered; one with each packet captured twice; and one refused, on a reused port.
     let found = analyzed(&own("sctp")).sctp.unwrap();
     assert_eq!((found.attempts, found.successes), (7, 5));
     assert_eq!(
@@ -397,8 +396,8 @@ fn sctp_losses_are_found_as_they_were_written() {
 
 #[test]
 fn dccp_losses_are_found_as_they_were_written() {
-    // Six attempts: one clean, one with two Requests lost while sequence numbers wrap (3 s), with a Response lost (1 s),
-    // one that nobody answers, one of which each packet was captured twice, and one on a port used before.
+    // Six attempts: one without loss; two Requests lost while sequence numbers wrap (3 s); a Response lost (1 s); one
+    // unanswered; one with each packet captured twice; and one on a reused port.
     let found = analyzed(&own("dccp")).dccp.unwrap();
     assert_eq!((found.attempts, found.successes), (6, 5));
     assert_eq!(kinds(&found), [("request", 2 + 1 + 2), ("response", 1)]);
@@ -422,7 +421,7 @@ fn a_flood_of_attempts_goes_through_little_memory() {
     let mut others = Others::new(1 << 16, Nanos::from_secs(900));
     for attempt in 0..100_000u32 {
         let mut data = init.2.clone();
-        // Source address, and initiate tag behind 14 + 20 + 12 + 4 bytes.
+        // Source address, and initiate tag after 14 + 20 + 12 + 4 bytes.
         data[26..30].copy_from_slice(&attempt.to_be_bytes());
         data[50..54].copy_from_slice(&(attempt + 1).to_be_bytes());
         let packet = dissect(init.1, &data, init.3, Tunnels::Outer).unwrap();

@@ -1,4 +1,4 @@
-//! What became of the attempts at connections: a judgement, by the rules in `docs/analyze.md`.
+//! Inferred outcomes of connection attempts, by the rules in `docs/analyze.md`.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,10 +1,10 @@
-//! Scans, worms, floods, dead hosts and firewalls beside users: what the users lose is told apart.
+//! Losses of users are told apart from scans, worms, floods, dead hosts and firewalls in the same capture.
 
 use crate::frames::SERVER;
 use crate::talk::{Talk, analyze, does_not_say, repeats, says, users};
 use proptest::prelude::*;
 
-/// Review 4: scans, worms and floods beside users.
+/// Scans, worms and floods beside users.
 #[test]
 fn users_beside_scans_and_floods() {
     const USERS: &str = "10 % of 20 answered connection attempts lost a SYN or SYN/ACK (2) and waited 1.0 s for it on average";
@@ -32,7 +32,7 @@ fn users_beside_scans_and_floods() {
     );
     assert_eq!(analysis.outcomes.refused.attempts, 0);
 
-    // A worm that tries dead hosts, each three times.
+    // A worm that tries dead hosts, three SYNs each.
     let worm = (0..3_000_u32).map(|i| {
         let host = format!("10.1.{}.{}", i / 250, i % 250);
         let talk = Talk::new(("203.0.113.9", 50_000), (&host, 445));
@@ -44,7 +44,7 @@ fn users_beside_scans_and_floods() {
     assert_eq!(analysis.outcomes.dead.attempts, 0);
     assert_eq!(repeats(&analysis), [2, 0, 0, 0, 6_000]);
 
-    // Floods of the users' server from invented addresses: of one that answers, and of one that cannot any more.
+    // Floods of the users' server from invented addresses; the server answers, or no longer can.
     for answers in [true, false] {
         let flood = (0..10_000_u32).map(|i| {
             let client = format!("100.{}.{}.7", i / 250, i % 250);
@@ -61,11 +61,11 @@ fn users_beside_scans_and_floods() {
             "10,000 attempts as a SYN flood makes them, one SYN each of clients that complete nothing: 198.51.100.2:443.",
         );
         assert_eq!(analysis.outcomes.half_open, 0, "{answers}");
-        // The filter of the paper leaves all of them in: its server has too many users.
+        // The paper's filter keeps all of them, because the server has too many users.
         assert_eq!(analysis.filters[2].removed_connections, 0);
     }
 
-    // Someone who tries a closed port all day long is neither.
+    // A client that retries a closed port all day long is neither a scan nor a flood.
     let retries = (0..2_000_u32).map(|i| {
         let client = ("203.0.113.9", 10_000 + i as u16);
         let talk = Talk::new(client, ("198.51.100.3", 25));
@@ -80,7 +80,7 @@ fn users_beside_scans_and_floods() {
     );
 }
 
-/// Review 5: one dead server beside one that loses nothing.
+/// A dead server beside one that loses nothing.
 #[test]
 fn dead_servers() {
     let mut segments = users(7, 0, ("198.51.100.2", 443));
@@ -103,7 +103,7 @@ fn dead_servers() {
     assert_eq!(repeats(&analysis), [0, 0, 0, 0, 18]);
 }
 
-/// Nothing of a server at all: nobody knows whether there is one.
+/// No packet of the server at all: its existence is unknown.
 #[test]
 fn one_direction_of_nothing() {
     let talk = Talk::new(("192.0.2.1", 30_000), SERVER).syn(0.0).syn(1.0);
@@ -114,7 +114,7 @@ fn one_direction_of_nothing() {
     );
 }
 
-/// Everything to a server that is alive, or from it, is swallowed for some attempts.
+/// All packets to or from a live server are swallowed, for some attempts.
 #[test]
 fn swallowed() {
     let server = ("198.51.100.2", 443);
@@ -128,7 +128,7 @@ fn swallowed() {
         let talk = Talk::new(("192.0.2.7", 30_000 + i), server);
         segments.extend(talk.syn(0.0).syn(1.0).syn(3.0).segments);
     }
-    // Here the answers pass, but do not arrive.
+    // The answers are captured, but do not arrive.
     let talk = Talk::new(("192.0.2.8", 30_000), server);
     let talk = talk.syn(0.0).synack(0.02).syn(1.0).synack(1.02);
     segments.extend(talk.segments);
@@ -149,7 +149,7 @@ fn swallowed() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever scans, floods and dead hosts there are beside them, users lose what they lose.
+    /// Scans, floods and dead hosts do not change the losses counted for users.
     #[test]
     fn what_users_lose_is_told_apart(
         users_ in 1_u16..60,

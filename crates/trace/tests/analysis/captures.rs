@@ -1,4 +1,4 @@
-//! Captures to analyses.
+//! Analyses of files and of captures in memory.
 
 use gentle_capture::CaptureReader;
 use gentle_trace::results::Analysis;
@@ -19,7 +19,7 @@ fn analyze_readers(readers: Vec<CaptureReader>, options: &Options) -> (Analysis,
     (analysis, rows)
 }
 
-/// The analysis of files as one trace.
+/// Analyses files as one trace.
 pub(crate) fn analyze_files<P: AsRef<Path>>(
     files: &[P],
     options: &Options,
@@ -31,7 +31,7 @@ pub(crate) fn analyze_files<P: AsRef<Path>>(
     analyze_readers(readers, options)
 }
 
-/// The analysis of captures in memory as one trace.
+/// Analyses captures in memory as one trace.
 pub(crate) fn analyze_bytes(captures: &[&[u8]], options: &Options) -> (Analysis, Vec<Row>) {
     let readers = captures
         .iter()
@@ -43,7 +43,7 @@ pub(crate) fn analyze_bytes(captures: &[&[u8]], options: &Options) -> (Analysis,
     analyze_readers(readers, options)
 }
 
-/// Analyses whatever this is, with tunnels and without, if it is a capture at all.
+/// Analyses any bytes, with and without tunnels, if they are a capture at all.
 pub(crate) fn try_analyze(bytes: Vec<u8>) {
     for inner in [false, true] {
         let options = Options {

@@ -1,4 +1,4 @@
-//! The filters of spa-2018, each at its limit, and the directions they are reported for.
+//! Filters of spa-2018, each at its limit, and the directions they are reported for.
 
 use crate::captures::analyze_bytes;
 use crate::frames::{ACK, FIN, SYN, Segment, pcap, pcapng};
@@ -20,7 +20,7 @@ fn filter<'a>(analysis: &'a Analysis, name: &str) -> &'a Filter {
 
 #[test]
 fn more_than_45_s_of_retransmission_delay() {
-    // SYNs at 0, 15, 30 and so much: a connection of exactly 45 s stays.
+    // SYNs at 0, 15 and 30 s and `last`: a connection of exactly 45 s stays.
     for (last, removed) in [(45.0, 0), (45.001, 1)] {
         let analysis = analyze(&[
             Segment::client(0.0, SYN).seq(1_000).id(1),
@@ -69,7 +69,7 @@ fn syn_floods() {
     for (without, with, floods) in [
         (1_000, 0, true),
         (999, 0, false),
-        // 1,000 times more without data than with: exactly, and one less.
+        // Ratio of connections without data to those with: exactly 1,000, and one less.
         (1_000, 1, true),
         (1_999, 2, false),
         (2_000, 2, true),
@@ -83,7 +83,7 @@ fn syn_floods() {
         assert_eq!(filter.connections, all - removed);
         let named = if floods { vec!["203.0.113.9"] } else { vec![] };
         assert_eq!(filter.examples, named);
-        // Counted they are nevertheless.
+        // The handshake counts include them nevertheless.
         assert_eq!(analysis.handshakes.attempts, all);
     }
 }
@@ -103,7 +103,7 @@ fn established_and_with_data() {
                 .port(port),
         ]
     };
-    // Neither; established; with data of either side.
+    // Neither established nor with data; established only; both, with data of either side.
     let mut segments = vec![Segment::client(0.0, SYN).seq(1_000).port(40_001)];
     segments.extend(handshake(1.0, 40_002));
     segments.extend(handshake(2.0, 40_003));
@@ -130,7 +130,7 @@ fn established_and_with_data() {
     assert_eq!(filter.directions[1].packets, 3);
 }
 
-/// A handshake with a lost SYN, 1,000 bytes there, 100 and a FIN back; interfaces by sender.
+/// Handshake with a lost SYN, 1,000 bytes from the client, 100 bytes and a FIN back; interfaces by sender.
 fn traffic() -> Vec<Segment> {
     vec![
         Segment::client(0.0, SYN).seq(1_000).id(1),
@@ -156,7 +156,7 @@ fn traffic() -> Vec<Segment> {
     ]
 }
 
-/// Name, packets, bytes, retransmitted per packet, and of SYN and SYN/ACK.
+/// Name, packets, bytes, retransmitted segments per segment, and the same for SYN and SYN/ACK.
 type Summary = (String, u64, u64, Option<f64>, Option<f64>);
 
 fn summary(analysis: &Analysis) -> Vec<Summary> {
@@ -240,10 +240,10 @@ fn utilization() {
     assert_eq!(rate(&analysis, 1).0, 1_280.0);
     assert!(analysis.directions.iter().all(|d| d.capacity_given));
 
-    // Otherwise the most in one second: the second one, with 40 + 1,040 bytes.
+    // Otherwise the highest rate over one second: the second one, with 40 + 1,040 bytes.
     let analysis = analyze(&segments);
     assert_eq!(rate(&analysis, 0).1, Some(8.0 * 1_080.0));
     assert!(!analysis.directions[0].capacity_given);
-    // What a capture's own highest rate makes of it would say nothing about the link.
+    // Utilisation relative to the capture's own highest rate would say nothing about the link.
     assert_eq!(rate(&analysis, 0).2, None);
 }

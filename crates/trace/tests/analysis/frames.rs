@@ -1,4 +1,4 @@
-//! Segments written by hand, and captures of them.
+//! Hand-written segments, and captures of them.
 
 use std::net::IpAddr;
 
@@ -8,13 +8,13 @@ pub(crate) const RST: u8 = 4;
 pub(crate) const PSH: u8 = 8;
 pub(crate) const ACK: u8 = 16;
 
-/// When the captures begin, seconds since 1970.
+/// Begin of the captures, seconds since 1970.
 const BEGIN: u64 = 1_600_000_000;
 
-/// A segment; [`Segment::client`] and [`Segment::server`] make one of the two hosts below, and methods change it.
+/// Segment; [`Segment::client`] and [`Segment::server`] create one between two fixed hosts, and methods change it.
 #[derive(Debug, Clone)]
 pub(crate) struct Segment {
-    /// Since the beginning of the capture, microseconds.
+    /// Time since the beginning of the capture, microseconds.
     pub(crate) at_us: u64,
     pub(crate) src: (IpAddr, u16),
     pub(crate) dst: (IpAddr, u16),
@@ -29,20 +29,20 @@ pub(crate) struct Segment {
     pub(crate) timestamps: Option<(u32, u32)>,
     pub(crate) sack: Vec<(u32, u32)>,
     pub(crate) interface: u32,
-    /// Type and code of an ICMP message that quotes the segment, which goes back to its source instead of it.
+    /// Type and code of an ICMP message that quotes the segment and goes to its source instead of it.
     pub(crate) icmp: Option<(u8, u8)>,
 }
 
 pub(crate) const CLIENT: (&str, u16) = ("192.0.2.1", 40_000);
 pub(crate) const SERVER: (&str, u16) = ("198.51.100.2", 443);
 
-/// An end of a connection.
+/// Address and port of an end of a connection.
 pub(crate) fn end((address, port): (&str, u16)) -> (IpAddr, u16) {
     (address.parse().expect("an address"), port)
 }
 
 impl Segment {
-    /// `at_s` seconds after the beginning, from `src` to `dst`.
+    /// Creates a segment from `src` to `dst`, `at_s` seconds after the beginning.
     pub(crate) fn between(at_s: f64, src: (&str, u16), dst: (&str, u16), flags: u8) -> Segment {
         Segment {
             at_us: (at_s * 1e6).round() as u64,
@@ -108,7 +108,7 @@ impl Segment {
         }
     }
 
-    /// An ICMP message of this type and code that quotes the segment.
+    /// ICMP message of this type and code that quotes the segment.
     pub(crate) fn icmp(self, kind: u8, code: u8) -> Segment {
         Segment {
             icmp: Some((kind, code)),
@@ -129,7 +129,7 @@ impl Segment {
         self
     }
 
-    /// The same packet a second time, `us` microseconds later.
+    /// The packet a second time, `us` microseconds later.
     pub(crate) fn again(&self, us: u64) -> Segment {
         Segment {
             at_us: self.at_us + us,
@@ -137,7 +137,7 @@ impl Segment {
         }
     }
 
-    /// A raw IP packet.
+    /// Encodes a raw IP packet.
     pub(crate) fn packet(&self) -> Vec<u8> {
         let segment = self.segment();
         let Some((kind, code)) = self.icmp else {
@@ -215,7 +215,7 @@ impl Segment {
     }
 }
 
-/// Raw IP, in a pcap file with microseconds.
+/// A pcap file of raw IP with timestamps in microseconds.
 pub(crate) fn pcap(segments: &[Segment]) -> Vec<u8> {
     let mut file = pcap_header();
     for segment in segments {
@@ -224,7 +224,7 @@ pub(crate) fn pcap(segments: &[Segment]) -> Vec<u8> {
     file
 }
 
-/// What stands before the packets.
+/// File header of pcap.
 pub(crate) fn pcap_header() -> Vec<u8> {
     const RAW: u32 = 101;
     [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, RAW]
@@ -233,7 +233,7 @@ pub(crate) fn pcap_header() -> Vec<u8> {
         .collect()
 }
 
-/// One packet.
+/// Appends the record of one packet.
 pub(crate) fn pcap_record(segment: &Segment, file: &mut Vec<u8>) {
     let packet = segment.packet();
     let length = packet.len() as u32;
@@ -249,7 +249,7 @@ pub(crate) fn pcap_record(segment: &Segment, file: &mut Vec<u8>) {
     file.extend(packet);
 }
 
-/// The same in a pcapng file with `interfaces` interfaces, called `eth0` and so on.
+/// A pcapng file of raw IP with `interfaces` interfaces, named `eth0` and so on.
 pub(crate) fn pcapng(segments: &[Segment], interfaces: u32) -> Vec<u8> {
     fn block(kind: u32, body: &[u8], file: &mut Vec<u8>) {
         let padded = body.len().next_multiple_of(4);

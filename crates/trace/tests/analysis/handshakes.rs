@@ -1,4 +1,4 @@
-//! The four counts of handshakes are those that the definitions give for the segments that `tshark` sees.
+//! Handshake counts equal those by the definitions for the segments that `tshark` shows.
 
 use crate::captures;
 use crate::tshark::{self, ACK, Ends, Layer, RST, SYN, Segment};
@@ -16,7 +16,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// What gentle counts.
+    /// Counts of an analysis.
     pub(crate) fn of(analysis: &Analysis) -> Counts {
         let handshakes = &analysis.handshakes;
         Counts {
@@ -28,12 +28,12 @@ impl Counts {
     }
 }
 
-/// Counts by the definitions, word by word, with no thought of memory.
+/// Counts by the definitions, literally and with unbounded memory.
 pub(crate) fn count(segments: impl Iterator<Item = Segment>) -> Counts {
     let mut counts = Counts::default();
     let mut attempts: HashSet<(Ends, u32)> = HashSet::new();
     let mut synacks: HashSet<(Ends, u32, u32)> = HashSet::new();
-    // By initiator and acknowledgement: the sequence numbers of SYNs.
+    // By initiator and acknowledgement number: the sequence numbers of SYNs.
     let mut answers: HashMap<(Ends, u32), HashSet<u32>> = HashMap::new();
     let mut answered: HashSet<(Ends, u32)> = HashSet::new();
     for Segment {
@@ -69,7 +69,7 @@ pub(crate) fn count(segments: impl Iterator<Item = Segment>) -> Counts {
     counts
 }
 
-/// Compares all captures; with how many attempts, all together.
+/// Compares all captures; returns the total number of attempts.
 fn compare(layer: Layer) -> u64 {
     let captures = zeek::all();
     let lines = tshark::lines(&captures);

@@ -1,4 +1,4 @@
-//! What holds whatever a capture contains.
+//! Invariants of the analysis of any capture.
 
 use crate::captures::{analyze_bytes, try_analyze};
 use crate::frames::{self, ACK, FIN, RST, SYN, Segment, pcap};
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 const HOSTS: [&str; 2] = ["192.0.2.1", "198.51.100.2"];
 const HOSTS6: [&str; 2] = ["2001:db8::1", "2001:db8::2"];
 
-/// Numbers from few, so that they often match, at the place where they wrap around.
+/// Sequence numbers from a small set, so that they often match, around the wrap-around.
 fn number() -> impl Strategy<Value = u32> {
     (0..4_u32).prop_map(|n| n.wrapping_mul(10).wrapping_sub(20))
 }
@@ -60,7 +60,7 @@ fn segment() -> impl Strategy<Value = Segment> {
     )
 }
 
-/// Segments with the times between them: from nothing to longer than a copy may take, and sometimes backwards.
+/// Segments with gaps from zero to longer than the delay of a copy, and sometimes negative.
 fn stream(backwards: bool) -> impl Strategy<Value = Vec<Segment>> {
     let gap = prop_oneof![
         Just(0_i64),
@@ -84,7 +84,7 @@ fn stream(backwards: bool) -> impl Strategy<Value = Vec<Segment>> {
     })
 }
 
-/// As the other helper sees it.
+/// Converts a segment to the type that the definitions are checked with.
 fn seen(segment: &Segment) -> tshark::Segment {
     tshark::Segment {
         ends: (
@@ -177,7 +177,7 @@ proptest! {
             .map(|row| row.from_client.segments + row.from_server.segments)
             .sum();
         let of_directions: u64 = analysis.directions.iter().map(|d| d.packets).sum();
-        // None waits for 45 s here, or the first filter would have more than the second.
+        // Holds only if no connection exceeds 45 s: otherwise the 45 s filter removes some from the sums.
         if analysis.filters[1].removed_connections == 0 {
             prop_assert_eq!(of_directions, considered);
         }
@@ -237,7 +237,7 @@ proptest! {
         try_analyze(capture);
     }
 
-    /// Damage in the headers of what would be followed.
+    /// Random bytes in a capture of segments do not make the analysis fail.
     #[test]
     fn no_damage_is_too_strange(
         segments in stream(true),

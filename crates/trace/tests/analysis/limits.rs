@@ -1,4 +1,4 @@
-//! What is forgotten, when, and what that costs.
+//! Limits of memory and idle time: removal of connections, and its effects.
 
 use crate::captures::{analyze_bytes, analyze_files};
 use crate::frames::{ACK, FIN, RST, SYN, Segment, pcap, pcap_header, pcap_record};
@@ -15,7 +15,7 @@ fn silence_ends_a_connection() {
     for (pause, attempts) in [(timeout * 0.99, 1), (timeout * 1.2, 2)] {
         let segments = [
             Segment::client(0.0, SYN).seq(1_000).id(1),
-            // Something else keeps the clock going.
+            // Another connection advances the time.
             Segment::client(pause - 1.0, SYN).seq(7).port(40_001),
             Segment::client(pause, SYN).seq(1_000).id(2),
         ];
@@ -48,7 +48,7 @@ fn the_idle_timeout_can_be_set() {
 
 #[test]
 fn a_closed_connection_is_remembered_until_its_fins_have_arrived() {
-    // A short connection, and one that was found to be alive on the way.
+    // A short connection, and one that a sweep has found alive in between.
     for life in [0.0, 100.0] {
         let open = [
             Segment::client(0.0, SYN).seq(1_000),
@@ -60,7 +60,7 @@ fn a_closed_connection_is_remembered_until_its_fins_have_arrived() {
             Segment::server(life + 0.3, FIN | ACK).seq(5_001).ack(1_002),
         ];
         let last = Segment::client(life + 0.4, ACK).seq(1_002).ack(5_002);
-        // A FIN that comes again after minutes (the longest timeout is 120 s) is known as long as it may come.
+        // A FIN retransmitted after minutes (the longest RTO is 120 s) is recognised as long as one may come.
         let again = Segment::server(life + 200.0, FIN | ACK)
             .seq(5_001)
             .ack(1_002);
@@ -70,7 +70,7 @@ fn a_closed_connection_is_remembered_until_its_fins_have_arrived() {
             segments.push(again.clone());
             let analysis = analyze_bytes(&[&pcap(&segments)], &Options::default()).0;
             assert_eq!(analysis.retransmissions.retransmitted, retransmitted);
-            // One that has closed is not missed.
+            // Removing a closed connection does not count as forgetting.
             assert_eq!(analysis.limits.retired_idle, 0);
         }
     }
@@ -87,7 +87,7 @@ fn what_is_in_flight_on_few_connections_stays_within_the_memory_limit_too() {
     for port in 0..connections {
         segments.push(Segment::client(0.0, SYN).port(port + 1).seq(1_000));
     }
-    // Each sends on without an acknowledgement, and leaves a hole every time: everything has to be remembered.
+    // Each sends on without an acknowledgement and leaves a hole every time, so everything has to be remembered.
     for round in 0..60u32 {
         for port in 0..connections {
             segments.push(
@@ -104,7 +104,7 @@ fn what_is_in_flight_on_few_connections_stays_within_the_memory_limit_too() {
     assert!(limits.retired_memory > 0, "{limits:?}");
 }
 
-/// A capture of SYNs, all different, that is nowhere as a whole.
+/// Stream of a capture of distinct SYNs that is never in memory as a whole.
 struct Flood {
     made: u32,
     all: u32,
@@ -131,7 +131,7 @@ impl Read for Flood {
             for i in self.made..self.all.min(self.made + 1_000) {
                 let mut syn = Segment::client(0.0, SYN);
                 syn.at_us = u64::from(i);
-                // Each from an address of its own.
+                // Each from another address.
                 syn.src.0 = std::net::Ipv4Addr::from(0x0a00_0000 + i).into();
                 pcap_record(&syn, &mut self.ready);
                 self.made = i + 1;
@@ -176,7 +176,7 @@ fn a_syn_flood_passes_through_a_fixed_limit() {
 
 #[test]
 fn without_a_flood_nothing_is_forgotten_and_a_connection_takes_at_most_200_bytes() {
-    // The index has just doubled: it never takes more for each.
+    // The index has just doubled: it never takes more per connection.
     const CONNECTIONS: u32 = 28_673;
     for hosts in [
         ["192.0.2.1", "198.51.100.2"],
@@ -199,7 +199,7 @@ fn without_a_flood_nothing_is_forgotten_and_a_connection_takes_at_most_200_bytes
     }
 }
 
-/// Many holes and much in flight on one connection; then it is over. Nothing of the memory may be counted twice.
+/// Many holes and much in flight on one connection, which then ends. No memory may be counted twice.
 #[test]
 fn memory_of_holes_is_given_back() {
     let mut segments = vec![
@@ -268,7 +268,7 @@ fn several_captures_are_one_trace() {
     assert_eq!(json(&together), json(&apart));
 }
 
-/// What goes when memory is short may not depend on the random keys of hash tables.
+/// Removal for lack of memory must not depend on the random keys of hash tables.
 #[test]
 fn the_same_is_forgotten_again() {
     let segments: Vec<Segment> = (0..60_000_u32)

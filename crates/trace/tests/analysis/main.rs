@@ -1,4 +1,4 @@
-//! What an analysis finds, held against what other programs, the makers of captures, and the definitions say.
+//! Analyses compared with other programs, with the ground truth of captures, and with the definitions.
 
 mod bystanders;
 mod captures;

@@ -1,5 +1,5 @@
-//! Captures of real Linux TCP that lost exactly chosen packets (`tests/make-captures`): nothing more and nothing less is
-//! found in them.
+//! Captures of real Linux TCP that lost exactly chosen packets (`tests/make-captures`): the analysis finds these losses and
+//! no others.
 
 use crate::captures;
 use gentle_trace::Options;
@@ -66,7 +66,7 @@ fn every_count() {
         let copies = handshakes.capture_duplicates;
         let mut late = truth.data_hole_filling;
         if name == "data-tail.server.pcap" {
-            // The FIN says that there was data before it; the truth looks at data only.
+            // The FIN shows that there was data before it; the truth counts only data.
             late += 1;
         }
         let found = Counts {
@@ -107,10 +107,10 @@ fn where_they_were_taken() {
             ..
         } = analyze(&name).0;
         let expected = if name.contains(".span.") {
-            // Beside the server's port: nothing is lost between.
+            // Next to the server's port: nothing is lost in between.
             "server"
         } else if handshakes.rtt_s.both.n == 0 && truth.vantage != "client" {
-            // Without a round trip, TTLs are all there is, and the first router is as near as the host before it.
+            // Without a round-trip time, only TTLs are left, and the first router looks as near as the host before it.
             match name.split('.').nth(1) {
                 Some("any") => "unknown",
                 Some("server") if handshakes.synack_without_syn + outcomes.refused.attempts > 0 => {
@@ -126,7 +126,7 @@ fn where_they_were_taken() {
     }
 }
 
-/// Rows of a case, as seen from a place: its only connection.
+/// Row of the only connection in a capture.
 fn only_row(name: &str) -> (Analysis, Row) {
     let (analysis, mut rows) = analyze(name);
     assert_eq!(rows.len(), 1, "{name}");
@@ -135,15 +135,15 @@ fn only_row(name: &str) -> (Analysis, Row) {
 
 #[test]
 fn time_lost_to_the_handshake() {
-    // Linux sends the first SYNs 1 s apart (net.ipv4.tcp_syn_linear_timeouts), and SYN/ACKs after 1, 2, 4 s, but also
-    // whenever a SYN comes again.
+    // Linux sends the first SYNs 1 s apart (net.ipv4.tcp_syn_linear_timeouts), and SYN/ACKs after 1, 2, 4 s and also
+    // whenever a SYN is retransmitted.
     for (name, seconds) in [
         ("plain.client.pcap", 0.0),
         ("syn.client.pcap", 1.0),
         ("syn.router.pcap", 1.0),
         ("syn.trunk.pcap", 1.0),
         ("syn.any.pcap", 1.0),
-        // What was lost before the server is not seen there.
+        // A SYN lost before the server is not visible there.
         ("syn.server.pcap", 0.0),
         ("syn.span.pcap", 0.0),
         ("syn-3.client.pcap", 3.0),
@@ -161,7 +161,7 @@ fn time_lost_to_the_handshake() {
         ("syn-synack.server.pcap", 1.0),
         ("ipv6-syn.client.pcap", 1.0),
         ("ipv6-synack.server.pcap", 1.0),
-        // The client thinks that it is connected, and waits for what the server does not say.
+        // The client takes the connection for established, and waits for data of the server.
         ("ack-silent.server.pcap", 1.0),
         ("ack-silent.client.pcap", 1.0),
         ("ack-data.server.pcap", 0.0),
@@ -201,7 +201,7 @@ fn how_attempts_failed() {
         let analysis = analyze(&format!("refused.{place}.pcap")).0;
         assert_eq!(analysis.handshakes.failures, 1, "{place}");
         assert_eq!(analysis.outcomes.refused.attempts, 1, "{place}");
-        // At the client no SYN/ACK ever arrived, so that nobody can know that the host is alive.
+        // At the client no SYN/ACK ever arrived, so the host is not known to be alive.
         let outcomes = analyze(&format!("half-open.{place}.pcap")).0.outcomes;
         let answered = place == "server";
         assert_eq!(outcomes.swallowed.attempts, u64::from(answered), "{place}");
@@ -212,7 +212,7 @@ fn how_attempts_failed() {
     assert_eq!(analysis.outcomes.dead.attempts, 1);
 }
 
-/// What was lost is lost in the judgement, too, wherever it was seen to come again.
+/// Losses are inferred as losses at every capture point that shows their retransmission.
 #[test]
 fn what_was_lost() {
     for (name, truth) in truth() {
@@ -231,7 +231,7 @@ fn what_was_lost() {
             "{name}"
         );
         assert!(of_handshake || lost == 0, "{name}: {lost}");
-        // A SYN and a SYN/ACK that timers send at the same time cross each other.
+        // A SYN and a SYN/ACK sent by timer at the same time cross each other.
         assert!(late <= lost, "{name}: {lost} {late}");
         assert_eq!(put_off, 0, "{name}");
     }
@@ -284,8 +284,8 @@ fn how_connections_end() {
     }
 }
 
-/// When both FINs were lost, the client's second one arrived, but what acknowledged it was the server's that was lost: its
-/// third was for nothing, and Linux answers it with a DSACK.
+/// After the loss of both FINs, the client's second FIN arrived, but the server's FIN, which acknowledged it, was lost: the
+/// client's third FIN was spurious, and Linux answers it with a DSACK.
 #[test]
 fn what_was_sent_again_for_nothing() {
     for (name, _) in truth() {

@@ -1,12 +1,12 @@
-//! How attempts ended, why SYNs and SYN/ACKs were sent again, and what the verdict says about it: captures written by
-//! hand, one for each case.
+//! Outcomes of attempts, causes of retransmitted SYNs and SYN/ACKs, and the verdict on them: one hand-written capture per
+//! case.
 
 use crate::frames::{ACK, CLIENT, SERVER, SYN, Segment};
 use crate::talk::{Talk, analyze, does_not_say, repeats, says, talk, users};
 use gentle_trace::results::{Apart, Outcomes};
 use gentle_trace::row::Outcome;
 
-/// The kinds of attempts that were not answered.
+/// Reasons of unanswered attempts, each with its counts.
 pub(crate) fn apart(outcomes: &Outcomes) -> impl Iterator<Item = &Apart> {
     [
         &outcomes.swallowed,
@@ -20,7 +20,7 @@ pub(crate) fn apart(outcomes: &Outcomes) -> impl Iterator<Item = &Apart> {
     .into_iter()
 }
 
-/// Review 1: Windows sends a refused SYN again, three times in all.
+/// A refused SYN is retransmitted, as Windows does, three transmissions in all.
 #[test]
 fn refused_and_sent_again() {
     let segments = [0.0, 0.5, 1.0]
@@ -39,21 +39,21 @@ fn refused_and_sent_again() {
     );
     does_not_say(&analysis, "lost a SYN");
     does_not_say(&analysis, "Worst server");
-    // The definitions are untouched.
+    // The counts by definition are unaffected.
     assert_eq!(analysis.handshakes.duplicate_syn, 2);
     assert_eq!(analysis.handshakes.attempts_with_retransmission, 1);
 
-    // The first SYN was lost before it was refused: that is a loss, but not one of an answered attempt.
+    // The first SYN was lost before the second was refused: a loss, but not of an answered attempt.
     let (analysis, _) = analyze(&talk().syn(0.0).syn(1.0).rst(1.02).segments);
     assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0]);
     assert_eq!(analysis.outcomes.with_loss, 0);
 }
 
-/// Review 2: at the server, the ACK is in the capture before the SYN/ACK comes again.
+/// At the server, the ACK is captured before the SYN/ACK is retransmitted.
 #[test]
 fn put_off_by_the_server() {
     let handshake = || talk().syn(0.0).synack(0.0001).ack(0.08);
-    // TCP_DEFER_ACCEPT: the client has nothing to say for a while.
+    // TCP_DEFER_ACCEPT: the client sends no data for a while.
     let deferred = handshake().synack(1.0).ack(1.08).synack(3.0).ack(3.08);
     let (analysis, rows) = analyze(&deferred.rest(5.0).segments);
     assert_eq!(repeats(&analysis), [0, 0, 0, 2, 0]);
@@ -70,7 +70,7 @@ fn put_off_by_the_server() {
     );
     assert_eq!(analysis.handshakes.duplicate_synack, 2);
 
-    // A full listen queue: the client's request waits.
+    // Full listen queue: the client's request waits.
     let request = |talk: Talk, at_s| talk.client(at_s, |s| s.payload(100));
     let full = [0.3, 0.7]
         .into_iter()
@@ -81,7 +81,7 @@ fn put_off_by_the_server() {
     let waited = analysis.outcomes.put_off_s;
     assert!((waited - 0.9999).abs() < 1e-3, "{waited}");
 
-    // And one of a server that speaks first: review 16.
+    // Full listen queue of a server that speaks first.
     let banner = |at_s| {
         move |talk: Talk| {
             talk.server(at_s, |s| s.payload(30))
@@ -106,7 +106,7 @@ fn put_off_by_the_server() {
     assert_eq!(analysis.outcomes.with_loss, 0);
 }
 
-/// Review 16: the handshake's ACK is lost behind the capture, and the server was to speak first.
+/// The handshake's ACK is lost beyond the capture point, and the server would speak first.
 #[test]
 fn the_ack_is_lost() {
     let talk = talk()
@@ -129,10 +129,10 @@ fn the_ack_is_lost() {
     );
 }
 
-/// Review 3, before any SYN/ACK: the round trip takes longer than the client waits.
+/// The round trip takes longer than the client's timeout, before any SYN/ACK.
 #[test]
 fn late_answers() {
-    // At the client. The server answers both SYNs; Linux echoes the first time stamp in both SYN/ACKs.
+    // At the client. The server answers both SYNs; Linux echoes the first timestamp in both SYN/ACKs.
     let late = || {
         talk()
             .syn(0.0)
@@ -160,11 +160,11 @@ fn late_answers() {
     assert_eq!(repeats(&analysis), [0, 1, 0, 0, 0]);
     assert_eq!(analysis.outcomes.late, 1);
 
-    // A later round trip of 20 ms shows that the echo is Linux's of the first SYN: the answer was to the second.
+    // A later round trip of 20 ms shows that Linux echoed the first SYN but answered the second.
     let (analysis, _) = analyze(&late().rest(1.402).segments);
     assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0]);
 
-    // The echo of the second SYN, and no echo at all.
+    // An echo of the second SYN, and none at all.
     let lost = |echo: Option<u32>| {
         let talk = talk().syn(0.0).syn(1.0).synack(1.4).ack(1.401);
         let mut segments = talk.segments;
@@ -180,7 +180,7 @@ fn late_answers() {
     assert_eq!(lost(None), [1, 0, 0, 0, 0]);
 }
 
-/// Review 3, behind a SYN/ACK: the client's ACK echoes the time stamp of the one that it had got.
+/// The client's ACK echoes the timestamp of the SYN/ACK that it received, after a SYN retransmitted after a SYN/ACK.
 #[test]
 fn late_behind_the_answer() {
     let handshake = |echo: u32, again: bool| {
@@ -200,15 +200,15 @@ fn late_behind_the_answer() {
     };
     assert_eq!(handshake(9_000, false), [0, 1, 0, 0, 0]);
     assert_eq!(handshake(10_000, false), [1, 0, 0, 0, 0]);
-    // Both SYN/ACKs have the time stamp of a slow clock: the client answers both, as far apart as they were.
+    // Both SYN/ACKs have the timestamp of a slow clock: the client answers both, as far apart as they were.
     assert_eq!(handshake(7, false), [1, 0, 0, 0, 0]);
     assert_eq!(handshake(7, true), [0, 1, 0, 0, 0]);
 }
 
-/// A SYN/ACK that a timer sends again while the client's ACK is under way.
+/// A timer retransmits a SYN/ACK while the client's ACK is under way.
 #[test]
 fn a_late_ack() {
-    // At the server: the round trip is 1.4 s.
+    // At the server: the round-trip time is 1.4 s.
     let talk = || talk().syn(0.0).synack(0.0001).stamps(9_000, 100);
     let late = talk().synack(1.0).stamps(10_000, 100).ack(1.4);
     assert_eq!(
@@ -220,13 +220,13 @@ fn a_late_ack() {
         repeats(&analyze(&lost.stamps(1_500, 10_000).segments).0),
         [1, 0, 0, 0, 0]
     );
-    // At the client: the ACK leaves at once, and meets the SYN/ACK.
+    // At the client: the ACK leaves at once, and crosses the SYN/ACK.
     let talk = Talk::new(CLIENT, SERVER).syn(0.0).synack(1.4).ack(1.401);
     let crossed = talk.synack(2.4).ack(2.401);
     assert_eq!(repeats(&analyze(&crossed.segments).0), [0, 1, 0, 0, 0]);
 }
 
-/// Review 7: ICMP and ICMPv6 messages in answer to a SYN.
+/// ICMP and ICMPv6 messages answer a SYN.
 #[test]
 fn rejected_by_icmp() {
     let syn = |at_s| Segment::client(at_s, SYN).seq(1_000);
@@ -252,7 +252,7 @@ fn rejected_by_icmp() {
         let (_, rows) = analyze(&[wide(0.0), wide(0.01).icmp(1, code)]);
         assert_eq!(rows[0].outcome, Some(Outcome::Rejected), "{code}");
     }
-    // Of another attempt, of nobody's, too long for a link; and one that was answered after all.
+    // Messages about another attempt, about none, and of other kinds; then about an attempt that was answered after all.
     for message in [
         syn(0.01).seq(7).icmp(3, 3),
         syn(0.01).port(7).icmp(3, 3),
@@ -272,7 +272,7 @@ fn rejected_by_icmp() {
     assert_eq!(repeats(&analysis), [0, 0, 1, 0, 0]);
 }
 
-/// Review 8: the SYN/ACK acknowledges the data of the SYN (RFC 7413).
+/// The SYN/ACK acknowledges the data of the SYN (RFC 7413).
 #[test]
 fn fast_open() {
     let talk = talk()
@@ -300,7 +300,7 @@ fn fast_open() {
     assert_eq!(analysis.handshakes.successes, 0, "by the definition");
 }
 
-/// Review 9: what can only be there because an answer came.
+/// Later segments prove an answer that was not captured.
 #[test]
 fn later_segments_show_the_answer() {
     // The ACK of the handshake is missing; the next one acknowledges the banner.
@@ -338,7 +338,7 @@ fn later_segments_show_the_answer() {
         "None of 200 connection attempts lost a SYN or SYN/ACK.",
     );
 
-    // The clients' side only, with two losses, and an attempt of which nobody knows.
+    // Only the clients' side, with two losses, and an attempt without any evidence.
     let mut segments = users(20, 2, SERVER);
     segments.extend(
         Talk::new(("192.0.2.5", 9), SERVER)
@@ -362,7 +362,7 @@ fn later_segments_show_the_answer() {
     );
 }
 
-/// Review 10: only the servers' side.
+/// Only the servers' side is captured.
 #[test]
 fn synacks_without_syns() {
     let talk = talk().synack(0.0).synack(1.0).synack(3.0);
@@ -375,7 +375,7 @@ fn synacks_without_syns() {
     );
 }
 
-/// Review 16: a program connects to its own port.
+/// A program connects to its own port.
 #[test]
 fn connected_to_itself() {
     for end in [("127.0.0.1", 40_000), ("::1", 40_000)] {

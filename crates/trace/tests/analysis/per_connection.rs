@@ -1,4 +1,4 @@
-//! Every connection has the packets, bytes, SYNs and retransmissions that `tcptrace` counts for it, or the difference is known.
+//! Packets, bytes, SYNs and retransmissions of every connection equal those of `tcptrace`, except for known differences.
 
 use crate::{captures, tcptrace};
 use gentle_testkit::zeek;
@@ -10,10 +10,10 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// The sending end, the other end.
+/// Direction between two ends, sender first.
 type Way = [(IpAddr, u16); 2];
 
-/// What was sent that way, over all connections between the two ends.
+/// Segments sent in one direction, over all connections between two ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Sent {
     packets: i64,
@@ -30,7 +30,7 @@ impl Sent {
         self.syns += other.syns;
     }
 
-    /// How much more than `other`.
+    /// Difference to `other`.
     fn minus(self, other: Sent) -> Sent {
         Sent {
             packets: self.packets - other.packets,
@@ -62,7 +62,7 @@ fn ours(rows: &[Row], theirs: &BTreeMap<Way, Sent>) -> BTreeMap<Way, Sent> {
         let client = (row.client.into(), row.client_port);
         let server = (row.server.into(), row.server_port);
         let client_syns = i64::from(row.syn_seen) + i64::from(row.syn_retransmissions);
-        // A row does not say whether a SYN/ACK was seen where it led to nothing; then there is nothing to compare.
+        // A row does not show whether a SYN/ACK was seen in a failed attempt, so it is not compared.
         let server_syns = match row.established {
             true => 1 + i64::from(row.synack_retransmissions),
             false => theirs.get(&[server, client]).map_or(0, |sent| sent.syns),
@@ -82,19 +82,19 @@ fn ours(rows: &[Row], theirs: &BTreeMap<Way, Sent>) -> BTreeMap<Way, Sent> {
     all
 }
 
-/// Why counts differ, and in which way they may then.
+/// Reason why counts differ, and how.
 #[derive(Debug, Clone, Copy)]
 enum Reason {
-    /// `tcptrace` skips frames: it knows fewer connections, with fewer packets.
+    /// `tcptrace` skips frames: it has fewer connections, with fewer packets.
     Skips(&'static str),
-    /// Frames came twice: the copies count as packets and retransmissions there, and neither here, where their number is said.
+    /// Frames are duplicated: `tcptrace` counts copies as packets and retransmissions, gentle counts them separately.
     Copies,
-    /// Keep-alives are retransmissions there; here their number is said.
+    /// `tcptrace` counts keep-alives as retransmissions, gentle counts them separately.
     Probes,
-    /// The length in the IP header is 0, the sender's network card having had to cut the data into packets: here the
-    /// frame's length counts, there the packet is skipped.
+    /// The length in the IP header is 0, because the network card was to segment the data: gentle uses the length of the
+    /// frame, `tcptrace` skips the packet.
     Offloaded,
-    /// Differences that are known: between which ports, and by how many packets, bytes, retransmissions and SYNs.
+    /// Known differences: client and server port, and the number of packets, bytes, retransmissions and SYNs.
     Known(&'static str, &'static [(u16, u16, [i64; 4])]),
 }
 
@@ -204,7 +204,7 @@ fn differences(ours: &BTreeMap<Way, Sent>, theirs: &BTreeMap<Way, Sent>) -> BTre
         .collect()
 }
 
-/// Whether these are the differences that the reason gives: ours are so much more than those of `tcptrace`.
+/// Whether the reason accounts for the differences: our counts minus those of `tcptrace`.
 fn explained(reason: Reason, analysis: &Analysis, differences: &BTreeMap<Way, Sent>) -> bool {
     let mut each = differences.values();
     let mut total = Sent::default();
@@ -237,7 +237,7 @@ fn explained(reason: Reason, analysis: &Analysis, differences: &BTreeMap<Way, Se
     }
 }
 
-/// Compares a capture; how many ways of connections there were, and in how many of them everything was the same.
+/// Compares a capture. Returns the number of directions of connections, and of those that are equal.
 fn compare(path: &Path) -> [usize; 2] {
     let name = zeek::name(path);
     let (analysis, rows) = captures::analyze_files(&[path], &Options::default());

@@ -1,9 +1,9 @@
-//! Other programs.
+//! Runs other programs.
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-/// Standard output of a program, which has to be installed.
+/// Standard output of a program, which must be installed.
 pub(crate) fn output<A: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = A>) -> String {
     let output = Command::new(program)
         .args(args)

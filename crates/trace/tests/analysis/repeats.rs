@@ -1,4 +1,4 @@
-//! What comes again and is no retransmission, and what is one though it does not look it.
+//! Repeated segments that are no retransmissions, and retransmissions that do not look like one.
 
 use crate::captures::analyze_bytes;
 use crate::frames::{ACK, FIN, PSH, SYN, Segment, pcap};
@@ -9,7 +9,7 @@ fn analyze(segments: &[Segment]) -> Analysis {
     analyze_bytes(&[&pcap(segments)], &Options::default()).0
 }
 
-/// A handshake, 20 ms from the server.
+/// Handshake captured at the client, 20 ms from the server.
 fn handshake() -> Vec<Segment> {
     vec![
         Segment::client(0.0, SYN).seq(100).id(1),
@@ -36,7 +36,7 @@ fn copies_are_no_data_segments() {
     assert_eq!(analysis.retransmissions.data_segments, 4);
 }
 
-/// BSD and Windows probe a closed window with the next byte; when it opens, they send on from that byte.
+/// BSD and Windows probe a zero window with the next byte; when it opens, they go on from that byte.
 #[test]
 fn a_probe_with_a_new_byte_is_no_loss() {
     let server = |at, seq, payload| {
@@ -64,7 +64,7 @@ fn a_probe_with_a_new_byte_is_no_loss() {
         assert_eq!(analysis.waiting.data_s, 0.0, "{byte_taken}");
     }
 
-    // The last byte of all: it comes again as it was.
+    // The probe is the last byte of all: it is repeated unchanged.
     let mut segments = handshake();
     segments.extend([
         server(0.1, 501, 1_000),
@@ -80,7 +80,7 @@ fn a_probe_with_a_new_byte_is_no_loss() {
     assert_eq!(rows[0].from_server.bytes, 1_001);
 }
 
-/// A keystroke that was lost is sent again together with the next: nobody had closed the window.
+/// A lost keystroke is retransmitted together with the next, without a zero window.
 #[test]
 fn one_byte_lost_with_an_open_window_is_lost() {
     let mut segments = handshake();
@@ -103,8 +103,8 @@ fn a_fin_is_no_copy_of_a_syn() {
     assert_eq!((copies.syn, copies.other), (0, 0));
 }
 
-/// The capture lacks a segment whose acknowledgement it has. Sent again after a later one, by its IP identification, it is
-/// the retransmission of one that was lost before the capture, however soon it comes.
+/// The capture lacks a segment but has its acknowledgement. If the IP identification shows that it was sent after a later
+/// segment, it is the retransmission of one lost before the capture, however soon it comes.
 #[test]
 fn a_retransmission_behind_its_acknowledgement_is_late() {
     let server = |at, seq: u32, id| {

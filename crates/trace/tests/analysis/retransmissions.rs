@@ -1,4 +1,4 @@
-//! What is sent again and out of order is what `tcptrace` counts, or the difference is known.
+//! Retransmitted and late segments are those that `tcptrace` counts, except for known differences.
 
 use crate::{captures, tcptrace};
 use gentle_testkit::zeek;
@@ -7,16 +7,16 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// Segments of a capture, by both programs.
+/// Segment counts of a capture, by one of the programs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counts {
-    /// With sequence numbers that were seen before.
+    /// Segments with sequence numbers seen before.
     again: u64,
-    /// With sequence numbers that had been jumped over.
+    /// Segments with sequence numbers that had been skipped.
     late: u64,
 }
 
-/// What `tcptrace` counts, added up over connections and directions.
+/// Counts of `tcptrace`, summed over connections and directions.
 fn theirs(path: &Path) -> Counts {
     let sides = tcptrace::connections(path).into_iter().flatten();
     sides.fold(Counts::default(), |sum, (_, side)| Counts {
@@ -39,7 +39,7 @@ fn ours(path: &Path) -> Counts {
     }
 }
 
-/// Where the programs differ: by how much gentle counts more than `tcptrace`, and why.
+/// Known differences: gentle's counts minus those of `tcptrace`, and the reason.
 const DIFFERENCES: [(&str, Difference, &str); 13] = [
     ("zeek/cisco-fabric-path.pcap", (16, 0), UNREAD_LINK),
     ("zeek/ftp/bigtransfer.pcap", (1, 4), MOSTLY_MISSING),
@@ -68,7 +68,7 @@ const DIFFERENCES: [(&str, Difference, &str); 13] = [
     ("zeek/vlan-collisions.pcap", (19, 0), UNREAD_LINK),
 ];
 
-/// Again, and late.
+/// Difference in retransmitted segments, and in late ones.
 type Difference = (i64, i64);
 
 const UNREAD_LINK: &str = "tcptrace skips frames with FabricPath, PPPoE, or two VLAN tags";

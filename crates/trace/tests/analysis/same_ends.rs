@@ -5,7 +5,7 @@ use crate::frames::{ACK, FIN, PSH, SYN, Segment, pcap};
 use gentle_trace::Options;
 use proptest::prelude::*;
 
-/// As many attempts with sequence numbers of their own, each sent three times, by turns: found again however many there are.
+/// Interleaved attempts with the same ends, each sent three times: all are matched, however many there are.
 #[test]
 fn attempts_by_turns() {
     for attempts in [1_u32, 31, 32, 33, 34, 100, 2_000] {
@@ -26,7 +26,7 @@ fn attempts_by_turns() {
     }
 }
 
-/// A health check from the same port to the same port, every second or a hundred times a second.
+/// Health check from a fixed port to a fixed port, once or a hundred times a second.
 #[test]
 fn a_health_check() {
     for (every_s, checks) in [(1.0, 200_u32), (0.01, 3_000)] {
@@ -73,7 +73,7 @@ fn a_health_check() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
-    /// Handshakes in any order, some of them long after others began: each SYN/ACK and each ACK finds its own.
+    /// Handshakes in any order, some answered long after others began: each SYN/ACK and each ACK matches its attempt.
     #[test]
     fn answers_find_their_attempts(
         order in Just((0..120_u32).collect::<Vec<_>>()).prop_shuffle(),

@@ -1,4 +1,4 @@
-//! Sequences of segments written by hand, one for each case that the definitions have to settle.
+//! Hand-written sequences of segments, one per case of the definitions.
 
 use crate::captures::analyze_bytes;
 use crate::frames::{ACK, CLIENT, FIN, PSH, RST, SERVER, SYN, Segment, pcap};
@@ -21,7 +21,7 @@ fn counts(analysis: &Analysis) -> [u64; 4] {
     ]
 }
 
-/// Refused, unanswered, half open.
+/// Attempts refused, unanswered, half open.
 fn failures(analysis: &Analysis) -> [u64; 3] {
     let outcomes = &analysis.outcomes;
     [
@@ -31,7 +31,7 @@ fn failures(analysis: &Analysis) -> [u64; 3] {
     ]
 }
 
-/// A handshake at `at_s` with a round trip of 40 ms, half of it on each side; the streams begin at 1,001 and 5,001.
+/// Handshake at `at_s` with a round-trip time of 40 ms, half of it on each side; the streams begin at 1,001 and 5,001.
 fn handshake(at_s: f64) -> Vec<Segment> {
     vec![
         Segment::client(at_s, SYN).seq(1_000),
@@ -85,8 +85,8 @@ fn simultaneous_open() {
 
 #[test]
 fn a_synack_with_another_sequence_number() {
-    // A server that lost its memory, or someone else: it answers the same SYN, so it is no duplicate, and an ACK of
-    // either completes the handshake.
+    // A server that lost its state, or another host: it answers the same SYN, so it is no duplicate, and an ACK of either
+    // completes the handshake.
     for acknowledged in [5_001, 9_001] {
         let (analysis, _) = analyze(&[
             Segment::client(0.0, SYN).seq(1_000),
@@ -96,7 +96,7 @@ fn a_synack_with_another_sequence_number() {
         ]);
         assert_eq!(counts(&analysis), [1, 1, 0, 0], "{acknowledged}");
     }
-    // Again each, and now they are duplicates.
+    // Each again: now they are duplicates.
     let (analysis, _) = analyze(&[
         Segment::client(0.0, SYN).seq(1_000),
         Segment::server(0.020, SYN | ACK).seq(5_000).ack(1_001),
@@ -128,7 +128,7 @@ fn refused_by_a_reset() {
     assert_eq!(rows[0].close, Close::Rst);
     assert_eq!(analysis.closes.never_established, 1);
 
-    // Windows tries three times, 500 ms apart, before it believes an RST.
+    // Windows tries three times, 500 ms apart, before it accepts an RST.
     let (analysis, _) = analyze(&[
         Segment::client(0.0, SYN).seq(1_000).id(1),
         refused(0.02),
@@ -145,7 +145,7 @@ fn refused_by_a_reset() {
 #[test]
 fn completed_only_by_an_acknowledgement_of_the_initiator() {
     for last in [
-        // Of nothing that was sent; with RST; with SYN; from the other side.
+        // An ACK of nothing that was sent; with RST; with SYN; from the other side.
         Segment::client(0.04, ACK).seq(1_001).ack(5_000),
         Segment::client(0.04, RST | ACK).seq(1_001).ack(5_001),
         Segment::client(0.04, SYN | ACK).seq(1_001).ack(5_001),
@@ -182,12 +182,12 @@ fn a_port_used_again_while_old_segments_arrive() {
         Segment::client(0.06, FIN | ACK).seq(1_101).ack(5_001),
         Segment::server(0.08, FIN | ACK).seq(5_001).ack(1_102),
         Segment::client(0.10, ACK).seq(1_102).ack(5_002),
-        // Again, from another sequence number.
+        // A new connection, with another sequence number.
         Segment::client(1.0, SYN).seq(2_000_000_000),
         Segment::server(1.02, SYN | ACK)
             .seq(3_000_000_000)
             .ack(2_000_000_001),
-        // Late ones of the first connection: data, its SYN, its SYN/ACK.
+        // Late segments of the first connection: data, SYN, SYN/ACK.
         data(1.025, 1_001, 100),
         Segment::client(1.03, SYN).seq(1_000),
         Segment::server(1.035, SYN | ACK).seq(5_000).ack(1_001),
@@ -252,7 +252,7 @@ fn copies_made_by_the_capture() {
     assert_eq!(counts(&analysis), [1, 1, 1, 1]);
     let copies = analysis.handshakes.capture_duplicates;
     assert_eq!((copies.syn, copies.synack, copies.other), (1, 1, 3));
-    // They enter no probability, delay or histogram.
+    // Copies enter no probability, delay or histogram.
     assert_eq!(analysis.handshakes.attempts_with_duplicate_syn, 1);
     assert_eq!(analysis.handshakes.attempts_with_retransmission, 0);
     assert_eq!(analysis.waiting.handshake_s, 0.0);
@@ -269,7 +269,7 @@ fn copies_made_by_the_capture() {
         assert_eq!(direction.packet_retransmission_probability, Some(0.0));
     }
 
-    // The same SYN a second later, or with what a retransmission changes, is none.
+    // An equal SYN a second later, or one with a field that a retransmission changes, is no copy.
     for again in [
         syn.again(1_000_000),
         syn.again(30).id(80),
@@ -285,7 +285,7 @@ fn copies_made_by_the_capture() {
 
 #[test]
 fn an_acknowledgement_said_twice_is_no_copy() {
-    // Two holes reported within no time, by a host without IP identification.
+    // Two holes reported almost at once, by a host without IP identification.
     let mut segments = handshake(0.0);
     segments.extend([
         data(0.05, 1_001, 100),
@@ -304,7 +304,7 @@ fn data_that_comes_again() {
     let mut segments = handshake(0.0);
     segments.extend([
         data(0.05, 1_001, 100),
-        // The same, more of it, part of it and new bytes.
+        // Retransmitted whole, with more bytes, and in part with new bytes.
         data(0.30, 1_001, 100),
         data(0.40, 1_101, 100),
         data(0.70, 1_001, 200),
@@ -333,7 +333,7 @@ fn data_that_comes_again() {
 
 #[test]
 fn data_that_fills_a_hole() {
-    // The round trip is 40 ms; what comes within half of it is out of order, what comes later was lost.
+    // The round-trip time is 40 ms; a segment within half of it is out of order, a later one was lost.
     let fill = |at_s, segment: fn(Segment) -> Segment| {
         let mut segments = handshake(0.0);
         segments.push(data(0.05, 1_001, 100).id(10).stamps(50, 9));
@@ -345,13 +345,13 @@ fn data_that_fills_a_hole() {
         assert_eq!(rows[0].from_client.bytes, 300);
         (found.late, found.reordered)
     };
-    // Neither identification nor time stamps.
+    // Without identification and timestamps.
     assert_eq!(fill(0.079, |s| s), (0, 1));
     assert_eq!(fill(0.081, |s| s), (1, 0));
-    // The identification says which was sent first, whatever the time.
+    // The identification shows the order of sending, whatever the time.
     assert_eq!(fill(0.5, |s| s.id(11)), (0, 1));
     assert_eq!(fill(0.061, |s| s.id(13)), (1, 0));
-    // So do time stamps.
+    // Timestamps do so, too.
     assert_eq!(fill(0.5, |s| s.stamps(55, 9)), (0, 1));
     assert_eq!(fill(0.061, |s| s.stamps(61, 9)), (1, 0));
 }
@@ -407,7 +407,7 @@ fn sequence_numbers_wrap_around() {
         server(0.07, at(100)),
         data(0.08, at(100), 100),
         data(0.081, at(300), 100),
-        // Again, and into the hole.
+        // Retransmitted, and into the hole.
         data(0.40, at(100), 100),
         data(0.50, at(200), 100),
         server(0.52, at(400)),
@@ -424,7 +424,7 @@ fn sequence_numbers_wrap_around() {
     assert_eq!(rows[0].from_client.bytes, 400);
     assert_eq!(rows[0].response_time.unwrap().as_secs_f64(), 0.62);
 
-    // The handshake itself on the edge: ISNs of which the next number is zero.
+    // The handshake itself at the wrap-around: ISNs whose successor is zero.
     segments = vec![
         Segment::client(0.0, SYN).seq(u32::MAX),
         Segment::server(0.02, SYN | ACK).seq(u32::MAX).ack(0),
@@ -445,7 +445,7 @@ fn spurious_by_dsack_and_by_time_stamp() {
     let found = analyze(&segments).0.retransmissions;
     assert_eq!((found.retransmitted, found.spurious), (1, 1));
 
-    // RFC 3522: the acknowledgement echoes the time stamp of the original.
+    // RFC 3522: the acknowledgement echoes the timestamp of the original.
     let stamped = |echo| {
         let mut segments = handshake(0.0);
         segments.extend([
@@ -503,14 +503,14 @@ fn one_direction_only() {
         (CLIENT.1, SERVER.1)
     );
     assert_eq!(rows[0].from_server.bytes, 700);
-    // What lost its SYN is left out by the first filter.
+    // Connections without a captured SYN are removed by the first filter.
     assert_eq!(analysis.filters[0].removed_connections, 1);
 }
 
 #[test]
 fn a_syn_with_data() {
-    // RFC 7413: the SYN/ACK acknowledges the data, too, so by the definition it does not answer the SYN; that it belongs
-    // to it is known nevertheless. When only the SYN is acknowledged, as after a retransmission, the handshake counts.
+    // RFC 7413: the SYN/ACK also acknowledges the data, so by the definition it does not answer the SYN, but it is known to
+    // belong to it. If only the SYN is acknowledged, as after a retransmission, the handshake counts.
     let syn = Segment::client(0.0, SYN).seq(1_000).payload(10);
     let synack = |at_s, ack| Segment::server(at_s, SYN | ACK).seq(5_000).ack(ack);
     let ack = Segment::client(1.1, ACK).seq(1_011).ack(5_001);
@@ -526,7 +526,7 @@ fn a_syn_with_data() {
 
 #[test]
 fn captured_in_the_wrong_order() {
-    // Two queues of a network card: the SYN is written down last.
+    // Two queues of a network card: the SYN is captured last.
     let mut segments = handshake(0.0);
     segments.rotate_left(1);
     let (analysis, rows) = analyze(&segments);

@@ -1,4 +1,4 @@
-//! Connections written down segment by segment, and what an analysis says of them.
+//! Builder of connections, segment by segment, with checks of their analysis.
 
 use crate::captures::analyze_bytes;
 use crate::frames::{ACK, CLIENT, FIN, RST, SERVER, SYN, Segment, pcap};
@@ -6,14 +6,14 @@ use gentle_trace::Options;
 use gentle_trace::results::Analysis;
 use gentle_trace::row::Row;
 
-/// The analysis of segments in order of time.
+/// Analyses segments, sorted by time.
 pub(crate) fn analyze(segments: &[Segment]) -> (Analysis, Vec<Row>) {
     let mut segments = segments.to_vec();
     segments.sort_by_key(|segment| segment.at_us);
     analyze_bytes(&[&pcap(&segments)], &Options::default())
 }
 
-/// Lost, late, turned away, put off, in vain.
+/// Retransmissions by cause: lost, late, turned away, put off, in vain.
 pub(crate) fn repeats(analysis: &Analysis) -> [u64; 5] {
     let repeats = analysis.outcomes.repeats;
     [
@@ -25,11 +25,11 @@ pub(crate) fn repeats(analysis: &Analysis) -> [u64; 5] {
     ]
 }
 
-/// Times to the server and back, and to the client and back, at a capture in the middle.
+/// Round-trip time from a capture in the middle to the server, seconds; to the client below.
 pub(crate) const TO_SERVER: f64 = 0.02;
 pub(crate) const TO_CLIENT: f64 = 0.03;
 
-/// Segments between a client and a server whose streams begin at 1,001 and 5,001.
+/// Builder of segments between a client and a server whose streams begin at 1,001 and 5,001.
 pub(crate) struct Talk {
     client: (String, u16),
     server: (String, u16),
@@ -99,14 +99,14 @@ impl Talk {
         self.client(at_s, |segment| segment)
     }
 
-    /// The last segment has these time stamps.
+    /// Sets the timestamps of the last segment.
     pub(crate) fn stamps(mut self, value: u32, echo: u32) -> Talk {
         let last = self.segments.pop().expect("there is one");
         self.segments.push(last.stamps(value, echo));
         self
     }
 
-    /// A request and its answer, and both FINs.
+    /// Adds a request and its answer, and both FINs.
     pub(crate) fn rest(self, at_s: f64) -> Talk {
         self.client(at_s, |s| s.payload(100))
             .server(at_s + TO_SERVER, |s| s.ack(1_101).payload(700))
@@ -124,7 +124,7 @@ impl Talk {
             })
     }
 
-    /// A handshake without loss, and the rest.
+    /// Adds a handshake without loss, and the rest.
     pub(crate) fn clean(self, at_s: f64) -> Talk {
         self.syn(at_s)
             .synack(at_s + TO_SERVER)
@@ -132,18 +132,18 @@ impl Talk {
             .rest(at_s + TO_SERVER + TO_CLIENT + 0.001)
     }
 
-    /// A handshake whose first SYN was lost behind the capture, and the rest.
+    /// Adds a handshake whose first SYN was lost beyond the capture point, and the rest.
     pub(crate) fn lossy(self, at_s: f64) -> Talk {
         self.syn(at_s).clean(at_s + 1.0)
     }
 }
 
-/// Between the two hosts of [`crate::frames`].
+/// Connection between the two hosts of [`crate::frames`].
 pub(crate) fn talk() -> Talk {
     Talk::new(CLIENT, SERVER)
 }
 
-/// `n` connections of users, some of which lost their first SYN.
+/// Connections of `n` users, of which `lossy` lost their first SYN.
 pub(crate) fn users(n: u16, lossy: u16, server: (&str, u16)) -> Vec<Segment> {
     (0..n)
         .flat_map(|i| {
@@ -159,13 +159,13 @@ pub(crate) fn users(n: u16, lossy: u16, server: (&str, u16)) -> Vec<Segment> {
         .collect()
 }
 
-/// The verdict says this.
+/// Asserts that the verdict contains `part`.
 pub(crate) fn says(analysis: &Analysis, part: &str) {
     let verdict = analysis.verdict.join(" ");
     assert!(verdict.contains(part), "no '{part}' in: {verdict}");
 }
 
-/// The verdict does not say this.
+/// Asserts that the verdict does not contain `part`.
 pub(crate) fn does_not_say(analysis: &Analysis, part: &str) {
     let verdict = analysis.verdict.join(" ");
     assert!(!verdict.contains(part), "'{part}' in: {verdict}");

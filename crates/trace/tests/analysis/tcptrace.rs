@@ -1,4 +1,4 @@
-//! Connections as `tcptrace` sees them.
+//! Connections as `tcptrace` shows them.
 
 use crate::programs;
 use std::collections::HashMap;
@@ -6,23 +6,23 @@ use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
 
-/// What one end of a connection sent.
+/// Counts of the segments that one end of a connection sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Side {
     pub(crate) packets: u64,
-    /// Payload bytes, each once.
+    /// Payload bytes, each counted once.
     pub(crate) bytes: u64,
     pub(crate) syns: u64,
-    /// Packets with sequence numbers that were seen before, probes of a closed window included.
+    /// Packets with sequence numbers seen before, including zero-window probes.
     pub(crate) again: u64,
-    /// Packets with sequence numbers that had been jumped over.
+    /// Packets with sequence numbers that had been skipped.
     pub(crate) late: u64,
 }
 
-/// The ends of a connection and what each sent.
+/// Ends of a connection with the counts of each.
 pub(crate) type Connection = [((IpAddr, u16), Side); 2];
 
-/// The connections of a capture; none if `tcptrace` cannot read it.
+/// Connections of a capture; empty if `tcptrace` cannot read it.
 pub(crate) fn connections(path: &Path) -> Vec<Connection> {
     let args = ["-n", "-l", "--csv"].map(OsStr::new).into_iter();
     let text = programs::output("tcptrace", args.chain([path.as_os_str()]));
@@ -64,7 +64,7 @@ fn connection(fields: &HashMap<&str, &str>) -> Connection {
 
 fn address(text: &str) -> IpAddr {
     match text {
-        // So it writes ::1.
+        // tcptrace's notation of ::1.
         ":0001" => Ipv6Addr::LOCALHOST.into(),
         _ => text.parse().expect("an address"),
     }

@@ -1,4 +1,4 @@
-//! A capture that misleads is said to do so, with the evidence; one that does not, is not.
+//! Misleading captures are reported as such, with evidence; others are not.
 
 use crate::captures::{analyze_bytes, analyze_files};
 use crate::frames::{ACK, FIN, PSH, SYN, Segment, pcap, pcap_header, pcap_record, pcapng};
@@ -6,7 +6,7 @@ use gentle_trace::Options;
 use gentle_trace::results::{Analysis, TrustWarning, TrustWarningKind as Kind};
 use std::io::Write;
 
-/// A connection that begins at `at_s` from `port`, 20 ms from the server, with four responses of 1,000 bytes.
+/// Connection that begins at `at_s` from `port`, 20 ms from the server, with four responses of 1,000 bytes.
 fn connection(at_s: f64, port: u16) -> Vec<Segment> {
     let client = |after, flags| Segment::client(at_s + after, flags).port(port);
     let server = |after, flags| Segment::server(at_s + after, flags).port(port);
@@ -29,7 +29,7 @@ fn connection(at_s: f64, port: u16) -> Vec<Segment> {
     segments
 }
 
-/// So many connections, one every 10 ms, in order of time.
+/// Connections at intervals of 10 ms, in order of time.
 fn connections(count: u16) -> Vec<Segment> {
     let mut segments: Vec<Segment> = (0..count)
         .flat_map(|i| connection(f64::from(i) * 0.01, 40_000 + i))
@@ -42,7 +42,7 @@ fn analyze(capture: &[u8]) -> Analysis {
     analyze_bytes(&[capture], &Options::default()).0
 }
 
-/// The one warning there is, which the verdict has, too.
+/// The only warning, which the verdict must contain.
 fn only(analysis: &Analysis) -> &TrustWarning {
     let [warning] = analysis.warnings.as_slice() else {
         panic!("{:?}", analysis.warnings);
@@ -58,7 +58,7 @@ fn only(analysis: &Analysis) -> &TrustWarning {
 fn a_sound_capture_is_not_suspected() {
     let segments = connections(200);
     assert_eq!(analyze(&pcap(&segments)).warnings, []);
-    // Receive queues that are some microseconds apart.
+    // Receive queues that differ by some microseconds.
     let mut swapped = segments;
     swapped.chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
     for pair in swapped.chunks_exact_mut(2) {
@@ -68,7 +68,7 @@ fn a_sound_capture_is_not_suspected() {
     assert_eq!(analyze(&pcap(&swapped)).warnings, []);
 }
 
-/// `packet` in VXLAN from one host to another.
+/// `packet` in VXLAN between two hosts.
 fn in_vxlan(packet: &[u8]) -> Vec<u8> {
     let mut udp = vec![0xc0, 1, 0x12, 0xb5];
     udp.extend((8 + 8 + 14 + packet.len() as u16).to_be_bytes());
@@ -180,7 +180,7 @@ fn encrypted_frames_are_told() {
 #[test]
 fn a_shuffled_capture_is_out_of_order() {
     let mut segments = connections(50);
-    // A permutation without a pattern that a capture would have.
+    // A permutation unlike any of a real capture.
     let count = segments.len();
     for i in 0..count {
         segments.swap(i, (i * 7_919 + 13) % count);
@@ -209,7 +209,7 @@ fn a_clock_set_back_while_capturing_is_told() {
     );
 }
 
-/// Two taps, one for each direction, whose clocks differ by more than the round trip: either the SYN/ACKs come before the
+/// Two taps, one per direction, whose clocks differ by more than the round-trip time: either the SYN/ACKs come before the
 /// SYNs, or the ACKs before the SYN/ACKs.
 #[test]
 fn two_clocks_give_themselves_away() {
@@ -233,7 +233,7 @@ fn two_clocks_give_themselves_away() {
 #[test]
 fn times_of_another_age_are_told() {
     let mut segments = connections(10);
-    // Before 1970 there is nothing; so the others are moved instead: 1,600,000,000 s after it they begin.
+    // No time is before 1970, so the stray is put after the other packets, which begin at 1,600,000,000 s.
     let stray = Segment::client(60.0 * 365.25 * 86_400.0, ACK)
         .seq(7)
         .port(9);
@@ -245,7 +245,7 @@ fn times_of_another_age_are_told() {
     assert!(warning.sentence.contains("60 years"), "{warning:?}");
 }
 
-/// An interface statistics block: so many packets received, so many dropped by the interface and by the system.
+/// Interface statistics block: packets received, packets dropped by the interface, packets dropped by the system.
 fn statistics(received: u64, by_interface: u64, by_system: u64) -> Vec<u8> {
     let mut body = [0_u32; 3].map(u32::to_le_bytes).concat();
     for (code, value) in [(4_u16, received), (5, by_interface), (7, by_system)] {
@@ -262,7 +262,7 @@ fn statistics(received: u64, by_interface: u64, by_system: u64) -> Vec<u8> {
 fn a_capture_that_dropped_packets_says_so_itself() {
     let mut capture = pcapng(&connections(10), 1);
     assert_eq!(analyze(&capture).warnings, []);
-    // Counters go up; the last block counts.
+    // Counters are cumulative; the last block counts.
     capture.extend(statistics(5_000, 4_000, 0));
     capture.extend(statistics(10_000, 9_000, 991));
     let analysis = analyze(&capture);
@@ -283,7 +283,7 @@ fn a_capture_that_dropped_packets_says_so_itself() {
 #[test]
 fn a_capture_that_lost_packets_in_silence_is_found_out() {
     let whole = connections(200);
-    // Every tenth packet is missing, whatever it is.
+    // Every tenth packet is missing, of any kind.
     let kept = whole.iter().enumerate().filter(|(i, _)| i % 10 != 3);
     let kept: Vec<Segment> = kept.map(|(_, segment)| segment.clone()).collect();
     let analysis = analyze(&pcap(&kept));

@@ -1,13 +1,13 @@
-//! TCP segments as Wireshark's `tshark` sees them.
+//! TCP segments as Wireshark's `tshark` shows them.
 //!
-//! It takes a second to start, so all captures go through it as one, put one behind the other by `mergecap`; `capinfos`
-//! says how many packets each contributes.
+//! `tshark` takes a second to start, so all captures are concatenated by `mergecap` and read at once; `capinfos` gives the
+//! number of packets of each.
 
 use crate::programs;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// A TCP header and the addresses around it.
+/// TCP header with the addresses around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) ends: Ends,
@@ -16,23 +16,23 @@ pub(crate) struct Segment {
     pub(crate) flags: u16,
 }
 
-/// Addresses and ports, those of the sender first.
+/// Addresses and ports, sender first.
 pub(crate) type Ends = (String, u16, String, u16);
 
 pub(crate) const SYN: u16 = 2;
 pub(crate) const RST: u16 = 4;
 pub(crate) const ACK: u16 = 16;
 
-/// Which TCP header of a packet counts.
+/// Choice among the TCP headers of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layer {
-    /// That of the outermost IP packet, if it is one of TCP.
+    /// TCP of the outermost IP packet, if it carries TCP.
     Outermost,
-    /// That of the innermost IP packet, quotes in ICMP aside.
+    /// TCP of the innermost IP packet, without quotes in ICMP.
     Innermost,
 }
 
-/// What `tshark` says of each packet.
+/// Fields printed for each packet.
 const FIELDS: [&str; 10] = [
     "frame.protocols",
     "ip.src",
@@ -46,7 +46,7 @@ const FIELDS: [&str; 10] = [
     "tcp.flags",
 ];
 
-/// The lines that `tshark` prints for the packets of each of `captures`.
+/// Lines that `tshark` prints for the packets of each of `captures`.
 pub(crate) fn lines(captures: &[PathBuf]) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let merged = folder.path().join("all.pcapng");
@@ -74,7 +74,7 @@ pub(crate) fn lines(captures: &[PathBuf]) -> Vec<Vec<String>> {
     lines
 }
 
-/// Packets of each capture.
+/// Number of packets of each capture.
 fn counts(captures: &[PathBuf]) -> Vec<usize> {
     let mut args: Vec<&OsStr> = ["-T", "-r", "-M", "-c"].map(OsStr::new).into();
     args.extend(captures.iter().map(|path| path.as_os_str()));
@@ -89,13 +89,13 @@ fn counts(captures: &[PathBuf]) -> Vec<usize> {
     table.into_iter().map(|(_, count)| count).collect()
 }
 
-/// The TCP segment of a packet, from the line about it.
+/// TCP segment of a packet, parsed from its line.
 pub(crate) fn segment(line: &str, layer: Layer) -> Option<Segment> {
     let fields: Vec<Vec<&str>> = line
         .split('\t')
         .map(|field| field.split([',', ':']).collect())
         .collect();
-    // Only the first is a list with colons; the addresses of IPv6 have some, too.
+    // Only the first field is separated by colons; IPv6 addresses contain them, too.
     let protocols = &fields[0];
     let lists: Vec<Vec<&str>> = line
         .split('\t')

@@ -1,4 +1,4 @@
-//! Captures of real Linux TCP (`tests/make-captures`) put into tunnels: looked into, they tell what they told before.
+//! Captures of real Linux TCP (`tests/make-captures`) wrapped in tunnels give the same results as without.
 
 use crate::handshakes::{Counts, count};
 use crate::tshark::{self, Layer};
@@ -12,7 +12,7 @@ use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is wrapped: handshakes with and without losses, copies, failures, data, port reuse, over IPv4 and IPv6.
+/// Captures to wrap: handshakes with and without losses, copies, failures, data, port reuse, over IPv4 and IPv6.
 const CAPTURES: [&str; 12] = [
     "data.span.pcap",
     "half-open.server.pcap",
@@ -51,7 +51,7 @@ const TUNNELS: [Tunnel; 7] = [
     Tunnel::GtpU,
 ];
 
-/// An Ethernet frame of a capture.
+/// Ethernet frame of a capture.
 struct Frame {
     time: Nanos,
     original_len: u32,
@@ -63,12 +63,12 @@ impl Frame {
         self.bytes[12..ETHERNET] == [0x86, 0xdd]
     }
 
-    /// The frame in a tunnel between two others hosts, as an Ethernet frame again.
+    /// Wraps the frame in a tunnel between two other hosts, as an Ethernet frame again.
     fn inside(&self, tunnel: Tunnel) -> Frame {
         const IPV4_IN_IP: u8 = 4;
         const IPV6_IN_IP: u8 = 41;
         const GRE: u8 = 47;
-        // Some carry the frame, others the IP packet in it.
+        // Some tunnels carry the frame, others the IP packet in it.
         let skipped = match tunnel {
             Tunnel::IpInIp | Tunnel::Gre | Tunnel::GtpU => ETHERNET,
             Tunnel::Erspan2 | Tunnel::Erspan3 | Tunnel::Vxlan | Tunnel::Geneve => 0,
@@ -115,7 +115,7 @@ impl Frame {
     }
 }
 
-/// A protocol over UDP and its header, before `carried` bytes.
+/// Protocol number of UDP, and the header of a datagram with `header` and `carried` bytes.
 fn udp(port: u16, header: &[u8], carried: u16) -> (u8, Vec<u8>) {
     let len = 8 + header.len() as u16 + carried;
     let datagram = [50_000, port, len, 0].map(u16::to_be_bytes).concat();
@@ -136,7 +136,7 @@ fn frames(path: &Path) -> Vec<Frame> {
     frames
 }
 
-/// A pcap file with nanoseconds.
+/// A pcap file with timestamps in nanoseconds.
 fn pcap(frames: impl Iterator<Item = Frame>) -> Vec<u8> {
     let head = [0xa1b2_3c4d, 0x0004_0002, 0, 0, 65_535, 1];
     let mut file = head.map(u32::to_le_bytes).concat();
@@ -153,7 +153,7 @@ fn pcap(frames: impl Iterator<Item = Frame>) -> Vec<u8> {
     file
 }
 
-/// Every capture in every tunnel, as files; with the capture that each was before.
+/// Writes every capture in every tunnel to a file. Returns these files, each with the original capture.
 fn wrapped(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
     let mut files = Vec::new();
     for capture in CAPTURES {
@@ -190,7 +190,7 @@ fn connections_inside_are_those_of_the_capture_that_was_wrapped() {
         assert_eq!(rows_inside, rows_before, "{name}");
         attempts += inside.handshakes.attempts;
 
-        // There is nothing else in it, so it is looked into without being told.
+        // All traffic is in the tunnel, so the analysis looks inside without the option.
         let (by_itself, rows_by_itself) = analyze(&file, false);
         assert_eq!(found(&by_itself), found(&before), "{name}");
         assert_eq!(rows_by_itself, rows_before, "{name}");

@@ -1,4 +1,4 @@
-//! What attempts are judged to be, against what the generator knows of them: the tables in `docs/analyze.md`.
+//! Confusion matrix of inferred and true outcomes, on generated captures: the tables in `docs/analyze.md`.
 
 use clap::Parser;
 use gentle_capture::CaptureReader;
@@ -15,7 +15,7 @@ const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/analyze.md")
 const VANTAGES: [&str; 3] = ["client", "middle", "server"];
 const SEEDS: [&str; 2] = ["1", "2"];
 
-/// What an attempt is, in truth or by the judgement.
+/// Class of an attempt, true or inferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Clean,
@@ -62,7 +62,7 @@ impl Class {
             Answer::Refuse => Class::Refused,
             Answer::Reject => Class::Rejected,
             Answer::Accept if plan.one_sided => Class::OneSided,
-            // What was sent again for nothing may be lost as well, which nobody misses.
+            // A needless retransmission may be lost, too, without effect.
             Answer::Accept if opening.again && (plan.late.is_some() || !opening.lost) => {
                 Class::Late
             }
@@ -81,13 +81,13 @@ impl Class {
             Outcome::Succeeded if row.handshake_lost > 0 => Class::Lost,
             Outcome::Succeeded if row.handshake_late > 0 => Class::Late,
             Outcome::Succeeded if row.handshake_copies > 0 => Class::Copied,
-            // Servers of the generator put nobody off; who is thought to have been lost nothing on the way.
+            // Servers of the generator defer no client, so an attempt taken for deferred counts as one without loss.
             Outcome::Succeeded => Class::Clean,
         }
     }
 }
 
-/// Attempts by what they are and what they are judged to be.
+/// Number of attempts by true and inferred class.
 #[derive(Debug, Clone, Default)]
 struct Table([[u64; Class::ALL.len()]; Class::ALL.len()]);
 
@@ -96,7 +96,7 @@ impl Table {
         self.0[truth as usize]
     }
 
-    /// The share that is judged right.
+    /// Share of attempts of a class that is inferred correctly.
     fn right(&self, truth: Class) -> f64 {
         let row = self.row(truth);
         row[truth as usize] as f64 / row.iter().sum::<u64>() as f64
@@ -125,7 +125,7 @@ impl Table {
     }
 }
 
-/// Generates a capture with something of everything, and judges it.
+/// Generates a capture with attempts of all classes, and classifies them.
 fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let path = folder.path().join("capture");
@@ -146,7 +146,7 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
         "60k",
         "--servers",
         "20",
-        // As much as there is of a message of ICMPv6 up to the sequence number in it.
+        // Long enough for an ICMPv6 message up to the sequence number that it quotes.
         "--snaplen",
         "128",
         "--syn-loss",
@@ -206,7 +206,7 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
         .expect("it is not damaged");
     assert!(truth.is_empty(), "every attempt is judged");
 
-    // The servers are alive, and the results say so.
+    // The servers are alive, and the results agree.
     let outcomes = &analysis.outcomes;
     let judged = |class: Class| table.0.iter().map(|row| row[class as usize]).sum::<u64>();
     assert_eq!(outcomes.refused.attempts, judged(Class::Refused));
@@ -219,7 +219,7 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
     table
 }
 
-/// The part of the book between the marks.
+/// Part of `docs/analyze.md` between the marks.
 fn in_the_book(text: &str) -> String {
     const BEGIN: &str =
         "<!-- confusion: UPDATE_DOCS=1 cargo test -p gentle-trace --test generated -->\n";
@@ -242,7 +242,7 @@ fn what_is_judged_is_what_is_true_as_far_as_a_capture_shows() {
         "| judged right | client, stamps | client | middle, stamps | middle | server, stamps | server |\n\
          | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
     );
-    // With time stamps, and without, by vantage.
+    // With timestamps, then without; by vantage point.
     let tables: Vec<[Table; 3]> = ["0", "1"]
         .into_iter()
         .map(|without| {
@@ -278,7 +278,7 @@ fn what_is_judged_is_what_is_true_as_far_as_a_capture_shows() {
             for class in [Class::Refused, Class::Rejected, Class::Blackholed] {
                 assert_eq!(table.right(class), 1.0, "{class:?} {table:?}");
             }
-            // Nothing that was not lost is called lost, but for late answers without evidence.
+            // Attempts without loss are never classed as lost, except for late answers without evidence.
             for class in [Class::Clean, Class::Copied, Class::OneSided] {
                 assert_eq!(
                     table.row(class)[Class::Lost as usize],
@@ -288,7 +288,7 @@ fn what_is_judged_is_what_is_true_as_far_as_a_capture_shows() {
             }
         }
     }
-    // What was lost behind the capture or came from the server shows; a SYN lost before the capture does not.
+    // Losses beyond the capture point or of the server's packets are visible; a SYN lost before the capture is not.
     for (at, least) in [(0, 0.9), (1, 0.6), (2, 0.4)] {
         assert!(
             tables[0][at].right(Class::Lost) > least,

@@ -1,4 +1,4 @@
-//! In captures of the generator everything is found that was put into them.
+//! Analyses of generated captures find everything that was put into them.
 
 mod confusion;
 
@@ -16,7 +16,7 @@ fn analyze(path: &Path) -> Analysis {
         .expect("it is not damaged")
 }
 
-/// Generates a capture as the command line `args` says, and analyses it.
+/// Generates a capture with the command line `args`, and analyses it.
 fn generate(args: &[&str]) -> (Truth, Analysis) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let path = folder.path().join("capture");
@@ -60,7 +60,7 @@ fn compare(args: &[&str]) -> (Truth, Analysis) {
     (truth, analysis)
 }
 
-/// Segments with data or FIN: again, late, reordered.
+/// Segments with data or FIN found: retransmitted, late, reordered.
 fn again(analysis: &Analysis) -> [u64; 3] {
     let found = analysis.retransmissions;
     [found.retransmitted, found.late, found.reordered]
@@ -74,7 +74,7 @@ fn again_in_truth(truth: &Truth) -> [u64; 3] {
     ]
 }
 
-/// Copies of SYNs, of SYN/ACKs, of others.
+/// Copies of SYNs, of SYN/ACKs, of other segments.
 fn copies(analysis: &Analysis) -> [u64; 3] {
     let copies = analysis.handshakes.capture_duplicates;
     [copies.syn, copies.synack, copies.other]
@@ -107,7 +107,7 @@ fn losses() {
             [really, really_late + really_reordered],
             "{args:?}"
         );
-        // Where neither identification nor time stamp tells what was overtaken, time decides, and may be wrong.
+        // If neither identification nor timestamp tells what was overtaken, time decides, and may be wrong.
         assert!(
             late.abs_diff(really_late) <= really_late / 500,
             "{args:?} {late} {really_late}"
@@ -116,11 +116,11 @@ fn losses() {
     }
 }
 
-/// Copies come 1 to 50 µs behind their originals, other segments of the side between them. Handshakes and data are told
-/// apart but for what is the same to the bit: without IP identification, the SYN/ACK that answers a SYN that came again
-/// and the one that a timer sends in the same millisecond. Of bare acknowledgements only the last one is remembered, and without IP
-/// identification they are not believed to be copies before something else was copied; after that, an acknowledgement that a
-/// host repeats to the bit within a millisecond or two is.
+/// Copies 1 to 50 µs after their originals, with other segments of the side in between. Copies of handshake and data
+/// segments are told from retransmissions unless they are identical: without IP identification, a SYN/ACK that answers a
+/// repeated SYN equals one sent by timer in the same millisecond. Only the last pure acknowledgement is remembered, and
+/// without IP identification it counts as a copy only after other copies were seen; from then on, an acknowledgement that
+/// a host repeats unchanged within a millisecond or two does, too.
 #[test]
 fn copies_made_by_the_capture() {
     for (args, bare) in [
@@ -151,8 +151,8 @@ fn copies_made_by_the_capture() {
     }
 }
 
-/// Copies by mirror ports far apart, of segments that have neither IP identification nor a new time stamp, too; and what was
-/// acknowledged before its copy came.
+/// Copies by mirror ports at different places, also of segments that have neither IP identification nor a new timestamp, and
+/// of data acknowledged before the copy came.
 #[test]
 fn copies_made_by_distant_mirror_ports() {
     for (delay, ipv6) in [
@@ -179,7 +179,7 @@ fn copies_made_by_distant_mirror_ports() {
         let of_truth = &truth.capture_duplicates;
         let [syn, synack, other] = copies(&analysis);
         assert_eq!([syn, synack], [of_truth.syn, of_truth.synack], "{args:?}");
-        // A host that repeats an acknowledgement to the bit after just that time is taken for the capture.
+        // An acknowledgement that a host repeats unchanged after just that delay is taken for a copy.
         assert!(
             other.abs_diff(of_truth.other) <= of_truth.other / 500,
             "{args:?} {other} {of_truth:?}"
@@ -200,7 +200,7 @@ fn copies_made_by_distant_mirror_ports() {
     }
 }
 
-/// Without copies, nothing is taken for one, however much is sent again.
+/// Without copies, no retransmission is taken for one, however many there are.
 #[test]
 fn retransmissions_are_no_copies() {
     for (seed, ipv6) in [("11", "0"), ("12", "1")] {

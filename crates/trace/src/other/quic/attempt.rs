@@ -1,4 +1,4 @@
-//! One attempt at a QUIC connection, as its Initial packets show it.
+//! State of one attempt at a QUIC connection, from its Initial packets.
 
 use super::frames::{self, Content};
 use super::id::Id;
@@ -10,29 +10,29 @@ use crate::other::step::Step;
 use gentle_units::Nanos;
 use gentle_wire::{QuicInitial, QuicSealed, QuicVersion};
 
-/// What an Initial packet means for its attempt.
+/// Classification of an Initial packet within its attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// CRYPTO bytes that had not been sent.
+    /// CRYPTO bytes not sent before.
     New,
-    /// CRYPTO bytes that had been sent before.
+    /// CRYPTO bytes sent before: a retransmission.
     Again,
-    /// A PING and nothing else that would be acknowledged: the sender has waited for too long (RFC 9002, 6.2.4).
+    /// A PING and nothing else that would be acknowledged: a probe after the sender's timeout (RFC 9002, 6.2.4).
     Probe,
-    /// An acknowledgement or the end of the connection, or a copy made by the capture.
+    /// An acknowledgement, the end of the connection, or a copy made by the capture.
     Nothing,
-    /// Too little of it was captured to know.
+    /// Captured too incompletely to tell.
     Unknown,
 }
 
-/// Memory for the reading of packets.
+/// Buffers for reading packets.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     opener: Opener,
     crypto: Vec<Range>,
 }
 
-/// One direction of an attempt.
+/// State of one direction of an attempt.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Direction {
     keys: Option<(QuicVersion, Keys)>,
@@ -41,7 +41,7 @@ pub(super) struct Direction {
 }
 
 impl Direction {
-    /// What a packet of this direction means; `None` if it does not open with the keys of `dcid`.
+    /// Classifies a packet of this direction; `None` if it does not open with the keys of `dcid`.
     pub(super) fn read(
         &mut self,
         reader: &mut Reader,
@@ -88,33 +88,33 @@ impl Direction {
     }
 }
 
-/// An attempt, by the flow from client to server and the client's connection ID.
+/// Attempt, stored by the flow from client to server and the client's connection ID.
 #[derive(Debug)]
 pub(super) struct Attempt {
-    /// Destination Connection ID of the client's first packet, or of its first after a Retry or Version Negotiation: keys
-    /// come from it.
+    /// Destination Connection ID of the client's first packet, or of its first after a Retry or Version Negotiation; the keys
+    /// are derived from it.
     dcid: Id,
     /// Version of the client's first packet with `dcid`.
     version: QuicVersion,
-    /// The server's own connection ID, once it has been seen.
+    /// Server's own connection ID, once seen.
     pub(super) server_id: Option<Id>,
     client: Direction,
     server: Direction,
-    /// The client's Initial packets, until the server goes on.
+    /// Client's Initial packets, until the server goes on.
     pub(super) hello: Step,
-    /// The server's (a Retry, until the client goes on), until the client goes on.
+    /// Server's Initial packets, or its Retry, until the client goes on.
     pub(super) reply: Step,
-    /// Time lost before a Retry or Version Negotiation took effect.
+    /// Time lost before the client followed a Retry or Version Negotiation.
     lost: Nanos,
-    /// A Retry or Version Negotiation was seen that the client has not followed yet.
+    /// Whether a Retry or Version Negotiation was seen that the client has not followed yet.
     pub(super) restart: bool,
-    /// A packet of the server was seen.
+    /// Whether a packet of the server was seen.
     pub(super) answered: bool,
-    /// The server has gone on to the TLS handshake.
+    /// Whether the server has gone on to the TLS handshake.
     pub(super) progressed: bool,
-    /// It had a retransmission.
+    /// Whether there was a retransmission.
     pub(super) lossy: bool,
-    /// It may have had one: more than the first packet of the client was cut too short to tell.
+    /// Whether there may have been a retransmission: a client packet after the first was cut too short to tell.
     pub(super) unsure: bool,
     pub(super) succeeded: bool,
 }
@@ -139,7 +139,7 @@ impl Attempt {
         }
     }
 
-    /// What an Initial packet of the client to `dcid` means; `None` if it is none of this attempt.
+    /// Classifies an Initial packet of the client to `dcid`; `None` if it does not belong to this attempt.
     pub(super) fn read_client(
         &mut self,
         reader: &mut Reader,
@@ -148,7 +148,7 @@ impl Attempt {
     ) -> Option<Meaning> {
         let version = initial.version;
         let sealed = initial.sealed.as_ref();
-        // A Retry that the capture does not show leaves its token.
+        // The token proves a Retry even if the capture lacks it.
         let may_follow = self.restart || initial.has_token && !self.progressed;
         if may_follow && (*dcid != self.dcid || version != self.version) {
             let mut client = Direction::default();
@@ -162,7 +162,7 @@ impl Attempt {
             .read(reader, version, &self.dcid, Sender::Client, sealed)
     }
 
-    /// What an Initial packet of the server means; `None` if it is none of this attempt.
+    /// Classifies an Initial packet of the server; `None` if it does not belong to this attempt.
     pub(super) fn read_server(
         &mut self,
         reader: &mut Reader,
@@ -173,7 +173,7 @@ impl Attempt {
             .read(reader, initial.version, &self.dcid, Sender::Server, sealed)
     }
 
-    /// The client follows a Retry or Version Negotiation: what it sends now is new, under new keys.
+    /// Restarts the attempt when the client follows a Retry or Version Negotiation: all data is sent anew, under new keys.
     fn follow(&mut self, version: QuicVersion, dcid: Id, client: Direction) {
         self.lost = self.lost();
         self.version = version;

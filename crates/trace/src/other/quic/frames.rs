@@ -1,22 +1,22 @@
-//! Frames of Initial packets (RFC 9000, 12.4): PADDING, PING, ACK, CRYPTO and CONNECTION_CLOSE are all they may hold.
+//! Frames of Initial packets (RFC 9000, 12.4): only PADDING, PING, ACK, CRYPTO and CONNECTION_CLOSE are allowed.
 
 use super::opener::Opened;
 use super::ranges::Range;
 use gentle_wire::quic_varint;
 
-/// What an Initial packet carries.
+/// Contents of an Initial packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Content {
-    /// Bytes of the TLS handshake.
+    /// Whether it has bytes of the TLS handshake.
     pub(super) crypto: bool,
-    /// A PING.
+    /// Whether it has a PING.
     pub(super) ping: bool,
-    /// All frames were seen: neither the capture nor an error cut them.
+    /// Whether all frames were read: neither the capture nor an error cut them.
     pub(super) whole: bool,
 }
 
-/// Reads the frames of a packet; the ranges of its CRYPTO frames go to `crypto`. `None` if the first of them cannot be
-/// a frame of an Initial packet, which shows that it was opened with the wrong keys.
+/// Reads the frames of a packet, and the ranges of its CRYPTO frames into `crypto`. `None` if the first frame is not allowed
+/// in an Initial packet, which shows that it was opened with the wrong keys.
 pub(super) fn read(opened: &Opened<'_>, crypto: &mut Vec<Range>) -> Option<Content> {
     crypto.clear();
     let mut content = Content::default();
@@ -48,7 +48,7 @@ pub(super) fn read(opened: &Opened<'_>, crypto: &mut Vec<Range>) -> Option<Conte
         };
         match frame {
             Some(after) => rest = after,
-            // A frame that the capture cut ends what can be read; in a whole packet none can be.
+            // A frame cut by the capture ends the reading; in a completely captured packet it is an error.
             None if any || cut => return Some(content),
             None => return None,
         }
@@ -58,13 +58,13 @@ pub(super) fn read(opened: &Opened<'_>, crypto: &mut Vec<Range>) -> Option<Conte
     any.then_some(content)
 }
 
-/// Goes past an ACK frame (RFC 9000, 19.3).
+/// Skips an ACK frame (RFC 9000, 19.3).
 fn ack(bytes: &[u8], ecn: bool) -> Option<&[u8]> {
     let (_largest, rest) = quic_varint(bytes)?;
     let (_delay, rest) = quic_varint(rest)?;
     let (ranges, rest) = quic_varint(rest)?;
     let (_first, mut rest) = quic_varint(rest)?;
-    // Each range is at least two bytes long, so that a wrong number of them soon runs out of bytes.
+    // Each range has at least two bytes, so a wrong count soon runs out of bytes.
     for _ in 0..ranges {
         (_, rest) = quic_varint(rest)?;
         (_, rest) = quic_varint(rest)?;
@@ -77,7 +77,7 @@ fn ack(bytes: &[u8], ecn: bool) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// The range of a CRYPTO frame (RFC 9000, 19.6) and what follows it. `missing` bytes of the packet were not captured.
+/// Range of a CRYPTO frame (RFC 9000, 19.6), and the bytes after it. `missing` bytes of the packet were not captured.
 fn crypto_frame(bytes: &[u8], missing: usize) -> Option<(Range, &[u8])> {
     let (offset, rest) = quic_varint(bytes)?;
     let (len, rest) = quic_varint(rest)?;
@@ -88,7 +88,7 @@ fn crypto_frame(bytes: &[u8], missing: usize) -> Option<(Range, &[u8])> {
     Some((Range::new(offset, len), after))
 }
 
-/// Goes past a CONNECTION_CLOSE frame of the transport (RFC 9000, 19.19).
+/// Skips a CONNECTION_CLOSE frame of the transport (RFC 9000, 19.19).
 fn close(bytes: &[u8]) -> Option<&[u8]> {
     let (_error, rest) = quic_varint(bytes)?;
     let (_frame, rest) = quic_varint(rest)?;

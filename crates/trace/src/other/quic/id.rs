@@ -1,6 +1,6 @@
-//! Connection IDs.
+//! QUIC connection IDs.
 
-/// A connection ID of at most 20 bytes (RFC 9000, 17.2).
+/// Connection ID of at most 20 bytes (RFC 9000, 17.2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct Id {
     len: u8,
@@ -8,7 +8,7 @@ pub(super) struct Id {
 }
 
 impl Id {
-    /// The first 20 bytes at most; headers are not read with longer ones.
+    /// Creates an ID from at most the first 20 bytes; headers with longer IDs are not read.
     pub(super) fn new(id: &[u8]) -> Id {
         let mut bytes = [0; 20];
         let len = id.len().min(bytes.len());

@@ -1,18 +1,18 @@
-//! Keys of Initial packets (RFC 9001, 5.2; RFC 9369, 3.3): anyone who sees the client's first Destination Connection ID can
-//! derive them.
+//! Keys of Initial packets (RFC 9001, 5.2; RFC 9369, 3.3), derived from the client's first Destination Connection ID, which
+//! any observer can see.
 
 use gentle_wire::QuicVersion;
 use hkdf::Hkdf;
 use sha2::Sha256;
 
-/// Who sent a packet.
+/// Sender of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sender {
     Client,
     Server,
 }
 
-/// What opens the Initial packets of one sender: AEAD_AES_128_GCM with AES-128 for header protection.
+/// Keys of the Initial packets of one sender: AEAD_AES_128_GCM, with AES-128 for header protection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Keys {
     pub(super) key: [u8; 16],
@@ -20,32 +20,32 @@ pub(super) struct Keys {
     pub(super) hp: [u8; 16],
 }
 
-/// Drafts 23 to 28 (draft-ietf-quic-tls-23, 5.2).
+/// Salt of drafts 23 to 28 (draft-ietf-quic-tls-23, 5.2).
 const SALT_DRAFT_23: [u8; 20] = [
     0xc3, 0xee, 0xf7, 0x12, 0xc7, 0x2e, 0xbb, 0x5a, 0x11, 0xa7, 0xd2, 0x43, 0x2b, 0xb4, 0x63, 0x65,
     0xbe, 0xf9, 0xf5, 0x02,
 ];
 
-/// Drafts 29 to 32 (draft-ietf-quic-tls-29, 5.2).
+/// Salt of drafts 29 to 32 (draft-ietf-quic-tls-29, 5.2).
 const SALT_DRAFT_29: [u8; 20] = [
     0xaf, 0xbf, 0xec, 0x28, 0x99, 0x93, 0xd2, 0x4c, 0x9e, 0x97, 0x86, 0xf1, 0x9c, 0x61, 0x11, 0xe0,
     0x43, 0x90, 0xa8, 0x99,
 ];
 
-/// Drafts 33 and 34, and version 1 (RFC 9001, 5.2).
+/// Salt of drafts 33 and 34, and of version 1 (RFC 9001, 5.2).
 const SALT_V1: [u8; 20] = [
     0x38, 0x76, 0x2c, 0xf7, 0xf5, 0x59, 0x34, 0xb3, 0x4d, 0x17, 0x9a, 0xe6, 0xa4, 0xc8, 0x0c, 0xad,
     0xcc, 0xbb, 0x7f, 0x0a,
 ];
 
-/// Version 2 (RFC 9369, 3.3.1).
+/// Salt of version 2 (RFC 9369, 3.3.1).
 const SALT_V2: [u8; 20] = [
     0x0d, 0xed, 0xe3, 0xde, 0xf7, 0x00, 0xa6, 0xdb, 0x81, 0x93, 0x81, 0xbe, 0x6e, 0x26, 0x9d, 0xcb,
     0xf9, 0xbd, 0x2e, 0xd9,
 ];
 
 impl Keys {
-    /// From the connection ID in the first packet of the client, or in its first after a Retry.
+    /// Derives the keys from the Destination Connection ID of the client's first packet, or of its first after a Retry.
     pub(super) fn new(version: QuicVersion, dcid: &[u8], sender: Sender) -> Keys {
         let salt = match version {
             QuicVersion::Draft(..29) => &SALT_DRAFT_23,

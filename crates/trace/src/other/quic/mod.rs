@@ -1,23 +1,22 @@
 //! QUIC, versions 1 (RFC 9000) and 2 (RFC 9369) and the drafts 23 to 34, on any port.
 //!
-//! An attempt is a client's address and port, a server's, and the Destination Connection ID of the client's first Initial
-//! packet. A client that follows a Retry or a Version Negotiation packet goes on with its attempt.
+//! An attempt is identified by the client's address and port, the server's, and the Destination Connection ID of the
+//! client's first Initial packet. A client that follows a Retry or a Version Negotiation packet continues its attempt.
 //!
-//! QUIC never sends a packet twice: it sends the same data in a new packet. So Initial packets are deciphered, with the keys
-//! that follow from the connection ID, and a retransmission is a packet with bytes of the TLS handshake that had been sent
-//! before in its direction. The second packet of a ClientHello that needs two is none, nor is an acknowledgement. A
-//! packet with PING alone (and no CRYPTO) is a probe, which a sender with nothing to repeat sends after the same
-//! waiting; it is counted as its own kind, and as loss. A packet with a number seen before is a copy made by the
-//! capture.
+//! QUIC never retransmits a packet; it sends the same data in a new packet. So Initial packets are deciphered, with the keys
+//! that follow from the connection ID, and a packet counts as a retransmission if it has bytes of the TLS handshake that
+//! were sent before in its direction. Neither the second packet of a long ClientHello nor an acknowledgement counts. A packet
+//! with PING but no CRYPTO is a probe, sent after the same timeout by a sender with nothing to repeat; it is counted as a
+//! kind of its own, and as loss. A packet with a number seen before is a copy made by the capture.
 //!
-//! Success is a Handshake packet of the client (RFC 9000, 17.2.4), which it cannot make without the server's answer, or its
-//! first packet with a short header.
+//! An attempt succeeds with a Handshake packet of the client (RFC 9000, 17.2.4), which requires the server's answer, or with
+//! the client's first packet with a short header.
 //!
-//! With a short snap length the authentication tag is not there to be checked, and only the frames at the front of a packet
-//! are seen: a retransmission is recognised if its first CRYPTO frame is. The header of a client's first packet takes 18
-//! bytes and more, and its number cannot be read without 20 more; where these are cut off, or a client puts PING or much
-//! PADDING before CRYPTO, attempts and successes are counted, and no retransmissions; a round-trip time is taken only
-//! where the client sent a single packet until then.
+//! With a short snap length, the authentication tag cannot be checked, and only the frames at the front of a packet are
+//! seen: a retransmission is recognised if its first CRYPTO frame is. The header of a client's first packet takes at least
+//! 18 bytes, and reading its number needs 20 more. If these are cut off, or a client puts PING or much PADDING before
+//! CRYPTO, attempts and successes are counted, but no retransmissions; a round-trip time is then taken only if the client
+//! had sent a single packet.
 
 mod attempt;
 mod frames;
@@ -40,11 +39,11 @@ use id::Id;
 use keys::Sender;
 use short::{Places, Waiting};
 
-/// A client's first Destination Connection ID has at least as many bytes (RFC 9000, 7.2).
+/// Smallest length of a client's first Destination Connection ID, bytes (RFC 9000, 7.2).
 const SHORTEST_FIRST_ID: usize = 8;
 
-/// An attempt is found by its flow from client to server, and the client's connection ID, which stays during the
-/// handshake and is in packets of both sides.
+/// Key of an attempt: its flow from client to server and the client's connection ID, which is constant during the
+/// handshake and in packets of both sides.
 type Key = (Flow, Id);
 
 /// QUIC handshakes.
@@ -109,7 +108,7 @@ impl Quic {
         }
     }
 
-    /// An Initial packet of the client of a known attempt; `None` if it is none.
+    /// Handles an Initial packet of the client of a known attempt; `None` if it is not one.
     fn client_initial(
         &mut self,
         time: Nanos,
@@ -134,7 +133,7 @@ impl Quic {
         Some(())
     }
 
-    /// An Initial packet of the server of a known attempt; `None` if it is none.
+    /// Handles an Initial packet of the server of a known attempt; `None` if it is not one.
     fn server_initial(
         &mut self,
         time: Nanos,
@@ -160,7 +159,7 @@ impl Quic {
         Some(())
     }
 
-    /// An Initial packet of no known attempt: the beginning of one, if its keys are those of a first packet.
+    /// Handles an Initial packet of no known attempt: begins one, if the packet opens with the keys of a first packet.
     fn first_initial(
         &mut self,
         time: Nanos,
@@ -188,7 +187,7 @@ impl Quic {
         self.attempts.insert(time, key, attempt);
     }
 
-    /// The server goes on to the TLS handshake.
+    /// Records that the server goes on to the TLS handshake.
     fn progress(&mut self, time: Nanos, key: &Key, packet: &QuicPacket<'_>) {
         let Some(attempt) = self.attempts.get(time, key) else {
             return;
@@ -208,7 +207,7 @@ impl Quic {
         }
     }
 
-    /// The server asks the client to begin again, which it does once, and only before anything else.
+    /// Records a Retry or Version Negotiation: the server asks the client to begin again, once, and before anything else.
     fn restart(&mut self, time: Nanos, key: &Key) {
         let Some(attempt) = self.attempts.get(time, key) else {
             return;
@@ -226,7 +225,7 @@ impl Quic {
         }
     }
 
-    /// The client has shown that it has the server's keys.
+    /// Records a success: the client has shown that it has the server's keys.
     fn succeed(&mut self, time: Nanos, key: &Key) {
         let Some(attempt) = self.attempts.get(time, key) else {
             return;
@@ -246,7 +245,7 @@ impl Quic {
     }
 }
 
-/// Takes note of the first packet of the server.
+/// Records the first packet of the server, and the round-trip time.
 fn answered(time: Nanos, attempt: &mut Attempt, counts: &mut Counts) {
     if attempt.answered {
         return;

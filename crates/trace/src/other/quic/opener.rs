@@ -1,4 +1,4 @@
-//! Taking the protection off an Initial packet (RFC 9001, 5.3 and 5.4).
+//! Removal of the protection of Initial packets (RFC 9001, 5.3 and 5.4).
 
 use super::keys::Keys;
 use aes::Aes128;
@@ -7,36 +7,36 @@ use aes_gcm::aead::inout::InOutBuf;
 use aes_gcm::{AeadInOut, Aes128Gcm, KeyInit};
 use gentle_wire::QuicSealed;
 
-/// Bytes of the authentication tag.
+/// Length of the authentication tag, bytes.
 const TAG: usize = 16;
 
-/// Header protection takes its sample as if the packet number were this long (RFC 9001, 5.4.2).
+/// Length of the packet number that the sample of header protection assumes, bytes (RFC 9001, 5.4.2).
 const LONGEST_NUMBER: usize = 4;
 
-/// Why a packet could not be opened.
+/// Reason why a packet could not be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unopened {
-    /// Too few bytes of it were captured.
+    /// Too few of its bytes were captured.
     Cut,
-    /// These are not its keys.
+    /// The keys are not the packet's.
     Foreign,
 }
 
-/// A packet without its protection.
+/// Unprotected packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Opened<'a> {
     /// Packet number.
     pub(super) number: u64,
-    /// The captured bytes of the frames.
+    /// Captured bytes of the frames.
     pub(super) payload: &'a [u8],
-    /// Bytes of the frames on the wire.
+    /// Length of the frames on the wire, bytes.
     pub(super) wire_len: usize,
 }
 
-/// Opens packets, one after the other, in the same memory.
+/// Opens packets one after the other in reused buffers.
 #[derive(Debug, Default)]
 pub(super) struct Opener {
-    /// The header without its protection.
+    /// Unprotected header.
     header: Vec<u8>,
     payload: Vec<u8>,
 }
@@ -44,9 +44,8 @@ pub(super) struct Opener {
 impl Opener {
     /// Opens a packet of a sender whose largest packet number so far is `largest`.
     ///
-    /// A packet that was captured as a whole has its tag checked. Of one that the snap length has cut the tag is lost:
-    /// its captured bytes are deciphered all the same, and the reserved bits (zero, RFC 9000, 17.2) are all that shows a
-    /// wrong key here.
+    /// The tag of a completely captured packet is checked. A packet cut by the snap length lacks it: its captured bytes are
+    /// deciphered all the same, and only the reserved bits (zero, RFC 9000, 17.2) can reveal a wrong key.
     pub(super) fn open(
         &mut self,
         keys: &Keys,
@@ -123,7 +122,7 @@ impl Opener {
     }
 }
 
-/// The packet number whose low `len` bytes are `truncated` and which is nearest to the one expected (RFC 9000, A.3).
+/// Packet number with the low `len` bytes `truncated` that is nearest to the expected one (RFC 9000, A.3).
 fn full_number(truncated: u32, len: usize, largest: Option<u64>) -> u64 {
     let truncated = u64::from(truncated);
     let Some(largest) = largest else {

@@ -1,11 +1,10 @@
-//! Which bytes of a TLS handshake were sent.
+//! Sets of bytes of the TLS handshake that were sent.
 
-/// Most ranges that are remembered. ClientHellos come in as many pieces as a client likes, but with few holes between
-/// them at the end of a packet.
+/// Most ranges per set. A client may split its ClientHello into any number of pieces, but few holes are left at the end of
+/// a packet.
 const MOST: usize = 16;
 
-/// Bytes from `start` to before `end` of the stream of CRYPTO frames. Beyond 65,535 they are not told apart: that is more
-/// than end points buffer.
+/// Bytes `start..end` of the stream of CRYPTO frames. Offsets saturate at 65,535, which is more than end points buffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Range {
     pub(super) start: u16,
@@ -13,7 +12,7 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// `len` bytes from `offset` on.
+    /// Creates a range of `len` bytes from `offset`.
     pub(super) fn new(offset: u64, len: u64) -> Range {
         let clamp = |position: u64| u16::try_from(position).unwrap_or(u16::MAX);
         Range {
@@ -27,7 +26,7 @@ impl Range {
     }
 }
 
-/// A set of bytes as ranges in ascending order that do not touch.
+/// Set of bytes, as ranges in ascending order that do not touch.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ranges {
     ranges: [Range; MOST],
@@ -39,15 +38,15 @@ impl Ranges {
         &self.ranges[..usize::from(self.len)]
     }
 
-    /// Whether any byte of `range` is in the set.
+    /// Whether the set has any byte of `range`.
     pub(super) fn any(&self, range: Range) -> bool {
         self.as_slice().iter().any(|known| known.overlaps(range))
     }
 
-    /// Adds ranges, which it sorts. What would be one range too many is left out: its retransmission will look new.
+    /// Adds ranges, and sorts them. Ranges beyond the capacity are ignored: their retransmission will look new.
     pub(super) fn add(&mut self, ranges: &mut [Range]) {
         ranges.sort_unstable();
-        // Neighbours first, so that pieces in any order take as little room as the whole.
+        // Adjacent ranges are joined first, so that pieces in any order take no more room than the whole.
         let mut joined: Option<Range> = None;
         for &range in ranges.iter().filter(|range| range.start < range.end) {
             joined = Some(match joined {

@@ -1,38 +1,38 @@
-//! Connections of which the server has answered and the client not yet: its packet with a short header may be the first
-//! sign that the handshake went through.
+//! Connections that the server has answered and the client has not: the client's first packet with a short header may be
+//! the first sign that the handshake was completed.
 
 use super::id::Id;
 use crate::other::Flow;
 
-/// Most connections that are waited for.
+/// Most connections awaited.
 const MOST: usize = 4096;
 
-/// Fewest.
+/// Smallest capacity.
 const LEAST: usize = 16;
 
-/// A connection that is waited for.
+/// Awaited connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
-    /// From client to server.
+    /// Flow from client to server.
     pub(super) flow: Flow,
-    /// The connection ID that the server has chosen: a short header begins with it.
+    /// Connection ID chosen by the server, with which the client's short headers begin.
     pub(super) server: Id,
-    /// The client's.
+    /// Connection ID chosen by the client.
     pub(super) client: Id,
 }
 
-/// One place for each connection, shared by as many as fall on it; the newest has it. All packets with short headers come
-/// by here, so that there is nothing to search.
+/// Direct-mapped table: connections that hash to the same place overwrite each other. All packets with short headers are
+/// looked up here, so a lookup must not search.
 #[derive(Debug)]
 pub(super) struct Places {
     places: Vec<Option<Waiting>>,
-    /// As many as there shall be, a power of two.
+    /// Number of places once allocated; a power of two.
     wanted: usize,
     taken: usize,
 }
 
 impl Places {
-    /// In at most `bytes`.
+    /// Creates a table of at most `bytes`.
     pub(super) fn new(bytes: usize) -> Places {
         let places = (bytes / size_of::<Option<Waiting>>()).clamp(LEAST, MOST);
         Places {
@@ -47,11 +47,11 @@ impl Places {
         let ports = u32::from(flow.src.1) << 16 | u32::from(flow.dst.1);
         let [.., a, b, c, d] = flow.src.0.0;
         let mixed = (ports ^ u32::from_be_bytes([a, b, c, d])).wrapping_mul(0x9e37_79b1);
-        // `places` has a power of two; the high bits of a product are the well mixed ones.
+        // The number of places is a power of two; the high bits of a product are mixed best.
         (mixed >> 16) as usize & (self.places.len() - 1)
     }
 
-    /// Waits for a connection.
+    /// Adds a connection.
     pub(super) fn insert(&mut self, waiting: Waiting) {
         if self.places.is_empty() {
             self.places.resize(self.wanted, None);
@@ -61,7 +61,7 @@ impl Places {
         self.places[place] = Some(waiting);
     }
 
-    /// The connection that a packet with a short header belongs to.
+    /// Connection that a packet with a short header belongs to.
     #[inline]
     pub(super) fn find(&self, flow: &Flow, packet: &[u8]) -> Option<Waiting> {
         if self.taken == 0 {
@@ -76,7 +76,7 @@ impl Places {
         (waiting.flow == *flow && named()).then_some(*waiting)
     }
 
-    /// No longer waits for a connection.
+    /// Removes a connection.
     pub(super) fn remove(&mut self, flow: &Flow, client: &Id) {
         if self.taken == 0 {
             return;

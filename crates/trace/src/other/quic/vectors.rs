@@ -1,22 +1,22 @@
-//! The Initial packets of RFC 9001, A.2 and A.3, and of RFC 9369, A.2 and A.3.
+//! Test vectors: the Initial packets of RFC 9001, A.2 and A.3, and of RFC 9369, A.2 and A.3.
 
 use super::keys::Sender;
 use gentle_wire::QuicVersion;
 
-/// The connection ID of the client's first packet.
+/// Destination Connection ID of the client's first packet.
 pub(super) const DCID: [u8; 8] = [0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08];
 
-/// A protected packet and what is in it.
+/// Protected packet with its contents.
 pub(super) struct Vector {
     pub(super) version: QuicVersion,
     pub(super) sender: Sender,
     pub(super) packet: Vec<u8>,
     pub(super) number: u64,
-    /// The frames without the PADDING that follows them.
+    /// Frames, without the PADDING after them.
     pub(super) frames: Vec<u8>,
 }
 
-/// The bytes of hexadecimal digits; white space between them does not count.
+/// Bytes of hexadecimal digits; white space is ignored.
 pub(super) fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text
         .chars()
@@ -29,7 +29,7 @@ pub(super) fn hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// All four.
+/// All four vectors.
 pub(super) fn all() -> [Vector; 4] {
     let vector = |version, sender, packet| Vector {
         version,
