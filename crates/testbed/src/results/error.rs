@@ -1,25 +1,25 @@
-//! What makes a run worthless.
+//! Errors of evaluating a run.
 
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a run could not be measured.
+/// A run could not be evaluated.
 #[derive(Debug, Error)]
 pub enum ResultsError {
-    /// The file of packets cannot be read.
+    /// The packet capture cannot be read.
     #[error("{path}: {problem}")]
     Packets {
-        /// The file.
+        /// Path of the capture.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason.
         problem: String,
     },
-    /// The taps were too slow.
+    /// The taps missed packets, so losses cannot be determined.
     #[error(
         "the taps missed {packets} packets, so that losses cannot be told; lower the rate, or run fewer machines at a time"
     )]
     Missed {
-        /// How many.
+        /// Number of missed packets.
         packets: u64,
     },
 }

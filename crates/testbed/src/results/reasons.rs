@@ -1,4 +1,4 @@
-//! What the kernel's statistics say of drops: their reasons, as far as the queues count them.
+//! Drop reasons from the kernel's qdisc statistics.
 
 use crate::conduct::{Observed, Sample};
 use crate::experiment::{ROUTER_DOWN, ROUTER_UP};
@@ -6,9 +6,10 @@ use gentle_aqm::{DropReason, Spec};
 use gentle_sim::{Direction, Scenario};
 use serde_json::Value;
 
-/// Counters of the kernel's queue disciplines, as JSON pointers, and what a packet counted there was dropped for: the
-/// fields that iproute2's `tc -s -j` prints of `tc_codel_xstats`, `tc_fq_codel_xstats`, `tc_red_xstats`, `tc_pie_xstats`,
-/// `tc_choke_xstats`, and our own plug-ins (kernel/tc) of `tc_gsp_xstats`, `tc_redfavor_xstats` and `tc_spa_xstats`.
+/// Counters of the kernel's qdiscs, as JSON pointers, and the drop reason of packets counted there. The fields are
+/// those that `tc -s -j` of iproute2 prints from `tc_codel_xstats`, `tc_fq_codel_xstats`, `tc_red_xstats`,
+/// `tc_pie_xstats` and `tc_choke_xstats`, and our plug-ins (kernel/tc) from `tc_gsp_xstats`, `tc_redfavor_xstats` and
+/// `tc_spa_xstats`.
 const REASONS: &[(&str, DropReason)] = &[
     ("/drop_overlimit", DropReason::Overlimit),
     ("/early", DropReason::Early),
@@ -33,7 +34,7 @@ const MARKS: &[&str] = &[
     "/data/ecn_mark",
 ];
 
-/// What was counted after the warm-up in the queues of one direction.
+/// Drops and marks counted after the warm-up in the queues of one direction.
 pub(super) struct Counted {
     reasons: Vec<(DropReason, u64)>,
     marks: u64,
@@ -59,13 +60,12 @@ impl Counted {
         }
     }
 
-    /// Packets marked with ECN.
+    /// Number of packets marked with ECN.
     pub(super) fn marks(&self) -> u64 {
         self.marks
     }
 
-    /// A reason for each of `drops` packets: those that the kernel counts by reason, and for the others what the scheme
-    /// drops packets for in general.
+    /// A reason for each of `drops` packets: counted reasons first, then the scheme's general reason.
     pub(super) fn of_drops(&self, spec: &Spec, drops: usize) -> impl Iterator<Item = DropReason> {
         let counted = self
             .reasons
@@ -77,7 +77,7 @@ impl Counted {
     }
 }
 
-/// What a scheme drops packets for when its counters do not say.
+/// Drop reason of a scheme whose counters do not tell.
 fn general(spec: &Spec) -> DropReason {
     let scheme = spec.child().unwrap_or(spec).scheme().name;
     match scheme {
@@ -89,7 +89,7 @@ fn general(spec: &Spec) -> DropReason {
     }
 }
 
-/// Packets that are in the queues of a direction.
+/// Number of packets in the queues of a direction.
 pub(super) fn waiting(sample: &Sample, direction: Direction) -> usize {
     let root = of(sample, direction).find(|qdisc| qdisc["root"] == true);
     let packets = root.and_then(|qdisc| qdisc["qlen"].as_u64());

@@ -1,4 +1,4 @@
-//! Packets at a constant rate: datagrams through a socket, floods of SYNs through a raw one.
+//! Packets at a constant rate: datagrams through a UDP socket, SYN floods through a raw one.
 
 use crate::experiment::{PORT, Paced, PacedKind, forged_address, nobodys_address};
 use crate::experiment::{client_address, server_address};
@@ -10,14 +10,14 @@ use std::io;
 use std::net::{SocketAddrV4, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Ports that a flood pretends to come from, by turns.
+/// Source ports of a flood, used in turn: [`PORTS`] ports from this one.
 const FIRST_PORT: u64 = 1_024;
 const PORTS: u64 = 60_000;
 
-/// As Linux sends packets.
+/// Linux's default TTL.
 const TTL: u8 = 64;
 
-/// A sender.
+/// A sender of constant-rate packets.
 pub(super) struct Source {
     paced: Paced,
     kind: Kind,
@@ -48,7 +48,7 @@ impl Source {
             PacedKind::SynFlood => {
                 let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
                 Kind::Flood {
-                    // IPPROTO_RAW: what is written begins with the IP header (raw(7)).
+                    // IPPROTO_RAW: written data begin with the IP header (raw(7)).
                     socket: socket(AddressFamily::Inet, SockType::Raw, flags, SockProtocol::Raw)?,
                 }
             }
@@ -60,16 +60,16 @@ impl Source {
         })
     }
 
-    /// When the next is due.
+    /// Send time of the next packet; `None`: there is none.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.paced.due_ns(self.sent)
     }
 
-    /// Sends what is due.
+    /// Sends all packets that are due.
     pub(super) fn send_due(&mut self, now_ns: u64) -> io::Result<()> {
         while self.next_ns().is_some_and(|at| at <= now_ns) {
             match self.send() {
-                // A host without room for it loses it, as any would.
+                // A packet for which the host has no buffer space is lost.
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
                 _ => self.sent += 1,
             }
@@ -90,7 +90,7 @@ impl Source {
     }
 }
 
-/// The `number`th packet of a flood, from its IP header on.
+/// Packet `number` of a flood, starting with its IP header.
 fn syn(flood: &Paced, number: u64) -> Result<Vec<u8>, String> {
     let from = forged_address((number / PORTS) as u16);
     let to = nobodys_address(flood.from_client);
