@@ -3,17 +3,18 @@
 use crate::captured::{Captured, be16};
 use crate::{Skip, Udp};
 
-/// The datagram at the front of an IP payload, which is that of a whole packet or of the first of its fragments.
+/// Parses the datagram at the start of an IP payload, either of a whole packet or of its first fragment.
 #[inline]
 pub(crate) fn datagram(at: Captured<'_>, fragmented: bool) -> Result<Udp<'_>, Skip> {
     let h = at.peek::<8>()?;
     let wire_len = at.wire_len();
     let len = match be16(h[4], h[5]) {
-        // A jumbogram (RFC 2675, 4), or cut by the network card later: as long as the IP payload.
+        // Zero means a jumbogram (RFC 2675, 4) or a datagram not yet segmented by the network card: it fills the IP
+        // payload.
         0 => wire_len,
         len if len < 8 => return Err(Skip::Malformed),
         len => match u32::from(len) {
-            // The first fragment of a datagram has less than the whole.
+            // The first fragment contains less than the whole datagram.
             len if len > wire_len && !fragmented => return Err(Skip::Malformed),
             len => len,
         },

@@ -82,7 +82,7 @@ impl Console {
         lines.any(|line| checks.iter().any(|check| line.starts_with(check)))
     }
 
-    /// All complaints of the kernel, each with the lines that follow it, up to [`COMPLAINT`] lines.
+    /// All complaints of the kernel, each with the lines that follow it, at most 60 lines.
     pub fn complaints(&self) -> Vec<String> {
         let mut complaints: Vec<Vec<&str>> = Vec::new();
         for line in &self.lines {
