@@ -143,7 +143,8 @@ pub struct Profile {
     pub hystart: bool,
     /// Increment of the window per acknowledgement.
     pub growth: Growth,
-    /// Maximum number of segments by which one ACK raises the window in slow start (RFC 3465, `L`); 0: no limit.
+    /// Maximum number of segments by which one ACK raises the window in slow start (RFC 3465, `L`); 0: as many
+    /// as it acknowledges.
     pub abc_limit: u32,
     /// Reduce the window after idle time: one halving per timeout (RFC 2861), or with `idle_reset` to `iw` (FreeBSD).
     pub idle_restart: bool,
@@ -197,7 +198,8 @@ pub struct Profile {
     pub delack_max: Nanos,
     /// Number of full segments after which an acknowledgement is sent at once.
     pub delack_segments: u32,
-    /// Number of segments acknowledged without delay at the start of a connection and after a duplicate.
+    /// Number of segments acknowledged without delay at the start of a connection, after a duplicate and after idle
+    /// time.
     pub quickack_segments: u32,
 
     /// Send FIN on the last data segment if that has not been sent yet.

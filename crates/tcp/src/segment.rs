@@ -185,8 +185,8 @@ impl Segment {
     /// Length of the TCP header in bytes, options included.
     ///
     /// 20 bytes (RFC 9293). A SYN has 20 more for MSS, SACK permitted, timestamps and window scale as every current
-    /// stack sends them, or 12 without timestamps. Other segments have 12 for timestamps with padding (RFC 7323,
-    /// appendix A), and 4 + 8·n for n SACK blocks (RFC 2018, section 3).
+    /// stack sends them, 12 without timestamps, 8 without timestamps and SACK permitted. Other segments have 12 for
+    /// timestamps with padding (RFC 7323, appendix A), and 4 + 8·n for n SACK blocks (RFC 2018, section 3).
     pub fn header_bytes(&self) -> u32 {
         let timestamps = if self.options.contains(Options::TIMESTAMPS) {
             12

@@ -123,7 +123,7 @@ fn all_synacks_lost_and_the_initiator_silent() {
 
 /// A SYN is repeated after 500 ms. Linux answers at once and restarts the timer without backoff or reset
 /// (`tcp_check_req`); Linux 6.18 in the same test over a veth pair sent at 0, 0.54, 1.55, 3.56, 7.72 and 15.92 s.
-/// FreeBSD restarts from the initial timeout (`syncache_add`).
+/// FreeBSD restarts from the initial RTO (`syncache_add`).
 #[test]
 fn a_duplicate_syn_restarts_the_synack_timer() {
     for (name, expected) in [

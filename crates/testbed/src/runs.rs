@@ -105,11 +105,11 @@ pub enum RunsError {
 /// Runs `scenario` under each scheme with each seed on the kernel, as many at a time as the current rayon pool has
 /// threads.
 ///
-/// Schemes that need a kernel module are left out if the modules are not used; the assumptions of the results then say
-/// so. When `stop` becomes true, returns the runs that have finished by then, marked `interrupted`.
+/// Schemes that neither Linux nor the testbed's backing has are left out; the assumptions of the results then say so.
+/// When `stop` becomes true, returns the runs that have finished by then, marked `interrupted`.
 ///
 /// # Errors
-/// The first run that failed, or the first thing that the kernel cannot provide.
+/// A run failed, the kernel cannot provide what the scenario needs, or every scheme is left out.
 pub fn compare(
     scenario: &Scenario,
     schemes: &[Spec],

@@ -9,7 +9,7 @@ pub enum BuildError {
     /// No directory for the cache is known.
     #[error("no place for the cache: neither XDG_CACHE_HOME nor HOME names a directory")]
     NoCache,
-    /// User-mode Linux does not run on this processor.
+    /// The testbed's kernel does not run on this processor.
     #[error("the testbed's kernel runs on x86-64 only; this computer is {0}")]
     Processor(&'static str),
     /// Programs that the kernel build needs are missing.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// First supported version: user-mode Linux 6.12 hangs at the first program it runs.
+/// First supported version: user-mode Linux 6.12 stops at the first program that it runs.
 const OLDEST: [u64; 2] = [7, 2];
 
 /// Source of a kernel.

@@ -153,7 +153,7 @@ fn frame(at: Nanos, point: Point, bytes: &[u8], original_len: u32) -> Option<Fra
         point,
         ip_bytes: original_len.saturating_sub(ETHERNET_HEADER),
         udp: packet.ip.protocol == UDP,
-        // A packet of a flood belongs to no connection, whatever its flags.
+        // A packet of a flood belongs to no connection, regardless of its flags.
         segment: segment.filter(|_| !of_flood),
         identity: hasher.finish(),
     })

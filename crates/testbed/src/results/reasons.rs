@@ -77,7 +77,7 @@ impl Counted {
     }
 }
 
-/// Drop reason of a scheme whose counters do not tell.
+/// Drop reason of a scheme for drops that its counters do not classify.
 fn general(spec: &Spec) -> DropReason {
     let scheme = spec.child().unwrap_or(spec).scheme().name;
     match scheme {

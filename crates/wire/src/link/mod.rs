@@ -40,7 +40,7 @@ pub(crate) enum Layer {
 pub(crate) type Peeled = Result<Layer, Skip>;
 
 /// Removes layers until an IP header is at the start. Every layer removes bytes or leads to one that does, so the loop
-/// ends for every frame; it is not a recursion because a frame may nest deeper than the stack.
+/// ends for every frame; it is not a recursion because frames may nest too deep for the stack.
 pub(crate) fn peel(mut layer: Layer, at: &mut Captured<'_>) -> Result<(), Skip> {
     while layer != Layer::Ip {
         layer = peel_one(layer, at)?;

@@ -40,7 +40,7 @@ pub(crate) fn segment(bytes: &[u8], wire_len: u32, fragmented: bool) -> Result<T
     })
 }
 
-/// Window of a header that was captured only beyond its flags; 0 if the window is missing.
+/// Window of a header that was cut after its flags; 0 if the window was cut off.
 #[cold]
 fn cut_window(bytes: &[u8]) -> u16 {
     match bytes.get(14..16) {
