@@ -1,4 +1,4 @@
-//! The whole analysis of a capture, under all options.
+//! Fuzz target for the complete analysis of a capture, with all options.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use gentle_units::{Nanos, Rate};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::io::Cursor;
 
-/// Chooses options by the bits of a byte.
+/// Selects options by the bits of a byte.
 fn options(choice: u8) -> Options {
     let bit = |n: u32| choice >> n & 1 == 1;
     Options {
@@ -54,7 +54,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     let options = options(choice);
     let anonymizer =
         Anonymizer::new(std::array::from_fn(|i| i as u8)).filter(|_| choice >> 6 & 1 == 1);
-    // The same capture twice is a switch that copies every frame.
+    // The same capture twice, like a switch that duplicates every frame.
     let files = &[file, file][..1 + usize::from(choice >> 7)];
     let Some(analysis) = analyze_and_check(files, &options, anonymizer.as_ref()) else {
         return Corpus::Reject;

@@ -1,4 +1,4 @@
-//! More connections than the least memory has room for: bursts in which many clients do the same.
+//! Fuzz target for more connections than fit into the minimum memory: bursts of equal segments from many clients.
 
 #![no_main]
 
@@ -10,16 +10,16 @@ use gentle_units::Nanos;
 use libfuzzer_sys::fuzz_target;
 use std::net::Ipv4Addr;
 
-/// Packets of an input, so that it does not take long.
+/// Maximum number of packets of an input, to bound its run time.
 const MOST_PACKETS: usize = 9_000;
 const CLIENTS: u16 = 4_096;
 
-/// A segment of each of several connections that follow each other.
+/// A segment of each of several consecutive connections.
 #[derive(Debug, Arbitrary)]
 struct Burst {
     first: u16,
     connections: u16,
-    /// The lowest bit: from the server; three bits: time before the burst; four: between its segments.
+    /// Bit 0: from the server; three bits: time before the burst; four bits: time between its segments.
     control: u8,
     flags: u8,
     seq: u8,
@@ -35,7 +35,7 @@ impl Burst {
 
     fn segment(&self, client: u16) -> ([Ipv4Addr; 2], Vec<u8>) {
         let [high, low] = client.to_be_bytes();
-        // A connection in four shares its client's address with the three before it.
+        // Every four consecutive clients share an address.
         let mut addresses = [
             Ipv4Addr::new(10, high, low & !3, 1),
             Ipv4Addr::new(192, 0, 2, 9),

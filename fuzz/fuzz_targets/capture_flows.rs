@@ -1,4 +1,4 @@
-//! The connections of a capture as flows to replay, over links to any of the hosts.
+//! Fuzz target for deriving flows to replay from the connections of a capture, over links to any of the hosts.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use gentle_fuzz::segment::{Segment, capture};
 use gentle_trace::{Anonymizer, Options};
 use libfuzzer_sys::fuzz_target;
 
-/// The hosts behind the link: everyone's link, the server's, that of two clients, nobody's.
+/// Hosts behind the link: all, the server, two clients, none.
 const LOCAL: [&[&str]; 4] = [
     &[],
     &["192.0.2.8/32", "2001:db8::8/128"],

@@ -1,4 +1,4 @@
-//! Captures compressed with gzip, zstd, xz and lz4.
+//! Fuzz target for captures compressed with gzip, zstd, xz and lz4.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use gentle_capture::Compression;
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::io::Cursor;
 
-/// Whether the first bytes are those of a compressed file; the others are other targets' business.
+/// Whether the file starts like a compressed one; other inputs belong to other targets.
 fn is_compressed(head: &[u8]) -> bool {
     matches!(
         head,

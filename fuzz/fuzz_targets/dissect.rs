@@ -1,4 +1,4 @@
-//! Frames to packets, on every link layer, and everything that can be asked of a packet.
+//! Fuzz target for dissecting frames of every link type, and for all methods of packets.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use gentle_wire::{
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::net::IpAddr;
 
-/// Asks everything; how many bytes of the frame the answer refers to.
+/// Calls all methods of a packet; returns the number of bytes of the frame that the results refer to.
 fn examine(packet: &Packet<'_>) -> usize {
     for address in [packet.ip.src, packet.ip.dst] {
         assert_eq!(Address::from(IpAddr::from(address)), address);
@@ -70,7 +70,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     let original_len = u32::from(u16::from_be_bytes([*c, *d]));
     let [outer, inner] =
         [Tunnels::Outer, Tunnels::Inner].map(|tunnels| dissect(link, frame, original_len, tunnels));
-    // A tunnel is followed only where the packet around it is sound.
+    // A tunnel is followed only if the outer packet is valid.
     assert_eq!(outer.is_ok(), inner.is_ok());
     let known = LinkType::ALL.contains(&link);
     assert_eq!(link.name().is_some(), known);
@@ -110,6 +110,6 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
             assert!(examine(&whole) <= packet.payload.len());
         }
     }
-    // What cannot get far is not worth mutating.
+    // Inputs of unsupported link types are not worth mutating.
     if known { Corpus::Keep } else { Corpus::Reject }
 });

@@ -1,4 +1,4 @@
-//! Lists of flows to replay.
+//! Fuzz target for lists of flows to replay.
 
 #![no_main]
 

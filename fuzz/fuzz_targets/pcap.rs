@@ -1,4 +1,4 @@
-//! The framing of pcap files.
+//! Fuzz target for the framing of pcap files.
 
 #![no_main]
 

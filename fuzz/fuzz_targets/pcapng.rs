@@ -1,4 +1,4 @@
-//! The framing of pcapng files.
+//! Fuzz target for the framing of pcapng files.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Schemes as `tc` writes them; those that can be had are built, and packets pass through.
+//! Fuzz target for scheme specifications in `tc` syntax; valid ones are built, and packets pass through them.
 
 #![no_main]
 
@@ -54,7 +54,7 @@ impl Packet for Numbered {
     }
 }
 
-/// Twice as fast as the queue is served; then it is emptied.
+/// Enqueues twice as many packets as it dequeues, then empties the queue.
 fn pass_packets(spec: &Spec) {
     const PACKETS: u32 = 200;
     let mut queue = registry::build::<Numbered>(spec, 1);

@@ -1,4 +1,4 @@
-//! Times, rates and sizes.
+//! Fuzz target for the parsing of times, rates and sizes.
 
 #![no_main]
 

@@ -1,7 +1,7 @@
-//! QUIC handshakes: datagrams between a few clients and a server.
+//! Fuzz target for QUIC handshakes: datagrams between a few clients and a server.
 //!
-//! A datagram is an octet (the lowest bit: from the server; two bits: which client; IPv6; four bits: how much later than
-//! the one before), its length in two octets, and its payload.
+//! A datagram of the input is an octet (bit 0: from the server; two bits: client; one bit: IPv6; four bits: time since
+//! the previous datagram), its length in two octets, and its payload.
 
 #![no_main]
 
@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
         let (payload, after) = after.split_at_checked(len).unwrap_or((after, &[]));
         rest = after;
         time += time_step(control >> 4);
-        // Where the input ends early, the capture cut the datagram.
+        // If the input ends early, the datagram counts as cut by the capture.
         let cut = len - payload.len();
         file.datagram(
             time,

@@ -1,8 +1,8 @@
-//! What is inside of QUIC Initial packets: any frames, properly protected, between a client and a server.
+//! Fuzz target for frames in QUIC Initial packets, correctly protected, between a client and a server.
 //!
-//! A packet is an octet (the lowest bit: from the server; the capture cut it; the client knows the server's connection
-//! ID; the packet before goes once more; four bits: how much later than the one before), its packet number, the length
-//! of its frames, and the frames.
+//! A packet of the input is an octet (bit 0: from the server; bit 1: cut by the capture; bit 2: the client knows the
+//! server's connection ID; bit 3: the previous packet is repeated; four bits: time since the previous packet), its
+//! packet number, the length of its frames, and the frames.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Frames into the core of `gentle rexmit`, and time: what it sends is what it saw, and never more often than it may.
+//! Fuzz target for the core of `gentle rexmit`: it sends only copies of frames seen, and not more often than
+//! configured.
 
 #![no_main]
 
@@ -22,15 +23,15 @@ struct Input<'a> {
 
 #[derive(Debug, Arbitrary)]
 struct Step<'a> {
-    /// Time before it, milliseconds.
+    /// Time before the step, milliseconds.
     wait: u8,
     out: bool,
     partial_checksum: bool,
     exact_time: bool,
-    /// Packets were missed before it.
+    /// Whether packets were missed before the step.
     missed: bool,
     tag: Option<u16>,
-    /// The same frame again, or its bytes.
+    /// Whether the previous frame is repeated; otherwise the frame is `bytes`.
     again: bool,
     bytes: &'a [u8],
 }
@@ -100,7 +101,7 @@ fuzz_target!(|input: Input<'_>| {
 fn drain(core: &mut Retransmitter, now: Nanos) {
     while let Some(due) = core.poll(now) {
         if let Due::Copy(copy) = due {
-            // An IPv4 header and a TCP header at least.
+            // At least an IPv4 header and a TCP header.
             assert!(copy.bytes.len() >= 40);
         }
     }

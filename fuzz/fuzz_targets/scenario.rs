@@ -1,4 +1,4 @@
-//! Scenario files. What stands behind a line of `---` is the file that the scenario names.
+//! Fuzz target for scenario files. Text after a line `---` is the content of the file that the scenario names.
 
 #![no_main]
 
@@ -28,7 +28,7 @@ fuzz_target!(|text: &str| {
                 load: Some(0.5),
                 ..LinkChange::default()
             };
-            // Refused where nothing can come more often or more rarely; then the load is the one that it was.
+            // An impossible change of the load is rejected, and the load stays the same.
             let before = scenario.load(Direction::Down);
             if scenario.change_links(&change).is_err() {
                 assert_eq!(scenario.load(Direction::Down), before);

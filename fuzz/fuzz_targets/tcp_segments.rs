@@ -1,4 +1,4 @@
-//! Any sequence of TCP segments between a server and a few clients.
+//! Fuzz target for arbitrary sequences of TCP segments between a server and a few clients.
 
 #![no_main]
 

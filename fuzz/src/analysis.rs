@@ -1,4 +1,4 @@
-//! What has to hold of an analysis, whatever was captured.
+//! Invariants of an analysis, for any capture.
 
 use crate::capture::open;
 use crate::flows::flows_and_check;
@@ -7,7 +7,7 @@ use gentle_trace::row::Row;
 use gentle_trace::{Anonymizer, Options, Watch, analyze};
 use std::io::Cursor;
 
-/// Analyses bare captures as one trace and checks what was found; `None` if one of them is no capture.
+/// Analyses uncompressed captures as one trace and checks the results; `None` if one of them is not a capture.
 pub fn analyze_and_check(
     files: &[&[u8]],
     options: &Options,
@@ -96,7 +96,7 @@ fn check(analysis: &Analysis, options: &Options) {
         let once = |name| capture.other.get(name).copied().unwrap_or(0);
         let skipped: u64 = capture.skipped.values().sum();
         let fragments = once("fragment");
-        // A packet put together of fragments counts as what it is and as its fragments.
+        // A reassembled packet is counted under its protocol, and its fragments as fragments.
         let counted = skipped + capture.other.values().sum::<u64>() + capture.tcp_segments;
         assert!(counted >= capture.packets && counted - fragments <= capture.packets);
         segments += capture.tcp_segments;
@@ -197,7 +197,7 @@ fn check_rows(analysis: &Analysis, rows: &[Row]) {
     assert!(segments <= captured);
 }
 
-/// What has to hold of the QUIC handshakes in a capture of nothing but UDP datagrams.
+/// Checks invariants of the QUIC handshakes in a capture of UDP datagrams only.
 pub fn check_quic(analysis: &Analysis) {
     let Some(quic) = &analysis.other_protocols.quic else {
         return;

@@ -1,11 +1,11 @@
-//! Captures made of packets.
+//! Writer of captures.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Raw IP.
+/// Link type of raw IP.
 const LINK_RAW: u32 = 101;
 
-/// A pcap file in the making, with nanoseconds, of raw IP packets.
+/// Builder of a pcap file with nanosecond timestamps and raw IP packets.
 pub struct PcapFile(Vec<u8>);
 
 impl Default for PcapFile {
@@ -21,7 +21,7 @@ impl Default for PcapFile {
 }
 
 impl PcapFile {
-    /// Adds an IP packet whose payload is `captured` and then `cut` bytes that the capture did not keep.
+    /// Adds an IP packet whose payload is `captured` followed by `cut` bytes that were not captured.
     pub fn packet(&mut self, time_ns: u64, ip: &Ip, captured: &[u8], cut: u16) {
         let payload_len = captured.len() + usize::from(cut);
         let header = ip.header(payload_len as u16);
@@ -38,8 +38,8 @@ impl PcapFile {
         self.0.extend(captured);
     }
 
-    /// Adds a UDP datagram between port 443 of a server and a client: two bits of `client` say which, the third that both
-    /// speak IPv6. `cut` bytes behind the payload were not kept.
+    /// Adds a UDP datagram between port 443 of a server and a client. Two bits of `client` select the client, the third
+    /// IPv6. `cut` bytes after the payload were not captured.
     pub fn datagram(
         &mut self,
         time_ns: u64,
@@ -68,19 +68,19 @@ impl PcapFile {
         self.packet(time_ns, &ip, &datagram, cut);
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn finish(self) -> Vec<u8> {
         self.0
     }
 }
 
-/// What is chosen of an IP header.
+/// Variable fields of an IP header.
 pub struct Ip {
-    /// From where to where; both of one family.
+    /// Source and destination, both of the same IP version.
     pub addresses: [IpAddr; 2],
-    /// Identification; IPv6 has none.
+    /// Identification; not used for IPv6.
     pub id: u16,
-    /// Time to live.
+    /// Time to live, or hop limit.
     pub ttl: u8,
     /// Protocol of the payload.
     pub protocol: u8,
@@ -110,7 +110,7 @@ impl Ip {
     }
 }
 
-/// The address of a host; the third bit of `family` chooses IPv6.
+/// Address of a host; the third bit of `family` selects IPv6.
 pub fn end(host: u8, family: u8) -> IpAddr {
     match family >> 2 & 1 {
         0 => Ipv4Addr::new(192, 0, 2, host).into(),
@@ -118,7 +118,7 @@ pub fn end(host: u8, family: u8) -> IpAddr {
     }
 }
 
-/// From a microsecond to half a minute, in sixteen steps, as nanoseconds.
+/// Time in nanoseconds, from a microsecond to half a minute in sixteen steps.
 pub fn time_step(step: u8) -> u64 {
     1_000 << (u32::from(step & 15) * 5 / 3)
 }

@@ -1,11 +1,11 @@
-//! Reading a capture of any bytes.
+//! Readers of captures of arbitrary bytes.
 
 use gentle_capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink, Warning};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Cursor, Read};
 use std::ops::ControlFlow;
 
-/// Reads a stream in small pieces, as a pipe may give it.
+/// Reads a stream in small pieces, like a pipe.
 struct Trickle<R> {
     from: R,
     piece: usize,
@@ -18,18 +18,18 @@ impl<R: Read> Read for Trickle<R> {
     }
 }
 
-/// What reading a capture came to.
+/// Result of reading a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// Packets read.
+    /// Number of packets read.
     pub packets: u64,
-    /// Bytes they had on the wire.
+    /// Sum of the packets' lengths on the wire, bytes.
     pub wire_bytes: u64,
-    /// A hash of everything that was said of them, and of the warnings.
+    /// Hash of all properties of the packets, and of the warnings.
     digest: u64,
 }
 
-/// What is being read.
+/// State of reading a capture.
 #[derive(Default)]
 struct Reading {
     packets: u64,
@@ -67,7 +67,7 @@ impl Sink for Reading {
     fn packet(&mut self, file: usize, packet: &RawPacket<'_>) -> ControlFlow<()> {
         assert_eq!(file, 0);
         self.note(packet);
-        // Breaks off now and then.
+        // Stop the merge from time to time.
         match packet.data.len() % 3 {
             0 => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
@@ -75,7 +75,7 @@ impl Sink for Reading {
     }
 }
 
-/// Reads a bare capture in one piece, in small ones, as a stream, and strictly, and holds the four against each other;
+/// Reads an uncompressed capture in one piece, in small pieces, as a stream, and strictly, and compares the results;
 /// `None` if it is not a capture.
 pub fn read_every_way(bytes: &[u8], piece: usize) -> Option<Outcome> {
     let whole = read_all(
@@ -92,8 +92,8 @@ pub fn read_every_way(bytes: &[u8], piece: usize) -> Option<Outcome> {
             assert_eq!(whole, read_as_stream(bytes));
             read_strictly(bytes, whole.packets, reader.warnings());
         }
-        // Variants with longer record headers are known by what has arrived of the first records when the file is
-        // opened: a live stream is not waited for.
+        // pcap variants with longer record headers are recognised only if the first records have arrived when the file
+        // is opened, because the reader does not wait for a live stream.
         Err(error) => assert!(error.to_string().contains("pcap variant"), "{error}"),
     }
     Some(whole)
@@ -102,12 +102,12 @@ pub fn read_every_way(bytes: &[u8], piece: usize) -> Option<Outcome> {
 /// Opens a stream as a capture.
 ///
 /// # Errors
-/// If it is none.
+/// The stream is not a capture.
 pub fn open(from: impl Read + Send + 'static) -> Result<CaptureReader, CaptureError> {
     CaptureReader::from_reader("fuzz".to_owned(), Box::new(from))
 }
 
-/// Reads all packets of a capture that has, decompressed, at most `size` bytes.
+/// Reads all packets of a capture of at most `size` bytes (decompressed).
 pub fn read_all(reader: &mut CaptureReader, size: u64) -> Outcome {
     let mut reading = Reading::default();
     let mut before = reader.offset();
@@ -132,7 +132,7 @@ pub fn read_all(reader: &mut CaptureReader, size: u64) -> Outcome {
             .into_iter()
             .flatten()
         {
-            // A byte that is no UTF-8 takes three.
+            // Each byte that is not UTF-8 becomes three bytes.
             assert!(text.len() <= 3 * 255);
         }
     }
@@ -148,7 +148,7 @@ pub fn read_all(reader: &mut CaptureReader, size: u64) -> Outcome {
     reading.end(warnings)
 }
 
-/// As the analysis reads it.
+/// Reads a capture in the way of the analysis.
 fn read_as_stream(bytes: &[u8]) -> Outcome {
     let reader = open(Cursor::new(bytes.to_vec())).expect("a capture");
     let mut merge = Merge::new(vec![reader]);
@@ -158,7 +158,7 @@ fn read_as_stream(bytes: &[u8]) -> Outcome {
     reading.end(merge.readers()[0].warnings())
 }
 
-/// A strict reader fails if there was damage, after packets that the other reader had found too.
+/// Checks that a strict reader fails if there was damage, after packets that the other reader has found too.
 fn read_strictly(bytes: &[u8], packets: u64, warnings: &[Warning]) {
     let opened = open(Cursor::new(bytes.to_vec()));
     let mut reader = opened.expect("a capture").strict(true);

@@ -1,11 +1,11 @@
-//! What has to hold of the flows that are made of connections.
+//! Invariants of the flows derived from connections.
 
 use gentle_trace::flows::Flows;
 use gentle_trace::results::Analysis;
 use gentle_trace::row::Row;
 use gentle_trace::{Anonymizer, Options};
 
-/// Makes flows of the connections of an analysis and checks them and what is said of them.
+/// Derives flows from the connections of an analysis and checks them and their statistics.
 pub fn flows_and_check(
     analysis: &mut Analysis,
     rows: &[Row],
@@ -42,7 +42,7 @@ pub fn flows_and_check(
 
     assert!(flows.iter().all(|flow| flow.bytes > 0));
     assert!(flows.is_sorted_by_key(|flow| flow.start));
-    // Seconds since 1970 in a double are off by less than a microsecond.
+    // A double holds seconds since 1970 with an error below a microsecond.
     let end_s = analysis.duration_s + 1e-6;
     assert!(flows.iter().all(|flow| flow.start.as_secs_f64() <= end_s));
     assert!(found.in_words.iter().all(|sentence| !sentence.is_empty()));

@@ -1,4 +1,4 @@
-//! What the fuzz targets share: what has to hold of a capture that was read, and of an analysis, whatever the bytes were.
+//! Code shared by the fuzz targets: invariants of captures and analyses for arbitrary input.
 
 pub mod analysis;
 pub mod build;

@@ -1,4 +1,4 @@
-//! QUIC version 1 Initial packets, protected as anyone can (RFC 9001, 5): with keys that follow from a connection ID.
+//! QUIC version 1 Initial packets, protected with keys derived from the connection ID (RFC 9001, 5).
 
 use aes::Aes128;
 use aes::cipher::BlockCipherEncrypt;
@@ -13,7 +13,7 @@ const SALT: [u8; 20] = [
     0xcc, 0xbb, 0x7f, 0x0a,
 ];
 
-/// Connection ID that a client chose for its server; keys follow from it.
+/// Connection ID that the client chose for its server; the keys are derived from it.
 const CHOSEN: [u8; 8] = *b"original";
 const CLIENT: [u8; 4] = *b"clnt";
 const SERVER: [u8; 4] = *b"srvr";
@@ -27,7 +27,7 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// Of one side.
+    /// Creates the sealer of one side.
     pub fn new(from_server: bool) -> Sealer {
         let initial = Hkdf::<Sha256>::new(Some(&SALT), &CHOSEN);
         let side: &[u8] = if from_server {
@@ -45,8 +45,8 @@ impl Sealer {
         }
     }
 
-    /// An Initial packet with these frames. `answered`: a client that has heard of its server calls it by the name that
-    /// it has given itself.
+    /// Builds an Initial packet with these frames. `answered`: the client has received the server's connection ID and
+    /// uses it.
     pub fn initial(&self, number: u8, frames: &[u8], answered: bool) -> Vec<u8> {
         let (destination, source): (&[u8], _) = match (self.from_server, answered) {
             (true, _) => (&CLIENT, SERVER),
@@ -54,7 +54,7 @@ impl Sealer {
             (false, false) => (&CHOSEN, CLIENT),
         };
         let mut payload = frames.to_vec();
-        // The sample for header protection wants four bytes of packet number and payload before it.
+        // The sample for header protection starts four bytes after the start of the packet number.
         payload.resize(payload.len().max(3), 0);
 
         let mut packet = vec![0xc0];

@@ -1,4 +1,4 @@
-//! TCP segments between a server and a few clients, as a fuzzer makes them up.
+//! TCP segments between a server and a few clients, generated from fuzzer input.
 
 use crate::build::{Ip, PcapFile, end};
 use arbitrary::Arbitrary;
@@ -6,23 +6,23 @@ use std::net::IpAddr;
 
 const TCP: u8 = 6;
 
-/// A segment. Numbers are small, so that segments meet.
+/// A segment. Numbers are small, so that segments relate to each other.
 #[derive(Debug, Arbitrary)]
 pub struct Segment {
-    /// How much later than the one before: three bits of mantissa, five of exponent.
+    /// Time since the previous segment: three bits of mantissa, five of exponent.
     gap: u8,
-    /// From the server; two bits: which client; IPv6; sequence numbers wrap around; times to live of other paths.
+    /// Bit field: from the server; client (two bits); IPv6; sequence numbers wrap around; TTLs of other paths.
     ends: u8,
     flags: u8,
-    /// Two bits: how many SACK blocks; the others: where the first one begins.
+    /// Two bits: number of SACK blocks; the other bits: start of the first block.
     sack: u8,
-    /// Behind the initial sequence number of its side.
+    /// Sequence number relative to the initial one of its side.
     seq: u16,
     ack: u16,
     payload_len: u16,
     /// Identification of the IP packet.
     id: u8,
-    /// Four bits of time stamp, four of its echo; none if zero.
+    /// Four bits of timestamp, four of its echo; zero: no timestamps.
     stamp: u8,
 }
 
@@ -31,7 +31,7 @@ impl Segment {
         (64 + 64 * u64::from(self.gap & 7)) << (self.gap >> 3)
     }
 
-    /// The ends in the order of the segment, and the initial sequence numbers.
+    /// Source and destination of the segment, with their initial sequence numbers.
     fn ends(&self) -> [(IpAddr, u16, u32); 2] {
         let client = self.ends >> 1 & 3;
         let initial = match self.ends >> 4 & 1 {
@@ -96,7 +96,7 @@ impl Segment {
     }
 }
 
-/// A capture of them.
+/// Builds a capture of the segments.
 pub fn capture(segments: &[Segment]) -> Vec<u8> {
     let mut file = PcapFile::default();
     let mut time = 1_000_000_000;

@@ -1,8 +1,8 @@
-//! Bad scenario files get a sentence: the file, the place in it, what was expected.
+//! Errors in scenario files: messages name the file, the place in it, and what was expected.
 
 use gentle_experiment::Scenario;
 
-/// A file that reads, for each test to break in one place.
+/// A valid scenario, in which each test changes one place.
 const GOOD: &str = r#"
 title = "A test"
 duration = "10s"
@@ -269,7 +269,7 @@ fn a_replayed_list_that_is_not_there_is_named() {
 }
 
 proptest::proptest! {
-    /// Whatever is done to a file, it is read or refused, never a panic.
+    /// A damaged file is either read or rejected, without panic.
     #[test]
     fn damage_anywhere_is_survived(at in 0_usize..400, with in "\\PC{0,3}") {
         let mut text = GOOD.to_owned();

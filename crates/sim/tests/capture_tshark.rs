@@ -1,6 +1,6 @@
-//! Captures read by Wireshark, which knows nothing of the simulator.
+//! Captures of the simulator, checked with Wireshark's dissectors.
 //!
-//! A machine without tshark skips these tests and says so.
+//! The tests fail if tshark is not installed.
 
 use gentle_aqm::Spec;
 use gentle_capture::{CaptureReader, InterfaceDescription, PcapNgWriter, RawPacket};
@@ -18,7 +18,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
-/// A run and the capture of it.
+/// A run and its capture.
 struct Captured {
     result: SchemeResult,
     bytes: Vec<u8>,
@@ -48,15 +48,15 @@ impl Captured {
         }
     }
 
-    /// The capture as it is.
+    /// Writes the whole capture to a file.
     fn file(&self) -> PathBuf {
         let path = self.folder.path().join("whole.pcapng");
         std::fs::write(&path, &self.bytes).unwrap();
         path
     }
 
-    /// Only what the hosts sent, with the zeros put back that the capture leaves out: checksums can be checked, and
-    /// every packet is there once, as on the wire before a router.
+    /// Writes only the packets sent by the hosts, with the zero payload restored that the capture omits: checksums can
+    /// be checked, and every packet occurs once, as on the wire before a router.
     fn entries(&self) -> PathBuf {
         let path = self.folder.path().join("entries.pcapng");
         let mut writer = PcapNgWriter::new(std::fs::File::create(&path).unwrap()).unwrap();
@@ -108,7 +108,7 @@ const FIELDS: [&str; 15] = [
     "udp.length",
 ];
 
-/// A frame's fields by name.
+/// Fields of a frame, by name.
 struct Frame(BTreeMap<&'static str, String>);
 
 impl Frame {
@@ -130,7 +130,7 @@ impl Frame {
     }
 }
 
-/// What tshark makes of a file.
+/// Runs tshark on a file and returns its frames.
 fn tshark(file: &Path) -> Vec<Frame> {
     let mut command = Command::new("tshark");
     command.args(["-n", "-T", "fields", "-E", "separator=/t"]);
@@ -164,7 +164,8 @@ const GOOD: &str = "1";
 
 const SYN_OR_FIN: u64 = 0b11;
 
-/// Nothing is malformed, time does not run back, and each interface has as many frames as the results count.
+/// Checks that no frame is malformed, that time does not decrease, and that each interface has as many frames as the
+/// results count.
 fn check_interfaces(frames: &[Frame], result: &SchemeResult) {
     let mut count: BTreeMap<&str, u64> = BTreeMap::new();
     let mut before = 0.0;
@@ -197,7 +198,8 @@ fn check_interfaces(frames: &[Frame], result: &SchemeResult) {
     assert!(count.len() <= 6, "{:?}", count.keys());
 }
 
-/// Every dropped packet says why, the others say nothing; the reasons are those of the results.
+/// Checks that each dropped packet has a comment with its reason, other packets have none, and the counts of reasons
+/// agree with the results.
 fn check_comments(frames: &[Frame], result: &SchemeResult) {
     for (interface, link) in [
         ("down drop", &result.links.down),
@@ -232,8 +234,8 @@ fn check_checksums(entries: &[Frame]) {
     }
 }
 
-/// Retransmissions that Wireshark finds in what the hosts sent, of all segments with SYN, FIN or data. It calls a
-/// repeated segment out of order instead when it follows the last one closely.
+/// Fraction of segments with SYN, FIN or data sent by the hosts that Wireshark considers retransmitted. Wireshark
+/// reports a retransmission that closely follows the last segment as out of order.
 fn retransmission_share(entries: &[Frame]) -> f64 {
     let (mut sent, mut again) = (0, 0);
     for frame in entries.iter().filter(|frame| frame.has("tcp.len")) {
@@ -269,7 +271,7 @@ fn a_lossy_run_is_to_wireshark_what_it_is_to_us() {
     assert!((theirs / ours - 1.0).abs() < 0.01, "{ours} {theirs}");
 }
 
-/// The connection whose initial sequence number is the closest below 2^32 of the first two thousand.
+/// Number of the connection whose initial sequence number is closest to 2^32 among the first two thousand.
 const WRAPS: usize = 1292;
 
 #[test]
@@ -307,7 +309,7 @@ packet = 1000
     check_interfaces(&frames, result);
     check_comments(&frames, result);
 
-    // Random loss comes behind the queue, so a marked packet may be lost before its exit.
+    // Random loss happens after the queue, so a marked packet may be lost before the exit interface.
     let at = |place: &str| {
         let interface = format!("down {place}");
         frames
@@ -319,7 +321,7 @@ packet = 1000
     let marked = at("exit").filter(congested).count() + at("drop").filter(congested).count();
     assert_eq!(marked as u64, result.marks);
 
-    // 2 Mb/s of packets of 1,000 bytes are 250 a second; 20 bytes are the IP header.
+    // 2 Mb/s of packets of 1,000 bytes are 250 per second; 20 bytes are the IP header.
     let datagrams: Vec<&Frame> = at("entry")
         .filter(|frame| frame.has("udp.length"))
         .collect();
@@ -330,7 +332,7 @@ packet = 1000
             .all(|frame| frame.number("udp.length") == 980)
     );
 
-    // Relative numbers are Wireshark's own: they go on where the raw ones wrap.
+    // Relative sequence numbers are computed by Wireshark: they continue where the raw ones wrap.
     let entries = tshark(&captured.entries());
     check_checksums(&entries);
     let data = entries.iter().filter(|frame| {

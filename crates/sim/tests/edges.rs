@@ -1,4 +1,4 @@
-//! Where measuring begins and ends, and inputs at the edge of what is accepted.
+//! Start and end of the measurement, and inputs at the limits of what is accepted.
 
 use gentle_experiment::results::SchemeResult;
 use gentle_experiment::{Scenario, Settings};
@@ -26,7 +26,7 @@ fn run(text: &str) -> SchemeResult {
     run_with(&read(text).unwrap(), vec![1])
 }
 
-/// A queue filled before the warm-up's end and lost behind it is in neither side of the fraction.
+/// A packet queued before the end of the warm-up and lost after it counts neither as offered nor as lost.
 #[test]
 fn packets_from_before_the_end_of_the_warm_up_do_not_count_when_they_are_lost_after_it() {
     let result = run(r#"
@@ -78,7 +78,7 @@ stop = "20s"
     assert_eq!(result.retransmission.packet_probability, None);
 }
 
-/// A longer `--duration` stretches what had no end of its own.
+/// A longer `--duration` extends flows and datagrams without an end of their own.
 #[test]
 fn long_flows_and_datagrams_follow_the_duration() {
     for kind in ["kind = \"long\"", "kind = \"udp\"\nrate = \"2mbit\""] {

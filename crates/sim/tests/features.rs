@@ -1,11 +1,11 @@
-//! What a scenario can say, held against arithmetic and against single connections measured on a real kernel.
+//! Features of scenarios, compared with arithmetic and with single connections measured on a real kernel.
 
 use gentle_experiment::results::SchemeResult;
 use gentle_experiment::{Direction, Scenario, Settings};
 use gentle_sim::compare;
 use std::sync::atomic::AtomicBool;
 
-/// The links of papers.md 1.4; `down` and `rest` are added to them.
+/// Scenario with the links of papers.md 1.4; `down` and `rest` are added to it.
 fn scenario(duration: &str, down: &str, rest: &str) -> Scenario {
     let text = format!(
         "duration = \"{duration}\"\n[link.down]\nrate = \"2.4mbit\"\ndelay = \"42ms\"\n{down}\n\
@@ -35,16 +35,16 @@ fn near(value: Option<f64>, expected: f64, tolerance: f64) {
     );
 }
 
-/// One connection on idle links. Linux 7.2.12 in virtual time took 95.729 ms for the handshake and these times until
-/// the server's FIN was back; the ACK of the client's FIN, which ends the response time here, can come the transmission
-/// time of one 66-byte packet earlier.
+/// One connection on idle links. Linux 7.2.12 in virtual time took 95.729 ms for the handshake and the listed times
+/// until the server's FIN arrived; the ACK of the client's FIN, which ends the response time here, can arrive earlier
+/// by the transmission time of one 66-byte packet.
 #[test]
 fn a_lone_connection_takes_the_kernels_time() {
     for (segments, kernel_ms) in [(1, 197.636), (2, 202.683), (10, 291.857), (40, 444.357)] {
         let mut list = "start_s,bytes\n0.5,".to_owned();
         list.push_str(&(segments * 1448).to_string());
         let mut scenario = Scenario::from_flows("one.csv", &list).unwrap();
-        // The links that the kernel had: 2.4 Mb/s down, 400 kb/s up.
+        // Links of the kernel measurement: 2.4 Mb/s down, 400 kb/s up.
         scenario.set_rate(Direction::Up, "400kbit".parse().unwrap());
         scenario.set_profile("linux-7.2").unwrap();
         let result = run(&scenario);
@@ -67,11 +67,11 @@ fn a_receiver_that_connects_sees_one_more_round_trip() {
     scenario.set_profile("linux-7.2").unwrap();
     let result = run(&scenario);
     assert_eq!(result.completed, 1);
-    // Handshake, then request and answer: two round trips of 100 ms, and the packets' transmission times: SYN 74 bytes
-    // up, SYN/ACK 74 down, request 366 up behind the ACK's 66, data 1514 and FIN 66 down.
+    // Handshake, then request and answer: two round trips of 100 ms, plus the transmission times: SYN 74 bytes up,
+    // SYN/ACK 74 down, request 366 up after the ACK's 66, data 1514 and FIN 66 down.
     let transmission = (74.0 + 366.0 + 66.0) * 8.0 / 400e3 + (74.0 + 1514.0 + 66.0) * 8.0 / 2.4e6;
     near(result.response_time_s.mean, 0.2 + transmission, 0.003);
-    // Nothing but ACKs, the request and FINs goes up.
+    // Only ACKs, the request and FINs go up.
     assert_eq!(result.links.down.loss.synack, Some(0.0));
     assert_eq!(result.links.up.loss.syn, Some(0.0));
 }
@@ -83,7 +83,7 @@ fn random_loss_is_as_frequent_as_asked_for_and_has_its_own_reason() {
     near(result.links.down.loss.data, 0.05, 0.008);
     assert_eq!(result.links.up.loss.all, Some(0.0));
     assert!(result.links.down.drops["loss"] > 100);
-    // The queue itself dropped nothing for that reason.
+    // The queue itself has no drops for this reason.
     assert!(!result.drops.contains_key("loss"));
     assert_eq!(result.completed, result.connections);
 }
@@ -101,7 +101,7 @@ fn constant_rate_traffic_fills_what_it_should_and_loses_the_rest() {
     let double = udp("4.8mbit");
     near(double.utilization, 1.0, 0.001);
     near(double.loss.all, 1.0 - 1500.0 / 1514.0 / 2.0, 0.005);
-    // 50 packets wait; each takes 1514 bytes' time.
+    // 50 packets wait; each takes the transmission time of 1514 bytes.
     near(double.queue_delay_s.p50, 50.0 * 1514.0 * 8.0 / 2.4e6, 0.01);
 }
 
@@ -111,7 +111,8 @@ fn a_change_of_the_rate_takes_effect_when_it_should() {
         "changes = [{ at = \"30s\", rate = \"1.2mbit\" }, { at = \"60s\", rate = \"2.4mbit\" }]";
     let udp = "[[workload]]\nkind = \"udp\"\nrate = \"1.8mbit\"";
     let result = run(&scenario("90s", changes, udp));
-    // In the middle third 1.8 Mb/s meet 1.2 Mb/s: the FIFO of 50 packets fills, and a third of it is lost.
+    // In the middle third 1.8 Mb/s arrive at a link of 1.2 Mb/s: the FIFO of 50 packets fills, and a third of the
+    // packets is lost.
     let delays = |from: f64, to: f64| -> Vec<f64> {
         let points = &result.curves.queue_over_time;
         let inside = points.iter().filter(|p| p.t_s >= from && p.t_s < to);
@@ -145,7 +146,7 @@ fn long_flows_fill_the_link_and_share_it() {
     let result = run(&scenario("200s", "qdisc = \"fq_codel\"", long));
     near(result.utilization, 0.97, 0.03);
     near(result.jain_index, 1.0, 0.02);
-    // They are no connections with a response time.
+    // Long-lived flows are not counted as connections with a response time.
     assert_eq!(result.connections, 0);
     let stopped = long.replace("flows = 4", "flows = 4\nstop = \"100s\"");
     near(run(&scenario("200s", "", &stopped)).utilization, 0.5, 0.03);
@@ -183,7 +184,7 @@ fn web_sessions_open_many_connections() {
     );
 }
 
-/// ECN end to end: the hosts ask for it, the queue marks instead of dropping.
+/// ECN end to end: the hosts request it, the queue marks instead of dropping.
 #[test]
 fn marks_take_the_place_of_drops() {
     let long = "[hosts]\necn = \"request\"\n[[workload]]\nkind = \"long\"\nflows = 2";

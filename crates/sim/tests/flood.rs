@@ -1,4 +1,4 @@
-//! A flood of SYNs at the bottleneck, and what is left of the link for established connections.
+//! SYN flood at the bottleneck, and the share of the link left to established connections.
 
 use gentle_experiment::results::SchemeResult;
 use gentle_experiment::{Scenario, Settings};
@@ -38,7 +38,7 @@ fn run(scheme: &str) -> SchemeResult {
         .remove(0)
 }
 
-/// What the established connections get of the link's 2.4 Mb/s.
+/// Goodput of the established connections as a fraction of the link's 2.4 Mb/s.
 fn share(result: &SchemeResult) -> f64 {
     result.long_goodput_bps.mean.unwrap() / 2.4e6
 }
@@ -54,12 +54,12 @@ fn a_bound_on_priority_keeps_data_flowing() {
 #[test]
 fn a_flood_counts_as_packets_but_not_as_syns_of_connections() {
     let result = run("spa share=100");
-    // 2 Mb/s of 40 bytes for 50 s after the warm-up.
+    // 2 Mb/s of 40-byte packets for 50 s after the warm-up.
     assert!(result.links.down.offered >= 50 * 6250);
     assert_eq!(result.connections, 0);
     // All connections were established before the end of the warm-up.
     assert_eq!(result.retransmission.syn_probability, None);
     assert_eq!(result.loss.syn, None);
-    // 6,250 packets a second, each of 54 bytes on the link, which carries 300,000 bytes.
+    // 6,250 packets per second of 54 bytes each on the link, which carries 300,000 bytes per second.
     assert!(result.utilization.unwrap() > 0.99);
 }

@@ -1,4 +1,4 @@
-//! Groups of workloads: results of their own, and a TCP of their own.
+//! Groups of workloads: separate results, and separate TCP settings.
 
 use gentle_aqm::Spec;
 use gentle_experiment::results::{GroupResult, SchemeResult};
@@ -6,7 +6,8 @@ use gentle_experiment::{Scenario, Settings};
 use gentle_sim::compare;
 use std::sync::atomic::AtomicBool;
 
-/// Two groups and what is in neither, at a link that all of them fill and that loses packets; `own` goes into the first workload.
+/// Runs two groups and an ungrouped workload over a lossy link that they saturate; `own` is inserted into the first
+/// workload.
 fn run(own: &str) -> SchemeResult {
     let text = format!(
         r#"
@@ -74,7 +75,7 @@ fn groups_add_up_to_the_whole() {
             .map(|group| group.response_time_by_size[bin].n);
         assert_eq!(of_groups.sum::<u64>(), all.response_time_by_size[bin].n);
     }
-    // The mean of all is between those of the groups.
+    // The mean over all connections is between the means of the groups.
     let means = all
         .groups
         .iter()
@@ -87,17 +88,17 @@ fn groups_add_up_to_the_whole() {
 
 #[test]
 fn a_workload_has_the_tcp_that_it_is_given_and_the_others_keep_theirs() {
-    // The path takes 94 ms: every SYN of the first group is sent twice, none of its SYN/ACKs is.
+    // The path's RTT is 94 ms: every SYN of the first group is sent twice, none of its SYN/ACKs is.
     let impatient = run("initiator_tcp = { initial_rto = \"50ms\" }");
     let plain = run("");
     assert_eq!(sent_twice(&impatient.groups[0]), 1.0);
     assert!(sent_twice(&impatient.groups[1]) < 0.2);
     assert!(sent_twice(&plain.groups[0]) < 0.3);
-    // The same connections start.
+    // The same connections start in both runs.
     for (one, other) in impatient.groups.iter().zip(&plain.groups) {
         assert_eq!(one.connections, other.connections);
     }
-    // One of the hosts that connects, and both: the SYN/ACKs come on top.
+    // Setting the TCP of both hosts, not only the connecting one, adds retransmitted SYN/ACKs.
     let both = run("tcp = { initial_rto = \"50ms\" }");
     let again = |result: &SchemeResult| result.groups[0].retransmission.syn_probability.unwrap();
     assert!(
@@ -106,7 +107,7 @@ fn a_workload_has_the_tcp_that_it_is_given_and_the_others_keep_theirs() {
         again(&both),
         again(&impatient)
     );
-    // Another profile: that of FreeBSD waits three seconds for a lost SYN.
+    // FreeBSD's profile waits three seconds before it retransmits a lost SYN.
     let patient = run("tcp = { profile = \"freebsd-9.3\" }");
     let waited = |result: &SchemeResult| {
         result.groups[0]
@@ -118,7 +119,7 @@ fn a_workload_has_the_tcp_that_it_is_given_and_the_others_keep_theirs() {
     assert!(waited(&plain) < 3.0, "{}", waited(&plain));
 }
 
-/// The scenario that docs/rexmit.md shows.
+/// Reads the example scenario in docs/rexmit.md.
 #[test]
 fn the_documented_example_is_a_scenario() {
     let page = include_str!("../../../docs/rexmit.md");
@@ -135,7 +136,7 @@ fn the_documented_example_is_a_scenario() {
             (of_real.rate, of_real.delay, &of_real.qdisc)
         );
     }
-    // The two parts together arrive as often as the whole.
+    // Both groups together have the arrival rate of the original workload.
     let arrivals = |scenario: &Scenario| scenario.schedule(1).count() as f64;
     let ratio = arrivals(&scenario) / arrivals(&real);
     assert!((0.95..1.05).contains(&ratio), "{ratio}");

@@ -1,4 +1,4 @@
-//! What holds whatever the scheme: nothing is lost from view, and no queue can change the connections.
+//! Invariants of all schemes: packets are conserved, and all schemes see the same connections.
 
 use gentle_aqm::{Spec, registry};
 use gentle_experiment::results::{Comparison, SchemeResult};
@@ -92,7 +92,7 @@ fn different_seeds_give_different_connections() {
     assert!(means[0] != means[1] && means[1] != means[2], "{means:?}");
 }
 
-/// Stops after a number of finished runs.
+/// Stops the comparison after a number of finished runs.
 struct StopAfter<'a>(std::sync::atomic::AtomicUsize, &'a AtomicBool);
 
 impl Observer for StopAfter<'_> {
@@ -125,7 +125,7 @@ fn an_interrupted_comparison_keeps_what_it_has() {
     assert!(comparison.results.iter().all(|r| r.completed > 0));
 }
 
-/// A link that loses everything: connections fail or stay open, and are counted as such.
+/// On a link that loses everything, connections fail or stay open, and are counted as such.
 #[test]
 fn a_dead_link_is_reported_not_hidden() {
     let text = r#"

@@ -1,5 +1,5 @@
-//! The simulator against a real kernel: the same connections under the same schemes, measured on Linux 7.2
-//! (`tests/kernel/README.md` says how).
+//! Simulator compared with a real kernel: the same connections under the same schemes, measured on Linux 7.2 (see
+//! `tests/kernel/README.md`).
 
 use gentle_aqm::Spec;
 use gentle_experiment::results::SchemeResult;
@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// A run on the kernel.
+/// Results of a run on the kernel.
 struct Measured {
     scheme: String,
     mean_s: f64,
-    /// Mean by size, where there are connections of that size.
+    /// Mean response time by size; `None`: no connections of that size.
     by_size_s: Vec<Option<f64>>,
     handshake_s: f64,
 }
@@ -42,7 +42,7 @@ fn measured(traffic: &str) -> Vec<Measured> {
         .collect()
 }
 
-/// The same connections in the simulator, over queues with three different seeds.
+/// Simulates the connections of the measurement, with three seeds for the queues.
 fn simulated(traffic: &str, schemes: &[Spec]) -> Vec<SchemeResult> {
     let name = format!("{traffic}.csv");
     let mut scenario = Scenario::from_flows(&name, &file(&name)).unwrap();
@@ -58,7 +58,7 @@ fn simulated(traffic: &str, schemes: &[Spec]) -> Vec<SchemeResult> {
     compare(&scenario, schemes, &settings, &(), &AtomicBool::new(false)).results
 }
 
-/// Kernel and simulator, scheme by scheme.
+/// Measured and simulated results of each scheme.
 fn pairs(traffic: &str) -> Vec<(Measured, SchemeResult)> {
     let measured = measured(traffic);
     assert_eq!(measured.len(), 16, "{traffic}");
@@ -73,7 +73,7 @@ fn ratio(simulated: Option<f64>, measured: f64) -> f64 {
     simulated.expect("connections completed") / measured
 }
 
-/// Prints what is off and fails once, so that one run shows everything.
+/// Reports all ratios outside of the tolerance in one failure.
 fn all_within(tolerance: f64, ratios: &[(String, f64)]) {
     let off: Vec<_> = ratios
         .iter()
@@ -85,7 +85,7 @@ fn all_within(tolerance: f64, ratios: &[(String, f64)]) {
     );
 }
 
-/// Mean response times of all connections and of the short ones, and handshake times.
+/// Compares mean response times of all and of short connections, and handshake times.
 fn means_agree(traffic: &str, over_all: f64, short: f64) {
     let mut all = Vec::new();
     let mut shortest = Vec::new();
@@ -103,7 +103,7 @@ fn means_agree(traffic: &str, over_all: f64, short: f64) {
     all_within(short, &shortest);
 }
 
-/// On the kernel itself the means move by up to 2 %, and those of short connections by 4 %, when every start is moved
+/// On the kernel itself the means change by up to 2 %, and those of short connections by 4 %, if every start is shifted
 /// by up to a millisecond.
 #[test]
 fn real_traffic_has_the_kernels_response_times() {
@@ -112,12 +112,12 @@ fn real_traffic_has_the_kernels_response_times() {
 
 #[test]
 fn ten_megabit_traffic_has_the_kernels_response_times() {
-    // The kernel ran it once; PIE, whose drops are random, is the furthest off.
+    // The kernel ran this traffic once; PIE, whose drops are random, has the largest deviation.
     means_agree("10m", 0.08, 0.15);
 }
 
-/// On the kernel itself these means move by 5 to 20 % from run to run, and those of SPA with FINs that overtake, which
-/// collapses, by more.
+/// On the kernel itself these means vary by 5 to 20 % between runs, and by more for SPA with FINs that overtake data,
+/// which collapses.
 #[test]
 fn short_traffic_has_the_kernels_response_times() {
     let ratios: Vec<(String, f64)> = pairs("short")
@@ -132,7 +132,7 @@ fn short_traffic_has_the_kernels_response_times() {
     all_within(0.2, &ratios);
 }
 
-/// Schemes that clearly differ on the kernel stand in the same order here.
+/// Schemes that clearly differ on the kernel have the same order in the simulator.
 #[test]
 fn the_order_of_the_schemes_is_the_kernels() {
     for traffic in ["real", "10m"] {
@@ -157,8 +157,8 @@ fn the_order_of_the_schemes_is_the_kernels() {
     }
 }
 
-/// papers.md 1.5: under `short`, with current Linux hosts, SPA as published collapses; a length check does not cure it;
-/// priority for SYN alone does, and so does keeping FINs in order.
+/// papers.md 1.5: under `short`, with current Linux hosts, SPA as published collapses; a length limit does not prevent
+/// this; priority for SYN alone does, and so does keeping FINs in order.
 #[test]
 fn short_traffic_shows_the_collapse_of_fin_priority() {
     let kernel: BTreeMap<String, f64> = measured("short")
@@ -198,8 +198,8 @@ fn short_traffic_shows_the_collapse_of_fin_priority() {
     }
 }
 
-/// The same with SACK off at the hosts: FIN's priority then does no extra harm (kernel: 2.79 s against CoDel's 2.33 s,
-/// where with SACK it is 4.6 to 7.6 s against 1.7 s).
+/// With SACK off at the hosts, priority for FIN does little harm (kernel: 2.79 s against CoDel's 2.33 s; with SACK 4.6
+/// to 7.6 s against 1.7 s).
 #[test]
 fn without_sack_the_priority_of_fin_does_little_harm() {
     let mut scenario = Scenario::from_flows("short.csv", &file("short.csv")).unwrap();

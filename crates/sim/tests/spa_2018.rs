@@ -1,7 +1,7 @@
-//! The claims of `spa-2018` for type `real` (papers.md 1.4), one by one, in the paper's own set-up.
+//! Claims of `spa-2018` for traffic type `real` (papers.md 1.4), in the paper's setup.
 //!
-//! What the simulator confirms is asserted here; `docs/spa-2018.md` lists every claim with the numbers, also where it
-//! does not. Every scheme sees the same connections, so that means of the same seeds can be compared directly.
+//! Asserted here are the claims that the simulator confirms; `docs/spa-2018.md` lists every claim with the numbers,
+//! including the others. All schemes see the same connections, so means over the same seeds can be compared directly.
 
 use gentle_experiment::results::SchemeResult;
 use gentle_experiment::{DEFAULT_BINS, Scenario, Settings};
@@ -133,7 +133,7 @@ fn spa_needs_less_time_than_fq_codel_beyond_three_segments() {
     }
 }
 
-/// "About a quarter" is what the AQMs have; the FIFOs lose few SYNs.
+/// The paper says "about a quarter", which holds for the AQMs; the FIFOs lose few SYNs.
 #[test]
 fn syn_losses_are_a_good_part_of_the_aqms_retransmission_delay() {
     for scheme in [ARED, "codel", "pie"] {

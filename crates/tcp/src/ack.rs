@@ -1,4 +1,4 @@
-//! What an acknowledgement changes (`tcp_ack`): the scoreboard, the round-trip time, the state of recovery, the window.
+//! Processing of an acknowledgement (`tcp_ack`): scoreboard, round-trip time, recovery state, congestion window.
 
 use crate::congestion::{Controller, Progress};
 use crate::endpoint::Endpoint;
@@ -10,40 +10,40 @@ use crate::seq::Seq;
 use crate::timer::Timer;
 use gentle_units::Nanos;
 
-/// What one acknowledgement has shown.
+/// Effects of one acknowledgement.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AckEvent {
-    /// The cumulative acknowledgement before it.
+    /// Value of `una` before the acknowledgement.
     pub(crate) prior_una: u64,
-    /// It moved on.
+    /// Whether the cumulative acknowledgement advanced.
     pub(crate) advanced: bool,
     /// Segments delivered, by cumulative acknowledgement, SACK or DSACK.
     delivered: u32,
-    /// A SACK block named something new.
+    /// Whether a SACK block covered a segment not SACKed before.
     pub(crate) newly_sacked: bool,
-    /// Something arrived that was sent once and lies below `high`: F-RTO's evidence.
+    /// Whether a segment below `high` that was sent once was delivered: F-RTO's evidence.
     pub(crate) original_delivered: bool,
-    /// A retransmitted segment was acknowledged cumulatively.
+    /// Whether a retransmitted segment was acknowledged cumulatively.
     retransmitted_acked: bool,
-    /// One if it is a duplicate (RFC 5681, section 2).
+    /// One if this is a duplicate acknowledgement (RFC 5681, section 2), else zero.
     pub(crate) dupacks: u32,
-    /// It reports a duplicate; `probe`: that of the tail loss probe.
+    /// Whether it reports a duplicate; `dsack_of_probe`: a duplicate of the tail loss probe.
     dsack: bool,
     dsack_of_probe: bool,
-    /// It echoes congestion.
+    /// Whether it carries the ECN echo (ECE).
     pub(crate) ece: bool,
-    /// The timestamp it echoes; 0 for none.
+    /// Echoed timestamp; 0: none.
     pub(crate) echo: u32,
-    /// A retransmission was marked lost.
+    /// Whether a retransmission was marked lost.
     pub(crate) lost_retransmission: bool,
-    /// The sender's timer must be set anew.
+    /// Whether the sender's timer must be restarted.
     pub(crate) set_timer: bool,
-    /// When the first and last segment that it SACKed, sent once, were sent.
+    /// Send times of the first and last segment that it SACKed and that was sent once.
     sacked_sent: Option<(Nanos, Nanos)>,
 }
 
 impl Endpoint {
-    /// Takes in an acknowledgement; `false` if it acknowledges what was never sent.
+    /// Processes an acknowledgement; returns `false` if it acknowledges data never sent.
     #[inline]
     pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment, out: &mut Vec<Segment>) -> bool {
         let Some(ack) = self.tx.unwrap.position(segment.ack, self.tx.una) else {
@@ -72,7 +72,7 @@ impl Endpoint {
         true
     }
 
-    /// Whether an acknowledgement moves on in an undisturbed connection and says no more than that.
+    /// Whether an acknowledgement advances `una` in an undisturbed connection and carries nothing else.
     #[inline]
     fn is_plain(&self, segment: &Segment, ack: u64) -> bool {
         let tx = &self.tx;
@@ -84,8 +84,8 @@ impl Endpoint {
             && !(self.ecn && segment.flags.contains(Flags::ECE))
     }
 
-    /// What [`take_ack`](Endpoint::take_ack) comes to for a plain acknowledgement of segments that were sent once; else
-    /// returns `false` and changes nothing.
+    /// Fast path of [`take_ack`](Endpoint::take_ack) for a plain acknowledgement of segments that were sent once;
+    /// otherwise returns `false` and changes nothing.
     // Out of line like take_ack.
     #[inline(never)]
     fn take_plain_ack(&mut self, now: Nanos, ack: u64) -> bool {
@@ -100,7 +100,8 @@ impl Endpoint {
         tx.fack = tx.fack.max(ack);
         tx.undoing.bad_retransmit_until = Nanos::ZERO;
         if tracks_delivery {
-            // The last is also the one sent last, and none came sooner than the path allows.
+            // The last segment is also the one sent last, and an RTT below the minimum needs no check, as none was
+            // retransmitted.
             tx.rack.delivered(now, &last, Nanos::ZERO);
         }
         self.take_rtt(now, first_sent, last.sent);
@@ -114,7 +115,7 @@ impl Endpoint {
         true
     }
 
-    /// The acknowledgement of everything before `ack`, which may say something about what is outstanding.
+    /// Processes the acknowledgement of everything before `ack`, with SACKs, loss detection and recovery.
     // Out of line, because an end point that only receives never gets here.
     #[inline(never)]
     fn take_ack(
@@ -146,7 +147,7 @@ impl Endpoint {
             self.take_sacks(now, segment, ack, prior_fack, &mut event);
         }
         if ack < self.tx.una || self.tx.board.is_empty() {
-            // An old acknowledgement, or nothing is outstanding: only what it reports as duplicate matters.
+            // Old acknowledgement, or nothing outstanding: only a DSACK or SACK matters.
             if event.dsack || event.newly_sacked {
                 let resend = self.alert(now, &mut event);
                 self.resend(now, resend, out);
@@ -187,7 +188,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends what recovery asks for.
+    /// Sends the segments that recovery asks for.
     #[inline(never)]
     fn resend(&mut self, now: Nanos, resend: Resend, out: &mut Vec<Segment>) {
         match resend {
@@ -203,7 +204,7 @@ impl Endpoint {
         }
     }
 
-    /// Grows the window, or shrinks it further while a reduction is in progress (`tcp_cong_control`).
+    /// Grows the window, or continues a reduction in progress (`tcp_cong_control`).
     #[inline]
     fn adapt_window(&mut self, now: Nanos, prior_lost: u32, event: &AckEvent) {
         let tx = &mut self.tx;
@@ -214,14 +215,14 @@ impl Endpoint {
             }
             return;
         }
-        // With much reordering, deliveries count whatever their order.
+        // With much reordering, deliveries count in any order.
         let reordered = tx.reordering > self.profile.dupthresh && event.newly_sacked;
         if (event.advanced || reordered) && tx.may_grow() {
             self.grow_window(now, event.delivered);
         }
     }
 
-    /// `delivered` segments arrived while the window was in full use.
+    /// Grows the window after `delivered` segments arrived while it was fully used.
     #[inline]
     fn grow_window(&mut self, now: Nanos, delivered: u32) {
         let tx = &mut self.tx;
@@ -234,7 +235,7 @@ impl Endpoint {
             una: tx.una,
             nxt: tx.nxt,
         };
-        // RFC 3465, section 2.3: L = 1 while a timeout is being repaired.
+        // RFC 3465, section 2.3: L = 1 in slow start after a timeout.
         let limit = if tx.ca == CaState::Loss {
             self.profile.abc_limit.min(1)
         } else {
@@ -243,7 +244,7 @@ impl Endpoint {
         tx.congestion.grow(&mut tx.window, &progress, limit);
     }
 
-    /// Takes cumulatively acknowledged segments off the scoreboard (`tcp_clean_rtx_queue`).
+    /// Removes cumulatively acknowledged segments from the scoreboard (`tcp_clean_rtx_queue`).
     #[inline]
     fn advance(&mut self, now: Nanos, ack: u64, prior_fack: u64, event: &mut AckEvent) {
         let min_rtt = self.rtt.min().unwrap_or(Nanos::ZERO);
@@ -282,7 +283,7 @@ impl Endpoint {
         if !self.sack {
             self.remove_reno_sacks(acked);
             if event.retransmitted_acked {
-                // Without SACK nobody can tell which of the two arrived.
+                // Without SACK, original and retransmission cannot be distinguished.
                 event.original_delivered = false;
             }
         } else if lowest_original < prior_fack {
@@ -299,13 +300,13 @@ impl Endpoint {
         }
     }
 
-    /// Whether anything asks when what was delivered had been sent: RACK, and the detection of lost retransmissions.
+    /// Whether the send times of delivered segments are needed: by RACK, and to detect lost retransmissions.
     #[inline]
     fn tracks_delivery(&self) -> bool {
         self.sack && (self.profile.rack || self.profile.loss_marking == LossMarking::Fack)
     }
 
-    /// A retransmission cannot have caused an acknowledgement that echoes an older timestamp.
+    /// Whether the echoed timestamp is older than the retransmission of `sent`, so the original was acknowledged.
     #[inline]
     fn answers_before(&self, echo: u32, sent: &crate::scoreboard::Sent) -> bool {
         sent.is(EVER_RETRANS)
@@ -314,12 +315,12 @@ impl Endpoint {
             && (echo.wrapping_sub(crate::endpoint::timestamp(sent.sent)) as i32) < 0
     }
 
-    /// Round-trip time from SACKed segments, where the cumulative acknowledgement gave none.
+    /// Takes an RTT sample from SACKed segments, if the cumulative acknowledgement gave none.
     #[inline]
     fn measure(&mut self, now: Nanos, event: &mut AckEvent) {
         if let Some((first, last)) = event.sacked_sent.take() {
             self.take_rtt(now, first, last);
-            // The timer is not put off by data that was sent before the oldest segment's last transmission.
+            // Data sent before the last transmission of the oldest segment does not restart the timer.
             if !event.advanced {
                 event.set_timer |= self
                     .tx
@@ -330,8 +331,8 @@ impl Endpoint {
         }
     }
 
-    /// Segments sent at `first` and `last` were acknowledged now: the first gives the timeout its sample, the last,
-    /// which waited least for its acknowledgement, the congestion control.
+    /// Takes the RTT samples of segments sent at `first` and `last` and acknowledged now: the first goes to the RTO
+    /// estimator; the last, which was delayed least by delayed acknowledgement, to congestion control.
     #[inline]
     fn take_rtt(&mut self, now: Nanos, first: Nanos, last: Nanos) {
         self.take_rtt_sample(now.saturating_sub(first));
@@ -352,7 +353,7 @@ impl Endpoint {
         });
     }
 
-    /// A millisecond sample from the echoed timestamp, where Karn's algorithm forbids any other.
+    /// Takes an RTT sample in milliseconds from the echoed timestamp, if Karn's algorithm forbids any other.
     fn take_echo(&mut self, now: Nanos, echo: u32) {
         let elapsed = crate::endpoint::timestamp(now).wrapping_sub(echo);
         self.take_rtt_sample(Nanos::from_millis(u64::from(elapsed.max(1))));
@@ -365,7 +366,7 @@ impl Endpoint {
             .sample(&self.profile, sample, self.tx.una, self.tx.nxt);
     }
 
-    /// Marks what the SACK blocks name (`tcp_sacktag_write_queue`).
+    /// Processes the SACK blocks (`tcp_sacktag_write_queue`).
     #[inline(never)]
     fn take_sacks(
         &mut self,
@@ -390,7 +391,7 @@ impl Endpoint {
                 continue;
             }
             seen[n] = (start, end);
-            // Only what the previous acknowledgement did not say already.
+            // Skip ranges that the previous acknowledgement has reported.
             let known = self
                 .tx
                 .seen_blocks
@@ -426,10 +427,10 @@ impl Endpoint {
             .is_some_and(|(left, right)| left <= start && end <= right)
     }
 
-    /// A duplicate was reported (`tcp_dsack_seen`).
+    /// Processes a DSACK for `[start, end)` (`tcp_dsack_seen`).
     fn on_dsack(&mut self, start: u64, end: u64, event: &mut AckEvent) {
         self.stats.dsacks_received += 1;
-        // More duplicates than retransmissions: the network made them.
+        // More duplicates than retransmissions: the network duplicated packets.
         if self.stats.dsacks_received
             > self.stats.segments_retransmitted - self.stats.syn_retransmitted
         {
@@ -447,7 +448,7 @@ impl Endpoint {
         }
     }
 
-    /// Marks the segments within `[start, end)`, of which none is known to have arrived.
+    /// Marks the segments within `[start, end)`, none of which was reported before, as SACKed.
     fn mark_sacked(
         &mut self,
         now: Nanos,
@@ -484,8 +485,8 @@ impl Endpoint {
     }
 }
 
-/// How long a burst of the largest size holds acknowledgements together: `hystart_ack_delay`, four times 64 KiB at the
-/// rate of two windows a round trip, at most a millisecond.
+/// Maximum delay of acknowledgements by aggregation: `hystart_ack_delay`, four times 64 KiB at the rate of two windows
+/// per round trip, at most a millisecond.
 fn burst_delay(srtt: Option<Nanos>, cwnd: u32, mss: u32) -> Nanos {
     const BURST: u64 = 4 * 65_536;
     let Some(srtt) = srtt else {

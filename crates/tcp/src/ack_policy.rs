@@ -1,37 +1,38 @@
-//! When an acknowledgement goes out: at once, or delayed in the hope of a second segment (RFC 5681, section 4.2).
+//! Acknowledgement policy: at once, or delayed until a second segment arrives (RFC 5681, section 4.2).
 
 use crate::profile::{AckPolicy, Profile};
 use gentle_units::Nanos;
 
-/// What the policy decided.
+/// Decision of the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// Nothing to acknowledge.
+    /// No acknowledgement is pending.
     Nothing,
-    /// Now.
+    /// Send now.
     Now,
-    /// Not later than after this.
+    /// Send after this delay at the latest.
     After(Nanos),
 }
 
-/// State of the delayed-acknowledgement machinery of one end point.
+/// State of delayed acknowledgement of one end point.
 #[derive(Debug, Clone)]
 pub(crate) struct AckState {
-    /// Something arrived that asks for an acknowledgement.
+    /// Whether an acknowledgement is pending.
     scheduled: bool,
-    /// It must not be delayed.
+    /// Whether the pending acknowledgement must not be delayed.
     now: bool,
     /// Segments that arrived since the last acknowledgement.
     segments: u32,
-    /// Acknowledgements that still go out at once (`icsk_ack.quick`).
+    /// Number of acknowledgements still sent at once (`icsk_ack.quick`).
     quick: u32,
-    /// Interactive: data went out shortly after data came in, so acknowledgements ride on data (`pingpong`).
+    /// Interactive mode (`pingpong`): data was sent shortly after data was received, so acknowledgements piggyback on
+    /// data.
     interactive: bool,
-    /// The last segment ended what the application wrote (`ICSK_ACK_PUSHED`).
+    /// Whether the last segment had PSH or was short (`ICSK_ACK_PUSHED`).
     pushed: bool,
-    /// Largest segment seen, the peer's idea of a full one (`rcv_mss`).
+    /// Largest segment received, the estimate of the peer's full segment size (`rcv_mss`).
     full: u32,
-    /// The current delay (`icsk_ack.ato`); zero before the first data.
+    /// Current delay (`icsk_ack.ato`); zero before the first data.
     ato: Nanos,
     last_data: Nanos,
 }
@@ -52,14 +53,15 @@ impl AckState {
         }
     }
 
-    /// An acknowledgement is owed and must go out at once.
+    /// Requests an acknowledgement without delay.
     #[inline]
     pub(crate) fn force(&mut self) {
         self.scheduled = true;
         self.now = true;
     }
 
-    /// In-order data arrived (`tcp_event_data_recv`). `rto` bounds the delay, as a longer one would time the peer out.
+    /// Accounts for in-order data (`tcp_event_data_recv`). `rto` bounds the delay, since a longer one would time the
+    /// peer out.
     #[inline]
     pub(crate) fn data(&mut self, profile: &Profile, now: Nanos, len: u32, push: bool, rto: Nanos) {
         self.scheduled = true;
@@ -80,7 +82,7 @@ impl AckState {
             } else if gap < self.ato {
                 self.ato = Nanos(self.ato.0 / 2 + gap.0).min(rto);
             } else if gap > rto {
-                // The sender seems to have restarted from idle: let its window grow quickly.
+                // The sender seems to have restarted after idle: let its window grow quickly.
                 self.enter_quick(profile);
             }
         }
@@ -92,7 +94,7 @@ impl AckState {
         self.quick = self.quick.max(profile.quickack_segments);
     }
 
-    /// A duplicate came in: the peer is in trouble and needs acknowledgements soon (`tcp_enter_quickack_mode`).
+    /// Enters quick-ACK mode after a duplicate, since the peer is in recovery (`tcp_enter_quickack_mode`).
     pub(crate) fn trouble(&mut self, profile: &Profile) {
         if profile.ack_policy == AckPolicy::Linux {
             self.enter_quick(profile);
@@ -101,7 +103,7 @@ impl AckState {
         }
     }
 
-    /// The receive window opened, which the peer should learn (`tcp_grow_window`).
+    /// Requests an acknowledgement at once for a window update (`tcp_grow_window`).
     #[inline]
     pub(crate) fn opened(&mut self, profile: &Profile) {
         if profile.ack_policy == AckPolicy::Linux {
@@ -109,7 +111,7 @@ impl AckState {
         }
     }
 
-    /// Data went out.
+    /// Accounts for data sent.
     #[inline]
     pub(crate) fn data_sent(&mut self, now: Nanos) {
         if now.saturating_sub(self.last_data) < self.ato {
@@ -117,7 +119,7 @@ impl AckState {
         }
     }
 
-    /// The peer has closed: what follows from this side is an answer (`tcp_fin` enters pingpong mode).
+    /// Accounts for the peer's FIN: data sent from now on is a response (`tcp_fin` enters pingpong mode).
     pub(crate) fn peer_closed(&mut self, profile: &Profile) {
         match profile.ack_policy {
             AckPolicy::Linux => {
@@ -128,7 +130,7 @@ impl AckState {
         }
     }
 
-    /// A segment with an acknowledgement went out.
+    /// Accounts for a segment sent with an acknowledgement.
     #[inline]
     pub(crate) fn sent(&mut self, profile: &Profile) {
         if self.scheduled && self.quick > 0 {
@@ -143,7 +145,7 @@ impl AckState {
         self.segments = 0;
     }
 
-    /// Whether an acknowledgement is due, with `unacknowledged` sequence numbers received and not acknowledged.
+    /// Decides on the pending acknowledgement, with `unacknowledged` sequence numbers received and not acknowledged.
     #[inline]
     pub(crate) fn due(&self, profile: &Profile, unacknowledged: u64, srtt: Option<Nanos>) -> Due {
         if !self.scheduled {
@@ -166,7 +168,8 @@ impl AckState {
                 {
                     return Due::Now;
                 }
-                // tcp_send_delayed_ack: not beyond half a second, nor an RTT of this direction unless interactive.
+                // tcp_send_delayed_ack: at most half a second (`delack_max` if interactive or pushed), and at most the
+                // SRTT.
                 let mut delay = self.ato;
                 if delay > profile.delack {
                     let mut longest = Nanos::from_millis(500);

@@ -1,4 +1,4 @@
-//! One end of a connection: its state, and the dispatch of segments, timers and the application's calls.
+//! One end of a connection: its state, and the dispatch of segments, timers and application calls.
 
 use crate::ack_policy::Due;
 use crate::handshake::Handshake;
@@ -12,8 +12,8 @@ use crate::stats::Stats;
 use gentle_units::Nanos;
 use std::sync::Arc;
 
-/// Where the connection stands. The states that RFC 9293 has for the two directions' closing follow from the sender
-/// and the receiver, which know about their FINs.
+/// Connection state. The closing states of RFC 9293 follow from the sender and the receiver, which track the FIN of
+/// their direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     SynSent,
@@ -22,23 +22,24 @@ pub(crate) enum State {
     Failed,
 }
 
-/// One end of one connection. Both ends can send and receive.
+/// One end of a connection. Both ends can send and receive.
 ///
-/// It does nothing by itself: every call takes the time, and the segments to send are appended to `out`. After every
-/// call the owner asks [`next_timer`](Endpoint::next_timer).
-// In the order of use, as in `Sender`: what arriving data touches, what acknowledgements touch, the rest.
+/// An end point performs no I/O and has no clock: every call takes the current time, and segments to send are appended
+/// to `out`. After every call the caller has to ask [`next_timer`](Endpoint::next_timer).
+// Fields in order of use, as in `Sender`: first those that arriving data touches, then those of acknowledgements, then
+// the rest.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Endpoint {
     pub(crate) profile: Arc<Profile>,
     pub(crate) state: State,
-    /// What both sides agreed on.
+    /// Options agreed upon in the handshake.
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,
     pub(crate) ecn: bool,
-    /// Payload of a full segment.
+    /// Payload of a full segment, bytes.
     pub(crate) mss: u32,
-    /// When the delayed acknowledgement is due; `Nanos::MAX` for never.
+    /// Expiry of the delayed acknowledgement; `Nanos::MAX`: not set.
     pub(crate) delack_at: Nanos,
     pub(crate) rx: Receiver,
     pub(crate) tx: Sender,
@@ -47,7 +48,7 @@ pub struct Endpoint {
     pub(crate) handshake: Handshake,
 }
 
-// A simulation holds as many as there are connections alive.
+// A simulation holds one for each end of every open connection.
 const _: () = assert!(size_of::<Endpoint>() <= 896);
 
 impl Endpoint {
@@ -68,7 +69,7 @@ impl Endpoint {
         }
     }
 
-    /// A segment has arrived. `ce`: its packet was marked "congestion experienced" (RFC 3168).
+    /// Processes an arriving segment. `ce`: its packet was marked "congestion experienced" (RFC 3168).
     pub fn on_segment(&mut self, now: Nanos, segment: &Segment, ce: bool, out: &mut Vec<Segment>) {
         match self.state {
             State::Established => {
@@ -82,7 +83,7 @@ impl Endpoint {
         }
     }
 
-    /// Does what is due at `now`; nothing if nothing is.
+    /// Handles the timers due at `now`, if any.
     pub fn on_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         if now >= self.delack_at {
             self.send_ack(now, out);
@@ -97,27 +98,27 @@ impl Endpoint {
         }
     }
 
-    /// When [`on_timer`](Endpoint::on_timer) wants to be called next, if ever.
+    /// Time at which [`on_timer`](Endpoint::on_timer) has to be called; `None`: no timer is set.
     #[inline]
     pub fn next_timer(&self) -> Option<Nanos> {
         let at = self.tx.timer_at.min(self.delack_at);
         (at != Nanos::MAX).then_some(at)
     }
 
-    /// The application has `bytes` more to send.
+    /// Queues `bytes` more bytes of application data.
     pub fn write(&mut self, now: Nanos, bytes: u64, out: &mut Vec<Segment>) {
         self.tx.write(bytes);
         self.send_if_open(now, out);
     }
 
-    /// The application has data to send without end, until [`close`](Endpoint::close).
+    /// Queues unlimited application data, until [`close`](Endpoint::close).
     pub fn write_forever(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         self.tx.write_forever();
         self.send_if_open(now, out);
     }
 
-    /// The application has no more to say: a FIN follows what was written; after
-    /// [`write_forever`](Endpoint::write_forever), what was sent.
+    /// Closes the sending direction: a FIN follows the data queued, or, after
+    /// [`write_forever`](Endpoint::write_forever), the data sent so far.
     pub fn close(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         self.tx.close();
         self.send_if_open(now, out);
@@ -130,8 +131,8 @@ impl Endpoint {
         }
     }
 
-    /// Header prediction, as in `tcp_rcv_established`: does what [`process`](Endpoint::process) does, where the segment
-    /// is the next data expected and tells the sender nothing new; else returns `false` and leaves it alone.
+    /// Header prediction, as in `tcp_rcv_established`: the fast path of [`process`](Endpoint::process) for the next
+    /// expected data segment without news for the sender; otherwise returns `false` and changes nothing.
     #[inline]
     fn take_expected(&mut self, now: Nanos, segment: &Segment, out: &mut Vec<Segment>) -> bool {
         let (rx, tx) = (&mut self.rx, &self.tx);
@@ -168,7 +169,7 @@ impl Endpoint {
         true
     }
 
-    /// A segment in a synchronised state.
+    /// Processes a segment in a synchronised state.
     pub(crate) fn process(
         &mut self,
         now: Nanos,
@@ -190,8 +191,9 @@ impl Endpoint {
             return;
         }
         if segment.options.contains(Options::TIMESTAMPS) {
-            // In TIME-WAIT it stays (tcp_timewait_state_process; tcp_twrespond of FreeBSD): what acknowledges a FIN that came
-            // again echoes the first one, and its sender takes the time since then for a round trip.
+            // In TIME-WAIT, ts_recent is not updated (tcp_timewait_state_process; tcp_twrespond of FreeBSD): the
+            // acknowledgement of a repeated FIN echoes the first FIN, and its sender measures the time since then as a
+            // round trip.
             if start <= self.rx.acknowledged && !self.is_closed() {
                 self.rx.note_timestamp(segment.ts_val);
             }
@@ -212,18 +214,18 @@ impl Endpoint {
         self.acknowledge(now, out);
     }
 
-    /// A SYN or a reset in a synchronised state.
+    /// Handles a SYN or RST in a synchronised state.
     #[cold]
     fn on_control(&mut self, now: Nanos, flags: Flags, acceptable: bool, out: &mut Vec<Segment>) {
         if !flags.contains(Flags::RST) {
-            // A SYN/ACK again: our ACK of it was lost. Any other SYN: a challenge ACK (RFC 5961, section 4.2).
+            // A repeated SYN/ACK: our ACK of it was lost. Any other SYN: send a challenge ACK (RFC 5961, section 4.2).
             self.send_ack(now, out);
         } else if acceptable {
             self.fail();
         }
     }
 
-    /// Sequence space arrived: payload, FIN or both.
+    /// Processes a segment that occupies sequence space: payload, FIN or both.
     #[inline]
     fn on_data(&mut self, now: Nanos, start: u64, segment: &Segment, ce: bool) {
         if self.ecn {
@@ -256,7 +258,7 @@ impl Endpoint {
                 }
             }
             Fit::OutOfOrder => {
-                // Without SACK only an acknowledgement that changes nothing tells of a gap.
+                // Without SACK, only an acknowledgement with an unchanged window counts as a duplicate.
                 if self.sack {
                     self.size_window(now, segment.len);
                 }
@@ -270,7 +272,7 @@ impl Endpoint {
         }
     }
 
-    /// So many new bytes have arrived.
+    /// Updates the receive window after `len` new bytes.
     fn size_window(&mut self, now: Nanos, len: u32) {
         let rx = &mut self.rx;
         if rx.window.received(now, len, rx.nxt, rx.beyond()) {
@@ -278,7 +280,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends or schedules the acknowledgement that is owed.
+    /// Sends or schedules the pending acknowledgement.
     #[inline]
     fn acknowledge(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         let unacknowledged = self.rx.nxt - self.rx.acknowledged;
@@ -300,8 +302,8 @@ impl Endpoint {
         out.push(ack);
     }
 
-    /// A segment at `position` with everything that acknowledges: number, window, timestamps, SACK blocks, ECN echo.
-    // Inlined, so that it is built where it goes.
+    /// Builds a segment at `position` with acknowledgement, window, timestamps, SACK blocks and ECN echo.
+    // Inlined, so that it is built in place.
     #[inline(always)]
     pub(crate) fn segment(&mut self, now: Nanos, position: u64, flags: Flags) -> Segment {
         let mut segment = Segment::new(self.tx.unwrap.wire(position), flags);
@@ -331,43 +333,43 @@ impl Endpoint {
         self.tx.release();
     }
 
-    /// The three-way handshake is complete on this side.
+    /// Whether the three-way handshake is complete on this side.
     #[inline]
     pub fn is_established(&self) -> bool {
         self.state == State::Established
     }
 
-    /// When the handshake was completed on this side.
+    /// Time at which the handshake was completed on this side.
     pub fn established_at(&self) -> Option<Nanos> {
         (self.handshake.established_at != Nanos::MAX).then_some(self.handshake.established_at)
     }
 
-    /// Payload bytes that arrived in order.
+    /// Payload bytes received in order.
     #[inline]
     pub fn received(&self) -> u64 {
         self.rx.received()
     }
 
-    /// The peer's FIN arrived in order.
+    /// Whether the peer's FIN arrived in order.
     #[inline]
     pub fn peer_closed(&self) -> bool {
         self.rx.closed()
     }
 
-    /// [`close`](Endpoint::close) was called and everything is acknowledged, FIN included.
+    /// Whether [`close`](Endpoint::close) was called and everything is acknowledged, FIN included.
     #[inline]
     pub fn all_acked(&self) -> bool {
         self.tx.fin_acked()
     }
 
-    /// Both directions are closed and acknowledged, or the connection failed. A late retransmission of the peer's FIN
-    /// is still answered.
+    /// Whether both directions are closed and acknowledged, or the connection failed. A late retransmission of the
+    /// peer's FIN is still answered.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.state == State::Failed || (self.tx.fin_acked() && self.rx.closed())
     }
 
-    /// The connection was given up: too many retransmissions, or a reset.
+    /// Whether the connection failed: too many retransmissions, or a reset.
     #[inline]
     pub fn is_failed(&self) -> bool {
         self.state == State::Failed
@@ -379,7 +381,7 @@ impl Endpoint {
         self.tx.bytes_acked()
     }
 
-    /// Payload bytes that were written and not yet sent; meaningless after [`write_forever`](Endpoint::write_forever).
+    /// Payload bytes queued and not yet sent; meaningless after [`write_forever`](Endpoint::write_forever).
     pub fn bytes_unsent(&self) -> u64 {
         self.tx.limit.saturating_sub(self.tx.nxt)
     }
@@ -396,7 +398,7 @@ impl Endpoint {
         self.tx.window.ssthresh
     }
 
-    /// Smoothed round-trip time, once measured.
+    /// Smoothed round-trip time; `None` before the first sample.
     #[inline]
     pub fn srtt(&self) -> Option<Nanos> {
         self.rtt.srtt()
@@ -414,20 +416,20 @@ impl Endpoint {
         self.tx.board.in_flight()
     }
 
-    /// The counters.
+    /// Counters of this end point.
     #[inline]
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
 
-    /// The profile in use.
+    /// Profile of this end point.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
 }
 
-/// The clock behind the timestamps option: milliseconds (`TCP_TS_HZ` of Linux, `kern.hz` of FreeBSD); never zero,
-/// which stands for "no echo".
+/// Clock of the timestamps option: milliseconds (`TCP_TS_HZ` of Linux, `kern.hz` of FreeBSD); never zero, which stands
+/// for "no echo".
 #[inline]
 pub(crate) fn timestamp(now: Nanos) -> u32 {
     (now.as_millis() as u32).wrapping_add(1)
@@ -437,7 +439,7 @@ pub(crate) fn timestamp(now: Nanos) -> u32 {
 mod tests {
     use super::*;
 
-    /// Header prediction does what the full treatment does, whatever arrives: the segments of a transfer with losses.
+    /// Compares the header-prediction path with full processing for all segments of a transfer with losses.
     #[test]
     fn prediction_changes_nothing() {
         for profile in [Profile::default(), Profile::freebsd_9_3(), Profile::ns_2()] {

@@ -7,16 +7,16 @@ use crate::seq::Seq;
 use gentle_units::Nanos;
 use std::sync::Arc;
 
-/// What the handshake needs to remember.
+/// State of the handshake.
 #[derive(Debug, Clone)]
 pub(crate) struct Handshake {
     started: Nanos,
-    /// When SYN or SYN/ACK was last sent.
+    /// Time of the last transmission of the SYN or SYN/ACK.
     sent: Nanos,
     pub(crate) established_at: Nanos,
-    /// Timeouts so far.
+    /// Number of timeouts so far.
     timeouts: u32,
-    /// Retransmissions so far, those that duplicate SYNs asked for included.
+    /// Number of retransmissions so far, including those triggered by duplicate SYNs.
     retransmissions: u32,
 }
 
@@ -46,8 +46,8 @@ impl Endpoint {
         endpoint
     }
 
-    /// Answers a first SYN: sends the SYN/ACK. `ce`: the SYN's packet was marked; a marked SYN must not be taken for
-    /// ECN-capable (RFC 3168, section 6.1.1), so ECN is then declined.
+    /// Accepts a connection: answers the first SYN with a SYN/ACK. `ce`: the SYN's packet was marked CE; a marked SYN
+    /// must not be treated as ECN-capable (RFC 3168, section 6.1.1), so ECN is then declined.
     pub fn accept(
         profile: Arc<Profile>,
         isn: Seq,
@@ -64,7 +64,7 @@ impl Endpoint {
         endpoint
     }
 
-    /// Takes over what the peer's SYN or SYN/ACK says.
+    /// Adopts the options of the peer's SYN or SYN/ACK.
     fn agree(&mut self, syn: &Segment, ecn: bool) {
         self.rx.synchronize(syn.seq);
         self.rx.ts_recent = syn.ts_val;
@@ -106,7 +106,7 @@ impl Endpoint {
 
     fn send_syn(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         let mut segment = self.handshake_segment(now, Flags::SYN);
-        // RFC 3168, section 6.1.1.1: after a loss the SYN goes without ECN, in case a middlebox dropped it for that.
+        // RFC 3168, section 6.1.1.1: a retransmitted SYN does not request ECN, in case a middlebox drops such SYNs.
         if self.profile.ecn == Ecn::Request && !segment.retransmitted {
             segment.flags |= Flags::ECE | Flags::CWR;
         }
@@ -123,7 +123,8 @@ impl Endpoint {
         out.push(segment);
     }
 
-    /// The SYN's timer: the first timeouts are equal (`tcp_syn_linear_timeouts`, `tcp_syn_backoff`), then they double.
+    /// Arms the SYN timer: the first timeouts are equal (`tcp_syn_linear_timeouts`, `tcp_syn_backoff`), then they
+    /// double.
     fn arm_syn_timer(&mut self, now: Nanos) {
         let doublings = self
             .handshake
@@ -212,7 +213,7 @@ impl Endpoint {
             return;
         }
         if segment.flags.contains(Flags::SYN) {
-            // The SYN again: the SYN/ACK was lost or is late (tcp_check_req, syncache_add).
+            // Repeated SYN: the SYN/ACK was lost or is late (tcp_check_req, syncache_add).
             if !segment.flags.contains(Flags::ACK) && segment.seq == self.rx.unwrap.wire(0) {
                 if !self.profile.synack_echoes_first_syn {
                     self.rx.ts_recent = segment.ts_val;
@@ -229,12 +230,12 @@ impl Endpoint {
         {
             return;
         }
-        // The ACK of the SYN/ACK, or, if that was lost, the data behind it.
+        // ACK of the SYN/ACK, or, if that was lost, data after it.
         self.establish(now, segment);
         self.process(now, segment, ce, out);
     }
 
-    /// How many handshake retransmissions count as losses, now that `segment` completes the handshake.
+    /// Number of handshake retransmissions that count as losses when `segment` completes the handshake.
     fn handshake_losses(&self, segment: &Segment) -> u32 {
         let original = self.timestamps && segment.ts_ecr == timestamp(self.handshake.started);
         if self.profile.syn_undo && (self.handshake.timeouts == 0 || original) {
@@ -244,7 +245,7 @@ impl Endpoint {
         }
     }
 
-    /// The peer has acknowledged our SYN or SYN/ACK.
+    /// Enters the established state; `segment` acknowledges our SYN or SYN/ACK.
     fn establish(&mut self, now: Nanos, segment: &Segment) {
         self.state = State::Established;
         self.handshake.established_at = now;
@@ -252,10 +253,10 @@ impl Endpoint {
         self.open_sender(now, segment.window, losses);
         self.rx.window.open(now, self.rx.nxt);
         let sample = if self.handshake.retransmissions == 0 {
-            // Karn's algorithm: only what was sent once.
+            // Karn's algorithm: sample only if nothing was retransmitted.
             Some(now.saturating_sub(self.handshake.sent))
         } else if self.timestamps && segment.ts_ecr != 0 {
-            // The echo tells which transmission was answered, to the millisecond (tcp_ack_update_rtt).
+            // The echo identifies the transmission that was answered, with millisecond resolution (tcp_ack_update_rtt).
             let elapsed = timestamp(now).wrapping_sub(segment.ts_ecr);
             Some(Nanos::from_millis(u64::from(elapsed)).max(Nanos::from_millis(1)))
         } else {

@@ -1,4 +1,4 @@
-//! Knobs by name: how a scenario file overrides a profile.
+//! Access to the knobs of a profile by name, for scenario files.
 
 use crate::congestion::CongestionControl;
 use crate::profile::{AckPolicy, Ecn, Growth, LossMarking, Profile, RtoEstimator, Undo};
@@ -8,17 +8,17 @@ use thiserror::Error;
 
 /// One knob of a [`Profile`].
 pub struct Knob {
-    /// Its name: that of the field.
+    /// Name of the knob and of the field.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// One-line description.
     pub help: &'static str,
-    /// What it takes: `time`, `bytes`, `number`, `true or false`, or the names of the choices.
+    /// Type of value: `time`, `bytes`, `number`, `true or false`, or the names of the alternatives.
     pub takes: &'static str,
     get: fn(&Profile) -> String,
     set: fn(&mut Profile, &str) -> Result<(), String>,
 }
 
-/// Why a knob could not be set.
+/// Errors of setting a knob.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum KnobError {
     /// No knob has this name.
@@ -28,17 +28,17 @@ pub enum KnobError {
         names()
     )]
     Unknown {
-        /// What was asked for.
+        /// Name that was given.
         name: String,
     },
-    /// The value is not acceptable.
+    /// The value is invalid.
     #[error("TCP knob '{name}' cannot be '{value}': expected {expected}")]
     Value {
-        /// The knob.
+        /// Name of the knob.
         name: &'static str,
-        /// What was written.
+        /// Value that was given.
         value: String,
-        /// What is accepted.
+        /// Values that are accepted.
         expected: String,
     },
 }
@@ -54,7 +54,7 @@ impl Profile {
         KNOBS
     }
 
-    /// Sets the knob `name` from text: `set("initial_rto", "3s")`.
+    /// Sets the knob `name` from text, as in `set("initial_rto", "3s")`.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), KnobError> {
         let knob = find(name)?;
         (knob.set)(self, value.trim()).map_err(|expected| KnobError::Value {
@@ -64,7 +64,7 @@ impl Profile {
         })
     }
 
-    /// The value of the knob `name`, in the form that [`set`](Profile::set) reads.
+    /// Value of the knob `name`, in the syntax that [`set`](Profile::set) reads.
     pub fn get(&self, name: &str) -> Result<String, KnobError> {
         Ok((find(name)?.get)(self))
     }
@@ -79,14 +79,14 @@ fn find(name: &str) -> Result<&'static Knob, KnobError> {
         })
 }
 
-/// A type that a knob can have; `range` is in its base unit (nanoseconds, bytes, or the number itself).
+/// Type of a knob; `range` is in its base unit (nanoseconds, bytes, or the number itself).
 trait Value: Sized {
     const TAKES: &'static str;
     fn read(text: &str, range: RangeInclusive<u64>) -> Result<Self, String>;
     fn show(&self) -> String;
 }
 
-/// Any value of the type.
+/// Range that permits any value of the type.
 const ANY: RangeInclusive<u64> = 0..=u64::MAX;
 /// Longest time that a knob takes: one day.
 const DAY: u64 = 86_400_000_000_000;

@@ -1,91 +1,92 @@
-//! What makes one stack behave differently from another: a table of knobs, and the tables of real stacks.
+//! Profiles of TCP stacks: parameters ("knobs") in which stacks differ, and their values in real stacks.
 
 use crate::congestion::CongestionControl;
 use gentle_units::Nanos;
 use std::fmt;
 
-/// How the retransmission timeout follows from round-trip times.
+/// Estimator of the retransmission timeout from round-trip times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RtoEstimator {
-    /// `tcp_rtt_estimator` of Linux: the floor sits under RTTVAR, not under the timeout.
+    /// `tcp_rtt_estimator` of Linux: the lower bound applies to RTTVAR, not to the timeout.
     Linux,
-    /// RFC 6298 as written, on a ticking clock.
+    /// RFC 6298 as written, with clock granularity.
     Rfc6298,
 }
 
 /// What of an acknowledgement makes the congestion window grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
-    /// The segments that it acknowledges: appropriate byte counting (RFC 3465; RFC 5681, section 3.1, recommends it).
+    /// Number of acknowledged segments: appropriate byte counting (RFC 3465; recommended by RFC 5681, section 3.1).
     /// Delayed acknowledgements then do not slow the growth down.
     Acked,
-    /// That it came: one segment per acknowledgement in slow start, 1/cwnd in congestion avoidance (the older practice,
-    /// equation 3 of RFC 5681). An acknowledgement for two segments counts once.
+    /// Number of acknowledgements: one segment for each in slow start, 1/cwnd in congestion avoidance (the older
+    /// practice, equation 3 of RFC 5681). An acknowledgement for two segments counts once.
     Acks,
 }
 
-/// Whether ECN is negotiated (RFC 3168, section 6.1.1).
+/// ECN negotiation (RFC 3168, section 6.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ecn {
-    /// Neither asked for nor agreed to.
+    /// Neither requested nor accepted.
     Off,
-    /// Agreed to when the peer asks (`net.ipv4.tcp_ecn=2`, Linux's default).
+    /// Accepted if the peer requests it (`net.ipv4.tcp_ecn=2`, Linux's default).
     Accept,
-    /// Asked for and agreed to (`net.ipv4.tcp_ecn=1`).
+    /// Requested and accepted (`net.ipv4.tcp_ecn=1`).
     Request,
 }
 
-/// Which unacknowledged segments below SACKed ones count as lost, where RACK is off.
+/// Rule that marks unacknowledged segments below SACKed ones as lost, with RACK off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossMarking {
-    /// Those below `dupthresh` SACKed segments (RFC 6675, `IsLost`).
+    /// Segments with at least `dupthresh` SACKed segments above them (RFC 6675, `IsLost`).
     Rfc6675,
-    /// Those `dupthresh` or more segments below the highest SACKed one (forward acknowledgement, Linux before 4.15).
+    /// Segments at least `dupthresh` segments below the highest SACKed one (forward acknowledgement, Linux before
+    /// 4.15).
     Fack,
-    /// Every hole below the highest SACKed segment, once in recovery (`tcp_sack_output` of FreeBSD, `tcp-full` of ns-2).
+    /// Every hole below the highest SACKed segment, once in recovery (`tcp_sack_output` of FreeBSD, `tcp-full` of
+    /// ns-2).
     Holes,
 }
 
-/// What proves a reduction of the window unnecessary.
+/// Evidence that undoes a reduction of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Undo {
-    /// Nothing; reductions stay.
+    /// None; reductions are never undone.
     Off,
-    /// Timestamps (Eifel: RFC 3522, RFC 4015) and DSACKs that cover every retransmission, as Linux does.
+    /// Timestamps (Eifel: RFC 3522, RFC 4015) and DSACKs that cover every retransmission, as in Linux.
     EifelDsack,
     /// A first timeout that is answered within half a round trip (`t_badrxtwin` of FreeBSD).
     BadRetransmit,
 }
 
-/// When a receiver delays its acknowledgement.
+/// Policy for delayed acknowledgements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AckPolicy {
-    /// Linux: quick ACKs first, then a delay that adapts to the gaps between segments (`delack` to `delack_max`);
-    /// a segment shorter than the largest seen is acknowledged at once.
+    /// Linux: quick ACKs first, then a delay that adapts to the gaps between segments (`delack` to `delack_max`); a
+    /// segment shorter than the largest seen is acknowledged at once.
     Linux,
-    /// Every `delack_segments`-th segment at once, others after `delack`.
+    /// Every `delack_segments`-th segment is acknowledged at once, others after `delack`.
     Fixed,
 }
 
-/// Everything in which the modelled stacks differ.
+/// All parameters ("knobs") in which the modelled stacks differ.
 ///
-/// Start from a real stack ([`Profile::by_name`]) and override single knobs by field
-/// or by name ([`Profile::set`]); [`Profile::knobs`] lists them with their meaning.
-/// The value of each knob in each profile stands in the constructor of that profile, with its source.
+/// Start from a real stack ([`Profile::by_name`]) and override single knobs by field or by name ([`Profile::set`]);
+/// [`Profile::knobs`] lists them with descriptions. The constructor of each profile gives the source of each value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
     /// Payload bytes of a full segment: MTU less IP header, TCP header and timestamps.
     pub mss: u16,
-    /// Receive window in bytes; with `window_tuning` the largest. The application reads at once, so it never closes.
+    /// Receive window in bytes; its maximum with `window_tuning`. The application reads at once, so the window never
+    /// closes.
     pub receive_window: u32,
-    /// The window begins at 64 KiB and grows with what arrives in a round trip, as Linux tunes it
-    /// (`tcp_rcv_space_adjust`, `tcp_grow_window`). Of older Linux and of FreeBSD, whose rules are others, it is not
-    /// modelled.
+    /// Autotuning of the receive window: starts at 64 KiB and grows with the data received per round trip, as in Linux
+    /// (`tcp_rcv_space_adjust`, `tcp_grow_window`). The different rules of older Linux and of FreeBSD are not modelled.
     pub window_tuning: bool,
 
-    /// Timeout before any round trip is known (RFC 6298, rule 2.1).
+    /// Initial RTO: timeout before any round-trip time is known (RFC 6298, rule 2.1).
     pub initial_rto: Nanos,
-    /// Timeout after a handshake that gave no sample, because something in it was retransmitted (RFC 6298, rule 5.7).
+    /// Timeout after a handshake without RTT sample because of a retransmission (RFC 6298, rule 5.7).
     pub rto_fallback: Nanos,
     /// Lower bound: of 4·RTTVAR with the Linux estimator, else of the timeout.
     pub min_rto: Nanos,
@@ -93,111 +94,113 @@ pub struct Profile {
     pub max_rto: Nanos,
     /// Added to every estimated timeout.
     pub rto_slop: Nanos,
-    /// The estimator.
+    /// Estimator of the timeout.
     pub rto_estimator: RtoEstimator,
-    /// Timers are set for multiples of this.
+    /// Clock granularity: timers are set to multiples of this.
     pub timer_granularity: Nanos,
-    /// Timers expire as Linux's timer wheel lets them since 4.8: never early, and late by up to an eighth of their
-    /// length, because longer ones wait in buckets of 8, 64, 512, … ticks (`kernel/time/timer.c`). A timer of one
-    /// second takes 1.001 to 1.064 s at 1000 ticks a second, depending on the phase of the clock.
+    /// Timer expiry follows Linux's timer wheel (since 4.8): never early, and late by up to an eighth of the delay,
+    /// because longer timers wait in buckets of 8, 64, 512, … ticks (`kernel/time/timer.c`). A timer of one second
+    /// takes 1.001 to 1.064 s at 1000 ticks per second, depending on the phase of the clock.
     pub timer_wheel: bool,
 
     /// SYN retransmissions before the connection attempt fails, not counting those of `syn_linear_timeouts`.
     pub syn_retries: u32,
-    /// How many times the SYN's timeout is repeated before it doubles.
+    /// Number of repetitions of the initial SYN timeout before it doubles.
     pub syn_linear_timeouts: u32,
-    /// The connection attempt fails after this time whatever the retries; 0 for no such limit.
+    /// Time after which the connection attempt fails regardless of the retries; 0: no limit.
     pub connect_timeout: Nanos,
     /// SYN/ACK retransmissions before the half-open connection is dropped.
     pub synack_retries: u32,
-    /// A SYN that arrives again restarts the SYN/ACK's timer from its first value (`syncache_add` of FreeBSD).
+    /// A repeated SYN restarts the SYN/ACK timer from its initial value (`syncache_add` of FreeBSD).
     pub synack_timer_restart: bool,
     /// A repeated SYN/ACK echoes the timestamp of the first SYN that arrived, not of the latest (`req->ts_recent` of
-    /// Linux, which `tcp_check_req` leaves alone). The initiator then sees that its repeated SYNs were unnecessary, and
-    /// takes the whole time since the first for a round trip.
+    /// Linux, which `tcp_check_req` does not update). The initiator then sees that its repeated SYNs were unnecessary,
+    /// and measures the whole time since the first SYN as a round trip.
     pub synack_echoes_first_syn: bool,
     /// Retransmissions of the same segment before the connection fails.
     pub retries: u32,
 
-    /// The window's algorithm.
+    /// Congestion control algorithm.
     pub congestion_control: CongestionControl,
     /// Initial window in segments (RFC 6928).
     pub iw: u32,
-    /// After more handshake retransmissions than this, the initial window is one segment.
+    /// With more handshake retransmissions than this, the initial window is one segment.
     pub iw_syn_losses: u32,
-    /// Handshake retransmissions that a timestamp proves spurious, or that no timeout caused, do not count for
+    /// Handshake retransmissions that are proven spurious by a timestamp, or that no timeout caused, do not count for
     /// `iw_syn_losses`.
     pub syn_undo: bool,
     /// Initial slow start threshold in segments.
     pub initial_ssthresh: u32,
     /// HyStart: leave slow start before it overflows the queue (Ha and Rhee 2011; CUBIC only).
     pub hystart: bool,
-    /// What of an acknowledgement makes the window grow.
+    /// Increment of the window per acknowledgement.
     pub growth: Growth,
-    /// Segments by which one ACK may raise the window in slow start (RFC 3465, `L`); 0 for as many as it acknowledges.
+    /// Maximum number of segments by which one ACK raises the window in slow start (RFC 3465, `L`); 0: as many
+    /// as it acknowledges.
     pub abc_limit: u32,
-    /// Decay the window over idle time, one halving per timeout (RFC 2861), or restart from `iw` (FreeBSD), see
-    /// `idle_reset`.
+    /// Reduce the window after idle time: one halving per timeout (RFC 2861), or with `idle_reset` to `iw` (FreeBSD).
     pub idle_restart: bool,
-    /// With `idle_restart`: fall to the initial window at once instead of halving it per timeout.
+    /// With `idle_restart`: reduce to the initial window at once instead of halving per timeout.
     pub idle_reset: bool,
-    /// Cap on segments sent per ACK; 0 for none.
+    /// Maximum number of segments sent per ACK; 0: no limit.
     pub max_burst: u32,
-    /// When recovery ends, limit the window to what is in flight and so many segments; 0 for no limit.
+    /// At the end of recovery, limit the window to the segments in flight plus this number; 0: no limit.
     pub cwnd_moderation: u32,
 
     /// Selective acknowledgements (RFC 2018).
     pub sack: bool,
-    /// Report duplicates (RFC 2883).
+    /// Report duplicates with SACK blocks (DSACK, RFC 2883).
     pub dsack: bool,
-    /// Timestamps (RFC 7323).
+    /// Timestamps option (RFC 7323).
     pub timestamps: bool,
     /// ECN (RFC 3168).
     pub ecn: Ecn,
 
-    /// Duplicate ACKs, or segments SACKed above, that prove a loss (RFC 5681).
+    /// Number of duplicate ACKs, or of SACKed segments above a hole, that prove a loss (RFC 5681).
     pub dupthresh: u32,
-    /// How far observed reordering may raise `dupthresh`; equal to `dupthresh` for a fixed one.
+    /// Maximum to which observed reordering raises `dupthresh`; equal to `dupthresh`: fixed threshold.
     pub max_reordering: u32,
-    /// Which holes are lost, with RACK off.
+    /// Rule that marks segments as lost, with RACK off.
     pub loss_marking: LossMarking,
-    /// Time-based loss detection (RFC 8985).
+    /// Time-based loss detection: RACK (RFC 8985).
     pub rack: bool,
     /// Tail loss probe (RFC 8985, section 7).
     pub tlp: bool,
-    /// Lower the threshold when few segments are in flight (RFC 5827, delayed by a quarter RTT as Linux does).
+    /// Early retransmit: lower `dupthresh` with few segments in flight (RFC 5827, delayed by a quarter RTT as in
+    /// Linux).
     pub early_retransmit: bool,
-    /// Send new segments on the first two duplicate ACKs (RFC 3042).
+    /// Limited transmit: send new segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction (RFC 6937) instead of the pipe rule of RFC 6675.
     pub prr: bool,
-    /// With `prr` off: segments that one ACK may release in recovery; 0 for what the pipe rule allows.
+    /// With `prr` off: maximum number of segments sent per ACK in recovery; 0: limited only by the pipe rule.
     pub recovery_burst: u32,
-    /// Detect spurious timeouts (RFC 5682).
+    /// F-RTO: detect spurious timeouts (RFC 5682).
     pub frto: bool,
-    /// Undo reductions that prove unnecessary.
+    /// Evidence on which reductions are undone.
     pub undo: Undo,
-    /// A timeout forgets what was SACKed and goes back to the oldest segment.
+    /// A timeout discards all SACK information and goes back to the oldest segment.
     pub rto_forgets_sack: bool,
 
-    /// The acknowledgement policy.
+    /// Policy for delayed acknowledgements.
     pub ack_policy: AckPolicy,
-    /// Delay of an acknowledgement; the shortest with the Linux policy.
+    /// Delay of an acknowledgement; the minimum with the Linux policy.
     pub delack: Nanos,
-    /// Longest delay of an acknowledgement with the Linux policy.
+    /// Maximum delay of an acknowledgement with the Linux policy.
     pub delack_max: Nanos,
-    /// An acknowledgement goes out at once for every so many full segments.
+    /// Number of full segments after which an acknowledgement is sent at once.
     pub delack_segments: u32,
-    /// Segments acknowledged one by one at the start of a connection and after trouble.
+    /// Number of segments acknowledged without delay at the start of a connection, after a duplicate and after idle
+    /// time.
     pub quickack_segments: u32,
 
-    /// FIN rides on the last data segment when that has not been sent yet.
+    /// Send FIN on the last data segment if that has not been sent yet.
     pub fin_on_data: bool,
-    /// A FIN that arrives out of order is covered by SACK as one sequence number.
+    /// Cover a FIN that arrives out of order in SACK blocks, as one sequence number.
     pub fin_sack: bool,
 }
 
-/// A profile name that does not exist.
+/// No profile has the given name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown TCP profile '{name}'{}; there are {}",
@@ -205,7 +208,7 @@ pub struct Profile {
     Profile::NAMES.join(", ")
 )]
 pub struct UnknownProfile {
-    /// What was asked for.
+    /// Name that was given.
     pub name: String,
 }
 
@@ -216,10 +219,10 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// The profiles there are, the default first.
+    /// Names of all profiles, the default first.
     pub const NAMES: &'static [&'static str] = &["linux-7.2", "linux-3.16", "freebsd-9.3", "ns-2"];
 
-    /// What the profile called `name` stands for, in one line.
+    /// One-line description of the profile called `name`.
     pub fn summary(name: &str) -> Result<&'static str, UnknownProfile> {
         match name {
             "linux-7.2" => Ok(
@@ -238,7 +241,7 @@ impl Profile {
         }
     }
 
-    /// The profile called `name`.
+    /// Returns the profile called `name`.
     pub fn by_name(name: &str) -> Result<Profile, UnknownProfile> {
         match name {
             "linux-7.2" => Ok(Profile::linux_7_2()),
@@ -448,7 +451,7 @@ impl Profile {
 macro_rules! texts {
     ($type:ident { $($variant:ident = $text:literal $(| $alias:literal)*),* }) => {
         impl $type {
-            /// The texts that name the values.
+            /// Text of all values, for messages.
             pub const TEXTS: &'static str = texts!(@join $($text)*);
 
             pub(crate) fn from_text(text: &str) -> Option<$type> {

@@ -1,5 +1,5 @@
-//! RACK-TLP (RFC 8985): a segment is lost when one sent later has arrived and enough time has passed; a probe turns a
-//! lost tail into something that can be detected so.
+//! RACK-TLP (RFC 8985): a segment is lost when one sent later has arrived and a reordering window has passed; a tail
+//! loss probe makes a lost tail detectable in this way.
 
 use crate::endpoint::Endpoint;
 use crate::recovery::CaState;
@@ -9,28 +9,28 @@ use crate::timer::Timer;
 use crate::wheel;
 use gentle_units::Nanos;
 
-/// Recoveries over which an enlarged reordering window is kept (RFC 8985, section 6.2, step 4).
+/// Recoveries for which an enlarged reordering window is kept (RFC 8985, section 6.2, step 4).
 const PERSIST: u8 = 16;
 /// Slack of the kernel's timers (`TCP_TIMEOUT_MIN_US`).
 const TIMER_SLACK: Nanos = Nanos::from_millis(2);
 
-/// RACK's state.
+/// State of RACK.
 #[derive(Debug, Clone)]
 pub(crate) struct Rack {
-    /// When the most recently sent of all delivered segments was sent, and its end.
+    /// Send time of the most recently sent of all delivered segments (`RACK.xmit_ts`); `end` is its right edge.
     sent: Nanos,
     end: u64,
-    /// The round-trip time of the latest delivery.
+    /// Round-trip time of the latest delivery.
     pub(crate) rtt: Nanos,
-    /// Something changed since losses were last looked for.
+    /// Whether a delivery has happened since the last loss detection.
     pub(crate) advanced: bool,
-    /// A DSACK came that reordering may have caused.
+    /// Whether a DSACK was received that reordering may have caused.
     pub(crate) duplicate_seen: bool,
-    /// The reordering window, in quarters of the shortest round trip.
+    /// Reordering window, in quarters of the minimum round-trip time.
     steps: u8,
-    /// Recoveries left before `steps` falls back to 1.
+    /// Recoveries left before `steps` returns to 1.
     persist: u8,
-    /// Where the round trip ends in which the window was last enlarged.
+    /// End of the round trip in which the window was last enlarged.
     round_end: u64,
 }
 
@@ -50,11 +50,11 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// A segment was delivered (RFC 8985, section 6.2, step 2).
+    /// Accounts for a delivered segment (RFC 8985, section 6.2, step 2).
     #[inline]
     pub(crate) fn delivered(&mut self, now: Nanos, sent: &Sent, min_rtt: Nanos) {
         let rtt = now.saturating_sub(sent.sent);
-        // Sooner than the path allows: the original arrived, not the retransmission.
+        // Faster than the minimum RTT: the original was delivered, not the retransmission.
         if sent.is(EVER_RETRANS) && rtt < min_rtt {
             return;
         }
@@ -66,7 +66,7 @@ impl Rack {
         }
     }
 
-    /// Adapts the reordering window, at most once a round trip (`tcp_rack_update_reo_wnd`).
+    /// Adapts the reordering window, at most once per round trip (`tcp_rack_update_reo_wnd`).
     #[inline]
     pub(crate) fn adapt(&mut self, una: u64, nxt: u64) {
         if self.duplicate_seen {
@@ -91,7 +91,7 @@ impl Rack {
 }
 
 impl Endpoint {
-    /// RFC 8985, section 6.2, step 4.
+    /// Reordering window (RFC 8985, section 6.2, step 4).
     fn reordering_window(&self) -> Nanos {
         if !self.tx.reordering_seen
             && (self.tx.ca >= CaState::Recovery || self.tx.board.sacked >= self.tx.reordering)
@@ -103,7 +103,7 @@ impl Endpoint {
         Nanos(min_rtt.0 / 4 * u64::from(self.tx.rack.steps)).min(srtt)
     }
 
-    /// RFC 8985, section 6.2, step 5: marks what is lost; returns how long the rest must be waited for.
+    /// Marks lost segments (RFC 8985, section 6.2, step 5); returns the time until the remaining ones may be lost.
     fn rack_detect(&mut self, now: Nanos) -> Option<Nanos> {
         let allowance = self.tx.rack.rtt + self.reordering_window();
         let mut wait = None;
@@ -116,15 +116,15 @@ impl Endpoint {
                 break;
             }
             next = self.tx.board.after(index);
-            // Lost already, by timeout, and not yet sent again.
+            // Already marked lost by a timeout, and not yet retransmitted.
             if sent.flags & (LOST | RETRANS) == LOST {
                 continue;
             }
             let due = sent.sent + allowance;
             if due <= now {
                 self.mark_lost(index);
-                // As in Linux it is not looked at again before it is retransmitted, not even when an undo takes the
-                // mark back: then only a probe or the timeout finds it.
+                // As in Linux, the segment is not examined again before it is retransmitted, not even when an undo
+                // clears the mark: then only a probe or the timeout detects its loss.
                 self.tx.board.unlist(index);
             } else {
                 wait = wait.max(Some(due - now));
@@ -133,7 +133,7 @@ impl Endpoint {
         wait
     }
 
-    /// Looks for losses after an acknowledgement; returns whether the reordering timer runs.
+    /// Detects losses after an acknowledgement; returns whether the reordering timer was set.
     pub(crate) fn rack_mark_lost(&mut self, now: Nanos) -> bool {
         if !std::mem::take(&mut self.tx.rack.advanced) {
             return false;
@@ -146,7 +146,7 @@ impl Endpoint {
         true
     }
 
-    /// Before RACK, Linux deemed a retransmission lost once something sent after it had arrived
+    /// Marks retransmissions as lost if a segment sent after them has arrived, as Linux did before RACK
     /// (`tcp_mark_lost_retrans`).
     pub(crate) fn mark_lost_retransmissions(&mut self) {
         let mut next = self.tx.board.oldest();
@@ -182,8 +182,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 8985, section 7.2: the probe timeout is two round trips, and longer when a lone segment's acknowledgement
-    /// may be delayed; never later than the retransmission timeout. Returns whether the timer was set.
+    /// Schedules a tail loss probe (RFC 8985, section 7.2) after two round trips, or longer if the acknowledgement of a
+    /// single segment may be delayed, but never later than the RTO. Returns whether the timer was set.
     #[inline]
     pub(crate) fn schedule_probe(&mut self, now: Nanos, advancing: bool) -> bool {
         if !self.profile.tlp || !self.sack || !matches!(self.tx.ca, CaState::Open | CaState::Cwr) {
@@ -214,12 +214,12 @@ impl Endpoint {
         true
     }
 
-    /// RFC 8985, section 7.3: sends new data if there is any, else the last segment again.
+    /// Sends a tail loss probe (RFC 8985, section 7.3): new data if there is any, else the last segment again.
     pub(crate) fn send_probe(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         if self.tx.probe_high == 0 {
             let sent_new = self.send_new(now, 1, true, out) > 0;
             let last = self.tx.board.len() as usize - 1;
-            // Data that waits for the peer's window is no reason to repeat what was sent.
+            // If data waits for the peer's window, the last segment is not retransmitted.
             let repeat = !sent_new && !self.tx.has_unsent();
             if repeat {
                 self.retransmit(now, last, out);
@@ -235,7 +235,8 @@ impl Endpoint {
         self.rearm_rto(now);
     }
 
-    /// RFC 8985, section 7.4: an acknowledgement that covers the probe tells whether it repaired a loss.
+    /// Ends the probe episode if an acknowledgement covers the probe (RFC 8985, section 7.4), and detects whether it
+    /// repaired a loss.
     #[inline(never)]
     pub(crate) fn on_probe_ack(&mut self, ack: u64, duplicate: bool, plain_dupack: bool) {
         if ack < self.tx.probe_high {
@@ -245,7 +246,7 @@ impl Endpoint {
             // New data was acknowledged, or original and probe have both arrived.
             self.tx.probe_high = 0;
         } else if ack > self.tx.probe_high {
-            // No report of a duplicate: the probe repaired a loss, which calls for a reduction.
+            // No DSACK: the probe repaired a loss, so the window is reduced.
             self.start_reduction();
             self.tx.ca = CaState::Cwr;
             self.end_reduction();

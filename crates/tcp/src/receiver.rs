@@ -1,4 +1,4 @@
-//! The receiving half: reassembly, the SACK blocks it reports (RFC 2018), duplicates (RFC 2883), the peer's FIN.
+//! Receiving half: reassembly, SACK blocks (RFC 2018), duplicates (RFC 2883), the peer's FIN.
 
 use crate::ack_policy::AckState;
 use crate::profile::Profile;
@@ -6,17 +6,17 @@ use crate::segment::MAX_SACK_BLOCKS;
 use crate::seq::{Seq, Unwrap};
 use crate::window::ReceiveWindow;
 
-/// Data beyond a gap.
+/// Out-of-order data.
 #[derive(Debug, Clone, Default)]
 struct Reassembly {
-    /// Disjoint, not adjacent, ascending.
+    /// Ranges `[start, end)`, disjoint, not adjacent, ascending.
     ranges: Vec<(u64, u64)>,
-    /// The ranges that changed last, most recent first: what RFC 2018, section 4 wants reported.
+    /// Most recently changed ranges first, in the order in which RFC 2018, section 4, reports them.
     recent: [(u64, u64); 4],
 }
 
 impl Reassembly {
-    /// Adds `[start, end)`; returns whether all of it was there already.
+    /// Adds `[start, end)`; returns whether all of it was present.
     fn insert(&mut self, start: u64, end: u64) -> bool {
         // The ranges that touch or overlap the new one.
         let from = self.ranges.partition_point(|range| range.1 < start);
@@ -37,7 +37,7 @@ impl Reassembly {
         present
     }
 
-    /// Puts `range` first among the reported and drops those that it swallowed.
+    /// Puts `range` first in the reported ranges and drops those that it contains.
     fn report(&mut self, range: (u64, u64)) {
         let mut reported = [(0, 0); 4];
         reported[0] = range;
@@ -51,7 +51,7 @@ impl Reassembly {
         self.recent = reported;
     }
 
-    /// Takes what has become in order off the front; returns the new end of the in-order data.
+    /// Removes ranges that have become in order; returns the new end of the in-order data.
     fn advance(&mut self, nxt: u64) -> u64 {
         let mut nxt = nxt;
         let done = self
@@ -79,21 +79,21 @@ impl Reassembly {
     }
 }
 
-/// How a segment that occupies sequence space fitted.
+/// Position of an arriving segment relative to the data received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// In order; `filled` tells that it closed a gap.
+    /// In order; `filled`: it closed a gap.
     InOrder {
-        /// Data beyond a gap became deliverable.
+        /// Whether out-of-order data became deliverable.
         filled: bool,
     },
-    /// Beyond a gap.
+    /// After a gap.
     OutOfOrder,
-    /// All of it had arrived before.
+    /// Completely received before.
     Duplicate,
 }
 
-/// The receiving half of an end point.
+/// Receiving half of an end point.
 #[derive(Debug, Clone)]
 pub(crate) struct Receiver {
     pub(crate) unwrap: Unwrap,
@@ -101,13 +101,13 @@ pub(crate) struct Receiver {
     pub(crate) nxt: u64,
     /// Position of the last acknowledgement sent.
     pub(crate) acknowledged: u64,
-    /// Position of the peer's FIN, once seen; `u64::MAX` before.
+    /// Position of the peer's FIN; `u64::MAX` before it was seen.
     fin: u64,
     beyond: Option<Box<Reassembly>>,
-    /// The duplicate to report in the next acknowledgement; empty for none.
+    /// Duplicate to report in the next acknowledgement; empty: none.
     dsack: (u64, u64),
     pub(crate) ts_recent: u32,
-    /// Echo congestion until the peer says that it has reduced its window (RFC 3168, section 6.1.3).
+    /// Whether to echo congestion until the peer reports a reduced window (RFC 3168, section 6.1.3).
     pub(crate) echo_congestion: bool,
     pub(crate) ack: AckState,
     pub(crate) window: ReceiveWindow,
@@ -129,7 +129,7 @@ impl Receiver {
         }
     }
 
-    /// The peer's SYN has come.
+    /// Sets the initial sequence number from the peer's SYN.
     pub(crate) fn synchronize(&mut self, isn: Seq) {
         self.unwrap = Unwrap::new(isn);
         self.nxt = 1;
@@ -147,7 +147,7 @@ impl Receiver {
         self.nxt > self.fin
     }
 
-    /// Whether data waits beyond a gap.
+    /// Whether out-of-order data is queued.
     #[inline]
     pub(crate) fn has_gap(&self) -> bool {
         self.beyond
@@ -155,20 +155,20 @@ impl Receiver {
             .is_some_and(|beyond| !beyond.ranges.is_empty())
     }
 
-    /// Bytes between what came in order and the end of what came beyond a gap.
+    /// Bytes from the end of the in-order data to the end of the out-of-order data.
     #[inline]
     pub(crate) fn beyond(&self) -> u64 {
         let end = self.beyond.as_ref().and_then(|beyond| beyond.ranges.last());
         end.map_or(0, |range| range.1 - self.nxt)
     }
 
-    /// Everything so far came in order, and more may come.
+    /// Whether no data is out of order and no FIN has been seen.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.beyond.is_none() && self.fin == u64::MAX
     }
 
-    /// The timestamp to echo is that of the segment that advanced the left edge (RFC 7323, section 4.3).
+    /// Updates the timestamp to echo: that of the segment that advanced the left edge (RFC 7323, section 4.3).
     #[inline]
     pub(crate) fn note_timestamp(&mut self, value: u32) {
         if value.wrapping_sub(self.ts_recent) as i32 > 0 {
@@ -176,8 +176,8 @@ impl Receiver {
         }
     }
 
-    /// Takes in `len` bytes at `start`, then a FIN if `fin`. With `fin_sack` off an out-of-order FIN is remembered
-    /// but not reported.
+    /// Receives `len` bytes at `start`, then a FIN if `fin`. With `fin_sack` off, an out-of-order FIN is stored but not
+    /// covered by SACK.
     #[inline]
     pub(crate) fn take(&mut self, start: u64, len: u32, fin: bool, fin_sack: bool) -> Fit {
         if start == self.nxt && !fin && self.is_plain() {
@@ -187,7 +187,7 @@ impl Receiver {
         self.take_any(start, len, fin, fin_sack)
     }
 
-    /// [`take`](Receiver::take) in full: whatever arrives.
+    /// Slow path of [`take`](Receiver::take), for any segment.
     #[inline(never)]
     fn take_any(&mut self, start: u64, len: u32, fin: bool, fin_sack: bool) -> Fit {
         let data_end = start + u64::from(len);
@@ -211,7 +211,7 @@ impl Receiver {
                     self.beyond = None;
                 }
             }
-            // A FIN that came ahead of its data and was only remembered.
+            // The FIN arrived before its data and was only stored.
             if self.nxt == self.fin {
                 self.nxt += 1;
             }
@@ -225,9 +225,8 @@ impl Receiver {
         Fit::OutOfOrder
     }
 
-    /// The SACK blocks that the next segment has to carry, as many as fit, and their number; with `dsack`, a duplicate
-    /// first.
-    // The segment is not handed in: one whose address is known to a function is built in memory and then copied.
+    /// SACK blocks for the next segment, as many as fit, and their number; with `dsack`, a duplicate first.
+    // Returned by value: a segment passed by reference is built in memory and then copied.
     #[inline(never)]
     pub(crate) fn sack_blocks(&mut self, dsack: bool) -> ([(Seq, Seq); MAX_SACK_BLOCKS], u8) {
         let mut blocks = [(Seq(0), Seq(0)); MAX_SACK_BLOCKS];
@@ -248,7 +247,7 @@ impl Receiver {
         (blocks, n as u8)
     }
 
-    /// Whether the next acknowledgement has anything to say beyond its number.
+    /// Whether the next acknowledgement has to carry SACK blocks.
     #[inline]
     pub(crate) fn has_sack(&self) -> bool {
         self.dsack.1 > 0 || self.has_gap()
@@ -275,7 +274,7 @@ mod tests {
         blocks.map(|b| (b.0.0, b.1.0)).collect()
     }
 
-    /// RFC 2018, section 7, case 2 and 3: every other of eight segments of 500 bytes is lost.
+    /// RFC 2018, section 7, cases 2 and 3: every other one of eight segments of 500 bytes is lost.
     #[test]
     fn reports_the_most_recent_block_first() {
         let mut receiver = receiver();
@@ -298,7 +297,7 @@ mod tests {
             blocks(&mut receiver),
             [(2001, 3501), (4001, 4501), (1001, 1501)]
         );
-        // The second fills the first gap.
+        // The second segment fills the first gap.
         assert_eq!(
             receiver.take(501, 500, false, true),
             Fit::InOrder { filled: true }
@@ -334,7 +333,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// The short cut for data in order does what the full treatment does.
+        /// The fast path for in-order data has the effect of the slow path.
         #[test]
         fn the_short_cut_changes_nothing(
             segments in proptest::collection::vec((0u64..30, 0u32..5, 0u32..20), 1..60),
@@ -342,7 +341,7 @@ mod tests {
             const END: u64 = 200;
             let (mut quick, mut full) = (receiver(), receiver());
             for (back, len, dice) in segments {
-                // Mostly the next segment, else one before or beyond it; the FIN, where it is, ends everything.
+                // Mostly the next segment, else one before or after it; the FIN always at the same position.
                 let start = if dice < 12 { quick.nxt } else { (quick.nxt + back).saturating_sub(15).max(1) };
                 let len = (u64::from(len) * 10).min(END.saturating_sub(start)) as u32;
                 let fin = start + u64::from(len) == END;

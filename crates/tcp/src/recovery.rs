@@ -1,9 +1,9 @@
-//! Loss recovery: which segments are lost, and how the window follows.
+//! Loss recovery: loss detection and the reduction of the window.
 //!
-//! The states are Linux's (`tcp_fastretrans_alert`): **Open**, nothing is amiss; **Disorder**, something arrived out
-//! of order; **Cwr**, the window is being reduced because of ECN or a tail loss probe; **Recovery**, fast recovery;
-//! **Loss**, a timeout. What distinguishes FreeBSD and ns-2 here is which holes count as lost and how many segments an
-//! acknowledgement releases, both knobs of the profile.
+//! The states are Linux's (`tcp_fastretrans_alert`): **Open**, no anomaly; **Disorder**, something arrived out of
+//! order; **Cwr**, the window is being reduced because of ECN or a tail loss probe; **Recovery**, fast recovery;
+//! **Loss**, after a timeout. FreeBSD and ns-2 differ here in which holes count as lost and how many segments an
+//! acknowledgement releases; both are knobs of the profile.
 
 use crate::ack::AckEvent;
 use crate::congestion::Controller;
@@ -13,7 +13,7 @@ use crate::scoreboard::{LOST, RETRANS, SACKED};
 use crate::timer::Timer;
 use gentle_units::Nanos;
 
-/// The congestion state.
+/// Congestion state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CaState {
     Open,
@@ -24,45 +24,46 @@ pub(crate) enum CaState {
 }
 
 impl CaState {
-    /// The window is being reduced to `ssthresh`.
+    /// Whether the window is being reduced to `ssthresh`.
     #[inline]
     pub(crate) fn reduces(self) -> bool {
         matches!(self, CaState::Cwr | CaState::Recovery)
     }
 }
 
-/// A reduction of the window in progress.
+/// Progress of a window reduction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reduction {
-    /// The window before it.
+    /// Window before the reduction.
     pub(crate) prior_cwnd: u32,
-    /// Segments delivered since it began (`prr_delivered`).
+    /// Segments delivered since the start (`prr_delivered`).
     delivered: u32,
-    /// Segments sent since it began (`prr_out`).
+    /// Segments sent since the start (`prr_out`).
     pub(crate) sent: u32,
-    /// Positions below this have been examined for loss by counting.
+    /// Positions below this have been examined by count-based loss marking.
     marked_to: u64,
-    /// Segments marked lost so far, over the connection's life.
+    /// Segments marked lost over the life of the connection.
     pub(crate) lost: u32,
 }
 
-/// What to send once the window has been adapted.
+/// Data to send after the window has been adapted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Resend {
-    /// Nothing that was sent before.
+    /// No retransmission.
     Nothing,
-    /// What is marked lost.
+    /// Segments marked lost.
     Lost,
-    /// New data first, which is F-RTO's test (RFC 5682, section 2.1, step 2b).
+    /// New data first: F-RTO's test (RFC 5682, section 2.1, step 2b).
     New,
 }
 
 impl Endpoint {
-    /// An acknowledgement that is not plain progress, or any in a state other than Open (`tcp_fastretrans_alert`).
+    /// Processes an acknowledgement that is not plain progress, or any in a state other than Open
+    /// (`tcp_fastretrans_alert`).
     #[inline(never)]
     pub(crate) fn alert(&mut self, now: Nanos, event: &mut AckEvent) -> Resend {
         if event.ece {
-            // The reduction is required, whatever retransmissions turn out to be.
+            // ECN requires the reduction, even if retransmissions prove spurious.
             self.tx.undoing.prior_ssthresh = 0;
         }
         if self.tx.ca == CaState::Open {
@@ -138,14 +139,14 @@ impl Endpoint {
         Resend::Lost
     }
 
-    /// An acknowledgement in Loss (`tcp_process_loss`; F-RTO with SACK: RFC 5682, section 3.1).
+    /// Processes an acknowledgement in Loss (`tcp_process_loss`; F-RTO with SACK: RFC 5682, section 3.1).
     fn process_loss(&mut self, event: &AckEvent) -> Resend {
         let recovered = self.tx.una >= self.tx.high;
         if event.advanced && self.try_undo_loss(false, event.echo) {
             return Resend::Nothing;
         }
         if self.tx.frto {
-            // Step 3b: data that was never retransmitted arrived, so the timeout was spurious.
+            // Step 3b: never-retransmitted data arrived, so the timeout was spurious.
             if event.original_delivered && self.try_undo_loss(true, event.echo) {
                 return Resend::Nothing;
             }
@@ -176,7 +177,7 @@ impl Endpoint {
         Resend::Lost
     }
 
-    /// Marks what the acknowledgement proves lost.
+    /// Marks the segments that the acknowledgement proves lost.
     fn identify_losses(&mut self, now: Nanos, event: &mut AckEvent) {
         if self.tx.board.is_empty() {
             return;
@@ -211,7 +212,8 @@ impl Endpoint {
         }
     }
 
-    /// Forward acknowledgement is only sound while nothing was seen out of order (`tcp_disable_fack`).
+    /// Current marking rule: forward acknowledgement is valid only while no reordering was observed
+    /// (`tcp_disable_fack`).
     fn marking(&self) -> LossMarking {
         match self.profile.loss_marking {
             LossMarking::Fack if self.tx.reordering_seen => LossMarking::Rfc6675,
@@ -219,7 +221,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether fast recovery may begin, without RACK.
+    /// Whether a loss is proven, so that fast recovery begins (with RACK off).
     fn loss_is_proven(&self) -> bool {
         match self.marking() {
             LossMarking::Rfc6675 => self.tx.board.sacked >= self.tx.reordering,
@@ -231,7 +233,7 @@ impl Endpoint {
         }
     }
 
-    /// Marks the holes that lie far enough below what was SACKed.
+    /// Marks the holes far enough below the SACKed segments as lost.
     fn mark_by_count(&mut self) {
         let above = self.tx.board.find(self.tx.fack);
         let reordering = self.tx.reordering as usize;
@@ -270,7 +272,7 @@ impl Endpoint {
         if left == 0 { index } else { 0 }
     }
 
-    /// Marks a segment lost unless it is being retransmitted already.
+    /// Marks a segment lost unless its retransmission is in flight.
     fn mark_lost_once(&mut self, index: usize) {
         if self
             .tx
@@ -304,8 +306,8 @@ impl Endpoint {
         }
     }
 
-    /// With too few segments in flight for three duplicate ACKs, fewer do, after a quarter RTT for reordering (RFC
-    /// 5827; `tcp_pause_early_retransmit`).
+    /// Early retransmit: with too few segments in flight for three duplicate ACKs, fewer suffice, after a quarter RTT
+    /// to allow for reordering (RFC 5827; `tcp_pause_early_retransmit`).
     fn consider_early_retransmit(&mut self, now: Nanos, event: &mut AckEvent) {
         let board = &self.tx.board;
         let eligible = self.profile.early_retransmit
@@ -334,7 +336,7 @@ impl Endpoint {
         event.set_timer = false;
     }
 
-    /// Without SACK, each duplicate ACK stands for one segment that arrived (`tcp_add_reno_sack`).
+    /// Without SACK, counts each duplicate ACK as one segment that arrived (`tcp_add_reno_sack`).
     fn add_reno_sack(&mut self, dupacks: u32) {
         if !self.sack {
             self.tx.board.sacked += dupacks;
@@ -342,7 +344,7 @@ impl Endpoint {
         }
     }
 
-    /// Cumulatively acknowledged segments take their duplicate ACKs with them; the first was the hole.
+    /// Subtracts the duplicate ACKs of cumulatively acknowledged segments; the first of these was the hole.
     pub(crate) fn remove_reno_sacks(&mut self, acked: u32) {
         if acked > 0 {
             self.tx.board.sacked = self.tx.board.sacked.saturating_sub(acked - 1);
@@ -356,8 +358,8 @@ impl Endpoint {
         self.tx.board.sacked = self.tx.board.sacked.min(out - holes);
     }
 
-    /// A higher segment arrived before the one at `low`, which was sent once: that is reordering
-    /// (`tcp_check_sack_reordering`). `late`: seen only now that the low one was acknowledged.
+    /// Records reordering: a higher segment arrived before the one at `low`, which was sent once
+    /// (`tcp_check_sack_reordering`). `late`: found only when the low one was acknowledged.
     pub(crate) fn note_reordering(&mut self, low: u64, late: bool) {
         let tx = &mut self.tx;
         if tx.fack <= low && !late {
@@ -394,7 +396,7 @@ impl Endpoint {
         }
     }
 
-    /// `ssthresh` to return to, should the reduction prove wrong (`tcp_current_ssthresh`).
+    /// Value to which `ssthresh` returns if the reduction is undone (`tcp_current_ssthresh`).
     fn current_ssthresh(&self) -> u32 {
         let window = &self.tx.window;
         if self.tx.ca.reduces() {
@@ -404,7 +406,7 @@ impl Endpoint {
         }
     }
 
-    /// Begins a reduction of the window (`tcp_init_cwnd_reduction`).
+    /// Starts a reduction of the window (`tcp_init_cwnd_reduction`).
     pub(crate) fn start_reduction(&mut self) {
         let tx = &mut self.tx;
         tx.high = tx.nxt;
@@ -417,7 +419,7 @@ impl Endpoint {
         tx.say_reduced = self.ecn;
     }
 
-    /// The reduction is over.
+    /// Ends a reduction of the window.
     pub(crate) fn end_reduction(&mut self) {
         let tx = &mut self.tx;
         if tx.window.ssthresh < u32::MAX && (tx.ca == CaState::Cwr || tx.undoing.marker > 0) {
@@ -431,7 +433,7 @@ impl Endpoint {
         }
     }
 
-    /// ECN: once a round trip (RFC 3168, section 6.1.2; `tcp_enter_cwr`).
+    /// Reduces the window because of ECN, once per round trip (RFC 3168, section 6.1.2; `tcp_enter_cwr`).
     fn enter_cwr(&mut self) {
         self.tx.undoing.prior_ssthresh = 0;
         if self.tx.ca < CaState::Cwr {
@@ -442,7 +444,7 @@ impl Endpoint {
         }
     }
 
-    /// Fast recovery begins.
+    /// Enters fast recovery.
     pub(crate) fn enter_recovery(&mut self, _now: Nanos, ece: bool) {
         if !self.any_retransmission() {
             self.tx.undoing.first_stamp = 0;
@@ -474,7 +476,7 @@ impl Endpoint {
                 if self.profile.recovery_burst > 0 {
                     allowed = allowed.min(self.profile.recovery_burst);
                 }
-                // The first retransmission is not held back.
+                // The first retransmission is always allowed.
                 allowed = allowed.max(u32::from(reduction.sent == 0));
                 tx.window.cwnd = in_flight + allowed;
             } else {
@@ -499,7 +501,7 @@ impl Endpoint {
         tx.window.cwnd = in_flight + count.max(0) as u32;
     }
 
-    /// A retransmission timeout: everything sent long enough ago is lost (`tcp_enter_loss`).
+    /// Enters Loss after a timeout: everything sent long enough ago is lost (`tcp_enter_loss`).
     pub(crate) fn enter_loss(&mut self, now: Nanos) {
         let fresh = self.tx.ca < CaState::Recovery;
         self.mark_lost_by_timeout(now);
@@ -535,7 +537,7 @@ impl Endpoint {
             self.tx.fack = self.tx.una;
         }
         for index in 0..self.tx.board.len() as usize {
-            // What was sent within the last round trip may still be on its way.
+            // Segments sent within the last round trip may still be in flight.
             let recent = index > 0
                 && !reneged
                 && self.profile.rack

@@ -1,29 +1,29 @@
-//! Round-trip time and the retransmission timeout that follows from it.
+//! Round-trip time estimation and the retransmission timeout (RTO).
 
 use crate::profile::{Profile, RtoEstimator};
 use gentle_units::Nanos;
 
-/// The estimator: RFC 6298, in the arithmetic of the stack that the profile names.
+/// RTT estimator and RTO: RFC 6298, in the arithmetic of the profile's stack.
 ///
-/// Values are kept as the kernel scales them (`srtt` times 8, `mdev` times 4), so that shifts do what they do there;
-/// the unit is the nanosecond where Linux has microseconds.
+/// Values are scaled as in the kernel (`srtt` times 8, `mdev` times 4), so that shifts round in the same way; the unit
+/// is the nanosecond where Linux has microseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Rtt {
-    /// 8 · SRTT; zero until the first sample.
+    /// 8 · SRTT; zero before the first sample.
     srtt8: u64,
     /// 4 · mean deviation.
     mdev4: u64,
-    /// The largest `mdev4` of the current round trip (Linux).
+    /// Largest `mdev4` of the current round trip (Linux).
     mdev_max: u64,
-    /// 4 · RTTVAR, the term that enters the timeout.
+    /// 4 · RTTVAR, as added to SRTT for the timeout.
     rttvar4: u64,
-    /// Where the round trip ends over which `mdev_max` is taken.
+    /// End of the round trip over which `mdev_max` is taken.
     round_end: u64,
     rto: Nanos,
-    /// The last sample and the last timeout in whole ticks: most often the next ones are the same, and need no division.
+    /// Last sample and last timeout in whole ticks, to avoid a division when the next ones are equal, which is common.
     sample_ticks: u64,
     rto_ticks: u64,
-    /// The shortest round trip seen; `Nanos::MAX` until the first sample.
+    /// Minimum round-trip time; `Nanos::MAX` before the first sample.
     min: Nanos,
 }
 
@@ -42,7 +42,7 @@ impl Rtt {
         }
     }
 
-    /// The smoothed round-trip time, once there is a sample.
+    /// Smoothed round-trip time; `None` before the first sample.
     #[inline]
     pub(crate) fn srtt(&self) -> Option<Nanos> {
         (self.srtt8 > 0).then_some(Nanos(self.srtt8 >> 3))
@@ -58,7 +58,7 @@ impl Rtt {
         self.rto
     }
 
-    /// A round trip as short as this is possible.
+    /// Lowers the minimum round-trip time to `sample`.
     #[inline]
     pub(crate) fn note_min(&mut self, sample: Nanos) {
         self.min = self.min.min(sample);
@@ -69,7 +69,7 @@ impl Rtt {
         self.rto = Nanos(self.rto.0.saturating_mul(2)).min(profile.max_rto);
     }
 
-    /// No sample came out of the handshake: RFC 6298, rule 5.7.
+    /// Sets the timeout after a handshake without RTT sample (RFC 6298, rule 5.7).
     pub(crate) fn fall_back(&mut self, profile: &Profile) {
         self.rto = profile.rto_fallback;
         self.mdev4 = profile.rto_fallback.0;
@@ -77,14 +77,14 @@ impl Rtt {
         self.rttvar4 = profile.rto_fallback.0;
     }
 
-    /// The timeout as the estimate has it, any backoff forgotten.
+    /// Recomputes the timeout from the estimate, without backoff.
     pub(crate) fn reset_backoff(&mut self, profile: &Profile) {
         if self.srtt8 > 0 {
             self.rto = self.estimate(profile);
         }
     }
 
-    /// A round trip took `sample`. `una` and `nxt` delimit the data in flight: the deviation decays once a round trip.
+    /// Takes an RTT sample. `una` and `nxt` delimit the data in flight: the deviation decays once per round trip.
     pub(crate) fn sample(&mut self, profile: &Profile, sample: Nanos, una: u64, nxt: u64) {
         self.note_min(sample);
         match profile.rto_estimator {
@@ -94,9 +94,9 @@ impl Rtt {
         self.rto = self.estimate(profile);
     }
 
-    /// `tcp_rtt_estimator` of `net/ipv4/tcp_input.c`: as RFC 6298, but a sudden *decrease* of the RTT raises the
-    /// deviation with 1/32 only, the timeout uses the largest deviation of a round trip, and that decays once a round
-    /// trip by a quarter of the difference.
+    /// `tcp_rtt_estimator` of `net/ipv4/tcp_input.c`: RFC 6298, except that a sudden *decrease* of the RTT raises the
+    /// deviation by 1/32 only, and that the timeout uses the largest deviation in a round trip, which decays once per
+    /// round trip by a quarter of the difference.
     fn sample_linux(&mut self, profile: &Profile, sample: Nanos, una: u64, nxt: u64) {
         let floor = profile.min_rto.0;
         let m = sample.0.max(1);
@@ -112,7 +112,7 @@ impl Rtt {
         self.srtt8 = (self.srtt8 as i64 + error).max(1) as u64;
         let deviation = if error < 0 {
             let beyond = -error - (self.mdev4 >> 2) as i64;
-            // Less variation than expected counts in full, more of it by an eighth: the RTT fell, nothing is late.
+            // A deviation below the mean counts fully, one above only by an eighth: the RTT fell, nothing is late.
             if beyond > 0 { beyond >> 3 } else { beyond }
         } else {
             error - (self.mdev4 >> 2) as i64
@@ -131,10 +131,10 @@ impl Rtt {
         }
     }
 
-    /// RFC 6298, rules 2.2 and 2.3 (alpha 1/8, beta 1/4), on a clock that ticks with the profile's granularity.
+    /// RFC 6298, rules 2.2 and 2.3 (alpha 1/8, beta 1/4), on a clock with the profile's granularity.
     fn sample_rfc(&mut self, profile: &Profile, sample: Nanos) {
         let tick = profile.timer_granularity.0;
-        // A round trip shorter than a tick still counts as one (`tcp_xmit_timer`, FreeBSD; `t_rtt_` of ns-2).
+        // A round trip shorter than a tick counts as one tick (`tcp_xmit_timer`, FreeBSD; `t_rtt_` of ns-2).
         round_up(&mut self.sample_ticks, sample.0.max(1), tick);
         let m = self.sample_ticks;
         if self.srtt8 == 0 {
@@ -153,14 +153,14 @@ impl Rtt {
         let tick = profile.timer_granularity.0;
         let raw = (self.srtt8 >> 3) + self.rttvar4 + profile.rto_slop.0;
         round_up(&mut self.rto_ticks, raw, tick);
-        // Linux has the floor inside RTTVAR already; the clamp is then without effect.
+        // For Linux, RTTVAR includes the lower bound, so the clamp has no effect.
         Nanos(self.rto_ticks)
             .max(profile.min_rto)
             .min(profile.max_rto)
     }
 }
 
-/// Sets `ticks` to `raw` rounded up to a multiple of `tick`, which it is already if it lies less than a tick above.
+/// Sets `ticks` to `raw` rounded up to a multiple of `tick`; skips the division if `ticks` already has that value.
 #[inline]
 fn round_up(ticks: &mut u64, raw: u64, tick: u64) {
     if ticks.wrapping_sub(raw) >= tick {
@@ -216,7 +216,7 @@ mod tests {
         }
         assert_eq!(rtt.rto(), ms(250));
         assert_eq!(rtt.min(), Some(ms(50)));
-        // A spike raises the deviation at once, a fall hardly: 1/8 of what goes beyond the deviation.
+        // A rise of the RTT raises the deviation at once, a fall only by 1/8 of the excess over the deviation.
         rtt.sample(&profile, ms(450), una, una + 10);
         assert!(
             rtt.rto() >= ms(500) && rtt.rto() <= ms(501),

@@ -1,43 +1,43 @@
-//! What has been sent and not yet acknowledged cumulatively.
+//! Scoreboard: segments sent and not yet cumulatively acknowledged.
 //!
-//! Segments lie in the order of sequence numbers in a ring buffer, so a position is found by binary search; a linked
-//! list through the same entries keeps them in the order of their last transmission, which is what RACK walks
-//! (RFC 8985, section 5.2; `tsorted_sent_queue` in Linux). Counters give what is in flight without a scan.
+//! Segments are stored in order of sequence numbers in a ring buffer, so a position is found by binary search. A linked
+//! list through the same entries keeps the order of their last transmission, which RACK walks (RFC 8985, section 5.2;
+//! `tsorted_sent_queue` in Linux). Counters give the number in flight without a scan.
 //!
-//! The ring is not a `VecDeque` because the list needs names of entries that stay when the front moves: an identity,
-//! counting up, is at once the name and, modulo the ring's size, the slot.
+//! The ring is not a `VecDeque` because the list needs entry identifiers that stay valid when the front moves. An
+//! identifier counts up; modulo the ring's size it is the slot.
 
 use gentle_units::Nanos;
 
-/// No entry.
+/// Identifier of no entry.
 const NIL: u32 = u32::MAX;
 
 /// The peer holds the segment (RFC 2018).
 pub(crate) const SACKED: u8 = 1;
-/// Deemed lost.
+/// The segment is marked lost.
 pub(crate) const LOST: u8 = 2;
-/// Retransmitted, and the retransmission is in flight.
+/// The segment's retransmission is in flight.
 pub(crate) const RETRANS: u8 = 4;
-/// Retransmitted at some time: gives no round-trip sample (Karn's algorithm).
+/// The segment was retransmitted at some time, so it gives no RTT sample (Karn's algorithm).
 pub(crate) const EVER_RETRANS: u8 = 8;
-/// Ends with the FIN, which is counted in its length.
+/// The segment ends with the FIN, which its length includes.
 pub(crate) const FIN: u8 = 16;
-/// Ends what the application wrote.
+/// The segment ends an application write.
 pub(crate) const PUSH: u8 = 32;
-/// Was SACKED once, which was forgotten: it arrived long before the acknowledgement that comes now, which therefore
-/// gives no round-trip sample.
+/// The segment was SACKed before a timeout discarded its SACK: it arrived long before the acknowledgement that comes
+/// now, which therefore gives no RTT sample.
 pub(crate) const FORGOTTEN: u8 = 64;
 
 /// A segment in the scoreboard.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sent {
-    /// Position of its first byte.
+    /// Position of the first byte.
     pub(crate) start: u64,
-    /// When it was last transmitted.
+    /// Time of the last transmission.
     pub(crate) sent: Nanos,
     earlier: u32,
     later: u32,
-    /// Sequence space it occupies, FIN included.
+    /// Length in sequence space, FIN included.
     pub(crate) len: u16,
     pub(crate) flags: u8,
 }
@@ -54,15 +54,16 @@ impl Sent {
     }
 }
 
-/// The scoreboard. `sacked`, `lost` and `retrans` count segments as Linux's `sacked_out`, `lost_out`, `retrans_out`.
+/// Scoreboard. `sacked`, `lost` and `retrans` count segments like Linux's `sacked_out`, `lost_out`, `retrans_out`.
 #[derive(Debug, Clone)]
 pub(crate) struct Scoreboard {
-    /// A power of two of them, or none; the entry with identity `i` lies in slot `i` modulo their number.
+    /// Ring of entries; its length is zero or a power of two. The entry with identifier `i` is in slot `i` modulo the
+    /// length.
     slots: Vec<Sent>,
-    /// Identity of the first entry, and how many there are.
+    /// Identifier of the first entry; `len` is the number of entries.
     front: u32,
     len: u32,
-    /// Least and most recently transmitted of the listed entries.
+    /// Least recently transmitted of the listed entries; `newest` is the most recently transmitted one.
     oldest: u32,
     newest: u32,
     pub(crate) sacked: u32,
@@ -104,7 +105,7 @@ impl Scoreboard {
         self.get(0)
     }
 
-    /// Where the entry at `index` lies.
+    /// Slot of the entry at `index`.
     #[inline]
     fn slot(&self, index: usize) -> usize {
         self.slot_of(self.id(index))
@@ -137,11 +138,11 @@ impl Scoreboard {
         (self.len + self.retrans).saturating_sub(self.sacked + self.lost)
     }
 
-    /// Index of the segment that holds `position`, or of the first one behind it.
+    /// Index of the segment that contains `position`, or of the first one after it.
     #[inline]
     pub(crate) fn find(&self, position: u64) -> usize {
         let (mut from, mut to) = (0, self.len as usize);
-        // Most often it is the front, or lies behind everything.
+        // Fast paths: position at the front, or after all segments.
         if self.front().is_none_or(|front| position < front.end()) {
             return 0;
         }
@@ -178,7 +179,7 @@ impl Scoreboard {
         self.append_to_list(id);
     }
 
-    /// Takes the front segment off.
+    /// Removes the front segment.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Sent> {
         let sent = *self.front()?;
@@ -193,8 +194,9 @@ impl Scoreboard {
         Some(sent)
     }
 
-    /// Takes off at once everything before `ack`, which must be the border of two segments, if all of it was sent once
-    /// and nothing was ever said of it. Returns how many segments there were, when the first was sent, and the last.
+    /// Removes all segments before `ack`, which must be a segment boundary, if each of them was sent once and carries
+    /// no mark; otherwise changes nothing. Returns the number of segments, the send time of the first, and the last
+    /// one.
     #[inline]
     pub(crate) fn pop_untouched(&mut self, ack: u64) -> Option<(u32, Nanos, Sent)> {
         let first = self.front()?.sent;
@@ -229,7 +231,7 @@ impl Scoreboard {
         Some((count, first, last))
     }
 
-    /// Cuts `bytes` off the front segment, which an acknowledgement covered in part.
+    /// Removes `bytes` from the front segment, which was acknowledged in part.
     pub(crate) fn trim_front(&mut self, bytes: u16) {
         if self.len > 0 {
             let sent = self.entry(self.front);
@@ -238,7 +240,7 @@ impl Scoreboard {
         }
     }
 
-    /// Marks a segment as held by the peer; it is neither lost nor in flight any more.
+    /// Marks a segment as held by the peer; it is then neither lost nor in flight.
     pub(crate) fn mark_sacked(&mut self, index: usize) {
         let sent = self.entry(self.id(index));
         debug_assert!(!sent.is(SACKED));
@@ -250,8 +252,8 @@ impl Scoreboard {
         self.unlink(self.id(index));
     }
 
-    /// Marks a segment as lost, and its retransmission with it; returns whether that is news. It keeps its place in
-    /// the order of transmission.
+    /// Marks a segment, or its retransmission, as lost; returns whether it was not marked before. The segment stays in
+    /// the list.
     pub(crate) fn mark_lost(&mut self, index: usize) -> bool {
         let sent = self.entry(self.id(index));
         if sent.is(SACKED) || sent.flags & (LOST | RETRANS) == LOST {
@@ -264,12 +266,12 @@ impl Scoreboard {
         true
     }
 
-    /// Takes a segment out of the order of transmission until it is transmitted again.
+    /// Removes a segment from the list until it is transmitted again.
     pub(crate) fn unlist(&mut self, index: usize) {
         self.unlink(self.id(index));
     }
 
-    /// Takes back every mark of loss (`tcp_undo_cwnd_reduction` with `unmark_loss`).
+    /// Clears all loss marks (`tcp_undo_cwnd_reduction` with `unmark_loss`).
     pub(crate) fn unmark_lost(&mut self) {
         for sent in &mut self.slots {
             sent.flags &= !LOST;
@@ -277,7 +279,7 @@ impl Scoreboard {
         self.lost = 0;
     }
 
-    /// Forgets every SACK: the peer may have thrown the data away (RFC 2018, section 8).
+    /// Discards all SACK marks: the peer may have discarded the data (RFC 2018, section 8).
     pub(crate) fn forget_sacks(&mut self) {
         for sent in &mut self.slots {
             if sent.is(SACKED) {
@@ -287,7 +289,7 @@ impl Scoreboard {
         self.sacked = 0;
     }
 
-    /// Notes a retransmission at `now`; returns when the segment was sent before.
+    /// Records a retransmission at `now`; returns the time of the previous transmission.
     pub(crate) fn mark_retransmitted(&mut self, index: usize, now: Nanos) -> Nanos {
         let id = self.id(index);
         let sent = self.entry(id);
@@ -303,12 +305,12 @@ impl Scoreboard {
         previous
     }
 
-    /// The least recently transmitted of the listed segments: those that are not SACKed, nor taken out as lost.
+    /// Index of the least recently transmitted listed segment; SACKed and unlisted segments are not in the list.
     pub(crate) fn oldest(&self) -> Option<usize> {
         self.index(self.oldest)
     }
 
-    /// The segment transmitted next after the one at `index`.
+    /// Index of the segment transmitted next after the one at `index`.
     pub(crate) fn after(&self, index: usize) -> Option<usize> {
         self.index(self.slots[self.slot(index)].later)
     }
@@ -324,7 +326,7 @@ impl Scoreboard {
         &mut self.slots[slot]
     }
 
-    /// Puts an entry whose `earlier` is set already behind the newest.
+    /// Appends an entry to the list; its `earlier` has been set.
     #[inline]
     fn append_to_list(&mut self, id: u32) {
         if self.newest == NIL {
@@ -335,7 +337,7 @@ impl Scoreboard {
         self.newest = id;
     }
 
-    /// Takes an entry off the list, if it is on it.
+    /// Removes an entry from the list, if it is listed.
     fn unlink(&mut self, id: u32) {
         let entry = self.entry(id);
         let sent = *entry;
@@ -344,7 +346,7 @@ impl Scoreboard {
         self.bypass(id, &sent);
     }
 
-    /// Joins the neighbours of an entry, if it is on the list.
+    /// Links the neighbours of an entry, if it is listed.
     #[inline]
     fn bypass(&mut self, id: u32, sent: &Sent) {
         if self.oldest == id {
@@ -400,7 +402,7 @@ mod tests {
         assert_eq!((board.sacked, board.lost, board.retrans), (0, 0, 0));
     }
 
-    /// What was SACKed before a timeout forgot it can be SACKed again, but is known to have arrived long ago.
+    /// A segment SACKed before a timeout can be SACKed again, but is marked as having arrived long ago.
     #[test]
     fn what_was_forgotten_is_known_to_be_old() {
         let mut board = board(3);
@@ -434,7 +436,7 @@ mod tests {
         assert_eq!(by_time(&board), [21, 11, 41]);
     }
 
-    /// What is taken off at once is what would be taken off one by one, or nothing.
+    /// `pop_untouched` has the effect of repeated `pop`, or none.
     #[test]
     fn takes_the_untouched_off_at_once() {
         let mut quick = board(5);
@@ -451,7 +453,7 @@ mod tests {
         slow.pop();
         assert_eq!(by_time(&quick), by_time(&slow));
         assert_eq!(by_time(&quick), [41, 31]);
-        // Taken for lost by RACK and cleared of it: no longer in the order of transmission.
+        // Marked lost by RACK and cleared again: no longer in the list.
         let mut quick = board(3);
         quick.mark_lost(1);
         quick.unlist(1);
@@ -459,7 +461,7 @@ mod tests {
         assert!(quick.pop_untouched(31).is_none());
         assert_eq!(quick.pop_untouched(11).unwrap().0, 1);
         assert_eq!(by_time(&quick), [21]);
-        // Everything, and then more.
+        // All segments, then a new one.
         let mut quick = board(3);
         assert_eq!(quick.pop_untouched(31).unwrap().0, 3);
         assert!(quick.is_empty() && by_time(&quick).is_empty());
@@ -467,7 +469,7 @@ mod tests {
         assert_eq!(by_time(&quick), [31]);
     }
 
-    /// The ring wraps, and grows while wrapped.
+    /// The ring wraps around, and grows while wrapped.
     #[test]
     fn the_ring_moves_on() {
         let mut board = Scoreboard::new();

@@ -1,10 +1,10 @@
-//! What travels: a TCP segment without its bytes.
+//! TCP segment without its payload.
 
 use crate::seq::Seq;
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-/// The control bits that the machine uses (RFC 9293, section 3.1; ECE and CWR: RFC 3168).
+/// Control bits that the state machine uses (RFC 9293, section 3.1; ECE and CWR: RFC 3168).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Flags(u8);
 
@@ -17,7 +17,7 @@ impl Flags {
     pub const SYN: Flags = Flags(0x02);
     /// Reset the connection.
     pub const RST: Flags = Flags(0x04);
-    /// Push: the last byte of what the application had to say.
+    /// Push: end of an application write.
     pub const PSH: Flags = Flags(0x08);
     /// The acknowledgement field is valid.
     pub const ACK: Flags = Flags(0x10);
@@ -26,12 +26,12 @@ impl Flags {
     /// Congestion window reduced.
     pub const CWR: Flags = Flags(0x80);
 
-    /// The bits as they stand in the header's thirteenth byte.
+    /// Bits as in byte 13 of the header.
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// Flags from the header's thirteenth byte.
+    /// Flags from byte 13 of the header.
     pub const fn from_bits(bits: u8) -> Flags {
         Flags(bits)
     }
@@ -64,7 +64,7 @@ impl BitOrAssign for Flags {
     }
 }
 
-/// As tcpdump writes them: `S`, `S.`, `P.`, `F.`, `.`.
+/// Formats the flags like tcpdump: `S`, `S.`, `P.`, `F.`, `.`.
 impl fmt::Display for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
@@ -85,12 +85,12 @@ impl fmt::Display for Flags {
     }
 }
 
-/// Which TCP options a segment carries, apart from SACK blocks.
+/// TCP options of a segment, apart from SACK blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Options(u8);
 
 impl Options {
-    /// None.
+    /// No options.
     pub const NONE: Options = Options(0);
     /// Timestamps (RFC 7323).
     pub const TIMESTAMPS: Options = Options(1);
@@ -111,15 +111,15 @@ impl BitOrAssign for Options {
     }
 }
 
-/// The most SACK blocks that fit beside timestamps (RFC 2018, section 3).
+/// Maximum number of SACK blocks beside timestamps (RFC 2018, section 3).
 pub const MAX_SACK_BLOCKS: usize = 3;
 
 /// A TCP segment: its header and the length of its payload.
 ///
-/// It is copied through the event heap of a simulator, so it is kept below a cache line.
+/// Kept smaller than a cache line, since the event heap of a simulator copies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
-    /// Sequence number of the first byte (or of SYN or FIN, when there is no byte before it).
+    /// Sequence number of the first byte (or of SYN or FIN, if that comes first).
     pub seq: Seq,
     /// Next sequence number expected; valid with [`Flags::ACK`].
     pub ack: Seq,
@@ -131,27 +131,27 @@ pub struct Segment {
     pub ts_val: u32,
     /// Timestamp echo reply.
     pub ts_ecr: u32,
-    /// SACK blocks `[left, right)`; the first [`sack_count`](Segment::sack_count) are valid. A first block that lies
-    /// below `ack`, or inside the second block, is a DSACK (RFC 2883).
+    /// SACK blocks `[left, right)`; the first [`sack_count`](Segment::sack_count) are valid. A first block below `ack`,
+    /// or inside the second block, is a DSACK (RFC 2883).
     pub sack: [(Seq, Seq); MAX_SACK_BLOCKS],
-    /// How many blocks of [`sack`](Segment::sack) are valid.
+    /// Number of valid blocks in [`sack`](Segment::sack).
     pub sack_count: u8,
     /// Control bits.
     pub flags: Flags,
-    /// Maximum segment size that a SYN announces, in bytes of payload.
+    /// MSS option of a SYN, in bytes of payload.
     pub mss: u16,
     /// Options present.
     pub options: Options,
-    /// Sent before. Bookkeeping for metrics; not on the wire.
+    /// Whether the segment was sent before. For metrics; not on the wire.
     pub retransmitted: bool,
-    /// The packet is sent ECN-capable (ECT(0) in the IP header, RFC 3168 section 5).
+    /// Whether the packet is sent ECN-capable (ECT(0) in the IP header, RFC 3168, section 5).
     pub ect: bool,
 }
 
 const _: () = assert!(size_of::<Segment>() <= 56);
 
 impl Segment {
-    /// A segment without payload and options.
+    /// Creates a segment without payload and options.
     pub const fn new(seq: Seq, flags: Flags) -> Segment {
         Segment {
             seq,
@@ -170,23 +170,23 @@ impl Segment {
         }
     }
 
-    /// What the segment occupies in sequence space: payload, and one each for SYN and FIN.
+    /// Length in sequence space: payload, and one each for SYN and FIN.
     #[inline]
     pub const fn seq_len(&self) -> u32 {
         self.len + self.flags.contains(Flags::SYN) as u32 + self.flags.contains(Flags::FIN) as u32
     }
 
-    /// The valid SACK blocks.
+    /// Valid SACK blocks.
     #[inline]
     pub fn sack_blocks(&self) -> &[(Seq, Seq)] {
         &self.sack[..usize::from(self.sack_count).min(MAX_SACK_BLOCKS)]
     }
 
-    /// Bytes of the TCP header, options included.
+    /// Length of the TCP header in bytes, options included.
     ///
-    /// 20 bytes (RFC 9293); on a SYN 20 more for MSS, SACK permitted, timestamps and window scale as every current
-    /// stack sends them, without timestamps 12; else 12 for timestamps with padding (RFC 7323, appendix A), and for n
-    /// SACK blocks 4 + 8·n (RFC 2018, section 3).
+    /// 20 bytes (RFC 9293). A SYN has 20 more for MSS, SACK permitted, timestamps and window scale as every current
+    /// stack sends them, 12 without timestamps, 8 without timestamps and SACK permitted. Other segments have 12 for
+    /// timestamps with padding (RFC 7323, appendix A), and 4 + 8·n for n SACK blocks (RFC 2018, section 3).
     pub fn header_bytes(&self) -> u32 {
         let timestamps = if self.options.contains(Options::TIMESTAMPS) {
             12
@@ -194,7 +194,7 @@ impl Segment {
             0
         };
         let options = if self.flags.contains(Flags::SYN) {
-            // MSS 4, window scale 3 + 1; SACK permitted takes the place of the timestamps' padding.
+            // MSS 4, window scale 3 + 1; SACK permitted replaces the padding of the timestamps.
             if timestamps > 0 {
                 20
             } else {

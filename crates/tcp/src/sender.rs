@@ -1,4 +1,4 @@
-//! The sending half: its state, and what may be sent now.
+//! Sending half: its state, and the transmission of new segments and retransmissions.
 
 use crate::congestion::{Congestion, Controller, Window};
 use crate::endpoint::{Endpoint, State, timestamp};
@@ -12,64 +12,64 @@ use crate::timer::Timer;
 use crate::undo::Undoing;
 use gentle_units::Nanos;
 
-/// What "more than anyone will send" is: far below the end of `u64`, so that sums do not overflow.
+/// Limit of an endless transfer: far below the end of `u64`, so that sums do not overflow.
 const FOREVER: u64 = 1 << 62;
 
-/// The sending half of an end point. Positions as in [`Unwrap`]: 0 is the SYN, 1 the first byte.
+/// Sending half of an end point. Positions as in [`Unwrap`]: 0 is the SYN, 1 the first byte.
 ///
-/// What every acknowledgement and every new segment touches comes first, in few cache lines; what only loss recovery
-/// needs comes last. `repr(C)` keeps it so.
+/// Fields used for every acknowledgement and every new segment come first, in few cache lines; those used only in loss
+/// recovery come last. `repr(C)` keeps this order.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Sender {
-    /// When the timer expires; `Nanos::MAX` for never.
+    /// Expiry of the timer; `Nanos::MAX`: not set.
     pub(crate) timer_at: Nanos,
     pub(crate) timer: Timer,
     pub(crate) ca: CaState,
     closing: bool,
-    /// The window, not the application, limited what was sent in the last round trip.
+    /// Whether the window, not the application, limited sending in the last round trip.
     cwnd_limited: bool,
     pub(crate) unwrap: Unwrap,
-    /// Oldest position not acknowledged.
+    /// Oldest unacknowledged position.
     pub(crate) una: u64,
     /// Next position to send.
     pub(crate) nxt: u64,
-    /// One past the last byte written; the FIN's position, once the application has closed.
+    /// One past the last byte written; position of the FIN once the application has closed.
     pub(crate) limit: u64,
     /// Right edge of the peer's receive window.
     pub(crate) window_end: u64,
-    /// What was next to send when a tail loss probe went out; 0 for none.
+    /// Value of `nxt` when a tail loss probe was sent; 0: no probe is outstanding.
     pub(crate) probe_high: u64,
     pub(crate) board: Scoreboard,
     pub(crate) window: Window,
-    /// Most segments outstanding in the current round trip, and where it ends.
+    /// Maximum number of outstanding segments in the current round trip, which ends at `usage_end`.
     most_out: u32,
     usage_end: u64,
     last_data: Nanos,
-    /// What was next to send when the current state was entered: the state ends when it is acknowledged.
+    /// Value of `nxt` when the current state was entered; the state ends when this position is acknowledged.
     pub(crate) high: u64,
-    /// The right end of the highest SACKed segment, and at least `una`: forward acknowledgement.
+    /// Right edge of the highest SACKed segment, at least `una`: forward acknowledgement.
     pub(crate) fack: u64,
-    /// Timeouts in a row without progress.
+    /// Consecutive timeouts without progress.
     pub(crate) timeouts: u32,
-    /// Duplicate acknowledgements in a row.
+    /// Consecutive duplicate acknowledgements.
     pub(crate) dupacks: u32,
-    /// Segments out of order that prove a loss: `dupthresh`, raised by observed reordering.
+    /// Number of out-of-order segments that prove a loss: `dupthresh`, raised by observed reordering.
     pub(crate) reordering: u32,
     pub(crate) reordering_seen: bool,
-    /// F-RTO is watching a timeout (RFC 5682).
+    /// Whether F-RTO is checking a timeout (RFC 5682).
     pub(crate) frto: bool,
     /// Whether the tail loss probe was a retransmission.
     pub(crate) probe_retransmitted: bool,
-    /// The next new segment tells the peer that the window was reduced (RFC 3168, section 6.1.2).
+    /// Whether the next new segment carries CWR (RFC 3168, section 6.1.2).
     pub(crate) say_reduced: bool,
     pub(crate) rack: Rack,
     pub(crate) congestion: Congestion,
     pub(crate) undoing: Undoing,
     pub(crate) reduction: Reduction,
-    /// No segment below this position waits for its retransmission.
+    /// No segment below this position awaits retransmission.
     pub(crate) retransmit_from: u64,
-    /// The blocks of the last acknowledgement, which need not be looked at again.
+    /// SACK blocks of the last acknowledgement, which need not be processed again.
     pub(crate) seen_blocks: [(u64, u64); 3],
 }
 
@@ -145,25 +145,25 @@ impl Sender {
         self.una.min(self.limit).saturating_sub(1)
     }
 
-    /// Data or a FIN waits to be sent for the first time.
+    /// Whether data or a FIN has not been sent yet.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
         self.nxt < self.limit || (self.closing && self.nxt == self.limit)
     }
 
-    /// Frees what only a live connection needs.
+    /// Frees memory that a closed connection does not need.
     pub(crate) fn release(&mut self) {
         self.board = Scoreboard::new();
     }
 
-    /// Whether the window may grow: it was in full use (`tcp_is_cwnd_limited`, RFC 7661's concern).
+    /// Whether the window may grow, which requires that it was fully used (`tcp_is_cwnd_limited`; see RFC 7661).
     #[inline]
     pub(crate) fn may_grow(&self) -> bool {
         self.cwnd_limited
             || (self.window.in_slow_start() && self.window.cwnd < self.most_out.saturating_mul(2))
     }
 
-    /// Notes how far the window is in use after sending (`tcp_cwnd_validate`).
+    /// Records the usage of the window after sending (`tcp_cwnd_validate`).
     #[inline]
     fn note_usage(&mut self, limited: bool) {
         let out = self.board.len();
@@ -176,7 +176,7 @@ impl Sender {
 }
 
 impl Endpoint {
-    /// Sending resumes: the window may have gone stale (RFC 2861; RFC 5681, section 4.1).
+    /// Reduces the window when sending resumes after idle time (RFC 2861; RFC 5681, section 4.1).
     pub(crate) fn restart_after_idle(&mut self, now: Nanos) {
         let tx = &mut self.tx;
         if !self.profile.idle_restart || !tx.board.is_empty() || tx.last_data == Nanos::ZERO {
@@ -193,7 +193,7 @@ impl Endpoint {
             tx.window.cwnd = restart;
             return;
         }
-        // tcp_cwnd_restart: halve once for every timeout that passed, and remember three quarters of the old window.
+        // tcp_cwnd_restart: halve for every timeout that has passed; ssthresh keeps three quarters of the old window.
         tx.window.ssthresh = tx.window.ssthresh.max(tx.window.cwnd / 4 * 3);
         let mut left = idle.0;
         while left > rto.0 && tx.window.cwnd > restart {
@@ -217,7 +217,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends at most `burst` new segments; `probe` ignores the congestion window. Returns how many it sent.
+    /// Sends at most `burst` new segments; `probe` ignores the congestion window. Returns the number sent.
     pub(crate) fn send_new(
         &mut self,
         now: Nanos,
@@ -242,7 +242,7 @@ impl Endpoint {
             }
             sent += 1;
         }
-        // What recovery sends counts against its budget; the tail is probed if this was all.
+        // Segments sent in recovery count against its budget; a probe is scheduled in case these were the last.
         if self.tx.ca.reduces() {
             self.tx.reduction.sent += sent;
         }
@@ -260,7 +260,7 @@ impl Endpoint {
         sent
     }
 
-    /// How much of the congestion window is taken.
+    /// Number of segments that occupy the congestion window.
     #[inline]
     fn window_used(&self) -> u32 {
         // Without limited transmit, duplicate ACKs before recovery release nothing.
@@ -271,15 +271,15 @@ impl Endpoint {
         }
     }
 
-    /// Sends at most `most` of the new segments that are full and not the last, and that differ in nothing but their
-    /// place: almost all that are ever sent. Returns how many there were.
+    /// Fast path: sends at most `most` new segments that are full, not the last, and differ only in their sequence
+    /// numbers, which holds for almost all segments. Returns the number sent.
     #[inline]
     fn send_full_segments(&mut self, now: Nanos, most: u32, out: &mut Vec<Segment>) -> u32 {
         let len = self.mss;
-        // The last byte written makes a segment the last.
+        // A segment with the last byte written is not sent here.
         let end = self.tx.window_end.min(self.tx.limit.saturating_sub(1));
         let mut next = self.tx.nxt + u64::from(len);
-        // The first of several segments alone says that the window was reduced, or reports a duplicate.
+        // Only the first of several segments carries CWR or reports a duplicate.
         if most == 0 || next > end || len == 0 || self.tx.say_reduced || self.rx.has_sack() {
             return 0;
         }
@@ -314,7 +314,7 @@ impl Endpoint {
     }
 
     /// Sends the next new segment, if the peer's window has room for it.
-    // Out of line: what is left for it is the end of what was written, and the end of the peer's window.
+    // Out of line: needed only at the end of the data written and of the peer's window.
     #[inline(never)]
     fn send_one_new(&mut self, now: Nanos, out: &mut Vec<Segment>) -> bool {
         let tx = &mut self.tx;
@@ -322,7 +322,7 @@ impl Endpoint {
         let mut len = (tx.limit - start).min(u64::from(self.mss));
         let room = tx.window_end.saturating_sub(start);
         if room < len {
-            // Sender's silly window avoidance: a short segment only when nothing else is coming back.
+            // Sender-side silly window avoidance: a short segment only when nothing is outstanding.
             if !tx.board.is_empty() || room == 0 {
                 if tx.board.is_empty() && tx.timer_at == Nanos::MAX {
                     tx.timer = Timer::Persist;
@@ -361,7 +361,7 @@ impl Endpoint {
         true
     }
 
-    /// Retransmits what is marked lost, oldest first, as far as the window allows (`tcp_xmit_retransmit_queue`).
+    /// Retransmits segments marked lost, oldest first, as far as the window allows (`tcp_xmit_retransmit_queue`).
     pub(crate) fn retransmit_lost(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         if self.tx.board.lost <= self.tx.board.retrans {
             return;
@@ -440,7 +440,7 @@ impl Endpoint {
         out.push(segment);
     }
 
-    /// The handshake is over: the sender starts with the window that the handshake allows.
+    /// Initialises the sender after the handshake; `losses` of the handshake may reduce the initial window.
     pub(crate) fn open_sender(&mut self, now: Nanos, window: u32, losses: u32) {
         debug_assert_eq!(self.state, State::Established);
         let tx = &mut self.tx;

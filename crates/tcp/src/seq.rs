@@ -4,15 +4,15 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, Sub};
 
-/// A sequence number as a segment carries it: modulo 2³² (RFC 9293, section 3.4).
+/// Sequence number on the wire: modulo 2³² (RFC 9293, section 3.4).
 ///
-/// Ordering is that of the circle: `a < b` when `b` lies less than 2³¹ ahead of `a`. It is a total order only over
-/// numbers of one window, which is why `Seq` implements [`PartialOrd`] and not `Ord`.
+/// Comparison is circular: `a < b` if `b` is less than 2³¹ ahead of `a`. This is a total order only over the numbers of
+/// one window, which is why `Seq` implements [`PartialOrd`] and not `Ord`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Seq(pub u32);
 
 impl Seq {
-    /// How far `self` lies ahead of `other`; negative if it lies behind.
+    /// Distance from `other` to `self`; negative if `self` is behind.
     #[inline]
     pub const fn distance(self, other: Seq) -> i32 {
         self.0.wrapping_sub(other.0) as i32
@@ -48,9 +48,9 @@ impl fmt::Display for Seq {
     }
 }
 
-/// Maps wire sequence numbers of one direction to positions that never wrap: 0 is the SYN, 1 the first byte.
+/// Maps sequence numbers of one direction to positions that never wrap: 0 is the SYN, 1 the first byte.
 ///
-/// Everything inside the machine compares plain `u64` positions; only segments carry [`Seq`].
+/// The state machine compares `u64` positions; only segments carry [`Seq`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unwrap {
     isn: Seq,
@@ -66,7 +66,7 @@ impl Unwrap {
         self.isn + position as u32
     }
 
-    /// The position nearest to `reference` that `seq` can stand for; `None` if that would lie before the SYN.
+    /// Position nearest to `reference` that `seq` can stand for; `None` if that would be before the SYN.
     #[inline]
     pub(crate) fn position(self, seq: Seq, reference: u64) -> Option<u64> {
         let distance = seq.distance(self.wire(reference));

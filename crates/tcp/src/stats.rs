@@ -1,4 +1,4 @@
-//! What an end point counted.
+//! Counters of an end point.
 
 use gentle_units::Nanos;
 
@@ -7,42 +7,42 @@ use gentle_units::Nanos;
 pub struct Stats {
     /// Segments that occupy sequence space: SYN, SYN/ACK, data, FIN.
     pub segments_sent: u32,
-    /// Of them, retransmissions.
+    /// Retransmissions among [`segments_sent`](Stats::segments_sent).
     pub segments_retransmitted: u32,
     /// SYN and SYN/ACK segments.
     pub syn_sent: u32,
-    /// Of them, retransmissions, whether a timer or a duplicate SYN caused them.
+    /// Retransmissions among [`syn_sent`](Stats::syn_sent), triggered by a timer or by a duplicate SYN.
     pub syn_retransmitted: u32,
     /// Segments with payload.
     pub data_sent: u32,
-    /// Of them, retransmissions.
+    /// Retransmissions among [`data_sent`](Stats::data_sent).
     pub data_retransmitted: u32,
     /// Segments with FIN.
     pub fin_sent: u32,
-    /// Of them, retransmissions.
+    /// Retransmissions among [`fin_sent`](Stats::fin_sent).
     pub fin_retransmitted: u32,
     /// Pure acknowledgements.
     pub acks_sent: u32,
-    /// Data segments that arrived again in full.
+    /// Data segments received that had been received before in full.
     pub duplicates_received: u32,
-    /// For each retransmission the time since the previous transmission of the same segment, added up.
+    /// Sum over all retransmissions of the time since the previous transmission of the segment.
     pub retransmission_delay: Nanos,
-    /// The part of [`retransmission_delay`](Stats::retransmission_delay) that SYN and SYN/ACK segments have in it.
+    /// Part of [`retransmission_delay`](Stats::retransmission_delay) that is due to SYN and SYN/ACK segments.
     pub syn_retransmission_delay: Nanos,
-    /// Round-trip times measured.
+    /// Number of RTT samples.
     pub rtt_samples: u32,
-    /// The sum of the round-trip times measured.
+    /// Sum of the RTT samples.
     pub rtt_sum: Nanos,
     /// Retransmission timeouts after the handshake.
     pub rto_timeouts: u32,
-    /// Times that fast recovery was entered.
+    /// Number of times that fast recovery was entered.
     pub fast_recoveries: u32,
     /// Tail loss probes sent (RFC 8985, section 7).
     pub tlp_probes: u32,
     /// Reductions of the window that were undone because the retransmissions proved unnecessary.
     pub undos: u32,
-    /// Acknowledgements that reported a duplicate (RFC 2883).
+    /// Acknowledgements received that reported a duplicate (RFC 2883).
     pub dsacks_received: u32,
-    /// Reductions of the window that an ECN echo caused.
+    /// Reductions of the window caused by an ECN echo.
     pub ecn_reductions: u32,
 }

@@ -1,4 +1,4 @@
-//! The sender's one timer: which of its purposes it serves, and what happens when it expires.
+//! The sender's timer: its purposes, and the handling of its expiry.
 
 use crate::endpoint::Endpoint;
 use crate::profile::Undo;
@@ -7,23 +7,23 @@ use crate::segment::{Flags, Segment};
 use crate::wheel;
 use gentle_units::Nanos;
 
-/// What the sender's timer stands for. There is one at a time (`icsk_pending` of Linux).
+/// Purpose of the sender's timer; only one is active at a time (`icsk_pending` of Linux).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// Retransmission timeout (RFC 6298).
     Rto,
     /// Tail loss probe (RFC 8985, section 7).
     Probe,
-    /// The reordering window closes (RFC 8985, section 6.3).
+    /// End of the reordering window (RFC 8985, section 6.3).
     Reorder,
     /// Delayed early retransmit.
     EarlyRetransmit,
-    /// The peer's window is closed (RFC 9293, section 3.8.6.1).
+    /// Window probe while the peer's window is closed (RFC 9293, section 3.8.6.1).
     Persist,
 }
 
 impl Endpoint {
-    /// When a timer expires that is set at `now` to `delay`.
+    /// Expiry of a timer set at `now` to `delay`.
     #[inline]
     pub(crate) fn expiry(&self, now: Nanos, delay: Nanos) -> Nanos {
         if self.profile.timer_wheel {
@@ -40,8 +40,8 @@ impl Endpoint {
         self.tx.timer_at = self.expiry(now, self.rtt.rto());
     }
 
-    /// Restarts the retransmission timer, or stops it when nothing is outstanding. Where a probe or the reordering
-    /// timer ran instead, the time since the oldest segment was sent counts (`tcp_rearm_rto`).
+    /// Restarts the retransmission timer, or stops it if nothing is outstanding. If a probe or reordering timer ran
+    /// instead, the timeout counts from the transmission of the oldest segment (`tcp_rearm_rto`).
     #[inline]
     pub(crate) fn rearm_rto(&mut self, now: Nanos) {
         let Some(front) = self.tx.board.front() else {
@@ -59,7 +59,7 @@ impl Endpoint {
         self.tx.timer_at = self.expiry(now, delay.max(self.profile.timer_granularity));
     }
 
-    /// After progress: a tail loss probe if the profile has it, else the retransmission timer.
+    /// Sets the timer after progress: tail loss probe if the profile has it, else retransmission timeout.
     #[inline]
     pub(crate) fn reset_timer(&mut self, now: Nanos) {
         if !self.schedule_probe(now, true) {
@@ -82,7 +82,7 @@ impl Endpoint {
         }
     }
 
-    /// RFC 6298, section 5.
+    /// Handles a retransmission timeout (RFC 6298, section 5).
     fn on_rto(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         if self.tx.timeouts >= self.profile.retries {
             self.fail();
@@ -107,7 +107,7 @@ impl Endpoint {
         self.arm_rto(now);
     }
 
-    /// The peer's window is closed: ask whether it still is, with a segment that lies outside of it.
+    /// Probes the peer's closed window with a segment outside of it.
     fn probe_window(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         self.tx.timer_at = Nanos::MAX;
         if !self.tx.board.is_empty() || !self.tx.has_unsent() {
@@ -125,7 +125,8 @@ impl Endpoint {
         self.tx.timer_at = self.expiry(now, self.rtt.rto());
     }
 
-    /// Early retransmit was held back for a quarter RTT and nothing came: the segment is lost (RFC 5827).
+    /// Handles the end of the delay of early retransmit: nothing arrived in a quarter RTT, so the segment is lost (RFC
+    /// 5827).
     fn on_early_retransmit_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         self.rearm_rto(now);
         if self.tx.ca == CaState::Disorder && self.tx.board.sacked > 0 {

@@ -1,27 +1,27 @@
-//! Taking reductions of the window back when the retransmissions behind them prove unnecessary.
+//! Undoing of window reductions when the retransmissions prove unnecessary.
 //!
-//! Three proofs, as in Linux: an acknowledgement echoes a timestamp older than the first retransmission (Eifel, RFC
-//! 3522 and RFC 4015); DSACKs have reported every retransmission as a duplicate (RFC 2883, RFC 3708); after a timeout,
-//! never-retransmitted data is acknowledged (F-RTO, RFC 5682). FreeBSD has a fourth: a timeout is answered sooner than
-//! a retransmission could have been.
+//! Linux accepts three kinds of evidence: an acknowledgement echoes a timestamp older than the first retransmission
+//! (Eifel, RFC 3522 and RFC 4015); DSACKs have reported every retransmission as a duplicate (RFC 2883, RFC 3708); after
+//! a timeout, never-retransmitted data is acknowledged (F-RTO, RFC 5682). FreeBSD has a fourth: a timeout is answered
+//! sooner than a retransmission could have been.
 
 use crate::endpoint::Endpoint;
 use crate::profile::Undo;
 use crate::recovery::CaState;
 use gentle_units::Nanos;
 
-/// What must be remembered to undo.
+/// State needed to undo a reduction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Undoing {
-    /// Where the loss episode began; 0 when there is nothing to undo.
+    /// Value of `una` at the start of the loss episode; 0: nothing to undo.
     pub(crate) marker: u64,
     /// Retransmissions of the episode not reported as duplicates; negative: none sent yet.
     pub(crate) outstanding: i32,
-    /// `ssthresh` before the reduction; 0 where undoing is prohibited.
+    /// Value of `ssthresh` before the reduction; 0: undo is prohibited.
     pub(crate) prior_ssthresh: u32,
     /// Timestamp of the episode's first retransmission; 0 before it.
     pub(crate) first_stamp: u32,
-    /// Until when an acknowledgement proves a timeout wrong ([`Undo::BadRetransmit`]).
+    /// Time until which an acknowledgement proves a timeout spurious ([`Undo::BadRetransmit`]).
     pub(crate) bad_retransmit_until: Nanos,
 }
 
@@ -34,7 +34,7 @@ impl Undoing {
         }
     }
 
-    /// `n` duplicates were reported.
+    /// Accounts for `n` reported duplicates.
     pub(crate) fn duplicates(&mut self, n: u32) {
         if self.marker > 0 && self.outstanding > 0 {
             self.outstanding = (self.outstanding - n as i32).max(0);
@@ -43,7 +43,7 @@ impl Undoing {
 }
 
 impl Endpoint {
-    /// A loss episode begins (`tcp_init_undo`).
+    /// Starts a loss episode (`tcp_init_undo`).
     pub(crate) fn start_undo(&mut self) {
         let tx = &mut self.tx;
         tx.undoing.marker = tx.una;
@@ -57,7 +57,7 @@ impl Endpoint {
         };
     }
 
-    /// The acknowledgement echoes a timestamp from before the first retransmission (`tcp_packet_delayed`).
+    /// Whether an acknowledgement echoes a timestamp from before the first retransmission (`tcp_packet_delayed`).
     pub(crate) fn answers_original(&self, echo: u32) -> bool {
         if self.profile.undo != Undo::EifelDsack {
             return false;
@@ -74,7 +74,7 @@ impl Endpoint {
             && (self.tx.undoing.outstanding == 0 || self.answers_original(echo))
     }
 
-    /// `tcp_undo_cwnd_reduction`.
+    /// Undoes a reduction (`tcp_undo_cwnd_reduction`); `unmark`: also clears loss marks.
     pub(crate) fn undo_reduction(&mut self, unmark: bool) {
         let tx = &mut self.tx;
         if unmark {
@@ -93,7 +93,8 @@ impl Endpoint {
         self.stats.undos += 1;
     }
 
-    /// Recovery is over: undo it if it was for nothing. `true`: the state must be held (NewReno, see below).
+    /// Ends recovery, and undoes it if it was spurious. Returns `true` if the state must be held
+    /// ([`holds_state`](Endpoint::holds_state)).
     pub(crate) fn try_undo_recovery(&mut self, echo: u32) -> bool {
         if self.may_undo(echo) {
             self.undo_reduction(false);
@@ -107,8 +108,8 @@ impl Endpoint {
         false
     }
 
-    /// Without SACK, the state is held until something above `high` is acknowledged, against false fast retransmits
-    /// (RFC 6582, section 3.2, step 1).
+    /// Whether the state is held until something above `high` is acknowledged: without SACK, against false fast
+    /// retransmits (RFC 6582, section 3.2, step 1).
     fn holds_state(&mut self) -> bool {
         if self.sack || self.tx.una != self.tx.high {
             return false;
@@ -119,7 +120,7 @@ impl Endpoint {
         true
     }
 
-    /// DSACKs have reported every retransmission (`tcp_try_undo_dsack`).
+    /// Undoes the reduction if DSACKs have reported every retransmission (`tcp_try_undo_dsack`).
     pub(crate) fn try_undo_dsack(&mut self) -> bool {
         if self.profile.undo != Undo::EifelDsack
             || self.tx.undoing.marker == 0
@@ -132,7 +133,8 @@ impl Endpoint {
         true
     }
 
-    /// A partial acknowledgement in recovery that the original transmission caused. `true`: wait, mark nothing more.
+    /// Undoes recovery on a partial acknowledgement caused by the original transmission. Returns `true` to wait and
+    /// mark nothing more.
     pub(crate) fn try_undo_partial(&mut self, prior_una: u64, echo: u32) -> bool {
         if self.tx.undoing.marker == 0 || !self.answers_original(echo) {
             return false;
@@ -149,7 +151,7 @@ impl Endpoint {
         false
     }
 
-    /// In Loss: the timeout was spurious, as timestamps, DSACKs or F-RTO (`proven`) say.
+    /// Undoes Loss if timestamps or DSACKs prove the timeout spurious, or F-RTO has (`proven`).
     pub(crate) fn try_undo_loss(&mut self, proven: bool, echo: u32) -> bool {
         if !proven && !self.may_undo(echo) {
             return false;
@@ -165,7 +167,7 @@ impl Endpoint {
         true
     }
 
-    /// FreeBSD: new data acknowledged within half a round trip of a first timeout.
+    /// Undoes a timeout if new data is acknowledged within half a round trip of the first one (FreeBSD).
     pub(crate) fn try_undo_bad_retransmit(&mut self, now: Nanos) {
         let until = std::mem::take(&mut self.tx.undoing.bad_retransmit_until);
         if now < until && self.tx.ca == CaState::Loss {
@@ -174,7 +176,7 @@ impl Endpoint {
         }
     }
 
-    /// A retransmission is in flight, or the oldest segment was once retransmitted (`tcp_any_retrans_done`).
+    /// Whether a retransmission is in flight or the oldest segment was ever retransmitted (`tcp_any_retrans_done`).
     pub(crate) fn any_retransmission(&self) -> bool {
         self.tx.board.retrans > 0
             || self

@@ -1,12 +1,12 @@
-//! The timer wheel of Linux (`kernel/time/timer.c`, `calc_wheel_index`): when a timer really expires.
+//! Expiry times of Linux's timer wheel (`kernel/time/timer.c`, `calc_wheel_index`).
 
 use gentle_units::Nanos;
 
-/// Buckets a level has, less the one that rounding up may need.
+/// Buckets per level, less the one that rounding up may need.
 const USABLE: u64 = 63;
-/// Each level's buckets are 2³ times as wide as those of the level below.
+/// log2 of the ratio of bucket widths of consecutive levels.
 const LEVEL_SHIFT: u32 = 3;
-/// The levels there are at 1000 ticks a second.
+/// Number of levels at 1000 ticks per second.
 const LEVELS: u32 = 9;
 
 const MILLISECOND: Nanos = Nanos::from_millis(1);
@@ -14,7 +14,7 @@ const MILLISECOND: Nanos = Nanos::from_millis(1);
 /// Whole ticks that cover `time`.
 #[inline]
 pub(crate) fn ticks(time: Nanos, tick: Nanos) -> u64 {
-    // Dividing by a constant is several times as fast, and this happens at every acknowledgement.
+    // Division by a constant is several times as fast, and this runs for every acknowledgement.
     if tick == MILLISECOND {
         time.0.div_ceil(MILLISECOND.0)
     } else {
@@ -22,7 +22,7 @@ pub(crate) fn ticks(time: Nanos, tick: Nanos) -> u64 {
     }
 }
 
-/// When a timer expires that is set at `now` to `delay`, on a clock of `tick` that began at 0.
+/// Expiry of a timer set at `now` to `delay`, on a clock with period `tick` that started at 0.
 #[inline]
 pub(crate) fn expiry(now: Nanos, delay: Nanos, tick: Nanos) -> Nanos {
     let clock = if tick == MILLISECOND {
@@ -81,7 +81,7 @@ mod tests {
             assert_eq!(at.as_millis() % 64, 0);
             assert!((1001..=1064).contains(&(at.as_millis() - start)));
         }
-        // A tick of 4 ms: 250 ticks a second, and buckets of eight ticks.
+        // A tick of 4 ms: 250 ticks per second, and buckets of eight ticks.
         assert_eq!(expiry(ms(3), ms(1000), ms(4)), ms(1024));
         assert_eq!(
             expiry(ms(1), Nanos::MAX, ms(1)),

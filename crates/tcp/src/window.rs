@@ -1,57 +1,58 @@
-//! The receive window: fixed, or tuned as Linux tunes it.
+//! Receive window: fixed, or autotuned as in Linux.
 //!
-//! Linux (`net/ipv4/tcp_input.c`) begins with half of a buffer of 128 KiB. Whatever arrives moves what is offered by two
-//! segments towards what the buffer has room for (`tcp_grow_window`), and once a round trip the buffer follows what was
-//! read in it, with room for a sender that doubles its rate (`tcp_rcv_space_adjust`: dynamic right-sizing). The
-//! application reads at once, so nothing waits in the buffer but what is beyond a gap.
+//! Linux (`net/ipv4/tcp_input.c`) starts with half of a buffer of 128 KiB. Each arriving segment moves the offered
+//! window by two segments towards the room in the buffer (`tcp_grow_window`). Once per round trip the buffer is resized
+//! for the data read in it and a sender that doubles its rate (`tcp_rcv_space_adjust`: dynamic right-sizing). The
+//! application reads at once, so only out-of-order data stays in the buffer.
 
 use crate::profile::Profile;
 use gentle_units::Nanos;
 
-/// The buffer that a connection begins with, bytes (`net.ipv4.tcp_rmem`, second value).
+/// Initial buffer, bytes (`net.ipv4.tcp_rmem`, second value).
 const BUFFER: u32 = 131_072;
-/// Bytes of window for 256 bytes of buffer before a segment has shown what memory it takes (`TCP_DEFAULT_SCALING_RATIO`).
+/// Bytes of window per 256 bytes of buffer before the memory use of segments is known (`TCP_DEFAULT_SCALING_RATIO`).
 const RATIO: u32 = 128;
-/// What a segment takes beside its payload. 1448 bytes are charged as 2416 where Linux 7.2 receives over veth; the
-/// windows that it offers show it.
+/// Memory charged for a segment beyond its payload, bytes. Linux 7.2 charges 2416 for 1448 bytes received over veth, as
+/// the windows that it offers show.
 const OVERHEAD: u32 = 968;
-/// The largest segment is taken for at most this before one has been seen (`tcp_initialize_rcv_mss`).
+/// Upper bound of the assumed largest segment before any was received, bytes (`tcp_initialize_rcv_mss`).
 const DEFAULT_MSS: u32 = 536;
-/// What right-sizing takes for a first round trip's data, in segments (`TCP_INIT_CWND`).
+/// Data that right-sizing assumes for the first round trip, segments (`TCP_INIT_CWND`).
 const FIRST_ROUND: u32 = 10;
-/// Shorter segments do not open the window (`tcp_event_data_recv`).
+/// Segments shorter than this, in bytes, do not open the window (`tcp_event_data_recv`).
 const SHORTEST: u32 = 128;
-/// Below this round-trip time the buffer grows less (`net.ipv4.tcp_rcvbuf_low_rtt`).
+/// Round-trip time below which the buffer grows less (`net.ipv4.tcp_rcvbuf_low_rtt`).
 const LOW_RTT: Nanos = Nanos::from_millis(1);
 
-/// What a receiver offers.
+/// Receive window of an end point.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiveWindow {
     tuned: bool,
-    /// The most that is ever offered.
+    /// Maximum window ever offered, bytes.
     most: u32,
     mss: u32,
-    /// What is offered beyond what has arrived (`rcv_ssthresh`).
+    /// Window offered beyond the data received, bytes (`rcv_ssthresh`).
     offer: u32,
-    /// The end of what was offered, which does not move back.
+    /// Right edge of the offered window; never moves back.
     edge: u64,
-    /// What the buffer has room for (`window_clamp`).
+    /// Room in the buffer, in bytes of window (`window_clamp`).
     room: u32,
     buffer: u32,
     ratio: u32,
     largest_segment: u32,
-    /// Eight times the round-trip time as this side sees it (`rcv_rtt_est`); zero before the first.
+    /// Eight times the receiver's RTT estimate (`rcv_rtt_est`); zero before the first sample.
     rtt8: Nanos,
-    /// The last timestamp that came back.
+    /// Last timestamp that was echoed.
     echo: u32,
-    /// What was read in the last round trip that counted (`rcvq_space`).
+    /// Bytes read in the last round trip that counted (`rcvq_space`).
     read: u32,
     round: Round,
-    /// When the data from here on can have been sent in answer to what was offered then (`rcv_rtt_est.seq`).
+    /// Start of an RTT measurement: data from this position on is a response to the window offered at this time
+    /// (`rcv_rtt_est.seq`).
     flight: Option<Round>,
 }
 
-/// Since when and from where on is measured.
+/// Start of a measured interval.
 #[derive(Debug, Clone, Copy, Default)]
 struct Round {
     at: Nanos,
@@ -86,7 +87,8 @@ impl ReceiveWindow {
         }
     }
 
-    /// The connection is established (`tcp_init_buffer_space`): one segment of the buffer is reserved.
+    /// Opens the window when the connection is established (`tcp_init_buffer_space`): one segment of the buffer is
+    /// reserved.
     pub(crate) fn open(&mut self, now: Nanos, nxt: u64) {
         self.round = Round {
             at: now,
@@ -99,21 +101,21 @@ impl ReceiveWindow {
         }
     }
 
-    /// What the next segment says, with everything before `nxt` received.
+    /// Window that the next segment carries, with everything before `nxt` received.
     #[inline]
     pub(crate) fn offered(&mut self, nxt: u64) -> u32 {
         self.edge = self.edge.max(nxt + u64::from(self.offer));
         (self.edge - nxt) as u32
     }
 
-    /// Whether data from `start` on was invited.
+    /// Whether data from `start` on is within the window.
     #[inline]
     pub(crate) fn admits(&self, start: u64) -> bool {
         start <= self.edge
     }
 
-    /// `len` bytes arrived that had not before, and everything up to `nxt` has been read; `beyond` bytes later ends what
-    /// came beyond a gap. Returns whether the window opened.
+    /// Accounts for `len` new bytes, with everything up to `nxt` read; out-of-order data ends `beyond` bytes after
+    /// `nxt`. Returns whether the window opened.
     #[inline]
     pub(crate) fn received(&mut self, now: Nanos, len: u32, nxt: u64, beyond: u64) -> bool {
         if !self.tuned {
@@ -129,8 +131,9 @@ impl ReceiveWindow {
         opened
     }
 
-    /// A segment brings back the timestamp `echo` (`tcp_rcv_rtt_measure_ts`); `clock` is the time in timestamps. Only a
-    /// full segment is taken to have been sent when the acknowledgement came that it echoes.
+    /// Takes an RTT sample from a segment that echoes the timestamp `echo` (`tcp_rcv_rtt_measure_ts`); `clock` is the
+    /// current time as a timestamp. Only a full segment is assumed to have been sent when the acknowledgement that it
+    /// echoes arrived.
     #[inline]
     pub(crate) fn echoed(&mut self, clock: u32, echo: u32, len: u32) {
         if !self.tuned || echo == self.echo {
@@ -150,7 +153,7 @@ impl ReceiveWindow {
         };
     }
 
-    /// `tcp_measure_rcv_mss`
+    /// Updates the largest segment and the room in the buffer (`tcp_measure_rcv_mss`).
     fn measure_segment(&mut self, len: u32) {
         if len > self.largest_segment {
             self.largest_segment = len;
@@ -159,7 +162,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// `tcp_rcv_rtt_measure`: no more than a window arrives in a round trip, so it takes no longer than a window does.
+    /// Takes an RTT sample from the time in which one window arrives, an upper bound (`tcp_rcv_rtt_measure`).
     fn measure_flight(&mut self, now: Nanos, nxt: u64) {
         if let Some(flight) = self.flight {
             if nxt < flight.position {
@@ -176,14 +179,14 @@ impl ReceiveWindow {
         });
     }
 
-    /// `tcp_grow_window`: the segment itself still takes its part of the buffer.
+    /// Opens the window by up to two segments (`tcp_grow_window`); the segment itself still occupies the buffer.
     fn open_for(&mut self, len: u32) -> bool {
         let room = self.room.saturating_sub(len).saturating_sub(self.offer);
         self.offer += room.min(2 * self.mss.max(len));
         room > 0
     }
 
-    /// `tcp_rcv_space_adjust`
+    /// Resizes the buffer once per round trip (`tcp_rcv_space_adjust`).
     fn right_size(&mut self, now: Nanos, nxt: u64, beyond: u64) {
         let rtt = Nanos(self.rtt8.0 / 8);
         if rtt == Nanos::ZERO || now.saturating_sub(self.round.at) < rtt {
@@ -199,8 +202,8 @@ impl ReceiveWindow {
         };
     }
 
-    /// `tcp_rcvbuf_grow`: twice what was read in a round trip, as this is always one round trip late, and more if that
-    /// grows.
+    /// Grows the buffer (`tcp_rcvbuf_grow`): twice the data read in a round trip, because the measurement is one round
+    /// trip late, and more if that data grows.
     fn grow_buffer(&mut self, read: u32, beyond: u64) {
         let (old, new) = (u64::from(self.read.max(1)), u64::from(read));
         self.read = read;
@@ -220,7 +223,7 @@ impl ReceiveWindow {
     }
 }
 
-/// `tcp_win_from_space`
+/// Window for a buffer (`tcp_win_from_space`).
 fn scaled(buffer: u32, ratio: u32) -> u32 {
     ((u64::from(buffer) * u64::from(ratio)) >> 8) as u32
 }
@@ -250,7 +253,7 @@ mod tests {
             }
         }
 
-        /// A round trip of 96 ms brings so many segments, 1.211 ms apart; what is offered after each.
+        /// Runs a round trip of 96 ms with so many segments, 1.211 ms apart; returns the windows offered after each.
         fn round(&mut self, segments: u64) -> Vec<u32> {
             let end = self.now + Nanos::from_millis(96);
             let offered = (0..segments)
@@ -268,8 +271,8 @@ mod tests {
         }
     }
 
-    /// What Linux 7.2.12 offered to a sender in slow start over 10 Mb/s and 94 ms, in units of 128 bytes. Its first
-    /// window is 65,160 bytes.
+    /// Windows that Linux 7.2.12 offered to a sender in slow start over 10 Mb/s and 94 ms, in units of 128 bytes. Its
+    /// first window is 65,160 bytes.
     #[test]
     fn it_opens_as_linux_opens_it() {
         let mut transfer = Transfer::new();
@@ -278,7 +281,7 @@ mod tests {
         for (offered, kernel) in first.iter().zip(kernel) {
             assert!(kernel - offered < 128, "{first:?}");
         }
-        // In the second round trip nothing changes: a first window of ten segments was expected.
+        // In the second round trip nothing changes: a first window of ten segments was assumed.
         assert!(
             transfer
                 .round(20)

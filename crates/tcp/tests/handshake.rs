@@ -1,4 +1,4 @@
-//! Losses in the handshake, and the times at which each stack repeats what was lost.
+//! Losses in the handshake, and the times at which each stack retransmits.
 
 mod wire;
 
@@ -48,7 +48,8 @@ fn nothing_lost() {
     }
 }
 
-/// Every SYN is lost: `tcp_syn_retries` = 6, in 7.2 after 4 linear ones; FreeBSD's connect timer ends it after 75 s.
+/// Every SYN is lost: `tcp_syn_retries` = 6, in 7.2 after 4 linear timeouts; FreeBSD's connect timer ends the attempt
+/// after 75 s.
 #[test]
 fn all_syns_lost() {
     for (name, expected, failed_at) in [
@@ -80,7 +81,7 @@ fn all_syns_lost() {
     }
 }
 
-/// The initiator vanishes after its SYN: SYN/ACKs alone.
+/// The initiator vanishes after its SYN, so only SYN/ACKs are sent.
 #[test]
 fn all_synacks_lost_and_the_initiator_silent() {
     for (name, expected, failed_at) in [
@@ -120,9 +121,9 @@ fn all_synacks_lost_and_the_initiator_silent() {
     }
 }
 
-/// A SYN that comes again after 500 ms: Linux answers at once and restarts the timer without backing off or starting
-/// over (`tcp_check_req`); Linux 6.18, asked the same over a veth pair, sent at 0, 0.54, 1.55, 3.56, 7.72 and 15.92 s.
-/// FreeBSD starts over (`syncache_add`).
+/// A SYN is repeated after 500 ms. Linux answers at once and restarts the timer without backoff or reset
+/// (`tcp_check_req`); Linux 6.18 in the same test over a veth pair sent at 0, 0.54, 1.55, 3.56, 7.72 and 15.92 s.
+/// FreeBSD restarts from the initial RTO (`syncache_add`).
 #[test]
 fn a_duplicate_syn_restarts_the_synack_timer() {
     for (name, expected) in [
@@ -169,9 +170,9 @@ fn a_duplicate_syn_restarts_the_synack_timer() {
     }
 }
 
-/// handshake-2009, "without syn_optimizer": 3.00, 3.00, 6.5 and 21.02 s until the request leaves, for an initial
-/// timeout of 3 s that doubles. For one of each it is the responder's own timer, started by the second SYN, that sends
-/// the SYN/ACK again, before the SYN's third time at 9 s.
+/// handshake-2009, "without syn_optimizer": 3.00, 3.00, 6.5 and 21.02 s until the request is sent, for an initial RTO
+/// of 3 s that doubles. In the case with one SYN and one SYN/ACK lost, the responder's own timer, started by the second
+/// SYN, retransmits the SYN/ACK before the third SYN at 9 s.
 #[test]
 fn the_published_times_of_three_second_stacks() {
     let with = |out: &'static [usize], back: &'static [usize]| {
@@ -186,7 +187,7 @@ fn the_published_times_of_three_second_stacks() {
         wire.initiator.established_at().unwrap()
     };
     assert_eq!(with(&[0], &[]), ms(3020));
-    // The responder's timer, set one delay after the SYN's, fires after the SYN's; the duplicate SYN is answered.
+    // The responder's timer, set one delay after the SYN's, would fire after the SYN's; the duplicate SYN is answered.
     assert_eq!(with(&[], &[0]), ms(3020));
     assert_eq!(with(&[0], &[0]), ms(6020));
     assert_eq!(with(&[0, 1, 2], &[]), ms(21_020));
@@ -213,7 +214,7 @@ fn one_syn_lost() {
     }
 }
 
-/// The duplicate SYN draws a SYN/ACK at once, and pushes the responder's own timer back.
+/// The duplicate SYN is answered with a SYN/ACK at once, and restarts the responder's own timer.
 #[test]
 fn one_synack_lost() {
     for (name, again) in [
@@ -235,7 +236,7 @@ fn one_synack_lost() {
     }
 }
 
-/// The ACK is lost and nothing follows: the SYN/ACK comes again and is acknowledged again.
+/// The ACK is lost and no data follows: the SYN/ACK is retransmitted and acknowledged again.
 #[test]
 fn the_final_ack_lost() {
     for (name, again) in [
@@ -261,7 +262,7 @@ fn the_final_ack_lost() {
     }
 }
 
-/// With data behind it, the lost ACK costs nothing.
+/// With data after it, the lost ACK costs no time.
 #[test]
 fn data_completes_the_handshake() {
     for name in Profile::NAMES {
@@ -275,7 +276,8 @@ fn data_completes_the_handshake() {
     }
 }
 
-/// tcp_init_transfer: one loss in the handshake costs nothing, two reduce the initial window; FreeBSD reduces at once.
+/// tcp_init_transfer: one loss in the handshake has no effect, two reduce the initial window; FreeBSD reduces it after
+/// one.
 #[test]
 fn the_initial_window_after_losses() {
     for (name, lost, expected) in [
@@ -296,7 +298,7 @@ fn the_initial_window_after_losses() {
     }
 }
 
-/// A round trip of 2.4 s: two SYNs were repeated for nothing, as the echoed timestamp shows.
+/// With a round trip of 2.4 s, two SYNs are retransmitted unnecessarily, as the echoed timestamp shows.
 #[test]
 fn a_long_path_is_no_loss() {
     for (name, expected) in [("linux-7.2", 10), ("linux-3.16", 1)] {
@@ -308,7 +310,7 @@ fn a_long_path_is_no_loss() {
     }
 }
 
-/// RFC 6298, rule 5.7: no sample from a handshake with retransmissions; a timestamp gives one all the same.
+/// RFC 6298, rule 5.7: a handshake with retransmissions gives no RTT sample, unless timestamps are on.
 #[test]
 fn the_timeout_after_a_lost_syn() {
     let after = |knobs: &[(&str, &str)]| {

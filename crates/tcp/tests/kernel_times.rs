@@ -1,9 +1,9 @@
-//! Packet times of single connections, measured on a running kernel, against the machine.
+//! Packet times of single connections, compared with measurements on a running kernel.
 //!
-//! Measured: Linux 7.2.12 (Debian's linux-source-7.2), user-mode Linux in virtual time, HZ 1000, default sysctls without
-//! saved metrics; between two hosts a router that drops chosen packets, and a path of 2.4 Mb/s and 42 ms one way, 0.4
-//! Mb/s and 52 ms the other; frames are Ethernet's. The client sends all its data and shuts its side down at once; the
-//! server closes when it has read the end.
+//! Measured on Linux 7.2.12 (Debian's linux-source-7.2), user-mode Linux in virtual time, HZ 1000, default sysctls
+//! without saved metrics. Between the two hosts is a router that drops chosen packets, with a link of 2.4 Mb/s and 42
+//! ms in one direction and one of 0.4 Mb/s and 52 ms in the other; frames are Ethernet's. The client sends all its data
+//! and shuts down its sending direction at once; the server closes when it has read the end.
 
 mod wire;
 
@@ -13,21 +13,21 @@ use std::collections::BTreeMap;
 use wire::{Fate, Link, Sent, Way, Wire};
 
 const MSS: u32 = 1448;
-/// How far a time may be off: what the hosts' own processing and the capture's rounding make, in milliseconds.
+/// Tolerance of times in milliseconds, for the processing time of the hosts and rounding in the capture.
 const TOLERANCE: f64 = 0.1;
 
-/// One connection.
+/// A measured connection.
 struct Case {
     name: &'static str,
     segments: u32,
-    /// The phase of the kernel's clock when the SYN left, in milliseconds: read off the first timer, as only the
-    /// rounding of the timers depends on it.
+    /// Phase of the kernel's clock when the SYN was sent, in milliseconds; derived from the first timer, since only the
+    /// rounding of timers depends on it.
     start: f64,
-    /// What was sent, pure acknowledgements left out, in milliseconds since the SYN; `C` is the client, `S` the server.
+    /// Segments sent, without pure acknowledgements, at milliseconds since the SYN; `C` is the client, `S` the server.
     sent: &'static str,
 }
 
-/// What a segment is called in [`Case::sent`].
+/// Name of a segment in [`Case::sent`].
 fn name(sent: &Sent) -> Option<String> {
     let Segment {
         seq, len, flags, ..
@@ -52,7 +52,7 @@ fn name(sent: &Sent) -> Option<String> {
     Some(format!("{host} {kind}"))
 }
 
-/// A line of [`Case::sent`]: time, name, whether it was lost. `data 1-3` is three of them.
+/// Parses [`Case::sent`]: time, name and whether the segment was lost. `data 1-3` stands for three segments.
 fn expected(case: &Case) -> Vec<(f64, String, bool)> {
     let mut events = Vec::new();
     for line in case
@@ -77,7 +77,7 @@ fn expected(case: &Case) -> Vec<(f64, String, bool)> {
 }
 
 fn simulated(case: &Case, expected: &[(f64, String, bool)]) -> Vec<(f64, String, bool)> {
-    // The n-th segment of a name is lost where the kernel's was.
+    // The n-th segment of a name is lost if it was lost on the kernel.
     let mut fates: BTreeMap<String, Vec<bool>> = BTreeMap::new();
     for (_, name, lost) in expected {
         fates.entry(name.clone()).or_default().push(*lost);
@@ -97,14 +97,14 @@ fn simulated(case: &Case, expected: &[(f64, String, bool)]) -> Vec<(f64, String,
     events(&run(case.segments, case.start, script), case.start)
 }
 
-/// Milliseconds as a time.
+/// Converts milliseconds to a time.
 fn at(ms: f64) -> Nanos {
     Nanos::from_secs_f64(ms / 1e3)
 }
 
 fn run(segments: u32, start: f64, script: impl FnMut(&Sent, usize) -> Fate + 'static) -> Wire {
     let links = [
-        // 8 bits at 2.4 and at 0.4 Mb/s.
+        // Picoseconds per byte at 2.4 and at 0.4 Mb/s.
         Link::new(at(42.0), 3_333_333),
         Link::new(at(52.0), 20_000_000),
     ];
@@ -120,7 +120,7 @@ fn run(segments: u32, start: f64, script: impl FnMut(&Sent, usize) -> Fate + 'st
     wire
 }
 
-/// What was sent, in the terms of [`Case::sent`].
+/// Segments sent, in the form of [`Case::sent`].
 fn events(wire: &Wire, start: f64) -> Vec<(f64, String, bool)> {
     wire.log
         .iter()
@@ -158,9 +158,9 @@ fn segments_leave_when_the_kernel_sends_them() {
     assert!(wrong.is_empty(), "kernel, and simulated:\n{wrong}");
 }
 
-/// Behind a transfer of 600 segments the FIN of a connection of five takes the priority queue (spa-2018, `fin=priority`)
-/// and overtakes the data. The data arrive when the kernel's did; when the kernel took segment 1 for lost,
-/// and that the server then reported a duplicate, must follow.
+/// After a transfer of 600 segments, the FIN of a connection of five enters the priority queue (spa-2018,
+/// `fin=priority`) and overtakes the data. The test delivers the data at the times seen on the kernel; the time at
+/// which segment 1 is considered lost, and the DSACK of the server, must follow.
 #[test]
 fn a_fin_that_overtakes_its_data_makes_it_retransmit() {
     const START: f64 = 0.968;

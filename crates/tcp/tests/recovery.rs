@@ -1,7 +1,7 @@
-//! Loss, reordering and delay after the handshake, against what the RFCs and the real stacks make of them.
+//! Loss, reordering and delay after the handshake, compared with the RFCs and real stacks.
 //!
-//! The wire delays by 50 ms each way, so the handshake ends at 100 ms on the initiator's side, when the initial window
-//! leaves. In the scripts, segment 0 is the SYN, 1 the ACK, and data begins with number 2.
+//! The wire has a delay of 50 ms in each direction, so the initiator completes the handshake and sends the initial
+//! window at 100 ms. In the scripts, segment 0 is the SYN, 1 the ACK, and data begins with number 2.
 
 mod wire;
 
@@ -25,7 +25,7 @@ fn run(p: Profile, segments: u64, script: impl FnMut(&Sent, usize) -> Fate + 'st
     wire
 }
 
-/// Delays the segments with these numbers by `extra`.
+/// Script that delays the segments with these numbers by `extra`.
 fn late(numbers: &'static [usize], extra: Nanos) -> impl FnMut(&Sent, usize) -> Fate {
     move |sent, number| {
         if sent.way == Way::Out && numbers.contains(&number) {
@@ -36,7 +36,7 @@ fn late(numbers: &'static [usize], extra: Nanos) -> impl FnMut(&Sent, usize) -> 
     }
 }
 
-/// When data was retransmitted, in milliseconds, and the segment's number from 0.
+/// Retransmissions of data: time in milliseconds and number of the segment, from 0.
 fn again(wire: &Wire) -> Vec<(u64, u64)> {
     wire.sent(Way::Out)
         .filter(|sent| sent.segment.retransmitted && !sent.segment.flags.contains(Flags::SYN))
@@ -63,17 +63,18 @@ fn third_duplicate_ack_or_rack_repairs_one_loss_in_a_round_trip() {
     }
 }
 
-/// RFC 8985, section 6.2: fewer than three segments arrived early, so a quarter of the shortest RTT is waited for.
+/// RFC 8985, section 6.2: fewer than three segments were SACKed, so the reordering window is a quarter of the minimum
+/// RTT.
 #[test]
 fn rack_tolerates_small_reordering() {
     let wire = run(profile("linux-7.2", &[]), 5, late(&[4], ms(20)));
     assert_eq!(again(&wire), []);
     let wire = run(profile("linux-7.2", &[]), 5, late(&[4], ms(60)));
-    // 25 ms window and 2 ms of timer slack after the ACK that showed the gap.
+    // Reordering window of 25 ms and timer slack of 2 ms after the ACK that showed the gap.
     assert_eq!(again(&wire), [(227, 2)]);
 }
 
-/// Once reordering was seen, the third duplicate ACK no longer suffices.
+/// Once reordering was observed, the third duplicate ACK no longer suffices.
 #[test]
 fn rack_learns_from_reordering() {
     let wire = run(
@@ -116,8 +117,8 @@ fn a_retransmission_that_a_dsack_proves_spurious_is_undone() {
     assert!(wire.initiator.ssthresh() >= 10);
 }
 
-/// RFC 8985, section 7.2: the last segment is probed two round trips after the last acknowledgement; without the probe
-/// it takes a timeout of one round trip plus 200 ms, and a window of one.
+/// RFC 8985, section 7.2: the last segment is probed two round trips after the last acknowledgement; without the probe,
+/// recovery takes a timeout of one round trip plus 200 ms, and a window of one.
 #[test]
 fn the_tail_is_probed() {
     let lost_tail = dropping(Way::Out, &[6]);
@@ -132,7 +133,7 @@ fn the_tail_is_probed() {
     assert_eq!(wire.initiator.stats().rto_timeouts, 0);
 
     let wire = run(profile("linux-7.2", &[]), 5, dropping(Way::Out, &[5, 6]));
-    // Two outstanding: 2 · 100 + 2 ms. The probe's SACK then shows the other one missing.
+    // Two outstanding: 2 · 100 + 2 ms. The SACK of the probe then shows the other segment missing.
     assert_eq!(again(&wire), [(402, 4), (502, 3)]);
     assert_eq!(wire.initiator.stats().rto_timeouts, 0);
 
@@ -149,7 +150,7 @@ fn the_tail_is_probed() {
     assert_eq!(wire.initiator.stats().rto_timeouts, 1);
 }
 
-/// A probe that repairs a loss still reduces the window (RFC 8985, section 7.4.2).
+/// A probe that repairs a loss reduces the window (RFC 8985, section 7.4.2).
 #[test]
 fn a_repairing_probe_reduces_the_window() {
     let mut wire = Wire::new(
@@ -159,7 +160,7 @@ fn a_repairing_probe_reduces_the_window() {
         dropping(Way::Out, &[6]),
     );
     wire.write(5 * MSS);
-    // The probe goes out at 500 ms and is acknowledged at 600; no DSACK follows, as the next acknowledgement shows.
+    // The probe is sent at 500 ms and acknowledged at 600; no DSACK follows, as the next acknowledgement shows.
     wire.run(ms(650));
     assert_eq!(wire.initiator.ssthresh(), u32::MAX);
     wire.write(MSS);
@@ -171,7 +172,7 @@ fn a_repairing_probe_reduces_the_window() {
     );
 }
 
-/// The path stalls from 200 ms on: what is sent in the next second leaves it at once, in order, at 1200 ms.
+/// Stalls the path from 200 ms on: segments sent in the next second arrive together, in order, at 1200 ms.
 fn stall(sent: &Sent) -> Fate {
     let stalled = sent.way == Way::Out && sent.at >= ms(200) && sent.at < ms(1200);
     if stalled {
@@ -195,7 +196,7 @@ fn a_spurious_timeout_is_undone_by_timestamps() {
     assert!(wire.initiator.cwnd() >= 20, "{}", wire.initiator.cwnd());
 }
 
-/// RFC 5682: the first ACK after the timeout lets new data out, the second proves that the originals arrive.
+/// RFC 5682: the first ACK after the timeout releases new data, the second proves that the originals arrive.
 #[test]
 fn a_spurious_timeout_is_undone_by_f_rto() {
     let knobs = [
@@ -221,7 +222,7 @@ fn a_spurious_timeout_is_undone_by_f_rto() {
     );
 }
 
-/// FreeBSD's `t_badrxtwin`: the answer comes within half a round trip of the timeout.
+/// FreeBSD's `t_badrxtwin`: the answer arrives within half a round trip of the timeout.
 #[test]
 fn freebsd_undoes_a_timeout_that_is_answered_at_once() {
     let knobs = [("min_rto", "30ms"), ("rto_slop", "0")];
@@ -246,8 +247,8 @@ fn freebsd_undoes_a_timeout_that_is_answered_at_once() {
     }
 }
 
-/// papers.md 1.5: a FIN that a priority queue lets past its own data. Linux's receiver SACKs it as one number, and the
-/// sender takes data still queued for lost; FreeBSD's does not report it, and without SACK information nothing happens.
+/// papers.md 1.5: a priority queue lets a FIN overtake its own data. A Linux receiver SACKs it as one sequence number,
+/// and the sender considers data still queued lost; a FreeBSD receiver does not report it, so the sender does nothing.
 #[test]
 fn a_fin_that_overtakes_its_data() {
     let overtaking = |sent: &Sent, _: usize| {
@@ -266,9 +267,9 @@ fn a_fin_that_overtakes_its_data() {
     let block = reported.segment.sack[0];
     assert_eq!(block.1.0 - block.0.0, 1, "the FIN alone");
     assert_eq!(reported.at, ms(150));
-    // The FIN arrived at 150 ms, the news at 200; the window for reordering is 25 ms, and the timer has 2 ms of slack.
-    // All three segments count as lost; the first acknowledgement of the original ends the recovery before the window
-    // lets a second one out.
+    // The FIN arrives at 150 ms, its SACK at 200; the reordering window is 25 ms, and the timer has 2 ms of slack. All
+    // three segments are marked lost; the first acknowledgement of an original ends recovery before the window permits
+    // a second retransmission.
     assert_eq!(again(&wire), [(227, 0)]);
     assert_eq!(wire.initiator.stats().fast_recoveries, 1);
     assert_eq!(
@@ -299,8 +300,8 @@ fn a_fin_that_overtakes_its_data() {
     );
 }
 
-/// A lone FIN: a probe after 2·RTT + 200 ms or the timeout, whichever is sooner, then timeouts that double. Linux 6.18
-/// over a veth pair: probe, and then gaps that double from the timeout on.
+/// Only a FIN is outstanding: a probe after 2·RTT + 200 ms or the timeout, whichever is sooner, then timeouts that
+/// double. Linux 6.18 over a veth pair showed the same: a probe, and then gaps that double from the timeout on.
 #[test]
 fn a_fin_that_nobody_answers() {
     let mut wire = start(
@@ -321,7 +322,7 @@ fn a_fin_that_nobody_answers() {
     );
 }
 
-/// The FIN is lost alone: it is repeated until it is acknowledged.
+/// Only the FIN is lost: it is retransmitted until acknowledged.
 #[test]
 fn a_lost_fin_is_repeated() {
     for name in Profile::NAMES {
@@ -342,14 +343,14 @@ fn a_lost_fin_is_repeated() {
     }
 }
 
-/// The responder's ACK of the FIN and its own FIN are lost: a late retransmission is still answered.
+/// The last ACK of the initiator is lost: retransmissions of the responder's FIN are still answered.
 #[test]
 fn a_closed_end_point_still_answers() {
     for name in Profile::NAMES {
         let p = profile(name, &[]);
         let mut ends = 0;
         let mut wire = Wire::new(p.clone(), p, ms(50), move |sent, _| {
-            // The last ACK of the initiator, twice.
+            // Last ACK of the initiator, twice.
             let last =
                 sent.way == Way::Out && sent.at > ms(150) && sent.segment.len == 0 && ends < 2;
             ends += usize::from(last);
@@ -363,8 +364,9 @@ fn a_closed_end_point_still_answers() {
     }
 }
 
-/// RFC 6937, section 3.1: with 20 in flight and one lost, Reno's window goes from 20 to 10 by letting one segment out
-/// for every two acknowledgements; RFC 6675's pipe rule is silent for half a round trip and then sends one for one.
+/// RFC 6937, section 3.1: with 20 segments in flight and one lost, Reno's window goes from 20 to 10 by sending one
+/// segment for every two acknowledgements; RFC 6675's pipe rule sends nothing for half a round trip and then one for
+/// one.
 #[test]
 fn proportional_rate_reduction() {
     let sent_per_ack = |prr: &str| {
@@ -377,7 +379,7 @@ fn proportional_rate_reduction() {
                 ("delack_segments", "1"),
             ],
         );
-        // One segment a millisecond, so that acknowledgements do not coincide.
+        // One segment per millisecond, so that acknowledgements do not coincide.
         let mut wire = start(p, 200, move |sent, number| match (sent.way, number) {
             (Way::Out, 2) => Fate::Drop,
             (Way::Out, n) if n < 22 => Fate::Late(ms(n as u64)),
@@ -405,7 +407,7 @@ fn proportional_rate_reduction() {
     assert!(pipe[13..].iter().all(|n| *n == 1), "{pipe:?}");
 }
 
-/// RFC 6675, IsLost: three SACKed segments above make a hole lost, two do not.
+/// RFC 6675, IsLost: a hole is lost with three SACKed segments above it, not with two.
 #[test]
 fn holes_are_lost_one_by_one() {
     let p = profile(
@@ -423,7 +425,7 @@ fn holes_are_lost_one_by_one() {
         (Way::Out, n) if n <= 11 => Fate::Late(ms(n as u64)),
         _ => Fate::Pass,
     });
-    // Segment 0 with the third SACK, of number 5; segment 5 with that of number 10, two above it before.
+    // Segment 0 with the third SACK, of number 5; segment 5 with that of number 10, the third above it.
     assert_eq!(again(&wire), [(205, 0), (210, 5)]);
 }
 
@@ -442,7 +444,7 @@ fn every_hole_at_once() {
     assert_eq!(wire.initiator.stats().rto_timeouts, 0);
 }
 
-/// RFC 6582: without SACK, one loss a round trip.
+/// RFC 6582: without SACK, one loss per round trip is repaired.
 #[test]
 fn newreno_repairs_one_loss_a_round_trip() {
     for name in Profile::NAMES {
@@ -454,7 +456,7 @@ fn newreno_repairs_one_loss_a_round_trip() {
     }
 }
 
-/// RFC 5681, section 3.1: after a timeout the window is one segment, and ssthresh half of what it was.
+/// RFC 5681, section 3.1: after a timeout the window is one segment, and ssthresh is reduced.
 #[test]
 fn a_timeout_starts_over() {
     for (name, ssthresh) in [("linux-7.2", 7), ("freebsd-9.3", 5), ("ns-2", 5)] {
@@ -483,7 +485,7 @@ fn early_retransmit() {
     assert_eq!(again(&wire), [], "reordering is waited out");
 }
 
-/// RFC 3168, section 6.1: however many packets of a window are marked, the window is reduced once.
+/// RFC 3168, section 6.1: for any number of marked packets in a window, the window is reduced once.
 #[test]
 fn congestion_experienced_reduces_once_a_round_trip() {
     let p = profile("linux-7.2", &[("ecn", "on")]);
@@ -522,7 +524,7 @@ fn congestion_experienced_reduces_once_a_round_trip() {
     );
 }
 
-/// The default accepts ECN but does not ask for it; a marked SYN is not taken for a promise.
+/// The default accepts ECN but does not request it.
 #[test]
 fn ecn_is_negotiated() {
     let capable = |a: &str, b: &str| {
@@ -540,7 +542,7 @@ fn ecn_is_negotiated() {
     assert!(!capable("request", "off"));
 }
 
-/// The second of two full segments is acknowledged at once, a lone one after the profile's delay.
+/// The second of two full segments is acknowledged at once, a single one after the profile's delay.
 #[test]
 fn delayed_acknowledgements() {
     let acks = |name: &str, knobs: &[(&str, &str)], bytes: u64| {
@@ -564,7 +566,8 @@ fn delayed_acknowledgements() {
         "each opens the window"
     );
     let slow = [("quickack_segments", "0"), ("window_tuning", "false")];
-    // Not the first of a pair; the last is pushed, so it is acknowledged when it is read, at once.
+    // The first of a pair is not acknowledged; the last segment has PSH, so it is acknowledged when it is read, at
+    // once.
     assert_eq!(acks("linux-7.2", &slow, 3 * MSS), [150, 150]);
     assert_eq!(
         acks(
@@ -580,7 +583,7 @@ fn delayed_acknowledgements() {
     );
 }
 
-/// RFC 2861: after 3 s without anything to send the window has been halved once per timeout, down to the initial one.
+/// RFC 2861: after 3 s of idle time the window has been halved once per timeout, down to the initial window.
 #[test]
 fn an_idle_window_decays() {
     let p = profile("linux-7.2", &[("hystart", "false")]);
@@ -595,7 +598,7 @@ fn an_idle_window_decays() {
     assert!(wire.initiator.ssthresh() >= grown / 4 * 3);
 }
 
-/// After [`write_forever`](gentle_tcp::Endpoint::write_forever), closing sends nothing new but the FIN.
+/// After [`write_forever`](gentle_tcp::Endpoint::write_forever), closing sends no new data, only the FIN.
 #[test]
 fn closing_an_endless_flow() {
     for name in Profile::NAMES {
@@ -612,7 +615,7 @@ fn closing_an_endless_flow() {
     }
 }
 
-/// RFC 5681, equation 3, against RFC 3465: delayed ACKs halve the growth only where ACKs are counted.
+/// RFC 5681, equation 3, and RFC 3465: delayed ACKs halve the growth only if ACKs are counted.
 #[test]
 fn counting_acks_halves_the_growth_under_delayed_acks() {
     let window = |knobs: &[(&str, &str)]| {
@@ -627,19 +630,20 @@ fn counting_acks_halves_the_growth_under_delayed_acks() {
         wire.initiator.cwnd()
     };
     assert_eq!(window(&[]), 30);
-    // The last segment of an odd window waits for the timer.
+    // The last segment of an odd window waits for the delayed-ACK timer.
     let acks = window(&[("delack_segments", "2")]);
     assert!((24..=25).contains(&acks), "{acks}");
     let acked = window(&[("delack_segments", "2"), ("growth", "acked")]);
     assert!((29..=30).contains(&acked), "{acked}");
 }
 
-/// As Linux 7.2 does: the sender of the FIN that came again takes all the time since the first for a round trip.
+/// TIME-WAIT echoes the first FIN's timestamp, as in Linux 7.2: the sender of a repeated FIN measures the time since
+/// the first as a round trip.
 #[test]
 fn time_wait_echoes_the_first_fin() {
     for name in ["linux-7.2", "linux-3.16", "freebsd-9.3"] {
         let fin = |sent: &&Sent| sent.segment.flags.contains(Flags::FIN);
-        // The acknowledgement of the responder's FIN.
+        // Drops the acknowledgement of the responder's FIN.
         let wire = run(profile(name, &[]), 1, dropping(Way::Out, &[3]));
         let fins: Vec<_> = wire.sent(Way::Back).filter(fin).collect();
         let [first, second] = fins[..] else {
@@ -649,7 +653,7 @@ fn time_wait_echoes_the_first_fin() {
         let last = wire.sent(Way::Out).last().unwrap();
         assert_eq!(last.at, second.at + ms(50), "{name}");
         assert_eq!(last.segment.ts_ecr, first.segment.ts_val, "{name}");
-        // The round trip of the handshake, and what the echo gives.
+        // RTT of the handshake, and the sample from the echo.
         let responder = wire.responder.as_ref().unwrap();
         let echoed = last.at + ms(50) - first.at;
         assert_eq!(responder.stats().rtt_samples, 2, "{name}");

@@ -1,4 +1,4 @@
-//! Two small transfers, segment by segment, to be read like a capture.
+//! Snapshots of two small transfers, segment by segment, in the form of tcpdump output.
 
 mod wire;
 
@@ -17,8 +17,8 @@ fn trace(name: &str, out: &'static [usize]) -> String {
     wire.trace()
 }
 
-/// The third data segment and the last, with the FIN, are lost. RACK finds both: the second when the retransmission of
-/// the first, sent later, has arrived.
+/// The third data segment and the last one, with the FIN, are lost. RACK detects both losses: the second when the
+/// retransmission of the first, sent later, has been delivered.
 #[test]
 fn linux() {
     insta::assert_snapshot!(trace("linux-7.2", &[4, 9]));

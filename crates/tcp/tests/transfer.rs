@@ -1,4 +1,4 @@
-//! Properties that hold whatever the network does: a transfer completes, nothing is invented, nothing spins.
+//! Properties that hold for any behaviour of the network: a transfer completes, no data is invented, no endless loop.
 
 mod wire;
 
@@ -7,7 +7,7 @@ use gentle_units::Nanos;
 use proptest::prelude::*;
 use wire::{Fate, Way, Wire, ms, profile};
 
-/// A small generator for the wire's dice; its state comes from the test case.
+/// Random number generator for the wire; seeded by the test case.
 struct Dice(u64);
 
 impl Dice {
@@ -68,7 +68,7 @@ fn knobs() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     })
 }
 
-/// Two megabytes with a loss and a reordering in fifty: every profile gets through, and repeats little for nothing.
+/// Two megabytes with loss and reordering of 2 % each: every profile completes, with few unnecessary retransmissions.
 #[test]
 fn long_transfers_over_a_lossy_wire() {
     const BYTES: u64 = 2_000_000;
@@ -113,7 +113,7 @@ proptest! {
         bytes in prop_oneof![0u64..5000, 0u64..300_000],
         answer in prop_oneof![Just(0u64), 0u64..300_000],
         seed: u64,
-        // In 1/1000: loss up to 15 %, the rest as much as one likes.
+        // Probabilities in 1/1000: loss up to 15 %, others in any combination.
         loss in 0u64..150,
         late in 0u64..300,
         twice in 0u64..100,
@@ -145,7 +145,7 @@ proptest! {
         while wire.step(Nanos::from_secs(7200)) {
             steps += 1;
             prop_assert!(steps < 200_000, "no end in sight at {}", wire.now);
-            // A closed initiator that the responder gave up on would retransmit for minutes more.
+            // A closed initiator whose responder has given up would retransmit for minutes more.
             if wire.initiator.is_failed() || wire.responder.as_ref().is_some_and(|r| r.is_failed()) {
                 break;
             }
@@ -153,7 +153,7 @@ proptest! {
         let responder = wire.responder.as_ref();
         let failed = wire.initiator.is_failed() || responder.is_some_and(|r| r.is_failed());
         for sent in &wire.log {
-            // Nothing beyond what was written, and the SYN and FIN around it.
+            // No data beyond what was written, with one sequence number each for SYN and FIN.
             let own = if sent.way == Way::Out { (isn, bytes) } else { (responder_isn, answer) };
             let offset = sent.segment.seq.0.wrapping_sub(own.0);
             prop_assert!(u64::from(offset) + u64::from(sent.segment.seq_len()) <= own.1 + 2);
@@ -185,7 +185,7 @@ proptest! {
         );
     }
 
-    /// Any segment whatever, well-formed or not, is survived.
+    /// Arbitrary segments, well-formed or not, cause no panic and no endless loop.
     #[test]
     fn arbitrary_segments_are_survived(
         name in 0usize..4,
@@ -199,7 +199,7 @@ proptest! {
         wire.run(ms(4));
         let mut out = Vec::new();
         for (seq, ack, len, flags, sack, sack_count, echo, near) in segments {
-            // Half of them near what the connection expects, so that they get through the first checks.
+            // Half of the segments are near the expected numbers, so that they pass the first checks.
             let (seq, ack) = if near { (50_001 + seq % 3000, 1001 + ack % 60_000) } else { (seq, ack) };
             let mut segment = gentle_tcp::Segment::new(Seq(seq), gentle_tcp::Flags::from_bits(flags));
             segment.ack = Seq(ack);

@@ -1,4 +1,4 @@
-//! Simulator and kernel side by side: the same connections through both, metric by metric.
+//! Comparison of simulated and measured results for the same connections, metric by metric.
 
 use gentle_experiment::results::{Comparison, SchemeResult, SizeBin};
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// All of them, in the order in which they are reported.
+    /// All metrics, in the order in which they are reported.
     pub const ALL: [Metric; 11] = [
         Metric::Response,
         Metric::ResponseOfShort,
@@ -48,7 +48,7 @@ impl Metric {
         Metric::Utilization,
     ];
 
-    /// For people.
+    /// Label of the metric in tables.
     pub const fn label(self) -> &'static str {
         match self {
             Metric::Response => "response time",
@@ -65,7 +65,7 @@ impl Metric {
         }
     }
 
-    /// What a value has to be multiplied with for people, and the unit it has then.
+    /// Factor that converts a value for display, and the unit after conversion.
     pub const fn unit(self) -> (f64, &'static str) {
         match self {
             Metric::Loss | Metric::SynLoss | Metric::Retransmissions | Metric::Utilization => {
@@ -75,7 +75,7 @@ impl Metric {
         }
     }
 
-    /// The name that it has among the scalar results of a scheme.
+    /// Name of the metric among the scalar results of a scheme.
     fn name(self, result: &SchemeResult) -> String {
         let bin = |index| format!("response_time_by_size.{index}.mean_s");
         let name = match self {
@@ -96,7 +96,7 @@ impl Metric {
         name.to_owned()
     }
 
-    /// The value and the half-width of its 95 % interval.
+    /// Value of the metric and half-width of its 95 % confidence interval.
     fn of(self, result: &SchemeResult) -> (Option<f64>, Option<f64>) {
         let bin = |bin: Option<&SizeBin>| bin.map_or((None, None), |bin| (bin.mean_s, bin.ci95_s));
         let by_size = &result.response_time_by_size;
@@ -143,7 +143,7 @@ pub struct Row {
     pub intervals_overlap: Option<bool>,
 }
 
-/// Version of an [`Agreement`] as JSON (`docs/json.md`).
+/// Version of the JSON form of [`Agreement`] (`docs/json.md`).
 const SCHEMA: u32 = 1;
 
 /// A simulated and a measured comparison side by side.
@@ -159,7 +159,7 @@ pub struct Agreement {
     pub rows: Vec<Row>,
 }
 
-/// Lays the two side by side; schemes that only one of them has are left out.
+/// Pairs the results of both by scheme label; a scheme that only one of them has is left out.
 pub fn agreement(simulator: &Comparison, kernel: &Comparison) -> Agreement {
     let mut rows = Vec::new();
     for measured in &kernel.results {

@@ -1,4 +1,4 @@
-//! What is asked of a machine, and what it answers.
+//! Jobs that a machine runs, and their answers.
 
 use crate::conduct::Observed;
 use crate::decisions::Decisions;
@@ -6,13 +6,13 @@ use crate::experiment::Experiment;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// All that a machine can be asked for, as it travels into it.
+/// A job, serialised by the host and read by the machine.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Job {
     /// Run a program.
     Command(Command),
-    /// Put schedules through qdiscs.
+    /// Run schedules of packets through qdiscs.
     Decisions(Decisions),
     /// Run an experiment.
     Experiment(Box<Experiment>),
@@ -20,25 +20,25 @@ pub enum Job {
 
 /// A kind of job together with the type of its answer.
 pub trait Task: Into<Job> {
-    /// What comes back.
+    /// Type of the answer.
     type Answer: DeserializeOwned;
 }
 
-/// Runs a program as root of the machine, its standard input empty.
+/// Runs a program as root in the machine, with empty standard input.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Command {
-    /// The program, looked for in the usual places, and its arguments; at least one element.
+    /// Program, searched for in PATH, and its arguments; at least one element.
     pub argv: Vec<String>,
 }
 
-/// How a [`Command`] ended.
+/// Result of a [`Command`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
-    /// Exit status; 128 + the signal's number where a signal ended it.
+    /// Exit status; 128 + the signal number if a signal ended the program.
     pub status: i32,
-    /// What it wrote to standard output.
+    /// Standard output of the program.
     pub stdout: Vec<u8>,
-    /// What it wrote to standard error.
+    /// Standard error of the program.
     pub stderr: Vec<u8>,
 }
 

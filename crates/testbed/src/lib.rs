@@ -1,16 +1,17 @@
-//! Linux in virtual time: a kernel that runs as an ordinary process, and jobs that run in it.
+//! Linux in virtual time: runs a Linux kernel as an ordinary process, and jobs inside it.
 //!
-//! User-mode Linux is Linux built as a program. With its "time travel" it has a clock of its own, which jumps over idle
-//! time and stands still while code runs: real TCP and real queue disciplines, without root, unaffected by what else the
-//! computer does.
+//! User-mode Linux is Linux built as a program. In its time-travel mode, its clock jumps over idle time and stands
+//! still
+//! while code runs. This gives real TCP and real queue disciplines, without root, unaffected by the load of the host.
 //!
-//! - [`build`] makes the kernel, and modules for it, and keeps them in a cache.
-//! - [`machine`] boots a kernel, has a [`Task`] done in it and collects what came of it.
-//! - [`guest`] is the side within. There the same program runs that started the machine: the host's files are the
-//!   machine's, read-only.
-//! - [`decisions`] puts the same packets through the kernel's queues and those of `gentle-aqm`, and compares.
-//! - [`experiment`] plans the run of a simulator's scenario down to each command, [`conduct`] carries it out where the
-//!   kernel is, [`results`] makes of what was seen what the simulator reports, and [`runs`] does all of that for many
+//! - [`build`] builds the kernel and modules for it, and caches them.
+//! - [`machine`] boots a kernel, runs a [`Task`] in it and collects the results.
+//! - [`guest`] is the code that runs inside the machine. The guest runs the program that started the machine: the files
+//!   of the host are its root file system, read-only.
+//! - [`decisions`] sends the same packets through the qdiscs of the kernel and those of `gentle-aqm`, and compares the
+//!   decisions.
+//! - [`experiment`] plans a run of a simulator scenario down to each command, [`conduct`] executes the plan on the
+//!   kernel, [`results`] computes the metrics that the simulator reports, and [`runs`] does all of this for many
 //!   schemes and seeds.
 
 pub mod build;

@@ -1,4 +1,4 @@
-//! The same network in namespaces of this computer, on its own kernel, in real time.
+//! Runs experiments in network namespaces of the host, on the host's kernel, in real time.
 
 use crate::conduct::{self, Observed, Surroundings};
 use crate::experiment::{Experiment, Names};
@@ -11,37 +11,37 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why there was no run on this computer.
+/// Errors of a run on the host's kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NativeError {
-    /// Namespaces and queues are root's.
+    /// Creating namespaces and qdiscs takes root.
     #[error(
         "network namespaces take root; use sudo, or leave --native out: the testbed's own kernel needs no rights"
     )]
     Root,
-    /// Something that kernels can be built without.
+    /// The kernel was built without a queue discipline that the run needs.
     #[error(
         "this computer's kernel has no {kind} ({option}); load or build the module sch_{kind}, or leave --native out: the testbed's own kernel has it. It failed at: {step}"
     )]
     Missing {
-        /// The queue discipline.
+        /// Kind of the queue discipline.
         kind: String,
-        /// The option of the kernel's configuration.
+        /// Option of the kernel configuration.
         option: String,
-        /// The command.
+        /// Command that failed.
         step: String,
     },
-    /// Anything else.
+    /// Any other failure.
     #[error("{0}")]
     Other(String),
 }
 
-/// Names for the namespaces of a run that no other run has.
+/// Unique namespace names for a run, derived from the process ID.
 pub fn names() -> Names {
     Names::with_prefix(&format!("gentle-{}-", getpid()))
 }
 
-/// The kernel's version, as `uname -r` prints it.
+/// Version of the host's kernel, as `uname -r` prints it.
 pub fn kernel_version() -> String {
     let version = fs::read_to_string("/proc/sys/kernel/osrelease");
     version.map_or_else(
@@ -50,10 +50,10 @@ pub fn kernel_version() -> String {
     )
 }
 
-/// Carries the experiment out and takes its network away again, however it ends short of a kill.
+/// Runs the experiment and removes its network afterwards, on success, error and panic (not on SIGKILL).
 ///
 /// # Errors
-/// What this computer lacks.
+/// The user is not root, the kernel lacks a queue discipline, or a step fails.
 pub fn run(
     experiment: &Experiment,
     packets: &Path,
@@ -71,13 +71,13 @@ pub fn run(
     conduct::run(experiment, packets, surroundings, stop, progress).map_err(explained)
 }
 
-/// The namespaces of a run; they go with it, and their devices with them.
+/// Deletes the namespaces of a run, and with them their devices, on drop.
 struct Network<'a>(&'a Names);
 
 impl Drop for Network<'_> {
     fn drop(&mut self) {
         for name in self.0.all() {
-            // Those that were not made cannot be taken away, and nobody has to hear of it.
+            // Deleting a namespace that was never created fails; ignore it.
             let _ = Command::new("ip")
                 .args(["netns", "del", name])
                 .stdin(Stdio::null())
@@ -88,7 +88,7 @@ impl Drop for Network<'_> {
     }
 }
 
-/// What tc says of a queue discipline that the kernel lacks, put into words that help.
+/// Translates tc's message about an unknown queue discipline into an error that says what to do.
 fn explained(problem: String) -> NativeError {
     let unknown = ["kind is unknown", "Unknown qdisc"];
     if !unknown.iter().any(|sign| problem.contains(sign)) {
@@ -96,7 +96,7 @@ fn explained(problem: String) -> NativeError {
     }
     let (step, _) = problem.split_once(": ").unwrap_or((&problem, ""));
     let words: Vec<&str> = problem.split_whitespace().collect();
-    // The kind follows the handle, "10:", which ends the words that say where.
+    // The kind follows the handle, `10:`, which ends the words that say where the qdisc is attached.
     let handle = words.iter().position(|word| *word == "handle");
     let kind = handle.and_then(|at| words.get(at + 2));
     let kind = kind.map_or("queue discipline", |kind| kind.trim_end_matches(':'));

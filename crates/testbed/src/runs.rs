@@ -11,15 +11,15 @@ use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The file of packets, in the directory that a run may write to.
+/// Name of the packet capture in the directory that a run may write to.
 pub(crate) const PACKETS: &str = "packets.pcapng";
 
-/// The kernel of a run.
+/// Kernel that runs are made on.
 #[derive(Debug, Clone)]
 pub enum Kernel {
-    /// That of a machine which boots for each run.
+    /// A machine that boots for each run.
     Machine(Box<Machine>),
-    /// This computer's own; takes root, and one run at a time.
+    /// The host's kernel; takes root, and one run at a time.
     Native,
 }
 
@@ -41,13 +41,13 @@ impl Kernel {
 /// Where runs are made.
 #[derive(Debug, Clone)]
 pub struct Testbed {
-    /// What each run is made on.
+    /// Kernel of each run.
     pub kernel: Kernel,
-    /// From which parts schemes are made that Linux does not have.
+    /// Parts from which schemes are built that Linux does not have.
     pub backing: Backing,
-    /// What sends lost SYNs of the hosts again.
+    /// Engine that retransmits lost SYNs of the hosts; `None`: none.
     pub rexmit: Option<Rexmit>,
-    /// Below it, everything that was observed is kept, a folder for each run.
+    /// Directory in which to keep the observations of each run, one folder per run; `None`: nothing is kept.
     pub keep: Option<PathBuf>,
 }
 
@@ -60,56 +60,56 @@ impl Testbed {
     }
 }
 
-/// Why there are no results.
+/// Errors of a set of runs.
 #[derive(Debug, Error)]
 pub enum RunsError {
-    /// A run cannot be made of what the kernel has.
+    /// The kernel cannot provide what a run needs.
     #[error("{scheme}: {problem}")]
     Plan {
-        /// The scheme.
+        /// Scheme of the run.
         scheme: String,
-        /// Why.
+        /// Reason.
         problem: ExperimentError,
     },
     /// The machine of a run failed.
     #[error("{scheme}, seed {seed}")]
     Machine {
-        /// The scheme.
+        /// Scheme of the run.
         scheme: String,
-        /// The seed.
+        /// Seed of the run.
         seed: u64,
-        /// What happened.
+        /// Cause.
         #[source]
         problem: MachineError,
     },
-    /// The run on this computer's own kernel failed.
+    /// The run on the host's kernel failed.
     #[error("{scheme}, seed {seed}")]
     Native {
-        /// The scheme.
+        /// Scheme of the run.
         scheme: String,
-        /// The seed.
+        /// Seed of the run.
         seed: u64,
-        /// What happened.
+        /// Cause.
         #[source]
         problem: NativeError,
     },
-    /// What a run observed is of no use.
+    /// The observations of a run cannot be evaluated.
     #[error("{scheme}, seed {seed}")]
     Results {
-        /// The scheme.
+        /// Scheme of the run.
         scheme: String,
-        /// The seed.
+        /// Seed of the run.
         seed: u64,
-        /// What is wrong.
+        /// Cause.
         #[source]
         problem: ResultsError,
     },
-    /// A file or directory of the host is not as needed.
+    /// A file or directory of the host cannot be used.
     #[error("{path}: {problem}")]
     File {
-        /// Where.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason.
         problem: String,
     },
 }
@@ -137,7 +137,7 @@ impl Backend for Testbed {
     }
 }
 
-/// The schemes that the kernel can have; what differs from the scenario is added to its choices.
+/// Schemes that the kernel can run; adds the differences from the scenario to its assumptions.
 fn possible(
     scenario: &mut Scenario,
     schemes: &[Spec],
@@ -192,14 +192,14 @@ fn possible(
         _ => {}
     }
     let queues = scenario.links.iter().map(|link| &link.qdisc);
-    // The queue that a scenario names for the link under test is not the one that is run.
+    // The scheme under test replaces the queue that the scenario names for the first link.
     let queues = queues.skip(1).chain(&possible);
     choices.extend(parts(queues, testbed.backing));
     scenario.choices.extend(choices);
     Ok(possible)
 }
 
-/// What the schemes are made of that Linux does not have; `None`: it has all of them.
+/// Says from which parts the schemes that Linux does not have are built; `None`: Linux has all of them.
 fn parts<'a>(queues: impl Iterator<Item = &'a Spec>, backing: Backing) -> Option<String> {
     let mut own: Vec<&str> = queues
         .filter(|spec| spec.module().is_some())
@@ -292,7 +292,7 @@ fn one(
     Ok(record)
 }
 
-/// `codel target=20ms` as the name of a folder.
+/// Folder name for a scheme such as `codel target=20ms`.
 fn file_name(scheme: &Spec) -> String {
     let text = scheme.to_string();
     text.replace(

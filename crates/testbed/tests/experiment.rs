@@ -1,4 +1,4 @@
-//! Scenarios and the commands that they become.
+//! Commands planned from scenarios.
 
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;

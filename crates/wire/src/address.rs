@@ -1,25 +1,25 @@
-//! IP addresses of either family in one form.
+//! IP addresses of both versions in one representation.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// An IPv4 or IPv6 address in 16 bytes; IPv4 is held as IPv4-mapped IPv6 (RFC 4291, 2.5.5.2), so that both families
-/// compare, hash and order alike.
+/// An IPv4 or IPv6 address in 16 bytes; IPv4 is stored as IPv4-mapped IPv6 (RFC 4291, 2.5.5.2), so that both versions
+/// are compared, hashed and ordered in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Address(pub [u8; 16]);
 
 impl Address {
-    /// From the four bytes of an IPv4 header.
+    /// Creates an address from the four bytes in an IPv4 header.
     #[inline]
     pub const fn v4(b: [u8; 4]) -> Address {
         const PREFIX: u128 = 0xffff << 32;
         Address((PREFIX | u32::from_be_bytes(b) as u128).to_be_bytes())
     }
 
-    /// Whether it is an IPv4 address.
+    /// Whether the address is an IPv4 address.
     #[inline]
     pub const fn is_v4(&self) -> bool {
-        // Little-endian, where most processors need no shuffling.
+        // Little-endian, so that most processors need no byte swap.
         let bytes = u128::from_le_bytes(self.0);
         bytes as u64 == 0 && (bytes >> 64) as u32 == 0xffff_0000
     }

@@ -1,21 +1,21 @@
-//! Bytes of a capture together with what the snap length took.
+//! Captured bytes, with the number of bytes cut off by the snap length.
 
 use crate::Skip;
 
-/// A run of bytes on the wire of which the first ones were captured.
+/// A sequence of bytes on the wire, of which the first ones were captured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Captured<'a> {
-    /// The captured bytes.
+    /// Captured bytes.
     pub(crate) bytes: &'a [u8],
-    /// How many more followed them on the wire.
+    /// Number of bytes that followed on the wire and were not captured.
     pub(crate) missing: u32,
-    /// A header has told how many bytes there are, so that a header within them that claims more is wrong. Without one
-    /// it is the frame's length, which tools that shorten frames do not always keep.
+    /// Whether the length comes from a header, so that an inner header that claims more is limited to it. Otherwise it
+    /// is the frame's length, which tools that shorten frames do not always preserve.
     firm: bool,
 }
 
 impl<'a> Captured<'a> {
-    /// A frame of which `original_len` bytes were on the wire.
+    /// A frame that had `original_len` bytes on the wire.
     #[inline]
     pub(crate) fn new(frame: &'a [u8], original_len: u32) -> Captured<'a> {
         Captured {
@@ -25,13 +25,13 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// How many bytes were on the wire.
+    /// Number of bytes on the wire.
     #[inline]
     pub(crate) fn wire_len(self) -> u32 {
         len_u32(self.bytes).saturating_add(self.missing)
     }
 
-    /// Why `len` bytes cannot be had: they were cut off, or there never were as many.
+    /// Reason why `len` bytes are not available: cut off by the capture, or beyond the end on the wire.
     #[cold]
     pub(crate) fn shortage(self, len: usize) -> Skip {
         if len as u64 <= u64::from(self.wire_len()) {
@@ -41,7 +41,7 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// The first `N` bytes.
+    /// Returns the first `N` bytes.
     #[inline]
     pub(crate) fn peek<const N: usize>(&self) -> Result<&'a [u8; N], Skip> {
         match self.bytes.first_chunk() {
@@ -50,7 +50,7 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// Takes the first `N` bytes off.
+    /// Removes and returns the first `N` bytes.
     #[inline]
     pub(crate) fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], Skip> {
         match self.bytes.split_first_chunk() {
@@ -62,7 +62,7 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// Takes the first `len` bytes off.
+    /// Removes the first `len` bytes.
     #[inline]
     pub(crate) fn skip(&mut self, len: usize) -> Result<(), Skip> {
         match self.bytes.get(len..) {
@@ -74,8 +74,8 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// The first `len` bytes, as a header says. Where it claims more than there are, they count as missing, if that can
-    /// be.
+    /// The first `len` bytes, `len` being a length in a header. Bytes beyond the captured ones count as missing, unless
+    /// a reliable length rules that out.
     #[inline]
     pub(crate) fn with_len(self, len: u32) -> Captured<'a> {
         let len = match self.firm {
@@ -90,7 +90,7 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// The first `len` bytes, as a header says that leaves no doubt.
+    /// The first `len` bytes, `len` being a reliable length in a header.
     pub(crate) fn with_firm_len(self, len: u32) -> Captured<'a> {
         Captured {
             firm: true,
@@ -103,7 +103,7 @@ fn len_u32(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }
 
-/// A big-endian 16-bit number.
+/// Converts two bytes in network byte order to a 16-bit number.
 #[inline]
 pub(crate) const fn be16(a: u8, b: u8) -> u16 {
     u16::from_be_bytes([a, b])

@@ -3,7 +3,7 @@
 use crate::captured::{Captured, be16};
 use crate::{Dccp, Skip};
 
-/// The header at the front of an IP payload, with a sequence number of 48 or 24 bits (RFC 4340, 5.1).
+/// Parses the header at the start of an IP payload, with a sequence number of 48 or 24 bits (RFC 4340, 5.1).
 pub(crate) fn header(at: Captured<'_>) -> Result<Dccp, Skip> {
     const EXTENDED: u8 = 0x01;
     let h = at.peek::<12>()?;

@@ -36,10 +36,10 @@ pub use tunnel::{Tunnel, tunnelled};
 use captured::Captured;
 use link::Layer;
 
-/// What a frame is: its captured bytes, how many bytes it had on the wire, and the link type of its capture.
+/// Dissects a frame: its captured bytes, its length on the wire, and the link type of its capture.
 ///
 /// # Errors
-/// Why no packet could be made of it; see [`Skip`].
+/// The frame contains no IP packet that can be read; [`Skip`] is the reason.
 #[inline]
 pub fn dissect(
     link: LinkType,
@@ -48,8 +48,7 @@ pub fn dissect(
     tunnels: Tunnels,
 ) -> Result<Packet<'_>, Skip> {
     let at = Captured::new(frame, original_len);
-    // What nearly all frames are goes straight through; with the detour over what all others may be it takes twice the
-    // time.
+    // Fast path for nearly all frames, which takes half the time of the general one.
     if link == LinkType::ETHERNET
         && tunnels == Tunnels::Outer
         && let Some(at) = link::untagged_ip(at)
@@ -68,11 +67,11 @@ fn dissect_any(link: LinkType, mut at: Captured<'_>, tunnels: Tunnels) -> Result
     }
 }
 
-/// The packet whose fragments have come together: `ip` is the header of its first fragment, `head` the first captured
-/// bytes of what follows the header, `payload_len` how many bytes that were on the wire.
+/// Builds the packet of reassembled fragments: `ip` is the header of the first fragment, `head` the first captured
+/// bytes after the header, `payload_len` the number of these bytes on the wire.
 ///
 /// # Errors
-/// Why no packet could be made of it; see [`Skip`].
+/// The transport header cannot be read; [`Skip`] is the reason.
 pub fn reassembled<'a>(ip: &Ip, head: &'a [u8], payload_len: u32) -> Result<Packet<'a>, Skip> {
     let payload = Captured::new(head, payload_len);
     transport::packet(ip.protocol, None, payload, || Ip {
@@ -82,7 +81,7 @@ pub fn reassembled<'a>(ip: &Ip, head: &'a [u8], payload_len: u32) -> Result<Pack
     })
 }
 
-/// Whether a packet belongs to the opening of a TCP connection: a SYN or a SYN/ACK.
+/// Whether a packet belongs to the handshake of a TCP connection: a SYN or a SYN/ACK.
 #[inline]
 pub fn is_handshake(packet: &Packet<'_>) -> bool {
     matches!(packet.transport, Transport::Tcp(tcp) if tcp.flags.any(TcpFlags::SYN))

@@ -1,30 +1,30 @@
-//! What a frame turned out to be.
+//! Results of dissecting a frame.
 
 use crate::Address;
 
-/// Which IP packet of a tunnelled frame is wanted.
+/// Selects the IP packet of a tunnelled frame that is dissected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tunnels {
-    /// The outermost one: tunnels are other traffic.
+    /// Outermost packet; the payload of a tunnel is not examined.
     #[default]
     Outer,
-    /// The innermost one that can be reached through GRE, IP-in-IP, VXLAN, GENEVE, GTP-U, ERSPAN and the other tunnels that
-    /// the crate's front page lists; the outer one where there is no tunnel.
+    /// Innermost packet that can be reached through GRE, IP-in-IP, VXLAN, GENEVE, GTP-U, ERSPAN and the other tunnels
+    /// listed in the crate documentation; the outer packet if there is no tunnel.
     Inner,
 }
 
 /// An IP packet, or a fragment of one.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
-    /// Its IP header.
+    /// IP header.
     pub ip: Ip,
-    /// The captured bytes behind the IP header and its extension headers.
+    /// Captured bytes after the IP header and its extension headers.
     pub payload: &'a [u8],
-    /// What it carries.
+    /// Transport header.
     pub transport: Transport<'a>,
 }
 
-/// What is needed of an IPv4 or IPv6 header.
+/// Fields of an IPv4 or IPv6 header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ip {
     /// Source address.
@@ -33,31 +33,30 @@ pub struct Ip {
     pub dst: Address,
     /// Time to live, or hop limit.
     pub ttl: u8,
-    /// Differentiated services and ECN byte.
+    /// Byte with differentiated services code point and ECN.
     pub tos: u8,
-    /// Identification of an IPv4 packet (of an IPv6 fragment: the low 16 bits); `None` for IPv6 without a fragment
-    /// header.
+    /// Identification of an IPv4 packet (low 16 bits for an IPv6 fragment); `None` for IPv6 without a fragment header.
     pub id: Option<u16>,
-    /// Set when the packet is a fragment.
+    /// Fragment fields; `None` if the packet is not a fragment.
     pub fragment: Option<Fragment>,
-    /// Bytes after the IP header and its extension headers, as the header says (not as captured).
+    /// Bytes after the IP header and its extension headers, according to the header (not as captured).
     pub payload_len: u32,
     /// Protocol number of the payload.
     pub protocol: u8,
 }
 
-/// Which part of a packet a fragment is.
+/// Position of a fragment in its packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment {
-    /// The whole identification, 16 or 32 bits.
+    /// Complete identification, 16 or 32 bits.
     pub id: u32,
-    /// Offset of its payload, bytes.
+    /// Offset of the fragment's payload, bytes.
     pub offset: u32,
-    /// More fragments follow.
+    /// Whether more fragments follow.
     pub more: bool,
 }
 
-/// The transport header. The first fragment of a packet has it, the later ones do not.
+/// Transport header. The first fragment of a packet has it, later ones do not.
 #[derive(Debug, Clone, Copy)]
 pub enum Transport<'a> {
     /// TCP (RFC 9293).
@@ -68,13 +67,13 @@ pub enum Transport<'a> {
     Sctp(Sctp<'a>),
     /// DCCP (RFC 4340).
     Dccp(Dccp),
-    /// A fragment without transport header, or a first fragment too short for one: its captured payload.
+    /// A fragment without transport header, or a first fragment too short for one: captured payload.
     Fragment(&'a [u8]),
     /// Another protocol.
     Other,
 }
 
-/// Flags of a TCP header, the low 12 bits of its 13th and 14th byte.
+/// Flags of a TCP header: the low 12 bits of bytes 13 and 14.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TcpFlags(pub u16);
 
@@ -100,13 +99,13 @@ impl TcpFlags {
         self.0 & flags.0 != 0
     }
 
-    /// A SYN without ACK: a connection attempt.
+    /// Whether this is a SYN without ACK: a connection attempt.
     #[inline]
     pub const fn is_syn(self) -> bool {
         self.0 & 0x12 == 0x02
     }
 
-    /// SYN and ACK.
+    /// Whether both SYN and ACK are set.
     #[inline]
     pub const fn is_synack(self) -> bool {
         self.0 & 0x12 == 0x12
@@ -144,11 +143,11 @@ pub struct Tcp<'a> {
     pub flags: TcpFlags,
     /// Window as in the header, unscaled.
     pub window: u16,
-    /// Payload bytes, from the lengths in the headers; of the first fragment of a packet those in it.
+    /// Payload bytes, from the lengths in the headers; for the first fragment of a packet, the bytes in that fragment.
     pub payload_len: u32,
-    /// The captured bytes of the options.
+    /// Captured bytes of the options.
     pub options: &'a [u8],
-    /// The captured bytes of the payload.
+    /// Captured bytes of the payload.
     pub payload: &'a [u8],
 }
 
@@ -159,9 +158,10 @@ pub struct Udp<'a> {
     pub src_port: u16,
     /// Destination port.
     pub dst_port: u16,
-    /// Payload bytes, from the lengths in the headers; of the first fragment of a datagram those of the whole.
+    /// Payload bytes, from the lengths in the headers; for the first fragment of a datagram, the bytes of the whole
+    /// datagram.
     pub payload_len: u32,
-    /// The captured bytes of the payload.
+    /// Captured bytes of the payload.
     pub payload: &'a [u8],
 }
 
@@ -174,7 +174,7 @@ pub struct Sctp<'a> {
     pub dst_port: u16,
     /// Verification tag.
     pub tag: u32,
-    /// The captured bytes of the chunks.
+    /// Captured bytes of the chunks.
     pub chunks: &'a [u8],
 }
 
@@ -191,16 +191,16 @@ pub struct Dccp {
     pub seq: u64,
 }
 
-/// Why a frame is not looked at further.
+/// Reason why a frame was not dissected completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Skip {
-    /// A link layer that is not known here.
+    /// The link layer is not supported.
     UnknownLink,
-    /// Not IP (ARP, spanning tree, 802.11 management, …).
+    /// The frame is not IP (ARP, spanning tree, 802.11 management, …).
     NotIp,
-    /// A frame that is encrypted at the link layer: 802.11, MACsec.
+    /// The frame is encrypted at the link layer: 802.11, MACsec.
     Encrypted,
-    /// Cut by the snap length before the fields that are needed.
+    /// The snap length has cut off fields that are needed.
     Truncated,
     /// A header contradicts itself.
     Malformed,
@@ -216,7 +216,7 @@ impl Skip {
         Skip::Malformed,
     ];
 
-    /// Its name, as in results.
+    /// Name of the reason in results.
     pub const fn name(self) -> &'static str {
         match self {
             Skip::UnknownLink => "unknown-link",

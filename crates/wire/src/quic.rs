@@ -1,21 +1,21 @@
-//! QUIC: what can be read of its packets without keys (RFC 8999; RFC 9000, 17; RFC 9369, 3).
+//! QUIC: packet fields that can be read without keys (RFC 8999; RFC 9000, 17; RFC 9369, 3).
 
 use crate::Udp;
 use std::fmt;
 
-/// Longest connection ID of the versions known here, bytes (RFC 9000, 17.2).
+/// Maximum length of a connection ID in the supported versions, bytes (RFC 9000, 17.2).
 const LONGEST_ID: usize = 20;
 
-/// First bit of a packet: the header has the long form (RFC 8999, 5.1).
+/// First bit of a packet: long header (RFC 8999, 5.1).
 const LONG: u8 = 0x80;
 
-/// Second bit of a packet, one unless both sides agreed otherwise (RFC 9000, 17.2; RFC 9287).
+/// Second bit of a packet ("fixed bit"), one unless both sides agreed otherwise (RFC 9000, 17.2; RFC 9287).
 const FIXED: u8 = 0x40;
 
 /// A QUIC version whose packets can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum QuicVersion {
-    /// A draft of version 1 that has its packet format: 23 to 34.
+    /// A draft of version 1 with its packet format: 23 to 34.
     Draft(u8),
     /// RFC 9000.
     V1,
@@ -24,7 +24,7 @@ pub enum QuicVersion {
 }
 
 impl QuicVersion {
-    /// The version of this number in a long header.
+    /// Version with this number in a long header; `None` if it is not supported.
     pub const fn from_wire(number: u32) -> Option<QuicVersion> {
         match number {
             0x0000_0001 => Some(QuicVersion::V1),
@@ -48,7 +48,7 @@ impl fmt::Display for QuicVersion {
 /// A QUIC packet with a long header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuicPacket<'a> {
-    /// What it is.
+    /// Packet type.
     pub kind: QuicKind<'a>,
     /// Destination connection ID, at most 20 bytes.
     pub dcid: &'a [u8],
@@ -58,7 +58,7 @@ pub struct QuicPacket<'a> {
     pub fixed_bit: bool,
 }
 
-/// What a QUIC packet with a long header is.
+/// Type of a QUIC packet with a long header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuicKind<'a> {
     /// Initial (RFC 9000, 17.2.2).
@@ -76,26 +76,27 @@ pub enum QuicKind<'a> {
 /// An Initial packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuicInitial<'a> {
-    /// Its version.
+    /// QUIC version.
     pub version: QuicVersion,
-    /// Whether it carries a token, of a Retry or of an earlier connection.
+    /// Whether it carries a token, from a Retry or an earlier connection.
     pub has_token: bool,
-    /// The packet as it was sent; `None` if the capture cut its header.
+    /// Protected packet; `None` if the capture cut its header.
     pub sealed: Option<QuicSealed<'a>>,
 }
 
-/// A packet under header and packet protection (RFC 9001, 5).
+/// A packet with header and packet protection (RFC 9001, 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuicSealed<'a> {
-    /// The captured bytes from its first byte to its last.
+    /// Captured bytes of the packet.
     pub packet: &'a [u8],
-    /// Bytes before the packet number.
+    /// Offset of the packet number, bytes.
     pub number_at: usize,
-    /// Bytes of the packet on the wire.
+    /// Length of the packet on the wire, bytes.
     pub wire_len: usize,
 }
 
-/// A variable-length integer (RFC 9000, 16) and what follows it; `None` if there are too few bytes.
+/// Decodes a variable-length integer (RFC 9000, 16); returns it with the bytes that follow, `None` if there are too few
+/// bytes.
 #[inline]
 pub fn quic_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (&first, _) = bytes.split_first()?;
@@ -108,8 +109,8 @@ pub fn quic_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 impl<'a> Udp<'a> {
-    /// The QUIC packets with long headers at the front of the datagram, as far as their connection IDs were captured
-    /// (RFC 9000, 12.2); anything else ends them.
+    /// Iterates over the QUIC packets with long headers in the datagram (RFC 9000, 12.2), as far as their connection
+    /// IDs were captured; stops at anything else.
     #[inline]
     pub fn quic_packets(&self) -> QuicPackets<'a> {
         QuicPackets {
@@ -128,7 +129,7 @@ pub struct QuicPackets<'a> {
 }
 
 impl<'a> QuicPackets<'a> {
-    /// Goes past the packet at the front, which is `len` bytes long on the wire, and returns its captured bytes.
+    /// Removes the packet at the front, of length `len` on the wire, and returns its captured bytes.
     fn take(&mut self, len: usize) -> &'a [u8] {
         let (packet, rest) = self.rest.split_at_checked(len).unwrap_or((self.rest, &[]));
         self.rest = rest;
@@ -136,8 +137,8 @@ impl<'a> QuicPackets<'a> {
         packet
     }
 
-    /// Goes past the packet at the front, of which all but `after` have been read as a header that its Length field
-    /// ends. Returns its captured bytes, the length of that header, and its length on the wire.
+    /// Removes the packet at the front and returns it. `after` are its bytes from the Length field on, which ends the
+    /// header.
     fn sealed(&mut self, after: &[u8]) -> Option<QuicSealed<'a>> {
         let (length, after) = quic_varint(after)?;
         let number_at = self.rest.len() - after.len();
@@ -191,7 +192,7 @@ impl<'a> Iterator for QuicPackets<'a> {
 }
 
 impl<'a> QuicPackets<'a> {
-    /// What the packet at the front is; `after` follows its connection IDs.
+    /// Type of the packet at the front; `after` are the bytes after its connection IDs.
     fn versioned(
         &mut self,
         version: QuicVersion,
@@ -215,7 +216,7 @@ impl<'a> QuicPackets<'a> {
         }
     }
 
-    /// Goes past a packet whose Length field is at the front of `after`.
+    /// Removes a packet whose Length field is at the start of `after`.
     fn numbered(&mut self, after: &[u8]) -> Option<()> {
         if self.sealed(after).is_some() {
             return Some(());
@@ -240,13 +241,13 @@ impl<'a> QuicPackets<'a> {
         })
     }
 
-    /// Whether the capture lacks bytes of the datagram, so that a header that cannot be read may still be right.
+    /// Whether the capture has cut the datagram, so that an unreadable header may still be valid.
     fn cut(&self) -> bool {
         self.rest.len() < self.wire_len
     }
 }
 
-/// A connection ID with its length, and what follows it.
+/// Splits off a connection ID preceded by its length; returns it with the bytes that follow.
 #[inline]
 fn connection_id(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&len, after) = bytes.split_first()?;
@@ -270,7 +271,7 @@ mod tests {
         }
     }
 
-    /// A long header of version 1 up to and including the connection IDs `c1 c2` and `5e`.
+    /// Long header of version `version` up to and including the connection IDs `c1 c2` and `5e`.
     fn long(first: u8, version: u32) -> Vec<u8> {
         let mut packet = vec![first];
         packet.extend(version.to_be_bytes());
@@ -310,7 +311,7 @@ mod tests {
         let first = datagram.len();
         datagram.extend(long(0xe0, 1));
         datagram.extend([3, 7, 7, 7]);
-        // A short header ends them.
+        // A short header ends the iteration.
         datagram.extend([0x40, 1, 2, 3]);
         let packets: Vec<_> = udp(&datagram, datagram.len()).quic_packets().collect();
         assert_eq!(packets.len(), 2);

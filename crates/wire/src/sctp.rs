@@ -3,7 +3,7 @@
 use crate::captured::{Captured, be16};
 use crate::{Sctp, Skip};
 
-/// The packet at the front of an IP payload.
+/// Parses the packet at the start of an IP payload.
 pub(crate) fn packet(mut at: Captured<'_>) -> Result<Sctp<'_>, Skip> {
     let h = at.take::<12>()?;
     Ok(Sctp {
@@ -21,9 +21,9 @@ pub struct SctpChunk<'a> {
     pub kind: u8,
     /// Chunk flags.
     pub flags: u8,
-    /// Length as in the header: its 4 bytes and the value, bytes.
+    /// Length as in the header: 4 bytes of header and the value, bytes.
     pub length: u16,
-    /// The captured bytes of the value.
+    /// Captured bytes of the value.
     pub value: &'a [u8],
 }
 
@@ -43,7 +43,7 @@ impl SctpChunk<'_> {
 }
 
 impl<'a> Sctp<'a> {
-    /// The chunks whose header was captured; a length below 4 ends them.
+    /// Iterates over the chunks whose header was captured; stops at a length below 4.
     #[inline]
     pub const fn chunks_iter(&self) -> SctpChunks<'a> {
         SctpChunks { rest: self.chunks }

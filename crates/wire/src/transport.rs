@@ -1,13 +1,14 @@
-//! From an IP payload to a transport header.
+//! Transport headers in an IP payload.
 
 use crate::captured::Captured;
 use crate::ip::protocol;
 use crate::{Fragment, Ip, Packet, Skip, Transport, dccp, sctp, tcp, udp};
 
-/// The packet whose IP header `ip` gives, from what of that header the transport header depends on.
+/// Parses the transport header and builds the packet; `protocol` and `fragment` are from the IP header, which `ip`
+/// returns.
 ///
-/// The IP header comes as a function and is asked for last in every arm, so that a packet is written once and where it is
-/// to be: it is large, and moving it about takes longer than all of its dissection.
+/// The IP header is a function called last in every arm, so that the packet is written once, in its final place: it is
+/// large, and moving it takes longer than dissecting it.
 #[inline(always)]
 pub(crate) fn packet<'a>(
     protocol: u8,
@@ -46,7 +47,7 @@ pub(crate) fn packet<'a>(
     })
 }
 
-/// The bytes of a transport header below which nothing is made of it.
+/// Minimum length of a transport header that can be used, bytes; a shorter first fragment is [`Transport::Fragment`].
 fn shortest(protocol: u8) -> u32 {
     match protocol {
         protocol::TCP => 14,

@@ -14,11 +14,12 @@ pub(crate) fn datagram(at: Captured<'_>, fragmented: bool) -> Result<Udp<'_>, Sk
     let h = at.peek::<8>()?;
     let wire_len = at.wire_len();
     let len = match be16(h[4], h[5]) {
-        // A jumbogram (RFC 2675, 4), or cut by the network card later: as long as the IP payload.
+        // Zero means a jumbogram (RFC 2675, 4) or a datagram not yet segmented by the network card: it fills the IP
+        // payload.
         0 => wire_len,
         len if len < 8 => return Err(Skip::Malformed),
         len => match u32::from(len) {
-            // The first fragment of a datagram has less than the whole.
+            // The first fragment contains less than the whole datagram.
             len if len > wire_len && !fragmented => return Err(Skip::Malformed),
             len => len,
         },

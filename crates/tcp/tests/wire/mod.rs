@@ -1,5 +1,5 @@
-//! Two end points and a wire of fixed delay between them, which drops, delays or repeats what a script says.
-// Each test file uses its own part of it.
+//! Two end points and a wire between them that drops, delays or duplicates segments according to a script.
+// Each test file uses only a part of this module.
 #![allow(dead_code)]
 
 use gentle_tcp::{Endpoint, Flags, Profile, Segment, Seq};
@@ -12,7 +12,7 @@ pub(crate) fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
 }
 
-/// A profile with the timers that the RFCs and the sources have in mind, without the timer wheel's rounding.
+/// Profile with exact timers, as in RFCs and kernel sources, without the rounding of the timer wheel.
 pub(crate) fn profile(name: &str, knobs: &[(&str, &str)]) -> Profile {
     let mut profile = Profile::by_name(name).unwrap();
     profile.timer_wheel = false;
@@ -22,7 +22,7 @@ pub(crate) fn profile(name: &str, knobs: &[(&str, &str)]) -> Profile {
     profile
 }
 
-/// Which way a segment travels.
+/// Direction of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
     /// From the initiator.
@@ -31,18 +31,18 @@ pub(crate) enum Way {
     Back,
 }
 
-/// What happens to a segment.
+/// Treatment of a segment by the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Pass,
     Drop,
-    /// It takes so much longer.
+    /// Delayed by this much in addition.
     Late(Nanos),
-    /// It arrives at this time, whatever the link.
+    /// Delivered at this time, regardless of the link.
     At(Nanos),
-    /// It arrives twice, the second time so much later.
+    /// Delivered twice, the second time later by this much.
     Twice(Nanos),
-    /// It arrives marked "congestion experienced".
+    /// Delivered with the mark "congestion experienced".
     Mark,
 }
 
@@ -55,13 +55,13 @@ pub(crate) struct Sent {
     pub(crate) fate: Fate,
 }
 
-/// What a segment passes on its way: a transmitter, then a distance.
+/// Link that a segment passes: a transmitter, then a propagation delay.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Link {
     pub(crate) delay: Nanos,
-    /// How long a byte takes, in picoseconds; 0 for no time.
+    /// Transmission time of a byte, picoseconds; 0: none.
     pub(crate) picos_per_byte: u64,
-    /// When the transmitter is free again.
+    /// Time at which the transmitter becomes idle.
     free_at: Nanos,
 }
 
@@ -74,7 +74,7 @@ impl Link {
         }
     }
 
-    /// When a segment sent at `now` arrives, in an Ethernet frame.
+    /// Arrival time of a segment sent at `now`, in an Ethernet frame.
     fn arrival(&mut self, now: Nanos, segment: &Segment) -> Nanos {
         let bytes = 14 + 20 + segment.header_bytes() + segment.len;
         let time = Nanos(u64::from(bytes) * self.picos_per_byte / 1000);
@@ -92,10 +92,10 @@ pub(crate) struct Wire {
     responder_profile: Arc<Profile>,
     responder_isn: Seq,
     responder_closes: bool,
-    /// What the responder's application writes at once.
+    /// Bytes that the responder's application writes at once.
     pub(crate) responder_writes: u64,
     links: [Link; 2],
-    /// Segments on their way, by arrival and order of sending.
+    /// Segments in flight, by arrival time and order of sending.
     flying: BTreeMap<(Nanos, u64), (Way, Segment, bool)>,
     count: u64,
     sent_each_way: [usize; 2],
@@ -104,7 +104,8 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// The initiator sends its SYN at time 0. `script` gets each segment and its number in its direction, from 0.
+    /// Sends the initiator's SYN at time 0. `script` is called with each segment and its number in its direction, from
+    /// 0.
     pub(crate) fn new(
         initiator: Profile,
         responder: Profile,
@@ -133,7 +134,7 @@ impl Wire {
         )
     }
 
-    /// The initiator sends its SYN at `start`; `links` lead out and back.
+    /// Sends the initiator's SYN at `start`; `links` are the outgoing and the returning link.
     pub(crate) fn over(
         initiator: Profile,
         responder: Profile,
@@ -163,7 +164,7 @@ impl Wire {
         wire
     }
 
-    /// The responder's application never closes.
+    /// Keeps the responder's application from closing.
     pub(crate) fn stays_open(mut self) -> Wire {
         self.responder_closes = false;
         self
@@ -231,7 +232,7 @@ impl Wire {
         self.send(Way::Out, out);
     }
 
-    /// One event, not later than `until`; `false` if there is none.
+    /// Processes one event, not later than `until`; returns `false` if there is none.
     pub(crate) fn step(&mut self, until: Nanos) -> bool {
         let arrival = self.flying.keys().next().map(|key| key.0);
         let initiator = self.initiator.next_timer();
@@ -303,7 +304,7 @@ impl Wire {
         self.send(Way::Back, out);
     }
 
-    /// Runs until nothing is left to do, at most to `until`.
+    /// Runs until there are no more events, at most to `until`.
     pub(crate) fn run(&mut self, until: Nanos) -> &mut Wire {
         while self.step(until) {}
         self
@@ -313,7 +314,7 @@ impl Wire {
         self.responder.as_ref().map_or(0, Endpoint::received)
     }
 
-    /// When the segments with all of `flags` were sent, in milliseconds.
+    /// Send times in milliseconds of the segments with all of `flags`.
     pub(crate) fn times(&self, way: Way, flags: Flags) -> Vec<u64> {
         self.sent(way)
             .filter(|sent| sent.segment.flags.contains(flags))
@@ -325,7 +326,7 @@ impl Wire {
         self.log.iter().filter(move |sent| sent.way == way)
     }
 
-    /// The initiator's segments with data, as (milliseconds, offset of the first byte).
+    /// Data segments of the initiator, as (milliseconds, offset of the first byte).
     pub(crate) fn data(&self) -> Vec<(u64, u32)> {
         self.sent(Way::Out)
             .filter(|sent| sent.segment.len > 0)
@@ -333,7 +334,7 @@ impl Wire {
             .collect()
     }
 
-    /// The log as tcpdump would print it, with relative numbers, and `x` before what the wire lost.
+    /// The log in the form of tcpdump output, with relative numbers, and `x` for segments lost.
     pub(crate) fn trace(&self) -> String {
         let mut text = String::new();
         for sent in &self.log {
@@ -377,7 +378,7 @@ impl Wire {
     }
 }
 
-/// Drops the segments with these numbers going `way`.
+/// Script that drops the segments with these numbers in direction `way`.
 pub(crate) fn dropping(way: Way, numbers: &'static [usize]) -> impl FnMut(&Sent, usize) -> Fate {
     move |sent, number| {
         if sent.way == way && numbers.contains(&number) {

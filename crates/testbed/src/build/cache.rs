@@ -1,4 +1,4 @@
-//! Where kernels and modules are kept between runs.
+//! Cache of built kernels, modules and plug-ins.
 
 use super::{BuildError, Flavour, Kernel, Observer, Stage};
 use std::fs::{self, File, TryLockError};
@@ -8,17 +8,17 @@ use std::thread::sleep;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// How often a process that waits for another's build looks again.
+/// Interval at which a process that waits for another build retries the lock.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The directory that holds everything the testbed builds.
+/// Directory that holds everything the testbed builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
     root: PathBuf,
 }
 
 impl Cache {
-    /// `gentle/testbed` in `$XDG_CACHE_HOME`, or in `~/.cache` where that is unset.
+    /// Cache in `gentle/testbed` below `$XDG_CACHE_HOME`, or below `~/.cache` if that is unset.
     pub fn of_user() -> Result<Cache, BuildError> {
         let set = |name| {
             std::env::var_os(name)
@@ -31,12 +31,12 @@ impl Cache {
             .ok_or(BuildError::NoCache)
     }
 
-    /// Any directory; made when something is put into it.
+    /// Cache in any directory; the directory is created when something is stored.
     pub fn at(root: impl Into<PathBuf>) -> Cache {
         Cache { root: root.into() }
     }
 
-    /// The newest kernel of this configuration.
+    /// Newest cached kernel of this configuration.
     pub fn kernel(&self, flavour: Flavour) -> Option<Kernel> {
         let ending = format!("-{flavour}-{}", flavour.fingerprint());
         std::fs::read_dir(self.kernels())
@@ -50,7 +50,7 @@ impl Cache {
             .max_by_key(|kernel| numbers(&kernel.version))
     }
 
-    /// The kernel of this version and configuration, there or not.
+    /// Paths of the kernel of this version and configuration, whether cached or not.
     pub(super) fn kernel_of(&self, version: &str, flavour: Flavour) -> Kernel {
         let tree = self
             .kernels()
@@ -75,8 +75,8 @@ impl Cache {
         self.root.join("plugins")
     }
 
-    /// Waits until no other process builds in `folder`. The lock ends with the file, however the
-    /// process ends.
+    /// Waits until no other process builds in `folder`. The lock is released when the file is closed, also if the
+    /// process is killed.
     pub(super) fn lock(
         &self,
         folder: &Path,
@@ -107,7 +107,7 @@ impl Cache {
         }
     }
 
-    /// A directory to work in, on the same file system as what it shall become.
+    /// Creates a temporary directory on the file system of the cache, so that it can be renamed into place.
     pub(super) fn work(&self, folder: &Path) -> Result<TempDir, BuildError> {
         fs::create_dir_all(folder)
             .and_then(|()| tempfile::Builder::new().prefix(WORK).tempdir_in(folder))
@@ -115,20 +115,21 @@ impl Cache {
     }
 }
 
-/// How the names of directories begin that are worked in.
+/// Prefix of temporary directories.
 const WORK: &str = "work-";
 
-/// Removes the work of processes that were killed: under the lock there can be no other.
+/// Removes temporary directories of processes that were killed; the caller holds the lock, so no other process uses
+/// them.
 fn clean(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(WORK) {
-            // It costs room, and nothing else.
+            // A directory that cannot be removed costs only space.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// Gives finished work its name; what had that name before goes.
+/// Renames finished work to `place`, replacing what was there.
 pub(super) fn keep(work: TempDir, place: &Path) -> Result<(), BuildError> {
     let failed = |error| BuildError::file(place, error);
     if place.exists() {
@@ -138,7 +139,7 @@ pub(super) fn keep(work: TempDir, place: &Path) -> Result<(), BuildError> {
     fs::rename(&work, place).map_err(failed)
 }
 
-/// The files in `folder` whose names end with `.extension`, by name.
+/// Files in `folder` with this extension, sorted by name.
 pub(super) fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, BuildError> {
     let entries = fs::read_dir(folder).map_err(|error| BuildError::file(folder, error))?;
     let mut files: Vec<PathBuf> = entries
@@ -149,7 +150,7 @@ pub(super) fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Buil
     Ok(files)
 }
 
-/// A version as it sorts: 7.10 comes after 7.9.
+/// Numeric components of a version, for sorting: 7.10 comes after 7.9.
 pub(super) fn numbers(version: &str) -> Vec<u64> {
     version
         .split(|c: char| !c.is_ascii_digit())
@@ -157,7 +158,7 @@ pub(super) fn numbers(version: &str) -> Vec<u64> {
         .collect()
 }
 
-/// Enough of a hash to tell apart what a cache can hold.
+/// First 8 bytes of a hash in hexadecimal; enough to distinguish cache entries.
 pub(super) fn short_hex(hash: &[u8]) -> String {
     hash.iter()
         .take(8)
@@ -179,7 +180,7 @@ mod tests {
             std::fs::create_dir_all(&kernel.tree).unwrap();
             std::fs::write(&kernel.linux, "").unwrap();
         }
-        // Without its program it is none.
+        // An entry without its program does not count.
         std::fs::create_dir_all(cache.kernel_of("8.0", Flavour::Plain).tree).unwrap();
         assert_eq!(cache.kernel(Flavour::Plain).unwrap().version, "7.10.1");
         assert_eq!(cache.kernel(Flavour::Debug), None);

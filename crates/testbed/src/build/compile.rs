@@ -1,4 +1,4 @@
-//! Configures and compiles a tree in place.
+//! Configures and compiles a kernel tree in place.
 
 use super::{BuildError, Flavour, Observer, Stage, process};
 use std::fs;
@@ -14,7 +14,7 @@ pub(super) fn make(tree: &Path) -> Command {
     make
 }
 
-/// Sets the options: the smallest configuration, and what the flavour adds.
+/// Configures the tree: tinyconfig with the fragments of the flavour.
 pub(super) fn configure(
     tree: &Path,
     flavour: Flavour,
@@ -26,7 +26,7 @@ pub(super) fn configure(
     process::run(make(tree).arg("tinyconfig"), stop, &mut |_| {})?;
     let config = tree.join(".config");
     let mut text = fs::read_to_string(&config).map_err(|error| BuildError::file(&config, error))?;
-    // The last word on an option counts, so that fragments can be appended.
+    // The last setting of an option counts, so fragments can be appended.
     for fragment in flavour.fragments() {
         text.push_str(fragment);
     }
@@ -41,9 +41,9 @@ pub(super) fn configure(
     Ok(())
 }
 
-/// User-mode Linux has 100 ticks a second, and no question in its configuration to change that. TCP's timers count in ticks:
-/// with 1000, as the kernels of distributions have or nearly have, they are as fine as the simulator's. `base.config` asks for
-/// them too, so that what did not work here is told.
+/// Sets HZ to 1000. User-mode Linux has 100 ticks per second and no Kconfig prompt to change that. TCP timers count in
+/// ticks; with 1000 (as in distribution kernels, or nearly) they are as fine as the simulator's. `base.config` requests
+/// the value too, so a failure here is reported.
 fn set_ticks(tree: &Path) -> Result<(), BuildError> {
     let path = tree.join("arch/um/Kconfig");
     let text = fs::read_to_string(&path).map_err(|error| BuildError::file(&path, error))?;
@@ -57,7 +57,7 @@ fn with_ticks(kconfig: &str) -> String {
     )
 }
 
-/// The lines of the fragments that a configuration does not follow.
+/// Options of the fragments that a configuration does not have.
 fn refused<'a>(flavour: Flavour, config: &str) -> Vec<&'a str> {
     let set: Vec<&str> = config.lines().collect();
     let options = flavour
@@ -75,7 +75,7 @@ fn refused<'a>(flavour: Flavour, config: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Compiles the kernel and what modules will need.
+/// Compiles the kernel and prepares the tree for building modules.
 pub(super) fn compile(
     tree: &Path,
     flavour: Flavour,
@@ -86,7 +86,7 @@ pub(super) fn compile(
     observer.began(Stage::Compile);
     let mut objects = 0;
     let mut line = |line: &str| {
-        // As the kernel's build announces a file that goes through the compiler.
+        // The kernel's build prints such a line for each compiled file.
         if line.starts_with("  CC ") {
             objects += 1;
             observer.reached((f64::from(objects) / expected_objects(flavour)).min(1.0));
@@ -98,7 +98,7 @@ pub(super) fn compile(
     process::run(&mut make, stop, &mut line)
 }
 
-/// Files that 7.2.12 compiles. Only the progress shown depends on it.
+/// Number of files that 7.2.12 compiles; used only for the progress display.
 fn expected_objects(flavour: Flavour) -> f64 {
     match flavour {
         Flavour::Plain => 935.0,

@@ -1,18 +1,18 @@
-//! Sources from outside, which are built in a copy.
+//! External sources, which are built in a copy.
 
 use super::{BuildError, cache};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What takes part in a build, by its name or its ending.
+/// Names and extensions of files that take part in a build.
 const DESCRIPTIONS: [&str; 2] = ["Kbuild", "Makefile"];
 const ENDINGS: [&str; 2] = ["c", "h"];
 
-/// The sources in a directory and those below it.
+/// Source files in a directory and its subdirectories.
 pub(super) struct Sources {
     folder: PathBuf,
-    /// Path in the directory and content, by path.
+    /// Relative path and content, sorted by path.
     files: Vec<(PathBuf, Vec<u8>)>,
 }
 
@@ -31,17 +31,17 @@ impl Sources {
         &self.folder
     }
 
-    /// Whether there is a file `name` at the top.
+    /// Whether the top directory has a file `name`.
     pub(super) fn has(&self, name: &str) -> bool {
         self.files.iter().any(|(path, _)| path == Path::new(name))
     }
 
-    /// The same for the same content only.
+    /// Hash of all paths and contents.
     pub(super) fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         for (path, text) in &self.files {
             hash.update(path.as_os_str().as_encoded_bytes());
-            // Lengths keep apart what else could be cut in another place.
+            // Hash the length, so that moving a boundary between files changes the hash.
             hash.update(text.len().to_le_bytes());
             hash.update(text);
         }
@@ -88,6 +88,6 @@ fn takes_part(path: &Path) -> bool {
         .extension()
         .and_then(|extension| extension.to_str())
         .unwrap_or_default();
-    // What an earlier build in that directory has left.
+    // Skip products of an earlier build in that directory.
     !name.ends_with(".mod.c") && (DESCRIPTIONS.contains(&name) || ENDINGS.contains(&extension))
 }

@@ -1,6 +1,6 @@
-//! Fetches the package of the kernel's source with Debian's own tools, without root and without touching their state.
+//! Downloads the kernel source package with apt and dpkg, without root and without changing their state.
 //!
-//! Host and keys are those of the computer's own sources of Debian; only the suite is another.
+//! Mirror and keys are those of the host's own Debian sources; only the suite differs.
 
 use super::{BuildError, process, tools};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-/// The suite that has the package, also for releases before it: a source fits anywhere.
+/// Suite that has the package; also used on earlier releases, since a source package works on any.
 const SUITE: &str = "trixie-backports";
 const PACKAGE: &str = "linux-source-7.2";
 
@@ -40,7 +40,7 @@ pub(super) fn debian(folder: &Path, stop: &AtomicBool) -> Result<(), BuildError>
             .args(["-o", "Dir::Etc::sourceparts=-"])
             .args(["-o", &option("Dir::State::lists", &folder.join("lists"))])
             .args(["-o", &option("Dir::Cache", &folder.join("cache"))])
-            // The cache belongs to the user; apt's own may not write there.
+            // The cache belongs to the user; apt's sandbox user may not write there.
             .args(["-o", "APT::Sandbox::User="])
             .args(arguments)
             .current_dir(folder);
@@ -62,7 +62,7 @@ fn package_in(folder: &Path) -> Result<std::path::PathBuf, BuildError> {
         .ok_or_else(|| BuildError::file(folder, "apt-get download left no package"))
 }
 
-/// A source of Debian as the computer has it, for another suite.
+/// A Debian source of the host's configuration, with the suite replaced.
 fn own_source(apt: &Path) -> Option<String> {
     let mut files: Vec<_> = fs::read_dir(apt.join("sources.list.d"))
         .into_iter()
@@ -81,7 +81,7 @@ fn own_source(apt: &Path) -> Option<String> {
     })
 }
 
-/// The form of sources.list(5) with a field a line.
+/// Parses a deb822-style stanza of sources.list(5).
 fn of_stanza(stanza: &str) -> Option<String> {
     let field = |name: &str| {
         stanza.lines().find_map(|line| {
@@ -97,7 +97,7 @@ fn of_stanza(stanza: &str) -> Option<String> {
     (enabled && binary).then(|| with(uri, field("Signed-By")))
 }
 
-/// The form of sources.list(5) with everything on a line.
+/// Parses a one-line entry of sources.list(5).
 fn of_line(line: &str) -> Option<String> {
     let rest = line.trim().strip_prefix("deb ")?.trim_start();
     let (options, rest) = match rest.strip_prefix('[') {
@@ -114,7 +114,7 @@ fn of_line(line: &str) -> Option<String> {
     Some(with(uri, key))
 }
 
-/// Mirrors of Debian end in its name; those of its security updates have no backports.
+/// Whether a URI is a Debian mirror, which ends in `/debian`; security mirrors have no backports.
 fn is_debian(uri: &str) -> bool {
     uri.trim_end_matches('/').ends_with("/debian")
 }

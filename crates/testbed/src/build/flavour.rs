@@ -1,21 +1,21 @@
-//! The two configurations of the kernel.
+//! Configurations of the kernel.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// Which configuration a kernel has.
+/// Configuration of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flavour {
     /// For measurements.
     Plain,
-    /// Watches locks, memory and contexts while modules run: lockdep, KASAN, kmemleak, UBSAN. Slow.
+    /// Checks locking, memory and contexts while modules run: lockdep, KASAN, kmemleak, UBSAN. Slow.
     Debug,
 }
 
 impl Flavour {
-    /// The fragments that are merged into the smallest configuration, in this order.
+    /// Kconfig fragments appended to tinyconfig, in this order.
     pub fn fragments(self) -> &'static [&'static str] {
         const BASE: &str = include_str!("base.config");
         const DEBUG: &str = include_str!("debug.config");
@@ -25,7 +25,7 @@ impl Flavour {
         }
     }
 
-    /// What tells kernels of one configuration from those of another: the beginning of a hash of the fragments.
+    /// Identifies a configuration in the cache: the beginning of a hash of the fragments.
     pub(super) fn fingerprint(self) -> String {
         let mut hash = Sha256::new();
         for fragment in self.fragments() {

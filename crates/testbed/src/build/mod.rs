@@ -1,8 +1,8 @@
-//! Makes the kernel of the machines, modules for it and the plug-ins of `tc` that go with them, and keeps them in a cache.
+//! Builds the machines' kernel, its modules and the plug-ins of `tc` for them, and caches them.
 //!
-//! A kernel is made once for each version and configuration: its source is unpacked into the cache, configured, compiled
-//! and stripped to what modules need; only then it gets its name, so that what has its name is whole. Several processes
-//! may ask at the same time; one builds, the others wait for it.
+//! A kernel is built once for each version and configuration: its source is unpacked into the cache, configured,
+//! compiled, and stripped to what module builds need. Only then is it renamed into place, so an entry of the cache is
+//! always complete. If several processes ask for a kernel at the same time, one builds and the others wait.
 
 mod cache;
 mod compile;
@@ -31,33 +31,33 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// A kernel that can be booted.
+/// A bootable kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernel {
-    /// As it calls itself, as in `7.2.12`.
+    /// Version, as in `7.2.12`.
     pub version: String,
-    /// Which of the two configurations it has.
+    /// Configuration.
     pub flavour: Flavour,
-    /// The program.
+    /// Path of the kernel program.
     pub linux: PathBuf,
-    /// The tree that modules are built against.
+    /// Tree that modules are built against.
     pub tree: PathBuf,
 }
 
-/// What kernel is asked for.
+/// Kernel that a caller asks for.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Its configuration.
+    /// Configuration.
     pub flavour: Flavour,
-    /// Its source. `None`: any version will do that the cache has; if it has none, the distribution's.
+    /// Source; `None`: any cached version, or the distribution's source if none is cached.
     pub source: Option<Source>,
-    /// Build even if the cache has it.
+    /// Build even if the kernel is cached.
     pub force: bool,
-    /// Compilers at a time.
+    /// Number of parallel compiler jobs.
     pub jobs: NonZero<usize>,
 }
 
-/// Returns the kernel asked for, from the cache or newly built.
+/// Returns the requested kernel, from the cache or newly built.
 pub fn build(
     request: &Request,
     cache: &Cache,
@@ -74,7 +74,7 @@ pub fn build(
     }
     tools::check()?;
     let _lock = cache.lock(&cache.kernels(), stop, observer)?;
-    // The one that was waited for may have built it.
+    // The process that held the lock may have built it.
     if let Some(kernel) = cached() {
         return Ok(kernel);
     }
@@ -90,7 +90,7 @@ pub fn build(
         return Ok(kernel);
     }
     if let Source::Directory(_) = source {
-        // It may have been built in, with another configuration.
+        // A build with another configuration may have left files in the directory.
         process::run(
             compile::make(tree.path()).arg("mrproper"),
             stop,

@@ -1,16 +1,16 @@
-//! Modules from outside the kernel's tree.
+//! Out-of-tree kernel modules.
 
 use super::copy::Sources;
 use super::{BuildError, Cache, Kernel, cache, compile, process, tools};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Builds the modules of the directory `sources` (what its `Kbuild` names) for `kernel`, unless the cache has them.
+/// Builds the modules listed in the `Kbuild` of the directory `sources` for `kernel`, unless they are cached.
 ///
-/// They are built from a copy: the directory itself stays as it is. Returned are the `.ko` files, by name.
+/// The build uses a copy; the directory is not changed. Returns the paths of the `.ko` files, sorted by name.
 ///
 /// # Errors
-/// If the directory describes no modules, or they cannot be built.
+/// The directory has no `Kbuild`, or the build fails.
 pub fn modules(
     kernel: &Kernel,
     sources: &Path,

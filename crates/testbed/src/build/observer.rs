@@ -1,38 +1,38 @@
-//! What a build tells while it goes on.
+//! Progress of a build.
 
 use std::fmt;
 
-/// Hears how a build comes along.
+/// Progress callbacks of a build.
 pub trait Observer {
     /// A stage begins.
     fn began(&self, stage: Stage);
-    /// The present stage has come so far, 0 to 1; not every stage says so.
+    /// Progress of the current stage, 0 to 1; not reported by every stage.
     fn reached(&self, fraction: f64);
-    /// Something that is not as it should be, but that can be worked with.
+    /// Warning: something is not as expected, and the build continues.
     fn note(&self, text: &str);
 }
 
-/// Tells nobody.
+/// No-op observer.
 impl Observer for () {
     fn began(&self, _: Stage) {}
     fn reached(&self, _: f64) {}
     fn note(&self, _: &str) {}
 }
 
-/// The parts of a build, in this order.
+/// Stages of a build, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Another process builds; it may well be the same kernel.
+    /// Waits for another process to finish its build, possibly of the same kernel.
     Wait,
-    /// The source comes from the distribution.
+    /// Downloads the source from the distribution.
     Download,
-    /// The archive is taken apart.
+    /// Unpacks the source.
     Unpack,
-    /// The options are set.
+    /// Configures the kernel.
     Configure,
-    /// The compiler runs.
+    /// Compiles the kernel.
     Compile,
-    /// What modules do not need is taken away.
+    /// Removes files that module builds do not need.
     Tidy,
 }
 

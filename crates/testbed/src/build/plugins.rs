@@ -1,4 +1,4 @@
-//! Plug-ins that teach `tc` the options of modules.
+//! Plug-ins that add the options of modules to `tc`.
 
 use super::copy::Sources;
 use super::{BuildError, Cache, cache, process, tools};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-/// Builds the plug-ins of the directory `sources` (what `make tc` makes there), unless the cache has them.
+/// Builds the plug-ins in the directory `sources` with `make tc`, unless they are cached.
 ///
-/// They are built from a copy: the directory itself stays as it is. Returned are the `.so` files, by name.
+/// The build uses a copy; the directory is not changed. Returns the paths of the `.so` files, sorted by name.
 ///
 /// # Errors
-/// If the directory has no `Makefile`, or they cannot be built.
+/// The directory has no `Makefile`, or the build fails.
 pub fn plugins(
     sources: &Path,
     cache: &Cache,

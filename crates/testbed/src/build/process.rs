@@ -1,4 +1,4 @@
-//! Runs a program of the build: its output is watched, and it ends when it is told to.
+//! Runs a program of the build, watches its output, and stops it on request.
 
 use super::BuildError;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -11,12 +11,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// Lines that an error message shows.
+/// Number of lines that an error message shows.
 const TAIL: usize = 15;
-/// How soon a stop is heard.
+/// Maximum delay before a stop request is noticed.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Runs `command` to its end; `line` sees everything it says.
+/// Runs `command` to its end; calls `line` with every line of its output.
 pub(super) fn run(
     command: &mut Command,
     stop: &AtomicBool,
@@ -32,7 +32,7 @@ pub(super) fn run(
         .try_clone()
         .map_err(|error| failed(error.to_string()))?;
     let child = command
-        // Messages are looked at, so they have to be the same everywhere.
+        // The output is parsed, so it has to be the same in every locale.
         .env("LC_ALL", "C")
         .env_remove("MAKEFLAGS")
         .env_remove("MAKELEVEL")
@@ -41,7 +41,7 @@ pub(super) fn run(
         .stdout(writer)
         .stderr(errors)
         .spawn();
-    // Keeps its ends of the pipe open as long as it lives.
+    // Drops the command, which would keep its ends of the pipe open.
     *command = Command::new("true");
     let mut group = Group(child.map_err(|error| failed(error.to_string()))?);
     let lines = lines(reader);
@@ -69,7 +69,7 @@ pub(super) fn run(
     Err(failed(Vec::from(tail).join("\n")))
 }
 
-/// What an error calls the command: the program and its arguments.
+/// Program and arguments of the command, for error messages.
 fn name(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
@@ -91,7 +91,7 @@ fn lines(reader: PipeReader) -> Receiver<String> {
     receiver
 }
 
-/// A process with its children; they end with it.
+/// A process with its process group; killed on drop.
 struct Group(Child);
 
 impl Drop for Group {

@@ -1,4 +1,4 @@
-//! Where the kernel's source comes from.
+//! Sources of the kernel.
 
 use super::cache::numbers;
 use super::{BuildError, Observer, Stage, download};
@@ -6,20 +6,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// The first version whose user-mode kernel runs programs: 6.12 stops at the first one.
+/// First supported version: user-mode Linux 6.12 stops at the first program that it runs.
 const OLDEST: [u64; 2] = [7, 2];
 
-/// A kernel's source.
+/// Source of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// `.tar`, `.tar.xz` or `.tar.gz`.
+    /// Archive: `.tar`, `.tar.xz` or `.tar.gz`.
     Archive(PathBuf),
-    /// A tree; it is copied and stays as it is.
+    /// Source tree; copied, not changed.
     Directory(PathBuf),
 }
 
 impl Source {
-    /// What the user named.
+    /// Source at a path given by the user.
     pub fn named(path: &Path) -> Result<Source, BuildError> {
         let kind = fs::metadata(path).map_err(|error| BuildError::source(path, error))?;
         if kind.is_dir() {
@@ -34,7 +34,7 @@ impl Source {
         Ok(Source::Archive(path.to_owned()))
     }
 
-    /// The newest that the distribution has installed (Debian and Ubuntu: `/usr/src/linux-source-*.tar.xz`).
+    /// Newest source that the distribution has installed (Debian and Ubuntu: `/usr/src/linux-source-*.tar.xz`).
     pub fn installed() -> Option<Source> {
         Source::newest_in(Path::new("/usr/src"))
     }
@@ -54,7 +54,7 @@ impl Source {
             .map(|(_, path)| Source::Archive(path))
     }
 
-    /// What is installed, or else the distribution's package, which is fetched into `folder`.
+    /// Installed source, or else the distribution's package, downloaded into `folder`.
     pub(super) fn of_distribution(
         folder: &Path,
         observer: &dyn Observer,
@@ -69,14 +69,14 @@ impl Source {
             .ok_or_else(|| BuildError::NoSource("the package that was fetched has none".to_owned()))
     }
 
-    /// For messages.
+    /// Path for messages.
     pub(super) fn path(&self) -> &Path {
         match self {
             Source::Archive(path) | Source::Directory(path) => path,
         }
     }
 
-    /// The version that a tree's Makefile gives, if it is new enough.
+    /// Version from the tree's Makefile, if it is supported.
     pub(super) fn version(&self, makefile: &str) -> Result<String, BuildError> {
         let value = |name: &str| {
             makefile.lines().find_map(|line| {

@@ -1,20 +1,21 @@
-//! Leaves of a built tree what running the kernel and building modules need.
+//! Strips a built tree to what is needed to run the kernel and to build modules.
 
 use super::BuildError;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Directories that are kept whole: headers, the build system, its programs.
+/// Directories that are kept completely: headers, the build system, its programs.
 const WHOLE: [&str; 4] = ["include", "scripts", "arch/um/include", "arch/x86/include"];
 
-/// Directories of which headers and descriptions of the build are kept, wherever they are.
+/// Directories in which headers and build files are kept at any depth.
 const ARCHITECTURES: [&str; 2] = ["arch/um", "arch/x86"];
 
-/// Single files beside those.
+/// Other files that are kept.
 const FILES: [&str; 4] = ["linux", ".config", "Module.symvers", "Makefile"];
 
-/// Removes all else. Modules shall link against the symbols of the kernel itself, so these get the name that is looked for.
+/// Removes all other files. Modules link against the symbols of the kernel itself, so vmlinux.symvers is renamed to
+/// Module.symvers, where the module build looks for it.
 pub(super) fn tidy(tree: &Path) -> Result<(), BuildError> {
     let symbols = tree.join("vmlinux.symvers");
     fs::rename(&symbols, tree.join("Module.symvers"))
@@ -23,7 +24,7 @@ pub(super) fn tidy(tree: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Whether anything is left in the directory.
+/// Tidies a directory; returns whether anything is left in it.
 fn below(tree: &Path, folder: &Path) -> io::Result<bool> {
     let mut left = false;
     for entry in fs::read_dir(tree.join(folder))? {

@@ -1,9 +1,9 @@
-//! Programs that the build of a kernel runs.
+//! Programs that a kernel build needs.
 
 use super::BuildError;
 use std::path::Path;
 
-/// The program and the package of Debian that has it.
+/// Programs, each with the Debian package that has it.
 const NEEDED: [(&str, &str); 6] = [
     ("gcc", "gcc"),
     ("ld", "binutils"),
@@ -13,7 +13,7 @@ const NEEDED: [(&str, &str); 6] = [
     ("bc", "bc"),
 ];
 
-/// Fails with all that is missing, not only the first.
+/// Fails with the list of all missing packages.
 pub(super) fn check() -> Result<(), BuildError> {
     if !cfg!(target_arch = "x86_64") {
         return Err(BuildError::Processor(std::env::consts::ARCH));
@@ -33,7 +33,7 @@ pub(super) fn check() -> Result<(), BuildError> {
     }
 }
 
-/// Whether a program is found where programs are looked for.
+/// Whether a program is found in PATH.
 pub(super) fn installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

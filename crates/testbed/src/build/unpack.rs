@@ -1,4 +1,4 @@
-//! Puts a source into a directory of its own, without what the testbed's configurations never compile.
+//! Unpacks a kernel source, without files that the testbed's configurations never compile.
 
 use super::{BuildError, Observer, Source, Stage};
 use flate2::read::GzDecoder;
@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tar::Archive;
 
-/// Directories of which only the files that describe the build are kept: most of the source, and none of it is compiled.
+/// Directories of which only Kconfig files and Makefiles are kept: most of the source, none of it compiled.
 const DESCRIBED_ONLY: [&str; 17] = [
     "Documentation",
     "drivers/accel",
@@ -90,7 +90,7 @@ fn archive(
         observer.reached(position.load(Ordering::Relaxed) as f64 / length as f64);
         let inner = below_top(&entry.path().map_err(wrong)?);
         let kind = entry.header().entry_type();
-        // Hard links would name their targets by the top directory; kernels have none.
+        // Hard links are skipped: their targets would include the top directory, and kernel archives have none.
         let Some(inner) = inner.filter(|inner| kind.is_dir() || wanted(inner)) else {
             continue;
         };
@@ -108,7 +108,8 @@ fn archive(
     Ok(())
 }
 
-/// A path of an archive without its first component; nothing for the first itself and for paths that lead elsewhere.
+/// Path of an archive entry without its first component; `None` for the top directory and for paths with `..` or a
+/// root.
 fn below_top(path: &Path) -> Option<PathBuf> {
     let mut components = path.components().filter(|c| *c != Component::CurDir);
     components.next()?;
@@ -139,7 +140,7 @@ fn wanted(path: &Path) -> bool {
     !DESCRIBED_ONLY.iter().any(|folder| path.starts_with(folder))
 }
 
-/// Copies the files of `from`/`below` that are wanted.
+/// Copies the wanted files of `from`/`below`.
 fn copy(from: &Path, below: &Path, into: &Path, stop: &AtomicBool) -> Result<(), BuildError> {
     let folder = from.join(below);
     let wrong = |error: io::Error| BuildError::source(&folder, error);
@@ -168,7 +169,7 @@ fn copy(from: &Path, below: &Path, into: &Path, stop: &AtomicBool) -> Result<(),
     Ok(())
 }
 
-/// Counts what is read.
+/// Counts the bytes read.
 struct Counted<'a, R> {
     inner: R,
     position: &'a AtomicU64,

@@ -1,20 +1,19 @@
-//! The clock of an experiment.
+//! Clock of an experiment.
 
 use nix::time::{ClockId, clock_gettime};
 use std::thread;
 use std::time::Duration;
 
-/// The moment from which times count, on the monotonic clock.
+/// Start of the traffic on the monotonic clock; times of an experiment count from it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start {
     monotonic_ns: u64,
-    /// What has to be added to a time of the monotonic clock to have one of the real-time clock, in which packets are
-    /// stamped.
+    /// Real-time clock, in which packets are timestamped, minus monotonic clock, nanoseconds.
     real_offset_ns: i128,
 }
 
 impl Start {
-    /// When the monotonic clock next shows a multiple of `period`.
+    /// Start at the next time at which the monotonic clock is a multiple of `period`.
     pub(super) fn at_multiple_of(period: Duration) -> Result<Start, String> {
         let monotonic = now(ClockId::CLOCK_MONOTONIC)?;
         let real = now(ClockId::CLOCK_REALTIME)?;
@@ -29,18 +28,18 @@ impl Start {
         Ok(now(ClockId::CLOCK_MONOTONIC)?.saturating_sub(self.monotonic_ns))
     }
 
-    /// Time from the start to a stamp of the real-time clock; zero before the start.
+    /// Time from the start to a timestamp of the real-time clock; zero before the start.
     pub(super) fn of_stamp_ns(&self, real_ns: i128) -> u64 {
         let since = real_ns - self.real_offset_ns - i128::from(self.monotonic_ns);
         u64::try_from(since).unwrap_or(0)
     }
 
-    /// The time on the monotonic clock.
+    /// Converts a time since the start to one of the monotonic clock.
     pub(super) fn monotonic_ns(&self, since_start: u64) -> u64 {
         self.monotonic_ns.saturating_add(since_start)
     }
 
-    /// Sleeps until so long after the start.
+    /// Sleeps until `since_start` nanoseconds after the start.
     pub(super) fn sleep_until(&self, since_start: u64) -> Result<(), String> {
         let wait = self
             .monotonic_ns(since_start)

@@ -1,8 +1,8 @@
-//! Where an experiment is carried out: in a machine, or with `--native` on the host itself. Real sockets, the kernel's
-//! clock.
+//! Runs an experiment with real sockets on a Linux kernel: in a machine, or on the host itself with `--native`.
 //!
-//! One thread is the client, one the server, one watches the router's devices; the first sees to changes and samples.
-//! The clock is `CLOCK_MONOTONIC`, which all namespaces share, so that times of both hosts and of packets can be compared.
+//! One thread is the client, one is the server, and one captures at the router's devices; the calling thread applies
+//! rate changes and takes samples. The clock is `CLOCK_MONOTONIC`, which all namespaces share, so times of both hosts
+//! and of packets are comparable.
 
 mod clock;
 mod host;
@@ -28,24 +28,24 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-/// How often the progress is told, in parts of the run.
+/// Number of progress reports per run.
 const STEPS_OF_PROGRESS: u64 = 200;
 
-/// What an experiment has to know of where it is carried out.
+/// Environment of an experiment.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// A directory of a cgroup v2 hierarchy below which a group can be made.
+    /// Directory of a cgroup v2 hierarchy below which a group can be created.
     pub cgroup: &'a Path,
-    /// Traffic begins when the monotonic clock shows a multiple of it. Timers of the kernel expire by the phase of its
-    /// clock; beginning at the same phase makes runs repeat.
+    /// Traffic starts when the monotonic clock shows a multiple of this. Kernel timers depend on the phase of the
+    /// clock; a fixed phase makes runs repeatable.
     pub start: Duration,
 }
 
-/// Builds the network, runs the traffic and watches it. The packets at the router's devices go to the file `packets` as
-/// pcapng. Ends early, with what there is, when `stop` becomes true. The network stays.
+/// Builds the network, runs the traffic and observes it. The packets at the router's devices go to the file `packets`
+/// as pcapng. Ends early, with the observations so far, when `stop` becomes true. The network is not removed.
 ///
 /// # Errors
-/// What did not work, with the command or file concerned.
+/// Describes the failure, with the command or file concerned.
 pub fn run(
     experiment: &Experiment,
     packets: &Path,
@@ -90,7 +90,7 @@ pub fn run(
             })
             .collect();
         let tap = scope.spawn(|| tap.run(&over));
-        // A host's sockets belong to the namespace of the thread that makes them.
+        // The sockets of a host belong to the namespace of the thread that creates them.
         let hosts = [(client, &names.client), (server, &names.server)].map(|(host, name)| {
             scope.spawn(|| namespace::enter(name).and_then(|()| host.run(&over)))
         });
@@ -127,7 +127,7 @@ fn panicked<T>(_: Box<dyn std::any::Any + Send>) -> Result<T, String> {
     Err("a thread of the traffic generator panicked".to_owned())
 }
 
-/// Changes rates and takes samples at their times, until both hosts are done or the run's time is over.
+/// Applies rate changes and takes samples at their times, until both hosts are done or the run has ended.
 fn control(
     experiment: &Experiment,
     start: Start,
@@ -158,7 +158,7 @@ fn control(
         if now >= next_sample {
             samples.push(samples::take(experiment, start)?);
             let next = now + experiment.sample_every_ns;
-            // What comes after the last arrival is of no interest, but for the end.
+            // After the last arrival only the sample at the end is needed.
             next_sample = if next <= experiment.duration_ns {
                 next
             } else {
@@ -170,7 +170,7 @@ fn control(
             next_progress = now + step;
         }
         let change = changes.peek().map_or(u64::MAX, |change| change.at_ns);
-        // The end of the warm-up is sampled too: what was before does not count.
+        // The end of the warm-up is sampled too; earlier counts are subtracted.
         let warmup = match experiment.warmup_ns {
             warmup if warmup > now => warmup,
             _ => u64::MAX,

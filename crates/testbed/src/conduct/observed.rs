@@ -1,68 +1,68 @@
-//! What an experiment shows.
+//! Observations of an experiment.
 
 use serde::{Deserialize, Serialize};
 
-/// Everything observed but the packets, which are in a file. Times are in nanoseconds from the start of the traffic.
+/// All observations but the packets, which are in a file. Times are in nanoseconds from the start of the traffic.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Observed {
-    /// Every connection that was started, as the host saw it that connected; in order of their starts.
+    /// All connections that were started, as seen by the host that connected; in order of their starts.
     pub connections: Vec<Connection>,
-    /// Statistics of the router's queues, in order of time; the last is the one at the end.
+    /// Statistics of the router's queues, in order of time; the last sample is from the end.
     pub samples: Vec<Sample>,
-    /// Packets that the taps missed because there was no room for them.
+    /// Packets that the taps missed for lack of buffer space.
     pub missed: u64,
-    /// Stopped before its end.
+    /// Whether the run was stopped before its end.
     pub interrupted: bool,
 }
 
-/// A connection. What the kernel counts is that of the end that connected.
+/// A connection. Kernel counters are those of the end that connected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
-    /// Its place in the experiment's list.
+    /// Index in the experiment's list of flows.
     pub flow: u32,
     /// Whether the client connected.
     pub from_client: bool,
-    /// The port that it connected from.
+    /// Local port of the connecting end.
     pub port: u16,
-    /// When `connect` was called.
+    /// Time of the call of `connect`.
     pub started_ns: u64,
-    /// When `connect` had succeeded.
+    /// Time at which the connection was established.
     pub connected_ns: Option<u64>,
-    /// When the first byte was received, of those that receive.
+    /// Time at which the first byte was received, if this end receives.
     pub first_byte_ns: Option<u64>,
-    /// When it was over, or given up.
+    /// Time at which the connection ended or was given up.
     pub ended_ns: Option<u64>,
-    /// How it ended.
+    /// Outcome.
     pub end: End,
-    /// Payload received.
+    /// Payload received, bytes.
     pub received: u64,
     /// Segments retransmitted, SYNs included (`tcpi_total_retrans`).
     pub retransmitted: u32,
     /// SYNs retransmitted.
     pub syn_retransmitted: u32,
-    /// Duplicates that the other end reported (`tcpi_dsack_dups`).
+    /// Duplicates reported by the other end (`tcpi_dsack_dups`).
     pub dsack_duplicates: u32,
     /// Smoothed round-trip time at the end, microseconds (`tcpi_rtt`).
     pub rtt_us: u32,
 }
 
-/// How a connection ended.
+/// Outcome of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
-    /// The host that connected knows that everything, FIN included, has arrived.
+    /// The connecting host knows that everything, FIN included, has arrived.
     Completed,
-    /// The kernel gave it up.
+    /// The kernel gave the connection up.
     Failed,
-    /// It was open when the run ended.
+    /// The connection was open when the run ended.
     Unfinished,
 }
 
-/// `tc -s -j qdisc show` on the router.
+/// Output of `tc -s -j qdisc show` on the router.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// When.
+    /// Time of the sample.
     pub at_ns: u64,
-    /// What tc printed, one object a queue discipline.
+    /// Parsed output, one object per qdisc.
     pub qdiscs: Vec<serde_json::Value>,
 }

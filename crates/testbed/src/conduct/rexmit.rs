@@ -1,4 +1,4 @@
-//! `gentle rexmit` on both hosts, for the connections that each opens.
+//! `gentle rexmit` on both hosts, for the connections that each of them opens.
 
 use super::namespace;
 use crate::experiment::{Experiment, Rexmit, RexmitEngine};
@@ -8,10 +8,10 @@ use gentle_rexmit::{Answered, Config, Due, Selection, Status, Timing};
 use gentle_units::Nanos;
 use tempfile::TempDir;
 
-/// The device of each host.
+/// Network device of each host.
 const DEVICES: [&str; 2] = ["c0", "s0"];
 
-/// What the kernel engine is told, where that is the one.
+/// Settings of the kernel engine; `None` if `rexmit` uses another engine or none.
 pub(super) fn settings(rexmit: Option<Rexmit>) -> Option<Settings> {
     let rexmit = rexmit.filter(|rexmit| rexmit.engine == RexmitEngine::Kernel)?;
     let delay = rexmit.delay.unwrap_or(Timing::LEARNED.initial);
@@ -22,10 +22,10 @@ pub(super) fn settings(rexmit: Option<Rexmit>) -> Option<Settings> {
     })
 }
 
-/// Wire engines that listen, one on each host, where that is the one.
+/// Wire engines, one on each host; empty if `rexmit` uses another engine or none.
 pub(super) struct Engines {
     pub(super) engines: Vec<Engine>,
-    /// Where they could be asked for their status.
+    /// Directories of the engines' status sockets.
     _directories: Vec<TempDir>,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn open(experiment: &Experiment) -> Result<Engines, String> {
     Ok(engines)
 }
 
-/// What they do is seen in the packets.
+/// Observer that ignores all events; the packet capture shows what the engines do.
 pub(super) struct Unheard;
 
 impl Observer for Unheard {

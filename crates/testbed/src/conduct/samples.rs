@@ -5,7 +5,7 @@ use super::observed::Sample;
 use crate::experiment::Experiment;
 use std::process::{Command, Stdio};
 
-/// Asks tc.
+/// Takes a sample with `tc`.
 pub(super) fn take(experiment: &Experiment, start: Start) -> Result<Sample, String> {
     let at_ns = start.elapsed_ns()?;
     let router = &experiment.names.router;

@@ -1,4 +1,4 @@
-//! Does what a [`Step`] says.
+//! Executes a [`Step`].
 
 use super::namespace;
 use crate::experiment::Step;
@@ -7,20 +7,20 @@ use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 use thiserror::Error;
 
-/// A step that did not work.
+/// A step failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{step}: {problem}")]
 pub struct StepError {
-    /// The step, as a shell would have it.
+    /// The step as a shell command line.
     pub step: String,
-    /// What went wrong.
+    /// Reason.
     pub problem: String,
 }
 
-/// Does one step.
+/// Executes one step.
 ///
 /// # Errors
-/// What the command says, or why the file cannot be written.
+/// The command failed (with its error output), or the file cannot be written.
 pub fn run(step: &Step) -> Result<(), StepError> {
     let outcome = match step {
         Step::Run { namespace, argv } => inside(namespace.as_deref(), || command(argv)),

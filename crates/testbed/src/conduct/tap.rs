@@ -1,7 +1,8 @@
-//! Every packet at the router's devices, into a file: pcapng with an interface for each way through each device.
+//! Captures all packets at the router's devices into a pcapng file with one interface for each direction of each
+//! device.
 //!
-//! One socket hears both devices both ways, so the file is in order of time. What arrives is stamped before the queue,
-//! what leaves when the queue has let it go.
+//! A single socket captures both devices in both directions, so the file is in order of time. Incoming packets are
+//! timestamped before they enter the queue, outgoing ones when they have left it.
 
 use super::clock::Start;
 use crate::experiment::{ROUTER_DOWN, ROUTER_UP};
@@ -23,37 +24,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// How often the socket is emptied: in virtual time each look costs the host as much, whether it finds one packet or many.
+/// Interval between reads of the socket. In virtual time each wake-up costs the host the same, for one packet or many.
 pub(super) const PERIOD: Duration = Duration::from_millis(50);
 
-/// What the kernel may keep until then. A 1514-byte frame takes 2.3 kB there; this is 50 ms of 10 Gb/s.
+/// Receive buffer of the socket, bytes. A 1514-byte frame takes 2.3 kB of it; this holds 50 ms of 10 Gb/s.
 const ROOM: usize = 128 << 20;
 
 /// Bytes kept of a frame: Ethernet, IPv4 and the longest TCP header.
 const SNAPLEN: usize = 14 + 20 + 60;
 
-/// Messages taken in one call.
+/// Maximum number of messages received in one call.
 const BATCH: usize = 256;
 
 /// `PACKET_OUTGOING`, include/uapi/linux/if_packet.h.
 const OUTGOING: u8 = 4;
 
-/// Where a packet was seen.
+/// Point at which a packet was captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Point {
-    /// It came from the client and is about to enter the queue of direction `down`.
+    /// Before the queue of direction `down`; sent by the client.
     DownEntry,
-    /// It has left that queue.
+    /// After the queue of direction `down`.
     DownExit,
-    /// It came from the server and is about to enter the queue of direction `up`.
+    /// Before the queue of direction `up`; sent by the server.
     UpEntry,
-    /// It has left that queue.
+    /// After the queue of direction `up`.
     UpExit,
 }
 
 impl Point {
-    /// In the order of the interfaces in the file.
+    /// All points, in the order of the interfaces in the file.
     pub const ALL: [Point; 4] = [
         Point::DownEntry,
         Point::DownExit,
@@ -61,7 +62,7 @@ impl Point {
         Point::UpExit,
     ];
 
-    /// The interface's name, as in the simulator's captures.
+    /// Name of the interface, as in the simulator's captures.
     pub const fn name(self) -> &'static str {
         match self {
             Point::DownEntry => "down entry",
@@ -72,19 +73,19 @@ impl Point {
     }
 }
 
-/// A socket that hears all, and where it goes.
+/// A capturing socket and its output file.
 pub(super) struct Tap {
     socket: OwnedFd,
     writer: PcapNgWriter<BufWriter<File>>,
     start: Start,
     down: usize,
     up: usize,
-    /// Packets that found no room in the socket, as far as those that did have told.
+    /// Packets dropped for lack of buffer space, as reported by later packets.
     missed: u64,
 }
 
 impl Tap {
-    /// To be called in the router's namespace, whose packets it hears from then on.
+    /// Opens the tap in the current network namespace, which must be the router's; captures from then on.
     pub(super) fn open(path: &Path, start: Start) -> Result<Tap, String> {
         let problem = |what: &str, error: nix::Error| format!("{what}: {error}");
         let index = |name: &str| {
@@ -119,11 +120,11 @@ impl Tap {
         })
     }
 
-    /// Writes until it is over; how many packets were missed.
+    /// Writes packets until `over` is true; returns the number of missed packets.
     pub(super) fn run(mut self, over: &AtomicBool) -> Result<u64, String> {
         let mut buffers = vec![[0_u8; SNAPLEN]; BATCH];
         loop {
-            // Looked at first: what came until then is still taken.
+            // Read before the socket is emptied, so that everything received until then is written.
             let last = over.load(Ordering::Relaxed);
             while self.take(&mut buffers)? == BATCH {}
             if last {
@@ -136,7 +137,7 @@ impl Tap {
         Ok(self.missed)
     }
 
-    /// Takes one batch; how many packets that were.
+    /// Receives one batch; returns the number of packets.
     fn take(&mut self, buffers: &mut [[u8; SNAPLEN]]) -> Result<usize, String> {
         let mut headers =
             MultiHeaders::<LinkAddr>::preallocate(BATCH, Some(cmsg_space!(TimeSpec, u32)));

@@ -1,4 +1,4 @@
-//! What the kernel knows of a connection (`TCP_INFO`, tcp(7)). No maintained crate offers it, hence the unsafe code.
+//! The kernel's `TCP_INFO` of a connection (tcp(7)). No maintained crate offers it, hence the unsafe code.
 
 #![expect(unsafe_code, reason = "getsockopt(TCP_INFO) has no safe interface")]
 
@@ -6,40 +6,40 @@ use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Waits for the other side to close: everything that was sent, FIN included, has been acknowledged (`TCP_FIN_WAIT2`,
-/// include/net/tcp_states.h).
+/// `TCP_FIN_WAIT2`, include/net/tcp_states.h: everything sent, FIN included, has been acknowledged; the peer has not
+/// closed.
 const FIN_WAIT2: u8 = 5;
-/// Both sides have closed; ours first.
+/// `TCP_TIME_WAIT`: both sides have closed, this side first.
 const TIME_WAIT: u8 = 6;
-/// Nothing is left of it.
+/// `TCP_CLOSE`: the kernel has no state of the connection left.
 const CLOSE: u8 = 7;
 
-/// The part of it that the testbed reports.
+/// Fields of `TCP_INFO` that the testbed reports.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TcpInfo {
-    /// `tcpi_state`.
+    /// Connection state (`tcpi_state`).
     state: u8,
     /// Segments retransmitted, SYNs included.
     pub(super) total_retrans: u32,
-    /// Duplicates that the other end reported.
+    /// Duplicates reported by the other end with DSACK.
     pub(super) dsack_dups: u32,
     /// Smoothed round-trip time, microseconds.
     pub(super) rtt_us: u32,
 }
 
 impl TcpInfo {
-    /// Whether the other end has acknowledged our FIN.
+    /// Whether the other end has acknowledged the FIN of this end.
     pub(super) fn all_acknowledged(&self) -> bool {
         matches!(self.state, FIN_WAIT2 | TIME_WAIT | CLOSE)
     }
 }
 
-/// Asks for it.
+/// Reads the `TCP_INFO` of a socket.
 pub(super) fn of(socket: &impl AsFd) -> io::Result<TcpInfo> {
     let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to where the pointer shows, and all zeros is a valid `tcp_info`, so
-    // what it leaves out is valid too. The descriptor is open as long as it is borrowed.
+    // SAFETY: the kernel writes at most `length` bytes at the pointer, and an all-zero `tcp_info` is valid, so fields
+    // that the kernel does not write are valid too. The descriptor is open while it is borrowed.
     let info = unsafe {
         let outcome = libc::getsockopt(
             socket.as_fd().as_raw_fd(),

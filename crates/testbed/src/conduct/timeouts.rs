@@ -1,21 +1,21 @@
-//! The first timeout of SYNs and SYN/ACKs. In Linux it is one second at compile time (`TCP_TIMEOUT_INIT`); the kernel
-//! engine of `gentle rexmit` tells the sockets of a control group otherwise.
+//! Initial RTO of SYNs and SYN/ACKs. Linux fixes it at one second at compile time (`TCP_TIMEOUT_INIT`); the kernel
+//! engine of `gentle rexmit` overrides it for the sockets of a cgroup.
 
 use gentle_rexmit::kernel_engine::{Attached, Settings, attach};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The group that this process is in while its timeouts are in force.
+/// The cgroup that this process is in while the timeouts are in force.
 pub(super) struct Timeouts {
     group: PathBuf,
-    /// Where the process was before.
+    /// The cgroup of the process before.
     before: PathBuf,
     programs: Vec<Attached>,
 }
 
-/// Puts this process into a new group below `cgroup` whose sockets have these timeouts; of several for the same packet the
-/// last counts.
+/// Moves this process into a new cgroup below `cgroup` whose sockets have these timeouts; if several apply to the same
+/// packet the last one counts.
 pub(super) fn set(cgroup: &Path, all: &[Settings]) -> Result<Timeouts, String> {
     let group = cgroup.join(format!("gentle-{}", std::process::id()));
     let problem = |error: io::Error| format!("{}: {error}", group.display());
@@ -38,7 +38,7 @@ pub(super) fn set(cgroup: &Path, all: &[Settings]) -> Result<Timeouts, String> {
 
 impl Drop for Timeouts {
     fn drop(&mut self) {
-        // A group that stays behind does no harm.
+        // A leftover cgroup does no harm.
         let _ = join(&self.before);
         let _ = fs::remove_dir(&self.group);
     }

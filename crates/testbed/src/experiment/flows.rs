@@ -1,4 +1,4 @@
-//! The connections and other packets of a run, as the traffic generator takes them.
+//! Connections and constant-rate packets of a run, in the form that the traffic generator reads.
 
 use super::ExperimentError;
 use gentle_experiment::{Arrival, ConstantRate, Direction, Initiator, Scenario, Span, Traffic};
@@ -6,66 +6,66 @@ use gentle_units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Round-trip times that can be told apart: the bands of one prio qdisc, one for each (`TCQ_PRIO_BANDS`,
+/// Maximum number of distinct round-trip times: one band of a prio qdisc for each (`TCQ_PRIO_BANDS`,
 /// include/uapi/linux/pkt_sched.h).
 const MOST_CLASSES: usize = 16;
 
-/// IPv4 and UDP headers.
+/// Length of the IPv4 and UDP headers, bytes.
 const UDP_OVERHEAD: u32 = 28;
 
-/// One connection.
+/// A connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
-    /// When it starts.
+    /// Start time.
     pub at_ns: u64,
-    /// Payload; `None`: as much as goes through until `until_ns`.
+    /// Payload; `None`: as much as can be sent until `until_ns`.
     pub bytes: Option<u64>,
-    /// When it stops having data to send; of those of a known size the end of the run.
+    /// Time at which the sender stops having data; the end of the run for connections of known size.
     pub until_ns: u64,
-    /// Whether the client connects; else the server does.
+    /// Whether the client connects; otherwise the server does.
     pub from_client: bool,
-    /// Whether the host that connects sends the data; else it asks for them.
+    /// Whether the connecting host sends the data; otherwise it requests them.
     pub initiator_sends: bool,
-    /// Which of the client's addresses it has, from 0: its class of round-trip times.
+    /// Class of round-trip times, from 0, which selects the client's address.
     pub class: u8,
-    /// The place of its workload in the scenario.
+    /// Index of the workload in the scenario.
     pub workload: usize,
 }
 
-/// What packets at a constant rate are.
+/// Kind of packets sent at a constant rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PacedKind {
-    /// Datagrams from host to host.
+    /// Datagrams between the hosts.
     Udp,
-    /// SYNs to an address that nobody has, each from another that nobody has.
+    /// SYNs to an unassigned address, from changing unassigned addresses and ports.
     SynFlood,
 }
 
 /// Packets at a constant rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paced {
-    /// What they are.
+    /// Kind of the packets.
     pub kind: PacedKind,
-    /// Whether the client sends them; else the server does.
+    /// Whether the client sends them; otherwise the server does.
     pub from_client: bool,
-    /// Bits of IP packets per second.
+    /// Rate in bits of IP packets per second.
     pub rate_bps: u64,
-    /// Length of an IP packet.
+    /// Length of an IP packet, bytes.
     pub ip_bytes: u32,
-    /// When the first is sent.
+    /// Send time of the first packet.
     pub start_ns: u64,
-    /// No packet at or after it.
+    /// End of sending; no packet is sent at or after this time.
     pub stop_ns: u64,
 }
 
 impl Paced {
-    /// Payload of a datagram.
+    /// Payload of a datagram, bytes.
     pub fn payload(&self) -> u32 {
         self.ip_bytes.saturating_sub(UDP_OVERHEAD)
     }
 
-    /// When packet `number`, from 0, is due; `None`: there is none.
+    /// Send time of packet `number`, counted from 0; `None`: there is no such packet.
     pub fn due_ns(&self, number: u64) -> Option<u64> {
         let pace = ConstantRate {
             rate: Rate::from_bits_per_second(self.rate_bps)?,
@@ -77,15 +77,15 @@ impl Paced {
     }
 }
 
-/// The round-trip times of a scenario's connections, as far as they are told apart.
+/// Classes of round-trip times of a scenario's connections.
 pub(super) struct Classes {
     extra_rtts: Vec<Nanos>,
-    /// Connections may have others, up to so much away.
+    /// Maximum distance between a connection's round-trip time and that of its class.
     error: Nanos,
 }
 
 impl Classes {
-    /// Of the connections of any seed: the fixed round-trip times as they are, ranges by their middle values.
+    /// Classes for the connections of any seed: fixed round-trip times exactly, ranges by the middles of equal parts.
     pub(super) fn of(scenario: &Scenario) -> Classes {
         let links: Nanos = scenario.links.iter().map(|link| link.delay).sum();
         let mut fixed = BTreeSet::new();
@@ -165,14 +165,14 @@ impl Classes {
     }
 }
 
-/// The connections of `scenario` under `seed`, and its packets at a constant rate.
+/// Connections of `scenario` under `seed`, and its constant-rate packets.
 pub(super) fn plan(
     scenario: &Scenario,
     seed: u64,
     classes: &Classes,
 ) -> Result<(Vec<Flow>, Vec<Paced>), ExperimentError> {
     let mss = scenario.profile.mss;
-    // Linux takes no MTU below 128 + 12 into account that TCP would keep to (TCP_MIN_MSS is 88).
+    // TCP in Linux does not keep to an MTU below 128 + 12 (TCP_MIN_MSS is 88).
     if !(88..=1460).contains(&mss) {
         return Err(ExperimentError::Mss { mss });
     }
@@ -255,7 +255,7 @@ mod tests {
             };
             assert_eq!(flow.bytes, bytes);
         }
-        // The long one goes up, and its sender connects: that is the server.
+        // The long flow goes up and its sender connects, so the server is the initiator.
         let long = flows.iter().find(|flow| flow.bytes.is_none()).unwrap();
         assert!(!long.from_client && long.initiator_sends);
         assert_eq!(long.until_ns, real.duration.0);

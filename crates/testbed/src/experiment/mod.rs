@@ -1,4 +1,4 @@
-//! One run of a scenario on a real kernel, planned down to each command: pure, nothing is asked of the system.
+//! Plans one run of a scenario on a real kernel down to each command; pure, without access to the system.
 
 mod error;
 mod flows;
@@ -21,63 +21,64 @@ use gentle_experiment::{Scenario, Workload};
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The port that all hosts listen on: discard (RFC 863), as in the simulator's captures.
+/// Port that all hosts listen on: discard (RFC 863), as in the simulator's captures.
 pub const PORT: u16 = 9;
 
-/// How many samples of the queues' statistics a run takes.
+/// Number of samples of the queues' statistics in a run.
 const SAMPLES: u64 = 100;
 
-/// All that has to be done and observed in one run. Times are in nanoseconds from the start of the traffic.
+/// Complete description of one run and of what is observed in it. Times are in nanoseconds from the start of the
+/// traffic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
-    /// The names of the namespaces.
+    /// Names of the namespaces.
     pub names: Names,
-    /// What builds the network, in this order.
+    /// Steps that build the network, in order.
     pub setup: Vec<Step>,
-    /// Changes of rates under way, in order of time.
+    /// Rate changes during the run, in order of time.
     pub changes: Vec<Change>,
-    /// First timeout of SYNs and SYN/ACKs in milliseconds, where it is not the kernel's own.
+    /// Initial RTO of SYNs and SYN/ACKs in milliseconds; `None`: the kernel's default.
     pub initial_rto_ms: Option<u32>,
-    /// What sends lost SYNs of both hosts again.
+    /// Engine that retransmits lost SYNs of both hosts; `None`: none.
     pub rexmit: Option<Rexmit>,
     /// Connections, in order of their start.
     pub flows: Vec<Flow>,
-    /// Packets that do not depend on what becomes of them.
+    /// Constant-rate packets, sent regardless of loss.
     pub paced: Vec<Paced>,
-    /// When the warm-up ends.
+    /// End of the warm-up.
     pub warmup_ns: u64,
-    /// When the last connection has started, and long-lived ones end.
+    /// Time by which all connections have started and at which long-lived ones end.
     pub duration_ns: u64,
-    /// When it is over, whatever is still open.
+    /// End of the run; connections still open are cut off.
     pub end_ns: u64,
-    /// How far apart samples of the queues' statistics are.
+    /// Interval between samples of the queues' statistics.
     pub sample_every_ns: u64,
 }
 
-/// Commands at a time.
+/// Steps executed at a given time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// When.
+    /// Time of execution.
     pub at_ns: u64,
-    /// What is done.
+    /// Steps, in order.
     pub steps: Vec<Step>,
 }
 
-/// An experiment, and what there is to know about it.
+/// An experiment with its description for the reader of the results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
-    /// What is run.
+    /// Experiment to run.
     pub experiment: Experiment,
-    /// Round-trip times on top of the links' own that connections get, by their class.
+    /// Round-trip times added to the delay of the links, by class.
     pub extra_rtts: Vec<Nanos>,
-    /// Sentences about everything in which the run differs from what the scenario asks for.
+    /// Sentences about all differences between the run and the scenario.
     pub deviations: Vec<String>,
 }
 
-/// Plans the run of `scenario` with `scheme` under test and the connections of `seed`.
+/// Plans a run of `scenario` with `scheme` under test and the connections of `seed`.
 ///
 /// # Errors
-/// What Linux cannot do, with what to do instead.
+/// A feature of the scenario that Linux cannot provide, with advice.
 pub fn plan(
     scenario: &Scenario,
     scheme: &Spec,

@@ -1,4 +1,4 @@
-//! The five namespaces and the devices between them.
+//! Network namespaces of a run and the devices between them.
 //!
 //! ```text
 //!  client ──c0 u0── up ──u1 rup── router ──rdown d0── down ──d1 s0── server
@@ -8,34 +8,34 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Names of the namespaces. Data in direction `down` comes from the client, data in direction `up` from the server,
-/// whoever connects.
+/// Names of the five namespaces. Data in direction `down` is sent by the client, data in direction `up` by the server,
+/// whichever of them connects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {
-    /// The host whose packets go down.
+    /// Host that sends data in direction `down`.
     pub client: String,
-    /// The wire between the router and the client: what has passed the queue of direction `up` is delayed there.
+    /// Wire between the router and the client; delays packets after the queue of direction `up`.
     pub up: String,
-    /// The router with a queue in each direction.
+    /// Router with a queue in each direction.
     pub router: String,
-    /// The wire between the router and the server.
+    /// Wire between the router and the server; delays packets after the queue of direction `down`.
     pub down: String,
-    /// The host whose packets go up.
+    /// Host that sends data in direction `up`.
     pub server: String,
 }
 
-/// The router's device whose queue packets in direction `down` pass: the one under test.
+/// Device of the router with the queue of direction `down`, the queue under test.
 pub const ROUTER_DOWN: &str = "rdown";
-/// The router's device whose queue packets in direction `up` pass.
+/// Device of the router with the queue of direction `up`.
 pub const ROUTER_UP: &str = "rup";
 
 impl Names {
-    /// Plain names, for a machine that has nothing else.
+    /// Names without a prefix, for a machine that has no other namespaces.
     pub fn plain() -> Names {
         Names::with_prefix("")
     }
 
-    /// Names that begin with `prefix`, for a host that may have namespaces of its own.
+    /// Names that begin with `prefix`, for a host that may have other namespaces.
     pub fn with_prefix(prefix: &str) -> Names {
         let name = |what| format!("{prefix}{what}");
         Names {
@@ -47,7 +47,7 @@ impl Names {
         }
     }
 
-    /// All of them.
+    /// All five names.
     pub fn all(&self) -> [&str; 5] {
         [
             &self.client,

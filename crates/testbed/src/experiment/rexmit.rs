@@ -1,26 +1,26 @@
-//! `gentle rexmit` on the hosts of a run.
+//! Settings of `gentle rexmit` on the hosts of a run.
 
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What sends lost SYNs again sooner than TCP does; written as `wire`, `wire=200ms` or `kernel=200ms`.
+/// Engine that retransmits lost SYNs sooner than TCP does; written as `wire`, `wire=200ms` or `kernel=200ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Rexmit {
-    /// Which engine.
+    /// Engine.
     pub engine: RexmitEngine,
-    /// The fixed delay, 2 ms to 60 s; `None`: what the engine learns, or starts from.
+    /// Fixed delay before retransmission, 2 ms to 60 s; `None`: the engine's own, learned or initial.
     pub delay: Option<Nanos>,
 }
 
-/// The engines of `gentle rexmit`.
+/// Engines of `gentle rexmit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RexmitEngine {
-    /// Copies of packets.
+    /// Retransmits copies of packets.
     Wire,
-    /// Another first timeout.
+    /// Changes the initial RTO in the kernel.
     Kernel,
 }
 

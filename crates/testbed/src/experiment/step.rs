@@ -1,34 +1,34 @@
-//! One thing to do to a system.
+//! Single step of setting up a system.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A command, or a line into a file of the kernel's. Its [`Display`](fmt::Display) is a line for a shell.
+/// A command, or a write to a kernel file. Its [`Display`](fmt::Display) is a shell command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// Runs a program.
     Run {
-        /// The network namespace to run it in; `None`: where the experiment is run.
+        /// Network namespace to run it in; `None`: the caller's.
         namespace: Option<String>,
-        /// The program and its arguments.
+        /// Program and its arguments.
         argv: Vec<String>,
     },
-    /// Sets a parameter of the kernel.
+    /// Sets a kernel parameter.
     Write {
-        /// The network namespace whose parameter it is; `None`: of the whole kernel.
+        /// Network namespace of the parameter; `None`: a parameter of the whole kernel.
         namespace: Option<String>,
-        /// The file below `/proc` or `/sys`.
+        /// File below `/proc` or `/sys`.
         path: String,
-        /// What is written.
+        /// Value to write.
         value: String,
-        /// Kernels that have no such parameter need none.
+        /// Whether the step is skipped on kernels without this parameter.
         optional: bool,
     },
 }
 
 impl Step {
-    /// A command whose words are separated by blanks.
+    /// Step that runs a command given as words separated by blanks.
     pub(super) fn run(namespace: Option<&str>, words: &str) -> Step {
         Step::Run {
             namespace: namespace.map(str::to_owned),
@@ -36,7 +36,7 @@ impl Step {
         }
     }
 
-    /// A parameter below `/proc/sys/net`.
+    /// Step that sets a parameter below `/proc/sys/net`.
     pub(super) fn sysctl(namespace: &str, name: &str, value: impl ToString) -> Step {
         Step::Write {
             namespace: Some(namespace.to_owned()),
@@ -46,7 +46,7 @@ impl Step {
         }
     }
 
-    /// The same, of a part that a kernel may have been built without.
+    /// Step that sets a parameter below `/proc/sys/net`, skipped on kernels built without it.
     pub(super) fn optional_sysctl(namespace: &str, name: &str, value: impl ToString) -> Step {
         let mut step = Step::sysctl(namespace, name, value);
         if let Step::Write { optional, .. } = &mut step {

@@ -1,45 +1,45 @@
-//! What of a TCP profile a real Linux can be told, and what it cannot.
+//! Mapping of a TCP profile to Linux settings.
 
 use gentle_tcp::Profile;
 
-/// The profile that the kernel of the testbed is without being told anything.
+/// Profile that the testbed's kernel has by default.
 const KERNEL: &str = "linux-7.2";
 
-/// The end hosts' TCP as Linux can be set to it.
+/// Linux settings of the end hosts' TCP.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Settings {
     /// Parameters of a namespace below `/proc/sys/net`, with their values.
     pub(super) sysctls: Vec<(&'static str, String)>,
     /// Parameters of the whole kernel: file and value.
     pub(super) parameters: Vec<(&'static str, String)>,
-    /// Words for the routes to the other host.
+    /// Attributes of the routes to the other host.
     pub(super) route: Vec<String>,
-    /// First timeout of SYNs and SYN/ACKs, for the sock_ops program.
+    /// Initial RTO of SYNs and SYN/ACKs, for the sock_ops program.
     pub(super) initial_rto_ms: Option<u32>,
     /// Sentences about the knobs that Linux does not have.
     pub(super) deviations: Vec<String>,
 }
 
-/// Where Linux keeps a knob.
+/// Linux interface through which a knob is set.
 enum Place {
     Sysctl(&'static str, fn(&Profile) -> String),
     Parameter(&'static str, fn(&Profile) -> String),
     Route(fn(&Profile) -> String),
     InitialRto,
-    /// Only shapes what is planned: the size of segments.
+    /// Affects only the planned network: the size of segments.
     Planned,
 }
 
-/// The knobs that Linux has. Those that are not listed it has not, or not so that a profile's value could be set.
+/// Knobs that Linux has. A knob that is not listed does not exist in Linux or cannot be set to a profile's value.
 const PLACES: &[(&str, Place)] = &[
     ("mss", Place::Planned),
     ("initial_rto", Place::InitialRto),
-    // TCP_RTO_MIN is a metric of routes: ip-route(8).
+    // TCP_RTO_MIN is a route metric: ip-route(8).
     (
         "min_rto",
         Place::Route(|p| format!("rto_min {}ms", p.min_rto.as_millis())),
     ),
-    // Since 6.15.
+    // Since Linux 6.15.
     (
         "max_rto",
         Place::Sysctl("ipv4/tcp_rto_max_ms", |p| p.max_rto.as_millis().to_string()),
@@ -108,7 +108,7 @@ const PLACES: &[(&str, Place)] = &[
         "max_reordering",
         Place::Sysctl("ipv4/tcp_max_reordering", |p| p.max_reordering.to_string()),
     ),
-    // Bit 0, TCP_RACK_LOSS_DETECTION.
+    // Bit 0 is TCP_RACK_LOSS_DETECTION.
     (
         "rack",
         Place::Sysctl("ipv4/tcp_recovery", |p| switch(p.rack)),
@@ -119,7 +119,7 @@ const PLACES: &[(&str, Place)] = &[
             if p.tlp { "3" } else { "0" }.to_owned()
         }),
     ),
-    // 2 is the default, and what the kernel means by "on".
+    // 2 is the kernel's default for "on".
     (
         "frto",
         Place::Sysctl("ipv4/tcp_frto", |p| {
@@ -132,7 +132,7 @@ fn switch(on: bool) -> String {
     u8::from(on).to_string()
 }
 
-/// What has to be set for `profile`, and what cannot be.
+/// Settings for `profile`, and the knobs that cannot be set.
 pub(super) fn settings(profile: &Profile) -> Settings {
     let kernel = Profile::default();
     let mut settings = Settings::default();

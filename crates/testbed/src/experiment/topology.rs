@@ -1,8 +1,8 @@
-//! From a scenario to the commands that build its network (see [`Names`] for the picture).
+//! Commands that build the network of a scenario (see [`Names`] for a diagram).
 //!
-//! The bottleneck is htb with a burst of one byte: a packet goes the moment the bytes of the one before are paid for, so
-//! that the queue under test is asked for a packet exactly when a link of that rate would begin to transmit. The wire
-//! behind it (netem) adds the transmission of the packet itself and the delay.
+//! The bottleneck is htb with a burst of one byte: it dequeues a packet as soon as the bytes of the previous one are
+//! paid for, exactly when a link of that rate would begin to transmit it. The netem wire behind it adds the
+//! transmission time of the packet and the propagation delay.
 
 use super::names::{ROUTER_DOWN, ROUTER_UP};
 use super::tcp::Settings;
@@ -13,22 +13,22 @@ use gentle_experiment::{Direction, LinkConfig, Scenario, Traffic};
 use gentle_units::{Nanos, Rate};
 use std::net::Ipv4Addr;
 
-/// What Linux counts of a frame beyond its IP packet.
+/// Bytes that Linux counts per frame in addition to the IP packet.
 const ETHERNET_HEADER: i64 = 14;
-/// TCP and IPv4 headers, and timestamps where they are on.
+/// Length of the TCP and IPv4 headers, bytes; [`TIMESTAMPS`] is added where the option is on.
 const HEADERS: u16 = 40;
 const TIMESTAMPS: u16 = 12;
-/// Of the queue under test, and of the one on the way back.
+/// Handle of the queue under test, and of the queue on the reverse link.
 const HANDLE: u16 = 0x10;
-/// The class below which it is.
+/// htb class that is the parent of the queue.
 const CLASS: &str = "1:10";
-/// The second number of forged addresses.
+/// Second octet of forged addresses.
 const FORGED: u8 = 3;
-/// Of netem: more packets than any run has under way.
+/// Limit of netem: more packets than any run has in flight.
 const WIRE_LIMIT: &str = "limit 1000000";
 
-/// What the hosts need beyond a kernel's defaults, so that neither end is the bottleneck and connections do not learn from
-/// one another.
+/// Settings of the hosts beyond the kernel's defaults, so that neither host is the bottleneck and connections do not
+/// learn from one another.
 const HOSTS: &[(&str, &str)] = &[
     ("ipv4/tcp_no_metrics_save", "1"),
     ("ipv4/ip_local_port_range", "10000 65000"),
@@ -37,23 +37,23 @@ const HOSTS: &[(&str, &str)] = &[
     ("ipv4/tcp_max_tw_buckets", "200000"),
 ];
 
-/// A network to be built.
+/// Network of one run.
 pub(super) struct Network<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) names: &'a Names,
     pub(super) tcp: &'a Settings,
-    /// Round-trip time on top of the links' own, by class.
+    /// Round-trip times added to the delay of the links, by class.
     pub(super) extra_rtts: &'a [Nanos],
 }
 
-/// A pair of devices and what belongs to it. The first end has address `10.0.N.1`, the other `10.0.N.2`.
+/// A veth pair with its addresses: `10.0.N.1` at the first end, `10.0.N.2` at the other.
 struct Cable<'a> {
     number: u8,
     ends: [(&'a str, &'a str); 2],
 }
 
 impl Network<'_> {
-    /// Everything up to the first packet.
+    /// All steps before the first packet.
     pub(super) fn setup(
         &self,
         scheme: &Spec,
@@ -63,14 +63,14 @@ impl Network<'_> {
         let mut steps = Vec::new();
         for name in self.names.all() {
             steps.push(ip(format!("netns add {name}")));
-            // Before there are devices: what IPv6 says of itself would pass the queues too.
+            // Set before any device exists: IPv6's own packets would pass the queues too.
             steps.push(Step::optional_sysctl(
                 name,
                 "ipv6/conf/default/disable_ipv6",
                 1,
             ));
             if self.has_flood() {
-                // Packets with forged addresses have to pass.
+                // Accept packets with forged source addresses.
                 for of in ["all", "default"] {
                     let rp_filter = format!("ipv4/conf/{of}/rp_filter");
                     steps.push(Step::sysctl(name, &rp_filter, 0));
@@ -98,7 +98,7 @@ impl Network<'_> {
         workloads.any(|workload| matches!(workload.traffic, Traffic::SynFlood(_)))
     }
 
-    /// Changes of rates, in order of time.
+    /// Rate changes, in order of time.
     pub(super) fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
         for direction in Direction::BOTH {
@@ -147,7 +147,7 @@ impl Network<'_> {
             steps.push(ip(format!(
                 "-n {namespace} address add 10.0.{number}.{end}/24 dev {dev}"
             )));
-            // A packet on the wire shall be a packet in the queue.
+            // Without offloads, each packet on the wire is one packet in the queue.
             steps.push(Step::run(
                 Some(namespace),
                 &format!("ethtool -K {dev} tso off gso off gro off"),
@@ -157,7 +157,7 @@ impl Network<'_> {
             }
             steps.push(ip(format!("-n {namespace} link set dev {dev} up")));
             let other = 3 - end;
-            // No ARP: it would wait in the queues, and the first connection for it.
+            // Static neighbours instead of ARP, which would wait in the queues and delay the first connection.
             steps.push(ip(format!(
                 "-n {namespace} neighbour replace 10.0.{number}.{other} lladdr {} dev {dev} nud permanent",
                 hardware(other)
@@ -165,7 +165,7 @@ impl Network<'_> {
         }
     }
 
-    /// The MTU that makes full segments as large as the profile says, where it is not Ethernet's.
+    /// MTU that gives full segments the size of the profile's MSS; `None`: Ethernet's 1500.
     fn mtu(&self) -> Option<u16> {
         let profile = &self.scenario.profile;
         let options = if profile.timestamps { TIMESTAMPS } else { 0 };
@@ -241,7 +241,7 @@ impl Network<'_> {
         }
     }
 
-    /// htb with the queue below it.
+    /// Adds htb with the queue below it.
     fn bottleneck(
         &self,
         direction: Direction,
@@ -269,7 +269,7 @@ impl Network<'_> {
                 handle: HANDLE,
                 link: Link::ETHERNET,
                 rate: Some(link.rate),
-                // RED decays in the simulator as its options say; here as well.
+                // Without a link rate, RED decays according to its own options, as in the simulator.
                 link_rate: None,
             },
             spec,
@@ -303,7 +303,7 @@ impl Network<'_> {
         )
     }
 
-    /// Delay, transmission time and loss behind a queue; a band for each class of round-trip times.
+    /// Adds delay, transmission time and loss behind a queue; one band for each class of round-trip times.
     fn wire(
         &self,
         direction: Direction,
@@ -370,29 +370,29 @@ impl Network<'_> {
     }
 }
 
-/// The client's address for connections of a class of round-trip times.
+/// Address of the client for connections of a class of round-trip times.
 pub fn client_address(class: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 1, 0, class + 1)
 }
 
-/// An address that nobody has and that floods come from: of 10.3.0.0/16.
+/// Unassigned source address of floods, in 10.3.0.0/16.
 pub fn forged_address(number: u16) -> Ipv4Addr {
     let [high, low] = number.to_be_bytes();
     Ipv4Addr::new(10, FORGED, high, low)
 }
 
-/// Whether [`forged_address`] makes it.
+/// Whether `address` is one of those that [`forged_address`] returns.
 pub fn is_forged(address: Ipv4Addr) -> bool {
     address.octets()[..2] == [10, FORGED]
 }
 
-/// An address where floods go: behind the queue of their direction, on the side of the server (`to_server`) or of the
-/// client, where nobody has it and nobody says so.
+/// Destination of floods: an unassigned address behind the queue of their direction, on the side of the server
+/// (`to_server`) or of the client, for which no ICMP error is returned.
 pub fn nobodys_address(to_server: bool) -> Ipv4Addr {
     Ipv4Addr::new(10, if to_server { 2 } else { 1 }, 255, 1)
 }
 
-/// The server's address.
+/// Address of the server.
 pub fn server_address() -> Ipv4Addr {
     Ipv4Addr::new(10, 2, 0, 1)
 }
@@ -412,7 +412,7 @@ fn tc(namespace: &str, words: String) -> Step {
     Step::run(None, &format!("tc -n {namespace} {words}"))
 }
 
-/// A note as a sentence.
+/// Turns a note into a sentence.
 fn sentence(note: &str) -> String {
     let mut letters = note.chars();
     let first = letters.next().map(|c| c.to_uppercase().to_string());

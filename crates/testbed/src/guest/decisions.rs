@@ -1,4 +1,4 @@
-//! Puts schedules through qdiscs.
+//! Sends schedules of packets through qdiscs.
 
 use super::Place;
 use crate::Command;
@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-/// Where the module takes requests and gives events.
+/// File through which the module takes requests and returns events.
 const MODULE: &str = "/proc/gentle_replay";
 
 impl Decisions {
@@ -56,7 +56,7 @@ fn command(words: &[impl AsRef<str>]) -> Result<(), String> {
     Err(format!("{line}: {}", text.trim()))
 }
 
-/// Returns when the last request of `path` has been carried out.
+/// Writes the requests in `path` to the module; returns when the last one has been carried out.
 fn feed(path: &Path) -> Result<(), String> {
     let requests = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let problem =

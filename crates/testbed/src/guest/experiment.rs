@@ -1,4 +1,4 @@
-//! Carries out an experiment in the machine.
+//! Runs an experiment in the machine.
 
 use super::Place;
 use crate::conduct::{self, Observed, Surroundings};
@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Longer than the network takes to be built, so that every run begins at the same time; waiting costs nothing here.
+/// Start of the traffic. Longer than the network setup takes, so that every run starts at the same time; waiting costs
+/// nothing in virtual time.
 const START: Duration = Duration::from_secs(100);
 
 pub(super) fn run(experiment: &Experiment, place: &Place) -> Result<Observed, String> {
@@ -22,7 +23,7 @@ pub(super) fn run(experiment: &Experiment, place: &Place) -> Result<Observed, St
             cgroup: Path::new("/sys/fs/cgroup"),
             start: START,
         },
-        // The host ends the machine when it is asked to stop.
+        // To stop a run, the host kills the machine.
         &AtomicBool::new(false),
         &|fraction| place.progress(fraction),
     )

@@ -1,4 +1,4 @@
-//! The machine's first process: prepares it, has the job done, turns it off.
+//! First process of the machine: sets it up, runs the job, powers it off.
 
 use super::{FILES, SHARE, SHARE_VARIABLE, share, watched};
 use crate::machine::Setup;
@@ -13,7 +13,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a program of the system expects; the host's own would name places that cannot be written here.
+/// Environment of programs in the machine; the host's would name directories that are not writable here.
 const ENVIRONMENT: [(&str, &str); 5] = [
     (
         "PATH",
@@ -25,7 +25,7 @@ const ENVIRONMENT: [(&str, &str); 5] = [
     ("TERM", "dumb"),
 ];
 
-/// Open files a process may have: a generator of traffic has one for each connection.
+/// Maximum number of open files of a process: the traffic generator has one for each connection.
 const OPEN_FILES: u64 = 1 << 20;
 
 pub(super) fn run() -> Result<(), String> {
@@ -43,7 +43,7 @@ pub(super) fn run() -> Result<(), String> {
 }
 
 fn work() -> Result<(), String> {
-    // First the place where trouble with all the rest can be told.
+    // Mount the share first, so that later errors can be reported through it.
     mount_here("tmpfs", "/run")?;
     mount_host(share_of_host()?.as_os_str().as_bytes(), SHARE)?;
     file_systems()?;
@@ -66,7 +66,7 @@ fn work() -> Result<(), String> {
 }
 
 fn file_systems() -> Result<(), String> {
-    // /tmp stays the host's: what the caller named may be there.
+    // /tmp stays the host's: paths given by the caller may be there.
     for (kind, place) in [
         ("proc", "/proc"),
         ("sysfs", "/sys"),
@@ -75,7 +75,7 @@ fn file_systems() -> Result<(), String> {
     ] {
         mount_here(kind, place)?;
     }
-    // In kernels that were not built for looking for errors there is none.
+    // debugfs exists only in debug kernels.
     if Path::new("/sys/kernel/debug").is_dir() {
         mount_here("debugfs", "/sys/kernel/debug")?;
     }
@@ -100,7 +100,7 @@ fn mount_here(kind: &str, place: &str) -> Result<(), String> {
         .map_err(|error| format!("{place}: {kind} cannot be mounted: {error}"))
 }
 
-/// Makes a directory of the host writable at `place`.
+/// Mounts a directory of the host read-write at `place`.
 fn mount_host(path: &[u8], place: &str) -> Result<(), String> {
     make(place)?;
     let data = CString::new(path).map_err(|_| format!("{place}: a path with a zero byte"))?;
@@ -118,7 +118,7 @@ fn make(folder: &str) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|error| format!("{folder}: {error}"))
 }
 
-/// A computer without its loopback interface would be a strange place; jobs that make networks need `ip` as well.
+/// Brings the loopback interface up. A missing `ip` is no error here; jobs that build networks need it anyway.
 fn loopback() -> Result<(), String> {
     let up = Command::new("ip")
         .args(["link", "set", "lo", "up"])
@@ -153,7 +153,7 @@ fn insert(path: &Path) -> Result<(), String> {
     })
 }
 
-/// Runs the job and waits for it; processes that nobody waits for end up here and are waited for, too.
+/// Runs the job and waits for it; also reaps orphaned processes.
 fn job(setup: &Setup) -> Result<(), String> {
     let plugins = Path::new(SHARE).join(share::PLUGINS);
     let mut job = Command::new("/proc/self/exe")
@@ -171,7 +171,7 @@ fn job(setup: &Setup) -> Result<(), String> {
         if let Some((pid, status)) = ended
             && pid.as_raw_nonzero().get() == job.id() as i32
         {
-            // Known to be over: this only tidies up.
+            // Already reaped by `wait`; this only updates the handle.
             let _ = job.try_wait();
             let signal = status.terminating_signal();
             return match signal {

@@ -1,8 +1,9 @@
-//! The side within the machine, and the step before it.
+//! Code that runs in the machine, and the stage that starts it.
 //!
-//! [`main`] is the entry of the hidden command that the program offers ([`GuestProgram`](crate::machine::GuestProgram)
-//! says how it is reached). It has three stages: `launch`, still on the host, becomes the kernel; `init` is the machine's
-//! first process; `job` does what was asked for, in a process of its own, so that init survives it.
+//! [`main`] is the entry point of the hidden command that the program provides (see
+//! [`GuestProgram`](crate::machine::GuestProgram)). It has three stages: `launch` runs on the host and becomes the
+//! kernel; `init` is the first process of the machine; `job` runs the job in a separate process, so that init survives
+//! its failure.
 
 mod command;
 mod decisions;
@@ -19,37 +20,37 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Where the directory that carries job and answer is found in the machine.
+/// Mount point of the directory that carries job and answer.
 pub(crate) const SHARE: &str = "/run/gentle/share";
-/// Where the caller's directory is found in the machine, if there is one.
+/// Mount point of the caller's directory, if there is one.
 pub(crate) const FILES: &str = "/run/gentle/files";
-/// The variable that tells init the share's path on the host.
+/// Environment variable with the share's path on the host, read by init.
 pub(crate) const SHARE_VARIABLE: &str = "GENTLE_SHARE";
 
 /// Names of files in the share.
 pub(crate) mod share {
-    /// What init has to prepare.
+    /// Parameters of init.
     pub(crate) const SETUP: &str = "setup.json";
-    /// What is asked for.
+    /// The job.
     pub(crate) const JOB: &str = "job.json";
-    /// What came of it.
+    /// Answer of the job.
     pub(crate) const ANSWER: &str = "answer.json";
-    /// Why there is no answer.
+    /// Error message, if there is no answer.
     pub(crate) const FAILURE: &str = "failure.txt";
-    /// How far the job has come, 0 to 1.
+    /// Progress of the job, 0 to 1.
     pub(crate) const PROGRESS: &str = "progress";
-    /// What kmemleak found.
+    /// Report of kmemleak.
     pub(crate) const LEAKS: &str = "kmemleak.txt";
-    /// The folder of modules.
+    /// Folder of modules.
     pub(crate) const MODULES: &str = "modules";
-    /// The folder of plug-ins of `tc`.
+    /// Folder of plug-ins of `tc`.
     pub(crate) const PLUGINS: &str = "plugins";
 }
 
-/// Does the stage that `arguments` name.
+/// Runs the stage that `arguments` name.
 pub fn main(arguments: &[OsString]) -> ExitCode {
     let outcome = match arguments {
-        // The kernel adds arguments of its own.
+        // The kernel appends its own arguments.
         [stage, ..] if stage == "init" => init::run(),
         [stage] if stage == "job" => job(),
         [stage, parent, kernel, rest @ ..] if stage == "launch" => {

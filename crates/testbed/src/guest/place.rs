@@ -1,10 +1,10 @@
-//! What a job knows of the machine around it.
+//! Environment of a job in the machine.
 
 use super::{FILES, SHARE, share};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// The job's surroundings.
+/// Environment of a job.
 #[derive(Debug)]
 pub struct Place {
     share: PathBuf,
@@ -17,20 +17,20 @@ impl Place {
         }
     }
 
-    /// The directory of the host that the job may write to, if the caller gave one.
+    /// Directory of the host that the job may write to, if the caller gave one.
     pub fn files(&self) -> Option<&Path> {
         let files = Path::new(FILES);
         files.is_dir().then_some(files)
     }
 
-    /// The program that this process runs, for more processes of it.
+    /// Path of the running program, to start more processes of it.
     pub fn program(&self) -> &Path {
         Path::new("/proc/self/exe")
     }
 
-    /// Tells the host how far the job has come, 0 to 1.
+    /// Reports the progress of the job to the host, 0 to 1.
     pub fn progress(&self, fraction: f64) {
-        // Only a picture of the work: nothing depends on it.
+        // Errors are ignored: progress is only displayed.
         let _ = write_whole(
             &self.share.join(share::PROGRESS),
             fraction.to_string().as_bytes(),
@@ -43,12 +43,12 @@ impl Place {
     }
 
     pub(super) fn fail(&self, problem: &str) {
-        // Where even this fails, the host says that there was no answer.
+        // If even this fails, the host reports that there was no answer.
         let _ = write_whole(&self.share.join(share::FAILURE), problem.as_bytes());
     }
 }
 
-/// The host may look at any time, and shall never see half a file.
+/// Writes a file atomically, because the host may read it at any time.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let part = path.with_extension("part");
     std::fs::write(&part, bytes)

@@ -1,8 +1,8 @@
-//! What a kernel that watches is asked at the end.
+//! Final checks on kernels built with kmemleak and lockdep.
 //!
-//! What a module has lost stays hidden while anything points there, so leaks are looked for again when devices, their
-//! queues and the modules are gone. Locks are watched until the first complaint about them, or until the kernel runs out
-//! of room for what it notes: then silence says nothing.
+//! Memory lost by a module stays undetected while anything points to it, so a second leak scan runs after devices,
+//! their queues and the modules have been removed. lockdep checks locks until its first complaint, or until its tables
+//! are full; after that, silence proves nothing.
 
 use super::{SHARE, share};
 use rustix::io::Errno;
@@ -14,19 +14,20 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// kmemleak takes nothing for lost that is younger than five seconds. It is also longer than any grace period.
+/// Waiting time before a leak scan. kmemleak reports no object younger than five seconds; this is also longer than any
+/// RCU grace period.
 const LEAK_AGE: Duration = Duration::from_secs(6);
 
 const LEAKS: &str = "/sys/kernel/debug/kmemleak";
 const LOCKS: &str = "/proc/lockdep_stats";
 
-/// Looks for leaks, takes devices and modules away and looks again; tells what was found to the host. Other kernels are
-/// asked nothing.
+/// Scans for leaks, removes devices and modules, scans again, and writes the report to the share. Does nothing on
+/// kernels without kmemleak.
 pub(super) fn end(modules: &[String], environment: &[(&str, &str)]) -> Result<(), String> {
     if !Path::new(LEAKS).exists() {
         return Ok(());
     }
-    // With the modules still there, so that their functions have names.
+    // Scan while the modules are loaded, so that their functions have names in the report.
     let mut found = leaks()?;
     remove_devices(environment)?;
     sleep(LEAK_AGE);
@@ -41,10 +42,10 @@ pub(super) fn end(modules: &[String], environment: &[(&str, &str)]) -> Result<()
     locks()
 }
 
-/// Has kmemleak look, and returns what it reports.
+/// Runs kmemleak and returns its report.
 fn leaks() -> Result<Vec<u8>, String> {
     let problem = |error| format!("{LEAKS}: {error}");
-    // Twice: a pointer may have been in a register while the first scan passed.
+    // Scan twice: a pointer may have been in a register during the first scan.
     for _ in 0..2 {
         sleep(LEAK_AGE);
         fs::write(LEAKS, "scan").map_err(problem)?;
@@ -52,13 +53,13 @@ fn leaks() -> Result<Vec<u8>, String> {
     fs::read(LEAKS).map_err(problem)
 }
 
-/// Takes away the devices that the job has left, and their queues with them.
+/// Removes the devices that the job has left, and their queues.
 fn remove_devices(environment: &[(&str, &str)]) -> Result<(), String> {
     const DEVICES: &str = "/sys/class/net";
     let problem = |error| format!("{DEVICES}: {error}");
     for entry in fs::read_dir(DEVICES).map_err(problem)? {
         let name = entry.map_err(problem)?.file_name();
-        // Some go with another, and the loopback device never does.
+        // Errors are ignored: some devices go with another one, and the loopback device cannot be removed.
         let _ = Command::new("ip")
             .args(["link", "delete", "dev"])
             .arg(name)
@@ -71,18 +72,18 @@ fn remove_devices(environment: &[(&str, &str)]) -> Result<(), String> {
     Ok(())
 }
 
-/// A module that something still uses stays; the console says so.
+/// Unloads a module. One that is still in use stays loaded, and the console says so.
 fn remove_module(file: &str) {
     let name = file.trim_end_matches(".ko").replace('-', "_");
     let Ok(name) = CString::new(name) else { return };
     match delete_module(&name, 0) {
-        // The job has done it itself.
+        // NOENT: the job has unloaded it itself.
         Ok(()) | Err(Errno::NOENT) => {}
         Err(error) => eprintln!("{name:?} cannot be taken out: {error}"),
     }
 }
 
-/// A kernel that has stopped watching locks says nothing more about them.
+/// Warns on the console if lockdep has turned itself off.
 fn locks() -> Result<(), String> {
     let text = fs::read_to_string(LOCKS).map_err(|error| format!("{LOCKS}: {error}"))?;
     let on = text

@@ -1,17 +1,17 @@
-//! What a kernel says while it runs.
+//! Console output of a machine's kernel.
 
 use std::io::{BufRead, BufReader, Read};
 
-/// Beyond this many lines the beginning and the end are kept: a kernel in trouble may never stop talking.
+/// Maximum number of lines kept; beyond it the beginning and the end are kept. A broken kernel may print without end.
 const MOST_LINES: usize = 20_000;
-/// Longer lines are cut.
+/// Maximum length of a line, bytes; a longer line is split.
 const LONGEST_LINE: u64 = 4096;
-/// Lines that an error message shows.
+/// Number of lines that an error message shows.
 const TAIL: usize = 12;
-/// Lines that may belong to one complaint: a call trace with registers.
+/// Maximum number of lines of one complaint: a call trace with registers.
 const COMPLAINT: usize = 60;
 
-/// How the kernel's complaints begin: lib/bug.c, mm/kasan/report.c, lib/ubsan.c, kernel/locking/lockdep.c, kernel/rcu,
+/// Prefixes of kernel complaints: lib/bug.c, mm/kasan/report.c, lib/ubsan.c, kernel/locking/lockdep.c, kernel/rcu,
 /// lib/debugobjects.c, kernel/panic.c.
 const BEGINNINGS: [&str; 12] = [
     "WARNING:",
@@ -28,14 +28,14 @@ const BEGINNINGS: [&str; 12] = [
     "general protection fault",
 ];
 
-/// The lines of a machine's console.
+/// Console output of a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Console {
     lines: Vec<String>,
 }
 
 impl Console {
-    /// Reads until the other end is closed.
+    /// Reads until end of file.
     pub(super) fn read(from: impl Read) -> Console {
         let mut lines = Vec::new();
         let mut reader = BufReader::new(from);
@@ -57,18 +57,19 @@ impl Console {
         Console { lines }
     }
 
-    /// Line by line, without ends of line.
+    /// Lines without line terminators.
     pub fn lines(&self) -> &[String] {
         &self.lines
     }
 
-    /// The last lines, as an error message shows them.
+    /// Last lines, for error messages.
     pub fn tail(&self) -> String {
         let first = self.lines.len().saturating_sub(TAIL);
         self.lines[first..].join("\n")
     }
 
-    /// Whether user-mode Linux ended because it cannot run programs of the guest: neither way of it is permitted.
+    /// Whether user-mode Linux exited because the host permits neither ptrace nor seccomp, which it needs to run guest
+    /// programs.
     pub(super) fn tracing_refused(&self) -> bool {
         // arch/um/os-Linux/start_up.c
         let checks = [
@@ -81,7 +82,7 @@ impl Console {
         lines.any(|line| checks.iter().any(|check| line.starts_with(check)))
     }
 
-    /// Every complaint of the kernel with the lines that follow it, as far as they can belong to it.
+    /// All complaints of the kernel, each with the lines that follow it, at most 60 lines.
     pub fn complaints(&self) -> Vec<String> {
         let mut complaints: Vec<Vec<&str>> = Vec::new();
         for line in &self.lines {
@@ -98,7 +99,7 @@ impl Console {
     }
 }
 
-/// Without the time of a message of the kernel, as in `[   12.345678] `.
+/// Strips the timestamp of a kernel message, as in `[   12.345678] `.
 fn without_time(line: &str) -> &str {
     match line
         .strip_prefix('[')

@@ -1,76 +1,76 @@
-//! Why a machine gave no answer.
+//! Errors of a machine.
 
 use super::Console;
 use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 
-/// A machine that could not be started, or gave no answer.
+/// A machine failed to start or gave no answer.
 #[derive(Debug, Error)]
 pub enum MachineError {
-    /// A path cannot be written on the kernel's command line.
+    /// A path cannot be passed on the kernel command line.
     #[error(
         "{0}: a machine's kernel takes no path with quotation marks, control characters or bytes that are not UTF-8; \
          move or rename it"
     )]
     Path(PathBuf),
-    /// Nowhere to put the machine's memory.
+    /// No directory can hold the machine's memory.
     #[error("{0}")]
     Memory(String),
-    /// A file or directory of the host is not as needed.
+    /// A file or directory of the host cannot be used.
     #[error("{path}: {problem}")]
     File {
-        /// Where.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason.
         problem: String,
     },
-    /// The process could not be started.
+    /// The kernel process could not be started.
     #[error("{path}: the machine cannot be started: {problem}")]
     Start {
-        /// The program.
+        /// Path of the kernel.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         problem: String,
     },
-    /// The host does not let a process trace its children.
+    /// The host does not permit a process to trace its children.
     #[error(
         "the machine cannot run programs: this system permits neither ptrace nor seccomp filters to its processes. In a \
          container, allow ptrace (docker run --cap-add SYS_PTRACE); elsewhere see /proc/sys/kernel/yama/ptrace_scope, \
          which must not be 3"
     )]
     Trace(Console),
-    /// It took too long.
+    /// The machine exceeded its time limit.
     #[error(
         "the machine was stopped: it had not finished after {limit:?}. Its console ends with:\n{}",
         console.tail()
     )]
     TimeLimit {
-        /// The limit.
+        /// Time limit.
         limit: Duration,
-        /// What the kernel said.
+        /// Console output of the kernel.
         console: Console,
     },
-    /// The caller stopped it.
+    /// The caller stopped the machine.
     #[error("the machine was stopped")]
     Stopped,
-    /// The kernel ended without an answer.
+    /// The kernel exited without an answer.
     #[error("the machine ended without an answer ({status}). Its console ends with:\n{}", console.tail())]
     Died {
-        /// How the process ended.
+        /// Exit status of the process.
         status: String,
-        /// What the kernel said.
+        /// Console output of the kernel.
         console: Console,
     },
-    /// The job failed and says why.
+    /// The job failed inside the machine.
     #[error("in the machine: {problem}")]
     Job {
-        /// What the guest's side says.
+        /// Error message of the guest.
         problem: String,
-        /// What the kernel said.
+        /// Console output of the kernel.
         console: Console,
     },
-    /// The answer is none that was expected.
+    /// The answer cannot be parsed.
     #[error("the machine's answer cannot be read: {0}")]
     Answer(String),
 }

@@ -1,4 +1,4 @@
-//! One run of a machine: its files, its process, its end.
+//! One run of a machine: its files, its process, and its termination.
 
 use super::{Clock, Console, Machine, MachineError, Outcome, Setup, memory};
 use crate::Job;
@@ -16,16 +16,16 @@ use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How often the host looks whether the machine has ended; a boot takes tens of these.
+/// Interval at which the host polls for the exit of the machine; a boot takes some tens of polls.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// 1 January 2026, in nanoseconds since 1970: a clock in the guest that shows the same in every run.
+/// Start of the virtual clock: 1 January 2026, in nanoseconds since 1970, so that all runs show the same time.
 const START_OF_TIME_NS: u64 = 1_767_225_600_000_000_000;
 
-/// A prepared run.
+/// A run whose files are prepared and whose kernel is not yet started.
 pub(super) struct Instance<'a> {
     machine: &'a Machine,
-    /// Carries job and answer; removed with the instance.
+    /// Directory that carries job and answer; removed with the instance.
     share: TempDir,
     memory: PathBuf,
 }
@@ -58,7 +58,8 @@ impl<'a> Instance<'a> {
         Ok(instance)
     }
 
-    /// Copies files into a folder of the share, since where they are may be hidden in the guest by its own file systems.
+    /// Copies files into a folder of the share, because file systems mounted in the guest may hide their original
+    /// paths.
     fn bring(&self, folder: &str, files: &[PathBuf]) -> Result<Vec<String>, MachineError> {
         let folder = self.share.path().join(folder);
         fs::create_dir(&folder).map_err(|error| trouble(&folder, error))?;
@@ -104,7 +105,8 @@ impl<'a> Instance<'a> {
             .arg(&self.machine.kernel.linux)
             .args(self.command_line(&path)?)
             .env("TMPDIR", &self.memory)
-            // A group of its own: Ctrl-C in the terminal shall not reach it, and it can be ended as a whole.
+            // A process group of its own: Ctrl-C in the terminal does not reach it, and one signal ends all its
+            // processes.
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(writer.try_clone().map_err(failed)?)
@@ -127,10 +129,10 @@ impl<'a> Instance<'a> {
             "ro".to_owned(),
             format!("init=\"{}\"", word(program)?),
             format!("{SHARE_VARIABLE}=\"{share}\""),
-            // The kernel's directory for its own socket and process number; else it would be in the user's home.
+            // Directory of the kernel's management socket and PID file; the default is in the user's home.
             format!("uml_dir={share}/"),
             "umid=machine".to_owned(),
-            // Faster than ptrace and permitted in more places; what runs in the machine is trusted.
+            // Faster than ptrace and permitted in more places; programs in the machine are trusted.
             "seccomp=auto".to_owned(),
             "con=null".to_owned(),
             "con0=null,fd:1".to_owned(),
@@ -143,8 +145,8 @@ impl<'a> Instance<'a> {
             line.push(format!("time-travel-start={START_OF_TIME_NS}"));
         }
         if self.machine.kernel.flavour == Flavour::Debug {
-            // Without these checks freed objects go to arrays ("sheaves"), and an address that is left in one behind its
-            // object's back hides that the object is lost.
+            // Without these checks, freed objects go to per-CPU arrays ("sheaves"), and a stale address left in one
+            // hides from kmemleak that the object is lost.
             line.push("slab_debug=F".to_owned());
         }
         line.push("--".to_owned());
@@ -226,14 +228,14 @@ impl<'a> Instance<'a> {
     }
 }
 
-/// How the wait for a machine ended.
+/// Reason why the wait for a machine ended.
 enum End {
     Exited(ExitStatus),
     Stopped,
     TimeLimit,
 }
 
-/// The machine's processes: the kernel and, in its group, those that carry the guest's programs.
+/// Processes of a machine: the kernel and, in its process group, the host processes of guest programs.
 struct Process {
     child: Option<Child>,
     console: Option<JoinHandle<Console>>,
@@ -248,17 +250,17 @@ impl Process {
             .try_wait()
             .map_err(|error| trouble(Path::new("the machine"), error))?;
         if status.is_some() {
-            // Its number may be another's from now on.
+            // The PID may be reused from now on.
             self.child = None;
         }
         Ok(status)
     }
 
-    /// Ends what still runs and returns the console.
+    /// Kills the process group if it still runs, and returns the console output.
     fn end(&mut self) -> Console {
         if let Some(mut child) = self.child.take() {
             if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
-                // Not yet waited for, so the number is still its own.
+                // The child has not been reaped, so the PID is still its own.
                 let _ = kill_process_group(group, Signal::KILL);
             }
             let _ = child.wait();
@@ -287,7 +289,7 @@ fn absolute(path: &Path) -> Result<PathBuf, MachineError> {
     fs::canonicalize(path).map_err(|error| trouble(path, error))
 }
 
-/// A path as the kernel's command line can carry it between quotation marks.
+/// A path as text that fits between quotation marks on the kernel command line.
 fn word(path: &Path) -> Result<String, MachineError> {
     match path.to_str() {
         Some(text) if !text.chars().any(|c| c == '"' || c.is_control()) => Ok(text.to_owned()),

@@ -1,4 +1,4 @@
-//! Where a machine's memory lives on the host: an unlinked file, best in memory itself.
+//! Host directory for a machine's memory: an unlinked file, preferably on tmpfs.
 
 use super::MachineError;
 use rustix::fs::{StatVfsMountFlags, statvfs};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 const MIB: u64 = 1 << 20;
 
-/// A directory that has room for `mib` MiB and from which code may be executed, as user-mode Linux needs.
+/// Finds a directory with `mib` MiB free that is not mounted noexec, as user-mode Linux needs.
 pub(super) fn directory(mib: u32) -> Result<PathBuf, MachineError> {
     let mut reasons = Vec::new();
     for place in [PathBuf::from("/dev/shm"), std::env::temp_dir()] {
@@ -31,7 +31,7 @@ fn unfit(place: &Path, needed: u64) -> Option<String> {
     if room.f_flag.contains(StatVfsMountFlags::NOEXEC) {
         Some("is mounted noexec".to_owned())
     } else if free < needed {
-        // The file grows as it is touched; without room left the machine would die of SIGBUS.
+        // The file grows as pages are touched; without free space the machine would die of SIGBUS.
         Some(format!("has {} MiB left", free / MIB))
     } else if let Err(error) = rustix::fs::access(place, rustix::fs::Access::WRITE_OK) {
         Some(format!("cannot be written ({error})"))

@@ -1,4 +1,4 @@
-//! Boots a kernel as a process, has a task done in it, and collects what came of it.
+//! Boots a kernel as a process, runs a task in it, and collects the results.
 
 mod console;
 mod error;
@@ -19,58 +19,58 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// A machine that can be started, any number of times.
+/// Configuration of a machine; can be started any number of times.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// What it boots.
+    /// Kernel to boot.
     pub kernel: Kernel,
-    /// What it runs.
+    /// Program that runs as init.
     pub program: GuestProgram,
-    /// How its clock goes.
+    /// Clock of the machine.
     pub clock: Clock,
-    /// Its memory in MiB, at least 64. It takes what it touches, not all of that.
+    /// Memory in MiB, at least 64. The host allocates only the pages that are touched.
     pub memory_mib: u32,
-    /// Modules that are loaded before the task begins, in this order.
+    /// Modules loaded before the task begins, in this order.
     pub modules: Vec<PathBuf>,
-    /// Plug-ins of `tc`: all that it finds there (`TC_LIB_DIR`) if there are any, else those of the host.
+    /// Plug-ins of `tc` (`TC_LIB_DIR`). If any are given they replace the plug-ins of the host.
     pub plugins: Vec<PathBuf>,
-    /// A directory of the host that the task may read and write ([`Place::files`](crate::guest::Place::files)).
+    /// Directory of the host that the task may read and write ([`Place::files`](crate::guest::Place::files)).
     pub files: Option<PathBuf>,
-    /// How long it may take by the clock on the wall, boot and end included.
+    /// Limit of the run in wall-clock time, boot and shutdown included.
     pub time_limit: Duration,
 }
 
-/// The program that leads to [`guest::main`](crate::guest::main), both on the host and in the machine.
+/// Program that calls [`guest::main`](crate::guest::main), both on the host and in the machine.
 #[derive(Debug, Clone)]
 pub struct GuestProgram {
-    /// The program.
+    /// Path of the program.
     pub path: PathBuf,
-    /// The arguments that come before the stage; no white space in them.
+    /// Arguments before the stage; without white space.
     pub arguments: Vec<String>,
 }
 
-/// How a machine's clock goes.
+/// Clock of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// It jumps over idle time and stands still while code runs; begins on 1 January 2026.
+    /// Virtual time: jumps over idle time and stands still while code runs; starts on 1 January 2026.
     Virtual,
-    /// As the host's.
+    /// The host's time.
     Real,
 }
 
-/// What a machine left behind.
+/// Results of a run of a machine.
 #[derive(Debug)]
 pub struct Outcome<A> {
-    /// The task's answer.
+    /// Answer of the task.
     pub answer: A,
-    /// What the kernel said.
+    /// Console output of the kernel.
     pub console: Console,
-    /// What kmemleak found, in kernels that have it; empty if nothing.
+    /// Report of kmemleak; empty if it found nothing, `None` if the kernel was built without it.
     pub leaks: Option<String>,
 }
 
 impl<A> Outcome<A> {
-    /// Everything that the kernel complained about: warnings, lock trouble, bad memory accesses, leaks.
+    /// All complaints of the kernel: warnings, locking errors, invalid memory accesses, leaks.
     pub fn complaints(&self) -> Vec<String> {
         let mut complaints = self.console.complaints();
         complaints.extend(self.leaks.clone().filter(|leaks| !leaks.is_empty()));
@@ -79,7 +79,7 @@ impl<A> Outcome<A> {
 }
 
 impl Machine {
-    /// A machine with virtual time, 512 MiB, no modules, and ten minutes.
+    /// Machine with virtual time, 512 MiB of memory, no modules, and a time limit of ten minutes.
     pub fn new(kernel: Kernel, program: GuestProgram) -> Machine {
         Machine {
             kernel,
@@ -93,10 +93,10 @@ impl Machine {
         }
     }
 
-    /// Boots, does `task`, ends. Stops early when `stop` becomes true; `progress` hears how far the task says it has come,
-    /// 0 to 1.
+    /// Boots, runs `task`, and shuts down. Stops early when `stop` becomes true; calls `progress` with the fraction
+    /// that the task reports as done, 0 to 1.
     ///
-    /// Nothing of the machine is left when this returns or when the calling process ends, however it ends.
+    /// No process or file of the machine is left when this returns, or when the calling process ends for any reason.
     pub fn run<T: Task>(
         &self,
         task: T,

@@ -1,4 +1,4 @@
-//! Several machines at a time.
+//! Runs several machines at a time.
 
 use super::{Machine, MachineError, Outcome};
 use crate::Task;
@@ -10,8 +10,9 @@ use std::thread;
 
 /// Runs every task in its machine, at most `parallel` at a time; the results are in the order of the tasks.
 ///
-/// `progress` hears the number of the task, from 0, and how far it has come, 0 to 1; 1 comes once for each task that was
-/// begun, when it has ended. After `stop` no more are begun, and those under way end with [`MachineError::Stopped`].
+/// Calls `progress` with the index of the task and the fraction done, 0 to 1; 1 is reported once for each task that was
+/// started, when it has ended. After `stop` becomes true no more tasks are started, and running ones end with
+/// [`MachineError::Stopped`].
 pub fn run_all<T>(
     tasks: Vec<(Machine, T)>,
     parallel: NonZero<usize>,

@@ -1,16 +1,16 @@
-//! What a machine's init has to know.
+//! Parameters that the host passes to the init of a machine.
 
 use serde::{Deserialize, Serialize};
 
-/// Written by the host, read by init.
+/// Parameters of init, written by the host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Setup {
     /// File names of the modules to load, in order.
     pub(crate) modules: Vec<String>,
-    /// Whether there are plug-ins of `tc`.
+    /// Whether plug-ins of `tc` are present.
     pub(crate) plugins: bool,
-    /// The host's path of the directory that the job may write to.
+    /// Host path of the directory that the job may write to.
     pub(crate) files: Option<String>,
-    /// The program's arguments before the stage.
+    /// Arguments of the program before the stage.
     pub(crate) arguments: Vec<String>,
 }

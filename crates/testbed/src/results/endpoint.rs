@@ -1,11 +1,12 @@
-//! One end of a connection, as the packets show it: what it sent, and when it learned that it had arrived.
+//! TCP state of one end of a connection, reconstructed from packets: segments sent, acknowledgements received, RTT
+//! samples.
 
 use super::frames::Segment;
 use gentle_tcp::Stats;
 use gentle_units::Nanos;
 use std::collections::BTreeMap;
 
-/// A part of the sequence space that was sent in one piece.
+/// Range of the sequence space that was sent as one segment.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     end: u64,
@@ -14,18 +15,18 @@ struct Piece {
     sacked: bool,
 }
 
-/// What one end did.
+/// State of one end.
 #[derive(Debug, Default)]
 pub(super) struct Endpoint {
-    /// The number of its SYN, from which the others count.
+    /// Initial sequence number; offsets count from it.
     isn: Option<u32>,
-    /// Everything below it has been sent.
+    /// Offset of the next byte to send; everything below has been sent.
     next: u64,
-    /// Everything below it has been acknowledged.
+    /// Offset of the first unacknowledged byte.
     una: u64,
-    /// What was sent and not yet acknowledged, by where it begins.
+    /// Segments sent and not yet acknowledged, by start offset.
     pieces: BTreeMap<u64, Piece>,
-    /// A time stamp of its clock, which counts milliseconds, and when it had it.
+    /// A timestamp of this end's clock (RFC 7323, milliseconds) and the time at which it was sent.
     clock: Option<(u32, Nanos)>,
     stats: Stats,
 }
@@ -35,12 +36,12 @@ impl Endpoint {
         &self.stats
     }
 
-    /// Whether its SYN had this number.
+    /// Whether its SYN had this sequence number.
     pub(super) fn began_with(&self, seq: u32) -> bool {
         self.isn == Some(seq)
     }
 
-    /// It sends a segment.
+    /// Accounts for a segment sent by this end.
     pub(super) fn sends(&mut self, now: Nanos, segment: &Segment) {
         if segment.syn && self.isn.is_none() {
             self.isn = Some(segment.seq);
@@ -84,9 +85,9 @@ impl Endpoint {
         self.next = self.next.max(end);
     }
 
-    /// It receives a segment of the other end, and takes the round-trip time that Linux would take
-    /// (`tcp_ack_update_rtt`): of what the acknowledgement newly covers, else of what was newly reported as received out of
-    /// order, else the one that the echoed time stamp tells.
+    /// Accounts for a segment received from the other end, and takes the RTT sample that Linux would take
+    /// (`tcp_ack_update_rtt`): from newly acknowledged data, else from newly SACKed data, else from the echoed
+    /// timestamp.
     pub(super) fn receives(&mut self, now: Nanos, segment: &Segment) {
         let selective = self.take_sacks(now, segment);
         let ack = segment.ack.and_then(|ack| self.offset(ack, self.una));
@@ -144,13 +145,13 @@ impl Endpoint {
         Some(now.saturating_sub(sent).max(Nanos::from_millis(1)))
     }
 
-    /// How much of what this end sent, without its SYN, the other end says it has, in a segment of the other end.
+    /// Bytes sent by this end, without its SYN, that `segment` from the other end acknowledges.
     pub(super) fn acknowledged(&self, segment: &Segment) -> u64 {
         let ack = segment.ack.and_then(|ack| self.offset(ack, self.next));
         ack.map_or(0, |ack| ack.saturating_sub(1))
     }
 
-    /// A sequence number counted from the SYN, given one that is near.
+    /// Offset of sequence number `seq` from the SYN; `near` is a nearby offset that resolves wrap-around.
     fn offset(&self, seq: u32, near: u64) -> Option<u64> {
         let low = seq.wrapping_sub(self.isn?);
         let distance = low.wrapping_sub(near as u32).cast_signed();
@@ -229,11 +230,11 @@ mod tests {
         hole.sacks = vec![(1001, 2001)];
         end.receives(ms(210), &hole);
         assert_eq!(end.stats.rtt_sum, ms(210));
-        // The same again says nothing new.
+        // A repeated SACK gives no new sample.
         end.receives(ms(211), &hole);
         assert_eq!(end.stats.rtt_samples, 2);
         end.sends(ms(300), &segment(1, 1000, false));
-        // Karn forbids a sample, but the echo is of a segment sent at 300 ms.
+        // Karn's algorithm forbids a sample, but the echo is of a segment sent at 300 ms.
         end.receives(ms(420), &stamped(ack(2001), (0, 800)));
         assert_eq!(end.stats.rtt_samples, 3);
         assert_eq!(end.stats.rtt_sum, ms(330));

@@ -1,11 +1,11 @@
-//! What makes a run worthless.
+//! Errors of evaluating a run.
 
 use gentle_capture::CaptureError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a run could not be measured.
+/// A run could not be evaluated.
 #[derive(Debug, Error)]
 pub enum ResultsError {
     /// The capture of the run cannot be read.
@@ -19,12 +19,12 @@ pub enum ResultsError {
         /// The system's answer.
         source: io::Error,
     },
-    /// The taps were too slow.
+    /// The taps missed packets, so losses cannot be determined.
     #[error(
         "the taps missed {packets} packets, so that losses cannot be told; lower the rate, or run fewer machines at a time"
     )]
     Missed {
-        /// How many.
+        /// Number of missed packets.
         packets: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! The packets in the file, as far as they matter here.
+//! Reader of the packet capture of a run; keeps the header fields that the evaluation needs.
 
 use super::ResultsError;
 use crate::conduct::Point;
@@ -14,18 +14,18 @@ use std::path::Path;
 const ETHERNET_HEADER: u32 = 14;
 const UDP: u8 = 17;
 
-/// A packet that was seen somewhere.
+/// A packet seen at one of the taps.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
     pub(super) at: Nanos,
     pub(super) point: Point,
-    /// Length of the IP packet.
+    /// Length of the IP packet, bytes.
     pub(super) ip_bytes: u32,
-    /// Whether it is a UDP datagram.
+    /// Whether the packet is a UDP datagram.
     udp: bool,
-    /// What it is of a connection.
+    /// TCP segment; `None` for other protocols and for packets of a flood.
     pub(super) segment: Option<Segment>,
-    /// The same at the entry and at the exit of a queue.
+    /// Hash of the packet, equal at the entry and at the exit of a queue.
     pub(super) identity: u64,
 }
 
@@ -39,26 +39,26 @@ pub(super) struct Segment {
     pub(super) syn: bool,
     pub(super) fin: bool,
     pub(super) payload: u32,
-    /// Ranges that it reports as received out of order (RFC 2018).
+    /// SACK blocks (RFC 2018).
     pub(super) sacks: Vec<(u32, u32)>,
-    /// The time stamp and the one echoed (RFC 7323).
+    /// TSval and TSecr of the timestamps option (RFC 7323).
     pub(super) stamps: Option<(u32, u32)>,
 }
 
 impl Segment {
-    /// A SYN without ACK.
+    /// Whether the segment is a SYN without ACK.
     pub(super) fn is_syn(&self) -> bool {
         self.syn && self.ack.is_none()
     }
 
-    /// How much of the sequence space it takes.
+    /// Length in the sequence space.
     pub(super) fn length(&self) -> u32 {
         self.payload + u32::from(self.syn) + u32::from(self.fin)
     }
 }
 
 impl Frame {
-    /// What it is to the statistics of loss; see the simulator.
+    /// Class of the packet in the loss statistics, as in the simulator.
     pub(super) fn class(&self) -> Class {
         match &self.segment {
             Some(segment) if segment.is_syn() => Class::Syn,
@@ -70,7 +70,7 @@ impl Frame {
     }
 }
 
-/// Reads the file from its beginning to its end.
+/// Reads the capture from start to end.
 pub(super) struct Frames {
     reader: CaptureReader,
 }
@@ -81,7 +81,7 @@ impl Frames {
         Ok(Frames { reader })
     }
 
-    /// The next IP packet.
+    /// Next IP packet; `None` at the end of the file.
     pub(super) fn next(&mut self) -> Result<Option<Frame>, ResultsError> {
         while let Some(packet) = self.reader.next()? {
             let Some(point) = Point::ALL.get(packet.interface as usize) else {
@@ -98,7 +98,7 @@ impl Frames {
 fn frame(at: Nanos, point: Point, bytes: &[u8], original_len: u32) -> Option<Frame> {
     let packet = dissect(LinkType::ETHERNET, bytes, original_len, Tunnels::Outer).ok()?;
     let of_flood = matches!(IpAddr::from(packet.ip.src), IpAddr::V4(src) if is_forged(src));
-    // What the router's neighbours say to one another goes through no queue.
+    // Packets between the router and its neighbours pass no queue.
     let mut ends = [packet.ip.src, packet.ip.dst].into_iter();
     if !of_flood && ends.any(|address| !is_host(address)) {
         return None;
@@ -131,13 +131,13 @@ fn frame(at: Nanos, point: Point, bytes: &[u8], original_len: u32) -> Option<Fra
         point,
         ip_bytes: original_len.saturating_sub(ETHERNET_HEADER),
         udp: packet.ip.protocol == UDP,
-        // No connection waits for it, whatever its flags say.
+        // A packet of a flood belongs to no connection, regardless of its flags.
         segment: segment.filter(|_| !of_flood),
         identity: hasher.finish(),
     })
 }
 
-/// Whether one of the two hosts has the address.
+/// Whether the address is one of the two hosts'.
 fn is_host(address: Address) -> bool {
     match IpAddr::from(address) {
         IpAddr::V4(address) => {

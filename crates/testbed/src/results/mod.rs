@@ -1,8 +1,9 @@
-//! From what was observed to the results of a comparison, with the simulator's definitions.
+//! Evaluates the observations of a run, with the simulator's definitions of all metrics.
 //!
-//! Response and handshake times are the sockets'. All that concerns packets comes from the router's devices: what entered
-//! a queue and did not leave it was dropped; what a host sends passes the router's entry unharmed, so retransmissions
-//! are seen there as the host makes them. An acknowledgement reaches its host the wire's delay after it left the queue.
+//! Response and handshake times come from the sockets. Everything about packets comes from the router's devices: a
+//! packet that entered a queue and did not leave it was dropped. A host's packets reach the router's entry without
+//! loss, so all retransmissions are seen there. An acknowledgement reaches its host one wire delay after it left the
+//! queue.
 
 mod endpoint;
 mod error;
@@ -28,7 +29,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::path::Path;
 use wire::Wire;
 
-/// Everything known of one run.
+/// Inputs of the evaluation of one run.
 pub struct Run<'a> {
     /// What was run.
     pub run: RunSpec<'a>,
@@ -36,13 +37,13 @@ pub struct Run<'a> {
     pub backend: &'a str,
     /// What was planned.
     pub planned: &'a Planned,
-    /// What was observed.
+    /// Observations of the run.
     pub observed: &'a Observed,
-    /// The file with the packets.
+    /// Packet capture of the run.
     pub packets: &'a Path,
 }
 
-/// Measures a run.
+/// Evaluates a run.
 ///
 /// # Errors
 /// If the file of packets cannot be read, or does not hold all of them.
@@ -60,22 +61,22 @@ pub fn measure(run: &Run<'_>) -> Result<RunRecord, ResultsError> {
     Ok(measuring.finish())
 }
 
-/// A connection under way: its two ends, the one that connects first.
+/// An open connection with its two ends, the initiator first.
 struct Tracked {
     ends: [Endpoint; 2],
-    /// What the ends had counted at the end of the warm-up.
+    /// Counters of both ends at the end of the warm-up.
     before: [Stats; 2],
-    /// How far its receiver had acknowledged the data at the end of the warm-up, and before they ended.
+    /// Bytes of data acknowledged by the receiver at the end of the warm-up, and at the end of the flow.
     received: (u64, u64),
 }
 
 /// A segment with an acknowledgement on its way to a host.
 struct Arriving {
     at: Nanos,
-    /// Makes the order total.
+    /// Sequence number that makes the order total.
     number: u64,
     connection: usize,
-    /// Which end it reaches.
+    /// Index of the receiving end.
     end: usize,
     segment: Segment,
 }
@@ -106,7 +107,7 @@ impl Ord for Arriving {
     }
 }
 
-/// Who has a connection: whether the client opened it, and from which port.
+/// Key of a connection: whether the client opened it, and the port of the initiator.
 type Key = (bool, u16);
 
 struct Measuring<'a> {
@@ -114,7 +115,7 @@ struct Measuring<'a> {
     recorder: Recorder,
     passages: [Passage; 2],
     wires: [Wire; 2],
-    /// Places in the list of connections by who has them, the next one last.
+    /// Indices in the list of connections by key, the next one last.
     coming: HashMap<Key, Vec<usize>>,
     current: HashMap<Key, usize>,
     tracked: HashMap<usize, Tracked>,
@@ -187,7 +188,7 @@ impl<'a> Measuring<'a> {
             return;
         };
         tracked.ends[end].sends(frame.at, segment);
-        // Only long-lived ones are asked how much they received while measured.
+        // The number of bytes received while measuring is needed only for long-lived flows.
         let receiver = usize::from(flow.initiator_sends);
         if flow.bytes.is_none() && end == receiver {
             let acknowledged = tracked.ends[1 - end].acknowledged(segment);
@@ -203,7 +204,7 @@ impl<'a> Measuring<'a> {
     fn leave(&mut self, direction: Direction, frame: &Frame) {
         let wire = &mut self.wires[direction as usize];
         let done = frame.at + wire.time_to_send(frame.at, frame.ip_bytes);
-        // What was there before the tap has no entry.
+        // A packet that was queued before the tap started has no entry.
         let Some(waiting) = self.passages[direction as usize].leave(frame) else {
             return;
         };
@@ -244,7 +245,7 @@ impl<'a> Measuring<'a> {
         }
     }
 
-    /// The place of a segment's connection in the list, and which of its ends sent it: 0 the one that connected.
+    /// Index of a segment's connection in the list, and of the sending end: 0 for the initiator.
     fn connection_of(
         &mut self,
         direction: Direction,
@@ -253,7 +254,7 @@ impl<'a> Measuring<'a> {
     ) -> Option<(usize, usize)> {
         let segment = frame.segment.as_ref()?;
         let from_client = direction == Direction::Down;
-        // Hosts listen on well-known ports and connect from others.
+        // Hosts listen on well-known ports and connect from higher ones.
         let by_initiator = segment.src_port > segment.dst_port;
         let (opened_by_client, port, end) = if by_initiator {
             (from_client, segment.src_port, 0)

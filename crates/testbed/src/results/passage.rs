@@ -1,4 +1,4 @@
-//! Who is in a queue: packets that were seen entering it and not yet leaving.
+//! Contents of a queue: packets seen entering it and not yet leaving.
 
 use super::frames::Frame;
 use gentle_experiment::Class;
@@ -10,14 +10,14 @@ use std::collections::{HashMap, VecDeque};
 pub(super) struct Waiting {
     pub(super) since: Nanos,
     pub(super) class: Class,
-    /// It entered after the warm-up.
+    /// Whether the packet entered after the warm-up.
     pub(super) counts: bool,
 }
 
-/// One direction's queue.
+/// The queue of one direction.
 #[derive(Debug, Default)]
 pub(super) struct Passage {
-    /// By what they look like; alike ones leave in the order in which they came.
+    /// Packets by [`Frame::identity`]; packets with equal identity are assumed to leave in order of arrival.
     inside: HashMap<u64, VecDeque<Waiting>>,
 }
 
@@ -36,7 +36,8 @@ impl Passage {
         first
     }
 
-    /// What never left and counts, without the `waiting` youngest, which are still in the queue.
+    /// Classes of the dropped packets that count: those that never left, without the `waiting` youngest, which are
+    /// still queued.
     pub(super) fn dropped(self, waiting: usize) -> Vec<Class> {
         let mut left: Vec<Waiting> = self.inside.into_values().flatten().collect();
         left.sort_by_key(|packet| packet.since);

@@ -1,4 +1,4 @@
-//! What the kernel's statistics say of drops: their reasons, as far as the queues count them.
+//! Drop reasons from the kernel's qdisc statistics.
 
 use crate::conduct::{Observed, Sample};
 use crate::experiment::{ROUTER_DOWN, ROUTER_UP};
@@ -47,7 +47,7 @@ impl Counted {
         }
     }
 
-    /// Packets marked with ECN.
+    /// Number of packets marked with ECN.
     pub(super) fn marks(&self) -> u64 {
         self.marks
     }
@@ -64,7 +64,7 @@ impl Counted {
     }
 }
 
-/// Packets that are in the queues of a direction.
+/// Number of packets in the queues of a direction.
 pub(super) fn waiting(sample: &Sample, direction: Direction) -> usize {
     let root = of(sample, direction).find(|qdisc| qdisc["root"] == true);
     let packets = root.and_then(|qdisc| qdisc["qlen"].as_u64());

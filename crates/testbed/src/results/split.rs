@@ -1,5 +1,5 @@
-//! The file of packets in two: before the queues and behind them. In one file a reader would take the second sight of a
-//! packet for a retransmission.
+//! Splits the packet capture of a run into one before the queues and one after them. In a single file a reader would
+//! take the second observation of a packet for a retransmission.
 
 use super::ResultsError;
 use crate::conduct::Point;
@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Writes what `points` saw of the packets in `from` to `to`.
+/// Copies the packets in `from` that were seen at `points` to `to`.
 ///
 /// # Errors
-/// If one of the files cannot be read or written.
+/// One of the files cannot be read or written.
 pub fn split(from: &Path, to: &Path, points: &[Point]) -> Result<(), ResultsError> {
     let writing = |source| ResultsError::Write {
         path: to.to_owned(),

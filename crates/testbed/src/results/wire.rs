@@ -1,13 +1,13 @@
-//! How long the bottleneck takes for a packet.
+//! Transmission times at the bottleneck.
 
 use gentle_experiment::LinkConfig;
 use gentle_units::{Nanos, Rate};
 
-/// The rate of a link over time.
+/// Rate of a link over time.
 pub(super) struct Wire {
     rate: Rate,
     overhead: u32,
-    /// Later rates, the next one last.
+    /// Future rate changes, the next one last.
     changes: Vec<(Nanos, Rate)>,
 }
 
@@ -22,7 +22,7 @@ impl Wire {
         }
     }
 
-    /// How long sending the IP packet takes that begins at `now`, which does not run back.
+    /// Transmission time of an IP packet that starts at `now`; `now` must not decrease between calls.
     pub(super) fn time_to_send(&mut self, now: Nanos, ip_bytes: u32) -> Nanos {
         while let Some((at, rate)) = self.changes.last()
             && *at <= now

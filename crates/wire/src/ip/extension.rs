@@ -1,4 +1,4 @@
-//! IPv6 extension headers (IANA, IPv6 Extension Header Types), and the one of them that IPv4 has too.
+//! IPv6 extension headers (IANA, IPv6 Extension Header Types), including the authentication header, which IPv4 has too.
 
 use crate::Skip;
 use crate::captured::Captured;
@@ -22,23 +22,22 @@ pub(super) const HIP: u8 = 139;
 /// Shim6 (RFC 5533).
 pub(super) const SHIM6: u8 = 140;
 
-/// An extension header with its length in units of 8 bytes, the first 8 not counted: it is taken off, its next
-/// header returned.
+/// Removes an extension header whose length is in units of 8 bytes, not counting the first 8; returns the next header.
 pub(super) fn in_octuples(at: &mut Captured<'_>) -> Result<u8, Skip> {
     let h = at.peek::<2>()?;
     at.skip((usize::from(h[1]) + 1) * 8)?;
     Ok(h[0])
 }
 
-/// An authentication header, whose length is in units of 4 bytes, the first 8 not counted (RFC 4302, 2.2):
-/// likewise.
+/// Removes an authentication header, whose length is in units of 4 bytes, not counting the first 8 bytes (RFC 4302,
+/// 2.2); returns the next header.
 pub(super) fn authentication(at: &mut Captured<'_>) -> Result<u8, Skip> {
     let h = at.peek::<2>()?;
     at.skip((usize::from(h[1]) + 2) * 4)?;
     Ok(h[0])
 }
 
-/// The value of a jumbo payload option (RFC 2675, 2) among the hop-by-hop options at the front.
+/// Value of the jumbo payload option (RFC 2675, 2) in the hop-by-hop options at the start of `at`.
 pub(super) fn jumbo_payload_len(at: Captured<'_>) -> Option<u32> {
     const PAD1: u8 = 0x00;
     const JUMBO_PAYLOAD: u8 = 0xc2;

@@ -1,4 +1,4 @@
-//! ICMP (RFC 792) and ICMPv6 (RFC 4443) messages that say that a TCP segment will not be delivered.
+//! ICMP (RFC 792) and ICMPv6 (RFC 4443) messages "destination unreachable" that quote a TCP segment.
 
 use super::{extension, protocol};
 use crate::captured::{Captured, be16};
@@ -8,14 +8,16 @@ use crate::{Address, Packet, Transport};
 /// Type "destination unreachable" of ICMP, and of ICMPv6.
 const UNREACHABLE_V4: u8 = 3;
 const UNREACHABLE_V6: u8 = 1;
-/// Code of ICMP for a packet too long for the next link (RFC 1191): nobody turned it away, its sender has to make it shorter.
+/// ICMP code for a packet too long for the next link (RFC 1191). The destination is reachable; the sender only has to
+/// send smaller packets.
 const FRAGMENTATION_NEEDED: u8 = 4;
 
-/// A TCP segment that an ICMP or ICMPv6 message "destination unreachable" quotes: no route, no such host, port or protocol,
-/// or prohibited by a filter.
+/// TCP segment quoted by an ICMP or ICMPv6 message "destination unreachable": no route, host, port or protocol, or
+/// prohibited by a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Undelivered {
-    /// Source address of the segment: where the message goes, unless addresses are translated between.
+    /// Source address of the segment, which is the destination of the message unless addresses are translated in
+    /// between.
     pub src: Address,
     /// Destination address of the segment.
     pub dst: Address,
@@ -27,16 +29,16 @@ pub struct Undelivered {
     pub seq: u32,
 }
 
-/// The TCP segment that `packet` says will not be delivered; `None` if it says nothing like that.
+/// TCP segment that `packet` reports as undeliverable; `None` if the packet is no such message.
 ///
-/// A message quotes at least the first 8 bytes behind the IP header (RFC 792): ports and sequence number, but not always
+/// A message quotes at least the first 8 bytes after the IP header (RFC 792): ports and sequence number, but not always
 /// the flags.
 pub fn undelivered(packet: &Packet<'_>) -> Option<Undelivered> {
     if !matches!(packet.transport, Transport::Other) {
         return None;
     }
     let mut at = Captured::new(packet.payload, packet.ip.payload_len);
-    // Type, code, checksum, and four bytes that mean nothing here.
+    // Type, code, checksum, and four bytes that are not needed.
     let header = at.take::<8>().ok()?;
     match (packet.ip.protocol, header[0], header[1]) {
         (protocol::ICMP, UNREACHABLE_V4, code) if code != FRAGMENTATION_NEEDED => quoted_v4(at),
@@ -48,7 +50,7 @@ pub fn undelivered(packet: &Packet<'_>) -> Option<Undelivered> {
 fn quoted_v4(mut at: Captured<'_>) -> Option<Undelivered> {
     let h = at.peek::<20>().ok()?;
     let header_len = usize::from(h[0] & 0x0f) * 4;
-    // Of a later fragment the ports are not quoted.
+    // A later fragment has no ports.
     let is_first = be16(h[6], h[7]) & 0x1fff == 0;
     if h[0] >> 4 != 4 || header_len < 20 || h[9] != protocol::TCP || !is_first {
         return None;
@@ -67,7 +69,7 @@ fn quoted_v6(mut at: Captured<'_>) -> Option<Undelivered> {
     ends[0].0.copy_from_slice(&h[8..24]);
     ends[1].0.copy_from_slice(&h[24..40]);
     let mut protocol = h[6];
-    // Each step takes 8 bytes or more.
+    // Terminates, because each iteration removes 8 bytes or more.
     while protocol != protocol::TCP {
         protocol = match protocol {
             extension::HOP_BY_HOP | extension::ROUTING | extension::DESTINATION => {
@@ -154,7 +156,7 @@ mod tests {
     use crate::frames::SEGMENT;
     use crate::{LinkType, Tunnels, dissect};
 
-    /// An ICMP message with the first `quoted` bytes of the segment.
+    /// ICMP message that quotes the first `quoted` bytes of the segment.
     fn icmp(kind: u8, code: u8, quoted: usize) -> Vec<u8> {
         let mut packet = vec![0x45, 0, 0, 28 + quoted as u8, 0, 0, 0, 0, 64, 1, 0, 0];
         packet.extend([203, 0, 113, 1, 192, 0, 2, 1]);
@@ -163,7 +165,7 @@ mod tests {
         packet
     }
 
-    /// An ICMPv6 message that quotes a packet with a header of destination options before its TCP header.
+    /// ICMPv6 message that quotes a packet, with a destination options header before its TCP header if `options`.
     fn icmp_v6(kind: u8, options: bool) -> Vec<u8> {
         let mut quoted = vec![0x60, 0, 0, 0, 0, 20, if options { 60 } else { 6 }, 64];
         quoted.extend([[0x20; 16], [0x30; 16]].concat());
@@ -182,7 +184,7 @@ mod tests {
         undelivered(&dissect(link, packet, packet.len() as u32, Tunnels::Outer).unwrap())
     }
 
-    /// Source, destination and number of the segment, read from its bytes.
+    /// Addresses, ports and sequence number of the segment, read from its bytes.
     fn expected(src: Address, dst: Address) -> Undelivered {
         let word = |at: usize| be16(SEGMENT[at], SEGMENT[at + 1]);
         Undelivered {
@@ -211,7 +213,7 @@ mod tests {
 
     #[test]
     fn nothing_else() {
-        // Too long for a link; an echo; time exceeded; cut before the sequence number.
+        // Packet too long; echo; time exceeded; cut before the sequence number.
         for (kind, code, quoted) in [(3, 4, 28), (8, 0, 28), (11, 0, 28), (3, 3, 27), (3, 3, 0)] {
             assert_eq!(read(LinkType::IPV4, &icmp(kind, code, quoted)), None);
         }

@@ -1,4 +1,4 @@
-//! The Internet protocols.
+//! IPv4, IPv6 and ICMP.
 
 mod extension;
 pub(crate) mod icmp;
@@ -37,7 +37,7 @@ pub mod protocol {
     pub const MPLS: u8 = 137;
 }
 
-/// An IP packet of either version.
+/// Parses an IP packet of either version.
 #[inline]
 pub(crate) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {
     match at.bytes.first().map(|first| first >> 4) {

@@ -6,7 +6,7 @@ use crate::emit::{Checksum, EmitError, PseudoHeader, room};
 use crate::{Address, Fragment, Ip, Packet, Skip, transport};
 use std::net::Ipv4Addr;
 
-/// Flag "more fragments" and the offset in units of 8 bytes (RFC 791, 3.1).
+/// Flag "more fragments", and the mask of the offset in units of 8 bytes (RFC 791, 3.1).
 const MORE_FRAGMENTS: u16 = 0x2000;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 const DONT_FRAGMENT: u16 = 0x4000;
@@ -116,7 +116,7 @@ pub(super) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {
     let h = at.peek::<20>()?;
     let header_len = usize::from(h[0] & 0x0f) * 4;
     let total_len = match be16(h[2], h[3]) {
-        // A segment that the network card will cut (TSO), captured before it did: Linux leaves the length at 0 where
+        // Zero means a segment captured before segmentation by the network card (TSO): Linux leaves the length at 0 if
         // it does not fit into 16 bits.
         0 => at.wire_len(),
         total_len => u32::from(total_len),
@@ -155,7 +155,7 @@ mod tests {
     use crate::frames::SEGMENT;
     use crate::{Fragment, LinkType, Packet, Skip, Transport, Tunnels, dissect};
 
-    /// The segment with some bytes of its IP header changed.
+    /// The test segment with some bytes of its IP header changed.
     fn changed(changes: &[(usize, u8)]) -> Vec<u8> {
         let mut frame = SEGMENT.to_vec();
         for &(at, byte) in changes {
@@ -192,10 +192,10 @@ mod tests {
         let padded = [SEGMENT, &[0; 10]].concat();
         assert_eq!(tcp_lens(&padded, 66), (4, 4));
         assert_eq!(tcp_lens(&SEGMENT[..54], 56), (4, 2));
-        // A tool has shortened the frame and forgotten how long it was.
+        // A tool has shortened the frame without recording the original length.
         let longer = changed(&[(2, 5), (3, 0xdc)]);
         assert_eq!(tcp_lens(&longer, 56), (1448, 4));
-        // The network card will cut it and fill in the length.
+        // Captured before segmentation, so the length is not filled in.
         let uncut = changed(&[(3, 0)]);
         assert_eq!(tcp_lens(&uncut, 70_052), (70_000, 4));
     }
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(last.ip.fragment, fragment(1480, false));
         assert!(matches!(last.transport, Transport::Fragment(bytes) if bytes == &SEGMENT[20..]));
 
-        // Too short for a TCP header that tells anything (RFC 1858, 3.1).
+        // Too short for the flags of the TCP header (RFC 1858, 3.1).
         let frame = changed(&[(3, 28), (6, 0x20)]);
         let tiny = packet(&frame, 56).unwrap();
         assert!(matches!(tiny.transport, Transport::Fragment(bytes) if bytes == &SEGMENT[20..28]));

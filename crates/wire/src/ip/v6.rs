@@ -168,7 +168,7 @@ pub(super) fn packet(mut at: Captured<'_>) -> Result<Packet<'_>, Skip> {
     dst.copy_from_slice(&h[24..40]);
     let mut protocol = h[6];
     let payload_len = match be16(h[4], h[5]) {
-        // A jumbogram, or a segment that the network card will cut (TSO), captured before it did.
+        // Zero means a jumbogram, or a segment captured before segmentation by the network card (TSO).
         0 => match protocol {
             extension::NO_NEXT_HEADER => 0,
             extension::HOP_BY_HOP => extension::jumbo_payload_len(at).unwrap_or(at.wire_len()),
@@ -194,7 +194,7 @@ pub(super) fn packet(mut at: Captured<'_>) -> Result<Packet<'_>, Skip> {
                 id = Some(be16(f[6], f[7]));
                 let offset = be16(f[2], f[3]) & !7;
                 let more = f[3] & 1 != 0;
-                // A fragment header on a whole packet ("atomic fragment", RFC 6946) makes no fragment of it.
+                // A fragment header on a whole packet ("atomic fragment", RFC 6946) does not make it a fragment.
                 if offset != 0 || more {
                     fragment = Some(Fragment {
                         id: u32::from_be_bytes([f[4], f[5], f[6], f[7]]),
@@ -226,7 +226,7 @@ mod tests {
     use crate::frames::SEGMENT;
     use crate::{Fragment, LinkType, Packet, Skip, Transport, Tunnels, dissect};
 
-    /// A header with these lengths and the bytes behind it.
+    /// Header with these lengths, followed by `payload`.
     fn ipv6(payload_len: u16, next: u8, payload: &[u8]) -> Vec<u8> {
         let mut packet = vec![0x6a, 0xb0, 0, 0];
         packet.extend(payload_len.to_be_bytes());

@@ -1,34 +1,34 @@
-//! Pseudo link layers of the BSDs that name an address family: loopback, `enc` and `pflog`
+//! BSD pseudo link layers that name an address family: loopback, `enc` and `pflog`
 //! (<https://www.tcpdump.org/linktypes.html>).
 
 use super::{Layer, Peeled};
 use crate::Skip;
 use crate::captured::Captured;
 
-/// IPv4 everywhere.
+/// IPv4 on all systems.
 const AF_INET: u32 = 2;
-/// IPv6 on Linux, on NetBSD, OpenBSD and BSD/OS, on FreeBSD and DragonFly, and on Darwin.
+/// IPv6 on Linux; on NetBSD, OpenBSD and BSD/OS; on FreeBSD and DragonFly; on Darwin.
 const AF_INET6: [u32; 4] = [10, 24, 28, 30];
 
-/// The family in the byte order of the machine that captured, which nothing but the value tells.
+/// Family in the byte order of the capturing machine, which only the value reveals.
 pub(super) fn null(at: &mut Captured<'_>) -> Peeled {
     let family = at.take::<4>()?;
     ip(either_order(*family))
 }
 
-/// The family in network byte order.
+/// Family in network byte order.
 pub(super) fn loopback(at: &mut Captured<'_>) -> Peeled {
     let family = at.take::<4>()?;
     ip(u32::from_be_bytes(*family))
 }
 
-/// `enc`: family in the byte order of the machine, security parameter index, flags.
+/// `enc`: family in the byte order of the capturing machine, security parameter index, flags.
 pub(super) fn enc(at: &mut Captured<'_>) -> Peeled {
     let h = at.take::<12>()?;
     ip(either_order([h[0], h[1], h[2], h[3]]))
 }
 
-/// `pflog`: a header that starts with its length, to be rounded up to a multiple of 4, and the family.
+/// `pflog`: a header that starts with its length, rounded up to a multiple of 4, and the family.
 pub(super) fn pflog(at: &mut Captured<'_>) -> Peeled {
     let h = at.peek::<2>()?;
     let len = usize::from(h[0]).next_multiple_of(4);
@@ -39,7 +39,7 @@ pub(super) fn pflog(at: &mut Captured<'_>) -> Peeled {
     ip(u32::from(h[1]))
 }
 
-/// Families are small numbers: what is large has its bytes the other way round.
+/// Converts a family in unknown byte order: families are small numbers, so the smaller interpretation is right.
 fn either_order(bytes: [u8; 4]) -> u32 {
     u32::from_be_bytes(bytes).min(u32::from_le_bytes(bytes))
 }

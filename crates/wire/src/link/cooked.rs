@@ -1,11 +1,11 @@
-//! Cooked captures of Linux, as on the device `any`
+//! Linux cooked captures, as on the device `any`
 //! (<https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL.html> and `LINKTYPE_LINUX_SLL2.html`).
 
 use super::{Layer, LinkType, Peeled};
 use crate::Skip;
 use crate::captured::{Captured, be16};
 
-/// Device types for which the protocol field does not tell what follows (Linux, `include/uapi/linux/if_arp.h`).
+/// Device types whose protocol field does not identify the payload (Linux, `include/uapi/linux/if_arp.h`).
 const ARPHRD_FRAD: u16 = 770;
 const ARPHRD_IEEE80211: u16 = 801;
 const ARPHRD_IEEE80211_PRISM: u16 = 802;
@@ -14,7 +14,7 @@ const ARPHRD_NETLINK: u16 = 824;
 
 /// IEEE 802.2 (Linux, `include/uapi/linux/if_ether.h`).
 const ETH_P_802_2: u16 = 4;
-/// From here on a protocol is an EtherType (the same file, `ETH_P_802_3_MIN`).
+/// Smallest protocol number that is an EtherType (`ETH_P_802_3_MIN` in `include/uapi/linux/if_ether.h`).
 const ETH_P_802_3_MIN: u16 = 0x0600;
 
 pub(super) fn v1(at: &mut Captured<'_>) -> Peeled {

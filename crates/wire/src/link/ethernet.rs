@@ -1,11 +1,11 @@
-//! Ethernet (IEEE 802.3) and what is stacked between its addresses and IP.
+//! Ethernet (IEEE 802.3) and the tags and encapsulations between its addresses and IP.
 
 use super::{Layer, LinkType, Peeled, mpls, nsh, ppp};
 use crate::Skip;
 use crate::captured::{Captured, be16};
 use crate::emit::{EmitError, room};
 
-/// EtherTypes (IANA, IEEE 802 Numbers, unless said otherwise).
+/// EtherTypes (IANA, IEEE 802 Numbers, unless stated otherwise).
 pub(crate) mod ethertype {
     /// RFC 894.
     pub(crate) const IPV4: u16 = 0x0800;
@@ -20,10 +20,10 @@ pub(crate) mod ethertype {
     pub(crate) const QINQ_ALTERNATIVE: u16 = 0x9200;
     /// Service instance tag (IEEE 802.1ah).
     pub(crate) const BACKBONE_INSTANCE: u16 = 0x88e7;
-    /// Port extender tags (IEEE 802.1BR, and VN-Tag of Cisco from before it).
+    /// Port extender tag (IEEE 802.1BR); [`VN_TAG`] is Cisco's predecessor.
     pub(crate) const E_TAG: u16 = 0x893f;
     pub(crate) const VN_TAG: u16 = 0x8926;
-    /// FabricPath of Cisco: an Ethernet frame in an Ethernet frame (Wireshark, packet-cfp.c).
+    /// Cisco FabricPath: an Ethernet frame in an Ethernet frame (Wireshark, packet-cfp.c).
     pub(crate) const FABRIC_PATH: u16 = 0x8903;
     /// Security group tag of Cisco (draft-smith-kandula-sxp, "Cisco MetaData").
     pub(crate) const CISCO_METADATA: u16 = 0x8909;
@@ -36,9 +36,9 @@ pub(crate) mod ethertype {
     pub(crate) const PPPOE_SESSION: u16 = 0x8864;
     /// PPP.
     pub(crate) const PPP: u16 = 0x880b;
-    /// Ethernet in something else (RFC 1701).
+    /// Ethernet in another protocol (RFC 1701).
     pub(crate) const TRANSPARENT_BRIDGING: u16 = 0x6558;
-    /// Frame Relay in something else (RFC 1701).
+    /// Frame Relay in another protocol (RFC 1701).
     pub(crate) const RAW_FRAME_RELAY: u16 = 0x6559;
     /// Network service header (RFC 8300).
     pub(crate) const NSH: u16 = 0x894f;
@@ -112,10 +112,10 @@ impl EthernetHeader<'_> {
 
 const ETHERNET_LAYER: Layer = Layer::Link(LinkType::ETHERNET);
 
-/// The largest value of the type field that is a length, of an IEEE 802.2 packet (IEEE 802.3, 3.2.6).
+/// Largest value of the type field that is the length of an IEEE 802.2 packet (IEEE 802.3, 3.2.6).
 const MAX_LENGTH: u16 = 1500;
 
-/// The IP packet in a frame where it follows the header at once.
+/// IP packet in a frame without tags.
 #[inline]
 pub(crate) fn untagged_ip(mut at: Captured<'_>) -> Option<Captured<'_>> {
     let h = at.take::<14>().ok()?;
@@ -125,7 +125,7 @@ pub(crate) fn untagged_ip(mut at: Captured<'_>) -> Option<Captured<'_>> {
     }
 }
 
-/// A frame from its destination address on.
+/// Parses a frame starting with its destination address.
 pub(super) fn frame(at: &mut Captured<'_>) -> Peeled {
     let h = at.take::<14>()?;
     Ok(length_or_type(be16(h[12], h[13])))
@@ -139,7 +139,7 @@ fn length_or_type(field: u16) -> Layer {
     }
 }
 
-/// What an EtherType has announced.
+/// Parses the payload of an EtherType.
 pub(super) fn payload(ethertype: u16, at: &mut Captured<'_>) -> Peeled {
     match ethertype {
         ethertype::IPV4 | ethertype::IPV6 => Ok(Layer::Ip),
@@ -168,14 +168,15 @@ fn ethernet_after(len: usize, at: &mut Captured<'_>) -> Peeled {
     Ok(ETHERNET_LAYER)
 }
 
-/// The `N` bytes of a tag after the EtherType that announced it; the last two are the next EtherType.
+/// Removes the `N` bytes of a tag after its EtherType; the last two are the next EtherType.
 fn tag<const N: usize>(at: &mut Captured<'_>) -> Peeled {
     let h = at.take::<N>()?;
     Ok(length_or_type(be16(h[N - 2], h[N - 1])))
 }
 
-/// A MACsec tag (IEEE 802.1AE, 9.3): control bits, short length, packet number, and the 8 bytes of a secure channel
-/// identifier if a bit says so. Frames whose integrity alone is protected can be read, encrypted ones cannot.
+/// Removes a MACsec tag (IEEE 802.1AE, 9.3): control bits, short length, packet number, and the 8 bytes of a secure
+/// channel identifier if a control bit says so. Frames with integrity protection only can be read, encrypted ones
+/// cannot.
 fn macsec(at: &mut Captured<'_>) -> Peeled {
     const HAS_CHANNEL: u8 = 0x20;
     const ENCRYPTED_OR_CHANGED: u8 = 0x0c;
@@ -189,7 +190,7 @@ fn macsec(at: &mut Captured<'_>) -> Peeled {
     }
 }
 
-/// A TRILL header (RFC 6325, 3): 6 bytes and options, whose length in units of 4 bytes is in bits 5 to 9.
+/// Removes a TRILL header (RFC 6325, 3): 6 bytes and options, whose length in units of 4 bytes is in bits 5 to 9.
 fn trill(at: &mut Captured<'_>) -> Peeled {
     let h = at.take::<6>()?;
     let options = usize::from((be16(h[0], h[1]) >> 6) & 0x1f) * 4;

@@ -6,7 +6,7 @@ use crate::captured::Captured;
 
 pub(super) fn frame(at: &mut Captured<'_>) -> Peeled {
     let h = at.take::<13>()?;
-    // Frame control of LLC frames with addresses of 48 bits: CLFF ZZZZ with FF = 01, C (synchronous) either way.
+    // Frame control of LLC frames with 48-bit addresses: CLFF ZZZZ with FF = 01 and any C (synchronous).
     match h[0] & 0xf0 {
         0x50 | 0xd0 => Ok(Layer::Llc),
         _ => Err(Skip::NotIp),

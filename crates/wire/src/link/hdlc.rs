@@ -1,9 +1,9 @@
-//! HDLC as Cisco uses it: address, control and an EtherType (<https://www.tcpdump.org/linktypes/LINKTYPE_C_HDLC.html>).
+//! Cisco HDLC: address, control and an EtherType (<https://www.tcpdump.org/linktypes/LINKTYPE_C_HDLC.html>).
 
 use super::{Layer, Peeled};
 use crate::captured::{Captured, be16};
 
-/// Addresses.
+/// Address bytes.
 pub(super) const UNICAST: u8 = 0x0f;
 pub(super) const MULTICAST: u8 = 0x8f;
 

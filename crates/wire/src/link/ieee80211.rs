@@ -1,13 +1,13 @@
 //! IEEE 802.11 data frames.
 //!
-//! Of an aggregate (A-MSDU) the first part is taken: one frame, one packet. Frames that monitors in promiscuous mode
-//! cannot decrypt are [`Skip::Encrypted`]. A part of a fragmented frame other than the first has no IP header.
+//! Only the first subframe of an aggregate (A-MSDU) is read: one frame, one packet. Frames that a monitor in
+//! promiscuous mode cannot decrypt are [`Skip::Encrypted`]. Fragments other than the first have no IP header.
 
 use super::{Layer, Peeled};
 use crate::Skip;
 use crate::captured::Captured;
 
-/// Bytes that some adapters put between the header and the body.
+/// Padding that some adapters insert between header and body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Padding {
     None,
@@ -40,7 +40,7 @@ pub(super) fn frame(at: &mut Captured<'_>, padding: Padding) -> Peeled {
     }
     let h = at.take::<24>()?;
     let mut header_len = 24_usize;
-    // The low four bits of sequence control count fragments (9.2.4.4).
+    // The low four bits of sequence control are the fragment number (9.2.4.4).
     if h[22] & 0x0f != 0 {
         return Err(Skip::NotIp);
     }
@@ -62,7 +62,7 @@ pub(super) fn frame(at: &mut Captured<'_>, padding: Padding) -> Peeled {
         at.skip(header_len.next_multiple_of(4) - header_len)?;
     }
     if aggregate {
-        // Destination, source and length of the first part (9.3.2.2.2).
+        // Destination, source and length of the first subframe (9.3.2.2.2).
         at.skip(14)?;
     }
     Ok(Layer::Llc)
@@ -72,7 +72,7 @@ pub(super) fn frame(at: &mut Captured<'_>, padding: Padding) -> Peeled {
 mod tests {
     use super::*;
 
-    /// What a header with this frame control and sequence control leads to.
+    /// Layer after a header with this frame control and sequence control.
     fn peel(control: [u8; 2], sequence: u8) -> Peeled {
         let mut header = [0; 40];
         (header[0], header[1], header[22]) = (control[0], control[1], sequence);

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// The link type of a capture file's interface, as registered at <https://www.tcpdump.org/linktypes.html>.
+/// Link type of an interface in a capture file, as registered at <https://www.tcpdump.org/linktypes.html>.
 ///
-/// Any number may be held; a number without a name here is [`Skip::UnknownLink`](crate::Skip::UnknownLink) to
-/// [`dissect`](crate::dissect).
+/// Any number is a valid value; [`dissect`](crate::dissect) returns [`Skip::UnknownLink`](crate::Skip::UnknownLink) for
+/// a number that is not supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkType(pub u16);
 
@@ -14,10 +14,10 @@ macro_rules! link_types {
         impl LinkType {
             $($(#[$doc])* pub const $constant: LinkType = LinkType($value);)*
 
-            /// All link types that are understood here.
+            /// All supported link types.
             pub const ALL: &[LinkType] = &[$(LinkType::$constant),*];
 
-            /// Its name in the registry without the prefix `LINKTYPE_`; `None` when it is not understood here.
+            /// Name in the registry without the prefix `LINKTYPE_`; `None` if the link type is not supported.
             pub const fn name(self) -> Option<&'static str> {
                 match self {
                     $(LinkType::$constant => Some($name),)*
@@ -69,15 +69,15 @@ link_types! {
     IEEE802_11_RADIOTAP = 127, "IEEE802_11_RADIOTAP";
     /// IEEE 802.11 after an AVS header.
     IEEE802_11_AVS = 163, "IEEE802_11_AVS";
-    /// PPP where the HDLC address byte tells the direction, as `pppd` writes it.
+    /// PPP with the direction in the HDLC address byte, as written by `pppd`.
     PPP_PPPD = 166, "PPP_PPPD";
-    /// Per-packet information, in which another link type is named.
+    /// Per-packet information, which names another link type.
     PPI = 192, "PPI";
-    /// PPP after a byte that tells the direction.
+    /// PPP after a direction byte.
     PPP_WITH_DIR = 204, "PPP_WITH_DIR";
-    /// Cisco HDLC after a byte that tells the direction.
+    /// Cisco HDLC after a direction byte.
     C_HDLC_WITH_DIR = 205, "C_HDLC_WITH_DIR";
-    /// Frame Relay after a byte that tells the direction.
+    /// Frame Relay after a direction byte.
     FRELAY_WITH_DIR = 206, "FRELAY_WITH_DIR";
     /// MPLS label stack (RFC 3032).
     MPLS = 219, "MPLS";
@@ -89,13 +89,13 @@ link_types! {
     NFLOG = 239, "NFLOG";
     /// Ethernet after the header of a Hilscher netANALYZER, with frame check sequence.
     NETANALYZER = 240, "NETANALYZER";
-    /// Darwin `pktap`, in which another link type is named.
+    /// Darwin `pktap`, which names another link type.
     PKTAP = 258, "PKTAP";
     /// Linux cooked capture, version 2.
     LINUX_SLL2 = 276, "LINUX_SLL2";
 }
 
-/// Names of link types of the registry that are not understood here, those most often met: for messages.
+/// Names of the most common unsupported link types, for messages.
 const NOT_UNDERSTOOD: &[(u16, &str)] = &[
     (3, "AX25"),
     (6, "IEEE802_5 (token ring)"),
@@ -139,8 +139,8 @@ const NOT_UNDERSTOOD: &[(u16, &str)] = &[
 ];
 
 impl LinkType {
-    /// Its name in the registry without the prefix `LINKTYPE_`, whether it is understood here or not; `None` when it is
-    /// not known at all.
+    /// Name in the registry without the prefix `LINKTYPE_`, of supported and common unsupported link types; `None` for
+    /// others.
     pub fn registered_name(self) -> Option<&'static str> {
         let of_others = |&&(number, _): &&(u16, &str)| number == self.0;
         self.name()

@@ -4,25 +4,27 @@ use super::{Layer, LinkType, Peeled};
 use crate::Skip;
 use crate::captured::{Captured, be16};
 
-/// Service access points (IANA, IEEE 802 Numbers): IP itself, and SNAP.
+/// Service access points (IANA, IEEE 802 Numbers): IP and SNAP.
 const SAP_IP: u8 = 0x06;
 const SAP_SNAP: u8 = 0xaa;
-/// Control byte of unnumbered information (IEEE 802.2, 5.4.1); poll bit clear.
+/// Control byte of unnumbered information (IEEE 802.2, 5.4.1), with poll bit clear.
 pub(super) const UNNUMBERED_INFORMATION: u8 = 0x03;
 
-/// Organisations whose protocol number is an EtherType: encapsulated Ethernet (RFC 1042) and bridge tunnel (IEEE 802.1H).
+/// Organisations whose protocol number is an EtherType: encapsulated Ethernet (RFC 1042) and bridge tunnel (IEEE
+/// 802.1H).
 const OUI_ETHERTYPE: [u8; 3] = [0, 0, 0];
 const OUI_BRIDGE_TUNNEL: [u8; 3] = [0, 0, 0xf8];
-/// IEEE 802.1, with whose numbers 1 and 7 bridged Ethernet is announced (RFC 2684, 5.2; RFC 2427, 4.2).
+/// IEEE 802.1, whose protocol numbers 1 and 7 stand for bridged Ethernet (RFC 2684, 5.2; RFC 2427, 4.2).
 const OUI_BRIDGED: [u8; 3] = [0, 0x80, 0xc2];
 
-/// A header from its destination service access point on.
+/// Parses a header starting with its destination service access point.
 pub(super) fn header(at: &mut Captured<'_>) -> Peeled {
     let h = at.take::<3>()?;
     match *h {
         [SAP_SNAP, SAP_SNAP, UNNUMBERED_INFORMATION] => {
             let layer = snap(at)?;
-            // On ATM the Ethernet frame starts after two bytes of padding (RFC 2684, 5.2); no other network carries it so.
+            // In ATM, two bytes of padding precede the Ethernet frame (RFC 2684, 5.2); no other network bridges
+            // Ethernet in LLC.
             if layer == Layer::Link(LinkType::ETHERNET) {
                 at.skip(2)?;
             }
@@ -33,7 +35,7 @@ pub(super) fn header(at: &mut Captured<'_>) -> Peeled {
     }
 }
 
-/// A SNAP header: organisation and protocol number.
+/// Parses a SNAP header: organisation and protocol number.
 pub(super) fn snap(at: &mut Captured<'_>) -> Peeled {
     let h = at.take::<5>()?;
     let protocol = be16(h[3], h[4]);

@@ -24,24 +24,24 @@ pub(crate) use nsh::next_protocol;
 use crate::Skip;
 use crate::captured::Captured;
 
-/// What the next bytes of a frame are.
+/// Type of the next header in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layer {
-    /// A frame as a capture of this link type has it.
+    /// Frame of this link type, as in a capture.
     Link(LinkType),
-    /// What an EtherType says.
+    /// Payload of this EtherType.
     EtherType(u16),
-    /// An IEEE 802.2 header.
+    /// IEEE 802.2 header.
     Llc,
-    /// An IPv4 or IPv6 header.
+    /// IPv4 or IPv6 header.
     Ip,
 }
 
-/// What is at the front when a layer has been taken off.
+/// Type of the header that follows a removed one.
 pub(crate) type Peeled = Result<Layer, Skip>;
 
-/// Peels layers until an IP header is at the front. Every layer takes bytes away or leads to one that does, so it ends
-/// for every frame; it is a loop because a frame may nest deeper than a stack.
+/// Removes layers until an IP header is at the start. Every layer removes bytes or leads to one that does, so the loop
+/// ends for every frame; it is not a recursion because frames may nest too deep for the stack.
 pub(crate) fn peel(mut layer: Layer, at: &mut Captured<'_>) -> Result<(), Skip> {
     while layer != Layer::Ip {
         layer = peel_one(layer, at)?;
@@ -92,7 +92,7 @@ fn peel_one(layer: Layer, at: &mut Captured<'_>) -> Peeled {
     }
 }
 
-/// A frame of another link type after `len` bytes.
+/// Frame of another link type after `len` bytes.
 fn after(len: usize, link: LinkType, at: &mut Captured<'_>) -> Peeled {
     at.skip(len)?;
     Ok(Layer::Link(link))

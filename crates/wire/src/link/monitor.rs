@@ -1,4 +1,4 @@
-//! What drivers put before an IEEE 802.11 frame: radiotap (<https://www.radiotap.org>), Prism and AVS headers
+//! Headers that drivers put before an IEEE 802.11 frame: radiotap (<https://www.radiotap.org>), Prism and AVS
 //! (<https://www.tcpdump.org/linktypes.html>).
 
 use super::ieee80211::{self, Padding};
@@ -21,10 +21,10 @@ pub(super) fn radiotap(at: &mut Captured<'_>) -> Peeled {
     ieee80211::frame(at, padding)
 }
 
-/// In the radiotap field "flags": padding between IEEE 802.11 header and body.
+/// Bit of the radiotap field "flags": padding between IEEE 802.11 header and body.
 const DATA_PAD: u8 = 0x20;
 
-/// The radiotap field "flags", if present.
+/// Radiotap field "flags", if present.
 fn radiotap_flags(header: &[u8]) -> Option<u8> {
     const TIMER: u32 = 1 << 0;
     const FLAGS: u32 = 1 << 1;
@@ -55,15 +55,15 @@ fn radiotap_flags(header: &[u8]) -> Option<u8> {
     header.get(flags).copied()
 }
 
-/// Prism: message code and length in the byte order of the machine, then fields. Drivers announce an AVS header by the
-/// same device type.
+/// Prism: message code and length in the byte order of the capturing machine, then fields. Drivers use the same device
+/// type for AVS headers.
 pub(super) fn prism(at: &mut Captured<'_>) -> Peeled {
     let h = at.peek::<8>()?;
     if is_avs(h) {
         return avs(at);
     }
     let len = [h[4], h[5], h[6], h[7]];
-    // Lengths are small: what is large has its bytes the other way round.
+    // Lengths are small, so the smaller interpretation has the right byte order.
     let len = u32::from_le_bytes(len).min(u32::from_be_bytes(len)) as usize;
     if len < 8 {
         return Err(Skip::Malformed);
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(radiotap_flags(&timer), Some(0x20));
         let two = [0, 0, 13, 0, 2, 0, 0, 0x80, 0, 0, 0, 0, 0x20];
         assert_eq!(radiotap_flags(&two), Some(0x20));
-        // Of the bitmaps and the timer, or of the flags themselves, there is only a part.
+        // The bitmaps and the timer, or the flags themselves, are cut.
         assert_eq!(radiotap_flags(&two[..12]), None);
         assert_eq!(radiotap_flags(&two[..7]), None);
     }

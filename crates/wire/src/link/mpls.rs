@@ -1,4 +1,4 @@
-//! MPLS label stacks (RFC 3032). The labels do not say what they carry: that is guessed from its first bytes, as routers
+//! MPLS label stacks (RFC 3032). Labels do not identify the payload, so it is guessed from its first bytes, as routers
 //! do (RFC 4928, 2).
 
 use super::{Layer, LinkType, Peeled};
@@ -21,8 +21,8 @@ fn payload(at: &mut Captured<'_>) -> Peeled {
     const ETHERNET: Layer = Layer::Link(LinkType::ETHERNET);
     let first = at.peek::<1>()?;
     match first[0] >> 4 {
-        // An Ethernet pseudowire without control word may start with an address of this kind, but hardly goes on as a
-        // header of IPv4 does.
+        // An Ethernet pseudowire without control word may start with such an address, but is unlikely to continue like
+        // an IPv4 header.
         4 => {
             let h = at.peek::<4>()?;
             let total_len = u16::from_be_bytes([h[2], h[3]]);
@@ -30,9 +30,9 @@ fn payload(at: &mut Captured<'_>) -> Peeled {
             Ok(if is_ipv4 { Layer::Ip } else { ETHERNET })
         }
         6 => Ok(Layer::Ip),
-        // Control word of a pseudowire (RFC 4385, 3), Ethernet being the only one that leads to IP; some pseudowires go
-        // without (RFC 4448, 4.6) and their frames may start with these four bits too: then the four bytes skipped are
-        // part of an address, and no known EtherType is found.
+        // Control word of a pseudowire (RFC 4385, 3); only Ethernet pseudowires lead to IP. Some pseudowires have no
+        // control word (RFC 4448, 4.6), and their frames may also start with these four bits: then the four bytes
+        // skipped are part of an address, and no known EtherType is found.
         0 => match at.bytes.get(12..14) {
             Some([0x08, 0x00] | [0x86, 0xdd] | [0x81, 0x00]) => Ok(ETHERNET),
             _ => {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use crate::frames::{ETHERNET as ADDRESSES, SEGMENT, cat};
 
-    /// What four bytes of a bottom label and `payload` lead to, and how many bytes are left then.
+    /// Layer after a bottom label followed by `payload`, and the number of bytes left.
     fn peel(payload: &[u8]) -> Result<(Layer, usize), Skip> {
         let frame = cat(&[&[0, 1, 1, 64], payload]);
         let mut at = Captured::new(&frame, frame.len() as u32);
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(peel(&frame), Ok((ETHERNET, 70)));
         assert_eq!(peel(&cat(&[&[0; 4], &frame])), Ok((ETHERNET, 70)));
         assert_eq!(peel(&[0x10, 0, 0, 7, 0, 0]), Err(Skip::NotIp));
-        // An address that starts like a header of IPv4 does.
+        // An address that starts like an IPv4 header.
         let mut like_ip = frame.clone();
         like_ip[..4].copy_from_slice(&[0x44, 0, 0, 40]);
         assert_eq!(peel(&like_ip), Ok((ETHERNET, 70)));

@@ -1,4 +1,4 @@
-//! Headers in which another link type is named: PPI and Darwin's `pktap`.
+//! Headers that name another link type: PPI and Darwin's `pktap`.
 
 use super::{Layer, LinkType, Peeled};
 use crate::Skip;

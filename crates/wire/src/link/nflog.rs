@@ -4,13 +4,14 @@ use super::{Layer, Peeled};
 use crate::Skip;
 use crate::captured::{Captured, be16};
 
-/// Address family of rules that see the packets of a bridge (Linux, `NFPROTO_BRIDGE`).
+/// Address family of rules on bridges (Linux, `NFPROTO_BRIDGE`).
 const BRIDGE: u8 = 7;
 /// Attributes (Linux, `include/uapi/linux/netfilter/nfnetlink_log.h`).
 const NFULA_PACKET_HDR: u16 = 1;
 const NFULA_PAYLOAD: u16 = 9;
 
-/// Family, version and resource, then attributes, of which one is the packet from its network header on.
+/// Parses a message: family, version and resource, then attributes, one of which is the packet from its network header
+/// on.
 pub(super) fn message(at: &mut Captured<'_>) -> Peeled {
     let h = at.take::<4>()?;
     if h[1] != 0 {
@@ -41,8 +42,8 @@ pub(super) fn message(at: &mut Captured<'_>) -> Peeled {
     }
 }
 
-/// Length and type of an attribute, in the byte order of the machine that captured. Types are small and not 0, so the
-/// byte that is 0 is the high one.
+/// Length and type of an attribute, in the byte order of the capturing machine. Types are small and not 0, so the zero
+/// byte of the type is the high one.
 fn len_and_type([a, b, c, d]: [u8; 4]) -> (u16, u16) {
     if c == 0 {
         (be16(a, b), u16::from(d))

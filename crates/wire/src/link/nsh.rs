@@ -6,7 +6,7 @@ use crate::captured::Captured;
 
 pub(super) fn header(at: &mut Captured<'_>) -> Peeled {
     let h = at.peek::<4>()?;
-    // Units of 4 bytes, this word included (RFC 8300, 2.2).
+    // Length in units of 4 bytes, this word included (RFC 8300, 2.2).
     let len = usize::from(h[1] & 0x3f) * 4;
     if len < 8 {
         return Err(Skip::Malformed);
@@ -15,7 +15,7 @@ pub(super) fn header(at: &mut Captured<'_>) -> Peeled {
     next_protocol(h[3])
 }
 
-/// What a "next protocol" number of NSH and VXLAN-GPE announces (IANA, NSH Next Protocol; VXLAN-GPE uses the same).
+/// Layer of a "next protocol" number of NSH and VXLAN-GPE (IANA, NSH Next Protocol; VXLAN-GPE uses the same numbers).
 pub(crate) fn next_protocol(number: u8) -> Result<Layer, Skip> {
     match number {
         1 | 2 => Ok(Layer::Ip),

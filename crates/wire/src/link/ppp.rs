@@ -14,7 +14,7 @@ const IPV6: u16 = 0x0057;
 const MPLS_UNICAST: u16 = 0x0281;
 const MPLS_MULTICAST: u16 = 0x0283;
 
-/// A frame with or without address and control, its protocol number compressed or not.
+/// Parses a frame with or without address and control, with compressed or uncompressed protocol number.
 pub(super) fn frame(at: &mut Captured<'_>) -> Peeled {
     if *at.peek()? == [ADDRESS, CONTROL] {
         at.skip(2)?;
@@ -35,7 +35,7 @@ pub(super) fn frame(at: &mut Captured<'_>) -> Peeled {
     }
 }
 
-/// A frame of a serial line, which is of Cisco HDLC when its address says so.
+/// Parses a frame of a serial line; the address byte distinguishes Cisco HDLC from PPP.
 pub(super) fn hdlc_frame(at: &mut Captured<'_>) -> Peeled {
     match at.bytes {
         [hdlc::UNICAST | hdlc::MULTICAST, ..] => hdlc::frame(at),
@@ -43,7 +43,7 @@ pub(super) fn hdlc_frame(at: &mut Captured<'_>) -> Peeled {
     }
 }
 
-/// A frame as `pppd` records it: the address is 0 for a frame received and 1 for one sent.
+/// Parses a frame recorded by `pppd`: the address is 0 for a frame received and 1 for one sent.
 pub(super) fn pppd_frame(at: &mut Captured<'_>) -> Peeled {
     at.skip(1)?;
     if let [CONTROL, ..] = at.bytes {
@@ -52,15 +52,15 @@ pub(super) fn pppd_frame(at: &mut Captured<'_>) -> Peeled {
     frame(at)
 }
 
-/// A PPPoE header (RFC 2516, 4) and the frame in it.
+/// Parses a PPPoE header (RFC 2516, 4).
 pub(super) fn pppoe_session(at: &mut Captured<'_>) -> Peeled {
     const VERSION_AND_TYPE: u8 = 0x11;
     const SESSION_DATA: u8 = 0x00;
     let h = at.take::<6>()?;
     match (h[0], h[1]) {
         (VERSION_AND_TYPE, SESSION_DATA) => {
-            // Some access concentrators count the padding of a short Ethernet frame into the length of the IP packet;
-            // this length is right.
+            // Some access concentrators count the padding of a short Ethernet frame in the length of the IP packet; the
+            // PPPoE length is correct.
             *at = at.with_firm_len(u32::from(be16(h[4], h[5])));
             Ok(Layer::Link(LinkType::PPP))
         }

@@ -8,13 +8,13 @@ pub use options::{TcpOption, TcpOptions};
 use crate::captured::{Captured, be16};
 use crate::{Skip, Tcp, TcpFlags};
 
-/// Up to the flags, without which nothing can be said of a segment.
+/// Bytes up to and including the flags, the minimum that has to be captured.
 const UP_TO_FLAGS: usize = 14;
-/// A header without options.
+/// Length of a header without options, bytes.
 const MIN_HEADER: usize = 20;
 
-/// The segment at the front of an IP payload of `wire_len` bytes, of which `bytes` were captured. It is that of a whole
-/// packet or of the first of its fragments.
+/// Parses the segment at the start of an IP payload of `wire_len` bytes, of which `bytes` were captured. The payload is
+/// that of a whole packet or of its first fragment.
 #[inline(always)]
 pub(crate) fn segment(bytes: &[u8], wire_len: u32, fragmented: bool) -> Result<Tcp<'_>, Skip> {
     let (h, window) = match bytes.first_chunk::<MIN_HEADER>() {
@@ -43,7 +43,7 @@ pub(crate) fn segment(bytes: &[u8], wire_len: u32, fragmented: bool) -> Result<T
     })
 }
 
-/// The window of a header that was cut after its flags.
+/// Window of a header that was cut after its flags; 0 if the window was cut off.
 #[cold]
 fn cut_window(bytes: &[u8]) -> u16 {
     match bytes.get(14..16) {
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(segment(&bytes, 36, false).unwrap_err(), Skip::Malformed);
         bytes[12] = 0xa0;
         assert_eq!(segment(&bytes, 36, false).unwrap_err(), Skip::Malformed);
-        // In the first fragment it may be cut.
+        // The first fragment may end within the header.
         let tcp = segment(&bytes, 36, true).unwrap();
         assert_eq!((tcp.payload_len, tcp.options.len()), (0, 16));
     }

@@ -2,7 +2,7 @@
 
 use crate::{EmitError, Tcp};
 
-/// Kinds (IANA, TCP Option Kind Numbers): RFC 9293, RFC 7323, RFC 2018.
+/// Option kinds (IANA, TCP Option Kind Numbers): RFC 9293, RFC 7323, RFC 2018.
 const END: u8 = 0;
 const NO_OPERATION: u8 = 1;
 const MSS: u8 = 2;
@@ -112,7 +112,7 @@ impl<'a> Tcp<'a> {
     /// Timestamp value and timestamp echo reply (RFC 7323, 3.2).
     #[inline]
     pub fn timestamps(&self) -> Option<(u32, u32)> {
-        // The layout that RFC 7323, appendix A, recommends and nearly all segments have, compared and read in words.
+        // Fast path for the layout that RFC 7323, appendix A, recommends and nearly all segments have, read in words.
         if let Some(options) = self.options.first_chunk::<12>()
             && let ([layout, value, echo], []) = options.as_chunks::<4>()
             && *layout == [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10]
@@ -128,8 +128,9 @@ impl<'a> Tcp<'a> {
         }
     }
 
-    /// Left and right edges of the selective acknowledgement blocks (RFC 2018, 3), in their order: the first one is a
-    /// duplicate's (DSACK) when it lies below the acknowledgement number or within the second one (RFC 2883, 4).
+    /// Left and right edges of the selective acknowledgement blocks (RFC 2018, 3), in order of appearance. The first
+    /// block reports a duplicate (DSACK) if it is below the acknowledgement number or within the second block (RFC
+    /// 2883, 4).
     #[inline]
     pub fn sack_blocks(&self) -> impl Iterator<Item = (u32, u32)> + 'a {
         let (blocks, _) = self.option(SACK).unwrap_or_default().as_chunks();
@@ -157,7 +158,7 @@ impl<'a> Tcp<'a> {
         }
     }
 
-    /// The value of the first option of a kind. One that was cut is none, and so is what follows an impossible length.
+    /// Value of the first option of a kind; `None` if it is missing or cut, or follows an option of invalid length.
     fn option(&self, wanted: u8) -> Option<&'a [u8]> {
         let mut rest = self.options;
         loop {

@@ -10,7 +10,7 @@ pub(super) fn type_2(at: &mut Captured<'_>) -> Peeled {
     Ok(Layer::Link(LinkType::ETHERNET))
 }
 
-/// Type III: a header of 12 bytes, perhaps a subheader of 8, and a frame of the type that the header names.
+/// Type III: a header of 12 bytes, an optional subheader of 8, and a frame of the type that the header names.
 pub(super) fn type_3(at: &mut Captured<'_>) -> Peeled {
     const SUBHEADER: u16 = 0x0001;
     let h = at.take::<12>()?;

@@ -13,13 +13,13 @@ const SEQUENCE: u16 = 0x1000;
 const ACKNOWLEDGMENT: u16 = 0x0080;
 const VERSION: u16 = 0x0007;
 
-/// Protocol types that are no EtherTypes of their own: ERSPAN (draft-foschiano-erspan), web cache redirection
+/// Protocol types that are not EtherTypes: ERSPAN (draft-foschiano-erspan), web cache redirection
 /// (draft-mclaggan-wccp-v2rev1).
 const ERSPAN: u16 = 0x88be;
 const ERSPAN_III: u16 = 0x22eb;
 const WCCP: u16 = 0x883e;
 
-/// What follows a header of either version.
+/// Removes a GRE header of either version; returns the layer of the payload.
 pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
     let h = at.take::<4>()?;
     let flags = be16(h[0], h[1]);
@@ -32,7 +32,7 @@ pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
 }
 
 fn version_0(flags: u16, protocol: u16, at: &mut Captured<'_>) -> Peeled {
-    // Checksum and offset are there together if either is wanted (RFC 1701, "Checksum Present").
+    // Checksum and offset are both present if either flag is set (RFC 1701, "Checksum Present").
     for present in [CHECKSUM | ROUTING, KEY, SEQUENCE] {
         if flags & present != 0 {
             at.skip(4)?;
@@ -51,7 +51,7 @@ fn version_0(flags: u16, protocol: u16, at: &mut Captured<'_>) -> Peeled {
     }
 }
 
-/// Source routes: family, offset and length each, up to an empty one of family 0 (RFC 1701, "Routing").
+/// Skips source routes: family, offset and length each, up to an empty one of family 0 (RFC 1701, "Routing").
 fn skip_routes(at: &mut Captured<'_>) -> Result<(), Skip> {
     loop {
         let h = at.take::<4>()?;
@@ -63,7 +63,7 @@ fn skip_routes(at: &mut Captured<'_>) -> Result<(), Skip> {
 }
 
 fn pptp(flags: u16, at: &mut Captured<'_>) -> Peeled {
-    // Payload length and call; without sequence number it is an acknowledgement and nothing else (RFC 2637, 4.1).
+    // Payload length and call ID; without sequence number it is a pure acknowledgement (RFC 2637, 4.1).
     at.skip(4)?;
     if flags & SEQUENCE == 0 {
         return Err(Skip::NotIp);
@@ -75,7 +75,8 @@ fn pptp(flags: u16, at: &mut Captured<'_>) -> Peeled {
     Ok(Layer::Link(LinkType::PPP))
 }
 
-/// Redirected packets: version 2 puts 4 bytes before the packet that version 1 does not; no packet starts as they do.
+/// Web cache redirection: version 2 has 4 bytes before the packet, which never start like an IPv4 packet; version 1 has
+/// none.
 fn wccp(at: &mut Captured<'_>) -> Peeled {
     let first = at.peek::<1>()?;
     if first[0] >> 4 != 4 {

@@ -5,10 +5,10 @@ use crate::captured::Captured;
 use crate::link::{Layer, Peeled};
 
 pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
-    /// Version 1 and protocol type GTP.
+    /// Mask of version and protocol type; `GTP_VERSION_1` is version 1, protocol type GTP.
     const VERSION_AND_TYPE: u8 = 0xf0;
     const GTP_VERSION_1: u8 = 0x30;
-    /// Extension header, sequence number, N-PDU number: with any of them all three fields are there.
+    /// Flags of extension header, sequence number and N-PDU number: if any is set, all three fields are present.
     const OPTIONAL: u8 = 0x07;
     const EXTENSION: u8 = 0x04;
     /// Message type of user data.
@@ -27,7 +27,7 @@ pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
     Ok(Layer::Ip)
 }
 
-/// Extension headers: their length in units of 4 bytes, the content, and the type of the next, 0 for none (5.2.1).
+/// Skips extension headers: length in units of 4 bytes, content, and type of the next header, 0 for none (5.2.1).
 fn skip_extensions(mut kind: u8, at: &mut Captured<'_>) -> Result<(), Skip> {
     while kind != 0 {
         let h = at.peek::<1>()?;

@@ -1,4 +1,4 @@
-//! Tunnels: IP packets in which further IP packets are.
+//! Tunnels: IP packets that carry other IP packets.
 
 mod erspan;
 mod etherip;
@@ -13,13 +13,13 @@ use crate::ip::{self, protocol};
 use crate::link::{self, Layer, LinkType, Peeled};
 use crate::{Packet, Skip, Transport};
 
-/// How many tunnels in each other are followed; no network nests as many, but a frame may claim to.
+/// Maximum nesting depth of tunnels; beyond any real network, but a forged frame may nest deeper.
 const MAX_DEPTH: usize = 16;
 
-/// The innermost packet that can be reached from the IP packet at the front. A tunnel whose inside is not IP, or cut or
-/// broken before its transport header, is a packet like any other.
+/// Innermost packet that can be reached from the IP packet at the start. A tunnel whose payload is not IP, or is cut or
+/// malformed before its transport header, is treated as an ordinary packet.
 pub(crate) fn innermost(mut at: Captured<'_>) -> Result<Packet<'_>, Skip> {
-    // Looks twice at every packet rather than keep the last one: that would be slower, packets being large.
+    // Parses every packet twice, which is faster than keeping the last one, because packets are large.
     for _ in 0..MAX_DEPTH {
         match inside(&ip::packet(at)?) {
             Ok(inner) if ip::packet(inner).is_ok() => at = inner,
@@ -63,7 +63,7 @@ impl Tunnel {
         Tunnel::Teredo,
     ];
 
-    /// Its name as its users write it.
+    /// Usual spelling of the protocol's name.
     pub const fn name(self) -> &'static str {
         match self {
             Tunnel::IpInIp => "IP-in-IP",
@@ -77,7 +77,7 @@ impl Tunnel {
         }
     }
 
-    /// The tunnel protocol of a packet, by its protocol number or port.
+    /// Tunnel protocol of a packet, by its protocol number or port.
     fn of(packet: &Packet<'_>) -> Option<Tunnel> {
         Some(match packet.transport {
             Transport::Other => match packet.ip.protocol {
@@ -87,7 +87,7 @@ impl Tunnel {
                 protocol::MPLS => Tunnel::Mpls,
                 _ => return None,
             },
-            // Source ports of tunnels are hashes of what is inside: only Teredo's servers and relays answer from theirs.
+            // Source ports of tunnels are hashes of the payload, except those of Teredo servers and relays.
             Transport::Udp(udp) => match udp.dst_port {
                 port::VXLAN | port::VXLAN_OF_LINUX | port::VXLAN_GPE => Tunnel::Vxlan,
                 port::GENEVE => Tunnel::Geneve,
@@ -101,7 +101,7 @@ impl Tunnel {
         })
     }
 
-    /// Takes the tunnel's header off.
+    /// Removes the tunnel header.
     fn payload(self, at: &mut Captured<'_>) -> Peeled {
         match self {
             Tunnel::IpInIp => Ok(Layer::Ip),
@@ -116,7 +116,7 @@ impl Tunnel {
     }
 }
 
-/// The tunnel protocol of `packet`, if it is a packet of a tunnel, and the innermost IP packet in it.
+/// Tunnel protocol of `packet` and the innermost IP packet in it; `None` if it is not a tunnel packet.
 #[inline]
 pub fn tunnelled<'a>(packet: &Packet<'a>) -> Option<(Tunnel, Packet<'a>)> {
     let tunnel = Tunnel::of(packet)?;
@@ -124,7 +124,7 @@ pub fn tunnelled<'a>(packet: &Packet<'a>) -> Option<(Tunnel, Packet<'a>)> {
     Some((tunnel, inner))
 }
 
-/// The IP packet in a packet that is one of a tunnel.
+/// IP packet carried by a tunnel packet.
 fn inside<'a>(packet: &Packet<'a>) -> Result<Captured<'a>, Skip> {
     let tunnel = Tunnel::of(packet).ok_or(Skip::NotIp)?;
     let mut at = match packet.transport {
@@ -138,7 +138,7 @@ fn inside<'a>(packet: &Packet<'a>) -> Result<Captured<'a>, Skip> {
 
 /// UDP ports (IANA, Service Name and Transport Protocol Port Number Registry).
 mod port {
-    /// RFC 7348, and what Linux used before its registration.
+    /// RFC 7348; [`VXLAN_OF_LINUX`] is the port that Linux used before its registration.
     pub(super) const VXLAN: u16 = 4789;
     pub(super) const VXLAN_OF_LINUX: u16 = 8472;
     /// draft-ietf-nvo3-vxlan-gpe.
@@ -159,7 +159,7 @@ mod tests {
     use crate::frames::{IPV4_OUTER, SEGMENT};
     use crate::{LinkType, Tunnels, dissect};
 
-    /// A header of IPv4 without options around something, TTL `ttl`.
+    /// Wraps a payload in an IPv4 header without options, with TTL `ttl`.
     fn ipv4(protocol: u8, ttl: u8, payload: &[u8]) -> Vec<u8> {
         let mut packet = IPV4_OUTER.to_vec();
         packet[2..4].copy_from_slice(&(20 + payload.len() as u16).to_be_bytes());
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(ttl(&nested(100)), 184);
     }
 
-    /// The protocol that a packet in IPv4 is of, and the TTL of the packet inside.
+    /// Tunnel protocol of an IPv4 packet, and the TTL of the packet inside.
     fn inside(frame: &[u8]) -> Option<(Tunnel, u8)> {
         let outer = dissect(LinkType::RAW, frame, frame.len() as u32, Tunnels::Outer).unwrap();
         tunnelled(&outer).map(|(tunnel, inner)| (tunnel, inner.ip.ttl))
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(inside(&ipv4(4, 9, &gre)), Some((Tunnel::IpInIp, 64)));
         assert_eq!(inside(SEGMENT), None);
         assert_eq!(inside(&ipv4(4, 9, b"neither version")), None);
-        // Encrypted (IPsec), which has no inside to read.
+        // IPsec, whose payload is encrypted.
         assert_eq!(inside(&ipv4(50, 9, SEGMENT)), None);
     }
 
@@ -204,7 +204,7 @@ mod tests {
     fn an_inside_that_is_not_ip_leaves_the_outside() {
         assert_eq!(ttl(&ipv4(4, 9, b"neither version")), 9);
         assert_eq!(ttl(&ipv4(4, 9, &SEGMENT[..19])), 9);
-        // The inside has an IP header, and then no more than ports.
+        // The inner packet has an IP header, and only ports after it.
         assert_eq!(ttl(&ipv4(4, 9, &SEGMENT[..24])), 9);
         assert_eq!(ttl(&ipv4(47, 9, &[0, 0, 0x08, 0x06, 0, 1, 8, 0])), 9);
     }

@@ -5,7 +5,7 @@ use crate::captured::Captured;
 use crate::link::{Layer, Peeled};
 
 pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
-    // Authentication comes before the origin indication if both are there (RFC 4380, 5.1.1).
+    // Authentication comes before the origin indication if both are present (RFC 4380, 5.1.1).
     if let [0, 1, id_len, value_len, ..] = *at.bytes {
         const NONCE_AND_CONFIRMATION: usize = 9;
         at.skip(4 + usize::from(id_len) + usize::from(value_len) + NONCE_AND_CONFIRMATION)?;

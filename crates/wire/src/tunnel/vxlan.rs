@@ -5,9 +5,9 @@ use crate::captured::Captured;
 use crate::link::{Layer, LinkType, Peeled, next_protocol};
 
 pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
-    /// The network identifier is valid: set in every packet.
+    /// Network identifier is valid; set in every packet.
     const IDENTIFIER: u8 = 0x08;
-    /// The extension: the last of the reserved bytes tells the protocol.
+    /// Generic protocol extension: the last reserved byte is the next protocol.
     const NEXT_PROTOCOL: u8 = 0x04;
     let h = at.take::<8>()?;
     if h[0] & IDENTIFIER == 0 {

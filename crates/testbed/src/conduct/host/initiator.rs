@@ -1,4 +1,4 @@
-//! The end that connects. What it does when is what the simulator's does (`gentle-sim`, engine/connection.rs).
+//! The connecting end of a connection. It behaves like the simulator's (`gentle-sim`, engine/connection.rs).
 
 use super::super::observed::{Connection, End};
 use super::super::tcp_info;
@@ -23,11 +23,11 @@ pub(super) struct Initiator {
 }
 
 impl Initiator {
-    /// Begins to connect.
+    /// Starts to connect.
     pub(super) fn connect(flow: &Flow, number: u32, now_ns: u64) -> io::Result<Initiator> {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
-        // The port is chosen by connect then, which may use one again that goes elsewhere.
+        // Lets connect choose the port, which may then be one in use towards another destination.
         setsockopt(&socket, sockopt::IpBindAddressNoPort, &true)?;
         let (own, other) = if flow.from_client {
             (client_address(flow.class), server_address())
@@ -104,7 +104,7 @@ impl Initiator {
             return Err(error);
         }
         if self.connecting {
-            // Not connected yet: the event was another's.
+            // Not connected yet: the event was a different one.
             if self.stream.peer_addr().is_err() {
                 return Ok(Status::Open);
             }
@@ -127,7 +127,7 @@ impl Initiator {
         })
     }
 
-    /// Reads what there is; whether that was all.
+    /// Reads all available data; returns whether the other end has closed.
     fn receive(&mut self, turn: &mut Turn<'_>) -> io::Result<bool> {
         loop {
             match (&self.stream).read(turn.buffer) {
@@ -143,9 +143,9 @@ impl Initiator {
         }
     }
 
-    /// Asks the kernel what it has counted.
+    /// Reads the kernel's counters.
     fn count(&mut self) {
-        // A connection that was given up may have nothing left to ask.
+        // A failed connection may have no `TCP_INFO`.
         let info = tcp_info::of(&self.stream).unwrap_or_default();
         let connection = &mut self.connection;
         connection.retransmitted = info.total_retrans;
@@ -156,12 +156,12 @@ impl Initiator {
         }
     }
 
-    /// The connection, which is over.
+    /// Record of the finished connection.
     pub(super) fn into_connection(self) -> Connection {
         self.connection
     }
 
-    /// The connection, which is still open at the end of the run.
+    /// Record of a connection that is still open at the end of the run.
     pub(super) fn unfinished(mut self) -> Connection {
         self.count();
         self.connection

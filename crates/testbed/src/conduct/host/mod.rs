@@ -1,4 +1,4 @@
-//! A host: connects, accepts, sends, receives and closes, as one process with epoll does.
+//! A host that connects, accepts, sends, receives and closes: one thread with epoll.
 
 mod initiator;
 mod outgoing;
@@ -26,27 +26,27 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Where data are asked for: chargen (RFC 864), beside discard.
+/// Port for requests of data: chargen (RFC 864); [`PORT`] is discard.
 pub(super) const REQUEST_PORT: u16 = 19;
 
-/// What epoll says of which descriptor; connections come after these.
+/// Tokens of epoll events; tokens of connections start at [`FIRST_CONNECTION`].
 const TIMER: u64 = 0;
 const WAKER: u64 = 1;
 const SINK: u64 = 2;
 const SOURCE: u64 = 3;
 const FIRST_CONNECTION: u64 = 16;
 
-/// Bytes read in one call.
+/// Maximum number of bytes read in one call.
 const CHUNK: usize = 256 << 10;
 
-/// Whether there is more to come of a connection.
+/// State of a connection after an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
     Open,
     Over,
 }
 
-/// What a connection's end point may need when something happens to it.
+/// Context that an end of a connection needs to handle an event.
 struct Turn<'a> {
     now_ns: u64,
     buffer: &'a mut [u8],
@@ -74,7 +74,7 @@ impl End {
     }
 }
 
-/// One of the two hosts; a thread in its namespace runs it.
+/// One of the two hosts; runs in a thread in its namespace.
 pub(super) struct Host<'a> {
     experiment: &'a Experiment,
     is_client: bool,
@@ -83,21 +83,21 @@ pub(super) struct Host<'a> {
     timer: TimerFd,
     waker: EventFd,
     listeners: [(u64, TcpListener); 2],
-    /// So that nobody answers datagrams with an error; it is never read.
+    /// Bound so that datagrams are not answered with ICMP errors; never read.
     _discard: UdpSocket,
-    /// The next flow to look at.
+    /// Index of the next flow to start.
     next_flow: usize,
     paced: Vec<Source>,
     ends: HashMap<u64, End>,
     next_end: u64,
-    /// When long-lived connections have no more to send.
+    /// Times at which long-lived connections stop sending, with their tokens.
     stops: BinaryHeap<Reverse<(u64, u64)>>,
     connections: Vec<Connection>,
-    /// Flows of either host that have not ended.
+    /// Number of flows of both hosts that have not ended.
     open: &'a AtomicUsize,
 }
 
-/// Ends a host's wait from another thread.
+/// Wakes a host from another thread.
 pub(super) struct Waker(std::os::fd::OwnedFd);
 
 impl Waker {
@@ -109,7 +109,7 @@ impl Waker {
 }
 
 impl<'a> Host<'a> {
-    /// To be called in the host's namespace.
+    /// Creates the host in the current network namespace, which must be the host's own.
     pub(super) fn new(
         experiment: &'a Experiment,
         is_client: bool,
@@ -178,7 +178,7 @@ impl<'a> Host<'a> {
             .map_err(|error| format!("eventfd: {error}"))
     }
 
-    /// Does what the experiment has for this host until it is over; the connections that it opened.
+    /// Runs this host's part of the experiment until `over` is true; returns the connections that it opened.
     pub(super) fn run(mut self, over: &AtomicBool) -> Result<Vec<Connection>, String> {
         let name = if self.is_client {
             "the client"
@@ -202,7 +202,7 @@ impl<'a> Host<'a> {
             for event in &events[..n] {
                 match event.data() {
                     TIMER => {
-                        // Says how often it has expired, which is not wanted; without reading it would go on.
+                        // Reading resets the timer event; the number of expirations is not needed.
                         let mut count = [0; 8];
                         let _ = nix::unistd::read(&self.timer, &mut count);
                     }
@@ -226,7 +226,7 @@ impl<'a> Host<'a> {
         self.start.elapsed_ns().map_err(io::Error::other)
     }
 
-    /// The timer goes off when the next thing is due that no packet causes.
+    /// Sets the timer to the next flow start, end of sending or constant-rate packet.
     fn set_timer(&mut self) -> io::Result<()> {
         let flows = &self.experiment.flows;
         while flows
@@ -283,14 +283,14 @@ impl<'a> Host<'a> {
             let stream = match listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // It was gone before it was accepted.
+                // The peer reset the connection before it was accepted.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(error) => return Err(error),
             };
             stream.set_nonblocking(true)?;
             let end = Responder::new(stream, token == SOURCE);
             let token = self.insert(End::Responder(end), None)?;
-            // What has arrived by now makes no event of its own.
+            // Data that arrived before the socket was registered may cause no event.
             self.ready(token, buffer)?;
         }
     }
@@ -310,7 +310,7 @@ impl<'a> Host<'a> {
         Ok(token)
     }
 
-    /// Something happened to a connection, or may have.
+    /// Handles a possible event on a connection.
     fn ready(&mut self, token: u64, buffer: &mut [u8]) -> io::Result<()> {
         let now_ns = self.now_ns()?;
         let Some(end) = self.ends.get_mut(&token) else {
@@ -323,7 +323,7 @@ impl<'a> Host<'a> {
             self.stops.push(Reverse((at, token)));
         }
         if status == Status::Over {
-            // The socket closes with it, and epoll forgets it then.
+            // Dropping the end closes its socket, which removes it from epoll.
             if let Some(End::Initiator(end)) = self.ends.remove(&token) {
                 self.connections.push(end.into_connection());
                 self.open.fetch_sub(1, Ordering::Relaxed);
@@ -341,7 +341,7 @@ fn listener(port: u16) -> io::Result<TcpListener> {
         std::os::fd::AsRawFd::as_raw_fd(&socket),
         &SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)),
     )?;
-    // net.core.somaxconn is the bound.
+    // Limited by net.core.somaxconn.
     listen(&socket, Backlog::MAXALLOWABLE)?;
     Ok(socket.into())
 }

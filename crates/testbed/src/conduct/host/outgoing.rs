@@ -1,26 +1,26 @@
-//! What an end point has to send.
+//! Data that an end of a connection has to send.
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
 
-/// Payload is zeros; written with few calls, so that segments are full.
+/// Payload, all zeros; large, so that few writes are needed and segments are full.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 
-/// Payload on its way to the kernel.
+/// Data not yet written to the socket.
 #[derive(Debug, Clone)]
 pub(super) enum Outgoing {
-    /// So many more bytes, then the end.
+    /// This many bytes, then FIN.
     Bytes(u64),
-    /// As much as the kernel takes until this time, then the end.
+    /// As much as the kernel accepts until this time, then FIN.
     Until(u64),
-    /// These bytes, and nothing after them for now.
+    /// These bytes, without FIN.
     Request(Vec<u8>),
-    /// Everything has been handed over.
+    /// Nothing; everything has been written.
     Nothing,
 }
 
 impl Outgoing {
-    /// Hands over as much as the kernel takes.
+    /// Writes as much as the kernel accepts.
     pub(super) fn write(&mut self, mut stream: &TcpStream, now_ns: u64) -> io::Result<()> {
         loop {
             let chunk = match self {

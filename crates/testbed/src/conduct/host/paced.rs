@@ -1,4 +1,4 @@
-//! Packets at a constant rate: datagrams through a socket, floods of SYNs through a raw one.
+//! Packets at a constant rate: datagrams through a UDP socket, SYN floods through a raw one.
 
 use crate::experiment::{PORT, Paced, PacedKind, forged_address, nobodys_address};
 use crate::experiment::{client_address, server_address};
@@ -10,7 +10,7 @@ use std::io;
 use std::net::{SocketAddrV4, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Ports that a flood pretends to come from, by turns.
+/// Source ports of a flood, used in turn: [`PORTS`] ports from this one.
 const FIRST_PORT: u64 = 1_024;
 const PORTS: u64 = 60_000;
 
@@ -45,7 +45,7 @@ impl Source {
             PacedKind::SynFlood => {
                 let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
                 Kind::Flood {
-                    // IPPROTO_RAW: what is written begins with the IP header (raw(7)).
+                    // IPPROTO_RAW: written data begin with the IP header (raw(7)).
                     socket: socket(AddressFamily::Inet, SockType::Raw, flags, SockProtocol::Raw)?,
                 }
             }
@@ -57,16 +57,16 @@ impl Source {
         })
     }
 
-    /// When the next is due.
+    /// Send time of the next packet; `None`: there is none.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.paced.due_ns(self.sent)
     }
 
-    /// Sends what is due.
+    /// Sends all packets that are due.
     pub(super) fn send_due(&mut self, now_ns: u64) -> io::Result<()> {
         while self.next_ns().is_some_and(|at| at <= now_ns) {
             match self.send() {
-                // A host without room for it loses it, as any would.
+                // A packet for which the host has no buffer space is lost.
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
                 _ => self.sent += 1,
             }

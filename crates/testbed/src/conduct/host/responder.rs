@@ -1,4 +1,4 @@
-//! The end that accepts: reads to the end and closes, or does what it is asked for.
+//! The accepting end of a connection: reads to the end and closes, or serves a request for data.
 
 use super::outgoing::Outgoing;
 use super::{Status, Turn};
@@ -8,16 +8,16 @@ use std::net::TcpStream;
 /// Length of a request, as in the simulator.
 const REQUEST: usize = gentle_experiment::REQUEST_BYTES as usize;
 
-/// What is asked for by a host that connects in order to receive.
+/// Request for data, sent by a host that connects in order to receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Request {
-    /// So many bytes; `None`: as many as go through until `until_ns`.
+    /// Number of bytes; `None`: as many as can be sent until `until_ns`.
     pub(super) bytes: Option<u64>,
     pub(super) until_ns: u64,
 }
 
 impl Request {
-    /// As it is sent.
+    /// Encodes the request.
     pub(super) fn written(self) -> Vec<u8> {
         let mut text = vec![0; REQUEST];
         text[..8].copy_from_slice(&self.bytes.unwrap_or(u64::MAX).to_be_bytes());
@@ -40,10 +40,10 @@ impl Request {
 /// A connection that this host accepted.
 pub(super) struct Responder {
     stream: TcpStream,
-    /// The request as far as it has come; `None`: nothing is asked for, or everything has been understood.
+    /// The part of the request received so far; `None`: no request is expected, or it has been parsed.
     request: Option<Vec<u8>>,
     outgoing: Outgoing,
-    /// When it has to be looked after because what it sends ends.
+    /// Time at which sending ends, for which the host has to set a timer.
     stop_ns: Option<u64>,
 }
 
@@ -61,13 +61,13 @@ impl Responder {
         &self.stream
     }
 
-    /// When it wants to be looked after, once.
+    /// Takes the time at which the connection has to be polled; returns it only once.
     pub(super) fn take_stop(&mut self) -> Option<u64> {
         self.stop_ns.take()
     }
 
     pub(super) fn ready(&mut self, turn: &mut Turn<'_>) -> Status {
-        // An error is the other end's to report: it is the one that has the connection's record.
+        // The other end reports errors, since it has the record of the connection.
         self.proceed(turn).unwrap_or(Status::Over)
     }
 
