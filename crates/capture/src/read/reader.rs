@@ -1,12 +1,12 @@
 //! One capture as a sequence of packets.
 
-use crate::compression::{self, Progress};
-use crate::error::{Damage, Fault};
-use crate::identify::{self, Identity};
-use crate::input::Input;
-use crate::pcap::Pcap;
-use crate::pcapng::PcapNg;
-use crate::{
+use crate::read::compression::{self, Progress};
+use crate::read::error::{Damage, Fault};
+use crate::read::identify::{self, Identity};
+use crate::read::input::Input;
+use crate::read::pcap::Pcap;
+use crate::read::pcapng::PcapNg;
+use crate::read::{
     CaptureError, Compression, Format, FormatKind, Interface, RawPacket, Sink, Warning, WarningKind,
 };
 use gentle_units::Nanos;

@@ -1,6 +1,6 @@
 //! A stream of bytes as a window that moves over it.
 
-use crate::compression::Decompressor;
+use crate::read::compression::Decompressor;
 use std::io::{self, ErrorKind, Read};
 
 /// Bytes asked of the system at once, and the size of the window as long as no record is larger.

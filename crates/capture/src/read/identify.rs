@@ -1,6 +1,6 @@
 //! What a file is, by its first bytes.
 
-use crate::input::Input;
+use crate::read::input::Input;
 use std::io;
 
 /// What the first bytes say.

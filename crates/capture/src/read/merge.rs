@@ -1,6 +1,6 @@
 //! Several captures as one trace in time order.
 
-use crate::{CaptureError, CaptureReader, RawPacket, Sink};
+use crate::read::{CaptureError, CaptureReader, RawPacket, Sink};
 use gentle_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -5,11 +5,11 @@
 //! would exceed the original one; DG/UX writes version 543.0 with swapped lengths; AIX writes version 2.2 with
 //! nanoseconds and interface types of SNMP for link types. The time zone of the header is ignored, as everywhere.
 
-use crate::error::{Damage, Fault};
-use crate::identify::{CONVERT, Variant};
-use crate::input::Input;
-use crate::reader::Record;
-use crate::{FormatKind, Interface, RawPacket, Sink, Statistics, WarningKind};
+use crate::read::error::{Damage, Fault};
+use crate::read::identify::{CONVERT, Variant};
+use crate::read::input::Input;
+use crate::read::reader::Record;
+use crate::read::{FormatKind, Interface, RawPacket, Sink, Statistics, WarningKind};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
 

@@ -1,6 +1,6 @@
 //! What can be wrong with a capture, in sentences.
 
-use crate::Compression;
+use crate::read::Compression;
 use std::{fmt, io};
 use thiserror::Error;
 
@@ -23,7 +23,7 @@ pub enum CaptureError {
         /// What it is instead, as far as its first bytes tell, and what to do about it.
         found: String,
     },
-    /// Damaged, and the reader is [strict](crate::CaptureReader::strict).
+    /// Damaged, and the reader is [strict](crate::read::CaptureReader::strict).
     #[error("{0}")]
     Damaged(Box<Warning>),
 }
@@ -79,7 +79,7 @@ impl WarningKind {
         )
     }
 
-    /// Whether a [strict](crate::CaptureReader::strict) reader refuses it: all but what is allowed and merely poor.
+    /// Whether a [strict](crate::read::CaptureReader::strict) reader refuses it: all but what is allowed and merely poor.
     pub fn is_damage(self) -> bool {
         self != WarningKind::NoTime
     }

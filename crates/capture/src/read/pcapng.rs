@@ -4,11 +4,11 @@
 //! others are passed over without being kept, whatever their size. Damage within a packet block whose length is
 //! sound costs that block; a length that is not sound ends the file, since the next block cannot be found.
 
-use crate::clock::Clock;
-use crate::error::{Damage, Fault};
-use crate::input::Input;
-use crate::reader::Record;
-use crate::{Interface, Statistics, WarningKind};
+use crate::read::clock::Clock;
+use crate::read::error::{Damage, Fault};
+use crate::read::input::Input;
+use crate::read::reader::Record;
+use crate::read::{Interface, Statistics, WarningKind};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
 use std::io;

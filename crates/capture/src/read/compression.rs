@@ -6,7 +6,7 @@
 
 mod lz4;
 
-use crate::input::{Input, Origin, ReadFault};
+use crate::read::input::{Input, Origin, ReadFault};
 use flate2::bufread::MultiGzDecoder;
 use liblzma::bufread::XzDecoder;
 use std::fmt;

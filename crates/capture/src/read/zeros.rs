@@ -1,9 +1,9 @@
 //! Parts of a pcap file that were never written: zeros, as a crash or a full disk leaves them.
 
-use crate::WarningKind;
-use crate::error::{Damage, Fault};
-use crate::input::Input;
-use crate::pcap::{Pcap, RECORD_HEADER};
+use crate::read::WarningKind;
+use crate::read::error::{Damage, Fault};
+use crate::read::input::Input;
+use crate::read::pcap::{Pcap, RECORD_HEADER};
 use std::io;
 
 /// Bytes behind the zeros in which the next packet is looked for: four of the largest packets.
