@@ -76,7 +76,7 @@ fn backend(run: &RunSpec<'_>) -> RunRecord {
         stop: &stop,
         progress: &|_| {},
     };
-    Simulator.run(run, &watch).ok().expect("it is not stopped")
+    Simulator.run(run, &watch).expect("it is not stopped")
 }
 
 #[test]
