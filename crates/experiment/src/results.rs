@@ -66,7 +66,7 @@ pub struct ScenarioSummary {
     pub replayed: bool,
     /// The link whose queue is under test.
     pub down: LinkSummary,
-    /// The way back.
+    /// The reverse link.
     pub up: LinkSummary,
     /// The workloads, each in one line.
     pub workloads: Vec<String>,
@@ -288,7 +288,7 @@ pub struct Loss {
     pub handshake: Option<f64>,
 }
 
-/// Retransmissions, as papers.md 1.2 defines them.
+/// Retransmissions, as Braud, Heusse and Duda 2018 define them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Retransmission {
     /// Retransmitted packets of all packets that carry SYN, FIN or data.
@@ -314,7 +314,7 @@ pub struct Retransmission {
 pub struct Links {
     /// The link under test.
     pub down: LinkResult,
-    /// The way back.
+    /// The reverse link.
     pub up: LinkResult,
 }
 

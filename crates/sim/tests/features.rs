@@ -5,7 +5,7 @@ use gentle_experiment::{Direction, Scenario, Settings};
 use gentle_sim::compare;
 use std::sync::atomic::AtomicBool;
 
-/// Scenario with the links of papers.md 1.4; `down` and `rest` are added to it.
+/// Scenario with the links of type `real` of spa-2018; `down` and `rest` are added to it.
 fn scenario(duration: &str, down: &str, rest: &str) -> Scenario {
     let text = format!(
         "duration = \"{duration}\"\n[link.down]\nrate = \"2.4mbit\"\ndelay = \"42ms\"\n{down}\n\

@@ -1,4 +1,4 @@
-//! The scenarios that come with the program: the set-ups of papers.md Table III.
+//! Built-in scenarios: the set-ups of Braud, Heusse and Duda, "The Virtue of Gentleness" (IFIP Networking 2018), Table III.
 
 use super::{Scenario, file};
 use crate::direction::Direction;

@@ -161,7 +161,7 @@ mod tests {
         Direction::BOTH.map(|direction| scenario.load(direction))
     }
 
-    /// papers.md 1.4 says 88 % and 95 %; with all headers, and the truncated distributions' own means, it is these.
+    /// Braud, Heusse and Duda 2018 say 88 % and 95 %; with all headers, and the truncated distributions' own means, it is these.
     #[test]
     fn the_types_of_the_paper_have_its_load() {
         for (name, expected) in [("real", 0.872), ("10m", 0.978)] {

@@ -29,7 +29,7 @@ pub const REQUEST_BYTES: u64 = 300;
 /// Which end opens the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Initiator {
-    /// The end that sends the data (papers.md 1.4: SYN, data and FIN take the same way).
+    /// The end that sends the data (as in Braud, Heusse and Duda 2018: SYN, data and FIN take the same link).
     Sender,
     /// The end that receives the data, as a browser does: its SYN takes the way back.
     Receiver,
@@ -75,7 +75,7 @@ pub enum Traffic {
         /// Sizes in segments.
         sizes: Sizes,
     },
-    /// Web sessions (Feldmann et al. 1999, as `redfavor-2012` uses them; papers.md 2.2): each object is a connection.
+    /// Web sessions (Feldmann et al. 1999, as `redfavor-2012` uses them): each object is a connection.
     Web {
         /// How many sessions start in all.
         sessions: u32,

@@ -9,7 +9,7 @@ use std::fmt;
 pub enum Sizes {
     /// Always the same.
     Fixed(u64),
-    /// Zipf: P(k) ∝ k^−exponent for k from 1 to `max` (papers.md 1.4).
+    /// Zipf: P(k) ∝ k^−exponent for k from 1 to `max` (Braud, Heusse and Duda 2018).
     Zipf {
         /// μ of the paper.
         exponent: f64,
@@ -18,7 +18,7 @@ pub enum Sizes {
         /// The sampler (rejection-inversion, so that a large `max` costs nothing).
         sampler: Zipf<f64>,
     },
-    /// Pareto, rounded to the nearest segment (papers.md 2.2).
+    /// Pareto, rounded to the nearest segment (Feldmann et al. 1999).
     Pareto {
         /// Shape, above 1.
         shape: f64,
@@ -139,7 +139,7 @@ mod tests {
         list.iter().sum::<u64>() as f64 / list.len() as f64
     }
 
-    /// papers.md 1.4: the facts that fix the truncation of each type of Table III.
+    /// Braud, Heusse and Duda 2018: the facts that fix the truncation of each type of Table III.
     #[test]
     fn zipf_has_the_published_means_and_quantiles() {
         let n = 1_000_000;

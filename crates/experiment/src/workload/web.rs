@@ -1,4 +1,4 @@
-//! Web sessions: sessions of pages of objects (papers.md 2.2), generated as time goes on.
+//! Web sessions: sessions of pages of objects (Feldmann et al. 1999), generated as time goes on.
 
 use super::sizes::Sizes;
 use gentle_units::Nanos;

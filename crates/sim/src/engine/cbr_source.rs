@@ -1,4 +1,4 @@
-//! Packets at a constant rate: datagrams, and floods of SYNs.
+//! Sources of packets at a constant bit rate: datagrams, and floods of SYNs.
 
 use super::packet::Packet;
 use gentle_experiment::Direction;
@@ -6,10 +6,10 @@ use gentle_experiment::Scenario;
 use gentle_experiment::{ConstantRate, Traffic};
 use gentle_units::Nanos;
 
-/// What sends them.
+/// A source.
 pub(crate) struct CbrSource {
     direction: Direction,
-    /// Its place among all of a scenario.
+    /// Index among the sources of the scenario.
     number: u32,
     /// Length of each IP packet.
     ip_bytes: u32,
@@ -23,7 +23,7 @@ pub(crate) struct CbrSource {
 }
 
 impl CbrSource {
-    /// Those of a scenario.
+    /// All sources of a scenario.
     pub(crate) fn all(scenario: &Scenario) -> Vec<CbrSource> {
         let found = scenario.workloads.iter().filter_map(|workload| {
             let (pace, flood) = match workload.traffic {

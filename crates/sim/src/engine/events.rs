@@ -1,4 +1,4 @@
-//! The future: events in order of time, and among equals in order of planning.
+//! Event queue: by time, ties in insertion order.
 
 use super::packet::Packet;
 use gentle_units::Nanos;
@@ -13,8 +13,8 @@ pub(crate) enum Event {
     Deliver(u32, Box<Packet>),
     /// A timer of the connection at this place, of its initiator (`false`) or its responder (`true`).
     Timer(u32, bool),
-    /// The next packet of what has this number among the senders at a constant rate.
-    Paced(u32),
+    /// The next packet of the constant-rate source with this index.
+    Cbr(u32),
     /// The long-lived connection at this place closes.
     Stop(u32),
 }
@@ -239,20 +239,20 @@ mod tests {
             let mut expected: Vec<(u64, u32)> = Vec::new();
             let mut now = 0;
             for (number, (delay, takes)) in steps.into_iter().enumerate() {
-                events.plan(Nanos(now + delay), Event::Paced(number as u32));
+                events.plan(Nanos(now + delay), Event::Cbr(number as u32));
                 expected.push((now + delay, number as u32));
                 for _ in 0..takes.min(expected.len() as u8) {
                     expected.sort_unstable();
                     let (at, number) = expected.remove(0);
                     prop_assert_eq!(events.next_at(), Nanos(at));
-                    prop_assert!(matches!(events.pop(), Some(Event::Paced(n)) if n == number));
+                    prop_assert!(matches!(events.pop(), Some(Event::Cbr(n)) if n == number));
                     now = at;
                 }
             }
             expected.sort_unstable();
             for (at, number) in expected {
                 prop_assert_eq!(events.next_at(), Nanos(at));
-                prop_assert!(matches!(events.pop(), Some(Event::Paced(n)) if n == number));
+                prop_assert!(matches!(events.pop(), Some(Event::Cbr(n)) if n == number));
             }
             prop_assert!(events.pop().is_none());
             prop_assert_eq!(events.next_at(), Nanos::MAX);

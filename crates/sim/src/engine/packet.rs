@@ -1,4 +1,4 @@
-//! A packet on its way.
+//! Packets of a simulation.
 
 use gentle_aqm::{Ecn, Handshake, Hosts};
 use gentle_experiment::{Class, Direction, IP_HEADER};

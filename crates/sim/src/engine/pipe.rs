@@ -1,4 +1,4 @@
-//! Packets on a wire: they arrive in the order in which they set out, or nearly so.
+//! Packets in flight between two points: they arrive in the order in which they were sent, or nearly so.
 
 use super::packet::Packet;
 use gentle_units::Nanos;

@@ -48,7 +48,7 @@ pub struct Simulation<T> {
     links: [Link; 2],
     access: Option<Access>,
     schedule: Schedule,
-    paced: Vec<CbrSource>,
+    cbr_sources: Vec<CbrSource>,
     /// Packets between the hosts and either queue.
     entering: [Pipe; 2],
     /// Packets that have arrived or were dropped, to be used again: a packet is moved often, so what moves is a pointer.
@@ -73,10 +73,10 @@ impl<T: Tap> Simulation<T> {
         } = *run;
         let [down, up] = &scenario.links;
         let mut events = Events::new(spacing(scenario));
-        let paced = CbrSource::all(scenario);
-        for (number, paced) in paced.iter().enumerate() {
-            if let Some(at) = paced.next_at() {
-                events.plan(at, Event::Paced(number as u32));
+        let cbr_sources = CbrSource::all(scenario);
+        for (number, source) in cbr_sources.iter().enumerate() {
+            if let Some(at) = source.next_at() {
+                events.plan(at, Event::Cbr(number as u32));
             }
         }
         let mut simulation = Simulation {
@@ -98,7 +98,7 @@ impl<T: Tap> Simulation<T> {
             ],
             access: scenario.access.as_ref().map(Access::new),
             schedule: scenario.schedule(seed),
-            paced,
+            cbr_sources,
             entering: [Pipe::default(), Pipe::default()],
             spare: Vec::new(),
             connections: Slab::default(),
@@ -249,7 +249,7 @@ impl<T: Tap> Simulation<T> {
         match event {
             Event::Deliver(place, packet) => self.deliver(place, packet),
             Event::Timer(place, responder) => self.timer(place, responder),
-            Event::Paced(number) => self.paced(number),
+            Event::Cbr(number) => self.send_cbr(number),
             Event::Stop(place) => {
                 // Another connection may have taken the place of one that failed.
                 let connection = self.connections.get_mut(place);
@@ -395,12 +395,12 @@ impl<T: Tap> Simulation<T> {
             .map_or(0, |access| number % access.hosts())
     }
 
-    fn paced(&mut self, number: u32) {
+    fn send_cbr(&mut self, number: u32) {
         let host = self.host_of(number);
-        let paced = &mut self.paced[number as usize];
-        let packet = boxed(&mut self.spare, paced.send(host));
-        if let Some(at) = paced.next_at() {
-            self.events.plan(at, Event::Paced(number));
+        let source = &mut self.cbr_sources[number as usize];
+        let packet = boxed(&mut self.spare, source.send(host));
+        if let Some(at) = source.next_at() {
+            self.events.plan(at, Event::Cbr(number));
         }
         self.send(packet, false);
     }
