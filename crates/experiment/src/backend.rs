@@ -87,7 +87,7 @@ pub trait Backend: Sync {
         false
     }
 
-    /// Carries out one run. The record depends on `run` only.
+    /// Carries out one run, which no other run may influence.
     ///
     /// # Errors
     /// The run was stopped, or failed.

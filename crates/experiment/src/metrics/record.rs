@@ -50,8 +50,9 @@ pub(crate) struct LinkRecord {
     pub(crate) marked: u64,
 }
 
-/// Everything measured in one run of a scheme with a seed. It is a value: two runs of the same scenario, scheme and seed
-/// by the same version on the same backend have equal records, also after one of them was written as JSON and read again.
+/// Everything measured in one run of a scheme with a seed. It is a value: written as JSON and read again it is equal. Two runs
+/// of the same scenario, scheme and seed by the same version of the simulator have equal records; on a kernel in virtual time
+/// they differ by fractions of a microsecond.
 ///
 /// Connections count if they start after the warm-up, packets if they are offered after it; queueing delay and
 /// utilisation stop at the last arrival, the rest goes on while the run drains. Times are in nanoseconds, sums of times in
