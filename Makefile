@@ -30,6 +30,12 @@ test:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	$(MAKE) test-kernel-headers
 
+# Without a kernel, a browser, lints and documentation: minutes, to be run while working.
+.PHONY: test-fast
+test-fast:
+	scripts/bootstrap test
+	cargo test --workspace --locked --lib --bins $$(scripts/fast-tests)
+
 # The modules against Debian's headers of 6.1, 6.12 and 7.2.
 .PHONY: test-kernel-headers
 test-kernel-headers:
