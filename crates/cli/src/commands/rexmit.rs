@@ -116,7 +116,13 @@ fn directory(path: &Path) -> PathBuf {
 
 fn config(args: &RexmitWireArgs) -> anyhow::Result<Config> {
     let limits = &args.limits;
-    let selection = selection(&args.handshakes)?;
+    if args.handshakes.ports.len() > MOST_PORTS {
+        let usage = format!(
+            "at most {MOST_PORTS} ports or ranges can be named; give ranges, or none for all ports"
+        );
+        return Err(Usage(usage).into());
+    }
+    let selection = selection(&args.handshakes);
     let copies = limits
         .copies
         .unwrap_or(Config::new(Selection::default()).copies);
@@ -138,23 +144,18 @@ fn config(args: &RexmitWireArgs) -> anyhow::Result<Config> {
     })
 }
 
-fn selection(args: &HandshakeArgs) -> Result<Selection, Usage> {
-    if args.ports.len() > MOST_PORTS {
-        return Err(Usage(format!(
-            "at most {MOST_PORTS} ports or ranges can be named; give ranges, or none for all ports"
-        )));
-    }
-    Ok(Selection {
+fn selection(args: &HandshakeArgs) -> Selection {
+    Selection {
         client: args.client,
         server: args.server,
         ports: args.ports.clone(),
         only: args.only.clone(),
         except: args.except.clone(),
-    })
+    }
 }
 
 fn wire_timing(args: &DelayArgs, series: &SeriesArgs) -> Result<Timing, Usage> {
-    if let (Some(_), Some(_), false) = (args.delay, args.min, args.edge) {
+    if args.delay.is_some() && args.min.is_some() && !args.edge {
         return Err(Usage(
             "--min is a bound of what is learned; with --delay it does nothing without --edge"
                 .to_owned(),
@@ -185,15 +186,13 @@ fn timing(args: &DelayArgs) -> Result<Timing, Usage> {
         ..kind
     };
     let (min, max) = (("--min", timing.least), ("--max", timing.most));
-    let initial = args.initial.map(|initial| ("--initial", initial));
-    for (low, high) in [
-        (Some(min), Some(max)),
-        (initial, Some(max)),
-        (Some(min), initial),
-    ] {
-        if let (Some((low, least)), Some((high, most))) = (low, high)
-            && least > most
-        {
+    let mut bounds = vec![(min, max)];
+    if let Some(initial) = args.initial {
+        let initial = ("--initial", initial);
+        bounds.extend([(initial, max), (min, initial)]);
+    }
+    for ((low, least), (high, most)) in bounds {
+        if least > most {
             return Err(Usage(format!("{low} {least} is more than {high} {most}")));
         }
     }

@@ -286,6 +286,14 @@ fn mistakes_are_said() {
             "is more than --max",
         ),
         (vec!["-c", "-p", PORTS], 2, "at most 32 ports"),
+        // The kernel engine takes more of them.
+        (
+            vec![
+                "kernel", "install", "-c", "-p", PORTS, "--cgroup", "/nowhere",
+            ],
+            1,
+            "/nowhere",
+        ),
         (
             vec!["-c", "-d", "5s"],
             2,

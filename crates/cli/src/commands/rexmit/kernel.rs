@@ -29,7 +29,7 @@ fn install(args: &RexmitKernelInstallArgs) -> anyhow::Result<ExitCode> {
     check(&args.delay)?;
     let timing = super::timing(&args.delay)?;
     let learned = super::learned(args.delay.learned.as_deref())?;
-    let selection = super::selection(&args.handshakes)?;
+    let selection = super::selection(&args.handshakes);
     let settings = Settings {
         delay: unlearned_delay(&timing),
         syn: selection.client,
