@@ -401,7 +401,7 @@ proptest! {
 
 }
 
-/// Its default, or one of its kind; and it is written so that it reads back.
+/// Every option accepts its default or a value of its kind, and its printed form parses back; nonsense is refused.
 #[test]
 fn every_option_takes_some_value() {
     for scheme in registry::SCHEMES {

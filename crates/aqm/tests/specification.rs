@@ -126,7 +126,7 @@ fn value(kind: Kind, draw: u64) -> Value {
 }
 
 proptest! {
-    /// What is shown of an option in force can be given again, with `=` and as tc has it.
+    /// The printed value of an option parses to the same specification, written with `=` and as `tc` writes it.
     #[test]
     fn every_value_that_is_printed_parses_back(draw in any::<u64>()) {
         for scheme in registry::SCHEMES {

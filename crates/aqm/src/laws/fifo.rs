@@ -14,7 +14,7 @@ pub(crate) const DELAY: OptionSpec = OptionSpec {
     help: "refuse arrivals while the first packet has waited longer than this; 0: no such limit (not in Linux)",
 };
 
-/// What deployment says where a delay was given.
+/// The option `delay` and the sentence with which deployment refuses it.
 pub(crate) const NO_DELAY: (&str, &str) = (
     DELAY.name,
     "the FIFOs of Linux have no limit in time; leave it out, or use codel",

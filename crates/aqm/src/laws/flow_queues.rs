@@ -1,4 +1,4 @@
-//! What the schemes with a queue for each flow have in common: their options, and the account of what is stored in all queues.
+//! Options of schemes with a queue for each flow, and the totals of packets, bytes and memory over all queues.
 
 use crate::plumbing::linux::truesize;
 use crate::plumbing::options::{Kind, OptionSpec};
@@ -25,12 +25,12 @@ pub(crate) const LIMIT: OptionSpec = OptionSpec {
     help: "packets all queues hold together",
 };
 
-/// What is stored, in all queues together.
+/// Packets, bytes and memory stored in all queues together.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Total {
     pub(crate) packets: usize,
     pub(crate) bytes: u64,
-    /// Bytes of memory.
+    /// Memory that the packets occupy (Linux: `truesize`), bytes.
     pub(crate) memory: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What every scheme is built from and known by: packets, the contract of a queue, options, specifications, the registry.
+//! Infrastructure shared by all schemes: packets, the [`Qdisc`](crate::Qdisc) trait, options, specifications, the registry.
 
 pub(crate) mod arena;
 pub(crate) mod error;

@@ -31,7 +31,7 @@ pub struct Scheme {
     pub order: fn(&Options) -> Order,
     /// Form on Linux; `None`: no kernel has it, so that it can be simulated only.
     pub linux: Option<TcSyntax>,
-    /// What a comparison with the kernel, decision by decision, has to allow for.
+    /// Differences from the kernel that a comparison of every decision has to allow for.
     pub conformance: Conformance,
     /// Options that property tests and fuzzing begin with, beside the defaults. The first set is also used where the scheme
     /// is the child of a wrapper.
@@ -250,7 +250,7 @@ pub struct RoundedTimes {
     pub tick_ns: u64,
 }
 
-/// What a comparison with the kernel has to allow for.
+/// Differences from the kernel that a comparison of every decision has to allow for.
 #[derive(Debug, Clone, Copy)]
 pub struct Conformance {
     /// The way from the hash of a flow to a queue.

@@ -35,7 +35,7 @@ impl Spec {
         self.scheme
     }
 
-    /// Its own options.
+    /// Options of the scheme itself, without those of its child.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -71,8 +71,8 @@ impl Spec {
             .map(|(_, value)| value)
     }
 
-    /// The same specification with `value` for the option `name`, as if it had been given: to the scheme, to its child, or to
-    /// both where both have it.
+    /// Returns a copy of this specification in which the option `name` is set to `value`: on the scheme, on its child, or on
+    /// both where both have that option.
     ///
     /// # Errors
     /// There is no such option, the value is out of its range, or it does not go together with the others.
@@ -85,7 +85,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The same specification with the option `name` at its default, as if it had not been given.
+    /// Returns a copy of this specification in which the option `name` has its default.
     pub fn without(&self, name: &str) -> Spec {
         let mut spec = self.clone();
         spec.options.unset(name);
@@ -160,7 +160,7 @@ impl Spec {
         Ok(own || of_child)
     }
 
-    /// Its options and those of its child.
+    /// Descriptions of the options of the scheme and of its child.
     fn option_specs(&self) -> impl Iterator<Item = &'static OptionSpec> {
         let child = self.child.as_ref().map(|child| child.options.specs());
         self.options
