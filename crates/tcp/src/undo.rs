@@ -85,7 +85,7 @@ impl Endpoint {
             tx.window.cwnd = tx.window.cwnd.max(tx.reduction.prior_cwnd);
             if tx.undoing.prior_ssthresh > tx.window.ssthresh {
                 tx.window.ssthresh = tx.undoing.prior_ssthresh;
-                tx.say_reduced = false;
+                tx.cwr_pending = false;
             }
         }
         tx.undoing.marker = 0;
