@@ -52,7 +52,9 @@
 mod capture;
 mod engine;
 mod simulator;
+mod tcp_header;
 
 pub use capture::{CaptureError, capture};
-pub use engine::{DropCause, NoTap, Packet, Simulation, Stopped, Tap};
+pub use engine::{DropCause, EventQueue, NoTap, Packet, Simulation, Slab, Stopped, Tap};
 pub use simulator::{Simulator, compare};
+pub use tcp_header::{tcp_header, tcp_options};

@@ -5,7 +5,7 @@ use gentle_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is due.
+/// Event of a [`Simulation`](super::Simulation).
 #[derive(Debug)]
 pub(crate) enum Event {
     /// The packet reaches its end host. The place of its connection stands beside it, so that either is fetched from
@@ -19,17 +19,31 @@ pub(crate) enum Event {
     Stop(u32),
 }
 
-/// A calendar of the near future with a heap for what lies beyond it.
+/// Event queue of a [`Simulation`](super::Simulation).
+pub(crate) type Events = EventQueue<Event>;
+
+/// Queue of events by time; events at the same time come out in the order in which they were planned.
 ///
-/// Almost every event is a packet that arrives after a link's delay, so the near future is a ring of buckets, each one
-/// tick wide: planning is an index and a link, and finding the next event a look at a bit map. A heap took a third of
-/// the whole run on the benchmark of `bench/sim`. What is planned beyond the ring (timers, mostly) waits in a heap and
-/// is compared with the ring's next event, never moved.
+/// Almost every event of a network simulation is a packet that arrives after a link's delay, so the near future is a ring
+/// of buckets, each one tick wide: planning is an index and a link, and finding the next event a look at a bit map. A
+/// heap took a third of the whole run on the benchmark of `bench/sim`. Events beyond the ring (timers, mostly) wait in a
+/// heap and are compared with the ring's next event, never moved.
+///
+/// ```
+/// use gentle_sim::EventQueue;
+/// use gentle_units::Nanos;
+///
+/// let mut queue = EventQueue::new(Nanos::from_micros(10));
+/// queue.plan(Nanos::from_secs(1), "timer");
+/// queue.plan(Nanos::from_millis(20), "packet");
+/// assert_eq!(queue.next_at(), Nanos::from_millis(20));
+/// assert_eq!(queue.pop(), Some("packet"));
+/// ```
 #[derive(Debug)]
-pub(crate) struct Events {
-    /// The next event of the ring and of the heap; [`Nanos::MAX`]: there is none.
+pub struct EventQueue<E> {
+    /// Time of the next event, in the ring or in the heap; [`Nanos::MAX`]: none.
     next_at: Nanos,
-    /// The next event of the ring, and its bucket.
+    /// Time of the next event in the ring, and its bucket.
     near_at: Nanos,
     near_bucket: usize,
     /// A tick is 2^shift nanoseconds.
@@ -37,7 +51,7 @@ pub(crate) struct Events {
     free: u32,
     /// The tick of the last event taken out: where the ring begins.
     tick: u64,
-    nodes: Vec<Node>,
+    nodes: Vec<Node<E>>,
     /// The last node of each bucket, whose events are in order; the node after it is the first.
     ends: Box<[u32; BUCKETS]>,
     /// Which buckets are not empty.
@@ -58,17 +72,17 @@ const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
-struct Node {
+struct Node<E> {
     at: Nanos,
-    event: Option<Event>,
+    event: Option<E>,
     /// In the same bucket, or among the free ones.
     next: u32,
 }
 
-impl Events {
-    /// An empty future. Events are about `spacing` apart, or further; a wrong guess costs time only.
-    pub(crate) fn new(spacing: Nanos) -> Events {
-        Events {
+impl<E> EventQueue<E> {
+    /// Creates an empty queue for events that are about `spacing` apart, or further; a wrong guess costs time only.
+    pub fn new(spacing: Nanos) -> EventQueue<E> {
+        EventQueue {
             next_at: Nanos::MAX,
             near_at: Nanos::MAX,
             near_bucket: 0,
@@ -83,16 +97,16 @@ impl Events {
         }
     }
 
-    /// When the next event is due; [`Nanos::MAX`]: there is none.
+    /// Time of the next event; [`Nanos::MAX`]: none.
     #[inline]
-    pub(crate) fn next_at(&self) -> Nanos {
+    pub fn next_at(&self) -> Nanos {
         self.next_at
     }
 
-    /// Plans an event; `at` is not before the last event taken out.
+    /// Plans an event for `at`, which must not be before the last event taken out.
     // Inlined, so that the event is built where it goes.
     #[inline(always)]
-    pub(crate) fn plan(&mut self, at: Nanos, event: Event) {
+    pub fn plan(&mut self, at: Nanos, event: E) {
         let place = self.store(at, event);
         let tick = at.0 >> self.shift;
         debug_assert!(tick >= self.tick, "planned for the past");
@@ -141,7 +155,7 @@ impl Events {
     }
 
     #[inline(always)]
-    fn store(&mut self, at: Nanos, event: Event) -> u32 {
+    fn store(&mut self, at: Nanos, event: E) -> u32 {
         let node = Node {
             at,
             event: Some(event),
@@ -160,7 +174,7 @@ impl Events {
 
     /// Takes the next event out.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Event> {
+    pub fn pop(&mut self) -> Option<E> {
         let at = self.next_at;
         // Of two events at the same time the one planned first comes first: that in the heap, which was planned when
         // the ring did not reach as far.
