@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod event_loop;
 pub mod generate;
+pub mod scripted;
 pub mod zeek;

@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use gentle_capture::CaptureReader;
+use gentle_testkit::event_loop::Side;
 use gentle_testkit::generate::{
     Answer, CLIENT, Capture, Connection, Generator, Options as Generate, SERVER,
 };
@@ -171,8 +172,8 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
     let mut truth = HashMap::new();
     let mut over = |connection: &Connection| {
         if connection.has_captured_syn() {
-            let end = |side: usize| {
-                let host = &connection.sides[side].host;
+            let end = |side: Side| {
+                let host = &connection.peers[side.index()].host;
                 SocketAddr::new(host.address, host.port)
             };
             let before = truth.insert((end(CLIENT), end(SERVER)), Class::of_truth(connection));
