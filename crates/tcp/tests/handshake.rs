@@ -300,7 +300,7 @@ fn the_initial_window_after_losses() {
     }
 }
 
-/// With a round trip of 2.4 s, two SYNs are retransmitted unnecessarily, as the echoed timestamp shows.
+/// With a round trip of 2.4 s, two SYNs are retransmitted spuriously, as the echoed timestamp shows.
 #[test]
 fn a_long_path_is_no_loss() {
     for (name, expected) in [("linux-7.2", 10), ("linux-3.16", 1)] {

@@ -66,7 +66,7 @@ fn knobs() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     })
 }
 
-/// Two megabytes with loss and reordering of 2 % each: every profile completes, with few unnecessary retransmissions.
+/// Two megabytes with loss and reordering of 2 % each: every profile completes, with few spurious retransmissions.
 #[test]
 fn long_transfers_over_a_lossy_wire() {
     const BYTES: u64 = 2_000_000;

@@ -1,5 +1,5 @@
-//! Event loop of TCP connections over a [`Network`] that its user describes, on the simulator's event queue. The capture
-//! generator and the tests of `gentle-tcp` run on it.
+//! Event loop of TCP connections over a [`Network`] that its user describes, on the simulator's event queue. The
+//! capture generator and the tests of `gentle-tcp` run on it.
 
 use gentle_sim::{EventQueue, Slab};
 use gentle_tcp::{Endpoint, Segment};
@@ -184,8 +184,8 @@ impl<N: Network> EventLoop<N> {
         }
     }
 
-    /// Opens a connection at the current time and returns its place. The first segments of its initiator go into the buffer
-    /// that `connect` gets.
+    /// Opens a connection at the current time and returns its place. The first segments of its initiator go into the
+    /// buffer that `connect` gets.
     pub fn open(
         &mut self,
         connect: impl FnOnce(&mut N, Nanos, &mut Vec<Segment>) -> N::Connection,
@@ -215,7 +215,7 @@ impl<N: Network> EventLoop<N> {
     /// Processes the next event, if it is not later than `until`; returns whether there was one.
     ///
     /// # Errors
-    /// Those of [`Network::arrive`].
+    /// The error of [`Network::arrive`].
     pub fn step(&mut self, until: Nanos) -> Result<bool, N::Error> {
         match self.next_event(until) {
             Some(Event::Packet(place, packet)) => self.arrive(place, packet)?,

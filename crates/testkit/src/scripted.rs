@@ -219,8 +219,8 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Sends the initiator's SYN at time 0, over links without transmission time. `script` is called with each segment and
-    /// its number among those of its sender, from 0.
+    /// Sends the initiator's SYN at time 0, over links without transmission time. `script` is called with each
+    /// segment and its number among those of its sender, from 0.
     pub fn new(
         initiator: Profile,
         responder: Profile,
@@ -380,7 +380,8 @@ impl Wire {
             .collect()
     }
 
-    /// Data segments of the initiator, as (milliseconds, offset of the first byte); initial sequence numbers are [`ISNS`].
+    /// Data segments of the initiator, as (milliseconds, offset of the first byte); initial sequence numbers are
+    /// [`ISNS`].
     pub fn data(&self) -> Vec<(u64, u32)> {
         let first = ISNS.0 + 1;
         self.sent(Side::Initiator)
@@ -394,8 +395,8 @@ impl Wire {
             .collect()
     }
 
-    /// The log in the form of tcpdump output, with relative numbers, and `x` for segments lost; initial sequence numbers are
-    /// [`ISNS`].
+    /// The log in the form of tcpdump output, with relative numbers, and `x` for segments lost; initial sequence
+    /// numbers are [`ISNS`].
     pub fn trace(&self) -> String {
         let mut text = String::new();
         for sent in self.log() {

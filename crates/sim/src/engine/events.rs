@@ -24,10 +24,10 @@ pub(crate) type Events = EventQueue<Event>;
 
 /// Queue of events by time; events at the same time come out in the order in which they were planned.
 ///
-/// Almost every event of a network simulation is a packet that arrives after a link's delay, so the near future is a ring
-/// of buckets, each one tick wide: planning is an index and a link, and finding the next event a look at a bit map. A
-/// heap took a third of the whole run on the benchmark of `bench/sim`. Events beyond the ring (timers, mostly) wait in a
-/// heap and are compared with the ring's next event, never moved.
+/// Almost every event of a network simulation is a packet that arrives after a link's delay, so the near future is a
+/// ring of buckets, each one tick wide: planning is an index and a link, and finding the next event a look at a bit
+/// map. A heap took a third of the whole run on the benchmark of `bench/sim`. Events beyond the ring (timers, mostly)
+/// wait in a heap and are compared with the ring's next event, never moved.
 ///
 /// ```
 /// use gentle_sim::EventQueue;
@@ -58,15 +58,15 @@ pub struct EventQueue<E> {
     occupied: [u64; WORDS],
     /// Events beyond the ring: when, the number of the planning, the node.
     far: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
-    /// How many have been planned beyond the ring.
+    /// Number of events planned beyond the ring so far.
     planned_far: u64,
 }
 
-/// Of the ring. With ticks of a quarter of a packet's time it reaches a thousand packets far, which is a delay of any
-/// link that is not very long.
+/// Number of buckets in the ring. With ticks of a quarter of a packet's time it covers a thousand packets, the delay
+/// of any link that is not very long.
 const BUCKETS: usize = 4096;
 
-/// Of the map of buckets.
+/// Number of words in the bit map of buckets.
 const WORDS: usize = BUCKETS / 64;
 
 const NONE: u32 = u32::MAX;
@@ -75,7 +75,7 @@ const NONE: u32 = u32::MAX;
 struct Node<E> {
     at: Nanos,
     event: Option<E>,
-    /// In the same bucket, or among the free ones.
+    /// Next node of the same bucket, or of the free list.
     next: u32,
 }
 
@@ -176,8 +176,8 @@ impl<E> EventQueue<E> {
     #[inline]
     pub fn pop(&mut self) -> Option<E> {
         let at = self.next_at;
-        // Of two events at the same time the one planned first comes first: that in the heap, which was planned when
-        // the ring did not reach as far.
+        // At the same time, an event in the heap comes before one in the ring: it was planned earlier, when the ring
+        // did not reach as far.
         let place = if self.far_at() == at {
             let Reverse((_, _, place)) = self.far.pop()?;
             place

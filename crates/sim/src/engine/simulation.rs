@@ -167,7 +167,7 @@ impl<T: Tap> Simulation<T> {
     /// Does what is due next. False: nothing is left to do.
     pub fn step(&mut self) -> bool {
         let next = self.soonest();
-        if next > self.limit || (self.marks.is_empty() && self.connections.len() == 0) {
+        if next > self.limit || (self.marks.is_empty() && self.connections.is_empty()) {
             return false;
         }
         debug_assert!(next >= self.now, "time ran back");

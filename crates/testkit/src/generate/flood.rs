@@ -1,4 +1,4 @@
-//! SYN flood: SYNs of distinct attempts and nothing else.
+//! SYN flood: SYNs of distinct attempts, without any answer.
 
 use super::file::Capture;
 use super::frame;

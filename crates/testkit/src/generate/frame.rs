@@ -63,8 +63,8 @@ pub(crate) fn write(
     whole as u32
 }
 
-/// Replaces `out` by a frame with the ICMP message "destination unreachable" of a router before the server about `segment` of the
-/// client, of which at most `snaplen` bytes are kept, and returns its whole length.
+/// Replaces `out` by a frame with the ICMP message "destination unreachable" of a router before the server about
+/// `segment` of the client, of which at most `snaplen` bytes are kept, and returns its whole length.
 pub(crate) fn write_undelivered(
     segment: &Segment,
     hosts: &[Host; 2],
@@ -114,8 +114,8 @@ fn link_header(side: usize, hosts: &[Host; 2], vlan: Option<u16>, out: &mut [u8]
     ethernet.emit(out).expect(FITS)
 }
 
-/// Writes the IP header of a packet with this identification, time to live, protocol and payload length, and returns its length
-/// and what it gives to the checksum behind it.
+/// Writes the IP header of a packet with this identification, time to live, protocol and payload length, and returns
+/// its length and what it gives to the checksum behind it.
 fn ip_header(
     side: usize,
     hosts: &[Host; 2],
@@ -143,8 +143,8 @@ fn ip_header(
     (len.expect(FITS), pseudo_header)
 }
 
-/// The segment as it leaves `source`: with the clocks of the two hosts in its timestamps, and an MSS that leaves room for
-/// the options of a data segment (RFC 6691).
+/// The segment as it leaves `source`: with the clocks of the two hosts in its timestamps, and an MSS that leaves room
+/// for the options of a data segment (RFC 6691).
 fn on_the_wire(segment: &Segment, source: &Host, destination: &Host) -> Segment {
     let answers = segment.flags.contains(Flags::ACK);
     let echo = segment.ts_ecr.wrapping_add(destination.clock);

@@ -29,8 +29,8 @@ const FRAMING: u64 = 34;
 /// Extra delay of late packets, seconds: more than 1 s, the initial RTO of most stacks.
 const LATE: std::ops::Range<f64> = 1.1..2.2;
 
-/// Spacing of events for which the queue is made. The near future that it then keeps out of its heap, 134 ms, has nearly all
-/// arrivals of packets.
+/// Spacing of events for which the queue is made. The near future that it then keeps out of its heap, 134 ms, has
+/// nearly all arrivals of packets.
 const SPACING: Nanos = Nanos::from_micros(33);
 
 /// Packet in flight.
@@ -189,7 +189,8 @@ impl CapturedNetwork<'_> {
         Box::new(connection)
     }
 
-    /// Draws a side and a part of the path for a fault, so that the fault never hides the whole connection from the capture.
+    /// Draws a side and a part of the path for a fault, so that the fault never hides the whole connection from the
+    /// capture.
     fn draw_path_part(&mut self) -> PathPart {
         let from = if self.rng.random() { CLIENT } else { SERVER };
         PathPart {
@@ -287,7 +288,7 @@ impl CapturedNetwork<'_> {
     fn deliver(
         &mut self,
         connection: &mut Connection,
-        packet: Box<Packet>,
+        packet: &Packet,
         schedule: &mut Schedule<'_, Box<Packet>>,
         out: &mut Vec<Segment>,
     ) {
@@ -403,7 +404,7 @@ impl Network for CapturedNetwork<'_> {
             }
             Stage::Host => {
                 let to = packet.from.peer();
-                self.deliver(connection, packet, schedule, out);
+                self.deliver(connection, &packet, schedule, out);
                 Ok(Some(to))
             }
         }
