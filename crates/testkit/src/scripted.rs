@@ -109,7 +109,7 @@ struct Ends {
 }
 
 /// Segment in flight.
-struct Flying {
+struct InFlight {
     from: Side,
     segment: Segment,
     congestion_experienced: bool,
@@ -130,7 +130,7 @@ struct ScriptedNetwork {
 
 impl Network for ScriptedNetwork {
     type Connection = Ends;
-    type Packet = Flying;
+    type Packet = InFlight;
     type Error = Infallible;
 
     /// As in the simulator, where what arrives over a link comes before timers.
@@ -148,7 +148,7 @@ impl Network for ScriptedNetwork {
         _: &mut Ends,
         from: Side,
         segment: Segment,
-        schedule: &mut Schedule<'_, Flying>,
+        schedule: &mut Schedule<'_, InFlight>,
     ) {
         let number = self.sent[from.index()];
         self.sent[from.index()] += 1;
@@ -171,27 +171,27 @@ impl Network for ScriptedNetwork {
                 link.arrival(sent.at, &segment)
             }
         };
-        let flying = |congestion_experienced| Flying {
+        let packet = |congestion_experienced| InFlight {
             from,
             segment,
             congestion_experienced,
         };
-        schedule.plan(at, flying(sent.fate == Fate::Mark && segment.ect));
+        schedule.plan(at, packet(sent.fate == Fate::Mark && segment.ect));
         if let Fate::Twice(extra) = sent.fate {
-            schedule.plan(at + extra, flying(false));
+            schedule.plan(at + extra, packet(false));
         }
     }
 
     fn arrive(
         &mut self,
         ends: &mut Ends,
-        flying: Flying,
-        schedule: &mut Schedule<'_, Flying>,
+        packet: InFlight,
+        schedule: &mut Schedule<'_, InFlight>,
         out: &mut Vec<Segment>,
     ) -> Result<Option<Side>, Infallible> {
         let now = schedule.now();
-        let (segment, ce) = (&flying.segment, flying.congestion_experienced);
-        match (flying.from, &mut ends.responder) {
+        let (segment, ce) = (&packet.segment, packet.congestion_experienced);
+        match (packet.from, &mut ends.responder) {
             (Side::Responder, _) => ends.initiator.on_segment(now, segment, ce, out),
             (Side::Initiator, Some(responder)) if !responder.is_failed() => {
                 responder.on_segment(now, segment, ce, out);
@@ -209,7 +209,7 @@ impl Network for ScriptedNetwork {
                 }
             }
         }
-        Ok(Some(flying.from.peer()))
+        Ok(Some(packet.from.peer()))
     }
 }
 

@@ -47,7 +47,7 @@ struct Packet {
     segment: Segment,
 }
 
-/// Point of the path at which a packet arrives next.
+/// Point of the path at which a packet arrives next: where it is captured, then its host.
 #[derive(Clone, Copy)]
 enum Stage {
     Vantage,
@@ -74,7 +74,7 @@ struct CapturedNetwork<'a> {
 }
 
 impl<'a> Generator<'a> {
-    /// A generator that writes to `file`, and tells `over` of every connection that is over.
+    /// Creates a generator that writes to `file` and calls `over` with every connection that is over.
     ///
     /// # Errors
     /// If the options ask for more packets than the connections can have, or for fewer.
