@@ -61,7 +61,7 @@ pub fn metrics(status: &Status) -> Result<String, prometheus::Error> {
         &[("copy", c.copies), ("duplicate", c.duplicates)],
     )?;
     let help = "Handshakes whose copy was sent in vain.";
-    counter("unneeded_total", help, n(c.unneeded))?;
+    counter("unneeded_total", help, n(c.spurious))?;
     let help = "Handshakes whose packet was lost and whose copy was answered.";
     counter("rescued_total", help, n(c.rescued))?;
     let help = "Copies that the system did not take.";
@@ -74,7 +74,7 @@ pub fn metrics(status: &Status) -> Result<String, prometheus::Error> {
             ("rate", c.held_by_rate),
             ("share", c.held_by_share),
             ("silence", c.held_by_silence),
-            ("needless", c.held_by_needless),
+            ("needless", c.held_by_spurious),
             ("missed", c.held_by_missed),
         ],
     )?;

@@ -312,7 +312,7 @@ fn mistakes_are_said() {
         (
             vec!["-c", "-i", "lo", "--learned", "/dev/null"],
             1,
-            "/dev/null: expected what gentle rexmit --learned has written: EOF",
+            "/dev/null: expected a file that gentle rexmit --learned has written: EOF",
         ),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_gentle"))

@@ -1,7 +1,8 @@
 //! State that outlives the command: for each control group, a directory with three objects in the BPF file system.
 
 use super::bpf::{self, Map};
-use super::{KernelError, Settings};
+use super::error::KernelError;
+use super::settings::Settings;
 use rustix::fs::{FlockOperation, flock, statfs};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
@@ -57,7 +58,7 @@ impl Pins {
     pub(super) fn prepare() -> Result<Pins, KernelError> {
         let kind = statfs(FILE_SYSTEM).map_err(|error| problem(Path::new(FILE_SYSTEM), error))?;
         if kind.f_type as u32 != MAGIC {
-            let missing = "is not BPF's file system; mount -t bpf bpf /sys/fs/bpf makes it that";
+            let missing = "not a BPF file system; mount one with: mount -t bpf bpf /sys/fs/bpf";
             return Err(problem(Path::new(FILE_SYSTEM), missing));
         }
         let root = Path::new(FILE_SYSTEM).join(DIRECTORY);
