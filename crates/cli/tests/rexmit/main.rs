@@ -180,7 +180,7 @@ gentle rexmit -c -i wan --user no-such-user || echo ended with $?
         "/run/nowhere/learned: cannot be written: No such file or directory",
         "/run/nowhere/metrics.prom: cannot be written: No such file or directory",
         "the engine runs as user nobody (--user), who has to be able to write here: /run/roots/learned: cannot be written: Permission denied",
-        "there is no user 'no-such-user' here; --user names the one to run as",
+        "there is no user 'no-such-user' here; expected the name of an existing user (--user)",
     ] {
         assert!(stderr.contains(part), "{part}\n{stderr}");
     }
