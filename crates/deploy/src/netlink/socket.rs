@@ -48,18 +48,18 @@ impl Netlink {
         })
     }
 
-    /// All objects that match `question`.
+    /// All objects that match `query`.
     pub(crate) fn list(
         &mut self,
         object: Object,
-        question: &TcMessage,
+        query: &TcMessage,
     ) -> Result<Vec<TcMessage>, NetlinkError> {
-        let list = self.dump(object.new_type() + 2, &question.to_bytes(), object.name())?;
+        let list = self.dump(object.new_type() + 2, &query.to_bytes(), object.name())?;
         list.iter()
             .map(|bytes| TcMessage::parse(bytes).ok_or(NetlinkError::Malformed("struct tcmsg")))
             // Kernels before 4.20 send the filters of every device.
             .filter(|message| match message {
-                Ok(message) => message.ifindex == question.ifindex,
+                Ok(message) => message.ifindex == query.ifindex,
                 Err(_) => true,
             })
             .collect()
@@ -89,9 +89,9 @@ impl Netlink {
         ifindex: u32,
         kind: &str,
     ) -> Result<Option<bool>, NetlinkError> {
-        let mut question = TcMessage::about(ifindex, ROOT);
+        let mut query = TcMessage::about(ifindex, ROOT);
         let name = [kind.as_bytes(), &[0]].concat();
-        question.attributes = vec![
+        query.attributes = vec![
             Attribute {
                 raw_kind: tca::KIND,
                 value: name,
@@ -102,7 +102,7 @@ impl Netlink {
             },
         ];
         let flags = NLM_F_CREATE | NLM_F_EXCL | NLM_F_REPLACE | NLM_F_ACK;
-        self.send(Object::Qdisc.new_type(), flags, &question.to_bytes())?;
+        self.send(Object::Qdisc.new_type(), flags, &query.to_bytes())?;
         match self.receive(Object::Qdisc.name(), &mut Vec::new()) {
             Err(NetlinkError::Refused { code, .. }) => Ok(match code {
                 io::ErrorKind::NotFound => Some(false),

@@ -21,7 +21,7 @@ pub enum KernelError {
         max: Duration,
     },
     /// There are more entries than the program or a map can hold.
-    #[error("{have} {what}: the kernel engine has room for {max}")]
+    #[error("{have} {what}: expected at most {max} for the kernel engine")]
     TooMany {
         /// Kind of the entries.
         what: &'static str,

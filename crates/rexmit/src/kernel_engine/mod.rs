@@ -77,7 +77,7 @@ pub fn install(settings: &Settings, cgroup: &Path) -> Result<(), KernelError> {
         cgroup: cgroup.path.clone(),
         settings: settings.clone(),
     })?;
-    let pins = Pins::prepare()?;
+    let pins = Pins::open_or_create()?;
     let pinned = pins.of(cgroup.number);
     // The link of a removed control group whose number has been reused is not in force.
     let old = match pinned.link()? {
@@ -88,15 +88,15 @@ pub fn install(settings: &Settings, cgroup: &Path) -> Result<(), KernelError> {
         Some(link) => link,
         None => &loaded.link(&cgroup)?,
     };
-    let successor = pinned.succeed(link, &record, &loaded.counters)?;
+    let new_pins = pinned.prepare_replacement(link, &record, &loaded.counters)?;
     if let Some(link) = &old
         && let Err(problem) = bpf::replace(link, &loaded.program)
     {
-        successor.withdraw()?;
+        new_pins.discard()?;
         let what = "bpf(BPF_LINK_UPDATE)";
         return Err(KernelError::Kernel { what, problem });
     }
-    successor.take_over()
+    new_pins.commit()
 }
 
 /// Attaches the program to the control group until the value is dropped.
@@ -115,7 +115,7 @@ pub fn attach(settings: &Settings, cgroup: &Path) -> Result<Attached, KernelErro
 /// # Errors
 /// If the pins cannot be read.
 pub fn status() -> Result<Vec<Status>, KernelError> {
-    let Some(pins) = Pins::existing()? else {
+    let Some(pins) = Pins::open()? else {
         return Ok(Vec::new());
     };
     let mut all = Vec::new();
@@ -140,7 +140,7 @@ pub fn status() -> Result<Vec<Status>, KernelError> {
 /// # Errors
 /// If the pins cannot be read or removed.
 pub fn remove(cgroup: Option<&Path>) -> Result<usize, KernelError> {
-    let Some(pins) = Pins::existing()? else {
+    let Some(pins) = Pins::open()? else {
         return Ok(0);
     };
     let mut removed = 0;
@@ -158,7 +158,7 @@ pub fn remove(cgroup: Option<&Path>) -> Result<usize, KernelError> {
             removed += 1;
         }
     }
-    pins.tidy()?;
+    pins.remove_if_empty()?;
     Ok(removed)
 }
 

@@ -1,7 +1,7 @@
 //! Filter program that the kernel runs on every packet of the interface, so that only handshakes reach user space.
 //!
 //! Classic BPF (Documentation/networking/filter.rst), assembled here because ports and roles are known only at run
-//! time, and because libpcap's compiler supports neither TCP flags behind IPv6 nor the direction of a packet. The
+//! time, and because libpcap's compiler supports neither TCP flags after_range IPv6 nor the direction of a packet. The
 //! filter accepts:
 //!
 //! - outgoing: SYNs (client side), SYN/ACKs (server side), resets, FINs, and ACKs without data while a handshake waits;
@@ -95,20 +95,20 @@ enum Label {
     IcmpV6,
     IcmpError,
     Flags,
-    Leaves,
-    Opens,
+    Outgoing,
+    Syn,
     WithoutData,
     /// Position after the test of the upper end of a range of ports (by index); `true`: of the source port, `false`: of
     /// the destination port.
     Port(bool, usize),
-    Look,
-    Take,
+    AcceptHead,
+    AcceptWhole,
     Reject,
 }
 
 use Label::{
-    Flags, Icmp, IcmpError, IcmpV6, Ip, Leaves, Look, Next, Opens, Port, Reject, Tagged, Take, Tcp,
-    TwiceTagged, V4, V6, WithoutData,
+    AcceptHead, AcceptWhole, Flags, Icmp, IcmpError, IcmpV6, Ip, Next, Outgoing, Port, Reject, Syn,
+    Tagged, Tcp, TwiceTagged, V4, V6, WithoutData,
 };
 
 /// Instruction with unresolved jumps.
@@ -187,8 +187,8 @@ pub(super) fn program(link: LinkType, selection: &Selection, waiting: bool) -> V
     transport_layer(&mut p);
     ports(&mut p, selection);
     flags(&mut p, selection, waiting);
-    p.at(Look).op(RET | K, HEAD);
-    p.at(Take).op(RET | K, WHOLE);
+    p.at(AcceptHead).op(RET | K, HEAD);
+    p.at(AcceptWhole).op(RET | K, WHOLE);
     p.at(Reject).op(RET | K, 0);
     p.finish()
 }
@@ -240,7 +240,7 @@ fn transport_layer(p: &mut Assembler) {
     p.jump(JMP | JGT | K, 4, Reject, Next);
     p.jump(JMP | JGE | K, 1, IcmpError, Reject);
     p.at(IcmpError).op(LD | W | ABS, PACKET_TYPE);
-    p.is(OUTGOING.into(), Reject, Look);
+    p.is(OUTGOING.into(), Reject, AcceptHead);
 }
 
 /// Compares source and destination port; the flags decide later which of them is the server's.
@@ -256,10 +256,10 @@ fn ports(p: &mut Assembler, selection: &Selection) {
             if first == last {
                 p.is(first, Flags, Next);
             } else {
-                let behind = Port(source, number);
-                p.jump(JMP | JGE | K, first, Next, behind);
-                p.jump(JMP | JGT | K, last, behind, Flags);
-                p.at(behind);
+                let after_range = Port(source, number);
+                p.jump(JMP | JGE | K, first, Next, after_range);
+                p.jump(JMP | JGT | K, last, after_range, Flags);
+                p.at(after_range);
             }
         }
     }
@@ -268,25 +268,25 @@ fn ports(p: &mut Assembler, selection: &Selection) {
 
 fn flags(p: &mut Assembler, selection: &Selection, waiting: bool) {
     let (client, server) = (selection.client, selection.server);
-    p.at(Flags).op(LD | B | IND, 13).has(RST, Look, Next);
+    p.at(Flags).op(LD | B | IND, 13).has(RST, AcceptHead, Next);
     p.op(ST, FLAGS).op(LD | W | ABS, PACKET_TYPE);
-    p.is(OUTGOING.into(), Leaves, Next);
+    p.is(OUTGOING.into(), Outgoing, Next);
     p.op(LD | MEM, FLAGS).has(ACK, Next, Reject);
-    p.has(SYN, if client { Look } else { Reject }, Next);
+    p.has(SYN, if client { AcceptHead } else { Reject }, Next);
     if server {
-        p.has(PSH, Look, WithoutData);
+        p.has(PSH, AcceptHead, WithoutData);
     } else {
         p.goto(Reject);
     }
-    p.at(Leaves).op(LD | MEM, FLAGS).has(SYN, Opens, Next);
-    p.has(FIN, Look, if waiting { WithoutData } else { Reject });
+    p.at(Outgoing).op(LD | MEM, FLAGS).has(SYN, Syn, Next);
+    p.has(FIN, AcceptHead, if waiting { WithoutData } else { Reject });
     // A segment as long as its header carries no data.
     p.at(WithoutData).op(LD | B | IND, 12);
     p.op(ALU | AND | K, 0xf0).op(ALU | RSH | K, 2);
     p.op(LDX | MEM, LENGTH);
-    p.jump(JMP | JEQ | X, 0, Look, Reject);
-    let wanted = |wanted| if wanted { Take } else { Reject };
-    p.at(Opens).has(ACK, wanted(server), wanted(client));
+    p.jump(JMP | JEQ | X, 0, AcceptHead, Reject);
+    let wanted = |wanted| if wanted { AcceptWhole } else { Reject };
+    p.at(Syn).has(ACK, wanted(server), wanted(client));
 }
 
 #[cfg(test)]
