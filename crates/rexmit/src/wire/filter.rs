@@ -293,7 +293,7 @@ fn flags(p: &mut Assembler, selection: &Selection, waiting: bool) {
 mod tests {
     use super::*;
     use crate::select::Ports;
-    use gentle_wire::{EthernetHeader, Ipv4Header, Ipv6Header, Tcp, VlanTag, protocol};
+    use gentle_wire::{Ipv4Header, Ipv6Header, Tcp, protocol};
     use proptest::prelude::*;
     use std::net::Ipv4Addr;
 
@@ -413,23 +413,12 @@ mod tests {
 
     /// Ethernet frame with `tags` VLAN tags.
     fn tagged(tags: usize, ip: &[u8]) -> Vec<u8> {
-        let tag = VlanTag {
-            service: false,
-            control: 7,
+        let kind = if ip[0] >> 4 == 6 {
+            [0x86, 0xdd]
+        } else {
+            [8, 0]
         };
-        let header = EthernetHeader {
-            dst: [2; 6],
-            src: [2; 6],
-            tags: &[tag; 2][..tags],
-            ether_type: match ip[0] >> 4 {
-                6 => EthernetHeader::IPV6,
-                _ => EthernetHeader::IPV4,
-            },
-        };
-        let mut frame = vec![0; header.header_len()];
-        header.emit(&mut frame).expect("a header");
-        frame.extend(ip);
-        frame
+        [&[2; 12][..], &[0x81, 0, 0, 7].repeat(tags), &kind, ip].concat()
     }
 
     const FIN: TcpFlags = TcpFlags::FIN;
