@@ -28,8 +28,7 @@ fn refused(arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-const SENTENCE: &str =
-    "lifo is in no kernel, neither in Linux nor among gentle's modules; it can only be simulated";
+const SENTENCE: &str = "lifo is in no kernel: neither Linux nor gentle's modules implement it; it can only be simulated";
 
 #[test]
 fn help_has_it() {

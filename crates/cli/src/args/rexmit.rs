@@ -155,11 +155,11 @@ pub(crate) struct DelayArgs {
     pub(crate) initial: Option<Nanos>,
 
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
-    #[arg(help = format!("Never less than this, where it is learned [default: {}]", Timing::LEARNED.least))]
+    #[arg(help = format!("Never less than this, where it is learned [default: {}]", Timing::LEARNED.min))]
     pub(crate) min: Option<Nanos>,
 
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
-    #[arg(help = format!("Never more than this [default: {}]", Timing::LEARNED.most))]
+    #[arg(help = format!("Never more than this [default: {}]", Timing::LEARNED.max))]
     pub(crate) max: Option<Nanos>,
 
     /// More careful, for a gateway that all traffic of a network passes: longer delays, also than --delay where that was learned

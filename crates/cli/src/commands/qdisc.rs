@@ -6,8 +6,9 @@ use crate::args::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, Sho
 use crate::interrupt;
 use crate::output::{Terminal, print, warn};
 use gentle_deploy::{
-    Applied, ApplyError, Backing, Direction, Discipline, Framing, Link, Plan, Present, Removed,
-    Setup, Shaper, ShaperKind, Shown, StateDir, apply, backing_for, plan, present, remove, show,
+    Applied, ApplyError, Backing, DeviceQueues, Direction, Discipline, Framing, Link, Plan,
+    Present, Removed, Setup, Shaper, ShaperKind, StateDir, apply, backing_for, plan, present,
+    remove, show,
 };
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -117,7 +118,7 @@ fn carry_out(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
         Applied::Changed {
             plan,
             recovered,
-            forgotten,
+            record_error,
         } => {
             notes(&plan);
             if recovered {
@@ -125,7 +126,7 @@ fn carry_out(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
                     "an earlier change of {dev} was cut short; what was there before it has been brought back first"
                 ));
             }
-            if let Some(error) = forgotten {
+            if let Some(error) = record_error {
                 warn(&format!(
                     "{STATE}: {error}; what was done cannot be remembered, so that applying it again makes it anew"
                 ));
@@ -157,7 +158,9 @@ fn sentence(removed: &Removed) -> String {
     let direction = removed.direction;
     match &removed.restored {
         Some(before) => format!("{direction} taken off, {before} is back"),
-        None if removed.gone => format!("the device has gone, and with it its {direction} queue"),
+        None if removed.device_gone => {
+            format!("the device has gone, and with it its {direction} queue")
+        }
         None => format!("{direction} taken off"),
     }
 }
@@ -195,7 +198,11 @@ fn wait(time: Duration, stop: &AtomicBool) -> bool {
 }
 
 /// Formats the current counters; `last` are the previous ones, if any.
-fn shown(args: &ShowArgs, shown: &Shown, last: Option<&Shown>) -> anyhow::Result<String> {
+fn shown(
+    args: &ShowArgs,
+    shown: &DeviceQueues,
+    last: Option<&DeviceQueues>,
+) -> anyhow::Result<String> {
     Ok(match (args.json, args.watch) {
         (true, None) => serde_json::to_string_pretty(shown)? + "\n",
         (true, Some(_)) => serde_json::to_string(shown)? + "\n",

@@ -122,7 +122,10 @@ fn a_command_that_fails_in_the_middle_leaves_all_as_it_was() {
             text.contains("'tc qdisc add dev wan parent 5a0:1 handle 5a1: pfifo limit 9' failed: Error: not today."),
             "{name}: {text}"
         );
-        assert!(text.contains("is there again"), "{name}: {text}");
+        assert!(
+            text.contains("the previous state was restored"),
+            "{name}: {text}"
+        );
     }
 }
 

@@ -180,7 +180,7 @@ gentle rexmit -c -i wan --user no-such-user || echo ended with $?
         "/run/nowhere/learned: cannot be written: No such file or directory",
         "/run/nowhere/metrics.prom: cannot be written: No such file or directory",
         "the engine runs as user nobody (--user), who has to be able to write here: /run/roots/learned: cannot be written: Permission denied",
-        "there is no user 'no-such-user' here; --user names the one to run as",
+        "there is no user 'no-such-user' here; expected the name of an existing user (--user)",
     ] {
         assert!(stderr.contains(part), "{part}\n{stderr}");
     }
@@ -312,7 +312,7 @@ fn mistakes_are_said() {
         (
             vec!["-c", "-i", "lo", "--learned", "/dev/null"],
             1,
-            "/dev/null: expected what gentle rexmit --learned has written: EOF",
+            "/dev/null: expected a file that gentle rexmit --learned has written: EOF",
         ),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_gentle"))

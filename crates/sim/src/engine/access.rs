@@ -6,7 +6,8 @@ use gentle_units::Nanos;
 
 /// Access links of the hosts on either side.
 pub(crate) struct Access {
-    transmitter: Transmitter,
+    /// Transmitters of the two sides: data and ACKs differ in size, and a transmitter caches sizes.
+    transmitters: [Transmitter; 2],
     free_at: [Vec<Nanos>; 2],
 }
 
@@ -14,7 +15,7 @@ impl Access {
     pub(crate) fn new(config: &gentle_experiment::Access) -> Access {
         let idle = vec![Nanos::ZERO; config.hosts as usize];
         Access {
-            transmitter: Transmitter::new(config.rate),
+            transmitters: [Transmitter::new(config.rate); 2],
             free_at: [idle.clone(), idle],
         }
     }
@@ -33,10 +34,11 @@ impl Access {
         host: u32,
         bytes: u32,
     ) -> Nanos {
-        let free = &mut self.free_at[direction.index()][host as usize];
+        let side = direction.index();
+        let free = &mut self.free_at[side][host as usize];
         *free = now
             .max(*free)
-            .saturating_add(self.transmitter.time_to_send(bytes));
+            .saturating_add(self.transmitters[side].time_to_send(bytes));
         *free
     }
 }

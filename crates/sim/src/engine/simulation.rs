@@ -502,7 +502,8 @@ impl<T: Tap> Simulation<T> {
                 link.wire.push(now + delay, packet);
             } else {
                 let at = now + delay + extra;
-                self.events.plan(at, Event::Deliver(packet.place, packet));
+                let event = Event::Deliver(packet.place, packet);
+                self.events.plan_packet(at, event);
             }
         }
         self.transmit(now, direction);

@@ -4,7 +4,7 @@ use super::namespace;
 use crate::experiment::{Experiment, Rexmit, RexmitEngine};
 use gentle_rexmit::kernel_engine::Settings;
 use gentle_rexmit::wire::{Confinement, Engine, Observer};
-use gentle_rexmit::{Answered, Config, Due, Selection, Status, Timing};
+use gentle_rexmit::{Answered, Config, Event, Selection, Status, Timing};
 use gentle_units::Nanos;
 use tempfile::TempDir;
 
@@ -17,7 +17,7 @@ pub(super) fn settings(rexmit: Option<Rexmit>) -> Option<Settings> {
     let delay = rexmit.delay.unwrap_or(Timing::LEARNED.initial);
     Some(Settings {
         syn_ack: false,
-        patient: true,
+        extend_retries: true,
         ..Settings::everything(std::time::Duration::from_nanos(delay.0))
     })
 }
@@ -68,7 +68,7 @@ pub(super) fn open(experiment: &Experiment) -> Result<Engines, String> {
 pub(super) struct Unheard;
 
 impl Observer for Unheard {
-    fn due(&mut self, _: Nanos, _: &Due<'_>, _: bool) {}
+    fn event(&mut self, _: Nanos, _: &Event<'_>, _: bool) {}
     fn answered(&mut self, _: Nanos, _: &Answered) {}
     fn report(&mut self, _: &Status) {}
 }

@@ -8,7 +8,7 @@ use super::ours::replay;
 use super::record::{self, EventError};
 use super::schedule::Schedule;
 use gentle_aqm::Spec;
-use gentle_deploy::{Backing, Device, Link, Parent, PlanError, Under, plan_under};
+use gentle_deploy::{Backing, Device, Link, Parent, PlanError, QueuePlace, plan_at};
 use gentle_units::Rate;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -87,7 +87,7 @@ impl Case {
     }
 
     fn commands(&self) -> Result<Vec<Vec<String>>, PlanError> {
-        let under = Under {
+        let under = QueuePlace {
             dev: DEVICE.parse::<Device>().expect("a name of a device"),
             parent: Parent::Root,
             handle: 1,
@@ -95,7 +95,7 @@ impl Case {
             rate: None,
             link_rate: None,
         };
-        let plan = plan_under(&under, &self.kernel, Backing::Native)?;
+        let plan = plan_at(&under, &self.kernel, Backing::Native)?;
         Ok(plan
             .commands
             .into_iter()

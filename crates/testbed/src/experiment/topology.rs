@@ -8,7 +8,7 @@ use super::names::{ROUTER_DOWN, ROUTER_UP};
 use super::tcp::Settings;
 use super::{Change, ExperimentError, Names, Step};
 use gentle_aqm::Spec;
-use gentle_deploy::{Backing, Link, Parent, Program, Under, plan_under};
+use gentle_deploy::{Backing, Link, Parent, Program, QueuePlace, plan_at};
 use gentle_experiment::{Direction, LinkConfig, Scenario, Traffic};
 use gentle_units::{Nanos, Rate};
 use std::net::Ipv4Addr;
@@ -262,8 +262,8 @@ impl Network<'_> {
             format!("qdisc add dev {dev} root{stab} handle 1: htb default 10"),
         ));
         steps.push(self.class("add", direction, link.rate));
-        let queue = plan_under(
-            &Under {
+        let queue = plan_at(
+            &QueuePlace {
                 dev: dev.parse().expect("a valid name"),
                 parent: Parent::Class(CLASS.to_owned()),
                 handle: HANDLE,

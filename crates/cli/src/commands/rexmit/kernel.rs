@@ -40,7 +40,7 @@ fn install(args: &RexmitKernelInstallArgs) -> anyhow::Result<ExitCode> {
             true => Treatment::Default,
             false => Treatment::Exclude,
         },
-        patient: true,
+        extend_retries: true,
     };
     let cgroup = args.cgroup.clone().unwrap_or_else(default_cgroup);
     kernel_engine::install(&settings, &cgroup)?;

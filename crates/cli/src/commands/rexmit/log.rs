@@ -6,7 +6,7 @@ use crate::args::RexmitWireArgs;
 use crate::output::{OutputFile, print, sentence, warn};
 use anyhow::Context;
 use gentle_rexmit::wire::Observer;
-use gentle_rexmit::{Answered, Connection, Due, Status, metrics, remember};
+use gentle_rexmit::{Answered, Connection, Event, Status, format_learned, metrics};
 use gentle_units::Nanos;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -150,12 +150,12 @@ impl Log {
 }
 
 impl Observer for Log {
-    fn due(&mut self, unix_ns: Nanos, due: &Due<'_>, sent: bool) {
+    fn event(&mut self, unix_ns: Nanos, event: &Event<'_>, sent: bool) {
         if !self.json {
             return;
         }
-        let (event, fields) = match due {
-            Due::Copy(copy) => (
+        let (name, fields) = match event {
+            Event::Copy(copy) => (
                 "copy",
                 json!({
                     "packet": copy.kind.name(),
@@ -164,25 +164,25 @@ impl Observer for Log {
                     "sent": sent,
                 }),
             ),
-            Due::Held { kind, reason, .. } => (
+            Event::Suppressed { kind, reason, .. } => (
                 "held",
                 json!({ "packet": kind.name(), "reason": reason.name() }),
             ),
-            Due::Unanswered { kind, copies, .. } => (
+            Event::Unanswered { kind, copies, .. } => (
                 "unanswered",
                 json!({ "packet": kind.name(), "copies": copies }),
             ),
-            Due::Settled(settled) => (
+            Event::Decided(outcome) => (
                 "settled",
                 json!({
-                    "packet": settled.kind.name(),
-                    "copies": settled.copies,
-                    "unneeded": settled.needless,
-                    "saved_ms": milliseconds(settled.saved),
+                    "packet": outcome.kind.name(),
+                    "copies": outcome.copies,
+                    "unneeded": outcome.spurious,
+                    "saved_ms": milliseconds(outcome.saved),
                 }),
             ),
         };
-        self.line(unix_ns, event, due.connection(), fields);
+        self.line(unix_ns, name, event.connection(), fields);
     }
 
     fn answered(&mut self, unix_ns: Nanos, answered: &Answered) {
@@ -237,7 +237,7 @@ impl Writer {
 }
 
 fn keep(path: &Path, status: &Status) -> anyhow::Result<()> {
-    replace(path, &remember(&status.paths))
+    replace(path, &format_learned(&status.paths))
 }
 
 fn replace(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -17,7 +17,10 @@ const SERVICES: &str = "gentle-rexmit-";
 pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
     let mut running = Vec::new();
     for directory in args.run_dir.clone().map_or_else(run_dirs, |one| vec![one]) {
-        running.extend(wire::running(&directory, args.interface.as_deref())?);
+        running.extend(wire::running_engines(
+            &directory,
+            args.interface.as_deref(),
+        )?);
     }
     // Pins are readable by root only. An interface selects the wire engine.
     let installed = match args.interface {
@@ -100,12 +103,12 @@ pub(super) fn summary(status: &Status) -> String {
         ),
         row(
             "unneeded",
-            c.unneeded,
+            c.spurious,
             "of them: the packet itself was answered",
         ),
         row(
             "undecided",
-            c.answered_after_copy.saturating_sub(c.rescued + c.unneeded),
+            c.answered_after_copy.saturating_sub(c.rescued + c.spurious),
             "of them: nothing tells which, or not yet",
         ),
         row(
@@ -143,7 +146,7 @@ pub(super) fn summary(status: &Status) -> String {
         ),
         row(
             "held: needless",
-            c.held_by_needless,
+            c.held_by_spurious,
             "copies to networks that got too many needless ones",
         ),
         row(

@@ -109,7 +109,7 @@ fn filters_of_a_clsact_are_put_aside_and_come_back() {
         gentle qdisc remove wan
         look >/run/after; same remove
         # The remedy that the refusal names.
-        gentle qdisc apply wan fq_codel --ingress 2>&1 | sed -n 's/.*take it off with //p' >/run/remedy
+        gentle qdisc apply wan fq_codel --ingress 2>&1 | sed -n 's/.*delete it with: //p' >/run/remedy
         test -s /run/remedy
         sh -e /run/remedy
         gentle qdisc apply wan fq_codel --ingress --rate 20mbit

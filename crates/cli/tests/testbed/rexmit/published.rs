@@ -179,7 +179,7 @@ fn table(host: &str, cases: &[Case]) {
             syn: client,
             syn_ack: !client,
             ports: vec![80..=80],
-            patient: true,
+            extend_retries: true,
             ..Settings::everything(DELAY)
         };
         install(&settings, &cgroup).unwrap();

@@ -1,32 +1,33 @@
 //! State of a device in one direction, and the commands that clear it.
 
-use crate::apply::ApplyError;
 use crate::command::Command;
 use crate::device::{Device, Link};
+use crate::error::ApplyError;
 use crate::netlink::{Interface, Netlink, interface};
-use crate::plan::{self, CLSACT_PREFERENCE, Direction, Present, ingress_alias};
+use crate::place::{CLSACT_PREFERENCE, SCHEME, SHAPER, ingress_alias};
 use crate::run::run;
+use crate::setup::{Direction, Present};
 use crate::snapshot::{Side, Snapshot};
 use serde::{Deserialize, Serialize};
 
 /// State of a device in one direction.
-pub(crate) struct Scene {
+pub(crate) struct DeviceState {
     pub(crate) direction: Direction,
     pub(crate) dev: Device,
     pub(crate) interface: Interface,
-    pub(crate) state: State,
+    pub(crate) state: QueueState,
 }
 
-/// Part of a [`Scene`] that can be restored.
+/// Queues of a device in one direction, in a form that can be restored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct State {
+pub(crate) struct QueueState {
     /// Objects on the device itself.
     pub(crate) own: Snapshot,
     /// Intermediate device, if there is one.
     pub(crate) ifb: Option<Intermediate>,
 }
 
-/// Intermediate device of the incoming packets.
+/// Intermediate device of incoming packets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Intermediate {
     /// Interface index by which the redirecting filter refers to it.
@@ -35,25 +36,25 @@ pub(crate) struct Intermediate {
     queue: Snapshot,
 }
 
-impl State {
+impl QueueState {
     /// State without the values that change while packets pass, for comparison: equal states mean that nothing was
     /// reconfigured.
-    pub(crate) fn settled(&self) -> Vec<Snapshot> {
+    pub(crate) fn normalized(&self) -> Vec<Snapshot> {
         let ifb = self.ifb.as_ref().map(|ifb| &ifb.queue);
         [&self.own]
             .into_iter()
             .chain(ifb)
-            .map(Snapshot::settled)
+            .map(Snapshot::normalized)
             .collect()
     }
 }
 
-impl Scene {
+impl DeviceState {
     pub(crate) fn observe(
         netlink: &mut Netlink,
         dev: &Device,
         direction: Direction,
-    ) -> Result<Scene, ApplyError> {
+    ) -> Result<DeviceState, ApplyError> {
         let found = interface(netlink, dev)?.ok_or_else(|| ApplyError::NoDevice(dev.clone()))?;
         let (side, ifb) = match direction {
             Direction::Egress => (Side::Root, None),
@@ -68,11 +69,11 @@ impl Scene {
             }),
             None => None,
         };
-        Ok(Scene {
+        Ok(DeviceState {
             direction,
             dev: dev.clone(),
             interface: found,
-            state: State { own, ifb },
+            state: QueueState { own, ifb },
         })
     }
 
@@ -98,21 +99,21 @@ impl Scene {
         match self.direction {
             Direction::Egress => self.state.own.top().is_some_and(|top| {
                 let major = (top.handle >> 16) as u16;
-                [plan::SHAPER, plan::SCHEME].contains(&major)
+                [SHAPER, SCHEME].contains(&major)
             }),
             Direction::Ingress => self.has_own_ifb(),
         }
     }
 
-    /// Setup of other origin that is in the way.
+    /// Objects of other origin that a setup would replace.
     pub(crate) fn foreign(&self) -> Option<&Snapshot> {
         let own = &self.state.own;
-        // A clsact without filters for incoming packets is not in the way.
-        let in_the_way = match own.is_clsact() {
+        // A clsact without filters for incoming packets can stay.
+        let replaced = match own.is_clsact() {
             true => own.has_filters(),
             false => own.top().is_some(),
         };
-        (in_the_way && !self.is_own()).then_some(own)
+        (replaced && !self.is_own()).then_some(own)
     }
 
     pub(crate) fn present(&self) -> Present {
@@ -164,22 +165,25 @@ impl Scene {
             .collect()
     }
 
-    /// Whether the present state is a part of `state`, so that nothing is lost by restoring the latter.
-    pub(crate) fn is_part_of(&self, state: &State) -> bool {
-        self.state.own.settled().is_part_of(&state.own.settled())
+    /// Whether the present state is a part of `state`, so that restoring the latter loses nothing.
+    pub(crate) fn is_part_of(&self, state: &QueueState) -> bool {
+        self.state
+            .own
+            .normalized()
+            .is_part_of(&state.own.normalized())
             && (self.state.ifb.is_none() || self.has_own_ifb())
     }
 
     /// Restores `state`; returns whether the device is in this state afterwards.
     ///
     /// `made_by` are the commands that made it, if gentle did: they set parameters that the kernel does not dump.
-    pub(crate) fn bring_back(
+    pub(crate) fn restore(
         &self,
         netlink: &mut Netlink,
-        state: &State,
+        state: &QueueState,
         made_by: Option<&[Command]>,
     ) -> Result<bool, ApplyError> {
-        if self.state.settled() == state.settled() {
+        if self.state.normalized() == state.normalized() {
             return Ok(true);
         }
         self.clearing().iter().try_for_each(run)?;
@@ -197,11 +201,11 @@ impl Scene {
                 old.queue.restore(netlink, &Snapshot::default())?;
                 run(&Command::ip(&format!("link set dev {ifb} up")))?;
             }
-            let cleared = Scene::observe(netlink, &self.dev, self.direction)?;
+            let cleared = DeviceState::observe(netlink, &self.dev, self.direction)?;
             state.own.restore(netlink, &cleared.state.own)?;
         }
-        let now = Scene::observe(netlink, &self.dev, self.direction)?;
-        Ok(now.state.settled() == state.settled())
+        let now = DeviceState::observe(netlink, &self.dev, self.direction)?;
+        Ok(now.state.normalized() == state.normalized())
     }
 }
 
@@ -210,6 +214,6 @@ impl Scene {
 /// # Errors
 /// If the device does not exist or a netlink request fails.
 pub fn present(dev: &Device, direction: Direction) -> Result<(Link, Present), ApplyError> {
-    let scene = Scene::observe(&mut Netlink::open()?, dev, direction)?;
-    Ok((scene.interface.link, scene.present()))
+    let device = DeviceState::observe(&mut Netlink::open()?, dev, direction)?;
+    Ok((device.interface.link, device.present()))
 }

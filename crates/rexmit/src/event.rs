@@ -1,23 +1,23 @@
-//! Output of the core.
+//! Output of the core: events that are due.
 
 use crate::budget::Exhausted;
-use crate::claims::Settled;
 use crate::frame::{Connection, Kind};
+use crate::undecided::CopyOutcome;
 use gentle_units::Nanos;
 
-/// Event that is due.
+/// Event that is due, as returned by [`Retransmitter::poll`](crate::Retransmitter::poll).
 #[derive(Debug, PartialEq, Eq)]
-pub enum Due<'a> {
+pub enum Event<'a> {
     /// Copy to be sent unchanged; in a dry run, a copy that would have been sent.
-    Copy(Copy<'a>),
+    Copy(FrameCopy<'a>),
     /// A copy was due and is suppressed.
-    Held {
+    Suppressed {
         /// Connection of the packet.
         connection: Connection,
         /// Kind of the packet.
         kind: Kind,
         /// Reason for the suppression.
-        reason: Held,
+        reason: SuppressReason,
     },
     /// No answer arrived before the handshake expired.
     Unanswered {
@@ -29,23 +29,25 @@ pub enum Due<'a> {
         copies: u32,
     },
     /// Decision whether the copies of an answered packet were needed.
-    Settled(Settled),
+    Decided(CopyOutcome),
 }
 
-impl Due<'_> {
+impl Event<'_> {
     /// Connection that the event is about.
     pub fn connection(&self) -> Connection {
         match self {
-            Due::Copy(copy) => copy.connection,
-            Due::Held { connection, .. } | Due::Unanswered { connection, .. } => *connection,
-            Due::Settled(settled) => settled.connection,
+            Event::Copy(copy) => copy.connection,
+            Event::Suppressed { connection, .. } | Event::Unanswered { connection, .. } => {
+                *connection
+            }
+            Event::Decided(outcome) => outcome.connection,
         }
     }
 }
 
-/// Packet that is sent again.
+/// Copy of a frame, to be sent unchanged.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Copy<'a> {
+pub struct FrameCopy<'a> {
     /// Connection of the packet.
     pub connection: Connection,
     /// Kind of the packet: SYN or SYN/ACK.
@@ -60,34 +62,34 @@ pub struct Copy<'a> {
 
 /// Reason why a copy is suppressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum SuppressReason {
     /// The limit per second is reached.
     Rate,
     /// The share of the opened connections is used up.
     Share,
     /// The host does not answer.
-    Silence,
-    /// Too many copies to this network were, or may have been, needless.
-    Needless,
+    Unresponsive,
+    /// The network has used up its budget of spurious copies.
+    Spurious,
     /// The socket dropped packets since the handshake began; the answer may be among them.
     Missed,
 }
 
-impl Held {
-    /// Name used in logs.
+impl SuppressReason {
+    /// Name used in logs; part of their format.
     pub const fn name(self) -> &'static str {
         match self {
-            Held::Rate => "rate",
-            Held::Share => "share",
-            Held::Silence => "silence",
-            Held::Needless => "needless",
-            Held::Missed => "missed",
+            SuppressReason::Rate => "rate",
+            SuppressReason::Share => "share",
+            SuppressReason::Unresponsive => "silence",
+            SuppressReason::Spurious => "needless",
+            SuppressReason::Missed => "missed",
         }
     }
 }
 
-/// First answer to a packet that was sent again. [`Due::Settled`] tells later, if this can be known, whether the answer
-/// was to the original packet or to a copy.
+/// First answer to a packet that was copied. A later [`Event::Decided`] tells whether it answered the original packet or
+/// a copy, if that can be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answered {
     /// Connection of the packet.
@@ -100,11 +102,11 @@ pub struct Answered {
     pub took: Nanos,
 }
 
-impl From<Exhausted> for Held {
-    fn from(exhausted: Exhausted) -> Held {
+impl From<Exhausted> for SuppressReason {
+    fn from(exhausted: Exhausted) -> SuppressReason {
         match exhausted {
-            Exhausted::Rate => Held::Rate,
-            Exhausted::Share => Held::Share,
+            Exhausted::Rate => SuppressReason::Rate,
+            Exhausted::Share => SuppressReason::Share,
         }
     }
 }

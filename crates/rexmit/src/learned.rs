@@ -9,41 +9,44 @@ const VERSION: u32 = 1;
 
 /// Error of reading learned paths.
 #[derive(Debug, Error)]
-pub enum MemoryError {
+pub enum LearnedError {
     /// The text is not valid JSON, or a field is missing.
-    #[error("expected what gentle rexmit --learned has written")]
-    Form(#[from] serde_json::Error),
+    #[error("expected a file that gentle rexmit --learned has written")]
+    Syntax(#[from] serde_json::Error),
     /// The text has another version of the format.
-    #[error("it has version {0}, expected {VERSION}; remove it, and it will be written anew")]
+    #[error(
+        "format version {0}, expected {VERSION}; remove the file, and gentle rexmit starts a new one"
+    )]
     Version(u32),
 }
 
+/// Content of the file.
 #[derive(Serialize, Deserialize)]
-struct Memory {
+struct LearnedFile {
     version: u32,
     paths: Vec<PathRecord>,
 }
 
-/// Serializes learned paths.
+/// Formats learned paths as the text of a file for [`parse_learned`].
 #[must_use]
-pub fn remember(paths: &[PathRecord]) -> String {
-    let memory = Memory {
+pub fn format_learned(paths: &[PathRecord]) -> String {
+    let file = LearnedFile {
         version: VERSION,
         paths: paths.to_vec(),
     };
     // Serialization of numbers and prefixes does not fail.
-    serde_json::to_string(&memory).unwrap_or_default() + "\n"
+    serde_json::to_string(&file).unwrap_or_default() + "\n"
 }
 
-/// Parses learned paths.
+/// Parses learned paths from the text of a file.
 ///
 /// # Errors
 /// If the text is not JSON of the expected structure, or has another version.
-pub fn recall(text: &str) -> Result<Vec<PathRecord>, MemoryError> {
-    let memory: Memory = serde_json::from_str(text)?;
-    match memory.version {
-        VERSION => Ok(memory.paths),
-        version => Err(MemoryError::Version(version)),
+pub fn parse_learned(text: &str) -> Result<Vec<PathRecord>, LearnedError> {
+    let file: LearnedFile = serde_json::from_str(text)?;
+    match file.version {
+        VERSION => Ok(file.paths),
+        version => Err(LearnedError::Version(version)),
     }
 }
 
@@ -52,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_remembered_is_recalled() {
+    fn what_is_formatted_is_parsed() {
         let paths = vec![PathRecord {
             prefix: "2001:db8::/48".parse().expect("a prefix"),
             srtt_us: 12_345,
@@ -61,7 +64,10 @@ mod tests {
             samples: 9,
             measured_ns: 1_700_000_000_000_000_000,
         }];
-        assert_eq!(recall(&remember(&paths)).expect("ours"), paths);
+        assert_eq!(
+            parse_learned(&format_learned(&paths)).expect("valid"),
+            paths
+        );
     }
 
     #[test]
@@ -71,9 +77,12 @@ mod tests {
             "{\"version\":1}",
             "{\"version\":1,\"paths\":[{\"prefix\":\"x\"}]}",
         ] {
-            assert!(matches!(recall(text), Err(MemoryError::Form(_))), "{text}");
+            assert!(
+                matches!(parse_learned(text), Err(LearnedError::Syntax(_))),
+                "{text}"
+            );
         }
-        let later = recall("{\"version\":2,\"paths\":[]}");
-        assert!(matches!(later, Err(MemoryError::Version(2))), "{later:?}");
+        let later = parse_learned("{\"version\":2,\"paths\":[]}");
+        assert!(matches!(later, Err(LearnedError::Version(2))), "{later:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Hosts that do not answer.
+//! Hosts that do not answer, and get no more copies.
 
 use crate::bounded::Bounded;
 use gentle_wire::Address;
@@ -8,15 +8,15 @@ const CAPACITY: usize = 4096;
 
 /// Number of consecutive unanswered handshakes of each host.
 #[derive(Debug)]
-pub(crate) struct Silent {
+pub(crate) struct UnresponsiveHosts {
     hosts: Bounded<Address, u32>,
-    /// Number of unanswered handshakes from which on a host is left alone; 0: no limit.
+    /// Number of unanswered handshakes from which on a host gets no copies; 0: no limit.
     limit: u32,
 }
 
-impl Silent {
-    pub(crate) fn new(limit: u32) -> Silent {
-        Silent {
+impl UnresponsiveHosts {
+    pub(crate) fn new(limit: u32) -> UnresponsiveHosts {
+        UnresponsiveHosts {
             hosts: Bounded::new(CAPACITY),
             limit,
         }
@@ -38,7 +38,7 @@ impl Silent {
     }
 
     /// Whether a host gets no copies until it answers.
-    pub(crate) fn is_left_alone(&self, host: Address) -> bool {
+    pub(crate) fn is_suppressed(&self, host: Address) -> bool {
         self.limit > 0
             && self
                 .hosts
@@ -52,14 +52,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_ends_it() {
+    fn an_answer_resets_the_count() {
         let (host, other) = (Address::v4([192, 0, 2, 1]), Address::v4([192, 0, 2, 2]));
-        let mut silent = Silent::new(2);
-        silent.unanswered(host);
-        assert!(!silent.is_left_alone(host));
-        silent.unanswered(host);
-        assert!(silent.is_left_alone(host) && !silent.is_left_alone(other));
-        silent.answered(host);
-        assert!(!silent.is_left_alone(host));
+        let mut hosts = UnresponsiveHosts::new(2);
+        hosts.unanswered(host);
+        assert!(!hosts.is_suppressed(host));
+        hosts.unanswered(host);
+        assert!(hosts.is_suppressed(host) && !hosts.is_suppressed(other));
+        hosts.answered(host);
+        assert!(!hosts.is_suppressed(host));
     }
 }
