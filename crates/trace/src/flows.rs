@@ -4,9 +4,9 @@
 //! [`results::Flows`] records what is inferred, what is left out and why.
 
 use crate::anonymize::Anonymizer;
+use crate::format::{count, of, percent};
 use crate::results::{self, Analysis};
 use crate::row::{Close, Row};
-use crate::words::{count, of, percent};
 use gentle_units::Nanos;
 use gentle_wire::Address;
 use ipnet::IpNet;
@@ -299,7 +299,7 @@ fn round_trips(found: &results::Flows) -> String {
 mod tests {
     use super::*;
     use crate::row::{Outcome, Side};
-    use crate::{Options, Watch, analyze};
+    use crate::{Control, Options, analyze};
     use std::net::Ipv4Addr;
 
     fn row(server: u8, start_ms: u64, from_client: u64, from_server: u64) -> Row {
@@ -340,7 +340,7 @@ mod tests {
             &Options::default(),
             None,
             None,
-            &Watch::default(),
+            &Control::default(),
         )
         .unwrap()
     }

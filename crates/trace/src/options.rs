@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 /// Position of the capture point on the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum VantagePoint {
     /// At the initiators.
     Client,
     /// At the servers.
@@ -15,13 +15,13 @@ pub enum Side {
     Middle,
 }
 
-impl Side {
+impl VantagePoint {
     /// Name used in options and results.
     pub const fn name(self) -> &'static str {
         match self {
-            Side::Client => "client",
-            Side::Server => "server",
-            Side::Middle => "middle",
+            VantagePoint::Client => "client",
+            VantagePoint::Server => "server",
+            VantagePoint::Middle => "middle",
         }
     }
 }
@@ -43,7 +43,7 @@ pub struct Options {
     /// Capacity of the link, for utilisation.
     pub rate: Option<Rate>,
     /// Position of the capture point; `None`: inferred from the capture.
-    pub vantage: Option<Side>,
+    pub vantage: Option<VantagePoint>,
     /// Length of each list of the parties with most losses.
     pub top: usize,
 }

@@ -7,7 +7,7 @@
 
 mod outcomes;
 
-pub use outcomes::{Apart, Named, Outcomes, Repeats};
+pub use outcomes::{AttemptGroup, NamedParty, Outcomes, Repeats};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -246,7 +246,7 @@ pub struct MeanOf {
     pub n: u64,
     /// Mean.
     pub mean: Option<f64>,
-    /// Half-width of the interval (normal approximation); `None` below two connections.
+    /// EndpointState-width of the interval (normal approximation); `None` below two connections.
     pub ci95: Option<f64>,
 }
 

@@ -32,7 +32,7 @@ impl Close {
 
 /// Outcome of a connection attempt, as far as the capture shows.
 ///
-/// Judged from all segments of the connection; [`Row::established`] is the definition of handshake-2009.
+/// Classification from all segments of the connection; [`Row::established`] is the definition of handshake-2009.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {

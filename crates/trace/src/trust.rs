@@ -1,9 +1,9 @@
 //! Reasons not to trust a capture, with evidence: missing packets, impossible timestamps, traffic that was not looked into.
 
 use crate::decode::FileCounts;
-use crate::measure::{OrderCounts, Tally};
+use crate::format::{count, of, percent, time};
 use crate::results::{Capture, TrustWarning, TrustWarningKind};
-use crate::words::{count, of, percent, time};
+use crate::tally::{OrderCounts, Tally};
 use gentle_capture::{CaptureReader, Statistics};
 use gentle_units::Nanos;
 
@@ -36,7 +36,7 @@ impl Evidence<'_> {
         let mut warnings = Vec::new();
         let files = || self.readers.iter().zip(self.files);
         warnings.extend(files().filter_map(|(reader, file)| self.dropped(reader, file)));
-        warnings.extend(files().filter_map(|(reader, file)| self.astray(reader, file)));
+        warnings.extend(files().filter_map(|(reader, file)| self.outliers(reader, file)));
         warnings.extend(files().filter_map(|(reader, file)| self.backwards(reader, file)));
         warnings.extend(self.answers_first());
         if warnings.is_empty() {
@@ -111,9 +111,9 @@ impl Evidence<'_> {
         })
     }
 
-    fn astray(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
-        let astray = file.times.astray()?;
-        let days = astray.distance.as_secs_f64() / 86_400.0;
+    fn outliers(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
+        let outliers = file.times.outliers()?;
+        let days = outliers.distance.as_secs_f64() / 86_400.0;
         let distance = if days >= 366.0 {
             of((days / 365.25).round() as u64, "year", "years")
         } else {
@@ -124,12 +124,12 @@ impl Evidence<'_> {
             format!(
                 "{}{} a time that is up to {distance} away from the others: the clock was wrong, or the file is damaged. Duration, rates and idle times do not hold; `editcap -A START -B STOP` leaves such packets out.",
                 self.place(reader),
-                of(astray.packets, "packet has", "packets have"),
+                of(outliers.packets, "packet has", "packets have"),
             ),
             [
-                ("packets", astray.packets as f64),
-                ("first_s", astray.time.as_secs_f64()),
-                ("distance_s", astray.distance.as_secs_f64()),
+                ("packets", outliers.packets as f64),
+                ("first_s", outliers.time.as_secs_f64()),
+                ("distance_s", outliers.distance.as_secs_f64()),
             ],
         ))
     }

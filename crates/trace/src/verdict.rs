@@ -1,8 +1,8 @@
 //! Verdict of an analysis in sentences, most important first.
 
-use crate::results::{Analysis, Apart};
+use crate::format::{count, of, percent, time};
+use crate::results::{Analysis, AttemptGroup};
 use crate::trust;
-use crate::words::{count, of, percent, time};
 
 /// Sentences of the verdict.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
@@ -260,7 +260,7 @@ fn failures(analysis: &Analysis, sentences: &mut Vec<String>) {
 }
 
 /// Names of the parties: all if they are few, else the number and the first ones.
-fn named(apart: &Apart, what: &str) -> String {
+fn named(apart: &AttemptGroup, what: &str) -> String {
     let names: Vec<String> = apart
         .most
         .iter()

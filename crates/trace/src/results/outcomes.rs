@@ -33,19 +33,19 @@ pub struct Outcomes {
     /// Time that they waited because of that.
     pub put_off_s: f64,
     /// Attempts at servers that are alive, of which every packet one way or the other vanished.
-    pub swallowed: Apart,
+    pub swallowed: AttemptGroup,
     /// Attempts at hosts of which nothing was captured.
-    pub dead: Apart,
+    pub dead: AttemptGroup,
     /// Attempts that an RST answered.
-    pub refused: Apart,
+    pub refused: AttemptGroup,
     /// Attempts that an ICMP or ICMPv6 message "destination unreachable" answered.
-    pub rejected: Apart,
+    pub rejected: AttemptGroup,
     /// Attempts in vain of clients that tried many servers and ports.
-    pub scans: Apart,
+    pub scans: AttemptGroup,
     /// Attempts of a SYN flood.
-    pub floods: Apart,
+    pub floods: AttemptGroup,
     /// Attempts without an answer at servers of which only the clients' side was captured.
-    pub unseen: Apart,
+    pub unseen: AttemptGroup,
     /// Connections of which the SYN/ACK was captured, but not the SYN; they are no attempts.
     pub without_syn: u64,
     /// Of those: the SYN/ACK was sent again.
@@ -58,18 +58,18 @@ pub struct Outcomes {
 
 /// Attempts that are told apart from those that were answered.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-pub struct Apart {
+pub struct AttemptGroup {
     /// How many.
     pub attempts: u64,
     /// Servers, or clients (`scans`), to which they belong.
     pub parties: u64,
     /// The first of those, at most three, those with most attempts first.
-    pub most: Vec<Named>,
+    pub most: Vec<NamedParty>,
 }
 
 /// One of those who are named.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Named {
+pub struct NamedParty {
     /// Address and port, or the address of a client.
     pub name: String,
     /// Its attempts.

@@ -5,7 +5,7 @@ use crate::frames::{ACK, FIN, RST, SYN, Segment, pcap, pcap_header, pcap_record}
 use crate::programs;
 use gentle_capture::CaptureReader;
 use gentle_trace::row::Close;
-use gentle_trace::{Options, Watch};
+use gentle_trace::{Control, Options};
 use gentle_units::Nanos;
 use std::io::{self, Read};
 
@@ -152,8 +152,8 @@ fn a_syn_flood_passes_through_a_fixed_limit() {
         memory_limit: 16 << 20,
         ..Options::default()
     };
-    let watch = Watch::default();
-    let analysis = gentle_trace::analyze(vec![reader], &options, None, None, &watch).unwrap();
+    let control = Control::default();
+    let analysis = gentle_trace::analyze(vec![reader], &options, None, None, &control).unwrap();
     assert_eq!(analysis.captures[0].packets, u64::from(SYNS));
     assert_eq!(analysis.handshakes.attempts, u64::from(SYNS));
     assert_eq!(analysis.outcomes.floods.attempts, u64::from(SYNS));

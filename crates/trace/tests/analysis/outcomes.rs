@@ -3,11 +3,11 @@
 
 use crate::frames::{ACK, CLIENT, SERVER, SYN, Segment};
 use crate::talk::{Talk, analyze, does_not_say, repeats, says, talk, users};
-use gentle_trace::results::{Apart, Outcomes};
+use gentle_trace::results::{AttemptGroup, Outcomes};
 use gentle_trace::row::Outcome;
 
 /// Reasons of unanswered attempts, each with its counts.
-pub(crate) fn apart(outcomes: &Outcomes) -> impl Iterator<Item = &Apart> {
+pub(crate) fn apart(outcomes: &Outcomes) -> impl Iterator<Item = &AttemptGroup> {
     [
         &outcomes.swallowed,
         &outcomes.dead,

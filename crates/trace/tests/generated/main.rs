@@ -6,13 +6,13 @@ use clap::Parser;
 use gentle_capture::CaptureReader;
 use gentle_testkit::generate::{self, Capture, Connection, Generator, Truth};
 use gentle_trace::results::Analysis;
-use gentle_trace::{Options, Watch};
+use gentle_trace::{Control, Options};
 use std::path::Path;
 
 fn analyze(path: &Path) -> Analysis {
     let reader = CaptureReader::open(path).expect("it is a capture");
-    let watch = Watch::default();
-    gentle_trace::analyze(vec![reader], &Options::default(), None, None, &watch)
+    let control = Control::default();
+    gentle_trace::analyze(vec![reader], &Options::default(), None, None, &control)
         .expect("it is not damaged")
 }
 

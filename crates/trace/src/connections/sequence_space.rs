@@ -1,35 +1,24 @@
-//! Sequence space of one side: classification of segments as new, retransmitted or filling a hole.
+//! Sequence space of an endpoint: classification of its segments as new, retransmitted or filling a hole.
 //!
 //! A segment that takes sequence numbers is
 //! - *new* if it begins at or beyond the end of the highest segment seen; beyond, it leaves a hole;
 //! - *retransmitted* if some of its bytes have been seen before;
 //! - *late* or *reordered* if it lies in a hole: the retransmission of a segment that was lost before the vantage point,
-//!   or a segment that was overtaken on its way ([`Hole::was_overtaken`]);
-//! - a *copy* if it is the same packet captured a second time ([`Sent::is_copy`]);
+//!   or a segment that was overtaken on its path ([`Hole::was_overtaken`]);
+//! - a *capture duplicate* if it is the same packet captured a second time ([`Sent::is_copy`]);
 //! - a *probe* if it repeats the last byte although nothing was lost: a keep-alive (RFC 9293, 3.8.4) or a zero-window
 //!   probe (3.8.6.1).
 
-use super::clock::Tick;
-use super::connection::{Connection, HalfState, State};
-use super::flight::{Bare, Flying, Sent};
-use super::seq::{after, distance};
+use super::compact_time::CompactTime;
+use super::connection::{Connection, ConnectionFlags, EndpointFlags};
+use super::flight::{InFlight, PureAck, Sent};
 use super::window::{Hole, Pool};
-use crate::measure::Tally;
 use crate::segment::Segment;
+use crate::segment::{after, distance};
+use crate::tally::{SegmentKind, Tally};
 use gentle_units::Nanos;
 use gentle_wire::TcpFlags;
 use std::ops::Range;
-
-/// Classification of a segment, with the delay of a retransmission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    New,
-    Retransmitted(Nanos),
-    Late(Nanos),
-    Reordered,
-    Probe,
-    Copy,
-}
 
 /// Longest delay of a reordered segment if neither IP identification nor timestamps tell and no round-trip time is known;
 /// Wireshark's value.
@@ -48,52 +37,52 @@ impl Connection {
         segment: &Segment,
         tally: &mut Tally,
         pool: &mut Pool,
-    ) -> Kind {
-        let half = &self.halves[side];
-        if half.state.has(HalfState::SENT) && segment.seq == half.next {
+    ) -> SegmentKind {
+        let endpoint = &self.endpoints[side];
+        if endpoint.flags.has(EndpointFlags::SENT) && segment.seq == endpoint.next {
             self.bytes[side] += u64::from(segment.payload_len);
-            let end = segment.seq.wrapping_add(segment.span());
+            let end = segment.seq.wrapping_add(segment.seq_len());
             self.sent(side, segment, end, pool);
-            self.fin(side, segment.flags().any(TcpFlags::FIN));
+            self.note_fin(side, segment.flags().any(TcpFlags::FIN));
             if segment.payload_len == 1 {
-                self.probes(side);
+                self.note_zero_window_probe(side);
             }
-            return Kind::New;
+            return SegmentKind::New;
         }
-        self.not_in_line(side, segment, tally, pool)
+        self.data_out_of_sequence(side, segment, tally, pool)
     }
 
     /// Handles a segment of `side` that is the first one seen or does not begin at the end of the highest one.
     #[inline(never)]
-    fn not_in_line(
+    fn data_out_of_sequence(
         &mut self,
         side: usize,
         segment: &Segment,
         tally: &mut Tally,
         pool: &mut Pool,
-    ) -> Kind {
+    ) -> SegmentKind {
         let start = segment.seq;
-        let end = start.wrapping_add(segment.span());
+        let end = start.wrapping_add(segment.seq_len());
         let payload = u64::from(segment.payload_len);
         let fin = segment.flags().any(TcpFlags::FIN);
-        let half = &mut self.halves[side];
-        if !half.state.has(HalfState::SENT) {
-            half.state.set(HalfState::SENT, true);
+        let endpoint = &mut self.endpoints[side];
+        if !endpoint.flags.has(EndpointFlags::SENT) {
+            endpoint.flags.set(EndpointFlags::SENT, true);
             self.bytes[side] += payload;
-            half.next = end;
-            half.recent = Sent::new(segment);
-            half.state.set(HalfState::FIN, fin);
-            return Kind::New;
+            endpoint.next = end;
+            endpoint.recent = Sent::new(segment);
+            endpoint.flags.set(EndpointFlags::FIN, fin);
+            return SegmentKind::New;
         }
-        let ahead = distance(start, half.next);
+        let ahead = distance(start, endpoint.next);
         if ahead > LARGEST_JUMP {
             // A forged or damaged sequence number, neither old nor new: ignored.
-            return Kind::Reordered;
+            return SegmentKind::Reordered;
         }
         if ahead > 0 {
             self.bytes[side] += payload;
             let hole = Hole {
-                from: half.next,
+                from: endpoint.next,
                 to: start,
                 by: Sent::new(segment),
                 by_ack: false,
@@ -101,29 +90,34 @@ impl Connection {
             };
             pool.change(&mut self.windows, side, |window| window.leave_hole(hole));
             self.sent(side, segment, end, pool);
-            self.fin(side, fin);
-            return Kind::New;
+            self.note_fin(side, fin);
+            return SegmentKind::New;
         }
-        self.again(side, segment, start..end, fin, tally, pool)
+        self.repeated(side, segment, start..end, fin, tally, pool)
     }
 
-    /// Records that `side` sent one new byte: BSD and Windows probe a zero window so (RFC 9293, 3.8.6.1).
-    fn probes(&mut self, side: usize) {
-        let closed = self.halves[1 - side].state.has(HalfState::CLOSED_WINDOW);
-        self.halves[side].state.add_if(HalfState::PROBING, closed);
+    /// Records that `side` sent one new byte, with which BSD and Windows probe a zero window (RFC 9293, 3.8.6.1).
+    fn note_zero_window_probe(&mut self, side: usize) {
+        let closed = self.endpoints[1 - side]
+            .flags
+            .has(EndpointFlags::ZERO_WINDOW);
+        self.endpoints[side]
+            .flags
+            .add_if(EndpointFlags::PROBING, closed);
     }
 
     /// Whether `segment` of `side` begins with the byte that probed a zero window, was discarded, and is now sent.
     fn was_probe(&self, side: usize, segment: &Segment) -> bool {
-        let half = &self.halves[side];
-        half.state.has(HalfState::PROBING)
-            && segment.seq.wrapping_add(1) == half.next
-            && half.acked == segment.seq
-            && !half.recent.is_copy(segment)
+        let endpoint = &self.endpoints[side];
+        endpoint.flags.has(EndpointFlags::PROBING)
+            && segment.seq.wrapping_add(1) == endpoint.next
+            && endpoint.acked == segment.seq
+            && !endpoint.recent.is_copy(segment)
     }
 
-    fn fin(&mut self, side: usize, fin: bool) {
-        self.halves[side].state.add_if(HalfState::FIN, fin);
+    /// Records whether `side` has sent a FIN.
+    fn note_fin(&mut self, side: usize, fin: bool) {
+        self.endpoints[side].flags.add_if(EndpointFlags::FIN, fin);
     }
 
     /// Records `segment` as the newest of its side.
@@ -131,25 +125,25 @@ impl Connection {
     // instructions of `gentle analyze` (callgrind).
     #[inline(always)]
     fn sent(&mut self, side: usize, segment: &Segment, end: u32, pool: &mut Pool) {
-        let half = &mut self.halves[side];
-        let before = Flying {
-            end: std::mem::replace(&mut half.next, end),
-            sent: std::mem::replace(&mut half.recent, Sent::new(segment)),
+        let endpoint = &mut self.endpoints[side];
+        let before = InFlight {
+            end: std::mem::replace(&mut endpoint.next, end),
+            sent: std::mem::replace(&mut endpoint.recent, Sent::new(segment)),
         };
-        half.state.set(HalfState::OPENING_OR_PROBING, false);
-        if !half.state.has(HalfState::ACKED) || after(before.end, half.acked) {
-            self.flies(side, before, pool);
+        endpoint.flags.set(EndpointFlags::OPENING_OR_PROBING, false);
+        if !endpoint.flags.has(EndpointFlags::ACKED) || after(before.end, endpoint.acked) {
+            self.add_in_flight(side, before, pool);
         }
     }
 
     /// Adds `sent`, no longer the newest of its side and not acknowledged, to the window.
     #[inline(never)]
-    fn flies(&mut self, side: usize, sent: Flying, pool: &mut Pool) {
+    fn add_in_flight(&mut self, side: usize, sent: InFlight, pool: &mut Pool) {
         pool.change(&mut self.windows, side, |window| window.push(sent));
     }
 
     /// Handles a segment that begins before the end of the highest one seen.
-    fn again(
+    fn repeated(
         &mut self,
         side: usize,
         segment: &Segment,
@@ -157,22 +151,22 @@ impl Connection {
         fin: bool,
         tally: &mut Tally,
         pool: &mut Pool,
-    ) -> Kind {
+    ) -> SegmentKind {
         if self.is_probe(side, segment, end) {
-            return Kind::Probe;
+            return SegmentKind::Probe;
         }
         if self.was_probe(side, segment) {
-            self.halves[side].next = start;
+            self.endpoints[side].next = start;
             self.bytes[side] -= 1;
             return self.data(side, segment, tally, pool);
         }
         let longest = self
             .round_trip()
             .map_or(REORDERING, |rtt| Nanos(rtt.0 / 2).max(REORDERING));
-        let now = Tick::at(segment.time);
-        let half = &self.halves[side];
-        let beyond = distance(end, half.next).max(0) as u32;
-        let seen_end = if beyond > 0 { half.next } else { end };
+        let now = CompactTime::at(segment.time);
+        let endpoint = &self.endpoints[side];
+        let beyond = distance(end, endpoint.next).max(0) as u32;
+        let seen_end = if beyond > 0 { endpoint.next } else { end };
         let (filled, hole) = if self.windows.is_some() {
             pool.change(&mut self.windows, side, |window| {
                 window.fill(start, seen_end)
@@ -180,7 +174,7 @@ impl Connection {
         } else {
             (0, None)
         };
-        let fin_again = fin && beyond == 0 && half.state.has(HalfState::FIN);
+        let fin_again = fin && beyond == 0 && endpoint.flags.has(EndpointFlags::FIN);
         if let Some(hole) = hole.filter(|hole| hole.by_ack) {
             let whole = filled == hole.to.wrapping_sub(hole.from);
             tally
@@ -192,107 +186,108 @@ impl Connection {
         self.bytes[side] += u64::from((filled + beyond).min(segment.payload_len));
 
         if let (0, Some(hole)) = (seen_before, hole) {
-            let overtaken = hole.was_overtaken(segment, self.halves[side].recent, longest);
-            self.fin(side, fin);
+            let overtaken = hole.was_overtaken(segment, self.endpoints[side].recent, longest);
+            self.note_fin(side, fin);
             if beyond > 0 {
                 self.sent(side, segment, end, pool);
             } else {
                 // Remembered separately, so that a copy or retransmission is compared with it, not with segments beyond the hole.
-                let sent = Flying {
+                let sent = InFlight {
                     end,
                     sent: Sent::new(segment),
                 };
                 pool.change(&mut self.windows, side, |window| window.insert(sent));
             }
             if overtaken {
-                return Kind::Reordered;
+                return SegmentKind::Reordered;
             }
             let delay = now.since(hole.by.at);
-            let trouble = &mut self.trouble().sides[side];
-            trouble.late += 1;
-            trouble.delay = trouble.delay.saturating_add(delay);
-            trouble.newest = Some((end, segment.timestamp.0));
-            return Kind::Late(delay);
+            let loss_state = &mut self.loss_state().sides[side];
+            loss_state.late += 1;
+            loss_state.delay = loss_state.delay.saturating_add(delay);
+            loss_state.newest = Some((end, segment.timestamp.0));
+            return SegmentKind::Late(delay);
         }
 
         let previous = self.transmission(side, start);
-        // A retransmission may end elsewhere than the segment it repeats (a FIN joins the last data): then only the IP
-        // identification shows that it is the same packet.
-        // A segment after a SYN that is not one itself is no copy of it.
-        let opening = self.halves[side].state.has(HalfState::OPENING);
-        let is_copied = |of: &Flying| {
+        // A retransmission may end elsewhere than the segment it repeats (a FIN joins the last data), so equal timestamps and
+        // times do not show a copy then; an equal IP identification does. Only a SYN can be a copy of a SYN.
+        let opening = self.endpoints[side].flags.has(EndpointFlags::OPENING);
+        let is_copied = |of: &InFlight| {
             (of.end == end || segment.ip_id != 0) && of.sent.is_copy(segment) && !opening
         };
         let again = self
-            .trouble
+            .loss_state
             .as_ref()
-            .and_then(|trouble| trouble.sides[side].again);
+            .and_then(|loss_state| loss_state.sides[side].last_retransmitted);
         if beyond == 0 && (is_copied(&previous) || again.as_ref().is_some_and(is_copied)) {
-            return Kind::Copy;
+            return SegmentKind::CaptureDuplicate;
         }
         let delay = now.since(previous.sent.at);
-        self.transmitted_again(side, start, end, segment);
+        self.note_retransmission(side, start, end, segment);
         if beyond > 0 {
             self.sent(side, segment, end, pool);
         }
-        self.fin(side, fin && !fin_again);
-        let trouble = &mut self.trouble().sides[side];
-        trouble.retransmitted += 1;
-        trouble.again = Some(Flying {
+        self.note_fin(side, fin && !fin_again);
+        let loss_state = &mut self.loss_state().sides[side];
+        loss_state.retransmitted += 1;
+        loss_state.last_retransmitted = Some(InFlight {
             end,
             sent: Sent::new(segment),
         });
-        trouble.delay = trouble.delay.saturating_add(delay);
-        trouble.newest = Some((end, segment.timestamp.0));
-        Kind::Retransmitted(delay)
+        loss_state.delay = loss_state.delay.saturating_add(delay);
+        loss_state.newest = Some((end, segment.timestamp.0));
+        SegmentKind::Retransmitted(delay)
     }
 
     /// Whether `segment` of `side`, which takes no sequence numbers, is a copy made by the capture or a switch: it equals the
-    /// side's previous such segment and follows it closely. Without IP identification, a host may have sent the same twice, so
-    /// it counts as a copy only if unambiguous copies were seen on the connection.
+    /// side's previous such segment and follows it closely. Without IP identification, the host may have sent two equal
+    /// segments, so the second one counts as a copy only if unambiguous copies were seen on the connection.
     #[inline]
-    pub(crate) fn is_bare_copy(&mut self, side: usize, segment: &Segment) -> bool {
-        let bare = Bare::new(segment);
-        let before = std::mem::replace(&mut self.halves[side].bare, bare);
-        // `last` guards against wrap-around of the short clock of `Bare`.
-        before.is_same(bare)
-            && bare
-                .since(before)
+    pub(crate) fn is_pure_ack_copy(&mut self, side: usize, segment: &Segment) -> bool {
+        let pure_ack = PureAck::new(segment);
+        let previous = std::mem::replace(&mut self.endpoints[side].pure_ack, pure_ack);
+        // `last` guards against wrap-around of the 16-bit clock of `PureAck`.
+        previous.is_same(pure_ack)
+            && pure_ack
+                .since(previous)
                 .max(segment.time.saturating_sub(self.last))
                 <= Sent::longest_copy_gap(segment)
             && (segment.ip_id != 0
-                || (self.state.has(State::COPIED) && !segment.is_marked_original()))
+                || (self.flags.has(ConnectionFlags::COPIED) && !segment.is_marked_original()))
     }
 
     /// Whether a segment repeats at most the last byte, with nothing in flight or a zero window of the other side.
     fn is_probe(&self, side: usize, segment: &Segment, end: u32) -> bool {
-        let half = &self.halves[side];
+        let endpoint = &self.endpoints[side];
         let last_byte =
-            segment.payload_len <= 1 && !segment.flags().any(TcpFlags::FIN) && end == half.next;
-        let nothing_in_flight = half.state.has(HalfState::ACKED)
-            && !after(half.next, half.acked)
-            && !half.state.has(HalfState::FIN);
-        let closed = self.halves[1 - side].state.has(HalfState::CLOSED_WINDOW);
+            segment.payload_len <= 1 && !segment.flags().any(TcpFlags::FIN) && end == endpoint.next;
+        let nothing_in_flight = endpoint.flags.has(EndpointFlags::ACKED)
+            && !after(endpoint.next, endpoint.acked)
+            && !endpoint.flags.has(EndpointFlags::FIN);
+        let closed = self.endpoints[1 - side]
+            .flags
+            .has(EndpointFlags::ZERO_WINDOW);
         last_byte && (nothing_in_flight || closed)
     }
 
     /// Transmission with the byte at `seq`; if it was forgotten, the oldest one known after it.
-    fn transmission(&mut self, side: usize, seq: u32) -> Flying {
-        let half = &self.halves[side];
+    fn transmission(&mut self, side: usize, seq: u32) -> InFlight {
+        let endpoint = &self.endpoints[side];
         self.windows
             .as_mut()
             .and_then(|windows| windows.sides[side].find(seq).copied())
-            .unwrap_or(Flying {
-                end: half.next,
-                sent: half.recent,
+            .unwrap_or(InFlight {
+                end: endpoint.next,
+                sent: endpoint.recent,
             })
     }
 
     /// Records `segment` as the newest transmission of `start..end`.
-    fn transmitted_again(&mut self, side: usize, start: u32, end: u32, segment: &Segment) {
-        let half = &mut self.halves[side];
-        if !after(start, half.next) && !after(half.next, end) {
-            half.recent = Sent::new(segment);
+    fn note_retransmission(&mut self, side: usize, start: u32, end: u32, segment: &Segment) {
+        let endpoint = &mut self.endpoints[side];
+        if !after(start, endpoint.next) && !after(endpoint.next, end) {
+            endpoint.recent = Sent::new(segment);
         }
         if let Some(windows) = &mut self.windows
             && let Some(flying) = windows.sides[side].find(start)
@@ -312,50 +307,50 @@ impl Connection {
         pool: &mut Pool,
     ) {
         let other = 1 - side;
-        let half = &self.halves[other];
+        let endpoint = &self.endpoints[other];
         let ack = segment.ack;
-        if half.state.has(HalfState::SENT) {
-            let beyond = distance(ack, half.next);
+        if endpoint.flags.has(EndpointFlags::SENT) {
+            let beyond = distance(ack, endpoint.next);
             if beyond > LARGEST_JUMP {
                 return;
             }
-            if beyond > 0 && half.state.has(HalfState::ACKED) {
-                self.missed(other, segment, pool);
+            if beyond > 0 && endpoint.flags.has(EndpointFlags::ACKED) {
+                self.note_unseen_data(other, segment, pool);
             }
         }
-        let half = &mut self.halves[other];
-        if half.state.has(HalfState::ACKED) && !after(ack, half.acked) {
+        let endpoint = &mut self.endpoints[other];
+        if endpoint.flags.has(EndpointFlags::ACKED) && !after(ack, endpoint.acked) {
             return;
         }
-        half.acked = ack;
-        let fin_acked = half.state.has(HalfState::FIN) & !after(half.next, ack);
-        half.state.set(HalfState::ACKED, true);
-        half.state.add_if(HalfState::FIN_ACKED, fin_acked);
+        endpoint.acked = ack;
+        let fin_acked = endpoint.flags.has(EndpointFlags::FIN) & !after(endpoint.next, ack);
+        endpoint.flags.set(EndpointFlags::ACKED, true);
+        endpoint.flags.add_if(EndpointFlags::FIN_ACKED, fin_acked);
         if self.windows.is_some() {
-            self.arrived(other, ack, tally, pool);
+            self.remove_acknowledged(other, ack, tally, pool);
         }
     }
 
-    /// Handles data of `side` that the capture missed, as the acknowledgement in `segment` shows.
+    /// Records data of `side` that is not in the capture, as the acknowledgement in `segment` shows.
     #[cold]
-    fn missed(&mut self, side: usize, segment: &Segment, pool: &mut Pool) {
-        let half = &mut self.halves[side];
+    fn note_unseen_data(&mut self, side: usize, segment: &Segment, pool: &mut Pool) {
+        let endpoint = &mut self.endpoints[side];
         let hole = Hole {
-            from: half.next,
+            from: endpoint.next,
             to: segment.ack,
             by: Sent::unseen(segment),
             by_ack: true,
             acked: false,
         };
-        half.next = segment.ack;
-        half.recent = hole.by;
-        half.state.set(HalfState::OPENING, false);
+        endpoint.next = segment.ack;
+        endpoint.recent = hole.by;
+        endpoint.flags.set(EndpointFlags::OPENING, false);
         pool.change(&mut self.windows, side, |window| window.leave_hole(hole));
     }
 
     /// Removes data of `side` up to `ack` from the window.
     #[inline(never)]
-    fn arrived(&mut self, side: usize, ack: u32, tally: &mut Tally, pool: &mut Pool) {
+    fn remove_acknowledged(&mut self, side: usize, ack: u32, tally: &mut Tally, pool: &mut Pool) {
         if let Some(windows) = &mut self.windows {
             tally.order.unseen += windows.sides[side].acknowledge(ack);
             if windows.is_empty() {
@@ -367,10 +362,10 @@ impl Connection {
     /// Whether `segment` of `side` shows that a retransmission of the other side was spurious: by a duplicate SACK (RFC 2883),
     /// or because it acknowledges the retransmitted bytes with the echo of an older timestamp (RFC 3522).
     pub(crate) fn shows_spurious(&mut self, side: usize, segment: &Segment) -> bool {
-        let Some(trouble) = &mut self.trouble else {
+        let Some(loss_state) = &mut self.loss_state else {
             return false;
         };
-        let other = &mut trouble.sides[1 - side];
+        let other = &mut loss_state.sides[1 - side];
         if other.retransmitted + other.late == other.spurious {
             return false;
         }
