@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
 
+pub mod frames;
 pub mod generate;
 pub mod zeek;

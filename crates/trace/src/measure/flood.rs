@@ -181,7 +181,7 @@ mod tests {
             assert!(detector.bytes_with_one_more() <= bytes.max(least));
             let suspects = ALL - SUSPECT;
             let stay = detector.addresses.len() as u32;
-            // Lower bound of the number of detector that fit.
+            // Lower bound of the number of addresses that fit.
             let room = bytes / (4 * (size_of::<AddressCounts>() + 3 * size_of::<u32>()));
             assert!(stay >= suspects.min(room as u32), "{stay} in {bytes}");
             for i in 0..ALL {

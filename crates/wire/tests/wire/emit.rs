@@ -1,4 +1,5 @@
-//! What is written is read back as it was meant, here and by etherparse, which also checks lengths and checksums.
+//! Headers that are written are read back with the same fields, by this crate and by etherparse, which also checks lengths
+//! and checksums.
 
 use etherparse::{
     IpHeaders, IpNumber, NetSlice, PacketHeaders, SlicedPacket, TcpOptionElement, TransportHeader,
@@ -12,10 +13,10 @@ use gentle_wire::{
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Room for every frame here.
+/// Buffer size that holds every frame of these tests, bytes.
 const LONGEST: usize = 2_048;
 
-/// What of an IP header is chosen at random; its payload follows.
+/// Fields of an IP header that are chosen at random.
 #[derive(Debug, Clone)]
 enum AnyIp {
     V4 {
