@@ -7,11 +7,11 @@ use ipnet::IpNet;
 /// Position of the capture point on the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VantagePoint {
-    /// At the initiators.
+    /// At the clients, which initiate the connections.
     Client,
     /// At the servers.
     Server,
-    /// Between initiators and servers.
+    /// Between clients and servers.
     Middle,
 }
 
@@ -34,9 +34,9 @@ pub struct Options {
     pub idle_timeout: Nanos,
     /// Memory limit for connections and records about them, bytes; at least [`Options::LEAST_MEMORY`].
     pub memory_limit: u64,
-    /// Whether to look into tunnels.
+    /// Whether to decapsulate tunnels.
     pub inner: bool,
-    /// Rule that tells directions apart; `None`: by `local` if it is not empty, else by initiator.
+    /// Rule by which directions are distinguished; `None`: by `local` if it is not empty, else by initiator.
     pub direction: Option<DirectionBy>,
     /// Prefixes on the local side of the link.
     pub local: Vec<IpNet>,

@@ -463,26 +463,31 @@ mod tests {
     use super::*;
     use crate::segment::{Batch, PacketMeta};
     use gentle_units::Nanos;
-    use gentle_wire::{LinkType, plain_tcp_v4};
+    use gentle_wire::{Tcp, TcpFlags};
     use proptest::prelude::*;
 
     /// Acknowledgement from the given port.
     fn segment(hasher: &FlowKeyHasher, port: u16) -> Segment {
-        let mut frame = [0; 54];
-        frame[12..15].copy_from_slice(&[8, 0, 0x45]);
-        frame[17] = 40;
-        frame[23] = 6;
-        frame[34..36].copy_from_slice(&port.to_be_bytes());
-        frame[46..48].copy_from_slice(&[0x50, 0x10]);
-        let plain = plain_tcp_v4(LinkType::ETHERNET, &frame).unwrap();
-        let mut batch = Batch::with_capacity(1);
+        let tcp = Tcp {
+            src_port: port,
+            dst_port: 0,
+            seq: 0,
+            ack: 0,
+            flags: TcpFlags::ACK,
+            window: 0,
+            payload_len: 0,
+            options: &[],
+            payload: &[],
+        };
         let meta = PacketMeta {
             time: Nanos::ZERO,
             wire_len: 54,
             ip_id: 0,
             ttl: 64,
         };
-        batch.push(meta, &plain.tcp, || hasher.of_plain_v4(&plain));
+        let host = Address::v4([0; 4]);
+        let mut batch = Batch::with_capacity(1);
+        batch.push(meta, &tcp, || hasher.key((host, port), (host, 0)));
         batch.segments()[0]
     }
 

@@ -68,7 +68,7 @@ struct Moments {
     squares: f64,
 }
 
-/// EndpointState-width of a 95 % confidence interval, standard errors.
+/// Half-width of a 95 % confidence interval, standard errors.
 const Z95: f64 = 1.959_964;
 
 impl Moments {

@@ -21,7 +21,7 @@ pub(super) enum Meaning {
     Probe,
     /// An acknowledgement, the end of the connection, or a copy made by the capture.
     Nothing,
-    /// Captured too incompletely to tell.
+    /// Cut too short by the capture to classify.
     Unknown,
 }
 
@@ -96,13 +96,13 @@ pub(super) struct Attempt {
     dcid: Id,
     /// Version of the client's first packet with `dcid`.
     version: QuicVersion,
-    /// Server's own connection ID, once seen.
+    /// Connection ID chosen by the server, once seen.
     pub(super) server_id: Option<Id>,
     client: Direction,
     server: Direction,
-    /// Client's Initial packets, until the server goes on.
+    /// Initial packets of the client, until the server continues.
     pub(super) hello: Step,
-    /// Server's Initial packets, or its Retry, until the client goes on.
+    /// Initial packets of the server, or its Retry, until the client continues.
     pub(super) reply: Step,
     /// Time lost before the client followed a Retry or Version Negotiation.
     lost: Nanos,
@@ -110,11 +110,11 @@ pub(super) struct Attempt {
     pub(super) restart: bool,
     /// Whether a packet of the server was seen.
     pub(super) answered: bool,
-    /// Whether the server has gone on to the TLS handshake.
+    /// Whether the server has continued with the TLS handshake.
     pub(super) progressed: bool,
     /// Whether there was a retransmission.
     pub(super) lossy: bool,
-    /// Whether there may have been a retransmission: a client packet after the first was cut too short to tell.
+    /// Whether there may have been a retransmission: the capture cut a later client packet too short to classify it.
     pub(super) unsure: bool,
     pub(super) succeeded: bool,
 }

@@ -37,7 +37,7 @@ use gentle_units::Nanos;
 use gentle_wire::{Ip, QuicInitial, QuicKind, QuicPacket, Udp};
 use id::Id;
 use keys::Sender;
-use short::{Places, Waiting};
+use short::{Awaited, ShortHeaders};
 
 /// Smallest length of a client's first Destination Connection ID, bytes (RFC 9000, 7.2).
 const SHORTEST_FIRST_ID: usize = 8;
@@ -50,7 +50,7 @@ type Key = (Flow, Id);
 #[derive(Debug)]
 pub(super) struct Quic {
     attempts: Table<Key, Attempt>,
-    waiting: Places,
+    awaited: ShortHeaders,
     reader: Reader,
     counts: Counts,
 }
@@ -59,7 +59,7 @@ impl Quic {
     pub(super) fn new(bytes: usize, idle: Nanos) -> Quic {
         Quic {
             attempts: Table::new(bytes / 8 * 7, idle),
-            waiting: Places::new(bytes / 8),
+            awaited: ShortHeaders::new(bytes / 8),
             reader: Reader::default(),
             counts: Counts::default(),
         }
@@ -82,8 +82,8 @@ impl Quic {
 
     #[inline]
     fn short(&mut self, time: Nanos, flow: Flow, packet: &[u8]) {
-        if let Some(waiting) = self.waiting.find(&flow, packet) {
-            self.succeed(time, &(flow, waiting.client));
+        if let Some(awaited) = self.awaited.find(&flow, packet) {
+            self.succeed(time, &(flow, awaited.client));
         }
     }
 
@@ -199,7 +199,7 @@ impl Quic {
         if attempt.server_id.is_none() && !attempt.succeeded {
             let server = Id::new(packet.scid);
             attempt.server_id = Some(server);
-            self.waiting.insert(Waiting {
+            self.awaited.insert(Awaited {
                 flow: key.0,
                 server,
                 client: key.1,
@@ -237,7 +237,7 @@ impl Quic {
         self.counts.success(attempt.lost());
         attempt.hello.end();
         attempt.reply.end();
-        self.waiting.remove(&key.0, &key.1);
+        self.awaited.remove(&key.0, &key.1);
     }
 
     pub(super) fn finish(self) -> Option<OtherHandshakes> {
