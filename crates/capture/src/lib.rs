@@ -17,8 +17,8 @@ use gentle_wire::LinkType;
 /// One packet of a capture, borrowed from the reader's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawPacket<'a> {
-    /// Time of capture, since 1970 (UTC); earlier times are zero. A pcapng simple packet has no time and gets that of the
-    /// packet before it, with the warning `WarningKind::NoTime`.
+    /// Time of capture, since 1970 (UTC); earlier times are zero. A pcapng simple packet has no time and gets that of
+    /// the packet before it, with the warning `WarningKind::NoTime`.
     pub time: Nanos,
     /// Index of the interface in the capture.
     pub interface: u32,

@@ -63,8 +63,8 @@ struct Pass {
 }
 
 impl Pass {
-    /// The captures reopened, if all of their TCP is inside tunnels that were not decapsulated; else `None`, and for streams,
-    /// which cannot be read twice. A first pass that found no TCP has written no rows.
+    /// The captures reopened, if all of their TCP is inside tunnels that were not decapsulated; else `None`, and for
+    /// streams, which cannot be read twice. A first pass that found no TCP has written no rows.
     fn reopened_for_tunnels(
         &self,
         options: &Options,

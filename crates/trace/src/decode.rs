@@ -86,8 +86,8 @@ const LOCAL: [&str; 3] = ["out", "in", "neither"];
 
 /// Decoder of packets.
 ///
-/// Aligned to separate cache lines: one thread writes here for every packet while others work on neighbouring data. Sharing
-/// a line with them took 13 % of the time (perf).
+/// Aligned to separate cache lines: one thread writes here for every packet while others work on neighbouring data.
+/// Sharing a line with them took 13 % of the time (perf).
 #[repr(align(128))]
 pub(crate) struct Decoder {
     tunnels: Tunnels,

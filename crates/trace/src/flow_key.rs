@@ -4,7 +4,8 @@ use gentle_wire::{Address, PlainTcp};
 use hashbrown::DefaultHashBuilder;
 use std::hash::BuildHasher;
 
-/// Addresses and ports of both endpoints, lower endpoint first, so that both directions of a connection have equal keys.
+/// Addresses and ports of both endpoints, lower endpoint first, so that both directions of a connection have equal
+/// keys.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FlowKey {
     /// Two IPv4 addresses, or the index of two IPv6 addresses in the list of their owner.

@@ -1,7 +1,7 @@
 //! Connections of a trace as flows that a simulation can replay: written by `--flows`, run by `compare --from`.
 //!
-//! A flow has a start time, a number of bytes in one direction and a round-trip time. [`results::Flows`] counts the values that
-//! are inferred, and the connections that cannot be replayed, by reason.
+//! A flow has a start time, a number of bytes in one direction and a round-trip time. [`results::Flows`] counts the
+//! values that are inferred, and the connections that cannot be replayed, by reason.
 
 use crate::anonymize::Anonymizer;
 use crate::format::{count, of, percent};
@@ -13,7 +13,8 @@ use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Longest round-trip time that can be replayed: a link's delay is at most 60 s in each direction (`docs/scenarios.md`).
+/// Longest round-trip time that can be replayed: a link's delay is at most 60 s in each direction
+/// (`docs/scenarios.md`).
 const LONGEST_RTT: Nanos = Nanos::from_secs(120);
 
 /// Connection to replay.
@@ -59,11 +60,12 @@ const NOT_ACROSS: &str = "not-across";
 const TOO_MANY: &str = "too-many";
 
 impl Flows {
-    /// Largest number of flows of a trace, which bounds simulation time and memory; connections that end later are left out.
+    /// Largest number of flows of a trace, which bounds simulation time and memory; connections that end later are left
+    /// out.
     pub const MOST: usize = 1 << 21;
 
-    /// Collects connections that cross the link to the prefixes `local`, or all if there are none. `anonymizer` must be the
-    /// one that replaced the addresses in the rows.
+    /// Collects connections that cross the link to the prefixes `local`, or all if there are none. `anonymizer` must be
+    /// the one that replaced the addresses in the rows.
     pub fn new(local: &[IpNet], anonymizer: Option<&Anonymizer>) -> Flows {
         let local = local.iter().map(|&prefix| match anonymizer {
             Some(anonymizer) => anonymizer.prefix(prefix),
@@ -160,8 +162,8 @@ impl Flows {
         flows
     }
 
-    /// Time of the first packet of the trace. A double holds times since 1970 to a quarter of a microsecond, so the start of
-    /// the first connection is used where the trace begins with it.
+    /// Time of the first packet of the trace. A double holds times since 1970 to a quarter of a microsecond, so the
+    /// start of the first connection is used where the trace begins with it.
     fn begin(&self, start_s: f64) -> Nanos {
         if self.first.as_secs_f64() == start_s {
             self.first

@@ -29,8 +29,8 @@ impl VantagePoint {
 /// Options of an analysis; [`Options::default`] has the defaults of `gentle analyze`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Connections without a packet for this long, at most [`Options::LONGEST_IDLE_TIMEOUT`], are forgotten; closed ones are
-    /// forgotten after [`Options::CLOSED_LINGER`] or this, whichever is shorter.
+    /// Connections without a packet for this long, at most [`Options::LONGEST_IDLE_TIMEOUT`], are forgotten; closed
+    /// ones are forgotten after [`Options::CLOSED_LINGER`] or this, whichever is shorter.
     pub idle_timeout: Nanos,
     /// Memory limit for connections and records about them, bytes; at least [`Options::LEAST_MEMORY`].
     pub memory_limit: u64,
@@ -49,8 +49,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Time for which a closed connection is remembered, so that late copies of its segments do not look like a new one; equal
-    /// to Linux's TIME-WAIT (`TCP_TIMEWAIT_LEN`).
+    /// Time for which a closed connection is remembered, so that late copies of its segments do not look like a new
+    /// one; equal to Linux's TIME-WAIT (`TCP_TIMEWAIT_LEN`).
     pub const CLOSED_LINGER: Nanos = Nanos::from_secs(60);
     /// Largest value of [`Options::idle_timeout`]; times within a connection wrap around shortly after it.
     pub const LONGEST_IDLE_TIMEOUT: Nanos = Nanos::from_secs(3_600);

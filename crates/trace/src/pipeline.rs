@@ -1,6 +1,6 @@
-//! Pipeline of four threads: one reads and decodes, one follows connections, the caller's counts closed connections, and
-//! one keeps the records of them that the filters need. Batches of segments and of connections go between the threads. The
-//! output does not depend on scheduling.
+//! Pipeline of four threads: one reads and decodes, one follows connections, the caller's counts closed connections,
+//! and one keeps the records of them that the filters need. Batches of segments and of connections go between the
+//! threads. The output does not depend on scheduling.
 
 use crate::connections::{ClosedConnection, ClosedSink, Connections};
 use crate::control::{AnalysisError, Control};
@@ -241,8 +241,8 @@ fn count(
     Ok(())
 }
 
-/// Passes closed connections to the filters. This takes as long as counting them, and the counting thread has most of its
-/// work left when the other threads are done; so filtering has a thread of its own.
+/// Passes closed connections to the filters. This takes as long as counting them, and the counting thread has most of
+/// its work left when the other threads are done; so filtering has a thread of its own.
 fn filter(
     to_filter: Receiver<Vec<ClosedConnection>>,
     filtered: Sender<Vec<ClosedConnection>>,

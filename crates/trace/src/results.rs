@@ -1,8 +1,9 @@
-//! Results of an analysis: the stable schema of `gentle analyze --json`, from which tables, CSV and the HTML page are made.
+//! Results of an analysis: the stable schema of `gentle analyze --json`, from which tables, CSV and the HTML page are
+//! made.
 //!
 //! `docs/analyze-json.md` documents every field for users; change both together, and increase [`SCHEMA`] when the
-//! meaning of a field changes. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation". The
-//! counts in [`Handshakes`] follow the definitions in the crate documentation.
+//! meaning of a field changes. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation".
+//! The counts in [`Handshakes`] follow the definitions in the crate documentation.
 
 mod outcomes;
 
@@ -52,7 +53,8 @@ pub struct Analysis {
     pub intervals: Intervals,
     /// Position of the capture point.
     pub vantage: Vantage,
-    /// Filters of spa-2018 in the order in which they apply; each applies to the connections that the previous one left.
+    /// Filters of spa-2018 in the order in which they apply; each applies to the connections that the previous one
+    /// left.
     pub filters: Vec<Filter>,
     /// Servers, clients and prefixes that lose most time.
     pub top: Top,
@@ -86,8 +88,8 @@ pub struct Capture {
     pub skipped: BTreeMap<&'static str, u64>,
     /// Number of packets of other kinds, by kind: `udp`, `sctp`, `dccp`, `esp`, `other`, `fragment`.
     pub other: BTreeMap<&'static str, u64>,
-    /// Number of tunnel packets, by protocol: `VXLAN`, `GRE`, … They are in `other`, too. Empty if tunnels were decapsulated
-    /// on request (`--inner`).
+    /// Number of tunnel packets, by protocol: `VXLAN`, `GRE`, … They are in `other`, too. Empty if tunnels were
+    /// decapsulated on request (`--inner`).
     pub tunnels: BTreeMap<&'static str, u64>,
     /// Defects of the file, one sentence each.
     pub warnings: Vec<String>,
@@ -156,9 +158,9 @@ impl TrustWarningKind {
 
 /// Counts of TCP handshakes by the definitions of handshake-2009, section 3.
 ///
-/// An *attempt* is a distinct (source, destination, ports, sequence number) of a segment with SYN and without ACK. It is
-/// a *success* when a SYN/ACK that acknowledges it was seen and then, from the initiator, a segment with ACK, without
-/// SYN and RST, that acknowledges the SYN/ACK.
+/// An *attempt* is a distinct (source, destination, ports, sequence number) of a segment with SYN and without ACK. It
+/// is a *success* when a SYN/ACK that acknowledges it was seen and then, from the initiator, a segment with ACK,
+/// without SYN and RST, that acknowledges the SYN/ACK.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Handshakes {
     /// Attempts.
@@ -251,14 +253,15 @@ pub struct MeanOf {
 /// Time that connections waited for retransmissions, seconds.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct Waiting {
-    /// Total time that clients with a completed handshake waited for retransmissions of SYNs and SYN/ACKs: from the previous
-    /// transmission to each retransmission, overlaps counted once, without spurious retransmissions.
+    /// Total time that clients with a completed handshake waited for retransmissions of SYNs and SYN/ACKs: from the
+    /// previous transmission to each retransmission, overlaps counted once, without spurious retransmissions.
     pub handshake_s: f64,
     /// Part of `handshake_s` of attempts with a loss.
     pub loss_s: f64,
     /// Mean of `loss_s` per completed attempt with a loss.
     pub loss_mean_s: Option<f64>,
-    /// Total delay of retransmissions of other segments: for each, the time since the previous transmission of the same bytes.
+    /// Total delay of retransmissions of other segments: for each, the time since the previous transmission of the same
+    /// bytes.
     pub data_s: f64,
     /// `handshake_s` as a fraction of the sum of `handshake_s` and `data_s`.
     pub handshake_share: Option<f64>,
@@ -337,7 +340,8 @@ pub struct Retransmissions {
     pub data_segments: u64,
     /// Segments with bytes seen before.
     pub retransmitted: u64,
-    /// Segments that filled a hole later than reordering explains: retransmissions of segments lost before the vantage point.
+    /// Segments that filled a hole later than reordering explains: retransmissions of segments lost before the vantage
+    /// point.
     pub late: u64,
     /// Segments that filled a hole because of reordering.
     pub reordered: u64,
@@ -579,8 +583,8 @@ pub struct Flows {
     pub connections: u64,
     /// Number of connections that became flows.
     pub flows: u64,
-    /// Number of connections that did not become flows, by reason: `no-syn`, `not-established`, `no-data`, `not-across` (both
-    /// addresses are in the local prefixes, or neither), `too-many`.
+    /// Number of connections that did not become flows, by reason: `no-syn`, `not-established`, `no-data`, `not-across`
+    /// (both addresses are in the local prefixes, or neither), `too-many`.
     pub left_out: BTreeMap<&'static str, u64>,
     /// TCP payload of the trace without retransmissions, bytes.
     pub payload_bytes: u64,

@@ -123,8 +123,8 @@ pub struct Row {
     pub handshake_copies: u32,
     /// Time that the client waited for the retransmissions in `handshake_lost`.
     pub handshake_delay: Nanos,
-    /// Time from the first SYN until the initiator's FIN was acknowledged, by which the initiator knew that everything it sent
-    /// had arrived; the definition of response time in the simulator.
+    /// Time from the first SYN until the initiator's FIN was acknowledged, by which the initiator knew that everything
+    /// it sent had arrived; the definition of response time in the simulator.
     pub response_time: Option<Nanos>,
     /// Traffic sent by the initiator.
     pub from_client: Side,

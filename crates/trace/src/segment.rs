@@ -5,8 +5,8 @@ use gentle_units::Nanos;
 use gentle_wire::{Address, Tcp, TcpFlags};
 use std::hash::Hash;
 
-/// Fields of a TCP segment that the analysis needs. Borrows nothing from the frame, so that decoding and analysis can run
-/// on different threads, and fills one cache line (64 bytes), because it moves from one core to another.
+/// Fields of a TCP segment that the analysis needs. Borrows nothing from the frame, so that decoding and analysis can
+/// run on different threads, and fills one cache line (64 bytes), because it moves from one core to another.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Segment {
     pub(crate) time: Nanos,
@@ -154,8 +154,8 @@ impl Batch {
     }
 
     /// Adds the segment of a packet; `find_key` returns its flow key.
-    // Written in place, field by field, in the order in which the values are known: then the compiler has enough registers.
-    // Building the segment first and moving it here took 10 % more instructions for decoding (callgrind).
+    // Written in place, field by field, in the order in which the values are known: then the compiler has enough
+    // registers. Building the segment first and moving it here took 10 % more instructions for decoding (callgrind).
     #[inline(always)]
     pub(crate) fn push(
         &mut self,

@@ -37,7 +37,8 @@ pub(crate) struct Timestamps {
 impl Default for Timestamps {
     fn default() -> Timestamps {
         Timestamps {
-            // Makes the first packet take the slow path: no capture has packets in the last day that a timestamp can express.
+            // Makes the first packet take the slow path: no capture has packets in the last day that a timestamp can
+            // express.
             latest: Nanos(Nanos::MAX.0 - STRETCH.0),
             backwards: 0,
             furthest_back: Nanos::ZERO,
@@ -146,8 +147,8 @@ impl Timestamps {
         (self.backwards, self.furthest_back)
     }
 
-    /// Packets far from the stretch that has most: more than a year away, or more than a day in a file that returned to an
-    /// earlier stretch.
+    /// Packets far from the stretch that has most: more than a year away, or more than a day in a file that returned to
+    /// an earlier stretch.
     pub(crate) fn outliers(&self) -> Option<Outliers> {
         let most = self
             .stretches

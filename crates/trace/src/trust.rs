@@ -11,8 +11,8 @@ use gentle_units::Nanos;
 const NOTABLE: f64 = 0.01;
 /// Smallest share of missing packets that is reported; on a good link, as few handshakes are lost.
 const MISSING: f64 = 0.001;
-/// Smallest number of missing stretches of data that is reported; fewer may come from segmentation offload or a restart of
-/// the capture.
+/// Smallest number of missing stretches of data that is reported; fewer may come from segmentation offload or a restart
+/// of the capture.
 const FEW: u64 = 5;
 /// Harmless disorder, as between packets of several receive queues.
 const HARMLESS_DISORDER: Nanos = Nanos::from_millis(1);

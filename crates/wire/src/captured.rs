@@ -9,8 +9,8 @@ pub(crate) struct Captured<'a> {
     pub(crate) bytes: &'a [u8],
     /// Number of bytes that followed on the wire and were not captured.
     pub(crate) missing: u32,
-    /// Whether the length comes from a header that is always right, so that it bounds what inner headers claim. Otherwise it is
-    /// the frame's length, which tools that shorten frames do not always preserve.
+    /// Whether the length comes from a header that is always right, so that it bounds what inner headers claim.
+    /// Otherwise it is the frame's length, which tools that shorten frames do not always preserve.
     len_is_reliable: bool,
 }
 
@@ -74,8 +74,8 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// Limits the bytes to `len`, a length from a header. Bytes beyond the captured ones count as missing, unless an outer
-    /// reliable length is shorter.
+    /// Limits the bytes to `len`, a length from a header. Bytes beyond the captured ones count as missing, unless an
+    /// outer reliable length is shorter.
     #[inline]
     pub(crate) fn with_len(self, len: u32) -> Captured<'a> {
         let len = match self.len_is_reliable {

@@ -78,8 +78,8 @@ impl Checksum {
 pub struct PseudoHeader(pub(crate) Checksum);
 
 impl PseudoHeader {
-    /// Checksum of a transport header of `protocol` and the beginning of its payload. `len` is the length of header and whole
-    /// payload, bytes; payload that is not given counts as zeros.
+    /// Checksum of a transport header of `protocol` and the beginning of its payload. `len` is the length of header and
+    /// whole payload, bytes; payload that is not given counts as zeros.
     #[inline]
     pub(crate) fn checksum(&self, protocol: u8, len: u32, header: &[u8], payload: &[u8]) -> u16 {
         let sum = self.0.add_u32(u32::from(protocol)).add_u32(len);

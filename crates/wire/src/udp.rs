@@ -38,9 +38,9 @@ impl Udp<'_> {
     /// Bytes of the header.
     pub const HEADER_LEN: usize = HEADER;
 
-    /// Writes the header and [`Udp::payload`], and returns the number of bytes written. The checksum is that of the whole
-    /// datagram of [`Udp::payload_len`] bytes of payload, of which those not in `payload` count as zeros. Without a
-    /// pseudo-header there is no checksum, which IPv4 allows.
+    /// Writes the header and [`Udp::payload`], and returns the number of bytes written. The checksum is that of the
+    /// whole datagram of [`Udp::payload_len`] bytes of payload, of which those not in `payload` count as zeros. Without
+    /// a pseudo-header there is no checksum, which IPv4 allows.
     ///
     /// # Errors
     /// If `out` is too short, the datagram is longer than its length field can say, or `payload` is longer than

@@ -22,8 +22,8 @@ enum Unit {
 }
 
 impl Clock {
-    /// Creates the clock of the options `if_tsresol` (the highest bit chooses powers of two, the others are the negative exponent)
-    /// and `if_tsoffset` (seconds).
+    /// Creates the clock of the options `if_tsresol` (the highest bit chooses powers of two, the others are the
+    /// negative exponent) and `if_tsoffset` (seconds).
     pub(crate) fn new(resolution: u8, offset_seconds: i64) -> Clock {
         let exponent = u32::from(resolution & 0x7f);
         let unit = if resolution & 0x80 != 0 {

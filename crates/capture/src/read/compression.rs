@@ -90,8 +90,8 @@ pub(crate) enum ReadFault {
     Damaged(String),
 }
 
-/// The file that a decompressor reads. Counts the bytes read, and marks errors of reading so that they are not taken for
-/// errors of decompression.
+/// The file that a decompressor reads. Counts the bytes read, and marks errors of reading so that they are not taken
+/// for errors of decompression.
 pub(crate) struct CompressedFile {
     from: Box<dyn Read + Send>,
     progress: Progress,

@@ -35,8 +35,8 @@ pub struct Warning {
     pub file: String,
     /// Kind of defect.
     pub kind: WarningKind,
-    /// Offset of the record or block concerned, bytes; of the first one if [`Warning::count`] is more than one. In a compressed
-    /// file, decompressed bytes count.
+    /// Offset of the record or block concerned, bytes; of the first one if [`Warning::count`] is more than one. In a
+    /// compressed file, decompressed bytes count.
     pub offset: u64,
     /// Compression of the file.
     pub compression: Compression,
@@ -55,8 +55,8 @@ pub enum WarningKind {
     CutShort,
     /// A record or block is invalid, and the next packet cannot be found. Reading ended there.
     Corrupt,
-    /// Zeros in place of a packet: the capturing machine crashed, or its disk was full. Packets after the zeros were read if
-    /// their beginning was found.
+    /// Zeros in place of a packet: the capturing machine crashed, or its disk was full. Packets after the zeros were
+    /// read if their beginning was found.
     Zeros,
     /// The compressed stream is cut short or corrupt. The packets before the damage were read.
     Compression,

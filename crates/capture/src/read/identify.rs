@@ -198,7 +198,8 @@ fn endace(head: &[u8]) -> bool {
     let kind = header[8] & 0x7f;
     let record = u16::from_be_bytes([header[10], header[11]]);
     let wire = u16::from_be_bytes([header[14], header[15]]);
-    // The upper half of the timestamp is seconds since 1970, least significant byte first; times from 1996 on are plausible.
+    // The upper half of the timestamp is seconds since 1970, least significant byte first; times from 1996 on are
+    // plausible.
     let seconds = u32::from_le_bytes([header[4], header[5], header[6], header[7]]);
     (1..=48).contains(&kind) && record >= 16 && wire > 0 && seconds > 820_000_000
 }

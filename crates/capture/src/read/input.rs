@@ -10,8 +10,8 @@ use std::io::{self, Cursor, ErrorKind, Read};
 
 /// Bytes requested from the system at once, and the size of the window as long as no record is larger.
 ///
-/// Reads of 64 KiB to 1 MiB from the page cache cost the same processor time (605 MB, 1 MiB of second-level cache). This size
-/// keeps the window within that cache, together with the data of the analysis.
+/// Reads of 64 KiB to 1 MiB from the page cache cost the same processor time (605 MB, 1 MiB of second-level cache).
+/// This size keeps the window within that cache, together with the data of the analysis.
 const WINDOW: usize = 256 * 1024;
 
 /// Source of the bytes.

@@ -8,9 +8,9 @@ use std::collections::binary_heap::PeekMut;
 
 /// Merges captures by the time of their packets.
 ///
-/// Each step delivers the earliest of the captures' next packets; at equal times, that of the first capture. The order within
-/// a capture is kept: like `mergecap`, a capture whose packets are out of order delays the others. A single capture is passed
-/// through.
+/// Each step delivers the earliest of the captures' next packets; at equal times, that of the first capture. The order
+/// within a capture is kept: like `mergecap`, a capture whose packets are out of order delays the others. A single
+/// capture is passed through.
 pub struct Merge {
     readers: Vec<CaptureReader>,
     /// Time of each capture's next packet, earliest first, without captures that have ended.
@@ -45,8 +45,8 @@ impl Merge {
     }
 
     /// Slow path of [`Merge::read`], for several captures.
-    // `dyn`, because the compiler inlines the sink into the loop over the packets of a single pcap file only if it has no other
-    // caller.
+    // `dyn`, because the compiler inlines the sink into the loop over the packets of a single pcap file only if it has
+    // no other caller.
     #[inline(never)]
     fn read_earliest(&mut self, to: &mut dyn Sink) -> Result<bool, CaptureError> {
         let earliest = self.earliest()?;

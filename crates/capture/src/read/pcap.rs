@@ -160,11 +160,11 @@ impl Pcap {
         }
     }
 
-    /// Passes the packets to `to` that are completely in the window, up to the first that needs [`Pcap::rare`]. Returns `false`
-    /// if there was none.
+    /// Passes the packets to `to` that are completely in the window, up to the first that needs [`Pcap::rare`]. Returns
+    /// `false` if there was none.
     ///
-    /// Delivered one by one, packets would pass through memory, and a load of data just stored in parts stalls. This loop saves
-    /// `gentle analyze` a tenth of its instructions (callgrind) and 6 % of its time.
+    /// Delivered one by one, packets would pass through memory, and a load of data just stored in parts stalls. This
+    /// loop saves `gentle analyze` a tenth of its instructions (callgrind) and 6 % of its time.
     #[inline(always)]
     pub(crate) fn read<S: Sink>(&self, input: &mut Input, to: &mut S) -> bool {
         let window = input.window();
@@ -197,7 +197,8 @@ impl Pcap {
         (len != 0 && len <= self.max_len && RECORD_HEADER + len <= window.len()).then_some(fields)
     }
 
-    /// Slow path of [`Pcap::next`], for a record that is not completely in the window, or whose length is zero or too large.
+    /// Slow path of [`Pcap::next`], for a record that is not completely in the window, or whose length is zero or too
+    /// large.
     #[cold]
     #[inline(never)]
     fn rare(&mut self, input: &mut Input, record: &mut Record) -> Result<bool, Box<Fault>> {
@@ -324,9 +325,9 @@ impl Pcap {
         Err(Damage::cut_short(input.offset(), expected, left.len()))
     }
 
-    /// Name of the variant with longer record headers, if the file is one. These variants have the common magic number and are
-    /// recognised by records that are plausible in no other way. Only records in the window are examined, because the next
-    /// packet of a live stream may take long.
+    /// Name of the variant with longer record headers, if the file is one. These variants have the common magic number
+    /// and are recognised by records that are plausible in no other way. Only records in the window are examined,
+    /// because the next packet of a live stream may take long.
     fn other_variant(&self, window: &[u8]) -> Option<String> {
         if self.plausible(window, RECORD_HEADER) {
             return None;

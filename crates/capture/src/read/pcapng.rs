@@ -1,8 +1,8 @@
 //! pcapng: blocks of a type, a length, a body and the length again (draft-ietf-opsawg-pcapng).
 //!
-//! Five types of blocks are read: sections, interfaces, packets of two kinds, and the counters of the capturing program. Others
-//! are skipped without being kept, whatever their size. A packet block with damaged content and a valid length is ignored; an
-//! invalid length ends the file, because the next block cannot be found.
+//! Five types of blocks are read: sections, interfaces, packets of two kinds, and the counters of the capturing
+//! program. Others are skipped without being kept, whatever their size. A packet block with damaged content and a valid
+//! length is ignored; an invalid length ends the file, because the next block cannot be found.
 
 use crate::read::clock::Clock;
 use crate::read::error::{Damage, Fault};
@@ -14,7 +14,8 @@ use std::io;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
-/// Obsolete packet block of old files: as the enhanced packet block, with 16 bits of interface and 16 bits of drop count.
+/// Obsolete packet block of old files: as the enhanced packet block, with 16 bits of interface and 16 bits of drop
+/// count.
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const INTERFACE_STATISTICS: u32 = 5;
@@ -34,8 +35,8 @@ const TRAILER: usize = 4;
 /// Largest block that is kept in memory, bytes, which bounds packets: the limit of libpcap.
 const MAX_BLOCK: usize = 16 * 1024 * 1024;
 
-/// Largest number of interfaces in a capture. Real captures have a few in each section; without a limit, a forged file could
-/// fill the memory.
+/// Largest number of interfaces in a capture. Real captures have a few in each section; without a limit, a forged file
+/// could fill the memory.
 const MAX_INTERFACES: usize = 65_536;
 
 /// Number of bytes of an interface's name or description that are kept.
@@ -128,8 +129,8 @@ impl PcapNg {
         }
     }
 
-    /// Size of a block with this length field. Lengths have to be multiples of 4; some writers do not count the padding, so
-    /// they are rounded up, as in Wireshark.
+    /// Size of a block with this length field. Lengths have to be multiples of 4; some writers do not count the
+    /// padding, so they are rounded up, as in Wireshark.
     #[inline]
     fn size(&self, length: [u8; 4]) -> usize {
         (self.u32(length).wrapping_add(3) & !3) as usize

@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 
 /// Reads the packets of one capture, in the order of the file.
 ///
-/// Memory is bounded whatever the file contains: a window of 256 KiB, which a large record extends to at most 16 MiB; at most
-/// 65,536 interfaces; and for a compressed file 1.5 MiB of chunks and the memory of the decompressor, which for zstd and xz
-/// depends on the file and is at most 128 MiB.
+/// Memory is bounded whatever the file contains: a window of 256 KiB, which a large record extends to at most 16 MiB;
+/// at most 65,536 interfaces; and for a compressed file 1.5 MiB of chunks and the memory of the decompressor, which for
+/// zstd and xz depends on the file and is at most 128 MiB.
 pub struct CaptureReader {
     name: String,
     /// Path of a file that can be opened again; `None` for a stream.
@@ -31,8 +31,8 @@ pub struct CaptureReader {
     warnings: Vec<Warning>,
     strict: bool,
     ended: bool,
-    /// Packet found last. Written and read field by field: loading it as a whole right after storing its parts stalls the
-    /// processor, which took 14 % of the time of `gentle analyze` (perf).
+    /// Packet found last. Written and read field by field: loading it as a whole right after storing its parts stalls
+    /// the processor, which took 14 % of the time of `gentle analyze` (perf).
     record: Record,
 }
 
@@ -287,8 +287,8 @@ impl CaptureReader {
         self.input.offset()
     }
 
-    /// Bytes of the file on disk that have been read, of [`CaptureReader::size`], to show progress. A compressed file is read
-    /// some chunks ahead.
+    /// Bytes of the file on disk that have been read, of [`CaptureReader::size`], to show progress. A compressed file
+    /// is read some chunks ahead.
     pub fn consumed(&self) -> u64 {
         match &self.progress {
             Some(progress) => progress.bytes(),

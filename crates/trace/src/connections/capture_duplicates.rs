@@ -1,10 +1,10 @@
-//! Copies of packets made by mirror ports at different places. A copy follows the original after 0.5 to 100 ms, a gap too
-//! long to distinguish it from a retransmission by one segment alone.
+//! Copies of packets made by mirror ports at different places. A copy follows the original after 0.5 to 100 ms, a gap
+//! too long to distinguish it from a retransmission by one segment alone.
 //!
-//! Segments that can be recognised as copies reveal the delay of those that cannot. A mirror copies whole streams. If many
-//! segments repeat unchanged after about the same delay, any segment that repeats unchanged after that delay is a copy, even
-//! one without IP identification (a SYN/ACK of Linux, a segment over IPv6). A retransmission differs in IP identification or
-//! timestamp, or comes after another delay, and not with so many others at once.
+//! Segments that can be recognised as copies reveal the delay of those that cannot. A mirror copies whole streams. If
+//! many segments repeat unchanged after about the same delay, any segment that repeats unchanged after that delay is a
+//! copy, even one without IP identification (a SYN/ACK of Linux, a segment over IPv6). A retransmission differs in IP
+//! identification or timestamp, or comes after another delay, and not with so many others at once.
 
 use crate::segment::Segment;
 use gentle_units::Nanos;
@@ -16,11 +16,11 @@ use std::ops::RangeInclusive;
 
 /// Longest delay of a copy.
 const LONGEST: Nanos = Nanos::from_millis(100);
-/// Shortest delay considered. Shorter ones are within the gaps that [`Sent::is_copy`](super::flight::Sent::is_copy) allows,
-/// which needs no evidence from other segments.
+/// Shortest delay considered. Shorter ones are within the gaps that [`Sent::is_copy`](super::flight::Sent::is_copy)
+/// allows, which needs no evidence from other segments.
 const SHORTEST: Nanos = Nanos::from_micros(500);
-/// Number of segments at the start of the trace that are all used to learn the delay; afterwards, those of one connection
-/// in 64 are.
+/// Number of segments at the start of the trace that are all used to learn the delay; afterwards, those of one
+/// connection in 64 are.
 const ALL_AT_FIRST: u64 = 8192;
 /// Number of newest segments kept as evidence.
 const REMEMBERED: usize = 2048;
@@ -136,7 +136,8 @@ impl DuplicateDetector {
             originals.filter(|it| it.certain || !certain).count()
         };
         let certain = gaps.iter().filter(|(_, certain)| *certain).count();
-        // Either half of all segments repeat, or enough of those that can only be copies, if a mirror copies part of the traffic.
+        // Either half of all segments repeat, or enough of those that can only be copies, if a mirror copies part of
+        // the traffic.
         let all = gaps.len() >= 3 && gaps.len() * 2 >= originals(false);
         let some = certain >= 8 && certain * 20 >= originals(true);
         (all || some).then(|| {
@@ -218,7 +219,8 @@ impl Originals {
         Some(now.saturating_sub(original.time))
     }
 
-    /// Removes one awaited copy whose delay is within `delay`; returns `false` if no copy of an equal segment is awaited.
+    /// Removes one awaited copy whose delay is within `delay`; returns `false` if no copy of an equal segment is
+    /// awaited.
     fn take(&mut self, number: u64, now: Nanos, delay: &RangeInclusive<Nanos>) -> bool {
         let found = self.table.find_entry(number, |original| {
             original.number == number && delay.contains(&now.saturating_sub(original.time))

@@ -1,5 +1,5 @@
-//! Inference of why SYNs and SYN/ACKs were retransmitted and how an attempt ended, by the rules in `docs/analyze.md`. The
-//! counts by the definitions of handshake-2009 do not depend on it.
+//! Inference of why SYNs and SYN/ACKs were retransmitted and how an attempt ended, by the rules in `docs/analyze.md`.
+//! The counts by the definitions of handshake-2009 do not depend on it.
 
 use super::connection::{CLIENT, Connection, ConnectionFlags, SERVER};
 use super::exchange::{Exchange, Transmission};
@@ -7,8 +7,8 @@ use crate::VantagePoint;
 use crate::row::Outcome;
 use gentle_units::Nanos;
 
-/// Retransmitted SYNs or SYN/ACKs by cause, without copies made by the capture and without SYN/ACKs that answer a repeated
-/// SYN.
+/// Retransmitted SYNs or SYN/ACKs by cause, without copies made by the capture and without SYN/ACKs that answer a
+/// repeated SYN.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Repeats {
     /// The previous transmission or its answer was lost.
@@ -30,7 +30,8 @@ pub(crate) struct Classification {
     pub(crate) repeats: Repeats,
     /// Time that the client waited because of retransmissions that were not spurious.
     pub(crate) waited: Nanos,
-    /// Time between SYN/ACKs after the client's ACK while the client's data waited; included in the delays of that data, too.
+    /// Time between SYN/ACKs after the client's ACK while the client's data waited; included in the delays of that
+    /// data, too.
     pub(crate) waited_with_data: Nanos,
     /// The client repeated its SYN after an answer and never went on: no SYN/ACK reached it.
     pub(crate) swallowed: bool,
@@ -134,13 +135,14 @@ fn echoed(sent: &[Transmission], echo: u16) -> Option<usize> {
     same.next().is_none().then_some(found)
 }
 
-/// Whether an answer was late: it came `took` after the first transmission it may belong to, and does not answer the last
-/// one, which was sent `since_last` before it.
+/// Whether an answer was late: it came `took` after the first transmission it may belong to, and does not answer the
+/// last one, which was sent `since_last` before it.
 ///
-/// `indicated` means that a timestamp or a second answer suggests so. That is not sufficient: Linux echoes the timestamp of
-/// the first SYN that arrived, whichever it answers (`tcp_check_req`), and likewise of the first SYN/ACK. So a measured
-/// round-trip time over the same part of the path decides, if there is one: the answer was late if a round trip can take
-/// as long as `took`, and if that is indicated or the last transmission was too recent to be answered.
+/// `indicated` means that a timestamp or a second answer suggests so. That is not sufficient: Linux echoes the
+/// timestamp of the first SYN that arrived, whichever it answers (`tcp_check_req`), and likewise of the first SYN/ACK.
+/// So a measured round-trip time over the same part of the path decides, if there is one: the answer was late if a
+/// round trip can take as long as `took`, and if that is indicated or the last transmission was too recent to be
+/// answered.
 fn is_late(indicated: bool, took: Nanos, since_last: Nanos, round_trip: Option<Nanos>) -> bool {
     match round_trip {
         Some(round_trip) => {
@@ -228,8 +230,8 @@ impl Classifier<'_> {
         }
     }
 
-    /// Whether the SYNs before number `at` reached the server, which left them unanswered: without loss on the way, its queue was
-    /// full. A SYN whose timestamp the answer echoes was accepted.
+    /// Whether the SYNs before number `at` reached the server, which left them unanswered: without loss on the way, its
+    /// queue was full. A SYN whose timestamp the answer echoes was accepted.
     fn is_left_unanswered(&self, at: usize) -> bool {
         let first_syns = self.first_syns();
         let accepted = self
@@ -248,8 +250,8 @@ impl Classifier<'_> {
         }
     }
 
-    /// Whether SYN number `at`, sent before any SYN/ACK, was spurious: an earlier one had arrived, and the answer took longer
-    /// than the client waited.
+    /// Whether SYN number `at`, sent before any SYN/ACK, was spurious: an earlier one had arrived, and the answer took
+    /// longer than the client waited.
     fn is_late_before_answer(&self, at: usize) -> bool {
         let synacks = self.synacks();
         let Some(first) = synacks.first() else {
@@ -283,8 +285,8 @@ impl Classifier<'_> {
         late && !self.first_answer_was_lost(at) && !self.contradicts_late_answer()
     }
 
-    /// Whether the first SYN/ACK seen before SYN number `at` was a retransmission of one lost before the capture point: it took
-    /// about as long as the client waited, and far longer than the round-trip time to the server.
+    /// Whether the first SYN/ACK seen before SYN number `at` was a retransmission of one lost before the capture point:
+    /// it took about as long as the client waited, and far longer than the round-trip time to the server.
     fn first_answer_was_lost(&self, at: usize) -> bool {
         let syns = self.exchange.sent[CLIENT].kept();
         let (Some(first), Some(round_trip)) =
@@ -360,8 +362,9 @@ impl Classifier<'_> {
         )
     }
 
-    /// Classifies a SYN/ACK retransmitted after the client's ACK: both crossed on the path; or the server deferred the client
-    /// (full listen queue, or `TCP_DEFER_ACCEPT`, which waits for data); or the ACK was lost beyond the capture point.
+    /// Classifies a SYN/ACK retransmitted after the client's ACK: both crossed on the path; or the server deferred the
+    /// client (full listen queue, or `TCP_DEFER_ACCEPT`, which waits for data); or the ACK was lost beyond the capture
+    /// point.
     fn synack_after_ack(&mut self, at: usize, weight: u32) {
         let synacks = self.exchange.sent[SERVER].kept();
         let server_first = self.exchange.first_sender == Some(SERVER as u8);

@@ -99,8 +99,8 @@ impl ConnectionFlags {
     pub(crate) const CLIENT_IS_UPPER: ConnectionFlags = ConnectionFlags(2048);
     /// A newer connection with the same flow key exists or existed.
     pub(crate) const SUPERSEDED: ConnectionFlags = ConnectionFlags(4096);
-    /// A segment of either endpoint shows that the client received an answer and went on: the handshake completed, even if
-    /// not all of it was captured.
+    /// A segment of either endpoint shows that the client received an answer and went on: the handshake completed, even
+    /// if not all of it was captured.
     pub(crate) const WENT_ON: ConnectionFlags = ConnectionFlags(8192);
     /// An ICMP message reported that the SYN was not delivered.
     pub(crate) const REJECTED: ConnectionFlags = ConnectionFlags(16384);
@@ -150,8 +150,8 @@ pub(crate) struct Connection {
     /// Time of the first segment; `last`: of the last one.
     pub(crate) first: Nanos,
     pub(crate) last: Nanos,
-    /// Payload bytes of each endpoint's stream, each counted once. Kept outside of `endpoints`, like `segments`: indexing
-    /// elements of 24 bytes takes fewer instructions than 28 or 36.
+    /// Payload bytes of each endpoint's stream, each counted once. Kept outside of `endpoints`, like `segments`:
+    /// indexing elements of 24 bytes takes fewer instructions than 28 or 36.
     pub(crate) bytes: [u64; 2],
     /// Segments of each endpoint, without copies made by the capture.
     pub(crate) segments: [u32; 2],

@@ -39,8 +39,8 @@ pub(super) struct Eviction {
     /// Position of the capture point, if given.
     vantage: Option<VantagePoint>,
     next_sweep: Nanos,
-    /// For each place in the table, the second from which its connection may have exceeded its timeout. A sweep loads only
-    /// connections that are due, and postpones those that have not exceeded it.
+    /// For each place in the table, the second from which its connection may have exceeded its timeout. A sweep loads
+    /// only connections that are due, and postpones those that have not exceeded it.
     due: Vec<u32>,
     /// Number of connections with [`LossState`].
     pub(super) loss_states: usize,
@@ -53,8 +53,8 @@ pub(super) struct Eviction {
 /// Sweeps per linger time of closed connections.
 const SWEEPS: u64 = 4;
 
-/// Inverse of the fraction of connections evicted at once when memory is short, longest silent first; finding them costs
-/// a pass over all connections.
+/// Inverse of the fraction of connections evicted at once when memory is short, longest silent first; finding them
+/// costs a pass over all connections.
 const EVICTED_FRACTION: usize = 4;
 
 impl Eviction {
@@ -100,8 +100,8 @@ impl Eviction {
 
     /// Whether there is no room for what the next segments may add: connections, segments in flight, loss state.
     ///
-    /// Places of connections are reused but never freed, so connections may use at most three eighths of the limit, even if
-    /// the rest is unused. Records about closed connections have an eighth. The other half is overhead of the
+    /// Places of connections are reused but never freed, so connections may use at most three eighths of the limit,
+    /// even if the rest is unused. Records about closed connections have an eighth. The other half is overhead of the
     /// allocator: growing tables hold the old and the new one, and freed memory is fragmented (measured with a flood of
     /// 20 million SYNs and a limit of 64 MiB: the whole process takes 64 MiB).
     fn is_full(&self, table: &Table, pool: &Pool) -> bool {

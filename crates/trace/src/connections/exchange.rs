@@ -1,5 +1,5 @@
-//! Record of a handshake with retransmissions: transmissions and answers, from which [`classify`](super::classify) infers
-//! why each retransmission was sent.
+//! Record of a handshake with retransmissions: transmissions and answers, from which [`classify`](super::classify)
+//! infers why each retransmission was sent.
 
 use super::compact_time::CompactTime;
 use super::connection::{CLIENT, SERVER};
@@ -89,8 +89,8 @@ pub(crate) struct Exchange {
     pub(super) sent: [Transmissions; 2],
     pub(super) answer: Option<Answer>,
     round_trips: [RoundTrip; 2],
-    /// Side that sent the first data. If a SYN/ACK is retransmitted after the client's ACK: the client if any data was seen
-    /// before, else the first side that sends data afterwards.
+    /// Side that sent the first data. If a SYN/ACK is retransmitted after the client's ACK: the client if any data was
+    /// seen before, else the first side that sends data afterwards.
     pub(super) first_sender: Option<u8>,
     /// The client had unacknowledged data when a SYN/ACK was retransmitted after its ACK.
     pub(super) client_waits: bool,
@@ -159,8 +159,8 @@ impl Exchange {
         };
     }
 
-    /// Records a SYN/ACK retransmitted after the client's ACK; `data_seen`: data had been seen before it; `client_waits`: some
-    /// of the client's data was unacknowledged.
+    /// Records a SYN/ACK retransmitted after the client's ACK; `data_seen`: data had been seen before it;
+    /// `client_waits`: some of the client's data was unacknowledged.
     pub(super) fn deferred(&mut self, data_seen: bool, client_waits: bool) {
         self.client_waits |= client_waits;
         self.first_sender = data_seen.then_some(CLIENT as u8);

@@ -1,4 +1,5 @@
-//! Latest transmissions, from which follow the delay of a retransmission and whether a segment is a copy made by the capture.
+//! Latest transmissions, from which follow the delay of a retransmission and whether a segment is a copy made by the
+//! capture.
 
 use super::compact_time::CompactTime;
 use crate::segment::Segment;
@@ -33,12 +34,12 @@ impl Sent {
         }
     }
 
-    /// Whether `segment`, which ends at the same sequence number, is the same packet captured twice by the capture or a switch,
-    /// not a second packet with the same bytes.
+    /// Whether `segment`, which ends at the same sequence number, is the same packet captured twice by the capture or a
+    /// switch, not a second packet with the same bytes.
     ///
-    /// A retransmission gets a new IP identification (unless the sender leaves it zero, as Linux does in SYN/ACKs, or uses IPv6)
-    /// and, after one tick of the timestamp clock (RFC 7323, 5.4: 1 ms to 1 s), a new timestamp. The more of these fields are
-    /// present, the longer the gap for which equal values prove a copy.
+    /// A retransmission gets a new IP identification (unless the sender leaves it zero, as Linux does in SYN/ACKs, or
+    /// uses IPv6) and, after one tick of the timestamp clock (RFC 7323, 5.4: 1 ms to 1 s), a new timestamp. The more of
+    /// these fields are present, the longer the gap for which equal values prove a copy.
     pub(crate) fn is_copy(&self, segment: &Segment) -> bool {
         if segment.ip_id != self.ip_id || segment.timestamp.0 as u16 != self.stamp {
             return false;

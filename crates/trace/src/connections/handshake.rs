@@ -207,8 +207,8 @@ impl Connection {
             self.flags.add(ConnectionFlags::SYNACK);
         }
         if (segment.seq, segment.ack) != (self.isn[SERVER], self.synack_acks) {
-            // Another initial sequence number: a recomputed SYN cookie, or another host's answer. Or another acknowledgement
-            // number: of the SYN with its data, and of the SYN alone (RFC 7413).
+            // Another initial sequence number: a recomputed SYN cookie, or another host's answer. Or another
+            // acknowledgement number: of the SYN with its data, and of the SYN alone (RFC 7413).
             let others = &mut self.loss_state().other_synacks;
             let other = (segment.seq, segment.ack);
             if !others.contains(&other) {
@@ -309,7 +309,8 @@ impl Connection {
         );
     }
 
-    /// Records a repeated SYN or SYN/ACK. Returns the time since the previous one; `None` for a copy made by the capture.
+    /// Records a repeated SYN or SYN/ACK. Returns the time since the previous one; `None` for a copy made by the
+    /// capture.
     fn handshake_repeated(
         &mut self,
         side: usize,
@@ -317,9 +318,9 @@ impl Connection {
         tally: &mut Tally,
     ) -> Option<Nanos> {
         let previous = self.previous_open(side).copied();
-        // After a repeated SYN, the answer to it and a retransmission by timer may follow each other almost immediately, because
-        // both sides start their timers within one round trip. Only the IP identification tells them apart, which most hosts
-        // leave zero in SYN/ACKs; a capture that makes copies has also copied some SYNs.
+        // After a repeated SYN, the answer to it and a retransmission by timer may follow each other almost
+        // immediately, because both sides start their timers within one round trip. Only the IP identification tells
+        // them apart, which most hosts leave zero in SYN/ACKs; a capture that makes copies has also copied some SYNs.
         let answers_again = side == SERVER
             && self.loss_state.as_ref().is_some_and(|loss_state| {
                 loss_state.syn_pending
@@ -385,8 +386,8 @@ impl Connection {
         }
     }
 
-    /// Whether a segment with ACK, without SYN and RST, proves that the client got an answer: its sequence number continues the
-    /// SYN's, or SYN/ACK's, and so does its acknowledgement number.
+    /// Whether a segment with ACK, without SYN and RST, proves that the client got an answer: its sequence number
+    /// continues the SYN's, or SYN/ACK's, and so does its acknowledgement number.
     fn shows_answer(&self, side: usize, segment: &Segment) -> bool {
         let other = 1 - side;
         let opened = |side: usize| match side {
@@ -407,8 +408,8 @@ impl Connection {
         }
     }
 
-    /// Handles a segment of the client with ACK, without SYN and RST: by the definition, the handshake is complete if it
-    /// acknowledges a SYN/ACK.
+    /// Handles a segment of the client with ACK, without SYN and RST: by the definition, the handshake is complete if
+    /// it acknowledges a SYN/ACK.
     pub(super) fn establish(&mut self, segment: &Segment) {
         if !self.flags.has(ConnectionFlags::SYNACK) {
             return;

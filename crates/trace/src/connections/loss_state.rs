@@ -21,11 +21,11 @@ pub(crate) struct EndpointLoss {
     pub(crate) late: u32,
     /// Retransmissions found spurious.
     pub(crate) spurious: u32,
-    /// Newest retransmission, sequence number of its end and timestamp, until an acknowledgement shows whether it was spurious
-    /// (RFC 3522).
+    /// Newest retransmission, sequence number of its end and timestamp, until an acknowledgement shows whether it was
+    /// spurious (RFC 3522).
     pub(crate) newest: Option<(u32, u32)>,
-    /// Newest retransmission of bytes seen before. A spurious one may be acknowledged at once and so removed from the window;
-    /// without this field, a copy of it would count as another retransmission.
+    /// Newest retransmission of bytes seen before. A spurious one may be acknowledged at once and so removed from the
+    /// window; without this field, a copy of it would count as another retransmission.
     pub(crate) last_retransmitted: Option<InFlight>,
     /// End of the last block found spurious by timestamp, so that a DSACK for it is not counted again.
     pub(crate) found_spurious: Option<u32>,

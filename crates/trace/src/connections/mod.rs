@@ -1,8 +1,9 @@
 //! Reconstruction of TCP connections from segments: handshakes, sequence spaces, closes.
 //!
-//! A connection is identified by addresses, ports and the initial sequence number of its initiator, so that reused ports
-//! make a new connection. [`Connections::observe_all`] takes the segments in order; results that are known at once go into
-//! the [`Tally`]; the connection itself goes to a [`ClosedSink`] when it is closed, idle or evicted, or at the end of the trace.
+//! A connection is identified by addresses, ports and the initial sequence number of its initiator, so that reused
+//! ports make a new connection. [`Connections::observe_all`] takes the segments in order; results that are known at
+//! once go into the [`Tally`]; the connection itself goes to a [`ClosedSink`] when it is closed, idle or evicted, or at
+//! the end of the trace.
 
 mod capture_duplicates;
 mod classify;
@@ -106,8 +107,8 @@ impl Connections {
         Ok(())
     }
 
-    /// Handles a SYN, SYN/ACK or ICMP message, or a segment that may belong to several connections; returns the side that
-    /// sent it.
+    /// Handles a SYN, SYN/ACK or ICMP message, or a segment that may belong to several connections; returns the side
+    /// that sent it.
     #[inline(never)]
     fn observe_rare(
         &mut self,

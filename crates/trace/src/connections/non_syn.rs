@@ -10,8 +10,8 @@ use crate::tally::{SegmentKind, Tally};
 use gentle_wire::{Address, TcpFlags};
 
 impl Connections {
-    /// Handles a segment without SYN that has no connection yet or may belong to several. Returns the connection and the
-    /// sending side.
+    /// Handles a segment without SYN that has no connection yet or may belong to several. Returns the connection and
+    /// the sending side.
     pub(super) fn non_syn_of_several(
         &mut self,
         segment: &Segment,
@@ -35,8 +35,8 @@ impl Connections {
         (at, side)
     }
 
-    /// Establishes each connection with the same flow key whose handshake `segment` completes. There may be more than the one it
-    /// belongs to, as when both sides open at the same time (RFC 9293, 3.5).
+    /// Establishes each connection with the same flow key whose handshake `segment` completes. There may be more than
+    /// the one it belongs to, as when both sides open at the same time (RFC 9293, 3.5).
     fn establish_any(&mut self, newest: u32, segment: &Segment, v6: Option<[Address; 2]>) {
         let establish = |table: &mut Table, at: u32| {
             let connection = table.get_mut(at);
@@ -109,7 +109,8 @@ impl Connection {
         let rst = segment.flags().any(TcpFlags::RST);
         let ack = segment.flags().any(TcpFlags::ACK);
         let side = self.side(segment);
-        // Here and below, conditions that are rarely true come first: the processor cannot predict which side sends next.
+        // Here and below, conditions that are rarely true come first: the processor cannot predict which side sends
+        // next.
         if self.flags.is_opening() && ack && !rst {
             self.acknowledged(side, segment);
         }
@@ -173,8 +174,8 @@ impl Connection {
         }
     }
 
-    /// Updates the state that any segment of `side` changes: time and direction. Returns 1 if the connection got its loss
-    /// state with this segment, else 0.
+    /// Updates the state that any segment of `side` changes: time and direction. Returns 1 if the connection got its
+    /// loss state with this segment, else 0.
     #[inline(always)]
     pub(super) fn seen(&mut self, side: usize, segment: &Segment, by_initiator: bool) -> usize {
         self.last = self.last.max(segment.time);

@@ -3,8 +3,8 @@
 //! A segment that takes sequence numbers is
 //! - *new* if it begins at or beyond the end of the highest segment seen; beyond, it leaves a hole;
 //! - *retransmitted* if some of its bytes have been seen before;
-//! - *late* or *reordered* if it lies in a hole: the retransmission of a segment that was lost before the vantage point,
-//!   or a segment that was overtaken on its path ([`Hole::was_overtaken`]);
+//! - *late* or *reordered* if it lies in a hole: the retransmission of a segment that was lost before the vantage
+//!   point, or a segment that was overtaken on its path ([`Hole::was_overtaken`]);
 //! - a *capture duplicate* if it is the same packet captured a second time ([`Sent::is_copy`]);
 //! - a *probe* if it repeats the last byte although nothing was lost: a keep-alive (RFC 9293, 3.8.4) or a zero-window
 //!   probe (3.8.6.1).
@@ -20,8 +20,8 @@ use gentle_units::Nanos;
 use gentle_wire::TcpFlags;
 use std::ops::Range;
 
-/// Longest delay of a reordered segment if neither IP identification nor timestamps tell and no round-trip time is known;
-/// Wireshark's value.
+/// Longest delay of a reordered segment if neither IP identification nor timestamps tell and no round-trip time is
+/// known; Wireshark's value.
 const REORDERING: Nanos = Nanos::from_millis(3);
 
 /// Largest credible jump in sequence or acknowledgement numbers: the largest window (RFC 7323, 2.3).
@@ -121,8 +121,8 @@ impl Connection {
     }
 
     /// Records `segment` as the newest of its side.
-    // Inlined into its caller, as `acknowledge` and `Table::newest` are, without their slow paths: the calls took 9 % of the
-    // instructions of `gentle analyze` (callgrind).
+    // Inlined into its caller, as `acknowledge` and `Table::newest` are, without their slow paths: the calls took 9 %
+    // of the instructions of `gentle analyze` (callgrind).
     #[inline(always)]
     fn sent(&mut self, side: usize, segment: &Segment, end: u32, pool: &mut Pool) {
         let endpoint = &mut self.endpoints[side];
@@ -191,7 +191,8 @@ impl Connection {
             if beyond > 0 {
                 self.sent(side, segment, end, pool);
             } else {
-                // Remembered separately, so that a copy or retransmission is compared with it, not with segments beyond the hole.
+                // Remembered separately, so that a copy or retransmission is compared with it, not with segments beyond
+                // the hole.
                 let sent = InFlight {
                     end,
                     sent: Sent::new(segment),
@@ -210,8 +211,9 @@ impl Connection {
         }
 
         let previous = self.transmission(side, start);
-        // A retransmission may end elsewhere than the segment it repeats (a FIN joins the last data), so equal timestamps and
-        // times do not show a copy then; an equal IP identification does. Only a SYN can be a copy of a SYN.
+        // A retransmission may end elsewhere than the segment it repeats (a FIN joins the last data), so equal
+        // timestamps and times do not show a copy then; an equal IP identification does. Only a SYN can be a copy of a
+        // SYN.
         let opening = self.endpoints[side].flags.has(EndpointFlags::OPENING);
         let is_copied = |of: &InFlight| {
             (of.end == end || segment.ip_id != 0) && of.sent.is_copy(segment) && !opening
@@ -240,9 +242,10 @@ impl Connection {
         SegmentKind::Retransmitted(delay)
     }
 
-    /// Whether `segment` of `side`, which takes no sequence numbers, is a copy made by the capture or a switch: it equals the
-    /// side's previous such segment and follows it closely. Without IP identification, the host may have sent two equal
-    /// segments, so the second one counts as a copy only if unambiguous copies were seen on the connection.
+    /// Whether `segment` of `side`, which takes no sequence numbers, is a copy made by the capture or a switch: it
+    /// equals the side's previous such segment and follows it closely. Without IP identification, the host may have
+    /// sent two equal segments, so the second one counts as a copy only if unambiguous copies were seen on the
+    /// connection.
     #[inline]
     pub(crate) fn is_pure_ack_copy(&mut self, side: usize, segment: &Segment) -> bool {
         let pure_ack = PureAck::new(segment);
@@ -359,8 +362,8 @@ impl Connection {
         }
     }
 
-    /// Whether `segment` of `side` shows that a retransmission of the other side was spurious: by a duplicate SACK (RFC 2883),
-    /// or because it acknowledges the retransmitted bytes with the echo of an older timestamp (RFC 3522).
+    /// Whether `segment` of `side` shows that a retransmission of the other side was spurious: by a duplicate SACK (RFC
+    /// 2883), or because it acknowledges the retransmitted bytes with the echo of an older timestamp (RFC 3522).
     pub(crate) fn shows_spurious(&mut self, side: usize, segment: &Segment) -> bool {
         let Some(loss_state) = &mut self.loss_state else {
             return false;

@@ -7,17 +7,18 @@ use crate::table_size::hash_table_bytes;
 use gentle_wire::Address;
 use hashbrown::{HashMap, HashSet, HashTable};
 
-/// Largest number of connections with the same flow key that are compared one by one, newest first. If there are more (a
-/// health check that always uses the same port, a scan of sequence numbers), older ones are found by the initial sequence
-/// number of their initiator.
+/// Largest number of connections with the same flow key that are compared one by one, newest first. If there are more
+/// (a health check that always uses the same port, a scan of sequence numbers), older ones are found by the initial
+/// sequence number of their initiator.
 pub(crate) const CHAIN_SCAN: usize = 32;
 
 /// Inverse of the share of places below which connections are removed from the index one by one, at random places in
 /// memory; above it, the whole index is scanned in order.
 const SCAN_FRACTION: usize = 32;
 
-/// Entries of the cache of recent connections, by the low bits of their hash: as many as are active at once on a busy link,
-/// and few enough for a core's L1 cache (32 KiB). A lookup in the index takes three dependent accesses to cold memory.
+/// Entries of the cache of recent connections, by the low bits of their hash: as many as are active at once on a busy
+/// link, and few enough for a core's L1 cache (32 KiB). A lookup in the index takes three dependent accesses to cold
+/// memory.
 const RECENT: usize = 4096;
 
 /// Largest number of connections that are prefetched at a time.
@@ -47,16 +48,16 @@ impl Recent {
 pub(crate) struct Table {
     hasher: FlowKeyHasher,
     index: HashTable<u32>,
-    /// Cache of the index. Stale entries are detected on use: the place is vacant, or its connection has another flow key. A newer
-    /// connection with the same flow key overwrites the entry.
+    /// Cache of the index. Stale entries are detected on use: the place is vacant, or its connection has another flow
+    /// key. A newer connection with the same flow key overwrites the entry.
     recent: Box<[Recent; RECENT]>,
     connections: Vec<Connection>,
     /// Address pairs of IPv6 connections, lower endpoint first.
     v6: Vec<[Address; 2]>,
     free: Vec<u32>,
     free_v6: Vec<u32>,
-    /// Places of connections in chains longer than [`CHAIN_SCAN`], by the hash of their flow key and the initial sequence
-    /// number of their initiator.
+    /// Places of connections in chains longer than [`CHAIN_SCAN`], by the hash of their flow key and the initial
+    /// sequence number of their initiator.
     by_isn: HashMap<(u32, u32), u32>,
 }
 
@@ -106,10 +107,10 @@ impl Table {
         addresses
     }
 
-    /// Loads the connections of `segments` that are not in the cache of recent ones into the processor's cache, so that their
-    /// cache misses overlap. Without it, each segment waits for its own connection, which took an eighth of the time with
-    /// 400,000 live connections. Does nothing while all connections fit into the last-level cache, where it would cost a
-    /// twentieth.
+    /// Loads the connections of `segments` that are not in the cache of recent ones into the processor's cache, so that
+    /// their cache misses overlap. Without it, each segment waits for its own connection, which took an eighth of the
+    /// time with 400,000 live connections. Does nothing while all connections fit into the last-level cache, where it
+    /// would cost a twentieth.
     #[inline(never)]
     pub(crate) fn prefetch(&self, segments: &[Segment]) {
         if self.connections.len() * size_of::<Connection>() < CACHE {
@@ -137,7 +138,8 @@ impl Table {
         std::hint::black_box(loaded);
     }
 
-    /// Place of the newest connection with the flow key of `segment`, or [`NONE`]; `v6` has the addresses if they are IPv6.
+    /// Place of the newest connection with the flow key of `segment`, or [`NONE`]; `v6` has the addresses if they are
+    /// IPv6.
     // Inlined for the same reason as `Connection::sent`.
     #[inline(always)]
     pub(crate) fn newest(&mut self, segment: &Segment, v6: Option<[Address; 2]>) -> u32 {
@@ -219,8 +221,8 @@ impl Table {
         })
     }
 
-    /// Place of the connection whose initiator has the initial sequence number `isn`, among more than [`CHAIN_SCAN`] with the
-    /// flow key of `segment`.
+    /// Place of the connection whose initiator has the initial sequence number `isn`, among more than [`CHAIN_SCAN`]
+    /// with the flow key of `segment`.
     pub(crate) fn find_by_isn(
         &self,
         segment: &Segment,
@@ -232,8 +234,8 @@ impl Table {
         has_key.then_some(at)
     }
 
-    /// Indexes the connection at `at`, the newest of its chain, by the initial sequence number of its initiator if the chain
-    /// is longer than [`CHAIN_SCAN`].
+    /// Indexes the connection at `at`, the newest of its chain, by the initial sequence number of its initiator if the
+    /// chain is longer than [`CHAIN_SCAN`].
     pub(crate) fn index_isn(&mut self, at: u32, hash: u32) {
         let older = self.chain(at).take(CHAIN_SCAN + 2).count() - 1;
         // When the chain first exceeds the limit, its older connections are added, too.
@@ -248,8 +250,8 @@ impl Table {
         }
     }
 
-    /// Adds a connection as the newest with its flow key, which hashes to `hash`; `v6` has the addresses if they are IPv6,
-    /// `newest` is the place of the newest so far. Returns its place.
+    /// Adds a connection as the newest with its flow key, which hashes to `hash`; `v6` has the addresses if they are
+    /// IPv6, `newest` is the place of the newest so far. Returns its place.
     pub(crate) fn insert(
         &mut self,
         mut connection: Connection,
@@ -301,8 +303,8 @@ impl Table {
         at
     }
 
-    /// Grows the index by one, rehashing in the order of the connections: a table that grows by itself rehashes in its own
-    /// order, which accesses connections at random.
+    /// Grows the index by one, rehashing in the order of the connections: a table that grows by itself rehashes in its
+    /// own order, which accesses connections at random.
     #[cold]
     fn grow_index(&mut self) {
         let mut in_index = vec![false; self.connections.len()];
@@ -503,7 +505,8 @@ mod tests {
     }
 
     proptest! {
-        /// Exceeds the cache with connections, some with the flow key of others, and removes some, singly or many at a time.
+        /// Exceeds the cache with connections, some with the flow key of others, and removes some, singly or many at a
+        /// time.
         #[test]
         fn the_cache_of_recent_connections_agrees_with_the_index(
             steps in proptest::collection::vec(

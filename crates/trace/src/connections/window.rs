@@ -7,8 +7,9 @@ use crate::segment::{after, distance};
 use gentle_units::Nanos;
 use std::collections::VecDeque;
 
-/// Largest number of transmissions remembered per endpoint. A larger window forgets its oldest ones (in a capture without
-/// acknowledgements every window grows without limit); their retransmissions are timed from the oldest one known.
+/// Largest number of transmissions remembered per endpoint. A larger window forgets its oldest ones (in a capture
+/// without acknowledgements every window grows without limit); their retransmissions are timed from the oldest one
+/// known.
 const FLIGHT: usize = 256;
 /// Largest number of holes remembered per endpoint; beyond it, the oldest is treated as filled.
 const HOLES: usize = 64;
@@ -31,12 +32,12 @@ pub(crate) struct Hole {
 }
 
 impl Hole {
-    /// Whether `segment`, which fills at least a part of this hole, was sent before the segment that left it: then it is out of
-    /// order, otherwise a retransmission. If an acknowledgement left the hole, `segment` is compared with `newest`, the newest
-    /// segment of its side.
+    /// Whether `segment`, which fills at least a part of this hole, was sent before the segment that left it: then it
+    /// is out of order, otherwise a retransmission. If an acknowledgement left the hole, `segment` is compared with
+    /// `newest`, the newest segment of its side.
     ///
-    /// IP identification and timestamps show the sender's order; without them, a segment is out of order if it came within
-    /// `longest` of the segment that left the hole.
+    /// IP identification and timestamps show the sender's order; without them, a segment is out of order if it came
+    /// within `longest` of the segment that left the hole.
     pub(crate) fn was_overtaken(&self, segment: &Segment, newest: Sent, longest: Nanos) -> bool {
         let is_recent = CompactTime::at(segment.time).since(newest.at) <= COMPARABLE;
         let later = if self.by_ack && is_recent {
@@ -90,8 +91,8 @@ impl Window {
         self.flight.insert(at, sent);
     }
 
-    /// Removes transmissions that end at `acked` or before. Returns the number of holes that became acknowledged: data that the
-    /// capture lacks, or has later.
+    /// Removes transmissions that end at `acked` or before. Returns the number of holes that became acknowledged: data
+    /// that the capture lacks, or has later.
     pub(crate) fn acknowledge(&mut self, acked: u32) -> u64 {
         while self
             .flight
@@ -124,7 +125,8 @@ impl Window {
         self.holes.push(hole);
     }
 
-    /// Removes `from..to` from the holes. Returns the number of bytes that were missing, and the first hole that had them.
+    /// Removes `from..to` from the holes. Returns the number of bytes that were missing, and the first hole that had
+    /// them.
     pub(crate) fn fill(&mut self, from: u32, to: u32) -> (u32, Option<Hole>) {
         let mut filled = 0;
         let mut first = None;

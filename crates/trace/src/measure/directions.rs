@@ -206,7 +206,8 @@ impl DirectionSums {
                     rate_bps,
                     capacity_bps,
                     capacity_given: rate.is_some(),
-                    // The capture's own highest rate says nothing about the link: in a short capture it equals the mean rate.
+                    // The capture's own highest rate says nothing about the link: in a short capture it equals the mean
+                    // rate.
                     utilization: rate.map(|rate| rate_bps / rate.bits_per_second() as f64),
                     packet_retransmission_probability: ratio(sums.retransmitted, sums.segments),
                     syn_share_of_retransmissions: ratio(

@@ -1,7 +1,7 @@
 //! Attempts that were not completed, by reason: dead hosts, silent drops by firewalls, refusals, scans, floods.
 //!
-//! The reason depends on everything the client and the server did, so attempts are kept until the end; if memory is short, it
-//! is decided early, from the connections so far ([`Failures::decide_early`]).
+//! The reason depends on everything the client and the server did, so attempts are kept until the end; if memory is
+//! short, it is decided early, from the connections so far ([`Failures::decide_early`]).
 
 use super::parties::PartyCounts;
 use crate::connections::Classification;
@@ -15,7 +15,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Smallest SYN flood: attempts at a server with one SYN each, by clients that completed no handshake.
 const FLOOD: u64 = 1_000;
-/// Smallest rate of a SYN flood, attempts per second between first and last; clients that retry a dead server are slower.
+/// Smallest rate of a SYN flood, attempts per second between first and last; clients that retry a dead server are
+/// slower.
 const FLOOD_RATE: u64 = 10;
 /// Largest number of parties named for each reason.
 const NAMED: usize = 3;
@@ -59,7 +60,8 @@ pub(crate) struct Failures {
     undecided: Vec<Failure>,
     /// Decided attempts, by [`Reason`].
     decided: [Decided; REASONS],
-    /// Attempts with none of the reasons: only a SYN/ACK came. `half_open_with_loss` counts those with a loss before it.
+    /// Attempts with none of the reasons: only a SYN/ACK came. `half_open_with_loss` counts those with a loss before
+    /// it.
     pub(super) half_open: u64,
     pub(super) half_open_with_loss: u64,
     pub(super) decided_early: u64,

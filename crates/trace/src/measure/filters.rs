@@ -1,7 +1,7 @@
 //! Filters of spa-2018, section III: connections to leave out before the quantities of a link are computed.
 //!
-//! Whether an address floods is known only at the end of the trace, so the contribution of every connection is kept until
-//! then ([`UndecidedConnections`]). If memory is short, the decision is made early, from the connections so far
+//! Whether an address floods is known only at the end of the trace, so the contribution of every connection is kept
+//! until then ([`UndecidedConnections`]). If memory is short, the decision is made early, from the connections so far
 //! ([`Filters::decide_early`]).
 
 use super::directions::{Contribution, DirectionSums};
@@ -161,7 +161,8 @@ impl Filters {
         }
     }
 
-    /// Decides about all undecided connections by the addresses' counts so far; at the end of the trace, these are complete.
+    /// Decides about all undecided connections by the addresses' counts so far; at the end of the trace, these are
+    /// complete.
     pub(crate) fn decide(&mut self) {
         let undecided = std::mem::take(&mut self.undecided);
         let mut undecided_connections = std::mem::take(&mut self.undecided_connections);
@@ -187,7 +188,8 @@ impl Filters {
     fn decide_early(&mut self) {
         self.decided_early += self.undecided_connections.len() as u64;
         self.decide();
-        // The table of addresses may double, and as much again is left for connections, before the limit is next reached.
+        // The table of addresses may double, and as much again is left for connections, before the limit is next
+        // reached.
         self.flood.forget_benign(self.memory_limit / 4);
     }
 

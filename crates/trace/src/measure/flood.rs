@@ -44,7 +44,8 @@ impl AddressCounts {
 #[derive(Debug, Clone, Default)]
 pub(super) struct FloodDetector {
     hasher: DefaultHashBuilder,
-    /// Indices into `addresses`: a table of the counts themselves would be five times larger, and most lookups go to memory.
+    /// Indices into `addresses`: a table of the counts themselves would be five times larger, and most lookups go to
+    /// memory.
     index: HashTable<u32>,
     addresses: Vec<AddressCounts>,
     /// Number of flooding addresses forgotten for lack of memory.
@@ -100,8 +101,8 @@ impl FloodDetector {
         self.addresses.iter().filter(|counts| counts.is_flooder)
     }
 
-    /// Forgets the addresses that are far from flooding and, if more are left than fit into `bytes` with one connection more,
-    /// the least suspicious of the others. The places of the addresses that stay change.
+    /// Forgets the addresses that are far from flooding and, if more are left than fit into `bytes` with one connection
+    /// more, the least suspicious of the others. The places of the addresses that stay change.
     pub(super) fn forget_benign(&mut self, bytes: usize) {
         let mut stay = std::mem::take(&mut self.addresses);
         stay.retain(|counts| counts.without_data >= SUSPECT);

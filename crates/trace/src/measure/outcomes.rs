@@ -14,8 +14,8 @@ use gentle_wire::Address;
 
 /// Statistics of closed connections.
 ///
-/// Memory grows with the number of addresses and failures, up to a sixteenth of the memory limit; beyond, only the largest
-/// entries are kept.
+/// Memory grows with the number of addresses and failures, up to a sixteenth of the memory limit; beyond, only the
+/// largest entries are kept.
 ///
 /// Aligned to separate cache lines, as `Decoder` is.
 #[repr(align(128))]
@@ -228,8 +228,8 @@ impl Outcomes {
         self.failures.decide(&self.parties);
     }
 
-    /// Outcomes of the attempts; call [`decide`](Outcomes::decide) first. `show` formats an address, `show_server` one with its
-    /// port.
+    /// Outcomes of the attempts; call [`decide`](Outcomes::decide) first. `show` formats an address, `show_server` one
+    /// with its port.
     pub(crate) fn result(
         &self,
         show: impl Fn(Address) -> String,

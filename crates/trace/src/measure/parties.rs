@@ -258,8 +258,8 @@ mod tests {
             if stay > 0 {
                 assert!(counts.bytes_with_one_more() <= bytes, "{stay} in {bytes}");
             }
-            // Lower bound of the entries of a table, which has half of the bytes and may leave about half of these unused,
-            // because its number of slots is a power of two.
+            // Lower bound of the entries of a table, which has half of the bytes and may leave about half of these
+            // unused, because its number of slots is a power of two.
             let room = bytes / 5 / (size_of::<(Address, PartyLoss)>() + 1);
             assert!(stay + 2 >= ALL.min(room as u32), "{stay} in {bytes}");
             for i in 0..ALL {

@@ -5,13 +5,13 @@ use serde::Serialize;
 
 /// Inferred outcomes of connection attempts, and causes of retransmitted SYNs and SYN/ACKs.
 ///
-/// Every attempt is in exactly one of `answered`, `swallowed`, `dead`, `refused`, `rejected`, `scans`, `floods` and `unseen`.
-/// Unlike [`Handshakes`](super::Handshakes), which follows the definitions of handshake-2009, the inference uses everything
-/// that was captured of a connection.
+/// Every attempt is in exactly one of `answered`, `swallowed`, `dead`, `refused`, `rejected`, `scans`, `floods` and
+/// `unseen`. Unlike [`Handshakes`](super::Handshakes), which follows the definitions of handshake-2009, the inference
+/// uses everything that was captured of a connection.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Outcomes {
-    /// Attempts that were answered by a SYN/ACK, or went on as only an answered attempt can. Attempts of scans and floods do
-    /// not count.
+    /// Attempts that were answered by a SYN/ACK, or went on as only an answered attempt can. Attempts of scans and
+    /// floods do not count.
     pub answered: u64,
     /// Answered attempts that completed.
     pub completed: u64,
@@ -27,8 +27,8 @@ pub struct Outcomes {
     pub completed_with_loss: u64,
     /// Completed attempts without loss that retransmitted a SYN or SYN/ACK because an answer was late.
     pub late: u64,
-    /// Completed attempts that the server deferred: it left a SYN unanswered that had reached it, or retransmitted its SYN/ACK
-    /// although the client's ACK is in the capture.
+    /// Completed attempts that the server deferred: it left a SYN unanswered that had reached it, or retransmitted its
+    /// SYN/ACK although the client's ACK is in the capture.
     pub put_off: u64,
     /// Time that the attempts in `put_off` waited because of it, seconds.
     pub put_off_s: f64,

@@ -5,8 +5,8 @@ use crate::results::{IntervalBin, IntervalHistogram, Intervals, SeriesCount, Sta
 use gentle_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Widths of the bins up to an interval: copies and answers that crossed are close to zero, timers between a second and a
-/// minute.
+/// Widths of the bins up to an interval: copies and answers that crossed are close to zero, timers between a second and
+/// a minute.
 const WIDTHS: [(Nanos, Nanos); 3] = [
     (Nanos::from_millis(10), Nanos::from_millis(1)),
     (Nanos::from_millis(100), Nanos::from_millis(10)),

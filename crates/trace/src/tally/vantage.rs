@@ -24,8 +24,8 @@ const INITIAL_TTLS: [u8; 3] = [64, 128, 255];
 const MOST: f64 = 0.9;
 /// Largest share of the round-trip time at which a side is near.
 const SHORT_HALF: f64 = 0.05;
-/// Smallest share of the round-trip time at which a side is far, if also longer than [`LONGEST_REPLY_S`], the longest that
-/// an end host takes to reply.
+/// Smallest share of the round-trip time at which a side is far, if also longer than [`LONGEST_REPLY_S`], the longest
+/// that an end host takes to reply.
 const LONG_HALF: f64 = 0.25;
 const LONGEST_REPLY_S: f64 = 0.001;
 

@@ -206,8 +206,8 @@ impl Segment {
     }
 }
 
-/// An IP packet between addresses of the same version with a protocol, a time to live, an identification (IPv4), and a payload
-/// of `len` bytes that `emit` writes.
+/// An IP packet between addresses of the same version with a protocol, a time to live, an identification (IPv4), and a
+/// payload of `len` bytes that `emit` writes.
 pub(crate) fn ip_packet(
     src: IpAddr,
     dst: IpAddr,

@@ -1,4 +1,4 @@
-//! Limits of memory and idle time: removal of connections, and its effects.
+//! Limits of memory and idle time: eviction of connections, and its effects.
 
 use crate::captures::{analyze_bytes, analyze_files};
 use crate::frames::{ACK, FIN, RST, SYN, Segment, pcap};
@@ -270,7 +270,7 @@ fn several_captures_are_one_trace() {
     assert_eq!(json(&together), json(&apart));
 }
 
-/// Removal for lack of memory must not depend on the random keys of hash tables.
+/// Eviction for lack of memory must not depend on the random keys of hash tables.
 #[test]
 fn the_same_is_forgotten_again() {
     let segments: Vec<Segment> = (0..60_000_u32)

@@ -212,8 +212,8 @@ fn a_clock_set_back_while_capturing_is_told() {
     );
 }
 
-/// Two taps, one per direction, whose clocks differ by more than the round-trip time: either the SYN/ACKs come before the
-/// SYNs, or the ACKs before the SYN/ACKs.
+/// Two taps, one per direction, whose clocks differ by more than the round-trip time: either the SYN/ACKs come before
+/// the SYNs, or the ACKs before the SYN/ACKs.
 #[test]
 fn two_clocks_give_themselves_away() {
     for (ahead_us, least) in [(-200_000_i64, 0.15), (200_000, 0.01)] {

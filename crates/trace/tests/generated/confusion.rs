@@ -62,7 +62,7 @@ impl Class {
             Answer::Refuse => Class::Refused,
             Answer::Reject => Class::Rejected,
             Answer::Accept if plan.one_sided => Class::OneSided,
-            // A needless retransmission may be lost, too, without effect.
+            // A spurious retransmission may be lost, too, without effect.
             Answer::Accept if opening.again && (plan.late.is_some() || !opening.lost) => {
                 Class::Late
             }

@@ -117,10 +117,10 @@ fn losses() {
 }
 
 /// Copies 1 to 50 µs after their originals, with other segments of the side in between. Copies of handshake and data
-/// segments are told from retransmissions unless they are identical: without IP identification, a SYN/ACK that answers a
-/// repeated SYN equals one sent by timer in the same millisecond. Only the last pure acknowledgement is remembered, and
-/// without IP identification it counts as a copy only after other copies were seen; from then on, an acknowledgement that
-/// a host repeats unchanged within a millisecond or two does, too.
+/// segments are told from retransmissions unless they are identical: without IP identification, a SYN/ACK that answers
+/// a repeated SYN equals one sent by timer in the same millisecond. Only the last pure acknowledgement is remembered,
+/// and without IP identification it counts as a copy only after other copies were seen; from then on, an
+/// acknowledgement that a host repeats unchanged within a millisecond or two does, too.
 #[test]
 fn copies_made_by_the_capture() {
     for (args, bare) in [
@@ -151,8 +151,8 @@ fn copies_made_by_the_capture() {
     }
 }
 
-/// Copies by mirror ports at different places, also of segments that have neither IP identification nor a new timestamp, and
-/// of data acknowledged before the copy came.
+/// Copies by mirror ports at different places, also of segments that have neither IP identification nor a new
+/// timestamp, and of data acknowledged before the copy came.
 #[test]
 fn copies_made_by_distant_mirror_ports() {
     for (delay, ipv6) in [

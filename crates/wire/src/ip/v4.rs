@@ -75,9 +75,8 @@ impl Ipv4Header<'_> {
 
     /// Writes the header with its checksum, and returns its length.
     ///
-    /// # Errors
-    /// If `out` is too short, the packet is longer than its length field can express, the options are longer than 40 bytes or
-    /// not a multiple of 4, or the fragment offset is not a multiple of 8.
+    /// # Errors If `out` is too short, the packet is longer than its length field can express, the options are longer
+    /// than 40 bytes or not a multiple of 4, or the fragment offset is not a multiple of 8.
     #[inline]
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
         let len = self.header_len();

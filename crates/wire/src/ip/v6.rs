@@ -30,8 +30,8 @@ pub struct Ipv6Header<'a> {
     pub payload_len: u32,
 }
 
-/// An IPv6 extension header. Its content is what follows the two bytes of next header and length: 6 bytes more than a multiple
-/// of 8.
+/// An IPv6 extension header. Its content is what follows the two bytes of next header and length: 6 bytes more than a
+/// multiple of 8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ipv6Extension<'a> {
     /// Hop-by-hop options (RFC 8200, 4.3).
@@ -124,9 +124,9 @@ impl Ipv6Header<'_> {
 
     /// Writes the header with its extension headers, and returns their length.
     ///
-    /// # Errors
-    /// If `out` is too short, the packet is longer than its length field can express (jumbograms are not supported), the flow label has
-    /// more than 20 bits, or the length of an extension header is not 8 times a number from 1 to 256.
+    /// # Errors If `out` is too short, the packet is longer than its length field can express (jumbograms are not
+    /// supported), the flow label has more than 20 bits, or the length of an extension header is not 8 times a number
+    /// from 1 to 256.
     #[inline]
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
         let len = self.header_len();

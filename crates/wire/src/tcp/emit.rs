@@ -13,8 +13,9 @@ impl Tcp<'_> {
         MIN_HEADER + self.options.len()
     }
 
-    /// Writes the header and [`Tcp::payload`], and returns the number of bytes written. The checksum is that of the whole
-    /// segment of [`Tcp::payload_len`] bytes of payload, of which those not in `payload` count as zeros. The urgent pointer is 0.
+    /// Writes the header and [`Tcp::payload`], and returns the number of bytes written. The checksum is that of the
+    /// whole segment of [`Tcp::payload_len`] bytes of payload, of which those not in `payload` count as zeros. The
+    /// urgent pointer is 0.
     ///
     /// # Errors
     /// If `out` is too short, the options are more than 40 bytes or no multiple of 4, or `payload` is longer than

@@ -11,7 +11,8 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
-/// Largest length of options, bytes: a header has at most 15 words of 4 bytes, and options begin at the sixth (RFC 9293, 3.1).
+/// Largest length of options, bytes: a header has at most 15 words of 4 bytes, and options begin at the sixth (RFC
+/// 9293, 3.1).
 pub(super) const MAX_OPTIONS: usize = 40;
 
 /// An option of a TCP header.

@@ -1,5 +1,5 @@
-//! Headers that are written are read back with the same fields, by this crate and by etherparse, which also checks lengths
-//! and checksums.
+//! Headers that are written are read back with the same fields, by this crate and by etherparse, which also checks
+//! lengths and checksums.
 
 use etherparse::{
     IpHeaders, IpNumber, NetSlice, PacketHeaders, SlicedPacket, TcpOptionElement, TransportHeader,
@@ -427,7 +427,7 @@ proptest! {
         prop_assert_eq!(header.checksum, sum);
     }
 
-    /// Of a message that a segment will not be delivered, the segment that it quotes is read.
+    /// The segment that an ICMP message "destination unreachable" quotes is read back.
     #[test]
     fn unreachable_is_read_back(
         ip in any_ip(),

@@ -1,7 +1,7 @@
 //! A sequence of lz4 frames as one stream.
 //!
-//! `lz4_flex` decodes one frame after another, but treats the end of the file between two blocks as the end of the frame, and
-//! does not support skippable frames. [`Frames`] reports the former as an error and skips the latter.
+//! `lz4_flex` decodes one frame after another, but treats the end of the file between two blocks as the end of the
+//! frame, and does not support skippable frames. [`Frames`] reports the former as an error and skips the latter.
 
 use lz4_flex::frame::FrameDecoder;
 use std::io::{self, ErrorKind, Read};
@@ -79,8 +79,8 @@ fn enter<R: Read>(mut from: R) -> io::Result<Frames<R>> {
     ))
 }
 
-/// Input of a frame's decoder: the magic number, which has been read already, then the rest of the file. Records whether the
-/// decoder tried to read beyond the end of the file.
+/// Input of a frame's decoder: the magic number, which has been read already, then the rest of the file. Records
+/// whether the decoder tried to read beyond the end of the file.
 pub(crate) struct Framed<R> {
     magic: [u8; 4],
     magic_read: usize,

@@ -16,8 +16,8 @@ const CHAINED: usize = 4;
 const APART: u32 = 86_400;
 
 impl Pcap {
-    /// Whether the record at the start, which has a length of zero, begins a range of zeros: the whole record is zero, or its
-    /// end and the bytes after it are (writing may have ended within the record).
+    /// Whether the record at the start, which has a length of zero, begins a range of zeros: the whole record is zero,
+    /// or its end and the bytes after it are (writing may have ended within the record).
     pub(super) fn is_unwritten(&self, input: &mut Input) -> Result<bool, io::Error> {
         input.want(2 * RECORD_HEADER)?;
         let window = input.window();
@@ -30,8 +30,8 @@ impl Pcap {
     /// Skips zeros and the rest of the packet in which they end; returns the warning about it.
     pub(super) fn pass_zeros(&self, input: &mut Input) -> Result<Box<Fault>, io::Error> {
         let offset = input.offset();
-        // A record header may begin with zeros, so the last ones are kept. The written part of the first record is skipped with
-        // the zeros.
+        // A record header may begin with zeros, so the last ones are kept. The written part of the first record is
+        // skipped with the zeros.
         input.take(RECORD_HEADER);
         let mut zeros = RECORD_HEADER as u64;
         loop {

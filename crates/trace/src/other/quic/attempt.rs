@@ -91,8 +91,8 @@ impl Direction {
 /// Attempt, stored by the flow from client to server and the client's connection ID.
 #[derive(Debug)]
 pub(super) struct Attempt {
-    /// Destination Connection ID of the client's first packet, or of its first after a Retry or Version Negotiation; the keys
-    /// are derived from it.
+    /// Destination Connection ID of the client's first packet, or of its first after a Retry or Version Negotiation;
+    /// the keys are derived from it.
     dcid: Id,
     /// Version of the client's first packet with `dcid`.
     version: QuicVersion,
@@ -173,7 +173,8 @@ impl Attempt {
             .read(reader, initial.version, &self.dcid, Sender::Server, sealed)
     }
 
-    /// Restarts the attempt when the client follows a Retry or Version Negotiation: all data is sent anew, under new keys.
+    /// Restarts the attempt when the client follows a Retry or Version Negotiation: all data is sent anew, under new
+    /// keys.
     fn follow(&mut self, version: QuicVersion, dcid: Id, client: Direction) {
         self.lost = self.lost();
         self.version = version;

@@ -3,20 +3,21 @@
 //! An attempt is identified by the client's address and port, the server's, and the Destination Connection ID of the
 //! client's first Initial packet. A client that follows a Retry or a Version Negotiation packet continues its attempt.
 //!
-//! QUIC never retransmits a packet; it sends the same data in a new packet. So Initial packets are deciphered, with the keys
-//! that follow from the connection ID, and a packet counts as a retransmission if it has bytes of the TLS handshake that
-//! were sent before in its direction. Neither the second packet of a long ClientHello nor an acknowledgement counts. A packet
-//! with PING but no CRYPTO is a probe, sent after the same timeout by a sender with nothing to repeat; it is counted as a
-//! kind of its own, and as loss. A packet with a number seen before is a copy made by the capture.
+//! QUIC never retransmits a packet; it sends the same data in a new packet. So Initial packets are deciphered, with the
+//! keys that follow from the connection ID, and a packet counts as a retransmission if it has bytes of the TLS
+//! handshake that were sent before in its direction. Neither the second packet of a long ClientHello nor an
+//! acknowledgement counts. A packet with PING but no CRYPTO is a probe, sent after the same timeout by a sender with
+//! nothing to repeat; it is counted as a kind of its own, and as loss. A packet with a number seen before is a copy
+//! made by the capture.
 //!
-//! An attempt succeeds with a Handshake packet of the client (RFC 9000, 17.2.4), which requires the server's answer, or with
-//! the client's first packet with a short header.
+//! An attempt succeeds with a Handshake packet of the client (RFC 9000, 17.2.4), which requires the server's answer, or
+//! with the client's first packet with a short header.
 //!
 //! With a short snap length, the authentication tag cannot be checked, and only the frames at the front of a packet are
-//! seen: a retransmission is recognised if its first CRYPTO frame is. The header of a client's first packet takes at least
-//! 18 bytes, and reading its number needs 20 more. If these are cut off, or a client puts PING or much PADDING before
-//! CRYPTO, attempts and successes are counted, but no retransmissions; a round-trip time is then taken only if the client
-//! had sent a single packet.
+//! seen: a retransmission is recognised if its first CRYPTO frame is. The header of a client's first packet takes at
+//! least 18 bytes, and reading its number needs 20 more. If these are cut off, or a client puts PING or much PADDING
+//! before CRYPTO, attempts and successes are counted, but no retransmissions; a round-trip time is then taken only if
+//! the client had sent a single packet.
 
 mod attempt;
 mod frames;
@@ -207,7 +208,8 @@ impl Quic {
         }
     }
 
-    /// Records a Retry or Version Negotiation: the server asks the client to begin again, once, and before anything else.
+    /// Records a Retry or Version Negotiation: the server asks the client to begin again, once, and before anything
+    /// else.
     fn restart(&mut self, time: Nanos, key: &Key) {
         let Some(attempt) = self.attempts.get(time, key) else {
             return;

@@ -1,5 +1,5 @@
-//! Connections that the server has answered and the client has not: the client's first packet with a short header may be
-//! the first sign that the handshake was completed.
+//! Connections that the server has answered and the client has not: the client's first packet with a short header may
+//! be the first sign that the handshake was completed.
 
 use super::id::Id;
 use crate::other::Flow;
@@ -21,8 +21,8 @@ pub(super) struct Awaited {
     pub(super) client: Id,
 }
 
-/// Direct-mapped table: connections that hash to the same place overwrite each other. All packets with short headers are
-/// looked up here, so a lookup must not search.
+/// Direct-mapped table: connections that hash to the same place overwrite each other. All packets with short headers
+/// are looked up here, so a lookup must not search.
 #[derive(Debug)]
 pub(super) struct ShortHeaders {
     places: Vec<Option<Awaited>>,

@@ -72,8 +72,8 @@ fn differences(frames: &[Frame], rows: &[Row]) -> Vec<(String, String)> {
     differences
 }
 
-/// Whether both readings of a frame are equal. Of a cut frame, either may have less: tshark reads no TCP header that was not
-/// captured as a whole, and this crate no packet without a transport header.
+/// Whether both readings of a frame are equal. Of a cut frame, either may have less: tshark reads no TCP header that
+/// was not captured as a whole, and this crate no packet without a transport header.
 fn agree(frame: &Frame, ours: Option<&Reading>, theirs: Option<&Reading>) -> bool {
     match (ours, theirs) {
         (Some(ours), Some(theirs)) if frame.is_cut() && theirs.transport.is_none() => {
