@@ -31,7 +31,7 @@ use gentle_aqm::{Spec, registry};
 use gentle_experiment::{BUILTIN, DEFAULT_BINS};
 use gentle_tcp::Profile;
 use gentle_trace::results::DirectionBy;
-use gentle_trace::{Options, Side};
+use gentle_trace::{Options, VantagePoint};
 use gentle_units::{Nanos, Rate, format_size, parse_size, suggestion};
 use ipnet::IpNet;
 use std::fmt;
@@ -191,7 +191,7 @@ pub(crate) struct LinkArgs {
 
     /// Where the capture was taken [default: a guess, shown with its reasons]
     #[arg(long, value_name = "PLACE", value_parser = vantage())]
-    pub(crate) vantage: Option<Side>,
+    pub(crate) vantage: Option<VantagePoint>,
 }
 
 /// What is reported, and where to.
@@ -654,9 +654,13 @@ fn direction() -> impl TypedValueParser<Value = DirectionBy> {
     })
 }
 
-fn vantage() -> impl TypedValueParser<Value = Side> {
-    let places = [Side::Client, Side::Server, Side::Middle];
-    PossibleValuesParser::new(places.map(Side::name)).map(move |name| {
+fn vantage() -> impl TypedValueParser<Value = VantagePoint> {
+    let places = [
+        VantagePoint::Client,
+        VantagePoint::Server,
+        VantagePoint::Middle,
+    ];
+    PossibleValuesParser::new(places.map(VantagePoint::name)).map(move |name| {
         let place = places.into_iter().find(|place| place.name() == name);
         place.expect("one of the possible values")
     })

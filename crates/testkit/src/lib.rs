@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod event_loop;
+pub mod frames;
 pub mod generate;
 pub mod scripted;
 pub mod zeek;

@@ -1,9 +1,9 @@
 //! Analyses in the form that `gentle-trace` returns, with invented but plausible numbers.
 
 use gentle_trace::results::{
-    Analysis, Apart, Capture, CaptureDuplicates, Closes, Direction, DirectionBy, Filter, Flows,
-    HandshakeRtt, Handshakes, IntervalBin, IntervalHistogram, Intervals, Limits, MeanOf, Named,
-    OtherHandshakes, OtherProtocols, Outcomes, Quantiles, Repeats, RetransmissionDelay,
+    Analysis, AttemptGroup, Capture, CaptureDuplicates, Closes, Direction, DirectionBy, Filter,
+    Flows, HandshakeRtt, Handshakes, IntervalBin, IntervalHistogram, Intervals, Limits, MeanOf,
+    NamedParty, OtherHandshakes, OtherProtocols, Outcomes, Quantiles, Repeats, RetransmissionDelay,
     RetransmissionDelayDetail, Retransmissions, SCHEMA, SeriesCount, StandardInterval, Timeline,
     TimelineBin, Top, TopEntry, TrustWarning, TrustWarningKind, Vantage, Waiting,
 };
@@ -324,10 +324,10 @@ fn empty() -> Analysis {
 }
 
 fn outcomes() -> Outcomes {
-    let apart = |attempts: u64, parties: u64, name: &str| Apart {
+    let apart = |attempts: u64, parties: u64, name: &str| AttemptGroup {
         attempts,
         parties,
-        most: vec![Named {
+        most: vec![NamedParty {
             name: name.to_owned(),
             attempts: attempts - parties + 1,
         }],

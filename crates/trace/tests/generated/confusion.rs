@@ -7,7 +7,7 @@ use gentle_testkit::generate::{
     Answer, CLIENT, Capture, Connection, Generator, Options as Generate, SERVER,
 };
 use gentle_trace::row::{Outcome, Row};
-use gentle_trace::{Options, Watch};
+use gentle_trace::{Control, Options};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
@@ -63,7 +63,7 @@ impl Class {
             Answer::Refuse => Class::Refused,
             Answer::Reject => Class::Rejected,
             Answer::Accept if plan.one_sided => Class::OneSided,
-            // A needless retransmission may be lost, too, without effect.
+            // A spurious retransmission may be lost, too, without effect.
             Answer::Accept if opening.again && (plan.late.is_some() || !opening.lost) => {
                 Class::Late
             }
@@ -202,8 +202,8 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
         Ok(())
     };
     let options = Options::default();
-    let watch = Watch::default();
-    let analysis = gentle_trace::analyze(vec![reader], &options, None, Some(&mut judge), &watch)
+    let control = Control::default();
+    let analysis = gentle_trace::analyze(vec![reader], &options, None, Some(&mut judge), &control)
         .expect("it is not damaged");
     assert!(truth.is_empty(), "every attempt is judged");
 

@@ -1,6 +1,6 @@
 //! Evidence that the capture lacks packets or has them in another order than they were sent in.
 
-use super::spread::Spread;
+use super::Distribution;
 use gentle_units::Nanos;
 
 /// Counts over all connections.
@@ -9,9 +9,9 @@ pub(crate) struct OrderCounts {
     /// Stretches of data that were acknowledged but not captured so far.
     pub(crate) unseen: u64,
     /// Time by which data was captured after its acknowledgement.
-    pub(crate) late_data: Spread,
+    pub(crate) late_data: Distribution,
     /// Time by which SYNs were captured after their SYN/ACK, and SYN/ACKs after their ACK.
-    pub(crate) late_handshakes: Spread,
+    pub(crate) late_handshakes: Distribution,
 }
 
 impl OrderCounts {

@@ -4,7 +4,7 @@ use gentle_units::Nanos;
 
 /// Longest gap between packets of the same stretch of time.
 const STRETCH: Nanos = Nanos::from_secs(86_400);
-/// Most stretches of a file; packets of further ones are counted in the last.
+/// Largest number of stretches of a file; packets of further ones are counted in the last.
 const STRETCHES: usize = 8;
 /// Stretches more than a year apart cannot belong to one capture, even if they are in order.
 const FAR: Nanos = Nanos::from_secs(366 * 86_400);
@@ -19,13 +19,13 @@ struct Stretch {
 
 /// Packet timestamps of one file, in file order.
 #[derive(Debug, Clone)]
-pub(crate) struct Times {
+pub(crate) struct Timestamps {
     /// Latest timestamp of the current stretch.
     latest: Nanos,
     /// Number of packets earlier than a previous one; `furthest_back`: the largest step backwards.
     backwards: u64,
     furthest_back: Nanos,
-    /// In the order of their first packets in the file.
+    /// Stretches in the order of their first packets in the file.
     stretches: Vec<Stretch>,
     /// Index of the current stretch; `before`: number of packets of the file before it.
     current: usize,
@@ -34,10 +34,11 @@ pub(crate) struct Times {
     returned: bool,
 }
 
-impl Default for Times {
-    fn default() -> Times {
-        Times {
-            // Makes the first packet take the slow path: no capture has packets in the last day that a timestamp can express.
+impl Default for Timestamps {
+    fn default() -> Timestamps {
+        Timestamps {
+            // Makes the first packet take the slow path: no capture has packets in the last day that a timestamp can
+            // express.
             latest: Nanos(Nanos::MAX.0 - STRETCH.0),
             backwards: 0,
             furthest_back: Nanos::ZERO,
@@ -51,7 +52,7 @@ impl Default for Times {
 
 /// Packets whose timestamps are far from those of the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Astray {
+pub(crate) struct Outliers {
     pub(crate) packets: u64,
     /// Timestamp of one of them.
     pub(crate) time: Nanos,
@@ -59,13 +60,13 @@ pub(crate) struct Astray {
     pub(crate) distance: Nanos,
 }
 
-impl Times {
+impl Timestamps {
     /// Records the next packet's timestamp; `before` is the number of packets before it in the file.
     #[inline(always)]
-    pub(crate) fn note(&mut self, time: Nanos, before: u64) {
+    pub(crate) fn record(&mut self, time: Nanos, before: u64) {
         // One comparison finds both jumps and steps backwards, which wrap around.
         if time.0.wrapping_sub(self.latest.0) > STRETCH.0 {
-            self.odd(time, before);
+            self.record_rare(time, before);
         } else {
             self.latest = time;
         }
@@ -74,7 +75,7 @@ impl Times {
     /// Handles the first timestamp, one earlier than the previous, or a jump.
     #[cold]
     #[inline(never)]
-    fn odd(&mut self, time: Nanos, before: u64) {
+    fn record_rare(&mut self, time: Nanos, before: u64) {
         let back = self.latest.saturating_sub(time);
         if !self.stretches.is_empty() && back > Nanos::ZERO && back <= STRETCH {
             self.backwards += 1;
@@ -146,9 +147,9 @@ impl Times {
         (self.backwards, self.furthest_back)
     }
 
-    /// Packets far from the stretch that has most: more than a year away, or more than a day in a file that returned to an
-    /// earlier stretch.
-    pub(crate) fn astray(&self) -> Option<Astray> {
+    /// Packets far from the stretch that has most: more than a year away, or more than a day in a file that returned to
+    /// an earlier stretch.
+    pub(crate) fn outliers(&self) -> Option<Outliers> {
         let most = self
             .stretches
             .iter()
@@ -170,7 +171,7 @@ impl Times {
                 if farther { Some(stretch) } else { farthest },
             )
         });
-        farthest.map(|stretch| Astray {
+        farthest.map(|stretch| Outliers {
             packets,
             time: stretch.first,
             distance: distance(stretch),
@@ -183,11 +184,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn times(seconds: impl IntoIterator<Item = u64>) -> Times {
-        let mut times = Times::default();
+    fn times(seconds: impl IntoIterator<Item = u64>) -> Timestamps {
+        let mut times = Timestamps::default();
         let mut packets = 0;
         for second in seconds {
-            times.note(Nanos::from_secs(second), packets);
+            times.record(Nanos::from_secs(second), packets);
             packets += 1;
         }
         times.end(packets);
@@ -203,7 +204,7 @@ mod tests {
         let days = [0, 1, 2, 7, 7, 30, 200].map(|day| START + day * DAY);
         let times = times(days);
         assert_eq!(times.backwards(), (0, Nanos::ZERO));
-        assert_eq!(times.astray(), None);
+        assert_eq!(times.outliers(), None);
         let span = [days[0], days[6]].map(Nanos::from_secs);
         assert_eq!(times.span(), Some((span[0], span[1])));
     }
@@ -212,7 +213,7 @@ mod tests {
     fn what_comes_back_is_counted_against_the_latest() {
         let times = times([10, 20, 15, 12, 21, 20].map(|second| START + second));
         assert_eq!(times.backwards(), (3, Nanos::from_secs(8)));
-        assert_eq!(times.astray(), None);
+        assert_eq!(times.outliers(), None);
     }
 
     #[test]
@@ -221,9 +222,9 @@ mod tests {
             for at in 0..5 {
                 let mut seconds: Vec<u64> = (0..100).map(|second| START + second).collect();
                 seconds.insert(at * 25, strange);
-                let astray = times(seconds).astray().unwrap();
-                assert_eq!(astray.packets, 1, "{strange} {at}");
-                assert_eq!(astray.time, Nanos::from_secs(strange));
+                let outliers = times(seconds).outliers().unwrap();
+                assert_eq!(outliers.packets, 1, "{strange} {at}");
+                assert_eq!(outliers.time, Nanos::from_secs(strange));
             }
         }
     }
@@ -231,7 +232,7 @@ mod tests {
     #[test]
     fn a_jump_of_a_month_and_back_is_strange_too() {
         let times = times([0, 1, 30 * DAY, 2, 3].map(|second| START + second));
-        assert_eq!(times.astray().unwrap().packets, 1);
+        assert_eq!(times.outliers().unwrap().packets, 1);
         assert_eq!(times.backwards().0, 0);
     }
 

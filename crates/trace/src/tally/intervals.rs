@@ -1,13 +1,12 @@
 //! Histograms of the times between duplicates: handshake-2009, Figs. 1 and 2.
 
 use super::backoff::{self, Candidates, SERIES, STANDARD, TOLERANCE, TOLERANCE_FLOOR};
-use crate::connections::Connection;
 use crate::results::{IntervalBin, IntervalHistogram, Intervals, SeriesCount, StandardInterval};
 use gentle_units::Nanos;
 use std::collections::BTreeMap;
 
-/// Widths of the bins up to an interval: copies and answers that crossed are close to zero, timers between a second and a
-/// minute.
+/// Widths of the bins up to an interval: copies and answers that crossed are close to zero, timers between a second and
+/// a minute.
 const WIDTHS: [(Nanos, Nanos); 3] = [
     (Nanos::from_millis(10), Nanos::from_millis(1)),
     (Nanos::from_millis(100), Nanos::from_millis(10)),
@@ -110,14 +109,11 @@ impl IntervalCounts {
 }
 
 impl SeriesCounts {
-    /// Records the backoff series of a connection that is over, if its intervals form one.
-    pub(crate) fn record(&mut self, connection: &Connection) {
-        let Some(trouble) = &connection.trouble else {
-            return;
-        };
-        for side in 0..2 {
-            if let Some(series) = trouble.series[side].and_then(Candidates::recognised) {
-                self.0[side][series] += 1;
+    /// Records the backoff series of a closed connection, by side, where its intervals form one.
+    pub(crate) fn record(&mut self, series: &[Option<Candidates>; 2]) {
+        for (counts, series) in self.0.iter_mut().zip(series) {
+            if let Some(series) = series.and_then(Candidates::recognised) {
+                counts[series] += 1;
             }
         }
     }

@@ -1,14 +1,14 @@
-//! Inference of why SYNs and SYN/ACKs were retransmitted and how an attempt ended, by the rules in `docs/analyze.md`. Separate
-//! from the counts by the definitions of handshake-2009.
+//! Inference of why SYNs and SYN/ACKs were retransmitted and how an attempt ended, by the rules in `docs/analyze.md`.
+//! The counts by the definitions of handshake-2009 do not depend on it.
 
-use super::connection::{CLIENT, Connection, SERVER, State};
+use super::connection::{CLIENT, Connection, ConnectionFlags, SERVER};
 use super::exchange::{Exchange, Transmission};
-use crate::options::Side;
+use crate::VantagePoint;
 use crate::row::Outcome;
 use gentle_units::Nanos;
 
-/// Retransmitted SYNs or SYN/ACKs by cause, without copies made by the capture and without SYN/ACKs that answer a repeated
-/// SYN.
+/// Retransmitted SYNs or SYN/ACKs by cause, without copies made by the capture and without SYN/ACKs that answer a
+/// repeated SYN.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Repeats {
     /// The previous transmission or its answer was lost.
@@ -25,18 +25,19 @@ pub(crate) struct Repeats {
 
 /// Inferred outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Judged {
+pub(crate) struct Classification {
     pub(crate) outcome: Outcome,
     pub(crate) repeats: Repeats,
-    /// Time that the client waited because of retransmissions that were needed.
+    /// Time that the client waited because of retransmissions that were not spurious.
     pub(crate) waited: Nanos,
-    /// Time between SYN/ACKs after the client's ACK while the client's data waited; contained in the delays of that data, too.
+    /// Time between SYN/ACKs after the client's ACK while the client's data waited; included in the delays of that
+    /// data, too.
     pub(crate) waited_with_data: Nanos,
     /// The client repeated its SYN after an answer and never went on: no SYN/ACK reached it.
     pub(crate) swallowed: bool,
 }
 
-impl Judged {
+impl Classification {
     /// Whether a handshake packet was lost and later answered.
     pub(crate) fn has_loss(&self) -> bool {
         let answered = self.outcome.is_complete() || self.outcome == Outcome::HalfOpen;
@@ -52,8 +53,8 @@ const NEAR: u64 = 20;
 impl Connection {
     /// Outcome of the attempt, as far as the capture shows.
     pub(crate) fn outcome(&self) -> Outcome {
-        let has = |flag| self.state.has(flag);
-        if has(State::WENT_ON) || has(State::ESTABLISHED) {
+        let has = |flag| self.flags.has(flag);
+        if has(ConnectionFlags::WENT_ON) || has(ConnectionFlags::ESTABLISHED) {
             if self.synacks > 0 {
                 Outcome::Succeeded
             } else {
@@ -61,9 +62,9 @@ impl Connection {
             }
         } else if self.synacks > 0 {
             Outcome::HalfOpen
-        } else if has(State::REFUSED) {
+        } else if has(ConnectionFlags::REFUSED) {
             Outcome::Refused
-        } else if has(State::REJECTED) {
+        } else if has(ConnectionFlags::REJECTED) {
             Outcome::Rejected
         } else {
             Outcome::Unanswered
@@ -71,37 +72,39 @@ impl Connection {
     }
 
     /// Infers outcome and causes; `vantage` is the position of the capture point, if given.
-    pub(crate) fn judge(&self, vantage: Option<Side>) -> Judged {
+    pub(crate) fn classify(&self, vantage: Option<VantagePoint>) -> Classification {
         let outcome = self.outcome();
-        let mut judged = Judged {
+        let mut class = Classification {
             outcome,
             repeats: Repeats::default(),
             waited: Nanos::ZERO,
             waited_with_data: Nanos::ZERO,
             swallowed: false,
         };
-        let Some(trouble) = &self.trouble else {
-            return judged;
+        let Some(loss_state) = &self.loss_state else {
+            return class;
         };
-        if trouble.exchange.is_used() {
-            Judge {
-                exchange: &trouble.exchange,
-                at_server: self.is_at_server(&trouble.exchange, vantage),
-                judged: &mut judged,
+        if loss_state.exchange.is_used() {
+            Classifier {
+                exchange: &loss_state.exchange,
+                at_server: self.is_at_server(&loss_state.exchange, vantage),
+                class: &mut class,
                 waits: Vec::new(),
             }
-            .judge();
+            .run();
         }
-        judged
+        class
     }
 
     /// Whether the capture point is so near to the server that nothing is lost in between.
-    fn is_at_server(&self, exchange: &Exchange, vantage: Option<Side>) -> bool {
+    fn is_at_server(&self, exchange: &Exchange, vantage: Option<VantagePoint>) -> bool {
         if let Some(side) = vantage {
-            return side == Side::Server;
+            return side == VantagePoint::Server;
         }
-        if !self.state.has(State::WIDE) && self.addresses >> 32 == self.addresses & 0xffff_ffff {
-            // Both ends are the same host.
+        if !self.flags.has(ConnectionFlags::V6)
+            && self.addresses >> 32 == self.addresses & 0xffff_ffff
+        {
+            // Client and server are the same host.
             return true;
         }
         let (Some(synack), Some(answer)) = (exchange.sent[SERVER].kept().first(), exchange.answer)
@@ -132,13 +135,14 @@ fn echoed(sent: &[Transmission], echo: u16) -> Option<usize> {
     same.next().is_none().then_some(found)
 }
 
-/// Whether an answer was late: it came `took` after the first transmission it may belong to, and does not answer the last
-/// one, which was sent `since_last` before it.
+/// Whether an answer was late: it came `took` after the first transmission it may belong to, and does not answer the
+/// last one, which was sent `since_last` before it.
 ///
-/// `indicated` means that a timestamp or a second answer suggests so. That is not sufficient: Linux echoes the timestamp of
-/// the first SYN that arrived, whichever it answers (`tcp_check_req`), and likewise of the first SYN/ACK. So a measured
-/// round-trip time over the same part of the path decides, if there is one: the answer was late if a round trip can take
-/// as long as `took`, and if that is indicated or the last transmission was too recent to be answered.
+/// `indicated` means that a timestamp or a second answer suggests so. That is not sufficient: Linux echoes the
+/// timestamp of the first SYN that arrived, whichever it answers (`tcp_check_req`), and likewise of the first SYN/ACK.
+/// So a measured round-trip time over the same part of the path decides, if there is one: the answer was late if a
+/// round trip can take as long as `took`, and if that is indicated or the last transmission was too recent to be
+/// answered.
 fn is_late(indicated: bool, took: Nanos, since_last: Nanos, round_trip: Option<Nanos>) -> bool {
     match round_trip {
         Some(round_trip) => {
@@ -148,16 +152,17 @@ fn is_late(indicated: bool, took: Nanos, since_last: Nanos, round_trip: Option<N
     }
 }
 
-struct Judge<'a> {
+/// Classifies the transmissions of one handshake.
+struct Classifier<'a> {
     exchange: &'a Exchange,
     at_server: bool,
-    judged: &'a mut Judged,
+    class: &'a mut Classification,
     /// Intervals in which the client waited, begin and end since the first SYN.
     waits: Vec<(Nanos, Nanos)>,
 }
 
-impl Judge<'_> {
-    fn judge(mut self) {
+impl Classifier<'_> {
+    fn run(mut self) {
         let syns = self.exchange.sent[CLIENT].kept();
         for at in 1..syns.len() {
             let weight = self.exchange.sent[CLIENT].weight(at);
@@ -170,22 +175,23 @@ impl Judge<'_> {
         self.waits.sort_unstable();
         let mut until = Nanos::ZERO;
         for (from, to) in self.waits {
-            self.judged.waited += to.saturating_sub(from.max(until));
+            self.class.waited += to.saturating_sub(from.max(until));
             until = until.max(to);
         }
     }
 
+    /// SYN/ACKs, in the order seen.
     fn synacks(&self) -> &[Transmission] {
         self.exchange.sent[SERVER].kept()
     }
 
     /// Index of the SYN/ACK that the client accepted; `None` if it accepted none or that is unknown.
-    fn taken_up(&self) -> Option<usize> {
+    fn accepted_synack(&self) -> Option<usize> {
         echoed(self.synacks(), self.exchange.answer?.echo)
     }
 
     /// Records that the client waited from the transmission before number `at` of `side` until number `at`.
-    fn waits(&mut self, side: usize, at: usize) {
+    fn record_wait(&mut self, side: usize, at: usize) {
         let sent = self.exchange.sent[side].kept();
         let begin = self.exchange.sent[CLIENT]
             .kept()
@@ -196,46 +202,47 @@ impl Judge<'_> {
             .push((sent[at - 1].at.since(begin), sent[at].at.since(begin)));
     }
 
+    /// Classifies SYN number `at`, which stands for `weight` SYNs.
     fn syn(&mut self, at: usize, weight: u32) {
         let syns = self.exchange.sent[CLIENT].kept();
         let syn = syns[at];
-        let answered = self.judged.outcome.is_complete();
+        let answered = self.class.outcome.is_complete();
         // One message is enough: routers and hosts limit their rate (RFC 1812, 4.3.2.8).
         if syn.settled || (!answered && syns[..at].iter().any(|before| before.settled)) {
-            self.judged.repeats.turned_away += weight;
-            self.waits(CLIENT, at);
+            self.class.repeats.turned_away += weight;
+            self.record_wait(CLIENT, at);
         } else if !answered && syn.others_before > 0 {
-            self.judged.repeats.in_vain += weight;
-            self.judged.swallowed = true;
-        } else if !answered && self.judged.outcome == Outcome::Unanswered {
-            self.judged.repeats.in_vain += weight;
+            self.class.repeats.in_vain += weight;
+            self.class.swallowed = true;
+        } else if !answered && self.class.outcome == Outcome::Unanswered {
+            self.class.repeats.in_vain += weight;
         } else if match syn.others_before {
             0 => self.is_late_before_answer(at),
-            others => self.is_late_behind_answer(at, usize::from(others)),
+            others => self.is_late_after_answer(at, usize::from(others)),
         } {
-            self.judged.repeats.late += weight;
+            self.class.repeats.late += weight;
         } else {
             *match answered && self.is_left_unanswered(at) {
-                true => &mut self.judged.repeats.put_off,
-                false => &mut self.judged.repeats.lost,
+                true => &mut self.class.repeats.put_off,
+                false => &mut self.class.repeats.lost,
             } += weight;
-            self.waits(CLIENT, at);
+            self.record_wait(CLIENT, at);
         }
     }
 
-    /// Whether the SYNs before number `at` reached the server, which left them unanswered: without loss on the way, its queue was
-    /// full. A SYN whose timestamp the answer echoes was accepted.
+    /// Whether the SYNs before number `at` reached the server, which left them unanswered: without loss on the way, its
+    /// queue was full. A SYN whose timestamp the answer echoes was accepted.
     fn is_left_unanswered(&self, at: usize) -> bool {
-        let asking = self.asking();
-        let taken_up = self
+        let first_syns = self.first_syns();
+        let accepted = self
             .synacks()
             .first()
-            .and_then(|first| echoed(asking, first.echo));
-        self.at_server && at < asking.len() && taken_up.is_none_or(|taken_up| taken_up >= at)
+            .and_then(|first| echoed(first_syns, first.echo));
+        self.at_server && at < first_syns.len() && accepted.is_none_or(|accepted| accepted >= at)
     }
 
     /// SYNs before the first SYN/ACK.
-    fn asking(&self) -> &[Transmission] {
+    fn first_syns(&self) -> &[Transmission] {
         let syns = self.exchange.sent[CLIENT].kept();
         match self.synacks().first() {
             Some(first) => &syns[..usize::from(first.others_before).clamp(1, syns.len())],
@@ -243,43 +250,43 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether SYN number `at`, sent before any SYN/ACK, was not needed: an earlier one had arrived, and the answer took longer
-    /// than the client waited.
+    /// Whether SYN number `at`, sent before any SYN/ACK, was spurious: an earlier one had arrived, and the answer took
+    /// longer than the client waited.
     fn is_late_before_answer(&self, at: usize) -> bool {
         let synacks = self.synacks();
         let Some(first) = synacks.first() else {
             return false;
         };
-        let asking = self.asking();
-        let last = asking.len() - 1;
-        let echoed = echoed(asking, first.echo);
+        let first_syns = self.first_syns();
+        let last = first_syns.len() - 1;
+        let echoed = echoed(first_syns, first.echo);
         if echoed.is_some_and(|echoed| at <= echoed) {
             return false;
         }
-        let arrived = &asking[echoed.unwrap_or(0)];
+        let arrived = &first_syns[echoed.unwrap_or(0)];
         // Each SYN was answered: the answers are as far apart as the SYNs.
         let second = synacks.get(1).is_some_and(|second| {
-            second.at.since(first.at).0 * 2 >= asking[last].at.since(arrived.at).0
+            second.at.since(first.at).0 * 2 >= first_syns[last].at.since(arrived.at).0
         });
         is_late(
             echoed.is_some_and(|echoed| echoed < last) || second,
             first.at.since(arrived.at),
-            first.at.since(asking[last].at),
+            first.at.since(first_syns[last].at),
             self.exchange.round_trip(CLIENT),
         )
     }
 
-    /// Whether a SYN after `others` SYN/ACKs was not needed: one of them was under way to the client.
-    fn is_late_behind_answer(&self, at: usize, others: usize) -> bool {
-        let late = match self.taken_up() {
-            Some(taken_up) => taken_up < others,
+    /// Whether a SYN after `others` SYN/ACKs was spurious: one of them was under way to the client.
+    fn is_late_after_answer(&self, at: usize, others: usize) -> bool {
+        let late = match self.accepted_synack() {
+            Some(accepted) => accepted < others,
             None => self.is_answered_twice(),
         };
         late && !self.first_answer_was_lost(at) && !self.contradicts_late_answer()
     }
 
-    /// Whether the first SYN/ACK seen before SYN number `at` was a retransmission of one lost before the capture point: it took
-    /// about as long as the client waited, and far longer than the round-trip time to the server.
+    /// Whether the first SYN/ACK seen before SYN number `at` was a retransmission of one lost before the capture point:
+    /// it took about as long as the client waited, and far longer than the round-trip time to the server.
     fn first_answer_was_lost(&self, at: usize) -> bool {
         let syns = self.exchange.sent[CLIENT].kept();
         let (Some(first), Some(round_trip)) =
@@ -312,10 +319,11 @@ impl Judge<'_> {
         else {
             return false;
         };
-        let answered = self.synacks()[self.taken_up().unwrap_or(0)];
+        let answered = self.synacks()[self.accepted_synack().unwrap_or(0)];
         round_trip.0 * 2 < answer.at.since(answered.at).0
     }
 
+    /// Classifies SYN/ACK number `at`, which stands for `weight` SYN/ACKs.
     fn synack(&mut self, at: usize, weight: u32) {
         let synacks = self.exchange.sent[SERVER].kept();
         let synack = synacks[at];
@@ -323,56 +331,57 @@ impl Judge<'_> {
             // This SYN/ACK answers a repeated SYN, for which any loss has been counted.
             return;
         }
-        if !self.judged.outcome.is_complete() {
-            self.judged.repeats.in_vain += weight;
+        if !self.class.outcome.is_complete() {
+            self.class.repeats.in_vain += weight;
         } else if synack.settled {
-            self.behind_ack(at, weight);
+            self.synack_after_ack(at, weight);
         } else if self.is_synack_late(at) {
-            self.judged.repeats.late += weight;
+            self.class.repeats.late += weight;
         } else {
-            self.judged.repeats.lost += weight;
-            self.waits(SERVER, at);
+            self.class.repeats.lost += weight;
+            self.record_wait(SERVER, at);
         }
     }
 
-    /// Whether SYN/ACK number `at`, sent before any ACK, was not needed.
+    /// Whether SYN/ACK number `at`, sent before any ACK, was spurious.
     fn is_synack_late(&self, at: usize) -> bool {
         let synacks = self.synacks();
         let Some(answer) = self.exchange.answer else {
             return false;
         };
-        let taken_up = self.taken_up();
-        if taken_up.is_some_and(|taken_up| at <= taken_up) {
+        let accepted = self.accepted_synack();
+        if accepted.is_some_and(|accepted| at <= accepted) {
             return false;
         }
         let sent = synacks.iter().rev().find(|synack| !synack.settled);
         is_late(
-            taken_up.is_some() || self.is_answered_twice(),
-            answer.at.since(synacks[taken_up.unwrap_or(0)].at),
+            accepted.is_some() || self.is_answered_twice(),
+            answer.at.since(synacks[accepted.unwrap_or(0)].at),
             sent.map_or(Nanos::ZERO, |last| answer.at.since(last.at)),
             self.exchange.round_trip(SERVER),
         )
     }
 
-    /// Classifies a SYN/ACK retransmitted after the client's ACK: the two crossed; or the server deferred the client (full
-    /// listen queue, or waiting for data, `TCP_DEFER_ACCEPT`); or the ACK was lost beyond the capture point.
-    fn behind_ack(&mut self, at: usize, weight: u32) {
+    /// Classifies a SYN/ACK retransmitted after the client's ACK: both crossed on the path; or the server deferred the
+    /// client (full listen queue, or `TCP_DEFER_ACCEPT`, which waits for data); or the ACK was lost beyond the capture
+    /// point.
+    fn synack_after_ack(&mut self, at: usize, weight: u32) {
         let synacks = self.exchange.sent[SERVER].kept();
-        let server_spoke = self.exchange.spoke == Some(SERVER as u8);
+        let server_first = self.exchange.first_sender == Some(SERVER as u8);
         if !self.at_server && self.crossed(at) {
-            self.judged.repeats.late += weight;
+            self.class.repeats.late += weight;
             return;
         }
-        if !self.at_server && server_spoke {
+        if !self.at_server && server_first {
             // The server did not wait for data; and with a full queue the client would usually have sent data first.
-            self.judged.repeats.lost += weight;
+            self.class.repeats.lost += weight;
         } else {
-            self.judged.repeats.put_off += weight;
+            self.class.repeats.put_off += weight;
         }
-        if server_spoke {
-            self.waits(SERVER, at);
+        if server_first {
+            self.record_wait(SERVER, at);
         } else if self.exchange.client_waits {
-            self.judged.waited_with_data += synacks[at].at.since(synacks[at - 1].at);
+            self.class.waited_with_data += synacks[at].at.since(synacks[at - 1].at);
         }
     }
 

@@ -1,49 +1,49 @@
 //! Removal of connections, by idle timeout and memory limit.
 
-use super::connection::Connection;
+use super::Connections;
+use super::connection::{Connection, ConnectionFlags};
+use super::loss_state::LossState;
 use super::table::Table;
-use super::trouble::Trouble;
 use super::window::Pool;
-use super::{Connections, State};
-use crate::measure::Tally;
-use crate::options::{Options, Side};
+use crate::options::{Options, VantagePoint};
 use crate::results::Limits;
 use crate::row::Close;
+use crate::tally::Tally;
 use gentle_units::Nanos;
 use gentle_wire::Address;
 
-/// Connection that is over.
+/// Connection that is no longer followed: closed, idle, evicted for lack of memory, or open at the end of the trace.
 #[derive(Debug)]
-pub(crate) struct Departure {
+pub(crate) struct ClosedConnection {
     pub(crate) connection: Connection,
     /// Addresses of client and server.
-    pub(crate) ends: [Address; 2],
+    pub(crate) addresses: [Address; 2],
     pub(crate) close: Close,
 }
 
-/// Receiver of connections that are over.
-pub(crate) trait Farewell {
+/// Receiver of closed connections.
+pub(crate) trait ClosedSink {
     /// Error of the receiver.
     type Error;
 
-    /// Called once for each connection that is over.
-    fn farewell(&mut self, departure: Departure) -> Result<(), Self::Error>;
+    /// Called once for each connection.
+    fn on_closed(&mut self, closed: ClosedConnection) -> Result<(), Self::Error>;
 }
 
-/// Limits on connections, and counts of connections removed by them.
+/// Limits on connections, and counts of connections evicted by them.
 #[derive(Debug)]
-pub(super) struct Retirement {
+pub(super) struct Eviction {
     idle_timeout: Nanos,
     linger: Nanos,
     memory_limit: usize,
     /// Position of the capture point, if given.
-    vantage: Option<Side>,
+    vantage: Option<VantagePoint>,
     next_sweep: Nanos,
-    /// For each place in the table, the second from which its connection may have exceeded its timeout. A sweep loads only
-    /// connections that are due, and postpones those that have not exceeded it.
+    /// For each place in the table, the second from which its connection may have exceeded its timeout. A sweep loads
+    /// only connections that are due, and postpones those that have not exceeded it.
     due: Vec<u32>,
-    /// Number of connections with [`Trouble`].
-    pub(super) troubles: usize,
+    /// Number of connections with [`LossState`].
+    pub(super) loss_states: usize,
     peak_connections: usize,
     peak_bytes: usize,
     idle: u64,
@@ -53,20 +53,20 @@ pub(super) struct Retirement {
 /// Sweeps per linger time of closed connections.
 const SWEEPS: u64 = 4;
 
-/// Inverse of the fraction of connections removed at once when memory is short, longest silent first; finding them costs
-/// a pass over all connections.
-const MAKE_ROOM: usize = 4;
+/// Inverse of the fraction of connections evicted at once when memory is short, longest silent first; finding them
+/// costs a pass over all connections.
+const EVICTED_FRACTION: usize = 4;
 
-impl Retirement {
-    pub(super) fn new(options: &Options) -> Retirement {
-        Retirement {
+impl Eviction {
+    pub(super) fn new(options: &Options) -> Eviction {
+        Eviction {
             idle_timeout: options.idle_timeout.min(Options::LONGEST_IDLE_TIMEOUT),
             linger: options.idle_timeout.min(Options::CLOSED_LINGER),
             memory_limit: options.memory(),
             vantage: options.vantage,
             next_sweep: Nanos::ZERO,
             due: Vec::new(),
-            troubles: 0,
+            loss_states: 0,
             peak_connections: 0,
             peak_bytes: 0,
             idle: 0,
@@ -94,14 +94,14 @@ impl Retirement {
         table.bytes()
             + self.due.len() * size_of::<u32>()
             + pool.bytes()
-            + self.troubles
-                * (size_of::<Trouble>() + Trouble::OTHER_SYNACKS * size_of::<(u32, u32)>())
+            + self.loss_states
+                * (size_of::<LossState>() + LossState::OTHER_SYNACKS * size_of::<(u32, u32)>())
     }
 
     /// Whether there is no room for what the next segments may add: connections, segments in flight, loss state.
     ///
-    /// Places of connections are reused but never freed, so connections may use at most three eighths of the limit, even if
-    /// the rest is unused. Records about connections that are over have an eighth. The other half is overhead of the
+    /// Places of connections are reused but never freed, so connections may use at most three eighths of the limit,
+    /// even if the rest is unused. Records about closed connections have an eighth. The other half is overhead of the
     /// allocator: growing tables hold the old and the new one, and freed memory is fragmented (measured with a flood of
     /// 20 million SYNs and a limit of 64 MiB: the whole process takes 64 MiB).
     fn is_full(&self, table: &Table, pool: &Pool) -> bool {
@@ -115,30 +115,30 @@ impl Retirement {
 }
 
 impl Connections {
-    /// Removes connections that have exceeded their timeout.
-    pub(super) fn retire<F: Farewell>(
+    /// Evicts connections that have exceeded their timeout.
+    pub(super) fn evict_idle<F: ClosedSink>(
         &mut self,
         now: Nanos,
         tally: &mut Tally,
-        farewell: &mut F,
+        sink: &mut F,
     ) -> Result<(), F::Error> {
         let silent = self.silent(now);
-        // Connections that were already over do not count as removed by the timeout.
+        // Connections that had closed do not count as evicted by the timeout.
         let missed = |at: &&u32| !self.table.get(**at).is_over();
-        self.retirement.idle += silent.iter().filter(missed).count() as u64;
-        self.retire_all(&silent, Close::Silent, tally, farewell)
+        self.eviction.idle += silent.iter().filter(missed).count() as u64;
+        self.evict_all(&silent, Close::Silent, tally, sink)
     }
 
     /// Places of connections that have exceeded their timeout, in the order in which the connections began.
     fn silent(&mut self, now: Nanos) -> Vec<u32> {
         let table = &self.table;
-        let Retirement {
+        let Eviction {
             idle_timeout,
             linger,
             ref mut due,
             ref mut next_sweep,
             ..
-        } = self.retirement;
+        } = self.eviction;
         *next_sweep = now.saturating_add(Nanos(linger.0 / SWEEPS));
         let this_second = second(now);
         let mut silent = Vec::new();
@@ -147,7 +147,7 @@ impl Connections {
                 continue;
             }
             let connection = table.get(at as u32);
-            if connection.state.has(State::VACANT) {
+            if connection.flags.has(ConnectionFlags::VACANT) {
                 *due = u32::MAX;
                 continue;
             }
@@ -159,20 +159,20 @@ impl Connections {
             }
             let longest = if is_over { linger } else { idle_timeout };
             let silent_at = connection.last.saturating_add(longest);
-            // The next segment may end it.
+            // The next segment may close the connection.
             *due = second(silent_at.min(now.saturating_add(linger)));
         }
         in_order(silent)
     }
 
-    /// If the memory limit is reached, removes the connections that have been silent longest.
-    pub(super) fn make_room<F: Farewell>(
+    /// If the memory limit is reached, evicts the connections that have been silent longest.
+    pub(super) fn make_room<F: ClosedSink>(
         &mut self,
         tally: &mut Tally,
-        farewell: &mut F,
+        sink: &mut F,
     ) -> Result<(), F::Error> {
-        self.retirement.note(&self.table, &self.pool);
-        if !self.retirement.is_full(&self.table, &self.pool) {
+        self.eviction.note(&self.table, &self.pool);
+        if !self.eviction.is_full(&self.table, &self.pool) {
             return Ok(());
         }
         let mut by_age: Vec<(Nanos, u32)> = self
@@ -180,7 +180,7 @@ impl Connections {
             .iter()
             .map(|(at, connection)| (connection.last, at))
             .collect();
-        let goes = (by_age.len() / MAKE_ROOM).max(1).min(by_age.len());
+        let goes = (by_age.len() / EVICTED_FRACTION).max(1).min(by_age.len());
         if goes < by_age.len() {
             by_age.select_nth_unstable(goes);
         }
@@ -189,73 +189,73 @@ impl Connections {
             *time = self.table.get(*at).first;
         }
         let oldest = in_order(by_age);
-        self.retirement.memory += oldest.len() as u64;
-        self.retire_all(&oldest, Close::Silent, tally, farewell)
+        self.eviction.memory += oldest.len() as u64;
+        self.evict_all(&oldest, Close::Silent, tally, sink)
     }
 
-    /// Ends the trace: hands out all remaining connections. No segment may be observed afterwards.
-    pub(crate) fn finish<F: Farewell>(
+    /// Ends the trace: passes all remaining connections to `sink`. No segment may be observed afterwards.
+    pub(crate) fn finish<F: ClosedSink>(
         &mut self,
         tally: &mut Tally,
-        farewell: &mut F,
+        sink: &mut F,
     ) -> Result<(), F::Error> {
-        self.retirement.note(&self.table, &self.pool);
+        self.eviction.note(&self.table, &self.pool);
         // Connections stay in the index, which is discarded as a whole.
         let all = self.table.iter();
         for at in in_order(all.map(|(at, it)| (it.first, at)).collect()) {
-            let ends = self.ends(at);
+            let addresses = self.addresses(at);
             let connection = self.table.take(at);
-            self.account(&connection, tally);
-            farewell.farewell(Departure::new(connection, ends, Close::Open))?;
+            self.record_time_lost(&connection, tally);
+            sink.on_closed(ClosedConnection::new(connection, addresses, Close::Open))?;
         }
         // Frees the memory now, while other threads still count: that takes a while.
         self.table.clear();
         Ok(())
     }
 
-    /// Adds the time lost in a handshake to the timeline, at the time when the handshake was over.
-    fn account(&self, connection: &Connection, tally: &mut Tally) {
-        if connection.trouble.is_none() || !connection.state.has(State::SYN) {
+    /// Adds the time lost in a handshake to the timeline, at the time when the handshake completed.
+    fn record_time_lost(&self, connection: &Connection, tally: &mut Tally) {
+        if connection.loss_state.is_none() || !connection.flags.has(ConnectionFlags::SYN) {
             return;
         }
-        let judged = connection.judge(self.retirement.vantage);
-        if judged.outcome.is_complete() && judged.waited > Nanos::ZERO {
-            let took = connection.ack_at.get().unwrap_or(judged.waited);
+        let class = connection.classify(self.eviction.vantage);
+        if class.outcome.is_complete() && class.waited > Nanos::ZERO {
+            let took = connection.ack_at.get().unwrap_or(class.waited);
             let over = connection.first.saturating_add(took);
-            tally.timeline.at(over).time_lost_s += judged.waited.as_secs_f64();
+            tally.timeline.at(over).time_lost_s += class.waited.as_secs_f64();
         }
     }
 
-    /// Limits and the number of connections removed by them.
+    /// Limits and the number of connections evicted by them.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
-            idle_timeout_s: self.retirement.idle_timeout.as_secs_f64(),
-            memory_limit_bytes: self.retirement.memory_limit as u64,
-            peak_connections: self.retirement.peak_connections as u64,
-            peak_bytes: self.retirement.peak_bytes as u64,
-            retired_idle: self.retirement.idle,
-            retired_memory: self.retirement.memory,
+            idle_timeout_s: self.eviction.idle_timeout.as_secs_f64(),
+            memory_limit_bytes: self.eviction.memory_limit as u64,
+            peak_connections: self.eviction.peak_connections as u64,
+            peak_bytes: self.eviction.peak_bytes as u64,
+            retired_idle: self.eviction.idle,
+            retired_memory: self.eviction.memory,
             peak_remembered_bytes: 0,
             judged_early: 0,
         }
     }
 
-    /// Removes the connections at `places`; `unclosed` is the close reason of those that neither FIN nor RST ended.
-    fn retire_all<F: Farewell>(
+    /// Evicts the connections at `places`; `unclosed` is the close reason of those that neither FIN nor RST ended.
+    fn evict_all<F: ClosedSink>(
         &mut self,
         places: &[u32],
         unclosed: Close,
         tally: &mut Tally,
-        farewell: &mut F,
+        sink: &mut F,
     ) -> Result<(), F::Error> {
         self.table.unlink_all(places);
         for &at in places {
-            let ends = self.ends(at);
+            let addresses = self.addresses(at);
             let mut connection = self.table.remove_unlinked(at);
             self.pool.take_back(&mut connection.windows);
-            self.retirement.troubles -= usize::from(connection.trouble.is_some());
-            self.account(&connection, tally);
-            farewell.farewell(Departure::new(connection, ends, unclosed))?;
+            self.eviction.loss_states -= usize::from(connection.loss_state.is_some());
+            self.record_time_lost(&connection, tally);
+            sink.on_closed(ClosedConnection::new(connection, addresses, unclosed))?;
         }
         Ok(())
     }
@@ -273,19 +273,19 @@ fn in_order(mut dated: Vec<(Nanos, u32)>) -> Vec<u32> {
     dated.into_iter().map(|(_, at)| at).collect()
 }
 
-impl Departure {
-    /// `unclosed` is the close reason of a connection that neither FIN nor RST ended.
-    fn new(connection: Connection, ends: [Address; 2], unclosed: Close) -> Departure {
-        let close = if connection.state.has(State::RST) {
+impl ClosedConnection {
+    /// Creates the record; `unclosed` is the close reason of a connection that neither FIN nor RST ended.
+    fn new(connection: Connection, addresses: [Address; 2], unclosed: Close) -> ClosedConnection {
+        let close = if connection.flags.has(ConnectionFlags::RST) {
             Close::Rst
         } else if connection.is_closed() {
             Close::Fin
         } else {
             unclosed
         };
-        Departure {
+        ClosedConnection {
             connection,
-            ends,
+            addresses,
             close,
         }
     }

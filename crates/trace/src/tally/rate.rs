@@ -38,7 +38,8 @@ impl Meter {
         self.before + self.in_second
     }
 
-    /// Highest rate over a second, bits per second; at least the mean rate over `duration`, which may be shorter than a second.
+    /// Highest rate over a second, bits per second; at least the mean rate over `duration`, which may be shorter than a
+    /// second.
     pub(crate) fn highest_bps(&self, duration: Nanos) -> f64 {
         let most = self.most.max(self.in_second) as f64 * 8.0;
         most.max(self.mean_bps(duration))

@@ -5,7 +5,7 @@ use crate::frames::{ACK, FIN, PSH, SYN, Segment, pcap};
 use gentle_trace::Options;
 use proptest::prelude::*;
 
-/// Interleaved attempts with the same ends, each sent three times: all are matched, however many there are.
+/// Interleaved attempts with the same flow key, each sent three times: all are matched, however many there are.
 #[test]
 fn attempts_by_turns() {
     for attempts in [1_u32, 31, 32, 33, 34, 100, 2_000] {

@@ -3,7 +3,7 @@
 use crate::results::{Timeline, TimelineBin};
 use gentle_units::Nanos;
 
-/// Most bins; if there would be more, neighbours are merged.
+/// Largest number of bins; if there would be more, neighbours are merged.
 const BINS: usize = 400;
 /// Initial width of a bin.
 const FINEST: Nanos = Nanos::from_millis(100);
@@ -14,16 +14,16 @@ pub(crate) struct TimelineCounts {
     start: Option<Nanos>,
     width: Nanos,
     bins: Vec<TimelineBin>,
-    /// Cache of the bin used last, valid for times from `last_from` to `last_to`: usually it is used again, and the division
-    /// to find a bin costs more than all the rest.
+    /// Cache of the bin used last, valid for times from `last_from` to `last_to`: usually it is used again, and the
+    /// division to find a bin costs more than all the rest.
     last: usize,
     last_from: Nanos,
     last_to: Nanos,
 }
 
 impl TimelineCounts {
-    /// Empty timeline; `start` is the time of the first packet, or `None` to start at the first time recorded. Earlier times, in
-    /// an unordered trace, count for the first bin.
+    /// Empty timeline; `start` is the time of the first packet, or `None` to start at the first time recorded. Earlier
+    /// times, in an unordered trace, count for the first bin.
     pub(crate) fn new(start: Option<Nanos>) -> TimelineCounts {
         TimelineCounts {
             start,

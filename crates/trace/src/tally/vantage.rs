@@ -1,7 +1,7 @@
-//! Position of the capture point, and the meaning of duplicates there (handshake-2009; papers.md 3.1).
+//! Position of the capture point, and the meaning of duplicates there (handshake-2009, section 3).
 
-use super::spread::Spread;
-use crate::options::Side;
+use super::Distribution;
+use crate::VantagePoint;
 use crate::results::Vantage;
 
 /// Evidence about the position of the capture point.
@@ -24,8 +24,8 @@ const INITIAL_TTLS: [u8; 3] = [64, 128, 255];
 const MOST: f64 = 0.9;
 /// Largest share of the round-trip time at which a side is near.
 const SHORT_HALF: f64 = 0.05;
-/// Smallest share of the round-trip time at which a side is far, if also longer than [`LONGEST_REPLY_S`], the longest that
-/// an end host takes to reply.
+/// Smallest share of the round-trip time at which a side is far, if also longer than [`LONGEST_REPLY_S`], the longest
+/// that an end host takes to reply.
 const LONG_HALF: f64 = 0.25;
 const LONGEST_REPLY_S: f64 = 0.001;
 
@@ -41,13 +41,13 @@ impl VantageCounts {
     }
 
     /// Result; `rtt` has the server half and the client half of the round-trip time.
-    pub(crate) fn result(&self, given: Option<Side>, rtt: [&Spread; 2]) -> Vantage {
+    pub(crate) fn result(&self, given: Option<VantagePoint>, rtt: [&Distribution; 2]) -> Vantage {
         let mut evidence = Vec::new();
         let guess = self.guess(rtt, &mut evidence);
         let side = given.or(guess);
         let (duplicate_syn_means, duplicate_synack_means) = meaning(side);
         Vantage {
-            side: side.map_or("unknown", Side::name),
+            side: side.map_or("unknown", VantagePoint::name),
             given: given.is_some(),
             evidence,
             duplicate_syn_means: duplicate_syn_means.to_string(),
@@ -59,7 +59,7 @@ impl VantageCounts {
         }
     }
 
-    fn guess(&self, rtt: [&Spread; 2], evidence: &mut Vec<String>) -> Option<Side> {
+    fn guess(&self, rtt: [&Distribution; 2], evidence: &mut Vec<String>) -> Option<VantagePoint> {
         let fresh = [self.fresh_share(0), self.fresh_share(1)];
         for (side, who) in ["SYNs", "SYN/ACKs"].into_iter().enumerate() {
             if let Some(share) = fresh[side] {
@@ -92,19 +92,19 @@ impl VantageCounts {
         };
         let fresh = fresh.map(|share| share.map(|share| share >= MOST));
         match fresh {
-            [Some(true), Some(true)] if far(0) && far(1) => Some(Side::Middle),
+            [Some(true), Some(true)] if far(0) && far(1) => Some(VantagePoint::Middle),
             // One local network: the nearer end.
-            [Some(true), Some(true)] if short(1) => Some(Side::Client),
-            [Some(true), Some(true)] if short(0) => Some(Side::Server),
+            [Some(true), Some(true)] if short(1) => Some(VantagePoint::Client),
+            [Some(true), Some(true)] if short(0) => Some(VantagePoint::Server),
             [Some(true), Some(true)] => None,
-            [Some(true), _] if far(1) => Some(Side::Middle),
-            [Some(true), _] => Some(Side::Client),
-            [_, Some(true)] if far(0) => Some(Side::Middle),
-            [_, Some(true)] => Some(Side::Server),
+            [Some(true), _] if far(1) => Some(VantagePoint::Middle),
+            [Some(true), _] => Some(VantagePoint::Client),
+            [_, Some(true)] if far(0) => Some(VantagePoint::Middle),
+            [_, Some(true)] => Some(VantagePoint::Server),
             // Beyond the first router, but so near that no queue lies between.
-            [Some(false), Some(false)] if short(1) => Some(Side::Client),
-            [Some(false), Some(false)] if short(0) => Some(Side::Server),
-            [Some(false), Some(false)] => Some(Side::Middle),
+            [Some(false), Some(false)] if short(1) => Some(VantagePoint::Client),
+            [Some(false), Some(false)] if short(0) => Some(VantagePoint::Server),
+            [Some(false), Some(false)] => Some(VantagePoint::Middle),
             // Nothing is known of at least one side.
             _ => None,
         }
@@ -112,17 +112,17 @@ impl VantageCounts {
 }
 
 /// Meanings of a duplicate SYN and of a duplicate SYN/ACK.
-fn meaning(side: Option<Side>) -> (&'static str, &'static str) {
+fn meaning(side: Option<VantagePoint>) -> (&'static str, &'static str) {
     match side {
-        Some(Side::Client) => (
+        Some(VantagePoint::Client) => (
             "sent again by the client: the SYN or its SYN/ACK was lost on the way to the server or back",
             "received again: the ACK was lost on its way to the server, or late",
         ),
-        Some(Side::Server) => (
+        Some(VantagePoint::Server) => (
             "received again: the SYN/ACK was lost on its way to the client, or late (a SYN lost before here is not seen)",
             "sent again by the server: the SYN/ACK or the ACK was lost",
         ),
-        Some(Side::Middle) => (
+        Some(VantagePoint::Middle) => (
             "before any SYN/ACK: lost between here and the server, either way; after one: the SYN/ACK was lost between here and the client",
             "before the ACK: the SYN/ACK or the ACK was lost between here and the client; after it: the ACK was lost between here and the server",
         ),

@@ -1,6 +1,6 @@
 //! Numbers formatted for sentences.
 
-/// Number with commas between thousands.
+/// Number with a comma between thousands.
 pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut grouped = String::new();

@@ -1,10 +1,10 @@
-//! Copies made by mirror ports at different places: the same packet again after 0.5 to 100 ms, a gap too long to tell a
-//! copy from a retransmission by one segment alone.
+//! Copies of packets made by mirror ports at different places. A copy follows the original after 0.5 to 100 ms, a gap
+//! too long to distinguish it from a retransmission by one segment alone.
 //!
-//! Segments that can be recognised as copies reveal the delay for those that cannot. A mirror copies whole streams, whatever
-//! they contain; so if many segments repeat unchanged after about the same delay, any segment that repeats unchanged after
-//! that delay is a copy, even one without IP identification (a SYN/ACK of Linux, a segment over IPv6). A retransmission
-//! differs in IP identification or timestamp, or comes after another delay, and not with so many others at once.
+//! Segments that can be recognised as copies reveal the delay of those that cannot. A mirror copies whole streams. If
+//! many segments repeat unchanged after about the same delay, any segment that repeats unchanged after that delay is a
+//! copy, even one without IP identification (a SYN/ACK of Linux, a segment over IPv6). A retransmission differs in IP
+//! identification or timestamp, or comes after another delay, and not with so many others at once.
 
 use crate::segment::Segment;
 use gentle_units::Nanos;
@@ -16,20 +16,21 @@ use std::ops::RangeInclusive;
 
 /// Longest delay of a copy.
 const LONGEST: Nanos = Nanos::from_millis(100);
-/// Shortest delay looked for. Shorter ones are within the gaps that [`Sent::is_copy`](super::flight::Sent::is_copy) allows,
-/// which needs no evidence from other segments.
+/// Shortest delay considered. Shorter ones are within the gaps that [`Sent::is_copy`](super::flight::Sent::is_copy)
+/// allows, which needs no evidence from other segments.
 const SHORTEST: Nanos = Nanos::from_micros(500);
-/// Segments at the start that are all used to learn the delay; afterwards, those of one in 64 connections.
+/// Number of segments at the start of the trace that are all used to learn the delay; afterwards, those of one
+/// connection in 64 are.
 const ALL_AT_FIRST: u64 = 8192;
 /// Number of newest segments kept as evidence.
 const REMEMBERED: usize = 2048;
-/// Most segments for which copies are awaited; beyond, the oldest is dropped (0.4 MB).
-const WAITING: usize = 16_384;
+/// Largest number of segments for which copies are awaited; beyond it, the oldest is dropped (0.4 MB).
+const AWAITED: usize = 16_384;
 /// Factor within which delays count as equal, in addition to [`JITTER`].
 const ALIKE: u64 = 2;
 const JITTER: Nanos = Nanos::from_micros(500);
 
-/// Delay of the capture's copies.
+/// Delay of the copies made by the capture.
 #[derive(Debug, Clone, PartialEq)]
 struct Delay {
     range: RangeInclusive<Nanos>,
@@ -39,13 +40,13 @@ struct Delay {
 
 /// Learns the delay of copies, and recognises copies by it.
 #[derive(Debug, Default)]
-pub(crate) struct Copies {
+pub(crate) struct DuplicateDetector {
     hasher: DefaultHashBuilder,
     seen: u64,
-    sample: Waiting,
+    sample: Originals,
     evidence: VecDeque<Evidence>,
     delay: Option<Delay>,
-    waiting: Waiting,
+    awaited: Originals,
 }
 
 /// Evidence from one segment.
@@ -57,7 +58,7 @@ struct Evidence {
     certain: bool,
 }
 
-impl Copies {
+impl DuplicateDetector {
     /// Marks the copies among `segments`, the next ones of the trace.
     pub(crate) fn mark(&mut self, segments: &mut [Segment]) {
         self.learn(segments);
@@ -66,15 +67,16 @@ impl Copies {
         };
         for segment in segments.iter_mut().filter(|it| !it.is_undelivered()) {
             let number = self.hasher.hash_one(segment.content());
-            self.waiting.expire(segment.time);
-            let is_copy = self.waiting.take(number, segment.time, &delay.range);
+            self.awaited.expire(segment.time);
+            let is_copy = self.awaited.take(number, segment.time, &delay.range);
             segment.mark(is_copy);
             if !is_copy {
-                self.waiting.add(number, segment.time, delay.copies);
+                self.awaited.add(number, segment.time, delay.copies);
             }
         }
     }
 
+    /// Updates the evidence and the delay.
     fn learn(&mut self, segments: &[Segment]) {
         let any = 0..=LONGEST.0;
         let mut learned = false;
@@ -87,7 +89,7 @@ impl Copies {
             // A sender may repeat a segment without sequence numbers.
             if segment.flags().any(TcpFlags::RST)
                 || segment.is_undelivered()
-                || (segment.span() == 0 && !certain)
+                || (segment.seq_len() == 0 && !certain)
             {
                 continue;
             }
@@ -107,7 +109,7 @@ impl Copies {
         if learned {
             self.delay = self.conclude();
             if self.delay.is_none() {
-                self.waiting = Waiting::default();
+                self.awaited = Originals::default();
             }
         }
     }
@@ -134,7 +136,8 @@ impl Copies {
             originals.filter(|it| it.certain || !certain).count()
         };
         let certain = gaps.iter().filter(|(_, certain)| *certain).count();
-        // Either half of all segments repeat, or enough of those that can only be copies, if a mirror copies part of the traffic.
+        // Either half of all segments repeat, or enough of those that can only be copies, if a mirror copies part of
+        // the traffic.
         let all = gaps.len() >= 3 && gaps.len() * 2 >= originals(false);
         let some = certain >= 8 && certain * 20 >= originals(true);
         (all || some).then(|| {
@@ -148,15 +151,15 @@ impl Copies {
     }
 }
 
-/// Whether a segment is in the sample of one in 64 connections, which is the same in every run.
+/// Whether the connection of a segment is in the sample of one in 64, which is the same in every run.
 fn is_sampled(segment: &Segment) -> bool {
-    let [lower, upper] = segment.ends.ports;
+    let [lower, upper] = segment.key.ports;
     (lower ^ upper.rotate_left(3)) % 64 == 7
 }
 
-/// Segments that may be copied yet.
+/// Segments of which copies may follow.
 #[derive(Debug, Default)]
-struct Waiting {
+struct Originals {
     table: HashTable<Original>,
     /// Time and number of each, in the order seen.
     order: VecDeque<(Nanos, u64)>,
@@ -167,13 +170,14 @@ struct Waiting {
 struct Original {
     number: u64,
     time: Nanos,
-    /// Copies still to come.
+    /// Number of copies still awaited.
     copies: u8,
 }
 
-impl Waiting {
+impl Originals {
+    /// Adds a segment of which `copies` copies are awaited.
     fn add(&mut self, number: u64, time: Nanos, copies: u8) {
-        if self.order.len() == WAITING {
+        if self.order.len() == AWAITED {
             self.forget_oldest();
         }
         self.order.push_back((time, number));
@@ -215,7 +219,8 @@ impl Waiting {
         Some(now.saturating_sub(original.time))
     }
 
-    /// Consumes a copy whose delay is within `delay`; `false` if no copy of an equal segment is awaited.
+    /// Removes one awaited copy whose delay is within `delay`; returns `false` if no copy of an equal segment is
+    /// awaited.
     fn take(&mut self, number: u64, now: Nanos, delay: &RangeInclusive<Nanos>) -> bool {
         let found = self.table.find_entry(number, |original| {
             original.number == number && delay.contains(&now.saturating_sub(original.time))

@@ -9,14 +9,14 @@ const LONGEST_NS: u64 = 36_000_000_000_000;
 
 /// Distribution of durations.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Spread {
+pub(crate) struct Distribution {
     histogram: Option<Histogram<u64>>,
     n: u64,
     sum_ns: u128,
     max: Nanos,
 }
 
-impl Spread {
+impl Distribution {
     pub(crate) fn record(&mut self, time: Nanos) {
         self.n += 1;
         self.sum_ns += u128::from(time.0);

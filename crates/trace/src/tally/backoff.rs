@@ -53,8 +53,8 @@ pub(crate) fn standard(interval: Nanos) -> Option<usize> {
         .position(|&seconds| is_near(interval, seconds))
 }
 
-/// Set of positions in each series that fit the intervals so far. A series is recognised from any position, since the first
-/// segments may have been lost before the vantage point.
+/// Set of positions in each series that fit the intervals so far. A series is recognised from any position, since the
+/// first segments may have been lost before the vantage point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Candidates([u16; SERIES.len()]);
 

@@ -1,24 +1,24 @@
-//! Parts of a pcap file that were never written: zeros, as a crash or a full disk leaves them.
+//! Parts of a pcap file that were never written and consist of zeros, as a crash or a full disk leaves them.
 
+use super::{Pcap, RECORD_HEADER};
 use crate::read::WarningKind;
 use crate::read::error::{Damage, Fault};
 use crate::read::input::Input;
-use crate::read::pcap::{Pcap, RECORD_HEADER};
 use std::io;
 
-/// Bytes behind the zeros in which the next packet is looked for: four of the largest packets.
+/// Number of bytes after the zeros that are searched for the next packet: four of the largest packets.
 const SEARCHED: usize = 1024 * 1024;
 
-/// Packets that have to follow each other in what is taken for the continuation, unless the file ends before.
+/// Number of consecutive valid packets required to accept a position as the next packet, unless the file ends before.
 const CHAINED: usize = 4;
 
-/// Seconds that packets following each other may be apart to be believed.
+/// Largest credible time between consecutive packets, seconds.
 const APART: u32 = 86_400;
 
 impl Pcap {
-    /// Whether the record at the front, which has no bytes, is the beginning of zeros: all of it is zero, or its end and
-    /// what follows it (writing may have ended within it).
-    pub(crate) fn is_unwritten(&self, input: &mut Input) -> Result<bool, io::Error> {
+    /// Whether the record at the start, which has a length of zero, begins a range of zeros: the whole record is zero,
+    /// or its end and the bytes after it are (writing may have ended within the record).
+    pub(super) fn is_unwritten(&self, input: &mut Input) -> Result<bool, io::Error> {
         input.want(2 * RECORD_HEADER)?;
         let window = input.window();
         let is_zero = |bytes: &[u8]| bytes.iter().all(|&byte| byte == 0);
@@ -27,11 +27,11 @@ impl Pcap {
         Ok(is_zero(record) || (is_zero(&record[8..]) && !behind.is_empty() && is_zero(behind)))
     }
 
-    /// Passes over zeros, and over what is left of the packet in which they end. What is to be said about it.
-    pub(crate) fn pass_zeros(&self, input: &mut Input) -> Result<Box<Fault>, io::Error> {
+    /// Skips zeros and the rest of the packet in which they end; returns the warning about it.
+    pub(super) fn pass_zeros(&self, input: &mut Input) -> Result<Box<Fault>, io::Error> {
         let offset = input.offset();
-        // A record's header may begin with zeros, too, so the last ones are kept; and what was written of the first one is
-        // passed over with the zeros.
+        // A record header may begin with zeros, so the last ones are kept. The written part of the first record is
+        // skipped with the zeros.
         input.take(RECORD_HEADER);
         let mut zeros = RECORD_HEADER as u64;
         loop {
@@ -69,7 +69,7 @@ impl Pcap {
         })))
     }
 
-    /// Whether packets follow each other from here on.
+    /// Whether `window` begins with consecutive valid packets.
     fn continues(&self, mut window: &[u8]) -> bool {
         let mut before = None;
         for chained in 0..CHAINED {
