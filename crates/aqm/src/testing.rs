@@ -1,61 +1,60 @@
-//! What the unit tests of the schemes share: a packet, and a queue from its specification.
+//! Test packets, for the unit tests of this crate and, included by path, for its integration tests.
 
-use crate::plumbing::packet::{Ecn, Handshake};
-use crate::plumbing::qdisc::Qdisc;
-use crate::plumbing::registry;
+use gentle_aqm::{Ecn, Handshake, Packet, Qdisc, registry};
 use gentle_units::Nanos;
 
+/// A packet whose properties a test chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Packet {
+pub(crate) struct TestPacket {
+    /// Number that tells packets apart.
+    pub(crate) id: u32,
     pub(crate) flow: u64,
-    pub(crate) number: u32,
-    bytes: u32,
-    handshake: Handshake,
-    ecn: Ecn,
-    arrived: Nanos,
+    pub(crate) bytes: u32,
+    pub(crate) flags: Handshake,
+    pub(crate) ecn: Ecn,
+    pub(crate) arrived: Nanos,
 }
 
-impl Packet {
-    pub(crate) fn data(flow: u64, bytes: u32) -> Packet {
-        Packet {
+impl TestPacket {
+    /// A segment without SYN and FIN, not ECN-capable, with the number 0.
+    pub(crate) fn data(flow: u64, bytes: u32) -> TestPacket {
+        TestPacket {
+            id: 0,
             flow,
-            number: 0,
             bytes,
-            handshake: Handshake::default(),
+            flags: Handshake::default(),
             ecn: Ecn::NotEct,
             arrived: Nanos::ZERO,
         }
     }
 
-    pub(crate) fn syn(flow: u64) -> Packet {
-        let mut packet = Packet::data(flow, 74);
-        packet.handshake.syn = true;
+    pub(crate) fn syn(flow: u64) -> TestPacket {
+        let mut packet = TestPacket::data(flow, 74);
+        packet.flags.syn = true;
         packet
     }
 
-    pub(crate) fn fin(flow: u64) -> Packet {
-        let mut packet = Packet::data(flow, 66);
-        packet.handshake.fin = true;
+    pub(crate) fn fin(flow: u64) -> TestPacket {
+        let mut packet = TestPacket::data(flow, 66);
+        packet.flags.fin = true;
         packet
     }
 
-    pub(crate) fn numbered(self, number: u32) -> Packet {
-        Packet { number, ..self }
+    pub(crate) fn numbered(self, id: u32) -> TestPacket {
+        TestPacket { id, ..self }
     }
 
-    pub(crate) fn of_bytes(self, bytes: u32) -> Packet {
-        Packet { bytes, ..self }
+    pub(crate) fn of_bytes(self, bytes: u32) -> TestPacket {
+        TestPacket { bytes, ..self }
     }
 
-    pub(crate) fn ecn_capable(self) -> Packet {
-        Packet {
-            ecn: Ecn::Ect0,
-            ..self
-        }
+    pub(crate) fn ecn_capable(self) -> TestPacket {
+        let ecn = Ecn::Ect0;
+        TestPacket { ecn, ..self }
     }
 }
 
-impl crate::plumbing::packet::Packet for Packet {
+impl Packet for TestPacket {
     fn bytes(&self) -> u32 {
         self.bytes
     }
@@ -66,12 +65,13 @@ impl crate::plumbing::packet::Packet for Packet {
         self.flow
     }
     fn handshake(&self) -> Handshake {
-        self.handshake
+        self.flags
     }
     fn ecn(&self) -> Ecn {
         self.ecn
     }
     fn set_ce(&mut self) {
+        assert_ne!(self.ecn, Ecn::NotEct, "only ECN-capable packets are marked");
         self.ecn = Ecn::Ce;
     }
     fn arrived(&self) -> Nanos {
@@ -82,7 +82,7 @@ impl crate::plumbing::packet::Packet for Packet {
     }
 }
 
-/// The queue that `spec` describes, with a fixed seed.
-pub(crate) fn build(spec: &str) -> Box<dyn Qdisc<Packet>> {
+/// Builds the queue that `spec` describes, with a fixed seed.
+pub(crate) fn build(spec: &str) -> Box<dyn Qdisc<TestPacket>> {
     registry::build(&spec.parse().expect("a specification"), 1)
 }

@@ -17,7 +17,7 @@ pub(crate) fn plan(at: &Under, spec: &Spec, form: &TcSyntax) -> Result<Vec<Comma
     let name = child.scheme().name;
     let syntax = child.scheme().linux;
     let syntax = syntax.ok_or(PlanError::NotOnLinux { scheme: name })?;
-    if form.own_child == Some(name) {
+    if form.builtin_child == Some(name) {
         words.push_str(&stock::options(child, &syntax, at.link_rate)?);
         return Ok(vec![Command::tc(&words)]);
     }

@@ -59,7 +59,7 @@ pub(crate) fn remedy(command: &Command, words: &str) -> Option<String> {
                 ));
             }
             Part {
-                openwrt: known.and_then(|known| known.openwrt),
+                openwrt: known.and_then(|known| known.openwrt_package),
                 ..Part::new("sch", "NET_SCH", qdisc)
             }
         }

@@ -41,7 +41,7 @@ const GRED: &str = "gred";
 
 /// Whether the kernel keeps a part of the options of a qdisc of that kind to itself.
 fn has_hidden_parts(kind: &str) -> bool {
-    kind == GRED || registry::kernel_qdisc(kind).is_some_and(|qdisc| qdisc.hidden)
+    kind == GRED || registry::kernel_qdisc(kind).is_some_and(|qdisc| qdisc.partial_dump)
 }
 
 /// Actions among the options of a filter that are not dumped completely: the rate table of a policer
@@ -70,7 +70,7 @@ const U32_MOVING: &[u16] = &[6, 7, 9, 12];
 fn moving_parts(kind: &str) -> &'static [u16] {
     match kind {
         "u32" => U32_MOVING,
-        kind => registry::kernel_qdisc(kind).map_or(&[], |qdisc| qdisc.moving),
+        kind => registry::kernel_qdisc(kind).map_or(&[], |qdisc| qdisc.volatile),
     }
 }
 
@@ -255,7 +255,7 @@ fn mended(kind: &str) -> Option<(&'static [u16], Mend)> {
     if let Some((_, attributes, mend)) = MENDED.iter().find(|(name, ..)| *name == kind) {
         return Some((attributes, *mend));
     }
-    let rounded = registry::kernel_qdisc(kind)?.rounded?;
+    let rounded = registry::kernel_qdisc(kind)?.rounded_times?;
     let tick_ns = rounded.tick_ns;
     Some((rounded.attributes, Mend::Micros { tick_ns }))
 }

@@ -103,7 +103,7 @@ fn word(
         Value::Flag(true) => format!(" {name}"),
         // Flags that `tc` can only switch on are off when they are not written.
         Value::Flag(false) => form
-            .off
+            .negations
             .iter()
             .find(|(flag, _)| *flag == name)
             .map_or_else(String::new, |(_, off)| format!(" {off}")),

@@ -1,31 +1,31 @@
-//! A periodic timer that is caught up on, instead of one that fires.
+//! A periodic timer that is polled: it returns how often it has expired since the last call.
 
 use gentle_units::Nanos;
 
-/// When a timer fires next.
+/// A periodic timer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Periodic {
+pub(crate) struct PeriodicTimer {
     next: Nanos,
     period: Nanos,
 }
 
-impl Periodic {
-    /// Fires at `first` and then every `period`, which is not zero.
+impl PeriodicTimer {
+    /// A timer that expires at `first` and then every `period`, which must not be zero.
     pub(crate) fn new(first: Nanos, period: Nanos) -> Self {
-        Periodic {
+        PeriodicTimer {
             next: first,
             period,
         }
     }
 
-    /// Never fires.
+    /// A timer that never expires.
     pub(crate) fn never() -> Self {
-        Periodic::new(Nanos::MAX, Nanos::MAX)
+        PeriodicTimer::new(Nanos::MAX, Nanos::MAX)
     }
 
-    /// How often it fired since the last call, up to and including `now`.
+    /// Returns the number of expirations since the last call, up to and including `now`.
     #[inline]
-    pub(crate) fn fired(&mut self, now: Nanos) -> u64 {
+    pub(crate) fn expirations(&mut self, now: Nanos) -> u64 {
         if now < self.next {
             return 0;
         }
@@ -51,18 +51,18 @@ mod tests {
 
     #[test]
     fn counts_every_period_once() {
-        let mut timer = Periodic::new(Nanos(500), Nanos(15));
-        assert_eq!(timer.fired(Nanos(499)), 0);
-        assert_eq!(timer.fired(Nanos(500)), 1);
-        assert_eq!(timer.fired(Nanos(500)), 0);
-        assert_eq!(timer.fired(Nanos(529)), 1);
-        assert_eq!(timer.fired(Nanos(560)), 3);
-        assert_eq!(timer.fired(Nanos(574)), 0);
-        assert_eq!(timer.fired(Nanos(575)), 1);
+        let mut timer = PeriodicTimer::new(Nanos(500), Nanos(15));
+        assert_eq!(timer.expirations(Nanos(499)), 0);
+        assert_eq!(timer.expirations(Nanos(500)), 1);
+        assert_eq!(timer.expirations(Nanos(500)), 0);
+        assert_eq!(timer.expirations(Nanos(529)), 1);
+        assert_eq!(timer.expirations(Nanos(560)), 3);
+        assert_eq!(timer.expirations(Nanos(574)), 0);
+        assert_eq!(timer.expirations(Nanos(575)), 1);
     }
 
     #[test]
     fn never_is_never() {
-        assert_eq!(Periodic::never().fired(Nanos(u64::MAX - 1)), 0);
+        assert_eq!(PeriodicTimer::never().expirations(Nanos(u64::MAX - 1)), 0);
     }
 }
