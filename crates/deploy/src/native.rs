@@ -22,7 +22,7 @@ pub(crate) fn plan(
     let name = child.scheme().name;
     let child_syntax = child.scheme().linux;
     let child_syntax = child_syntax.ok_or(PlanError::NotOnLinux { scheme: name })?;
-    if syntax.own_child == Some(name) {
+    if syntax.builtin_child == Some(name) {
         args.push_str(&stock::options(child, &child_syntax, at.link_rate)?);
         return Ok(vec![Command::tc(&args)]);
     }

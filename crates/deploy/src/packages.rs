@@ -60,7 +60,7 @@ pub(crate) fn remedy(command: &Command, output: &str) -> Option<String> {
                 ));
             }
             Part {
-                openwrt: known.and_then(|known| known.openwrt),
+                openwrt: known.and_then(|known| known.openwrt_package),
                 ..Part::new("sch", "NET_SCH", qdisc)
             }
         }

@@ -40,7 +40,7 @@ const GRED: &str = "gred";
 
 /// Whether the kernel does not dump all options of a qdisc of this kind.
 fn has_hidden_parts(kind: &str) -> bool {
-    kind == GRED || registry::kernel_qdisc(kind).is_some_and(|qdisc| qdisc.hidden)
+    kind == GRED || registry::kernel_qdisc(kind).is_some_and(|qdisc| qdisc.partial_dump)
 }
 
 /// Actions among the options of a filter that are not dumped completely: the rate table of a policer
@@ -69,7 +69,7 @@ const U32_VOLATILE: &[u16] = &[6, 7, 9, 12];
 fn volatile_attributes(kind: &str) -> &'static [u16] {
     match kind {
         "u32" => U32_VOLATILE,
-        kind => registry::kernel_qdisc(kind).map_or(&[], |qdisc| qdisc.moving),
+        kind => registry::kernel_qdisc(kind).map_or(&[], |qdisc| qdisc.volatile),
     }
 }
 
@@ -254,7 +254,7 @@ fn fixup_of(kind: &str) -> Option<(&'static [u16], Fixup)> {
     if let Some((_, attributes, fixup)) = FIXUPS.iter().find(|(name, ..)| *name == kind) {
         return Some((attributes, *fixup));
     }
-    let rounded = registry::kernel_qdisc(kind)?.rounded?;
+    let rounded = registry::kernel_qdisc(kind)?.rounded_times?;
     let tick_ns = rounded.tick_ns;
     Some((rounded.attributes, Fixup::Micros { tick_ns }))
 }

@@ -110,7 +110,7 @@ fn tc_arg(
         Value::Flag(true) => format!(" {name}"),
         // Flags without a negative form are off unless given.
         Value::Flag(false) => syntax
-            .off
+            .negations
             .iter()
             .find(|(flag, _)| *flag == name)
             .map_or_else(String::new, |(_, off)| format!(" {off}")),

@@ -172,7 +172,7 @@ pub fn agreement(simulator: &Comparison, kernel: &Comparison) -> Agreement {
     Agreement {
         version: SCHEMA,
         title: kernel.scenario.title.clone(),
-        choices: kernel.scenario.choices.clone(),
+        choices: kernel.scenario.assumptions.clone(),
         rows,
     }
 }
@@ -182,7 +182,7 @@ fn row(metric: Metric, simulated: &SchemeResult, measured: &SchemeResult) -> Row
     let (kernel, kernel_ci95) = metric.of(measured);
     let both = simulator.zip(kernel);
     let widths = simulator_ci95.zip(kernel_ci95);
-    let paired = simulated.less(measured, &metric.name(measured));
+    let paired = simulated.minus(measured, &metric.name(measured));
     let paired = paired.unwrap_or_default();
     Row {
         scheme: measured.label.clone(),

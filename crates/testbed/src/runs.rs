@@ -128,7 +128,7 @@ impl Backend for Testbed {
     }
 
     /// In real time, runs would disturb each other.
-    fn runs_alone(&self) -> bool {
+    fn is_sequential(&self) -> bool {
         matches!(self.kernel, Kernel::Native)
     }
 
@@ -195,7 +195,7 @@ fn possible(
     // The scheme under test replaces the queue that the scenario names for the first link.
     let queues = queues.skip(1).chain(&possible);
     choices.extend(parts(queues, testbed.backing));
-    scenario.choices.extend(choices);
+    scenario.assumptions.extend(choices);
     Ok(possible)
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct Job<'a> {
     /// The folder for a record of each run.
     pub(crate) record: Option<&'a Path>,
     /// Whether the table explains what the scenario was inferred from.
-    pub(crate) shows_choices: bool,
+    pub(crate) shows_assumptions: bool,
     pub(crate) table: DrawTable,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn read_scenario(path: &Path) -> anyhow::Result<(Scenario, Vec<PathBu
     let name = path.display().to_string();
     let text = read_text(path, MOST_SCENARIO).with_context(|| format!("{name}: cannot be read"))?;
     let scenario = Scenario::from_toml(&name, &text, &beside)?;
-    scenario.remarks.iter().for_each(|remark| warn(remark));
+    scenario.warnings.iter().for_each(|warning| warn(warning));
     Ok((scenario, files.into_inner()))
 }
 
@@ -138,7 +138,7 @@ where
     comparison.command = Some(command());
     if let Some(reference) = reference {
         // A scheme without a finished run cannot be the reference; the first scheme then remains it.
-        comparison.refer_to(&reference);
+        comparison.set_reference(&reference);
     }
 
     // Printed at once: an error with a file must not lose the computed results.

@@ -44,7 +44,7 @@ fn as_text(scheme: &Scheme, width: Option<usize>) -> String {
     if let Some(child) = scheme.child {
         options.push([
             "child".to_owned(),
-            child.to_owned(),
+            child.name.to_owned(),
             "the scheme beneath, any that stores packets itself; its options are accepted too"
                 .to_owned(),
         ]);
@@ -79,7 +79,7 @@ fn as_json(scheme: &Scheme) -> Value {
         "name": scheme.name,
         "summary": scheme.summary,
         "source": scheme.source,
-        "child": scheme.child,
+        "child": scheme.child.map(|child| child.name),
         "options": options,
     })
 }

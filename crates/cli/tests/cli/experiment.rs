@@ -100,7 +100,8 @@ fn a_load_that_cannot_be_had_is_wrong_usage() {
     let args = ["compare", "--load=50%", "--traffic", text(&flows)];
     let complaint = stderr(&mut gentle(&args), 2);
     assert!(
-        complaint.starts_with("error: --load: nothing starts at random"),
+        complaint
+            .starts_with("error: --load: the link under test has no traffic that starts at random"),
         "{complaint}"
     );
     for load in ["50", "0%", "-1%", "x%", "1001%", "nan%"] {

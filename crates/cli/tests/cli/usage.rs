@@ -45,7 +45,10 @@ fn schemes_are_a_list_and_one_has_its_options() {
             scheme.name, scheme.summary, scheme.source
         )));
         assert_eq!(json[i]["name"], scheme.name);
-        assert_eq!(json[i]["child"].as_str(), scheme.child);
+        assert_eq!(
+            json[i]["child"].as_str(),
+            scheme.child.map(|child| child.name)
+        );
         for (k, option) in scheme.options.iter().enumerate() {
             assert!(
                 one.contains(&format!("{} ({})", option.help, option.kind)),

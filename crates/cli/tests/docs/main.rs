@@ -30,7 +30,7 @@ fn options(scheme: &Scheme) -> String {
             cell(option.help)
         );
     }
-    if let Some(child) = scheme.child {
+    if let Some(Scheme { name: child, .. }) = scheme.child {
         let _ = writeln!(
             table,
             "| `child` | `{child}` | any scheme that stores packets | the scheme beneath; its options are accepted too |"

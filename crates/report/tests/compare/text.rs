@@ -88,7 +88,7 @@ fn numbers_that_no_seed_changes_have_a_dash_for_an_interval() {
             .iter_mut()
             .for_each(|series| series.values = vec![value; 3]);
     }
-    comparison.refer_to("pfifo");
+    comparison.set_reference("pfifo");
     insta::assert_snapshot!("replayed", table(&comparison, None, false));
 }
 
@@ -102,7 +102,7 @@ fn who_leaves_connections_open_is_named_and_not_best() {
     hasty.completed -= 703;
     hasty.response_time_by_size[0].unfinished = 600;
     comparison.results[0].unfinished = 0;
-    comparison.refer_to("pfifo");
+    comparison.set_reference("pfifo");
     let text = table(&comparison, None, false);
     assert!(
         text.contains(
@@ -133,7 +133,7 @@ fn a_scheme_without_observations_shows_dashes() {
         .iter_mut()
         .for_each(|bin| bin.mean_s = None);
     empty.by_seed.clear();
-    comparison.refer_to("pfifo");
+    comparison.set_reference("pfifo");
     let text = table(&comparison, Some(120), false);
     let row = text.lines().find(|line| line.starts_with("bfifo")).unwrap();
     // Shortest connections, mean and 95th percentile of all, both losses; no scheme has a difference.
@@ -156,7 +156,7 @@ fn one_seed_and_an_early_stop_are_said() {
             .iter_mut()
             .for_each(|series| series.values.truncate(1));
     }
-    comparison.refer_to("pfifo");
+    comparison.set_reference("pfifo");
     insta::assert_snapshot!(table(&comparison, Some(100), false));
 }
 
@@ -167,7 +167,7 @@ fn a_long_label_wraps_in_its_cell() {
     comparison.results[1].label =
         "red limit=1500000b min=150000b max=450000b avpkt=1500b ewma=9 bandwidth=100mbit"
             .to_owned();
-    comparison.refer_to("pfifo");
+    comparison.set_reference("pfifo");
     for width in [80, 90, 120] {
         let text = table(&comparison, Some(width), false);
         assert!(widest(&text) <= width, "wider than {width}:\n{text}");
@@ -210,7 +210,7 @@ fn equal_means_are_said_to_be_equal() {
         scheme: "red".to_owned(),
         ..comparison.results[0].clone()
     };
-    comparison.refer_to("pfifo");
+    comparison.set_reference("pfifo");
     let text = table(&comparison, None, false);
     assert!(
         text.contains("under pfifo, the reference; none of 2 schemes has a lower mean."),
@@ -224,7 +224,7 @@ fn equal_means_are_said_to_be_equal() {
 fn groups_have_a_table_of_their_own() {
     let mut comparison = comparison();
     comparison.results.truncate(2);
-    comparison.refer_to("pfifo");
+    comparison.set_reference("pfifo");
     assert!(!table(&comparison, None, false).contains("group"));
     for result in &mut comparison.results {
         result.groups = [("one in ten", 4_163), ("the rest", 37_467)]

@@ -43,7 +43,7 @@ impl Counted {
                 .map(|(counter, reason)| (*reason, grown(counter)))
                 .collect(),
             marks: marks.map(|counter| grown(counter)).sum(),
-            usual: spec.usual_drop(),
+            usual: spec.default_drop_reason(),
         }
     }
 

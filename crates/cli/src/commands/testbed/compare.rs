@@ -28,7 +28,7 @@ pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
         output: &args.results,
         pcap: None,
         record: args.record.directory.as_deref(),
-        shows_choices: true,
+        shows_assumptions: true,
         table: gentle_report::compare::table_with_choices,
     };
     runs::run(&job, &testbed, &stop)

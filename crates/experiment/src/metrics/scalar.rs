@@ -1,4 +1,4 @@
-//! The scalar numbers that every run yields, and which end of each is the good one.
+//! Scalar metrics of a run, with their direction of improvement.
 
 use super::class::Class;
 use super::record::{LinkRecord, RunRecord};
@@ -7,10 +7,10 @@ use crate::direction::Direction;
 use crate::results::Better::{self, Higher, Lower};
 use crate::results::{Loss, Retransmission, Series};
 
-/// A number that a run yields: its path in the JSON of a scheme's result, which end of it is good, and how to get it.
-type Reading = (&'static str, Option<Better>, fn(&RunRecord) -> Option<f64>);
+/// A scalar metric: path in the JSON of a scheme's result, direction of improvement, value of a run.
+type Metric = (&'static str, Option<Better>, fn(&RunRecord) -> Option<f64>);
 
-const READINGS: &[Reading] = &[
+const METRICS: &[Metric] = &[
     ("connections", None, |r| Some(r.all.connections as f64)),
     ("completed", None, |r| Some(r.all.completed as f64)),
     ("unfinished", Some(Lower), |r| Some(r.all.unfinished as f64)),
@@ -77,7 +77,7 @@ const READINGS: &[Reading] = &[
     ("retransmission.delay_mean_syn_part_s", Some(Lower), |r| {
         retransmission(&r.all).delay_mean_syn_part_s
     }),
-    // Means over connections that a scheme itself selects: those of two schemes are not the same connections.
+    // The scheme determines which connections these means cover, so the values of two schemes are not comparable.
     ("retransmission.delay_mean_with_syn_loss_s", None, |r| {
         retransmission(&r.all).delay_mean_with_syn_loss_s
     }),
@@ -91,7 +91,7 @@ const READINGS: &[Reading] = &[
     ("jain_index", Some(Higher), |r| jain(&r.long_goodput)),
 ];
 
-/// Every reading of `runs`, with the mean response time of each range of sizes in front.
+/// Values of all metrics in `runs`, after the mean response time of each range of sizes.
 pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
     let series = |name: &str, better, of: &dyn Fn(&RunRecord) -> Option<f64>| Series {
         name: name.to_owned(),
@@ -107,7 +107,7 @@ pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
     });
     of_ranges
         .chain(
-            READINGS
+            METRICS
                 .iter()
                 .map(|(name, better, of)| series(name, *better, of)),
         )
@@ -126,7 +126,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Loss over the given directions.
+/// Loss on `links` together.
 pub(super) fn loss_of(links: &[&LinkRecord]) -> Loss {
     let of = |classes: &[Class]| {
         let sum = |counts: fn(&LinkRecord) -> &[u64; Class::COUNT]| -> u64 {
@@ -152,7 +152,7 @@ pub(super) fn loss(run: &RunRecord) -> Loss {
     loss_of(&[&run.links[0], &run.links[1]])
 }
 
-/// What was sent again of what the connections of `tally` sent.
+/// Retransmissions of the connections of `tally`.
 pub(super) fn retransmission(tally: &Tally) -> Retransmission {
     Retransmission {
         packet_probability: ratio(tally.segments_retransmitted, tally.segments_sent),
@@ -166,13 +166,13 @@ pub(super) fn retransmission(tally: &Tally) -> Retransmission {
     }
 }
 
-/// Share of the time that the link spent sending between the end of the warm-up and the last arrival.
+/// Fraction of the time between the end of the warm-up and the last arrival in which the link transmitted.
 pub(super) fn utilization(run: &RunRecord, link: &LinkRecord) -> Option<f64> {
     let window = run.to.saturating_sub(run.from).as_secs_f64();
     (window > 0.0).then(|| link.busy.as_secs_f64() / window)
 }
 
-/// Of all flows together, from their bytes per second.
+/// Total goodput in bits per second of flows given in bytes per second.
 pub(super) fn goodput_bps(flows: &[f64]) -> Option<f64> {
     (!flows.is_empty()).then(|| 8.0 * flows.iter().sum::<f64>())
 }

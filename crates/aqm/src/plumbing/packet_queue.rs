@@ -1,26 +1,26 @@
-//! Packets in order, with their bytes counted: what every scheme keeps its packets in.
+//! A double-ended packet queue that counts its bytes.
 
 use crate::plumbing::packet::Packet;
 use gentle_units::Nanos;
 use std::collections::VecDeque;
 
-/// A double-ended queue of packets that knows its length in bytes (the kernel's `qdisc_skb_head` with `qstats.backlog`).
+/// Packets in order of arrival and their total length (Linux: `qdisc_skb_head` with `qstats.backlog`).
 #[derive(Debug, Clone)]
-pub(crate) struct Store<P> {
+pub(crate) struct PacketQueue<P> {
     packets: VecDeque<P>,
     bytes: u64,
 }
 
-impl<P> Default for Store<P> {
+impl<P> Default for PacketQueue<P> {
     fn default() -> Self {
-        Store {
+        PacketQueue {
             packets: VecDeque::new(),
             bytes: 0,
         }
     }
 }
 
-impl<P: Packet> Store<P> {
+impl<P: Packet> PacketQueue<P> {
     pub(crate) fn push_back(&mut self, packet: P) {
         self.bytes += u64::from(packet.bytes());
         self.packets.push_back(packet);
@@ -42,8 +42,8 @@ impl<P: Packet> Store<P> {
         self.packets.front()
     }
 
-    /// How long the packet at the head has waited; zero where there is none.
-    pub(crate) fn head_wait(&self, now: Nanos) -> Nanos {
+    /// Sojourn time so far of the packet at the head; zero if the queue is empty.
+    pub(crate) fn head_sojourn(&self, now: Nanos) -> Nanos {
         self.front()
             .map_or(Nanos::ZERO, |head| now.saturating_sub(head.arrived()))
     }

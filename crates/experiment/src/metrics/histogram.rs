@@ -1,4 +1,4 @@
-//! Times with their distribution: an exact mean, percentiles to three digits, bounded memory.
+//! Histogram of times with an exact mean, percentiles to three significant digits and bounded memory.
 
 use super::serial::nanos;
 use gentle_units::Nanos;
@@ -6,30 +6,30 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Longest time that is told apart, in nanoseconds: ten hours. Longer ones count as that long in percentiles only.
+/// Largest recorded value in nanoseconds: ten hours. Longer times count as this value in percentiles.
 const LONGEST_NS: u64 = 36_000_000_000_000;
 
-/// A set of times.
+/// Histogram of times. [`TimeHistogram::compact`] is required between recording and reading percentiles.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Spread {
-    /// While times are recorded: fast, but mostly empty.
+pub(crate) struct TimeHistogram {
+    /// Buckets during recording: fast to update, but mostly empty.
     #[serde(skip)]
     histogram: Option<Histogram<u32>>,
-    /// Once settled: the buckets in use, by value, with their counts.
+    /// Upper ends and counts of the buckets in use, after recording.
     buckets: Vec<(u64, u64)>,
-    /// How many there are, and how many of them are zero: of many queues the most, and a number is counted faster than a
-    /// time is filed.
+    /// Number of times.
     n: u64,
+    /// Number of times equal to zero, which are most times in many queues and cheaper to count separately.
     zeros: u64,
     sum_ns: u128,
     #[serde(rename = "max_ns", with = "nanos")]
     max: Nanos,
 }
 
-impl Default for Spread {
+impl Default for TimeHistogram {
     fn default() -> Self {
-        Spread {
+        TimeHistogram {
             histogram: None,
             buckets: Vec::new(),
             n: 0,
@@ -40,7 +40,7 @@ impl Default for Spread {
     }
 }
 
-impl Spread {
+impl TimeHistogram {
     #[inline]
     pub(crate) fn record(&mut self, time: Nanos) {
         self.n += 1;
@@ -56,8 +56,8 @@ impl Spread {
         self.max = self.max.max(time);
     }
 
-    /// Nothing more will be recorded: keeps the buckets in use only, so that the results of many runs fit into memory.
-    pub(crate) fn settle(&mut self) {
+    /// Ends recording and keeps only the buckets in use, so that the results of many runs fit into memory.
+    pub(crate) fn compact(&mut self) {
         if self.zeros > 0 {
             self.buckets.push((0, self.zeros));
         }
@@ -72,22 +72,22 @@ impl Spread {
         (self.n > 0).then(|| self.sum_ns as f64 / 1e9 / self.n as f64)
     }
 
-    /// The value, in seconds, below or at which the fraction `quantile` of a settled set lies.
+    /// The quantile `quantile`, 0 to 1, in seconds; `None` without times.
     pub(crate) fn quantile_s(&self, quantile: f64) -> Option<f64> {
-        debug_assert!(self.histogram.is_none(), "settle it first");
+        debug_assert!(self.histogram.is_none(), "compact() has to be called first");
         let rank = ((quantile * self.n as f64).ceil() as u64).max(1);
         let mut seen = 0;
         let bucket = self.buckets.iter().find(|(_, count)| {
             seen += count;
             seen >= rank
         });
-        // A bucket is named by its upper end, which can lie above the largest value.
+        // The upper end of a bucket can be above the largest time.
         bucket.map(|(upper, _)| Nanos(*upper).min(self.max).as_secs_f64())
     }
 
-    /// Several settled sets together.
-    pub(crate) fn pooled<'a>(sets: impl Iterator<Item = &'a Spread>) -> Spread {
-        let mut all = Spread::default();
+    /// Merges histograms after recording.
+    pub(crate) fn pooled<'a>(sets: impl Iterator<Item = &'a TimeHistogram>) -> TimeHistogram {
+        let mut all = TimeHistogram::default();
         let mut buckets = BTreeMap::new();
         for set in sets {
             for (value, count) in &set.buckets {
@@ -101,8 +101,8 @@ impl Spread {
         all
     }
 
-    /// The distribution function at fixed fractions: 0, 1 %, … 99 %, then 0.5 %, 0.2 %, 0.1 % … from the end as long as an
-    /// observation lies beyond, and 100 %.
+    /// Distribution function as pairs (value in seconds, fraction): 0, 1 %, … 99 %, then 99.5 %, 99.8 %, 99.9 % … while
+    /// at least one time lies beyond, and 100 %.
     pub(crate) fn cdf(&self) -> Vec<(f64, f64)> {
         let tail = [5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5];
         let observed = tail
@@ -124,26 +124,26 @@ mod tests {
 
     #[test]
     fn short_times_are_told_apart_and_the_longest_are_kept() {
-        let mut spread = Spread::default();
+        let mut histogram = TimeHistogram::default();
         for ns in [0, 40, 50, 60] {
-            spread.record(Nanos(ns));
+            histogram.record(Nanos(ns));
         }
-        spread.record(Nanos::from_secs(1_000_000));
-        spread.settle();
-        assert_eq!(spread.quantile_s(0.2), Some(0.0));
-        assert_eq!(spread.quantile_s(0.6), Some(50e-9));
-        assert!(spread.quantile_s(1.0).unwrap() > 35_999.0);
+        histogram.record(Nanos::from_secs(1_000_000));
+        histogram.compact();
+        assert_eq!(histogram.quantile_s(0.2), Some(0.0));
+        assert_eq!(histogram.quantile_s(0.6), Some(50e-9));
+        assert!(histogram.quantile_s(1.0).unwrap() > 35_999.0);
     }
 
     #[test]
     fn the_tail_is_as_fine_as_observations_allow() {
         let tail_of = |observations: u64| {
-            let mut spread = Spread::default();
+            let mut histogram = TimeHistogram::default();
             for n in 1..=observations {
-                spread.record(Nanos::from_millis(n));
+                histogram.record(Nanos::from_millis(n));
             }
-            spread.settle();
-            let cdf = spread.cdf();
+            histogram.compact();
+            let cdf = histogram.cdf();
             assert_eq!(cdf[99].1, 0.99);
             assert!(cdf.is_sorted_by(|a, b| a.0 <= b.0 && a.1 < b.1));
             cdf[100..].iter().map(|point| point.1).collect::<Vec<_>>()
@@ -155,22 +155,22 @@ mod tests {
 
     #[test]
     fn means_are_exact_and_percentiles_close() {
-        let mut spread = Spread::default();
-        assert_eq!(spread.mean_s(), None);
-        assert_eq!(spread.quantile_s(0.5), None);
+        let mut histogram = TimeHistogram::default();
+        assert_eq!(histogram.mean_s(), None);
+        assert_eq!(histogram.quantile_s(0.5), None);
         for ms in 1..=1000 {
-            spread.record(Nanos::from_millis(ms));
+            histogram.record(Nanos::from_millis(ms));
         }
-        spread.settle();
-        assert!((spread.mean_s().unwrap() - 0.5005).abs() < 1e-12);
-        let median = spread.quantile_s(0.5).unwrap();
+        histogram.compact();
+        assert!((histogram.mean_s().unwrap() - 0.5005).abs() < 1e-12);
+        let median = histogram.quantile_s(0.5).unwrap();
         assert!((median - 0.5).abs() < 0.001, "{median}");
-        assert_eq!(spread.quantile_s(1.0), Some(1.0));
-        assert_eq!(spread.cdf().len(), 104);
-        let both = Spread::pooled([&spread, &spread].into_iter());
-        // Twice as many observations reach further into the tail.
+        assert_eq!(histogram.quantile_s(1.0), Some(1.0));
+        assert_eq!(histogram.cdf().len(), 104);
+        let both = TimeHistogram::pooled([&histogram, &histogram].into_iter());
+        // With twice as many times the tail has more points.
         let pooled = both.cdf();
-        assert!(spread.cdf().iter().all(|point| pooled.contains(point)));
-        assert_eq!(both.mean_s(), spread.mean_s());
+        assert!(histogram.cdf().iter().all(|point| pooled.contains(point)));
+        assert_eq!(both.mean_s(), histogram.mean_s());
     }
 }
