@@ -1,11 +1,15 @@
-//! Scripts in a network namespace of their own.
+//! Shell scripts in network and mount namespaces of their own.
 
+use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs two shell scripts, one after the other, in a new network and mount namespace with `gentle` as the command under
-/// test; stops at the first error. `None` if the system does not permit it or `before` fails.
-pub(crate) fn run(before: &str, script: &str) -> Option<Output> {
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_gentle")).parent()?;
+/// Runs two shell scripts, one after the other, in a new network and mount namespace, with the directory of `program`
+/// first in PATH; stops at the first error.
+///
+/// Returns the output of both; `None`, with a message on standard error, if the system does not permit namespaces or
+/// `before` fails.
+pub fn run(program: &Path, before: &str, script: &str) -> Option<Output> {
+    let folder = program.parent()?;
     let path = format!(
         "{}:{}:/usr/sbin:/sbin",
         folder.display(),
