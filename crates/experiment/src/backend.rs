@@ -68,7 +68,7 @@ pub trait Backend: Sync {
     type Error: Send;
 
     /// Checks what can be run and returns those of `schemes`, in their order. Assumptions that this backend adds to the
-    /// scenario go into [`Scenario::choices`].
+    /// scenario go into [`Scenario::assumptions`].
     ///
     /// # Errors
     /// Nothing can be run.

@@ -93,7 +93,7 @@ pub(crate) fn summary(scenario: &Scenario, seeds: &[u64]) -> ScenarioSummary {
         down: link_summary(scenario, Direction::Down),
         up: link_summary(scenario, Direction::Up),
         workloads: scenario.workloads.iter().map(ToString::to_string).collect(),
-        choices: scenario.choices.clone(),
+        assumptions: scenario.assumptions.clone(),
     }
 }
 

@@ -34,7 +34,8 @@ pub struct Experiment {
     /// Scheme that the others are compared with; `None`: the first.
     pub reference: Option<String>,
     /// Whether the scenario's assumptions are shown below the table: it was inferred from a capture, or measured.
-    pub shows_choices: bool,
+    #[serde(rename = "shows_choices")]
+    pub shows_assumptions: bool,
 }
 
 impl Experiment {
@@ -54,7 +55,7 @@ impl Experiment {
             bins: settings.bins.clone(),
             schemes: schemes.iter().map(ToString::to_string).collect(),
             reference: None,
-            shows_choices: false,
+            shows_assumptions: false,
         }
     }
 
@@ -62,7 +63,7 @@ impl Experiment {
     fn common(&self) -> ScenarioSummary {
         ScenarioSummary {
             seeds: Vec::new(),
-            choices: Vec::new(),
+            assumptions: Vec::new(),
             ..self.scenario.clone()
         }
     }
@@ -294,7 +295,11 @@ pub fn merge(records: Vec<(String, Record)>) -> Result<Merged, MergeError> {
     let by_scheme = by_scheme.collect();
     let scenario = ScenarioSummary {
         seeds,
-        choices: unique(experiments.iter().flat_map(|e| e.scenario.choices.clone())),
+        assumptions: unique(
+            experiments
+                .iter()
+                .flat_map(|e| e.scenario.assumptions.clone()),
+        ),
         ..leading.scenario.clone()
     };
     let mut comparison = put_together(scenario, &leading.groups, &schemes, by_scheme);

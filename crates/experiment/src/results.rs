@@ -70,8 +70,9 @@ pub struct ScenarioSummary {
     pub up: LinkSummary,
     /// The workloads, each in one line.
     pub workloads: Vec<String>,
-    /// Choices made where the source is silent, each in one sentence.
-    pub choices: Vec<String>,
+    /// Assumptions where the source is silent, each in one sentence.
+    #[serde(rename = "choices")]
+    pub assumptions: Vec<String>,
 }
 
 /// One direction of the bottleneck.

@@ -65,10 +65,10 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         output: &args.output.results,
         pcap: args.output.pcap.as_deref(),
         record: args.record.directory.as_deref(),
-        shows_choices: !args.from.is_empty(),
+        shows_assumptions: !args.from.is_empty(),
         table: match &args.from[..] {
             [] => gentle_report::compare::table,
-            _ => gentle_report::compare::table_with_choices,
+            _ => gentle_report::compare::table_with_assumptions,
         },
     };
     runs::run(&job, &Simulator, &stop)
@@ -139,7 +139,7 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
     }
     let flows = flows.iter().map(replay::flow).collect();
     let mut scenario = between_todays_hosts(Scenario::replay(&name, flows))?;
-    scenario.choices.splice(..0, inferred);
+    scenario.assumptions.splice(..0, inferred);
     Ok(Some(scenario))
 }
 

@@ -53,9 +53,9 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     // Opened before anything is printed, so that an output that cannot be written is known first.
     let csv = OutputFile::create_if(form.csv.as_deref())?;
     let html = OutputFile::create_if(form.html.as_deref())?;
-    let explained = experiments.iter().any(|e| e.shows_choices);
+    let explained = experiments.iter().any(|e| e.shows_assumptions);
     let table = match explained {
-        true => gentle_report::compare::table_with_choices,
+        true => gentle_report::compare::table_with_assumptions,
         false => gentle_report::compare::table,
     };
     let mut outcome = match shown {

@@ -69,7 +69,7 @@ impl<O: Observer> Observer for Recording<'_, O> {
             self.experiment.get_or_init(|| Experiment {
                 command: Some(command()),
                 reference: self.reference.clone(),
-                shows_choices: self.job.shows_choices,
+                shows_assumptions: self.job.shows_assumptions,
                 ..Experiment::new(self.job.tool, scenario, schemes, self.settings)
             });
         }

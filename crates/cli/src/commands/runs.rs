@@ -45,7 +45,7 @@ pub(crate) struct Job<'a> {
     /// The folder for a record of each run.
     pub(crate) record: Option<&'a Path>,
     /// Whether the table explains what the scenario was inferred from.
-    pub(crate) shows_choices: bool,
+    pub(crate) shows_assumptions: bool,
     pub(crate) table: DrawTable,
 }
 

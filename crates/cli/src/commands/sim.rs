@@ -26,7 +26,7 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
         output: &args.output.results,
         pcap: args.output.pcap.as_deref(),
         record: None,
-        shows_choices: false,
+        shows_assumptions: false,
         table: gentle_report::compare::single,
     };
     let stop = interrupt::flag()?;

@@ -38,7 +38,7 @@ impl Scenario {
             link.qdisc = fit(&link.qdisc, before, link.rate);
         }
         if let Some(factor) = factor(before[0], down) {
-            self.choices.push(format!(
+            self.assumptions.push(format!(
                 "Limits of buffers, unless given with a scheme, are those for {} times {factor:.1}, so that a full buffer takes as long at this rate; at most {MOST_PACKETS} packets or {MOST_BYTES} bytes.",
                 before[0]
             ));
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(scenario.links[0].qdisc.to_string(), "pfifo limit=100");
         assert_eq!(scenario.links[1].qdisc.to_string(), "pfifo limit=100");
         let mut scenario = Scenario::builtin("real").unwrap();
-        let choices = scenario.choices.clone();
+        let assumptions = scenario.assumptions.clone();
         let change = LinkChange {
             up: Some("4mbit".parse().unwrap()),
             ..LinkChange::default()
@@ -123,7 +123,7 @@ mod tests {
         scenario.change_links(&change).unwrap();
         assert_eq!(scenario.links[0].qdisc.to_string(), "pfifo limit=50");
         assert_eq!(scenario.links[1].qdisc.to_string(), "pfifo limit=500");
-        assert_eq!(scenario.choices, choices);
+        assert_eq!(scenario.assumptions, assumptions);
     }
 
     #[test]

@@ -50,9 +50,9 @@ pub(super) fn replay(path: &str, flows: Vec<Flow>) -> Scenario {
     scenario.source = path.to_owned();
     scenario.duration = last + Nanos::from_secs(1);
     scenario.warmup = Nanos::ZERO;
-    scenario.choices = Vec::new();
+    scenario.assumptions = Vec::new();
     if flows.iter().any(|flow| flow.rtt.is_none()) {
-        scenario.choices.push(format!(
+        scenario.assumptions.push(format!(
             "Flows without a round-trip time of their own get {rtt}, that of Table III in Braud, Heusse and Duda 2018."
         ));
     }

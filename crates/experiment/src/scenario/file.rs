@@ -88,7 +88,7 @@ pub(super) fn parse(
         .into_iter()
         .map(|item| spec(&item))
         .collect::<Result<Vec<_>, _>>()?;
-    let choices = strings(
+    let assumptions = strings(
         root.take("choices"),
         "[\"The paper is silent on X; this is Y.\"]",
     )?
@@ -110,7 +110,7 @@ pub(super) fn parse(
         access,
         workloads,
         schemes,
-        choices,
+        assumptions,
         remarks: remarks.into_inner(),
     })
 }

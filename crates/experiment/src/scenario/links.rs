@@ -33,8 +33,8 @@ pub enum LoadError {
 impl Scenario {
     /// Gives links other rates, without changes on the way, and scales what has to scale: arrivals of each direction, so that
     /// the load of its link stays or becomes what `change` says, and the limits of buffers, so that a full one takes as long.
-    /// Lists of flows stay as they are, and long-lived connections take what they get. Says among the choices what became
-    /// of the rest.
+    /// Lists of flows stay as they are, and long-lived connections take what they get. The scenario's assumptions say what
+    /// became of the rest.
     ///
     /// # Errors
     /// The load that is asked for cannot be had; then nothing has changed.
@@ -184,7 +184,10 @@ mod tests {
         let both = changed("real", both);
         assert_eq!(both.link(Direction::Up).rate, rate("1mbit").unwrap());
         assert!((both.load(Direction::Down) - 0.5).abs() < 1e-6);
-        assert_eq!(changed("real", LinkChange::default()).choices, own.choices);
+        assert_eq!(
+            changed("real", LinkChange::default()).assumptions,
+            own.assumptions
+        );
     }
 
     fn mixed(list: &str) -> Scenario {

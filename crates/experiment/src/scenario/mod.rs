@@ -75,8 +75,8 @@ pub struct Scenario {
     pub workloads: Vec<Workload>,
     /// The schemes that the file suggests to compare.
     pub schemes: Vec<Spec>,
-    /// Choices made where the source is silent.
-    pub choices: Vec<String>,
+    /// Assumptions where the source is silent, each in one sentence; the key `choices` of a scenario file.
+    pub assumptions: Vec<String>,
     /// What is to be said to whoever wrote the file: values that are right but perhaps not meant so.
     pub remarks: Vec<String>,
 }

@@ -191,7 +191,10 @@ fn facts(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
                     .join(", "),
             ],
         ),
-        ("Choices made where the source is silent", s.choices.clone()),
+        (
+            "Assumptions where the source is silent",
+            s.assumptions.clone(),
+        ),
         (
             "Schemes",
             comparison.results.iter().map(scheme_facts).collect(),

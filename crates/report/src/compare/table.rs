@@ -32,13 +32,17 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
 }
 
 /// Like [`table`], followed by the assumptions of the scenario, one per line.
-pub fn table_with_choices(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
+pub fn table_with_assumptions(
+    comparison: &Comparison,
+    width: Option<usize>,
+    color: bool,
+) -> String {
     let mut text = table(comparison, width, color);
-    if !comparison.scenario.choices.is_empty() {
+    if !comparison.scenario.assumptions.is_empty() {
         text.push('\n');
     }
-    for choice in &comparison.scenario.choices {
-        text += &paragraph("-", choice, width);
+    for assumption in &comparison.scenario.assumptions {
+        text += &paragraph("-", assumption, width);
     }
     text
 }

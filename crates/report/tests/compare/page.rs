@@ -53,7 +53,7 @@ fn hostile_text_stays_text() {
     let hostile = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>{{ data }}";
     comparison.scenario.title = hostile.to_owned();
     comparison.scenario.source = hostile.to_owned();
-    comparison.scenario.choices = vec![hostile.to_owned()];
+    comparison.scenario.assumptions = vec![hostile.to_owned()];
     comparison.results[0].label = hostile.to_owned();
     comparison.results[0].scheme = hostile.to_owned();
     let page = html(&comparison);

@@ -10,10 +10,10 @@ mod topology;
 
 pub use error::ExperimentError;
 pub use flows::{Flow, Paced, PacedKind};
-pub use names::{Names, ROUTER_DOWN, ROUTER_UP};
-pub use rexmit::{Rexmit, RexmitEngine};
+pub use names::{HostName, Names, ROUTER_DOWN, ROUTER_UP};
+pub use rexmit::{Rexmit, RexmitEngine, RexmitError};
 pub use step::Step;
-pub use topology::{client_address, forged_address, is_forged, nobodys_address, server_address};
+pub use topology::{client_address, forged_address, is_forged, server_address, unassigned_address};
 
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;
@@ -64,7 +64,7 @@ pub struct Change {
     pub steps: Vec<Step>,
 }
 
-/// An experiment with its description for the reader of the results.
+/// An experiment with what the evaluation and the reader of the results need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
     /// Experiment to run.

@@ -7,6 +7,7 @@
 //! ```
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Names of the five namespaces. Data in direction `down` is sent by the client, data in direction `up` by the server,
 /// whichever of them connects.
@@ -22,6 +23,24 @@ pub struct Names {
     pub down: String,
     /// Host that sends data in direction `up`.
     pub server: String,
+}
+
+/// One of the two hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostName {
+    /// Host that sends data in direction `down`.
+    Client,
+    /// Host that sends data in direction `up`.
+    Server,
+}
+
+impl fmt::Display for HostName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            HostName::Client => "the client",
+            HostName::Server => "the server",
+        })
+    }
 }
 
 /// Device of the router with the queue of direction `down`, the queue under test.

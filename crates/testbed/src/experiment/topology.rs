@@ -47,7 +47,7 @@ pub(super) struct Network<'a> {
 }
 
 /// A veth pair with its addresses: `10.0.N.1` at the first end, `10.0.N.2` at the other.
-struct Cable<'a> {
+struct VethPair<'a> {
     number: u8,
     ends: [(&'a str, &'a str); 2],
 }
@@ -69,7 +69,7 @@ impl Network<'_> {
                 "ipv6/conf/default/disable_ipv6",
                 1,
             ));
-            if self.has_flood() {
+            if self.has_syn_flood() {
                 // Accept packets with forged source addresses.
                 for of in ["all", "default"] {
                     let rp_filter = format!("ipv4/conf/{of}/rp_filter");
@@ -78,7 +78,7 @@ impl Network<'_> {
             }
             steps.push(ip(format!("-n {name} link set dev lo up")));
         }
-        self.cables(&mut steps);
+        self.veth_pairs(&mut steps);
         self.routes(&mut steps);
         self.hosts(&mut steps);
         let down = self.scenario.link(Direction::Down);
@@ -93,7 +93,7 @@ impl Network<'_> {
         Ok(steps)
     }
 
-    fn has_flood(&self) -> bool {
+    fn has_syn_flood(&self) -> bool {
         let mut workloads = self.scenario.workloads.iter();
         workloads.any(|workload| matches!(workload.traffic, Traffic::SynFlood(_)))
     }
@@ -114,7 +114,7 @@ impl Network<'_> {
         changes
     }
 
-    fn cables(&self, steps: &mut Vec<Step>) {
+    fn veth_pairs(&self, steps: &mut Vec<Step>) {
         let Names {
             client,
             up,
@@ -122,20 +122,20 @@ impl Network<'_> {
             down,
             server,
         } = self.names;
-        let cables = [
+        let pairs = [
             [(client.as_str(), "c0"), (up.as_str(), "u0")],
             [(up, "u1"), (router, ROUTER_UP)],
             [(router, ROUTER_DOWN), (down, "d0")],
             [(down, "d1"), (server, "s0")],
         ];
-        for (number, ends) in (1..).zip(cables) {
-            let cable = Cable { number, ends };
-            self.cable(&cable, steps);
+        for (number, ends) in (1..).zip(pairs) {
+            let pair = VethPair { number, ends };
+            self.veth_pair(&pair, steps);
         }
     }
 
-    fn cable(&self, cable: &Cable<'_>, steps: &mut Vec<Step>) {
-        let Cable { number, ends } = cable;
+    fn veth_pair(&self, pair: &VethPair<'_>, steps: &mut Vec<Step>) {
+        let VethPair { number, ends } = pair;
         let hardware = |end: usize| format!("02:00:00:00:{number:02x}:{end:02x}");
         let [(near, near_dev), (far, far_dev)] = ends;
         steps.push(ip(format!(
@@ -375,7 +375,7 @@ pub fn client_address(class: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 1, 0, class + 1)
 }
 
-/// Unassigned source address of floods, in 10.3.0.0/16.
+/// Forged source address of floods, in 10.3.0.0/16, which no host has.
 pub fn forged_address(number: u16) -> Ipv4Addr {
     let [high, low] = number.to_be_bytes();
     Ipv4Addr::new(10, FORGED, high, low)
@@ -388,7 +388,7 @@ pub fn is_forged(address: Ipv4Addr) -> bool {
 
 /// Destination of floods: an unassigned address behind the queue of their direction, on the side of the server
 /// (`to_server`) or of the client, for which no ICMP error is returned.
-pub fn nobodys_address(to_server: bool) -> Ipv4Addr {
+pub fn unassigned_address(to_server: bool) -> Ipv4Addr {
     Ipv4Addr::new(10, if to_server { 2 } else { 1 }, 255, 1)
 }
 

@@ -5,18 +5,18 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// A run could not be evaluated.
+/// A run could not be evaluated, or its capture could not be copied.
 #[derive(Debug, Error)]
 pub enum ResultsError {
     /// The capture of the run cannot be read.
     #[error(transparent)]
     Read(#[from] CaptureError),
     /// A part of the capture cannot be written.
-    #[error("{path}: {source}")]
+    #[error("{}: {source}", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's answer.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The taps missed packets, so losses cannot be determined.

@@ -28,8 +28,8 @@ pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
         output: &args.results,
         pcap: None,
         record: args.record.directory.as_deref(),
-        shows_choices: true,
-        table: gentle_report::compare::table_with_choices,
+        shows_assumptions: true,
+        table: gentle_report::compare::table_with_assumptions,
     };
     runs::run(&job, &testbed, &stop)
 }

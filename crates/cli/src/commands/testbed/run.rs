@@ -35,7 +35,7 @@ pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
         output: &args.results,
         pcap: None,
         record: None,
-        shows_choices: true,
+        shows_assumptions: true,
         table: gentle_report::compare::single,
     };
     runs::run(&job, &testbed, &stop)
