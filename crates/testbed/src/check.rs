@@ -55,13 +55,13 @@ impl Metric {
             Metric::ResponseOfShort => "… of the shortest",
             Metric::ResponseOfLong => "… of the longest",
             Metric::Handshake => "handshake",
-            Metric::QueueDelay => "time in the queue",
+            Metric::QueueDelay => "sojourn time",
             Metric::Loss => "packets lost",
             Metric::SynLoss => "SYNs lost",
-            Metric::Retransmissions => "packets sent again",
+            Metric::Retransmissions => "packets retransmitted",
             Metric::RetransmissionDelay => "retransmission delay",
             Metric::Rtt => "round-trip time",
-            Metric::Utilization => "use of the link",
+            Metric::Utilization => "link utilization",
         }
     }
 

@@ -1,6 +1,6 @@
 //! Runs experiments in network namespaces of the host, on the host's kernel, in real time.
 
-use crate::experiment::{Experiment, Names, Step};
+use crate::experiment::{Experiment, Namespaces, Step};
 use crate::traffic::{self, Environment, Observations, StepFailure, TrafficError};
 use gentle_rexmit::kernel_engine::default_cgroup;
 use nix::unistd::{Uid, getpid};
@@ -21,15 +21,15 @@ pub enum NativeError {
     Root,
     /// The kernel was built without a queue discipline that the run needs.
     #[error(
-        "this computer's kernel has no {kind} (CONFIG_NET_SCH_{}); load or build the module sch_{kind}, or leave --native \
-         out: the testbed's own kernel has it. It failed at: {step}",
+        "this computer's kernel has no {kind} (CONFIG_NET_SCH_{}); load or build the module sch_{kind}, or leave \
+         --native out: the testbed's own kernel has it. It failed at: {step}",
         kind.to_uppercase()
     )]
     MissingQdisc {
         /// Kind of the queue discipline.
         kind: String,
         /// Step that failed.
-        step: Step,
+        step: Box<Step>,
     },
     /// The network could not be built, or the traffic could not be run.
     #[error(transparent)]
@@ -51,8 +51,8 @@ impl From<TrafficError> for NativeError {
 }
 
 /// Unique namespace names for a run, derived from the process ID.
-pub fn names() -> Names {
-    Names::with_prefix(&format!("gentle-{}-", getpid()))
+pub fn namespaces() -> Namespaces {
+    Namespaces::with_prefix(&format!("gentle-{}-", getpid()))
 }
 
 /// Version of the host's kernel, as `uname -r` prints it.
@@ -80,7 +80,7 @@ pub fn run(
     if !Uid::effective().is_root() {
         return Err(NativeError::Root);
     }
-    let _namespaces = NamespaceGuard(&experiment.names);
+    let _guard = NamespaceGuard(&experiment.namespaces);
     let environment = Environment {
         cgroup: &default_cgroup(),
         start: Duration::from_secs(1),
@@ -95,7 +95,7 @@ pub fn run(
 }
 
 /// Deletes the namespaces of a run, and with them their devices, on drop.
-struct NamespaceGuard<'a>(&'a Names);
+struct NamespaceGuard<'a>(&'a Namespaces);
 
 impl Drop for NamespaceGuard<'_> {
     fn drop(&mut self) {
@@ -118,14 +118,14 @@ mod tests {
 
     #[test]
     fn a_missing_queue_discipline_is_named_with_advice() {
-        let step = Step::Run {
+        let step = Box::new(Step::Run {
             namespace: None,
             argv: [
                 "tc", "qdisc", "add", "dev", "d1", "root", "handle", "1:", "netem",
             ]
             .map(str::to_owned)
             .to_vec(),
-        };
+        });
         let failed = |failure| {
             let step = step.clone();
             NativeError::from(TrafficError::from(StepError { step, failure })).to_string()

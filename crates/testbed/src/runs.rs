@@ -1,6 +1,6 @@
 //! The testbed as a backend of experiments: each run in a machine of its own, or on the host's kernel.
 
-use crate::experiment::{ExperimentError, Names, Planned, Rexmit, plan};
+use crate::experiment::{ExperimentError, Namespaces, Planned, Rexmit, plan};
 use crate::machine::{Machine, MachineError};
 use crate::native::{self, NativeError};
 use crate::protocol::PACKETS;
@@ -52,10 +52,10 @@ pub struct Testbed {
 }
 
 impl Testbed {
-    fn names(&self) -> Names {
+    fn namespaces(&self) -> Namespaces {
         match self.kernel {
-            Kernel::Machine(_) => Names::plain(),
-            Kernel::Native => native::names(),
+            Kernel::Machine(_) => Namespaces::plain(),
+            Kernel::Native => native::namespaces(),
         }
     }
 }
@@ -162,14 +162,20 @@ fn runnable(
     )];
     if let Some(rexmit) = testbed.rexmit {
         assumptions.push(format!(
-            "Both hosts send lost SYNs again by gentle rexmit: {rexmit}."
+            "Both hosts retransmit lost SYNs with gentle rexmit: {rexmit}."
         ));
     }
     let seed = settings.seeds.first().copied().unwrap_or_default();
     let mut runnable = Vec::new();
     let mut refused = None;
     for scheme in schemes {
-        match plan(scenario, scheme, seed, testbed.backing, &testbed.names()) {
+        match plan(
+            scenario,
+            scheme,
+            seed,
+            testbed.backing,
+            &testbed.namespaces(),
+        ) {
             Ok(planned) => {
                 runnable.push(scheme.clone());
                 for deviation in planned.deviations {
@@ -239,13 +245,17 @@ fn run_one(
         ..
     } = *run;
     let label = scheme.to_string();
-    let mut planned =
-        plan(scenario, scheme, seed, testbed.backing, &testbed.names()).map_err(|source| {
-            RunsError::Plan {
-                scheme: label.clone(),
-                source,
-            }
-        })?;
+    let mut planned = plan(
+        scenario,
+        scheme,
+        seed,
+        testbed.backing,
+        &testbed.namespaces(),
+    )
+    .map_err(|source| RunsError::Plan {
+        scheme: label.clone(),
+        source,
+    })?;
     planned.experiment.rexmit = testbed.rexmit;
     let folder = tempfile::Builder::new()
         .prefix("gentle-run-")

@@ -4,7 +4,7 @@
 //! GENTLE_DECISIONS=N draws N schedules of each pattern for each scheme instead of one.
 
 use crate::kernel::{kernel, machine};
-use crate::modules::{RUNS_ON, kernel_folder};
+use crate::modules::{NOT_STOPPED, kernel_folder};
 use assert_cmd::cargo::cargo_bin;
 use gentle_aqm::registry::SCHEMES;
 use gentle_aqm::{Scheme, Spec};
@@ -63,13 +63,13 @@ fn cases(spec: &str) -> Vec<Case> {
 /// Compares all cases; returns the totals of what was compared.
 fn compare(kernel: Kernel, cases: &[Case]) -> Tally {
     let cache = Cache::of_user().unwrap();
-    let build = |sources: &Path| modules(&kernel, sources, &cache, &RUNS_ON).unwrap();
+    let build = |sources: &Path| modules(&kernel, sources, &cache, &NOT_STOPPED).unwrap();
     let mut loaded = build(&kernel_folder().join("testing/replay"));
     loaded.extend(build(&kernel_folder()));
     let mut machine = machine(kernel);
     machine.modules = loaded;
-    machine.plugins = plugins(&kernel_folder(), &cache, &RUNS_ON).unwrap();
-    let results = run_cases(machine, cases, &RUNS_ON, &|_| {}).unwrap();
+    machine.plugins = plugins(&kernel_folder(), &cache, &NOT_STOPPED).unwrap();
+    let results = run_cases(machine, cases, &NOT_STOPPED, &|_| {}).unwrap();
     assert_eq!(results.complaints, [""; 0]);
     let mut all = Tally::default();
     for (number, (case, tally)) in cases.iter().zip(results.cases).enumerate() {
@@ -235,6 +235,7 @@ fn specs_for_captures() -> Vec<String> {
         "pfifo limit=5",
         "bfifo limit=5000",
         "red probability=0.1 limit=20000",
+        "ared probability=0.1 limit=20000",
         // The kernel's table looks empty if it fills up with holes; a long table does not fill up.
         "choke limit=1000 min=2 max=6",
         "codel ecn",

@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn both_forms_of_sources_are_understood() {
-        let stanza = "Types: deb deb-src\n# a remark\nURIs: https://mirror.example/debian/\nSuites: bookworm bookworm-updates\n\
-                      Components: main\nSigned-By: /usr/share/keyrings/k.gpg";
+        let stanza = "Types: deb deb-src\n# a remark\nURIs: https://mirror.example/debian/\nSuites: bookworm \
+                      bookworm-updates\nComponents: main\nSigned-By: /usr/share/keyrings/k.gpg";
         let line = "deb [arch=amd64 signed-by=/usr/share/keyrings/k.gpg] https://mirror.example/debian/ bookworm main";
         let wanted = "Types: deb\nURIs: https://mirror.example/debian/\nSuites: trixie-backports\nComponents: main\n\
                       Signed-By: /usr/share/keyrings/k.gpg\n";

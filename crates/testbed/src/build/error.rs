@@ -19,8 +19,8 @@ pub enum BuildError {
     Tools(Vec<&'static str>),
     /// No kernel source was found.
     #[error(
-        "no source of Linux 7.2 or later: {0}. Install the package linux-source-7.2 (in Debian's trixie-backports), or name \
-         an archive or a directory with --source"
+        "no source of Linux 7.2 or later: {0}. Install the package linux-source-7.2 (in Debian's trixie-backports), or \
+         name an archive or a directory with --source"
     )]
     NoSource(NoSource),
     /// A path is not a usable source of a kernel, of modules or of plug-ins.

@@ -63,7 +63,7 @@ impl Source {
         observer.began(Stage::Download);
         download::debian(folder, stop)?;
         Source::newest_in(&folder.join("usr/src"))
-            .ok_or_else(|| BuildError::NoSource(NoSource::EmptyPackage))
+            .ok_or(BuildError::NoSource(NoSource::EmptyPackage))
     }
 
     /// Path for messages.

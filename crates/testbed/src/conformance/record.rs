@@ -178,7 +178,10 @@ pub enum EventError {
     #[error("packet {0} left the kernel's queue with a wrong checksum or length")]
     Damaged(u32),
     /// The return value of enqueue contradicts the events.
-    #[error("step {step}: enqueue returned {code}, but the packet offered was {}", if *dropped { "dropped" } else { "queued" })]
+    #[error(
+        "step {step}: enqueue returned {code}, but the packet offered was {}",
+        if *dropped { "dropped" } else { "queued" }
+    )]
     Code {
         /// Index of the step.
         step: usize,

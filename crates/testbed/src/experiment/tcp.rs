@@ -161,7 +161,7 @@ pub(super) fn settings(profile: &Profile) -> Settings {
     }
     if !missing.is_empty() {
         settings.deviations.push(format!(
-            "The end hosts are Linux and cannot be told: {}; they do as the profile {KERNEL} says.",
+            "The end hosts are Linux, which has no setting for {}; they behave like the profile {KERNEL}.",
             missing.join(", ")
         ));
     }

@@ -1,12 +1,12 @@
-//! Commands that build the network of a scenario (see [`Names`] for a diagram).
+//! Commands that build the network of a scenario (see [`Namespaces`] for a diagram).
 //!
 //! The bottleneck is htb with a burst of one byte: it dequeues a packet as soon as the bytes of the previous one are
 //! paid for, exactly when a link of that rate would begin to transmit it. The netem wire behind it adds the
 //! transmission time of the packet and the propagation delay.
 
-use super::names::{ROUTER_DOWN, ROUTER_UP};
+use super::namespaces::{ROUTER_DOWN, ROUTER_UP};
 use super::tcp::Settings;
-use super::{Change, ExperimentError, Names, Step};
+use super::{Change, ExperimentError, Namespaces, Step};
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, Link, Parent, Program, Under, plan_under};
 use gentle_experiment::{Direction, LinkConfig, Scenario, Traffic};
@@ -40,7 +40,7 @@ const HOSTS: &[(&str, &str)] = &[
 /// Network of one run.
 pub(super) struct Network<'a> {
     pub(super) scenario: &'a Scenario,
-    pub(super) names: &'a Names,
+    pub(super) namespaces: &'a Namespaces,
     pub(super) tcp: &'a Settings,
     /// Round-trip times added to the delay of the links, by class.
     pub(super) extra_rtts: &'a [Nanos],
@@ -61,7 +61,7 @@ impl Network<'_> {
         notes: &mut Vec<String>,
     ) -> Result<Vec<Step>, ExperimentError> {
         let mut steps = Vec::new();
-        for name in self.names.all() {
+        for name in self.namespaces.all() {
             steps.push(ip(format!("netns add {name}")));
             // Set before any device exists: IPv6's own packets would pass the queues too.
             steps.push(Step::optional_sysctl(
@@ -115,13 +115,13 @@ impl Network<'_> {
     }
 
     fn veth_pairs(&self, steps: &mut Vec<Step>) {
-        let Names {
+        let Namespaces {
             client,
             up,
             router,
             down,
             server,
-        } = self.names;
+        } = self.namespaces;
         let pairs = [
             [(client.as_str(), "c0"), (up.as_str(), "u0")],
             [(up, "u1"), (router, ROUTER_UP)],
@@ -174,13 +174,13 @@ impl Network<'_> {
     }
 
     fn routes(&self, steps: &mut Vec<Step>) {
-        let Names {
+        let Namespaces {
             client,
             up,
             router,
             down,
             server,
-        } = self.names;
+        } = self.namespaces;
         for class in 0..self.extra_rtts.len().max(1) {
             steps.push(ip(format!(
                 "-n {client} address add {}/32 dev lo",
@@ -213,13 +213,13 @@ impl Network<'_> {
     }
 
     fn hosts(&self, steps: &mut Vec<Step>) {
-        let Names {
+        let Namespaces {
             client,
             up,
             router,
             down,
             server,
-        } = self.names;
+        } = self.namespaces;
         for namespace in [up, router, down] {
             steps.push(Step::sysctl(namespace, "ipv4/ip_forward", 1));
         }
@@ -251,7 +251,7 @@ impl Network<'_> {
         notes: &mut Vec<String>,
         steps: &mut Vec<Step>,
     ) -> Result<(), ExperimentError> {
-        let router = &self.names.router;
+        let router = &self.namespaces.router;
         let dev = router_device(direction);
         let stab = match i64::from(link.overhead) - ETHERNET_HEADER {
             0 => String::new(),
@@ -296,9 +296,10 @@ impl Network<'_> {
     fn class(&self, verb: &str, direction: Direction, rate: Rate) -> Step {
         let dev = router_device(direction);
         tc(
-            &self.names.router,
+            &self.namespaces.router,
             format!(
-                "class {verb} dev {dev} parent 1: classid {CLASS} htb rate {rate} ceil {rate} burst 1b cburst 1b quantum 1514"
+                "class {verb} dev {dev} parent 1: classid {CLASS} htb rate {rate} ceil {rate} burst 1b cburst 1b \
+                 quantum 1514"
             ),
         )
     }
@@ -313,8 +314,8 @@ impl Network<'_> {
         steps: &mut Vec<Step>,
     ) {
         let (namespace, dev, field) = match direction {
-            Direction::Down => (&self.names.down, "d1", "src"),
-            Direction::Up => (&self.names.up, "u0", "dst"),
+            Direction::Down => (&self.namespaces.down, "d1", "src"),
+            Direction::Up => (&self.namespaces.up, "u0", "dst"),
         };
         let loss = match link.loss {
             0.0 => String::new(),
@@ -361,7 +362,8 @@ impl Network<'_> {
                 steps.push(tc(
                     namespace,
                     format!(
-                        "filter add dev {dev} parent 1: protocol ip prio 1 u32 match ip {field} {}/32 flowid 1:{band:x}",
+                        "filter add dev {dev} parent 1: protocol ip prio 1 u32 match ip {field} {}/32 \
+                         flowid 1:{band:x}",
                         client_address(class as u8)
                     ),
                 ));

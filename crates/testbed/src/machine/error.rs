@@ -42,9 +42,9 @@ pub enum MachineError {
     Wait(#[source] io::Error),
     /// The host does not permit a process to trace its children.
     #[error(
-        "the machine cannot run programs: this system permits neither ptrace nor seccomp filters to its processes. In a \
-         container, allow ptrace (docker run --cap-add SYS_PTRACE); elsewhere see /proc/sys/kernel/yama/ptrace_scope, \
-         which must not be 3"
+        "the machine cannot run programs: this system permits neither ptrace nor seccomp filters to its processes. In \
+         a container, allow ptrace (docker run --cap-add SYS_PTRACE); elsewhere see \
+         /proc/sys/kernel/yama/ptrace_scope, which must not be 3"
     )]
     Trace(Console),
     /// The machine exceeded its time limit.

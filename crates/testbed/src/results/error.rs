@@ -21,7 +21,7 @@ pub enum ResultsError {
     },
     /// The taps missed packets, so losses cannot be determined.
     #[error(
-        "the taps missed {packets} packets, so that losses cannot be told; lower the rate, or run fewer machines at a time"
+        "the taps missed {packets} packets, so losses are not known; lower the rate, or run fewer machines at a time"
     )]
     Missed {
         /// Number of missed packets.

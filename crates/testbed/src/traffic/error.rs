@@ -93,7 +93,7 @@ impl TrafficError {
 #[error("{step}: {failure}")]
 pub struct StepError {
     /// The step; displayed as a shell command line.
-    pub step: Step,
+    pub step: Box<Step>,
     /// Reason.
     #[source]
     pub failure: StepFailure,

@@ -72,13 +72,13 @@ pub fn run(
     let clock = RunClock::starting_at_multiple_of(environment.start)?;
     let over = AtomicBool::new(false);
     let open = AtomicUsize::new(experiment.flows.len());
-    let names = &experiment.names;
-    let tap = namespace::within(&names.router, || tap::Tap::open(packets, clock))??;
+    let namespaces = &experiment.namespaces;
+    let tap = namespace::within(&namespaces.router, || tap::Tap::open(packets, clock))??;
     let host = |namespace: &str, name| {
         namespace::within(namespace, || Host::new(experiment, name, clock, &open))?
     };
-    let client = host(&names.client, HostName::Client)?;
-    let server = host(&names.server, HostName::Server)?;
+    let client = host(&namespaces.client, HostName::Client)?;
+    let server = host(&namespaces.server, HostName::Server)?;
     let wakers = [client.waker()?, server.waker()?];
     let mut rexmit = rexmit::open(experiment)?;
     thread::scope(|scope| {
@@ -94,12 +94,14 @@ pub fn run(
             .collect();
         let tap = scope.spawn(|| tap.run(&over));
         // The sockets of a host belong to the namespace of the thread that creates them.
-        let hosts = [(client, &names.client), (server, &names.server)].map(|(host, name)| {
-            scope.spawn(|| {
-                namespace::enter(name)?;
-                host.run(&over)
-            })
-        });
+        let hosts = [(client, &namespaces.client), (server, &namespaces.server)].map(
+            |(host, namespace)| {
+                scope.spawn(|| {
+                    namespace::enter(namespace)?;
+                    host.run(&over)
+                })
+            },
+        );
         let done =
             || open.load(Ordering::Relaxed) == 0 || hosts.iter().any(ScopedJoinHandle::is_finished);
         let control = control(experiment, clock, stop, progress, &done);

@@ -49,7 +49,7 @@ pub(super) fn open(experiment: &Experiment) -> Result<Engines, TrafficError> {
         timing: rexmit.delay.map_or(Timing::LEARNED, Timing::fixed),
         ..Config::new(selection)
     };
-    let hosts = [&experiment.names.client, &experiment.names.server];
+    let hosts = [&experiment.namespaces.client, &experiment.namespaces.server];
     for (seed, (host, device)) in (0..).zip(hosts.into_iter().zip(DEVICES)) {
         let directory =
             tempfile::tempdir().map_err(|source| TrafficError::RexmitDirectory { source })?;

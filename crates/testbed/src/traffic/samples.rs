@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 /// Takes a sample with `tc`.
 pub(super) fn take(experiment: &Experiment, clock: RunClock) -> Result<Sample, TrafficError> {
     let at_ns = clock.elapsed_ns()?;
-    let qdiscs = qdiscs(&experiment.names.router).map_err(TrafficError::Statistics)?;
+    let qdiscs = qdiscs(&experiment.namespaces.router).map_err(TrafficError::Statistics)?;
     Ok(Sample { at_ns, qdiscs })
 }
 

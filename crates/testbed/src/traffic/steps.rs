@@ -29,7 +29,7 @@ pub fn run(step: &Step) -> Result<(), StepError> {
         }),
     };
     outcome.map_err(|failure| StepError {
-        step: step.clone(),
+        step: Box::new(step.clone()),
         failure: explained(failure, step),
     })
 }

@@ -1,14 +1,15 @@
 //! A host that connects, accepts, sends, receives and closes: one thread with epoll.
 
+mod cbr;
 mod initiator;
 mod outgoing;
-mod paced;
 mod responder;
 
 use super::TrafficError;
 use super::clock::RunClock;
 use super::observations::Connection;
 use crate::experiment::{Experiment, HostName, PORT};
+use cbr::CbrSender;
 use initiator::Initiator;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -18,7 +19,6 @@ use nix::sys::socket::{
 };
 use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use paced::PacedSender;
 use responder::Responder;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
@@ -90,7 +90,7 @@ pub(super) struct Host<'a> {
     _discard: UdpSocket,
     /// Index of the next flow to start.
     next_flow: usize,
-    paced: Vec<PacedSender>,
+    cbr: Vec<CbrSender>,
     ends: HashMap<u64, End>,
     next_end: u64,
     /// Times at which long-lived connections stop sending, with their tokens.
@@ -145,10 +145,10 @@ impl<'a> Host<'a> {
         }
         let discard = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT))?;
         let is_client = name == HostName::Client;
-        let own = experiment.paced.iter();
-        let own = own.filter(|paced| paced.from_client == is_client);
-        let paced = own
-            .map(|paced| PacedSender::new(*paced))
+        let own = experiment.cbr.iter();
+        let own = own.filter(|flow| flow.from_client == is_client);
+        let cbr = own
+            .map(|flow| CbrSender::new(*flow))
             .collect::<io::Result<_>>()?;
         Ok(Host {
             experiment,
@@ -160,7 +160,7 @@ impl<'a> Host<'a> {
             listeners,
             _discard: discard,
             next_flow: 0,
-            paced,
+            cbr,
             ends: HashMap::new(),
             next_end: FIRST_CONNECTION,
             stops: BinaryHeap::new(),
@@ -239,7 +239,7 @@ impl<'a> Host<'a> {
         }
         let flow = flows.get(self.next_flow).map(|flow| flow.at_ns);
         let stop = self.stops.peek().map(|Reverse((at, _))| *at);
-        let packet = self.paced.iter().filter_map(PacedSender::next_ns).min();
+        let packet = self.cbr.iter().filter_map(CbrSender::next_ns).min();
         let next = [flow, stop, packet].into_iter().flatten().min();
         match next {
             Some(at) => {
@@ -272,7 +272,7 @@ impl<'a> Host<'a> {
             self.stops.pop();
             self.ready(token, buffer)?;
         }
-        for sender in &mut self.paced {
+        for sender in &mut self.cbr {
             sender.send_due(now)?;
         }
         Ok(())

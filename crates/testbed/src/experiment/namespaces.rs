@@ -9,10 +9,11 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Names of the five namespaces. Data in direction `down` is sent by the client, data in direction `up` by the server,
-/// whichever of them connects.
+/// Names of the five network namespaces of a run.
+///
+/// The client sends the data of direction `down`, the server that of direction `up`, whichever of them connects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Names {
+pub struct Namespaces {
     /// Host that sends data in direction `down`.
     pub client: String,
     /// Wire between the router and the client; delays packets after the queue of direction `up`.
@@ -48,16 +49,16 @@ pub const ROUTER_DOWN: &str = "rdown";
 /// Device of the router with the queue of direction `up`.
 pub const ROUTER_UP: &str = "rup";
 
-impl Names {
+impl Namespaces {
     /// Names without a prefix, for a machine that has no other namespaces.
-    pub fn plain() -> Names {
-        Names::with_prefix("")
+    pub fn plain() -> Namespaces {
+        Namespaces::with_prefix("")
     }
 
     /// Names that begin with `prefix`, for a host that may have other namespaces.
-    pub fn with_prefix(prefix: &str) -> Names {
+    pub fn with_prefix(prefix: &str) -> Namespaces {
         let name = |what| format!("{prefix}{what}");
-        Names {
+        Namespaces {
             client: name("client"),
             up: name("up"),
             router: name("router"),

@@ -1,6 +1,6 @@
 //! Packets at a constant rate: datagrams through a UDP socket, SYN floods through a raw one.
 
-use crate::experiment::{PORT, Paced, PacedKind, forged_address, unassigned_address};
+use crate::experiment::{CbrFlow, CbrKind, PORT, forged_address, unassigned_address};
 use crate::experiment::{client_address, server_address};
 use gentle_wire::{EmitError, Ipv4Header, Tcp, TcpFlags, protocol};
 use nix::sys::socket::{
@@ -15,8 +15,8 @@ const FIRST_PORT: u64 = 1_024;
 const PORTS: u64 = 60_000;
 
 /// Sender of packets at a constant rate.
-pub(super) struct PacedSender {
-    paced: Paced,
+pub(super) struct CbrSender {
+    flow: CbrFlow,
     kind: Kind,
     sent: u64,
 }
@@ -26,11 +26,11 @@ enum Kind {
     Flood { socket: OwnedFd },
 }
 
-impl PacedSender {
-    pub(super) fn new(paced: Paced) -> io::Result<PacedSender> {
-        let kind = match paced.kind {
-            PacedKind::Udp => {
-                let (from, to) = match paced.from_client {
+impl CbrSender {
+    pub(super) fn new(flow: CbrFlow) -> io::Result<CbrSender> {
+        let kind = match flow.kind {
+            CbrKind::Udp => {
+                let (from, to) = match flow.from_client {
                     true => (client_address(0), server_address()),
                     false => (server_address(), client_address(0)),
                 };
@@ -39,10 +39,10 @@ impl PacedSender {
                 socket.connect((to, PORT))?;
                 Kind::Datagrams {
                     socket,
-                    payload: vec![0; paced.payload() as usize],
+                    payload: vec![0; flow.payload() as usize],
                 }
             }
-            PacedKind::SynFlood => {
+            CbrKind::SynFlood => {
                 let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
                 Kind::Flood {
                     // IPPROTO_RAW: written data begin with the IP header (raw(7)).
@@ -50,8 +50,8 @@ impl PacedSender {
                 }
             }
         };
-        Ok(PacedSender {
-            paced,
+        Ok(CbrSender {
+            flow,
             kind,
             sent: 0,
         })
@@ -59,7 +59,7 @@ impl PacedSender {
 
     /// Send time of the next packet; `None`: there is none.
     pub(super) fn next_ns(&self) -> Option<u64> {
-        self.paced.due_ns(self.sent)
+        self.flow.due_ns(self.sent)
     }
 
     /// Sends all packets that are due.
@@ -78,8 +78,8 @@ impl PacedSender {
         match &self.kind {
             Kind::Datagrams { socket, payload } => socket.send(payload),
             Kind::Flood { socket } => {
-                let packet = syn(&self.paced, self.sent).map_err(io::Error::other)?;
-                let to = SocketAddrV4::new(unassigned_address(self.paced.from_client), 0);
+                let packet = syn(&self.flow, self.sent).map_err(io::Error::other)?;
+                let to = SocketAddrV4::new(unassigned_address(self.flow.from_client), 0);
                 let to = SockaddrIn::from(to);
                 Ok(sendto(socket.as_raw_fd(), &packet, &to, MsgFlags::empty())?)
             }
@@ -88,7 +88,7 @@ impl PacedSender {
 }
 
 /// The `number`th packet of a flood, from its IP header on.
-fn syn(flood: &Paced, number: u64) -> Result<Vec<u8>, EmitError> {
+fn syn(flood: &CbrFlow, number: u64) -> Result<Vec<u8>, EmitError> {
     let from = forged_address((number / PORTS) as u16);
     let to = unassigned_address(flood.from_client);
     let mut tcp = Tcp {
@@ -124,8 +124,8 @@ mod tests {
 
     #[test]
     fn a_flood_is_syns_of_the_length_asked_for_each_from_elsewhere() {
-        let mut flood = Paced {
-            kind: PacedKind::SynFlood,
+        let mut flood = CbrFlow {
+            kind: CbrKind::SynFlood,
             from_client: true,
             rate_bps: 1_000_000,
             ip_bytes: 40,
