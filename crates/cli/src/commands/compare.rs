@@ -68,7 +68,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         shows_assumptions: !args.from.is_empty(),
         table: match &args.from[..] {
             [] => gentle_report::compare::table,
-            _ => gentle_report::compare::table_with_choices,
+            _ => gentle_report::compare::table_with_assumptions,
         },
     };
     runs::run(&job, &Simulator, &stop)

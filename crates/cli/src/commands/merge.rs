@@ -55,7 +55,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     let html = OutputFile::create_if(form.html.as_deref())?;
     let explained = experiments.iter().any(|e| e.shows_assumptions);
     let table = match explained {
-        true => gentle_report::compare::table_with_choices,
+        true => gentle_report::compare::table_with_assumptions,
         false => gentle_report::compare::table,
     };
     let mut outcome = match shown {

@@ -2,11 +2,13 @@
 
 #![cfg(target_os = "linux")]
 
-#[path = "../unshare/mod.rs"]
-mod unshare;
-
+use gentle_testkit::unshare;
 use serde_json::Value;
+use std::path::Path;
 use std::process::{Command, Output};
+
+/// Command under test.
+const GENTLE: &str = env!("CARGO_BIN_EXE_gentle");
 
 /// Setup of a cable towards 192.0.2.2, where nobody answers.
 const BEFORE: &str = "\
@@ -38,7 +40,7 @@ test ! -e /run/files/metrics.prom
 
 /// Runs a script in a new namespace; `None` if that is not permitted.
 fn run(script: &str) -> Option<Output> {
-    unshare::run(BEFORE, script)
+    unshare::run(Path::new(GENTLE), BEFORE, script)
 }
 
 fn texts(output: &Output) -> (String, String) {
@@ -245,7 +247,7 @@ test -z \"$(ls -d /sys/fs/bpf/gentle* 2> /dev/null)\"
 #[test]
 fn the_kernel_engine_works_on_this_machine_s_kernel_and_leaves_nothing_behind() {
     let before = format!("{BEFORE}{GROUP}");
-    let Some(output) = unshare::run(&before, KERNEL) else {
+    let Some(output) = unshare::run(Path::new(GENTLE), &before, KERNEL) else {
         return;
     };
     let (stdout, stderr) = texts(&output);
@@ -315,7 +317,7 @@ fn mistakes_are_said() {
             "/dev/null: expected a file that gentle rexmit --learned has written: EOF",
         ),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_gentle"))
+        let output = Command::new(GENTLE)
             .arg("rexmit")
             .args(&args)
             .output()
@@ -367,7 +369,7 @@ fn an_option_that_would_do_nothing_is_refused() {
     ]
     .map(|(args, part)| (args.to_owned(), part));
     for (args, part) in wires.into_iter().chain(others).chain(rest) {
-        let output = Command::new(env!("CARGO_BIN_EXE_gentle"))
+        let output = Command::new(GENTLE)
             .arg("rexmit")
             .args(args.split(' '))
             .output()

@@ -192,7 +192,7 @@ fn facts(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
             ],
         ),
         (
-            "Choices made where the source is silent",
+            "Assumptions where the source is silent",
             s.assumptions.clone(),
         ),
         (

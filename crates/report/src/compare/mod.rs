@@ -12,4 +12,4 @@ mod words;
 pub use self::csv::csv;
 pub use self::html::html;
 pub use self::single::single;
-pub use self::table::{table, table_with_choices};
+pub use self::table::{table, table_with_assumptions};

@@ -32,7 +32,11 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
 }
 
 /// Like [`table`], followed by the assumptions of the scenario, one per line.
-pub fn table_with_choices(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
+pub fn table_with_assumptions(
+    comparison: &Comparison,
+    width: Option<usize>,
+    color: bool,
+) -> String {
     let mut text = table(comparison, width, color);
     if !comparison.scenario.assumptions.is_empty() {
         text.push('\n');

@@ -68,8 +68,8 @@ fn drawn(agreement: &Agreement) -> String {
         ]);
     }
     let mut text = format!("{}\n{}\n", agreement.title, table.trim_fmt());
-    for choice in &agreement.choices {
-        text.push_str(&format!("- {choice}\n"));
+    for assumption in &agreement.assumptions {
+        text.push_str(&format!("- {assumption}\n"));
     }
     text
 }

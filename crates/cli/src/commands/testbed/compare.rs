@@ -29,7 +29,7 @@ pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
         pcap: None,
         record: args.record.directory.as_deref(),
         shows_assumptions: true,
-        table: gentle_report::compare::table_with_choices,
+        table: gentle_report::compare::table_with_assumptions,
     };
     runs::run(&job, &testbed, &stop)
 }

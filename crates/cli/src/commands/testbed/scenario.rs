@@ -70,7 +70,9 @@ pub(super) fn testbed(
             }
             None if wanted == "native" => {
                 return Err(Usage(
-                    "--backing native: the source of gentle's kernel modules was not found; say where it is with --modules DIR".to_owned(),
+                    "--backing native: the source of gentle's kernel modules was not found; say where it is with \
+                     --modules DIR"
+                        .to_owned(),
                 )
                 .into());
             }
