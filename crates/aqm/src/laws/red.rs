@@ -24,11 +24,11 @@ const ADAPT_INTERVAL: Nanos = Nanos::from_millis(500);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Enqueue (Linux: `RED_DONT_MARK`).
-    DontMark,
+    Pass,
     /// Mark or drop, chosen at random (Linux: `RED_PROB_MARK`).
-    ProbMark,
+    Prob,
     /// Mark or drop because the average is too high (Linux: `RED_HARD_MARK`).
-    HardMark,
+    Hard,
 }
 
 /// Effect of an [`Action`] on a packet, which depends on ECN.
@@ -72,9 +72,9 @@ impl EcnPolicy {
     /// Applies `action` to `packet` (Linux: the switch in `red_enqueue`).
     pub(crate) fn apply<P: Packet>(self, action: Action, packet: &mut P) -> Outcome {
         match action {
-            Action::DontMark => Outcome::Enqueue,
-            Action::HardMark if self.harddrop => Outcome::Drop,
-            Action::ProbMark | Action::HardMark => {
+            Action::Pass => Outcome::Enqueue,
+            Action::Hard if self.harddrop => Outcome::Drop,
+            Action::Prob | Action::Hard => {
                 if self.ecn && packet.mark() {
                     Outcome::EnqueueMarked
                 } else if self.ecn && self.nodrop {
@@ -179,14 +179,14 @@ impl RedLaw {
     pub(crate) fn decide(&mut self) -> Action {
         if self.average < self.min {
             self.reset_count();
-            Action::DontMark
+            Action::Pass
         } else if self.average >= self.hard_mark_from {
             self.reset_count();
-            Action::HardMark
+            Action::Hard
         } else if self.is_prob_marked() {
-            Action::ProbMark
+            Action::Prob
         } else {
-            Action::DontMark
+            Action::Pass
         }
     }
 
@@ -195,11 +195,11 @@ impl RedLaw {
     pub(crate) fn decide_above_min(&mut self) -> Action {
         if self.average > self.hard_mark_from {
             self.reset_count();
-            Action::HardMark
+            Action::Hard
         } else if self.is_prob_marked() {
-            Action::ProbMark
+            Action::Prob
         } else {
-            Action::DontMark
+            Action::Pass
         }
     }
 
@@ -390,7 +390,7 @@ mod tests {
         let mut since = 0;
         for _ in 0..400_000 {
             since += 1;
-            if law.decide() == Action::ProbMark {
+            if law.decide() == Action::Prob {
                 distances[since] += 1;
                 since = 0;
             }
@@ -410,7 +410,7 @@ mod tests {
         let share_at = |law: &mut RedLaw, average: u64| {
             law.average = average;
             let n = 100_000;
-            let hits = (0..n).filter(|_| law.decide() != Action::DontMark).count();
+            let hits = (0..n).filter(|_| law.decide() != Action::Pass).count();
             hits as f64 / f64::from(n)
         };
         // With uniform spacing the mean distance is (1 + 1/p) / 2.

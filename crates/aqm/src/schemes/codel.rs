@@ -5,12 +5,12 @@
 use crate::laws::codel::{self as codel_law, Config};
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
+use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
     Field, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
-use crate::plumbing::packet_queue::PacketQueue;
 use gentle_units::Nanos;
 
 /// CoDel, controlled delay.

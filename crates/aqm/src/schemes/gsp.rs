@@ -20,10 +20,10 @@
 
 use crate::plumbing::options::{Kind, OptionSpec, Options, Threshold};
 use crate::plumbing::packet::Packet;
+use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Field, KernelQdisc, Scheme, Statistics, TcSyntax, TimeAttribute};
 use crate::plumbing::spec::Spec;
-use crate::plumbing::packet_queue::PacketQueue;
 use gentle_units::{Nanos, format_size};
 
 /// Divisor of the interval at the largest cumulated time, unless `maxtime` is given.

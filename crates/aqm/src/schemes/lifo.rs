@@ -2,10 +2,10 @@
 
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
+use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Order, Scheme};
 use crate::plumbing::spec::Spec;
-use crate::plumbing::packet_queue::PacketQueue;
 use gentle_units::Nanos;
 
 /// LIFO with a limit in packets.

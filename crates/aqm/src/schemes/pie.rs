@@ -7,12 +7,12 @@
 use crate::laws::pie::{self as pie_law, Config};
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
+use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
     Conformance, Field, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
-use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::timer::PeriodicTimer;
 use gentle_units::Nanos;
 use rand::SeedableRng;

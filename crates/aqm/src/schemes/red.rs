@@ -4,10 +4,10 @@ use crate::laws::red::{EcnPolicy, Outcome, RedLaw};
 use crate::laws::red_params::{self as params, RedParams};
 use crate::plumbing::options::{OptionSpec, Options, joined};
 use crate::plumbing::packet::Packet;
+use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Conformance, Field, KernelQdisc, Scheme, Statistics, TcSyntax};
 use crate::plumbing::spec::Spec;
-use crate::plumbing::packet_queue::PacketQueue;
 use gentle_units::Nanos;
 
 /// RED. With `adaptive` it is [`ared`](crate::schemes::ared).

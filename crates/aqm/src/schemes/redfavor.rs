@@ -18,12 +18,12 @@ use crate::laws::red_params::{self as params, RedParams};
 use crate::laws::share::{PriorityShare, SHARE};
 use crate::plumbing::options::{OptionSpec, Options, joined};
 use crate::plumbing::packet::Packet;
+use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
     Field, FinRule, KernelQdisc, Order, Preset, Priority, Scheme, Statistics, TcSyntax,
 };
 use crate::plumbing::spec::Spec;
-use crate::plumbing::packet_queue::PacketQueue;
 use crate::schemes::red;
 use gentle_units::Nanos;
 

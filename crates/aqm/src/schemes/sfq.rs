@@ -202,11 +202,9 @@ impl<P: Packet> Sfq<P> {
             config,
             hash: FlowHash::draw(&mut rng),
             rng,
-            timer: config
-                .perturb
-                .map_or_else(PeriodicTimer::never, |period| {
-                    PeriodicTimer::new(period, period)
-                }),
+            timer: config.perturb.map_or_else(PeriodicTimer::never, |period| {
+                PeriodicTimer::new(period, period)
+            }),
             arena: Arena::default(),
             table: vec![NONE; config.divisor as usize].into_boxed_slice(),
             slots: vec![slot; config.flows as usize].into_boxed_slice(),
@@ -452,7 +450,11 @@ mod tests {
                     &mut drops,
                 );
             }
-            queue.enqueue(Nanos::ZERO, TestPacket::data(2, 100).numbered(10), &mut drops);
+            queue.enqueue(
+                Nanos::ZERO,
+                TestPacket::data(2, 100).numbered(10),
+                &mut drops,
+            );
             let got: Vec<_> = drops.drain().map(|(p, why)| (p.id, why)).collect();
             assert_eq!(got, [(dropped, DropReason::Overlimit)], "{spec}");
         }
