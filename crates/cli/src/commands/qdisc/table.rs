@@ -1,6 +1,6 @@
 //! Table of the queues of a device.
 
-use crate::output::bare_table;
+use crate::output::borderless_table;
 use comfy_table::CellAlignment;
 use gentle_deploy::{Counter, Qdisc, Shown};
 use gentle_units::{Nanos, Rate};
@@ -11,7 +11,7 @@ const NUMBERS: std::ops::Range<usize> = 4..8;
 /// Table with a row per queue. If there are counters of a `last` reading, the increase is shown after a number as
 /// `(+N)`.
 pub(super) fn of(shown: &Shown, last: Option<&Shown>, width: Option<usize>) -> String {
-    let mut table = bare_table(width);
+    let mut table = borderless_table(width);
     table.set_header([
         "qdisc", "at", "holds", "set to", "packets", "bytes", "drops", "waiting", "counters",
     ]);

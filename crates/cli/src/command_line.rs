@@ -1,6 +1,6 @@
-//! Command line that reproduces the results.
+//! Command lines that reproduce results.
 
-/// Options that say where results go and how they are made, not what they are; those with a value first.
+/// Options that do not affect results; those with a value first.
 const WITH_VALUE: [&str; 8] = [
     "--connections",
     "--csv",
@@ -19,10 +19,10 @@ pub(crate) fn command() -> String {
     let arguments: Vec<String> = arguments
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
-    repeated(&arguments)
+    without_output_options(&arguments)
 }
 
-fn repeated(arguments: &[String]) -> String {
+fn without_output_options(arguments: &[String]) -> String {
     let mut kept = vec!["gentle"];
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -38,17 +38,18 @@ fn repeated(arguments: &[String]) -> String {
             kept.push(argument);
         }
     }
-    line(kept)
+    shell_line(kept)
 }
 
-/// The words as a command line, quoted for a shell.
-fn line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+/// Joins words to a command line, quoted for a shell.
+fn shell_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let quote = |text| {
         shlex::try_quote(text)
             .expect("arguments of a process have no zero byte")
             .into_owned()
     };
-    // A name needs no quotation marks, and an equals sign only at the start of a word (zsh).
+    // Only the value is quoted. Names of options need no quotes, and an equals sign needs them only at the start of a word
+    // (zsh).
     let quoted = words.into_iter().map(|word| match word.split_once('=') {
         Some((name, value)) if name.starts_with('-') => format!("{name}={}", quote(value)),
         _ => quote(word),
@@ -56,12 +57,16 @@ fn line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     quoted.collect::<Vec<String>>().join(" ")
 }
 
-/// Options of a comparison that say which of its runs are made.
+/// Options of a comparison that select its runs.
 const WHICH_RUNS: [&str; 3] = ["--scheme", "--seeds", "--first-seed"];
 
-/// The command line of one comparison for the runs of several, which `commands` made: `schemes` under `seeds`. `None`: no
-/// single one makes them.
-pub(crate) fn together(commands: &[&str], schemes: &[String], seeds: &[u64]) -> Option<String> {
+/// Command line of a single comparison of `schemes` under `seeds` that equals the comparisons of `commands` together;
+/// `None` if there is none.
+pub(crate) fn merged_command(
+    commands: &[&str],
+    schemes: &[String],
+    seeds: &[u64],
+) -> Option<String> {
     let first = *seeds.first()?;
     let follow = |(n, seed): (u64, &u64)| first.checked_add(n) == Some(*seed);
     if !(0..).zip(seeds).all(follow) {
@@ -95,12 +100,12 @@ pub(crate) fn together(commands: &[&str], schemes: &[String], seeds: &[u64]) -> 
         words.extend(["--first-seed".to_owned(), first.to_string()]);
     }
     words.extend(["--seeds".to_owned(), seeds.len().to_string()]);
-    Some(line(words.iter().map(String::as_str)))
+    Some(shell_line(words.iter().map(String::as_str)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{repeated, together};
+    use super::{merged_command, without_output_options};
 
     #[test]
     fn only_what_makes_the_results_is_repeated() {
@@ -146,7 +151,7 @@ mod tests {
             ),
         ] {
             let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
-            assert_eq!(repeated(&given), expected);
+            assert_eq!(without_output_options(&given), expected);
         }
     }
 
@@ -158,18 +163,18 @@ mod tests {
         ];
         let schemes = ["codel target=20ms".to_owned(), "spa".to_owned()];
         assert_eq!(
-            together(&two, &schemes, &[1, 2, 3]).unwrap(),
+            merged_command(&two, &schemes, &[1, 2, 3]).unwrap(),
             "gentle compare --duration 20s --seeds 3"
         );
-        assert_eq!(together(&two, &schemes, &[1, 2, 4]), None);
+        assert_eq!(merged_command(&two, &schemes, &[1, 2, 4]), None);
         let named = [
             "gentle compare --scheme spa",
             "gentle compare --scheme='codel target=20ms'",
         ];
         assert_eq!(
-            together(&named, &schemes, &[2, 3]).unwrap(),
+            merged_command(&named, &schemes, &[2, 3]).unwrap(),
             "gentle compare --scheme 'codel target=20ms' --scheme spa --first-seed 2 --seeds 2"
         );
-        assert_eq!(together(&[two[0], named[0]], &schemes, &[1]), None);
+        assert_eq!(merged_command(&[two[0], named[0]], &schemes, &[1]), None);
     }
 }
