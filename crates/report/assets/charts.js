@@ -63,7 +63,7 @@ const charts = (() => {
     if (read && images.length) crosshair(place, images, read);
   }
 
-  // ---- Zoom: a drag chooses a range of x, a double click or the button gives all of it back.
+  // ---- Zoom: a drag selects a range of x; a double click or the button restores the whole range.
 
   function zoomable(place, images, again) {
     const choose = (range) => {
@@ -97,7 +97,7 @@ const charts = (() => {
         .style("stroke", "var(--ink)").attr("pointer-events", "none").attr("visibility", "hidden"),
     );
     const hide = () => {
-      readout.textContent = "Point at the chart for its numbers.";
+      readout.textContent = "Point at the chart to read values.";
       for (const line of lines) line.attr("visibility", "hidden");
     };
     hide();

@@ -1,4 +1,4 @@
-//! Conclusions in plain sentences: numbers taken from the results; only ratios are computed.
+//! Conclusions of a comparison in sentences. All numbers are taken from the results; only ratios are computed.
 
 use super::experiment::{measured_anything, nothing_started};
 use crate::format::{Quantity, Scale, count, list, percent, plural, rate, sizes, time, times};
@@ -8,27 +8,28 @@ use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, Ver
 const NAMED: usize = 5;
 
 /// Conclusions and caveats. Texts from the user are not escaped.
-pub(crate) struct Words {
+pub(crate) struct Conclusions {
     pub(crate) verdict: Vec<String>,
     pub(crate) notes: Vec<String>,
 }
 
-pub(crate) fn words(comparison: &Comparison) -> Words {
+/// Draws the conclusions of a comparison.
+pub(crate) fn conclusions(comparison: &Comparison) -> Conclusions {
     let results = &comparison.results;
     let verdict = match results.as_slice() {
-        [] => vec!["No run had finished, so there is nothing to show.".to_owned()],
+        [] => vec!["No run has finished, so there are no results.".to_owned()],
         _ if !measured_anything(comparison) => vec![nothing_started(comparison)],
-        [only] => alone(only),
+        [only] => single_scheme(only),
         [first, ..] => {
             let is_reference = |r: &&SchemeResult| Some(&r.label) == comparison.reference.as_ref();
             let reference = results.iter().find(is_reference).unwrap_or(first);
             let sentences = [
                 shortest_connections(comparison, reference),
-                told_apart(results, reference),
+                significance(results, reference),
                 all_connections(results),
-                left_open(results),
+                more_unfinished(results),
                 handshake_loss(results, reference),
-                handshake_loss_on_the_way_back(comparison),
+                handshake_loss_on_reverse_link(comparison),
                 retransmission_delay(
                     reference,
                     &format!("Under {} retransmissions", reference.label),
@@ -37,14 +38,14 @@ pub(crate) fn words(comparison: &Comparison) -> Words {
             sentences.into_iter().flatten().collect()
         }
     };
-    Words {
+    Conclusions {
         verdict,
         notes: notes(comparison),
     }
 }
 
 /// Sentences on a single scheme, without comparison.
-fn alone(r: &SchemeResult) -> Vec<String> {
+fn single_scheme(r: &SchemeResult) -> Vec<String> {
     let population = plural(r.connections, "connection", "connections");
     let mut sentences = Vec::new();
     if let Some(mean) = r.response_time_s.mean {
@@ -68,16 +69,16 @@ fn alone(r: &SchemeResult) -> Vec<String> {
         .and_then(|b| Some((b, b.mean_s?)))
     {
         sentences.push(format!(
-            "Those of {} take {}.",
+            "Connections of {} take {}.",
             segments(bin.min_segments, bin.max_segments),
             time(mean)
         ));
     }
     if let Some(lost) = r.links.down.loss.handshake {
         sentences.push(match lost {
-            0.0 => "In the queue under test no SYN or SYN/ACK is lost.".to_owned(),
+            0.0 => "No SYN or SYN/ACK is lost in the queue under test.".to_owned(),
             lost => format!(
-                "Of the SYNs and SYN/ACKs in the queue under test {} are lost.",
+                "{} of the SYNs and SYN/ACKs are lost in the queue under test.",
                 percent(lost)
             ),
         });
@@ -157,7 +158,7 @@ fn shortest_connections(comparison: &Comparison, reference: &SchemeResult) -> Op
 }
 
 /// Sentence on statistical significance: schemes that may be the best, and schemes that differ from the reference.
-fn told_apart(results: &[SchemeResult], reference: &SchemeResult) -> Option<String> {
+fn significance(results: &[SchemeResult], reference: &SchemeResult) -> Option<String> {
     let others = results.iter().filter(|r| !std::ptr::eq(*r, reference));
     let labels = |wanted: &dyn Fn(&Paired) -> bool| -> Vec<String> {
         let of = |r: &&SchemeResult| r.paired.get(HEADLINE).is_some_and(wanted);
@@ -171,10 +172,10 @@ fn told_apart(results: &[SchemeResult], reference: &SchemeResult) -> Option<Stri
         .collect();
     let best = match best.as_slice() {
         [] if tested == 0 => return None,
-        [] => "Chance alone could have made any of them the best".to_owned(),
-        [one] => format!("By more than chance, {one} is the best"),
+        [] => "No scheme is significantly the best".to_owned(),
+        [one] => format!("{one} is significantly the best"),
         several => format!(
-            "The best may be {}: chance could have ordered them",
+            "The best is {}; their differences are not significant",
             any_of(several)
         ),
     };
@@ -184,7 +185,7 @@ fn told_apart(results: &[SchemeResult], reference: &SchemeResult) -> Option<Stri
     let groups = [
         (better, format!("better than {}", reference.label)),
         (worse, "worse".to_owned()),
-        (alike, "not told apart from it".to_owned()),
+        (alike, "not significantly different".to_owned()),
     ];
     let groups: Vec<String> = groups
         .into_iter()
@@ -196,7 +197,7 @@ fn told_apart(results: &[SchemeResult], reference: &SchemeResult) -> Option<Stri
         })
         .collect();
     Some(format!(
-        "{best}. Paired by seed (* marks differences beyond chance), {}.",
+        "{best}. Paired by seed (* marks significant differences), {}.",
         groups.join("; ")
     ))
 }
@@ -231,7 +232,7 @@ fn open(r: &SchemeResult) -> u64 {
 }
 
 /// Sentence on schemes that leave more connections unfinished than others: their means cover only the completed ones.
-fn left_open(results: &[SchemeResult]) -> Option<String> {
+fn more_unfinished(results: &[SchemeResult]) -> Option<String> {
     let fewest = results.iter().map(open).min()?;
     let mut more: Vec<&SchemeResult> = results.iter().filter(|r| open(r) > fewest).collect();
     more.sort_by_key(|r| std::cmp::Reverse(open(r)));
@@ -248,7 +249,7 @@ fn left_open(results: &[SchemeResult]) -> Option<String> {
         .collect();
     (!each.is_empty()).then(|| {
         format!(
-            "Connections that others finish are left unfinished under {}: times are those of the rest, and no number of theirs counts as best.",
+            "More connections than under other schemes are left unfinished under {}: their times cover completed connections only, and none counts as best.",
             named(&each)
         )
     })
@@ -260,7 +261,7 @@ fn handshake_loss(results: &[SchemeResult], reference: &SchemeResult) -> Option<
     let (best, least) = lowest(results.iter(), lost)?;
     let (worst, most) = highest(results, lost)?;
     if most == 0.0 {
-        return Some("In the queue under test no scheme loses a SYN or SYN/ACK.".to_owned());
+        return Some("No scheme loses a SYN or SYN/ACK in the queue under test.".to_owned());
     }
     let spared: Vec<String> = results
         .iter()
@@ -288,7 +289,7 @@ fn handshake_loss(results: &[SchemeResult], reference: &SchemeResult) -> Option<
 }
 
 /// Sentence on losses in the queue of the reverse link, which no scheme under test can influence.
-fn handshake_loss_on_the_way_back(comparison: &Comparison) -> Option<String> {
+fn handshake_loss_on_reverse_link(comparison: &Comparison) -> Option<String> {
     let lost = |r: &SchemeResult| r.links.up.loss.handshake;
     let (_, most) = highest(&comparison.results, lost).filter(|(_, most)| *most > 0.0)?;
     let (_, least) = lowest(comparison.results.iter(), lost)?;
@@ -298,7 +299,7 @@ fn handshake_loss_on_the_way_back(comparison: &Comparison) -> Option<String> {
         false => format!("{} to {}", percent(least), percent(most)),
     };
     Some(format!(
-        "The way back ({}, {}) loses {share} of its own, which is not the doing of the schemes.",
+        "The reverse link ({}, {}) loses {share} of its own SYNs and SYN/ACKs, whatever the scheme under test.",
         rate(up.rate_bps),
         up.qdisc
     ))
@@ -323,7 +324,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         let left_out = match comparison.left_out.as_slice() {
             _ if results.is_empty() => String::new(),
             [] => String::new(),
-            left_out => format!(", without {}, which had finished none", named(left_out)),
+            left_out => format!(", without {}, which completed none", named(left_out)),
         };
         notes.push(format!(
             "The run was stopped early: the numbers cover {} of {}{left_out}.",
@@ -333,8 +334,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     }
     if seeds == 1 {
         notes.push(
-            "A single seed gives no confidence interval: differences may be chance, and nothing is called better or best."
-                .to_owned(),
+            "A single seed gives no confidence intervals and no significance tests.".to_owned(),
         );
     }
     if seeds > 1 && comparison.scenario.replayed {
@@ -343,14 +343,16 @@ fn notes(comparison: &Comparison) -> Vec<String> {
             .collect();
         let alike = match alike.len() {
             0 => String::new(),
-            n if n == results.len() => ", and here none does: – stands in its place".to_owned(),
+            n if n == results.len() => {
+                "; every scheme gave the same results for all seeds, so – replaces it".to_owned()
+            }
             _ => format!(
-                ", and – stands in its place under {}, which drew nothing that matters",
+                "; – replaces it under {}, which gave the same results for all seeds",
                 named(&alike)
             ),
         };
         notes.push(format!(
-            "All seeds have the same connections: ± covers only what a scheme draws at random, not what other connections would meet{alike}."
+            "All seeds replay the same connections, so ± covers only the random decisions of a scheme, not the variation of traffic{alike}."
         ));
     }
     if let [only] = results.as_slice()
@@ -361,7 +363,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
             n => format!(", {} given up", count(n)),
         };
         notes.push(format!(
-            "Response times are those of completed connections only: {} of {} were left unfinished when the drain ended{given_up}.",
+            "Response times cover completed connections only: {} of {} were unfinished when the drain time ended{given_up}.",
             count(only.unfinished),
             count(only.connections),
         ));
@@ -381,12 +383,12 @@ pub(super) fn segments(min: u64, max: Option<u64>) -> String {
     }
 }
 
-/// Labels in a sentence that leaves open which one is meant.
+/// Alternative of labels, `a or b`.
 fn any_of(labels: &[String]) -> String {
     match labels {
         [first, second] => format!("{first} or {second}"),
-        _ if labels.len() <= NAMED => format!("any of {}", list(labels)),
-        _ => format!("any of {} schemes", labels.len()),
+        _ if labels.len() <= NAMED => format!("one of {}", list(labels)),
+        _ => format!("one of {} schemes", labels.len()),
     }
 }
 

@@ -75,7 +75,7 @@ fn an_interrupted_run_without_results_still_gives_a_page() {
     let document = parse(&html(&comparison));
     assert_eq!(
         texts(&document, ".verdict li"),
-        ["No run had finished, so there is nothing to show."]
+        ["No run has finished, so there are no results."]
     );
     assert!(texts(&document, ".notes li")[0].starts_with("The run was stopped early"));
     assert_eq!(texts(&document, "table").len(), 0);

@@ -1,8 +1,6 @@
 //! Reports of an analysis.
 
 mod docs;
-mod fixture;
-#[path = "../html/mod.rs"]
-mod html;
+pub(crate) mod fixture;
 mod page;
 mod text;

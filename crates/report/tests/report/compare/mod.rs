@@ -1,7 +1,5 @@
 //! Reports of a comparison.
 
-mod fixture;
-#[path = "../html/mod.rs"]
-mod html;
+pub(crate) mod fixture;
 mod page;
 mod text;

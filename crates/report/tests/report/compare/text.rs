@@ -106,7 +106,7 @@ fn who_leaves_connections_open_is_named_and_not_best() {
     let text = table(&comparison, None, false);
     assert!(
         text.contains(
-            "Connections that others finish are left unfinished under bfifo (703 of 41,630)"
+            "More connections than under other schemes are left unfinished under bfifo (703 of 41,630)"
         ),
         "{text}"
     );
@@ -115,7 +115,7 @@ fn who_leaves_connections_open_is_named_and_not_best() {
         "{text}"
     );
     assert!(
-        text.contains("red is better than pfifo; bfifo is not told apart from it"),
+        text.contains("red is better than pfifo; bfifo is not significantly different"),
         "{text}"
     );
 }
@@ -260,11 +260,11 @@ fn nothing_finished_is_a_sentence() {
     comparison.results.clear();
     assert_eq!(
         table(&comparison, Some(80), true),
-        "No run had finished, so there is nothing to show.\n"
+        "No run has finished, so there are no results.\n"
     );
     assert_eq!(
         single(&comparison, Some(80), true),
-        "No run had finished, so there is nothing to show.\n"
+        "No run has finished, so there are no results.\n"
     );
 }
 

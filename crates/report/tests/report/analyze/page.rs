@@ -104,7 +104,7 @@ fn nothing_to_draw_gives_no_chart_and_no_empty_table() {
     assert_eq!(
         texts(&document, "h2"),
         [
-            "What became of the attempts",
+            "Outcomes of the attempts",
             "TCP handshakes",
             "How connections ended",
             "Directions, from and to the side that sent the SYN",
