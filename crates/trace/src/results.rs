@@ -155,7 +155,7 @@ impl TrustWarningKind {
     }
 }
 
-/// TCP handshakes by the definitions of handshake-2009 (papers.md 3.1).
+/// TCP handshakes by the definitions of handshake-2009, section 3.
 ///
 /// An *attempt* is a distinct (source, destination, ports, sequence number) of a segment with SYN and without ACK. It is
 /// a *success* when a SYN/ACK that acknowledges it was seen and then, from the initiator, a segment with ACK, without

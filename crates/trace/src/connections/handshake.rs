@@ -1,4 +1,4 @@
-//! Handshake segments: SYN, SYN/ACK and the completing ACK, by the definitions of handshake-2009 (papers.md 3.1).
+//! Handshake segments: SYN, SYN/ACK and the completing ACK, by the definitions of handshake-2009, section 3.
 
 use super::Connections;
 use super::clock::{Span, Tick};

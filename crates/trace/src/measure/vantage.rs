@@ -1,4 +1,4 @@
-//! Position of the capture point, and the meaning of duplicates there (handshake-2009; papers.md 3.1).
+//! Position of the capture point, and the meaning of duplicates there (handshake-2009, section 3).
 
 use super::spread::Spread;
 use crate::options::Side;
