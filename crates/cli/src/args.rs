@@ -163,7 +163,7 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) report: ReportArgs,
 }
 
-/// How captures are read.
+/// Reading of captures.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReadingArgs {
     /// Treat a damaged capture as an error [default: warn, and use the intact part]
@@ -230,7 +230,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "N", default_value = "10", value_parser = whole(0..=MAX_LINES))]
     pub(crate) top: u16,
 
-    /// Show no progress bar
+    /// Hide the progress bar
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -287,8 +287,8 @@ pub(crate) struct ComparisonArgs {
 /// Schemes to compare.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SchemesToCompare {
-    /// Scheme to compare, with options if any, such as "codel target=20ms"; repeatable [default: those of the scenario,
-    /// else the 14 of Braud et al. 2018, Table III]
+    /// Scheme to compare, with options if any, such as "codel target=20ms"; repeatable [default: those of a scenario
+    /// file, else the 14 of Braud et al. 2018, Table III]
     ///
     /// gentle schemes lists the schemes, gentle schemes NAME the options of one.
     #[arg(long = "scheme", value_name = "SPEC", id = "scheme")]
@@ -445,7 +445,7 @@ pub(crate) struct ResultArgs {
     #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]
     pub(crate) threads: Option<u16>,
 
-    /// Show no progress bars
+    /// Hide progress bars
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -36,7 +36,7 @@ const tools = (() => {
           const text = row.cells[column].dataset.key;
           return column === 0 ? asked.indexOf(row) : text === "" ? NaN : Number(text);
         };
-        // NaN, a missing number, comes last either way.
+        // Missing numbers (NaN) are last in both orders.
         const order = (a, b) => Number.isNaN(a) - Number.isNaN(b) || (falling ? b - a : a - b);
         body.append(...asked.toSorted((a, b) => order(key(a), key(b))));
       });
@@ -60,7 +60,7 @@ const tools = (() => {
     }
   }
 
-  // ---- Copies.
+  // ---- Copying.
 
   function copyButtons() {
     for (const code of document.querySelectorAll("code.copied")) {
@@ -89,7 +89,7 @@ const tools = (() => {
 
   const fileName = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
 
-  /** A table as CSV (RFC 4180), as it is shown. */
+  /** The table as shown, as CSV (RFC 4180). */
   function csvOf(table) {
     const field = (cell) => {
       const text = cell.innerText.replace(/\s+/g, " ").trim();
@@ -98,7 +98,7 @@ const tools = (() => {
     return [...table.rows].map((row) => [...row.cells].map(field).join(",") + "\r\n").join("");
   }
 
-  /** The results as JSON and, where the page has it, as CSV; every table as CSV; every chart as SVG and PNG. */
+  /** Buttons for the results as JSON and, if the page has it, CSV; for each table as CSV; for each chart as SVG and PNG. */
   function downloads(name) {
     const place = document.getElementById("downloads");
     const element = (id) => document.getElementById(id);

@@ -101,7 +101,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, short, value_name = "N", value_parser = whole(NonZero::<usize>::MIN..=MAX_JOBS))]
     pub(crate) jobs: Option<NonZero<usize>>,
 
-    /// No progress bar
+    /// Hide the progress bar
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -195,7 +195,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]
     pub(crate) threads: Option<u16>,
 
-    /// No progress bars
+    /// Hide progress bars
     #[arg(long, short)]
     pub(crate) quiet: bool,
 
@@ -239,7 +239,7 @@ pub(crate) struct DecisionsArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// No progress bars
+    /// Hide progress bars
     #[arg(long, short)]
     pub(crate) quiet: bool,
 

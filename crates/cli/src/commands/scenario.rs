@@ -30,7 +30,7 @@ pub(crate) fn load(traffic: &Traffic) -> anyhow::Result<(Scenario, Vec<PathBuf>)
 /// Built-in scenario, with the hosts that its file names.
 ///
 /// # Panics
-/// If there is none of this name.
+/// If no built-in scenario has this name.
 pub(crate) fn builtin(name: &str) -> Scenario {
     Scenario::builtin(name).expect("the name of a built-in scenario")
 }

@@ -181,11 +181,16 @@ fn significance(results: &[SchemeResult], reference: &SchemeResult) -> Option<St
     };
     let better = labels(&|paired| paired.verdict == Some(Verdict::Better));
     let worse = labels(&|paired| paired.verdict == Some(Verdict::Worse));
-    let alike = labels(&|paired| paired.verdict.is_none());
+    let alike = labels(&|paired| paired.verdict.is_none() && paired.p.is_some());
+    let untested = labels(&|paired| paired.verdict.is_none() && paired.p.is_none());
     let groups = [
         (better, format!("better than {}", reference.label)),
         (worse, "worse".to_owned()),
         (alike, "not significantly different".to_owned()),
+        (
+            untested,
+            "not tested, as the difference is the same for all seeds".to_owned(),
+        ),
     ];
     let groups: Vec<String> = groups
         .into_iter()
