@@ -351,7 +351,7 @@ impl Profile {
             synack_echoes_first_syn: false, // syncache_add: sc_tsreflect
             retries: 12,    // TCP_MAXRXTSHIFT
             congestion_control: CongestionControl::Reno, // cc_newreno
-            iw: 4,          // papers.md 1.4; net.inet.tcp.rfc3390 gives min(4, max(2, 4380/mss))
+            iw: 4, // spa-2018, section VI; net.inet.tcp.rfc3390 gives min(4, max(2, 4380/mss))
             iw_syn_losses: 0, // cc_conn_init: snd_cwnd == 1
             syn_undo: false,
             initial_ssthresh: u32::MAX,

@@ -257,8 +257,9 @@ fn freebsd_undoes_a_timeout_that_is_answered_at_once() {
     }
 }
 
-/// papers.md 1.5: a priority queue lets a FIN overtake its own data. A Linux receiver SACKs it as one sequence number,
-/// and the sender considers data still queued lost; a FreeBSD receiver does not report it, so the sender does nothing.
+/// A priority queue lets a FIN overtake its own data. A Linux receiver SACKs it as one sequence number, and the sender
+/// considers data still queued lost; a FreeBSD receiver does not report it, so the sender does nothing
+/// (docs/papers/spa-2018.md).
 #[test]
 fn a_fin_that_overtakes_its_data() {
     let overtaking = |sent: &Sent, _: usize| {

@@ -4,6 +4,7 @@ mod names;
 mod parse;
 mod rate;
 mod size;
+pub mod text;
 mod time;
 
 pub use names::suggestion;

@@ -7,7 +7,7 @@ mod status;
 use crate::args::{
     DelayArgs, HandshakeArgs, RexmitArgs, RexmitCommand, RexmitWireArgs, SeriesArgs,
 };
-use crate::files::{Claims, is_stdout};
+use crate::files::{FileClaims, is_stdout};
 use crate::interrupt;
 use crate::output::{print, warn};
 use crate::usage::Usage;
@@ -31,9 +31,9 @@ pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Both files are written anew while others may read them, so they are two, and files.
+/// Checks that the two output files are distinct regular files: both are rewritten while others may read them.
 fn check_files(args: &RexmitWireArgs) -> Result<(), Usage> {
-    let mut claims = Claims::default();
+    let mut claims = FileClaims::default();
     if args.place.log_json {
         claims.prints("--log-json")?;
     }
@@ -45,7 +45,7 @@ fn check_files(args: &RexmitWireArgs) -> Result<(), Usage> {
         let Some(path) = path else { continue };
         if is_stdout(path) {
             return Err(Usage(format!(
-                "{option} is written anew again and again; name a file, not standard output"
+                "{option} is rewritten periodically; name a file, not standard output"
             )));
         }
         claims.writes(option, path)?;
@@ -80,7 +80,7 @@ fn watch(args: &RexmitWireArgs) -> anyhow::Result<ExitCode> {
     let mut log = Log::start(args, user)?;
     if let Some(bytes) = engine.reduced_receive_buffer()? {
         warn(&format!(
-            "the system keeps only {} kB of packets while the engine is busy; more with CAP_NET_ADMIN, or net.core.rmem_max",
+            "the socket's receive buffer holds only {} kB; CAP_NET_ADMIN or a larger net.core.rmem_max allows more",
             bytes / 1000
         ));
     }
@@ -96,7 +96,7 @@ fn watch(args: &RexmitWireArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Who the engine is once it listens; `None`: who has started it.
+/// User that the engine switches to once its socket is open; `None`: it keeps the current one.
 fn user(args: &RexmitWireArgs) -> Option<&str> {
     match &args.place.user {
         Some(user) => Some(user),
@@ -118,7 +118,7 @@ fn config(args: &RexmitWireArgs) -> anyhow::Result<Config> {
     let limits = &args.limits;
     if args.handshakes.ports.len() > MAX_PORTS {
         let usage = format!(
-            "at most {MAX_PORTS} ports or ranges can be named; give ranges, or none for all ports"
+            "at most {MAX_PORTS} ports or ranges can be given; merge them into ranges, or give none for all ports"
         );
         return Err(Usage(usage).into());
     }
@@ -157,7 +157,7 @@ fn selection(args: &HandshakeArgs) -> Selection {
 fn wire_timing(args: &DelayArgs, series: &SeriesArgs) -> Result<Timing, Usage> {
     if args.delay.is_some() && args.min.is_some() && !args.edge {
         return Err(Usage(
-            "--min is a bound of what is learned; with --delay it does nothing without --edge"
+            "--min bounds learned delays; with --delay it has an effect only together with --edge"
                 .to_owned(),
         ));
     }

@@ -38,7 +38,7 @@ pub(crate) fn open(
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => {
                 bail!(
-                    "{name}: a directory; name the captures in it, as in {}",
+                    "{name}: is a directory; name the captures in it, such as {}",
                     path.join("*").display()
                 )
             }

@@ -113,7 +113,7 @@ fn a_flood_of_syns_cannot_starve_data_while_priority_has_a_bound() {
     assert!(off.abs() < 0.01, "{off}");
 }
 
-/// If a FIN overtakes its own data, the data is taken for lost (`docs/kernel-proof.md`).
+/// If a FIN overtakes its own data, the data is taken for lost (docs/papers/spa-2018.md).
 #[test]
 fn a_fin_that_overtakes_its_data_has_it_sent_again() {
     if kernel().is_none() {

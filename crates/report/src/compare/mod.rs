@@ -1,5 +1,6 @@
 //! Reports of queue scheme comparisons: a table for the terminal, CSV for notebooks, a page for a browser.
 
+mod conclusions;
 mod csv;
 mod experiment;
 mod groups;
@@ -7,7 +8,6 @@ mod html;
 mod metric;
 mod single;
 mod table;
-mod words;
 
 pub use self::csv::csv;
 pub use self::html::html;

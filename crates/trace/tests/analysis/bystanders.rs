@@ -7,7 +7,7 @@ use proptest::prelude::*;
 /// Scans, worms and floods beside users.
 #[test]
 fn users_beside_scans_and_floods() {
-    const USERS: &str = "10 % of 20 answered connection attempts lost a SYN or SYN/ACK (2) and waited 1.0 s for it on average";
+    const USERS: &str = "10 % of 20 answered connection attempts lost a SYN or SYN/ACK (2) and waited 1.00 s for it on average";
     let server = ("198.51.100.2", 443);
     let users = users(20, 2, server);
     let after = |talks: Vec<Talk>| {

@@ -94,7 +94,7 @@ fn put_off_by_the_server() {
     assert!((waited - 0.9999).abs() < 1e-3, "{waited}");
     says(
         &analysis,
-        "1 answered attempt was put off by the server and waited 1.0 s",
+        "1 answered attempt was put off by the server and waited 1.00 s",
     );
 
     // The queue was full when the SYN came: Linux drops it.
@@ -125,7 +125,7 @@ fn the_ack_is_lost() {
     assert_eq!(rows[0].handshake_delay.as_secs_f64(), waited);
     says(
         &analysis,
-        "100 % of 1 connection attempt lost a SYN or SYN/ACK (1) and waited 1.0 s for it",
+        "100 % of 1 connection attempt lost a SYN or SYN/ACK (1) and waited 1.01 s for it",
     );
 }
 

@@ -1,6 +1,6 @@
 //! Table of the queues of a device.
 
-use crate::output::bare_table;
+use crate::output::borderless_table;
 use comfy_table::CellAlignment;
 use gentle_deploy::{Counter, DeviceQueues, Qdisc};
 use gentle_units::{Nanos, Rate};
@@ -15,7 +15,7 @@ pub(super) fn of(
     last: Option<&DeviceQueues>,
     width: Option<usize>,
 ) -> String {
-    let mut table = bare_table(width);
+    let mut table = borderless_table(width);
     table.set_header([
         "qdisc", "at", "holds", "set to", "packets", "bytes", "drops", "waiting", "counters",
     ]);

@@ -3,7 +3,7 @@
 //! A separate thread writes them, so that packets do not wait for a terminal, a pipe or a disk.
 
 use crate::args::RexmitWireArgs;
-use crate::output::{OutputFile, print, sentence, warn};
+use crate::output::{OutputFile, one_line, print, warn};
 use anyhow::Context;
 use gentle_rexmit::wire::Observer;
 use gentle_rexmit::{Answered, Connection, Event, Status, format_learned, metrics};
@@ -63,7 +63,7 @@ impl Log {
             match user {
                 Some(user) => tried.with_context(|| {
                     format!(
-                        "the engine runs as user {user} (--user), who has to be able to write here"
+                        "the engine runs as user {user} (--user), who must be able to write here"
                     )
                 })?,
                 None => tried?,
@@ -115,7 +115,7 @@ impl Log {
         let written = self.ended.recv_timeout(PATIENCE).is_ok();
         if self.left_out > 0 || !written {
             warn(&format!(
-                "the log is not complete: its reader was too slow for {} lines or reports",
+                "the log is incomplete: {} lines or reports were dropped because its reader was too slow",
                 self.left_out
             ));
         }
@@ -220,7 +220,7 @@ impl Writer {
             && !self.complained
         {
             self.complained = true;
-            warn(&sentence(&error));
+            warn(&one_line(&error));
         }
     }
 

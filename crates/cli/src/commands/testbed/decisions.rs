@@ -4,7 +4,7 @@ mod outcome;
 
 use super::modules;
 use crate::args::DecisionsArgs;
-use crate::commands::{compare, runs, trace};
+use crate::commands::{runs, scenario, trace};
 use crate::interrupt;
 use crate::output::warn;
 use crate::progress::Progress;
@@ -38,10 +38,10 @@ struct Input {
 
 pub(crate) fn run(args: &DecisionsArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
-    let schemes = if args.schemes.is_empty() {
-        compare::builtin(BUILTIN[0]).schemes
+    let schemes = if args.schemes.schemes.is_empty() {
+        scenario::builtin(BUILTIN[0]).schemes
     } else {
-        args.schemes.clone()
+        args.schemes.schemes.clone()
     };
     let read = |path| read(path, args, &stop);
     let inputs = args

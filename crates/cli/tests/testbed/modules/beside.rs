@@ -240,7 +240,7 @@ fn what_somebody_set_up_after_a_kill_stays() {
         tc qdisc replace dev wan root handle 9: pfifo limit 9
         look >/run/before
         refused 'pfifo 9:' gentle qdisc apply wan fq_codel --rate 20mbit
-        gentle qdisc remove wan | grep 'nothing of gentle'
+        gentle qdisc remove wan | grep 'nothing to remove'
         look >/run/after; same recovery
         "#
     ));
@@ -272,7 +272,7 @@ fn many_transmit_queues_do_not_become_one_without_a_word() {
         look >/run/before
         gentle qdisc plan many spa --rate 20mbit 2>&1 | grep 'many has 4 transmit queues'
         gentle qdisc apply many spa --rate 20mbit --replace 2>&1 | grep 'many has 4 transmit queues'
-        gentle qdisc remove many | grep 'mq 66: is back'
+        gentle qdisc remove many | grep 'mq 66: restored'
         look >/run/after; same remove
         "#,
     );
