@@ -15,7 +15,7 @@ def release_binary() -> Path:
 
 
 def release_example(package: str, name: str) -> Path:
-    """The same of an example of a package of the workspace."""
+    """Builds an example of a package of the workspace in the release profile and returns its path."""
     return build(["-p", package, "--example", name]) / "examples" / name
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between the versions of Linux that the modules are built for,
- * 6.1 to 7.2, in the words of the latest. Included after the kernel's headers.
+ * Differences between the Linux versions that the modules support, 6.1 to 7.2,
+ * in the interface of the latest. Included after the kernel's headers.
  */
 #ifndef COMPAT_H
 #define COMPAT_H
@@ -12,9 +12,9 @@
 #include <net/sch_generic.h>
 
 /*
- * By 7.2 a qdisc says why it drops, drops made at dequeue are freed after the
- * lock of the root is released, and qlen is read without a lock. Some of this
- * came a few versions earlier, with other types; there it is passed over.
+ * In 7.2 a qdisc gives reasons for drops, drops on dequeue are freed after the
+ * root lock is released, and qlen is read without a lock. Some of this was
+ * added a few versions earlier with different types and is not used there.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
 #define qdisc_drop_reason(skb, sch, to_free, reason) \

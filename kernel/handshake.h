@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which of the TCP flags SYN and FIN a packet carries, and how long it is. */
+/* SYN and FIN flags and length of a packet. */
 #ifndef GENTLE_HANDSHAKE_H
 #define GENTLE_HANDSHAKE_H
 
@@ -18,31 +18,31 @@
 #define HANDSHAKE_FIN	BIT(0)
 #define HANDSHAKE_SYN	BIT(1)
 
-/* Which byte of the TCP header the flags are. */
+/* Offset of the flags in the TCP header. */
 #define HANDSHAKE_TCP_FLAGS	13
 
-/* The first byte of an IPv4 header without options. */
+/* First byte of an IPv4 header without options. */
 #define HANDSHAKE_IPV4_PLAIN	0x45
 
-/* The length of an IP packet above which a SYN or FIN counts as data, unless
- * the user says otherwise. The longest SYN without data has 120 bytes: 60 of
- * IPv4 with all options (or IPv6 and 20 of extensions), 60 of TCP with all
- * options. The next length below which a filter of tc needs one comparison is
- * 127.
+/* Default length of an IP packet above which a SYN or FIN counts as data. The
+ * longest SYN without data has 120 bytes: an IPv4 header of 60 bytes with
+ * options (or IPv6 and 20 bytes of extensions) and a TCP header of 60 bytes
+ * with options. 127 is the next length that a tc filter can compare with a
+ * single mask.
  */
 #define HANDSHAKE_MAXLEN	127
 #define HANDSHAKE_NO_MAXLEN	U32_MAX
 
-/* The header of a PPPoE session (RFC 2516, section 4) and the protocol field of
- * PPP behind it; the code of a session is 0.
+/* Header of a PPPoE session (RFC 2516, section 4) and the protocol field of PPP
+ * after it; the code of a session is 0.
  */
 #define HANDSHAKE_PPPOE_CODE		1
 #define HANDSHAKE_PPPOE_PROTOCOL	6
 #define HANDSHAKE_PPPOE_LEN		8
 
-/* Headers between the link layer and IP: VLAN tags inside the frame (one more
- * may travel in skb->vlan_tci), a PPPoE session, MPLS labels. Provider networks
- * stack two or three.
+/* Maximum number of headers between link layer and IP: VLAN tags in the frame
+ * (one more may be in skb->vlan_tci), a PPPoE session, MPLS labels. Provider
+ * networks stack two or three.
  */
 #define HANDSHAKE_MAX_ENCAPS	8
 
@@ -51,10 +51,10 @@
  */
 #define HANDSHAKE_MAX_EXTENSIONS	8
 
-/* Where TCP begins, or a negative value if this is not the head of a TCP
- * segment over IPv4. Later fragments have no TCP header. A length of zero is
- * that of a packet beyond 64 KiB (BIG TCP); what lies behind a length that has
- * no room for TCP is padding of the link.
+/* Offset of the TCP header, or a negative value if this is not the head of a
+ * TCP segment over IPv4. Later fragments have no TCP header. A length of zero
+ * means a packet beyond 64 KiB (BIG TCP); bytes beyond a length that is too
+ * short for TCP are padding of the link.
  */
 static inline int handshake_tcp_ipv4(const struct sk_buff *skb, int offset)
 {
@@ -74,7 +74,7 @@ static inline int handshake_tcp_ipv4(const struct sk_buff *skb, int offset)
 	return offset + head;
 }
 
-/* The same over IPv6. */
+/* As handshake_tcp_ipv4(), for a TCP segment over IPv6. */
 static inline int handshake_tcp_ipv6(const struct sk_buff *skb, int offset)
 {
 	const struct ipv6hdr *ip;
@@ -96,7 +96,7 @@ static inline int handshake_tcp_ipv6(const struct sk_buff *skb, int offset)
 
 		if (next == NEXTHDR_NONE)
 			return -1;
-		/* Every extension has at least the eight bytes of a fragment's. */
+		/* Extension headers have at least eight bytes. */
 		extension = skb_header_pointer(skb, offset,
 					       sizeof(extension_copy),
 					       &extension_copy);
@@ -128,7 +128,7 @@ static inline int handshake_tcp_ipv6(const struct sk_buff *skb, int offset)
 	return offset;
 }
 
-/* What follows the VLAN tag at *offset, which moves behind it; 0: nothing. */
+/* EtherType after the VLAN tag at *offset, which advances past it; 0: none. */
 static inline __be16 handshake_vlan(const struct sk_buff *skb, int *offset)
 {
 	const struct vlan_hdr *tag;
@@ -139,7 +139,7 @@ static inline __be16 handshake_vlan(const struct sk_buff *skb, int *offset)
 	return tag ? tag->h_vlan_encapsulated_proto : 0;
 }
 
-/* The same for the header of a PPPoE session. */
+/* EtherType after the PPPoE header at *offset, which advances past it. */
 static inline __be16 handshake_pppoe(const struct sk_buff *skb, int *offset)
 {
 	u8 copy[HANDSHAKE_PPPOE_LEN];
@@ -159,9 +159,9 @@ static inline __be16 handshake_pppoe(const struct sk_buff *skb, int *offset)
 	}
 }
 
-/* The same for an MPLS label (RFC 3032, section 2.1). Behind the last one the
- * version of IP tells what is there; pseudowires have neither 4 nor 6 (RFC
- * 4385, section 3).
+/* EtherType after the MPLS label at *offset (RFC 3032, section 2.1), which
+ * advances past it. After the last label the IP version identifies the payload;
+ * pseudowires have neither 4 nor 6 there (RFC 4385, section 3).
  */
 static inline __be16 handshake_mpls(const struct sk_buff *skb, int *offset,
 				    __be16 protocol)
@@ -188,7 +188,7 @@ static inline __be16 handshake_mpls(const struct sk_buff *skb, int *offset,
 	}
 }
 
-/* Which version of IP the frame carries, and in *offset where. */
+/* EtherType of the IP packet in the frame; *offset is set to its start. */
 static inline __be16 handshake_ip(const struct sk_buff *skb, int *offset)
 {
 	__be16 protocol = skb->protocol;
@@ -221,7 +221,7 @@ static inline __be16 handshake_ip(const struct sk_buff *skb, int *offset)
 	return protocol;
 }
 
-/* Looks behind whatever carries the segment. */
+/* Skips encapsulations and returns the flags of the TCP segment. */
 static noinline u8 handshake_flags_behind(const struct sk_buff *skb,
 					  unsigned int *len)
 {
@@ -257,24 +257,25 @@ static noinline u8 handshake_flags_behind(const struct sk_buff *skb,
 
 /**
  * handshake_flags - the handshake flags of a packet
- * @skb: a packet as a qdisc gets it: skb->data is its link-layer header
- * @len: where there are flags, set to the length of the IP packet
+ * @skb: a packet as passed to a qdisc: skb->data is its link-layer header
+ * @len: set to the length of the IP packet if flags are returned
  *
- * Return: HANDSHAKE_SYN and HANDSHAKE_FIN as the TCP header has them, zero for
- * anything that is not the head of a TCP segment over IPv4 or IPv6, directly or
- * behind VLAN tags, a PPPoE session or MPLS labels. Of a tunnel only the outer
- * headers count.
+ * Return: HANDSHAKE_SYN and HANDSHAKE_FIN as in the TCP header, zero for a
+ * packet that is not the head of a TCP segment over IPv4 or IPv6, directly or
+ * after VLAN tags, a PPPoE session or MPLS labels. For tunnels only the outer
+ * headers are inspected.
  *
- * The length is that of the packet and not qdisc_pkt_len(), which has the link
- * layer in it and whatever a size table (tc-stab) adds. It is what the length
- * field of the IP header says, and what a link has padded; a packet that is
- * longer than its header admits is as long as it is.
+ * The length counts the bytes from the IP header to the end of the frame.
+ * Unlike qdisc_pkt_len() it includes neither the link-layer header nor the
+ * additions of a size table (tc-stab). Padding of the link counts, and so do
+ * bytes beyond the length field of the IP header, which a sender could
+ * understate.
  *
- * A GSO packet stands for segments that are cut after the qdisc. SYN is never
- * among them, and FIN is for the last segment alone, so it has no flags here.
+ * A GSO packet is segmented after the qdisc. It never contains a SYN, and FIN
+ * belongs to its last segment only, so it has no flags here.
  *
- * Nothing is changed or pulled: headers outside the linear part are copied to
- * the stack.
+ * The packet is not modified: headers outside the linear part are copied to the
+ * stack.
  */
 static inline u8 handshake_flags(const struct sk_buff *skb, unsigned int *len)
 {
@@ -282,7 +283,7 @@ static inline u8 handshake_flags(const struct sk_buff *skb, unsigned int *len)
 	const u8 *tcp = (const u8 *)(ip + 1);
 	u8 flags;
 
-	/* What nearly all packets are: IPv4 without options, in one piece. */
+	/* Fast path: IPv4 without options, in the linear part. */
 	if (unlikely(skb->protocol != htons(ETH_P_IP) ||
 		     (int)skb_headlen(skb) - skb_network_offset(skb) <
 			(int)(sizeof(*ip) + sizeof(struct tcphdr)) ||

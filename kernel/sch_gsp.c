@@ -6,25 +6,26 @@
  * Bandwidth Sharing TCP Flows in High-Speed Links", IEEE HPSR 2015; also
  * draft-lauten-aqm-gsp-03.
  *
- * A FIFO. When the queue exceeds a threshold one packet is dropped, then none
- * for an interval of about two round-trip times: the time in which the flow
- * that was hit backs off. The adaptive form shortens the interval while the
+ * A FIFO. When the queue exceeds a threshold, one packet is dropped, then none
+ * for an interval of about two round-trip times, in which the flow that lost
+ * the packet backs off. The adaptive mode shortens the interval while the
  * queue stays above the threshold:
  *
  *	cumul += alpha * (time above) - (time below), within [0, maxtime]
  *	interval * tau / (tau + cumul)
  *
- * The state of the queue is known when a packet arrives and not in between,
- * so the time since the last arrival counts as spent where the queue is now.
+ * The queue is observed on arrivals only. The time since the last arrival
+ * counts as spent on the side of the threshold on which the queue is now.
  * After an overflow, time below does not count until the queue has been empty
  * and then above the threshold.
  *
- * A threshold in packets or bytes needs the time only near the threshold: time
- * below is one span however many packets arrived in it, and a packet can find
- * the queue above the threshold only if the one before has left it there. So
- * below that a packet costs what it costs in pfifo. A threshold that is a
- * delay needs the time of every arrival, but no more of a packet that finds
- * the queue below it. Nothing divides before a packet is dropped.
+ * With a threshold in packets or bytes the clock is read only near the
+ * threshold: time below is one span regardless of the number of arrivals, and
+ * a packet can find the queue above the threshold only if the packet before
+ * has left it there. Below the threshold a packet therefore costs the same as
+ * in pfifo. A threshold that is a delay needs the time of every arrival, but
+ * nothing else for a packet that finds the queue below it. The interval is
+ * divided only when a packet is dropped.
  */
 
 #include <linux/kernel.h>
@@ -45,7 +46,7 @@
 #define GSP_MAX_PACKETS		1000000
 #define GSP_MAX_BYTES		(1U << 30)
 
-/* tau follows from interval, and maxtime from tau, unless they are given. */
+/* Unless given, tau derives from interval, and maxtime from tau. */
 #define GSP_TAU_INTERVALS	5
 #define GSP_MAXTIME_TAUS	99
 
@@ -70,7 +71,7 @@ struct gsp_params {
 };
 
 struct gsp_sched_data {
-	/* A packet that leaves no more than this can matter to nothing. */
+	/* Queue length up to which an arrival needs no processing. */
 	u32			calm_packets;
 	u32			calm_bytes;
 
@@ -79,12 +80,12 @@ struct gsp_sched_data {
 	 */
 	u64			below;
 	enum gsp_overflow	overflow;
-	bool			emptied; /* has been empty since last or below */
+	bool			emptied; /* empty since last or below */
 
 	struct gsp_params	params;
 
-	u64			expiry;	/* no drop until then */
-	u64			last;	/* when cumul was last brought up */
+	u64			expiry;	/* no early drop until this time */
+	u64			last;	/* time of the last update of cumul */
 	u64			cumul;
 
 	u64			early_drop;
@@ -150,7 +151,7 @@ static bool gsp_full(const struct sk_buff *skb, const struct Qdisc *sch,
 	       (u64)sch->qstats.backlog + qdisc_pkt_len(skb) > p->limit_bytes;
 }
 
-/* The cumulated time after another span above or below the threshold. */
+/* Adds a span above or below the threshold to the cumulated time. */
 static u64 gsp_cumul(const struct gsp_sched_data *q, u64 span, bool above)
 {
 	const struct gsp_params *p = &q->params;
@@ -165,7 +166,7 @@ static u64 gsp_cumul(const struct gsp_sched_data *q, u64 span, bool above)
 	return q->cumul - min(q->cumul, span);
 }
 
-/* Counts the time below that has only been noted. */
+/* Counts the time below that has been recorded but not counted. */
 static void gsp_catch_up(struct gsp_sched_data *q)
 {
 	if (q->below > q->last) {
@@ -176,8 +177,8 @@ static void gsp_catch_up(struct gsp_sched_data *q)
 
 /*
  * A queue that has been empty was below the threshold when the next packet
- * arrived, wherever it is now: packets that pass an empty qdisc are not seen
- * here, but a driver may hand them back.
+ * arrived, even if it is above now: packets that bypass an empty qdisc are not
+ * seen here, but a driver may requeue them.
  */
 static void gsp_observe(struct gsp_sched_data *q, u64 now, bool above)
 {
@@ -201,7 +202,7 @@ static u64 gsp_interval(const struct gsp_params *p, u64 cumul)
 	return mul_u64_u64_div_u64(p->interval, p->tau, p->tau + cumul);
 }
 
-/* Enqueues where the threshold, or the end of the queue, may matter. */
+/* Enqueues a packet that may find the queue above the threshold or full. */
 static noinline int gsp_decide(struct sk_buff *skb, struct Qdisc *sch,
 			       struct sk_buff **to_free, u64 now)
 {
@@ -376,7 +377,7 @@ static int gsp_parse_threshold(struct gsp_params *p, struct nlattr **tb,
 	return 0;
 }
 
-/* Changes p as opt says; on an error p is of no use. */
+/* Applies the options opt to p. After an error p is undefined. */
 static int gsp_parse(struct gsp_params *p, struct nlattr *opt,
 		     struct netlink_ext_ack *extack)
 {
@@ -420,7 +421,7 @@ static bool gsp_same_law(const struct gsp_params *a, const struct gsp_params *b)
 	       a->maxtime == b->maxtime;
 }
 
-/* Fits the state to another law. */
+/* Adapts the state to changed parameters. */
 static void gsp_settle(struct Qdisc *sch, const struct gsp_params *new)
 {
 	struct gsp_sched_data *q = qdisc_priv(sch);
@@ -436,7 +437,7 @@ static void gsp_settle(struct Qdisc *sch, const struct gsp_params *new)
 		q->overflow = GSP_OVERFLOW_NONE;
 		q->emptied = !sch->q.qlen;
 	}
-	/* No wait may be longer than it would be if it began now. */
+	/* No wait may be longer than one that started now. */
 	q->expiry = min(q->expiry, now + gsp_interval(new, q->cumul));
 
 	if (new->unit == GSP_DELAY && q->params.unit != GSP_DELAY)
@@ -444,7 +445,7 @@ static void gsp_settle(struct Qdisc *sch, const struct gsp_params *new)
 			gsp_skb_cb(skb)->enqueue_time = now;
 }
 
-/* What gsp_enqueue() looks at: thresholds are below the limits. */
+/* For gsp_enqueue(): thresholds are below the limits. */
 static void gsp_set_calm(struct gsp_sched_data *q)
 {
 	const struct gsp_params *p = &q->params;
@@ -459,13 +460,13 @@ static void gsp_set_calm(struct gsp_sched_data *q)
 		q->calm_bytes = p->limit_bytes;
 		break;
 	default:
-		/* Every arrival needs its time. */
+		/* The time of every arrival is needed. */
 		q->calm_packets = 0;
 		q->calm_bytes = 0;
 	}
 }
 
-/* Puts new parameters in place. Those that it has already change nothing. */
+/* Installs new parameters. Equal parameters have no effect. */
 static void gsp_adopt(struct Qdisc *sch, const struct gsp_params *new)
 {
 	struct gsp_sched_data *q = qdisc_priv(sch);
@@ -481,7 +482,7 @@ static void gsp_adopt(struct Qdisc *sch, const struct gsp_params *new)
 		sch->flags &= ~TCQ_F_CAN_BYPASS;
 }
 
-/* Drops from the head what no longer fits. */
+/* Drops packets beyond the limits from the head. */
 static void gsp_trim(struct Qdisc *sch)
 {
 	struct gsp_sched_data *q = qdisc_priv(sch);
@@ -600,7 +601,7 @@ static int gsp_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	now = ktime_get_ns();
 	above = gsp_above(sch, now, false);
 	gsp_catch_up(q);
-	/* What the next arrival would find. */
+	/* State that the next arrival would find. */
 	if (q->params.adaptive)
 		cumul = gsp_cumul(q, now - q->last, above && !q->emptied);
 	st.early_drop = q->early_drop;

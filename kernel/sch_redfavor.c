@@ -6,23 +6,23 @@
  * ICN 2012, section III.
  *
  * SYNs (and SYN/ACKs) are served before all other packets, here called
- * standard. When RED wants to drop a SYN, or the queue is full, the last
- * standard packet is pushed out instead; a SYN is dropped only where there is
- * none. RED is the kernel's, on the bytes of all packets, marks included: a
- * SYN that can be marked is not defended.
+ * standard. If RED would drop a SYN, or the queue is full, the last standard
+ * packet is pushed out instead; a SYN is dropped only if there is none. RED is
+ * that of the kernel, on the bytes of all packets, including ECN: a SYN that
+ * can be marked is marked and pushes out nothing.
  *
- * What the paper leaves open, as the limit is in bytes: several packets may
- * have to go for one SYN; a SYN that would not fit even then is dropped
- * without emptying the queue for nothing.
+ * Choices where the paper is silent, since the limit is in bytes: one SYN may
+ * push out several packets; a SYN that would not fit even then is dropped and
+ * pushes out nothing.
  *
- * What the paper does not have, and what maxlen 0 share 100 switches off: a SYN
+ * Two limits are not in the paper; maxlen 0 share 100 turns them off. A SYN
  * that is longer than maxlen, or beyond the share of the bytes that SYNs may take
- * while others wait, is a standard packet. Both kinds fill one buffer and one
- * average, so the share is charged where a SYN enters the queue: held back only
- * where it leaves, a flood would still push all others out. For the same reason
- * a bounded SYN that RED would drop pushes nothing out unless the queue is full:
- * a long packet of data raises the average above max itself, so that under a
- * flood the next SYN would always find it last in the queue.
+ * while other packets wait, is a standard packet. Both kinds share one buffer
+ * and one average, so the share is charged on enqueue: if it were charged on
+ * dequeue, a flood would still push out all other packets. For the same reason,
+ * with a share below 100, a SYN that RED would drop pushes out a packet only if
+ * the queue is full: a long data packet itself raises the average above max, so
+ * that under a flood the next SYN would always find it last in the queue.
  */
 
 #include <linux/jiffies.h>
@@ -44,7 +44,7 @@
 #define REDFAVOR_DEFAULT_MAX_P	85899345	/* 2 % of 2^32 */
 #define REDFAVOR_MAX_LIMIT	(1U << 30)
 
-/* Beyond it the span of the idle table would not fit Scell_max. */
+/* Maximum for which the span of the idle table fits Scell_max. */
 #define REDFAVOR_MAX_SCELL_LOG	24
 
 /* Floyd, Gummadi and Shenker, "Adaptive RED" (2001), section IV. */
@@ -81,7 +81,7 @@ struct redfavor_sched_data {
 	u64			syn_overshare;
 };
 
-/* What RED says about an arriving packet. */
+/* RED's decision on an arriving packet. */
 enum redfavor_verdict {
 	REDFAVOR_PASS,
 	REDFAVOR_DROP_PROBABLE,
@@ -117,7 +117,7 @@ static struct sk_buff *redfavor_take(struct Qdisc *sch,
 	return skb;
 }
 
-/* Takes the arriving packet into the average and decides on it. */
+/* Updates the average for an arriving packet and decides on the packet. */
 static enum redfavor_verdict redfavor_decide(struct Qdisc *sch,
 					     struct sk_buff *skb)
 {
@@ -149,7 +149,7 @@ static enum redfavor_verdict redfavor_decide(struct Qdisc *sch,
 					 REDFAVOR_DROP_PROBABLE;
 }
 
-/* Whether the packet is a SYN that goes first. */
+/* Returns true if the packet is a protected SYN. */
 static bool redfavor_protects(struct redfavor_sched_data *q,
 			      const struct sk_buff *skb)
 {
@@ -170,8 +170,8 @@ static bool redfavor_protects(struct redfavor_sched_data *q,
 
 /*
  * Drops the last standard packet. Returns its length, or 0 if there is none.
- * The ancestors are told only once the SYN is queued: an empty queue would be
- * taken off their lists.
+ * The ancestors are updated only after the SYN is queued: they would remove an
+ * empty queue from their lists.
  */
 static unsigned int redfavor_push_out(struct Qdisc *sch,
 				      struct sk_buff **to_free)
@@ -199,7 +199,7 @@ static int redfavor_enqueue_syn(struct sk_buff *skb, struct Qdisc *sch,
 		return qdisc_drop_reason(skb, sch, to_free,
 					 QDISC_DROP_OVERLIMIT);
 	}
-	/* Ends at the latest with no standard packet left: then the SYN fits. */
+	/* Terminates: without standard packets the SYN fits. */
 	while ((early && !packets) || redfavor_bytes(q) + len > q->limit) {
 		gone = redfavor_push_out(sch, to_free);
 		if (!gone) {
@@ -304,7 +304,7 @@ static void redfavor_adapt(struct timer_list *timer)
 	rcu_read_lock();
 	root_lock = qdisc_lock(qdisc_root_sleeping(q->sch));
 	spin_lock(root_lock);
-	/* It may have been switched off since. */
+	/* The adaptation may have been turned off since. */
 	if (q->flags & TC_RED_ADAPTATIVE) {
 		red_adaptative_algo(&q->parms, &q->vars);
 		mod_timer(&q->adapt_timer, jiffies + REDFAVOR_ADAPT_INTERVAL);
@@ -354,7 +354,7 @@ static const u8 redfavor_average[] = {
 	TCA_REDFAVOR_STAB,
 };
 
-/* Returns whether tb describes an average, which q must have otherwise. */
+/* Returns whether tb describes an average; if not, q must have one. */
 static int redfavor_check_average(const struct redfavor_sched_data *q,
 				  struct nlattr **tb,
 				  struct netlink_ext_ack *extack)
@@ -395,7 +395,7 @@ static int redfavor_check_average(const struct redfavor_sched_data *q,
 	return 1;
 }
 
-/* The average begins anew only if what it averages has changed. */
+/* The average restarts only if its parameters have changed. */
 static void redfavor_set_red(struct redfavor_sched_data *q, struct nlattr **tb,
 			     bool average)
 {
@@ -418,7 +418,7 @@ static void redfavor_set_red(struct redfavor_sched_data *q, struct nlattr **tb,
 	}
 }
 
-/* Drops what no longer fits: the last standard packets, then the last SYNs. */
+/* Drops packets beyond the limit: the last standard packets, then SYNs. */
 static void redfavor_trim(struct Qdisc *sch)
 {
 	struct redfavor_sched_data *q = qdisc_priv(sch);

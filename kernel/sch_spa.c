@@ -4,28 +4,28 @@
  * Braud, Heusse, Duda: The Virtue of Gentleness: Improving Connection Response
  * Times with SYN Priority Active Queue Management. IFIP Networking 2018.
  *
- * Class 1 is the priority queue: every SYN and SYN/ACK, and FIN if so chosen.
- * Class 2 has the rest. Each is a FIFO under CoDel that lives in here, until a
+ * Class 1 is the priority queue: SYNs and SYN/ACKs, and FINs with fin priority.
+ * Class 2 has all other packets. Each is a built-in FIFO under CoDel unless a
  * qdisc is grafted in its place.
  *
- * A FIN with priority overtakes its own connection's data, which its receiver
- * reports with SACK and its sender takes for loss. So by default (fin inorder)
- * a FIN queues with the data but is never lost there:
+ * A FIN with priority overtakes data of its own connection; the receiver then
+ * reports a gap with SACK, and the sender takes the data for lost. By default
+ * (fin inorder) a FIN therefore queues with the data but is not lost there:
  *
- *  - one that CoDel drops is sent all the same, and the packet that CoDel would
- *    have sent is marked in its place, or dropped where it cannot be marked;
- *  - one that finds the queue full is held until everything that was queued
- *    before it has left. The queue is a FIFO, so that is when the packet at its
- *    head arrived later than the FIN did: one comparison, no counting.
+ *  - a FIN that CoDel drops is sent nevertheless, and the packet that CoDel
+ *    would have sent is marked or, if not ECN-capable, dropped in its place;
+ *  - a FIN that finds the queue full is held until all packets queued before it
+ *    have left. The queue is a FIFO, so this is the case when the packet at its
+ *    head arrived later than the FIN: one comparison, no counting.
  *
- * Both are kept out of the data queue, in lists through the packets themselves.
- * What a child in place of the data queue drops at departure is lost, FIN or
- * not; only FINs that it refuses on arrival are held, until as many packets have
- * left the child as it had: later, or sooner, than strict order would have it if
- * the child is no FIFO.
+ * Both are kept outside the data queue, in lists linked through the packets.
+ * Packets that a child in place of the data queue drops on dequeue are lost,
+ * including FINs. Only FINs that it refuses on enqueue are held, until as many
+ * packets have left the child as it had; if the child is no FIFO, this may be
+ * earlier or later than strict order requires.
  *
- * What the priority queue may take while data waits is bounded, or a flood of
- * SYNs would starve data: see spa_take_data_first().
+ * The share of bytes that the priority queue may send while data waits is
+ * limited, against floods of SYNs: see spa_take_data_first().
  */
 
 #include <linux/kernel.h>
@@ -61,7 +61,7 @@ enum spa_kind {
 	SPA_KIND_DATA,
 };
 
-/* What is kept with a queued packet. */
+/* Control block of a queued packet. */
 struct spa_skb_cb {
 	union {
 		u64	arrived;	/* ns */
@@ -81,13 +81,13 @@ struct spa_skb_cb {
  * @backlog: bytes in @list
  * @mem: bytes of memory of @list; of the data queue, also of @ready and @held of
  *	spa_sched_data
- * @taken: packets that @child took, modulo 2^32
+ * @taken: packets that @child accepted, modulo 2^32
  * @vars: CoDel's state
  * @cstats: CoDel's counters
  * @bstats: packets and bytes sent
- * @enqueued: packets taken
+ * @enqueued: packets accepted
  * @drop_limit: packets refused, queue full
- * @drop_memory: packets refused, memory used up
+ * @drop_memory: packets refused, memory exhausted
  * @drop_child: packets refused by @child
  * @drop_change: packets lost to a change of options or of @child, or a reset
  * @drop_codel: packets dropped by CoDel
@@ -113,33 +113,34 @@ struct spa_queue {
 /**
  * struct spa_sched_data - private data of the qdisc
  * @params: CoDel's options, for both queues
- * @target: of @params, in microseconds as it was set
- * @interval: likewise
- * @ce_threshold: likewise; TC_SPA_CE_THRESHOLD_OFF: none
+ * @target: target of @params in microseconds, as set
+ * @interval: interval of @params in microseconds, as set
+ * @ce_threshold: ce_threshold of @params in microseconds, as set;
+ *	TC_SPA_CE_THRESHOLD_OFF: none
  * @limit: packets in each queue
  * @memory: bytes of memory for each queue
  * @maxlen: IP length above which a handshake packet is data;
- *	HANDSHAKE_NO_MAXLEN: none is
+ *	HANDSHAKE_NO_MAXLEN: no limit
  * @max_held: packets in @ready and @held
  * @fin: TC_SPA_FIN_...
  * @fin_kept_now: CoDel dropped a FIN in this dequeue, which is in @ready now
  * @queue: the queues
  * @ready: packets that have left the data queue and are sent next: FINs that
- *	CoDel dropped, and what it marked in their place
- * @held: FINs that the data queue refused, which wait for what was queued before
- *	them
+ *	CoDel dropped, and packets marked in their place
+ * @held: FINs that the data queue refused, which wait for the packets queued
+ *	before them
  * @kept_backlog: bytes in @ready and @held
- * @share: what the priority queue may still send before data
+ * @share: credit of the priority queue while data waits
  * @drop_count: packets dropped in this dequeue
- * @drop_len: their bytes
- * @syn: SYNs that the priority queue took
- * @fin_first: FINs that the priority queue took
- * @fin_kept: FINs kept though the data queue dropped them
- * @fin_overlimit: FINs dropped because @max_held or the memory left no room
- * @drop_for_fin: packets dropped in the place of FINs that CoDel dropped
- * @mark_for_fin: packets marked in their place
+ * @drop_len: bytes of the packets dropped in this dequeue
+ * @syn: SYNs accepted by the priority queue
+ * @fin_first: FINs accepted by the priority queue
+ * @fin_kept: FINs kept after the data queue dropped them
+ * @fin_overlimit: FINs dropped because of @max_held or the memory limit
+ * @drop_for_fin: packets dropped in place of FINs that CoDel dropped
+ * @mark_for_fin: packets marked in place of FINs that CoDel dropped
  * @toolong: handshake packets longer than @maxlen
- * @held_back: packets of data sent before waiting priority
+ * @held_back: data packets sent while priority packets waited
  */
 struct spa_sched_data {
 	struct codel_params	params;
@@ -215,7 +216,7 @@ static void spa_keep(struct spa_sched_data *q, struct qdisc_skb_head *list,
 	q->queue[SPA_DATA].mem += spa_cb(skb)->mem;
 }
 
-/* Whether everything that was queued before the FIN has left. */
+/* Returns true if all packets queued before the FIN have left. */
 static bool spa_fin_is_due(const struct spa_sched_data *q,
 			   const struct sk_buff *fin)
 {
@@ -244,13 +245,13 @@ static noinline struct sk_buff *spa_kept_take(struct spa_sched_data *q)
 	return skb;
 }
 
-/* The next of the kept packets, unless it has to wait. */
+/* The next of the kept packets, or NULL if it has to wait. */
 static inline struct sk_buff *spa_kept_dequeue(struct spa_sched_data *q)
 {
 	return unlikely(spa_kept(q)) ? spa_kept_take(q) : NULL;
 }
 
-/* Nothing is queued before the held FINs any more. */
+/* No packet is queued before the held FINs any more. */
 static void spa_fin_release(struct spa_sched_data *q)
 {
 	struct sk_buff *skb;
@@ -268,7 +269,7 @@ static enum spa_kind spa_classify(struct spa_sched_data *q, u8 flags,
 	    (!(flags & HANDSHAKE_FIN) || q->fin == TC_SPA_FIN_NONE))
 		return SPA_KIND_DATA;
 
-	/* Flags set on data buy nothing. */
+	/* A packet longer than maxlen is data despite its flags. */
 	if (len > q->maxlen) {
 		q->toolong++;
 		return SPA_KIND_DATA;
@@ -294,7 +295,7 @@ static void spa_took(struct spa_sched_data *q, struct spa_queue *queue,
 		q->fin_first++;
 }
 
-/* Keeps a FIN that the data queue refused, behind what is queued there. */
+/* Holds a FIN that the data queue refused, behind the packets queued there. */
 static int spa_hold_fin(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct spa_sched_data *q = qdisc_priv(sch);
@@ -341,7 +342,7 @@ static __always_inline int spa_enqueue_codel(struct sk_buff *skb,
 	return qdisc_drop_reason(skb, sch, to_free, QDISC_DROP_OVERLIMIT);
 }
 
-/* Takes @skb out of the packets that a child is about to free. */
+/* Removes @skb from the packets that a child is about to free. */
 static bool spa_take_back(struct sk_buff *skb, struct sk_buff **refused)
 {
 	for (; *refused; refused = &(*refused)->next) {
@@ -414,7 +415,7 @@ static noinline int spa_enqueue_handshake(struct sk_buff *skb,
 	return spa_enqueue_kind(skb, sch, kind, to_free);
 }
 
-/* Data, which nearly all packets are, has a way of its own without detours. */
+/* Fast path for data, which nearly all packets are. */
 static int spa_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		       struct sk_buff **to_free)
 {
@@ -486,15 +487,14 @@ static noinline struct sk_buff *spa_queue_ask(struct spa_sched_data *q,
 			     spa_codel_drop_func, spa_codel_dequeue_func);
 }
 
-/* The packet that @queue sends next, still counted in the qdisc. Both queues are
- * asked for every packet, and in vain when the last one has left, so asking an
- * empty one is cheap.
+/* Removes the next packet of @queue, which stays counted in the qdisc. Both
+ * queues are tried for every packet, so an empty queue returns early.
  */
 static __always_inline struct sk_buff *
 spa_queue_dequeue(struct spa_sched_data *q, struct spa_queue *queue)
 {
 	if (!queue->list.head && !queue->child) {
-		/* What codel_dequeue() does when there is nothing. */
+		/* As codel_dequeue() with an empty queue. */
 		queue->vars.first_above_time = 0;
 		queue->vars.dropping = false;
 		return NULL;
@@ -511,9 +511,9 @@ static bool spa_mark_for_fin(struct spa_sched_data *q, struct sk_buff *skb)
 	return true;
 }
 
-/* CoDel dropped FINs, which are sent all the same. The packet @skb that CoDel has
- * for now signals congestion in their place: marked, or else dropped, unless it
- * is a FIN too. One FIN leaves before @skb is kept, so there is room for it.
+/* Sends FINs that CoDel dropped. The packet @skb that CoDel returned signals
+ * congestion in their place: it is marked or else dropped, unless it is a FIN
+ * too. One FIN leaves before @skb is kept, so there is room for @skb.
  */
 static noinline struct sk_buff *spa_send_fin(struct Qdisc *sch,
 					     struct sk_buff *skb)
@@ -548,11 +548,12 @@ static __always_inline struct sk_buff *spa_dequeue_data(struct Qdisc *sch)
 	return skb ? skb : spa_kept_dequeue(q);
 }
 
-/* The credit of the priority queue is used up: data goes first. So over any time
- * in which data always waits, the priority queue sends at most its share of all
- * bytes, and SHARE_BURST.
+/* Serves data first because the credit of the priority queue is exhausted. In
+ * any period in which data always waits, the priority queue therefore sends at
+ * most its share of all bytes plus SHARE_BURST.
  *
- * A child that shapes may have packets and send none: then priority may go.
+ * A child that shapes may have packets but send none: then the priority queue
+ * is served.
  */
 static noinline struct sk_buff *spa_take_data_first(struct Qdisc *sch,
 						    struct spa_queue **from)
@@ -588,10 +589,10 @@ spa_take_priority_first(struct Qdisc *sch, struct spa_queue **from)
 	return spa_dequeue_data(sch);
 }
 
-/* Tells the parents what was dropped in this dequeue, while the packet that goes
- * out still counts: a parent takes a queue without packets off its lists, which
- * before Linux 6.15 and its stable branches it must not do for a class that it is
- * just dequeuing from. CoDel never drops the last packet.
+/* Reports the drops of this dequeue to the parents while the departing packet
+ * is still counted: a parent removes an empty queue from its lists, which before
+ * Linux 6.15 and its stable branches must not happen to a class that is being
+ * dequeued. CoDel never drops the last packet.
  */
 static void spa_report_drops(struct Qdisc *sch)
 {
@@ -604,7 +605,7 @@ static void spa_report_drops(struct Qdisc *sch)
 	}
 }
 
-/* Takes out the packet to send. */
+/* Removes the packet to send. */
 static __always_inline struct sk_buff *spa_take(struct Qdisc *sch)
 {
 	struct spa_sched_data *q = qdisc_priv(sch);
@@ -722,7 +723,7 @@ static codel_time_t spa_codel_time(u32 us)
 	return ((u64)us * NSEC_PER_USEC) >> CODEL_SHIFT;
 }
 
-/* CoDel's options from those of the qdisc. */
+/* Derives CoDel's parameters from the options of the qdisc. */
 static void spa_set_params(struct spa_sched_data *q)
 {
 	q->params.target = spa_codel_time(q->target);
@@ -744,7 +745,7 @@ static void spa_drop_on_change(struct Qdisc *sch, struct spa_queue *queue,
 	rtnl_qdisc_drop(skb, sch);
 }
 
-/* Drops, from the oldest on, what the limits no longer allow. */
+/* Drops packets beyond the limits, the oldest first. */
 static void spa_trim(struct Qdisc *sch)
 {
 	struct spa_sched_data *q = qdisc_priv(sch);
@@ -863,7 +864,7 @@ static int spa_init(struct Qdisc *sch, struct nlattr *opt,
 	return opt ? spa_change(sch, opt, extack) : 0;
 }
 
-/* Without the lock: a change may happen meanwhile, as in Linux's own qdiscs. */
+/* Without the lock: a change may be concurrent, as in Linux's own qdiscs. */
 static int spa_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	const struct spa_sched_data *q = qdisc_priv(sch);
@@ -924,7 +925,7 @@ static int spa_put_codel(struct sk_buff *skb, const struct spa_queue *queue)
 	return 0;
 }
 
-/* The statistics of one queue, nested in an attribute of that type. */
+/* Dumps the statistics of one queue in a nested attribute of the given type. */
 static int spa_put_queue(struct sk_buff *skb, int type,
 			 const struct spa_queue *queue)
 {
@@ -1028,8 +1029,8 @@ static void spa_walk(struct Qdisc *sch, struct qdisc_walker *arg)
 			break;
 }
 
-/* Without @new, CoDel comes back. As with any qdisc that is replaced, what was
- * queued is lost; FINs that are kept out of the data queue are not.
+/* Without @new, the built-in CoDel queue returns. As with any replaced qdisc,
+ * its queued packets are lost; FINs kept outside the data queue are not.
  */
 static int spa_graft(struct Qdisc *sch, unsigned long cl, struct Qdisc *new,
 		     struct Qdisc **old, struct netlink_ext_ack *extack)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A bound on what packets with priority may take from those that wait behind
- * them, so that a flood of SYNs cannot starve data.
+/* Limit on the share of bytes that priority packets may take from waiting data,
+ * against floods of SYNs.
  *
- * A bucket of credit: a packet of priority of L bytes costs L * (100 - percent)
- * where others wait, a packet of data of L bytes earns L * percent. Priority has
- * credit left as long as it takes at most percent of all bytes and SHARE_BURST
- * once; handshakes of real traffic never use it up.
+ * A token bucket: while data waits, a priority packet of L bytes costs
+ * L * (100 - percent) tokens, and a data packet of L bytes earns L * percent.
+ * Tokens are left as long as priority packets take at most percent of all bytes
+ * plus one SHARE_BURST. Handshakes of real traffic never exhaust them.
  */
 #ifndef GENTLE_SHARE_H
 #define GENTLE_SHARE_H
@@ -17,16 +17,16 @@
 #define SHARE_DEFAULT	25	/* percent */
 #define SHARE_NO_BOUND	100
 
-/* Bytes that priority may take at once: ten full frames, an initial window of
+/* Burst of priority packets in bytes: ten full frames, the initial window of
  * RFC 6928.
  */
 #define SHARE_BURST	15140
 
 /**
- * struct share - the credit of packets with priority
- * @credit: bytes x 100 that they may still take while others wait
- * @max_credit: what @credit never exceeds
- * @percent: 1 to 100; 100 is no bound
+ * struct share - token bucket of priority packets
+ * @credit: tokens, hundredths of a byte
+ * @max_credit: maximum of @credit
+ * @percent: 1 to 100; 100: no limit
  */
 struct share {
 	s64	credit;
@@ -34,7 +34,7 @@ struct share {
 	u8	percent;
 };
 
-/* Begins with full credit. */
+/* Starts with a full bucket. */
 static inline void share_init(struct share *s, u8 percent)
 {
 	WRITE_ONCE(s->percent, percent);
@@ -42,7 +42,7 @@ static inline void share_init(struct share *s, u8 percent)
 	s->credit = s->max_credit;
 }
 
-/* Another bound gives full credit; the one that is set already changes nothing. */
+/* A new percentage fills the bucket; the current one has no effect. */
 static inline void share_change(struct share *s, u8 percent)
 {
 	if (percent != s->percent)

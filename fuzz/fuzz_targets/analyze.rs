@@ -5,7 +5,7 @@
 use gentle_fuzz::analysis::analyze_and_check;
 use gentle_fuzz::capture::{open, read_all};
 use gentle_trace::results::DirectionBy;
-use gentle_trace::{Anonymizer, Options, Side};
+use gentle_trace::{Anonymizer, Options, VantagePoint};
 use gentle_units::{Nanos, Rate};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::io::Cursor;
@@ -36,7 +36,7 @@ fn options(choice: u8) -> Options {
         rate: bit(4)
             .then(|| Rate::from_bits_per_second(2_400_000))
             .flatten(),
-        vantage: bit(5).then_some(Side::Server),
+        vantage: bit(5).then_some(VantagePoint::Server),
         top: if bit(3) { 1 } else { 10 },
     }
 }

@@ -4,7 +4,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use gentle_rexmit::{Config, Direction, Due, Frame, Retransmitter, Selection, Timing, Vlan};
+use gentle_rexmit::{Config, Direction, Event, Frame, Retransmitter, Selection, Timing, Vlan};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
 use libfuzzer_sys::fuzz_target;
@@ -95,12 +95,12 @@ fuzz_target!(|input: Input<'_>| {
     assert!(counters.copies <= opened * u64::from(copies));
     assert!(counters.duplicates <= opened * u64::from(input.duplicate));
     assert!(opened <= counters.frames);
-    assert!(counters.rescued + counters.unneeded <= counters.answered_after_copy);
+    assert!(counters.rescued + counters.spurious <= counters.answered_after_copy);
 });
 
 fn drain(core: &mut Retransmitter, now: Nanos) {
     while let Some(due) = core.poll(now) {
-        if let Due::Copy(copy) = due {
+        if let Event::Copy(copy) = due {
             // At least an IPv4 header and a TCP header.
             assert!(copy.bytes.len() >= 40);
         }

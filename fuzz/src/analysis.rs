@@ -4,7 +4,7 @@ use crate::capture::open;
 use crate::flows::flows_and_check;
 use gentle_trace::results::{Analysis, IntervalHistogram};
 use gentle_trace::row::Row;
-use gentle_trace::{Anonymizer, Options, Watch, analyze};
+use gentle_trace::{Anonymizer, Options, Control, analyze};
 use std::io::Cursor;
 
 /// Analyses uncompressed captures as one trace and checks the results; `None` if one of them is not a capture.
@@ -27,7 +27,7 @@ pub fn analyze_and_check(
         options,
         anonymizer,
         Some(&mut take),
-        &Watch::default(),
+        &Control::default(),
     );
     let mut analysis = analysis.expect("damage is a warning, and rows go into memory");
     check(&analysis, options);

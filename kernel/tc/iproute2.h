@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a plug-in of tc(8) needs of tc, as of iproute2 6.1 to 6.15.
+/* The interface of tc(8) that plug-ins use, as of iproute2 6.1 to 6.15.
  *
  * tc loads q_NAME.so and looks for NAME_qdisc_util in it; the functions are
  * those that tc itself exports. iproute2 installs no header for them, so they
@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* tc/tc_util.h. Later versions make the first argument of each function const;
- * has_block came last, in 5.19.
+/* tc/tc_util.h. In later versions the first argument of each function is const.
+ * has_block is the newest member, of 5.19.
  */
 struct qdisc_util {
 	struct qdisc_util *next;

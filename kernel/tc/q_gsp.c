@@ -4,11 +4,9 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "attributes.h"
 #include "iproute2.h"
 #include "pkt_sch_gsp.h"
-
-/* Room in the request, as tc's own qdiscs allow. */
-#define GSP_MAX_MSG 1024
 
 #define GSP_MAX_PACKETS 1000000
 #define GSP_MAX_BYTES (1U << 30)
@@ -25,20 +23,9 @@ static void explain(void)
 		"               [ limit PACKETS ] [ limit_bytes BYTES ]\n");
 }
 
-static int expected(const char *option, const char *what, const char *got)
-{
-	fprintf(stderr, "gsp: %s: expected %s, not \"%s\"\n", option, what, got);
-	return -1;
-}
-
-static int put_u32(struct nlmsghdr *n, int attr, __u32 value)
-{
-	return addattr_l(n, GSP_MAX_MSG, attr, &value, sizeof(value));
-}
-
 static int put_u64(struct nlmsghdr *n, int attr, __u64 value)
 {
-	return addattr_l(n, GSP_MAX_MSG, attr, &value, sizeof(value));
+	return addattr_l(n, MAX_MSG, attr, &value, sizeof(value));
 }
 
 static bool read_number(unsigned int *value, const char *arg, unsigned int max)
@@ -62,7 +49,7 @@ static int put_number(struct nlmsghdr *n, int attr, const char *option,
 	if (read_number(&value, arg, max))
 		return put_u32(n, attr, value);
 	snprintf(what, sizeof(what), "a whole number, 1 to %u", max);
-	return expected(option, what, arg);
+	return expected("gsp", option, what, arg);
 }
 
 static int put_time(struct nlmsghdr *n, int attr, const char *option,
@@ -75,10 +62,10 @@ static int put_time(struct nlmsghdr *n, int attr, const char *option,
 		return put_u64(n, attr, ns);
 	snprintf(what, sizeof(what), "a time, %s to %llds", min ? "1us" : "0s",
 		 max / S);
-	return expected(option, what, arg);
+	return expected("gsp", option, what, arg);
 }
 
-/* Without a unit it would be a guess what is meant. */
+/* The unit selects the measure; a value without a unit is refused. */
 static int put_threshold(struct nlmsghdr *n, const char *arg)
 {
 	size_t len = strlen(arg);
@@ -101,7 +88,7 @@ static int put_threshold(struct nlmsghdr *n, const char *arg)
 			return put_u32(n, TCA_GSP_THRESHOLD_BYTES, value);
 		}
 	}
-	return expected("threshold",
+	return expected("gsp", "threshold",
 			"a time (1us to 10s), bytes (1b to 1gb) or packets (1p to 1000000p)",
 			arg);
 }
@@ -112,7 +99,7 @@ static int put_mode(struct nlmsghdr *n, const char *arg)
 		return put_u32(n, TCA_GSP_MODE, GSP_MODE_ADAPTIVE);
 	if (!strcmp(arg, "basic"))
 		return put_u32(n, TCA_GSP_MODE, GSP_MODE_BASIC);
-	return expected("mode", "adaptive or basic", arg);
+	return expected("gsp", "mode", "adaptive or basic", arg);
 }
 
 static int put_limit_bytes(struct nlmsghdr *n, const char *arg)
@@ -121,10 +108,10 @@ static int put_limit_bytes(struct nlmsghdr *n, const char *arg)
 
 	if (read_size(&value, arg))
 		return put_u32(n, TCA_GSP_LIMIT_BYTES, value);
-	return expected("limit_bytes", "a size, 1b to 1gb", arg);
+	return expected("gsp", "limit_bytes", "a size, 1b to 1gb", arg);
 }
 
-/* Returns 1 if there is no such option. */
+/* Returns 1 if no option has this name. */
 static int put_option(struct nlmsghdr *n, const char *option, const char *arg)
 {
 	if (!strcmp(option, "threshold"))
@@ -155,7 +142,7 @@ static int gsp_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 
 	(void)qu;
 	(void)dev;
-	opts = addattr_nest(n, GSP_MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
+	opts = addattr_nest(n, MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
 	for (; argc > 0; argc -= 2, argv += 2) {
 		if (!strcmp(*argv, "help")) {
 			explain();
@@ -173,25 +160,7 @@ static int gsp_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 	return 0;
 }
 
-static __u32 get_u32_attr(const struct rtattr *attr)
-{
-	__u32 value = 0;
-
-	if (RTA_PAYLOAD(attr) >= sizeof(value))
-		memcpy(&value, RTA_DATA(attr), sizeof(value));
-	return value;
-}
-
-static __u64 get_u64_attr(const struct rtattr *attr)
-{
-	__u64 value = 0;
-
-	if (RTA_PAYLOAD(attr) >= sizeof(value))
-		memcpy(&value, RTA_DATA(attr), sizeof(value));
-	return value;
-}
-
-/* In JSON nanoseconds; as text the largest unit that loses nothing. */
+/* JSON: nanoseconds; text: the largest unit that needs no fraction. */
 static void print_ns(const char *key, const char *name, __u64 ns)
 {
 	static const struct {
@@ -214,13 +183,6 @@ static void print_ns_attr(const struct rtattr *attr, const char *key,
 {
 	if (attr)
 		print_ns(key, name, get_u64_attr(attr));
-}
-
-static void print_u32_attr(const struct rtattr *attr, const char *key,
-			   const char *format)
-{
-	if (attr)
-		print_uint(PRINT_ANY, key, format, get_u32_attr(attr));
 }
 
 static int gsp_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
@@ -262,16 +224,13 @@ static int gsp_print_xstats(struct qdisc_util *qu, FILE *f,
 		[GSP_OVERFLOW_HAPPENED] = "happened",
 		[GSP_OVERFLOW_DRAINED] = "drained",
 	};
-	struct tc_gsp_xstats st = {};
-	size_t size;
+	struct tc_gsp_xstats st;
 
 	(void)qu;
 	(void)f;
 	if (!xstats)
 		return 0;
-	/* A module of another version knows less, or more. */
-	size = RTA_PAYLOAD(xstats);
-	memcpy(&st, RTA_DATA(xstats), size < sizeof(st) ? size : sizeof(st));
+	copy_attr(&st, sizeof(st), xstats);
 
 	print_u64(PRINT_ANY, "early_drop", "  early_drop %llu", st.early_drop);
 	print_u64(PRINT_ANY, "tail_drop", " tail_drop %llu ", st.tail_drop);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Plug-in of tc(8) for the qdisc redfavor.
  *
- * Options, defaults and what follows from what are those of gentle's redfavor;
- * weight and idle table come from the functions that tc has for red.
+ * Options, defaults and derived values are those of gentle's redfavor; weight
+ * and idle table are computed by the functions that tc has for red.
  */
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "attributes.h"
 #include "iproute2.h"
 #include "pkt_sch_redfavor.h"
 
@@ -23,19 +24,16 @@ int print_color_float(enum output_type t, int color, const char *key,
 #define print_float(t, key, fmt, v) \
 	print_color_float(t, COLOR_NONE, key, fmt, v)
 
-/* Room in the request, as tc's own qdiscs allow. */
-#define REDFAVOR_MAX_MSG 1024
-
 #define REDFAVOR_MAX_BYTES (1U << 30)
 #define REDFAVOR_MAX_AVPKT 65536
 #define REDFAVOR_MAX_BURST 1000000
 #define REDFAVOR_MAX_EWMA 30
 /* The largest cell for which the kernel's idle table fits 32 bits of us. */
 #define REDFAVOR_MAX_SCELL_LOG 24
-/* An average over more packets than 2^16 does not move. */
+/* An average over more than 2^16 packets hardly moves. */
 #define REDFAVOR_MAX_WLOG 16
 
-/* As a user writes them; 0 where nothing is given. */
+/* Options as given by the user; 0 if not given. */
 struct redfavor_options {
 	unsigned int limit;
 	unsigned int min;
@@ -47,7 +45,7 @@ struct redfavor_options {
 	double probability;
 	struct nla_bitfield32 flags;
 	unsigned int maxlen;
-	bool maxlen_given;	/* it may be 0 */
+	bool maxlen_given;	/* 0 is a valid value */
 	unsigned int share;
 };
 
@@ -60,13 +58,6 @@ static void explain(void)
 		"                    [ ecn | noecn ] [ harddrop | noharddrop ]\n"
 		"                    [ nodrop | drop ] [ adaptive | noadaptive ]\n"
 		"                    [ maxlen BYTES ] [ share PERCENT ]\n");
-}
-
-static int expected(const char *option, const char *what, const char *got)
-{
-	fprintf(stderr, "redfavor: %s: expected %s, not \"%s\"\n", option, what,
-		got);
-	return -1;
 }
 
 static int impossible(const char *what)
@@ -83,7 +74,7 @@ static int read_size(unsigned int *value, const char *option, const char *arg,
 	if (*arg != '-' && !get_size(value, arg) && *value >= 1 && *value <= max)
 		return 0;
 	snprintf(what, sizeof(what), "a size, 1 to %u bytes", max);
-	return expected(option, what, arg);
+	return expected("redfavor", option, what, arg);
 }
 
 static int read_number(unsigned int *value, const char *option, const char *arg,
@@ -95,7 +86,7 @@ static int read_number(unsigned int *value, const char *option, const char *arg,
 	    *value <= max)
 		return 0;
 	snprintf(what, sizeof(what), "a whole number, 1 to %u", max);
-	return expected(option, what, arg);
+	return expected("redfavor", option, what, arg);
 }
 
 static int read_probability(double *value, const char *arg)
@@ -105,16 +96,16 @@ static int read_probability(double *value, const char *arg)
 	*value = strtod(arg, &end);
 	if (end != arg && !*end && *value >= 0.000001 && *value <= 1)
 		return 0;
-	return expected("probability", "a number, 0.000001 to 1", arg);
+	return expected("redfavor", "probability", "a number, 0.000001 to 1", arg);
 }
 
-/* tc's idle table takes rates of 32 bits. */
+/* The idle table of tc takes 32-bit rates. */
 static int read_bandwidth(__u64 *value, const char *arg)
 {
 	if (*arg != '-' && !get_rate64(value, arg) && *value >= 125 &&
 	    *value <= UINT32_MAX)
 		return 0;
-	return expected("bandwidth", "a rate, 1kbit to 34gbit", arg);
+	return expected("redfavor", "bandwidth", "a rate, 1kbit to 34gbit", arg);
 }
 
 static int read_maxlen(struct redfavor_options *o, const char *arg)
@@ -124,24 +115,17 @@ static int read_maxlen(struct redfavor_options *o, const char *arg)
 		o->maxlen_given = true;
 		return 0;
 	}
-	return expected("maxlen", "a whole number, 0 to 65535", arg);
+	return expected("redfavor", "maxlen", "a whole number, 0 to 65535", arg);
 }
 
-/* "25" and "25%". */
 static int read_share(unsigned int *value, const char *arg)
 {
-	char *end;
-	long percent = strtol(arg, &end, 10);
-
-	if (end != arg && (!*end || !strcmp(end, "%")) && percent >= 1 &&
-	    percent <= 100) {
-		*value = percent;
+	if (read_percent(value, arg))
 		return 0;
-	}
-	return expected("share", "a percentage, 1 to 100", arg);
+	return expected("redfavor", "share", "a percentage, 1 to 100", arg);
 }
 
-/* Returns 1 if there is no such option. */
+/* Returns 1 if no option has this name. */
 static int read_value(struct redfavor_options *o, const char *option,
 		      const char *arg)
 {
@@ -198,11 +182,6 @@ static bool read_flag(struct redfavor_options *o, const char *option)
 	return false;
 }
 
-static int put_u32(struct nlmsghdr *n, int attr, __u32 value)
-{
-	return addattr_l(n, REDFAVOR_MAX_MSG, attr, &value, sizeof(value));
-}
-
 static int put_average(struct nlmsghdr *n, const struct redfavor_options *o)
 {
 	unsigned int limit = o->limit ? o->limit : 75000;
@@ -238,26 +217,26 @@ static int put_average(struct nlmsghdr *n, const struct redfavor_options *o)
 	put_u32(n, TCA_REDFAVOR_QTH_MAX, max);
 	put_u32(n, TCA_REDFAVOR_WLOG, wlog);
 	put_u32(n, TCA_REDFAVOR_SCELL_LOG, scell_log);
-	addattr_l(n, REDFAVOR_MAX_MSG, TCA_REDFAVOR_STAB, stab, sizeof(stab));
+	addattr_l(n, MAX_MSG, TCA_REDFAVOR_STAB, stab, sizeof(stab));
 	return 0;
 }
 
 static int put_options(struct nlmsghdr *n, const struct redfavor_options *o)
 {
-	/* change keeps the average unless it says something about it. */
+	/* A change keeps the parameters of the average unless it gives one. */
 	bool add = n->nlmsg_flags & NLM_F_CREATE;
 
 	if (o->limit)
 		put_u32(n, TCA_REDFAVOR_LIMIT, o->limit);
 	if (o->flags.selector)
-		addattr_l(n, REDFAVOR_MAX_MSG, TCA_REDFAVOR_FLAGS, &o->flags,
+		addattr_l(n, MAX_MSG, TCA_REDFAVOR_FLAGS, &o->flags,
 			  sizeof(o->flags));
 	if (o->maxlen_given)
 		put_u32(n, TCA_REDFAVOR_MAXLEN, o->maxlen);
 	if (o->share) {
 		__u8 share = o->share;
 
-		addattr_l(n, REDFAVOR_MAX_MSG, TCA_REDFAVOR_SHARE, &share,
+		addattr_l(n, MAX_MSG, TCA_REDFAVOR_SHARE, &share,
 			  sizeof(share));
 	}
 	if (o->probability > 0) {
@@ -298,27 +277,11 @@ static int redfavor_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 			return -1;
 		argc--, argv++;
 	}
-	opts = addattr_nest(n, REDFAVOR_MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
+	opts = addattr_nest(n, MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
 	if (put_options(n, &o))
 		return -1;
 	addattr_nest_end(n, opts);
 	return 0;
-}
-
-static __u32 get_u32_attr(const struct rtattr *attr)
-{
-	__u32 value = 0;
-
-	if (RTA_PAYLOAD(attr) >= sizeof(value))
-		memcpy(&value, RTA_DATA(attr), sizeof(value));
-	return value;
-}
-
-static void print_u32_attr(const struct rtattr *attr, const char *key,
-			   const char *format)
-{
-	if (attr)
-		print_uint(PRINT_ANY, key, format, get_u32_attr(attr));
 }
 
 static void print_flag(__u32 flags, __u32 flag, const char *name)
@@ -365,16 +328,13 @@ static int redfavor_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt
 static int redfavor_print_xstats(struct qdisc_util *qu, FILE *f,
 				 struct rtattr *xstats)
 {
-	struct tc_redfavor_xstats st = {};
-	size_t size;
+	struct tc_redfavor_xstats st;
 
 	(void)qu;
 	(void)f;
 	if (!xstats)
 		return 0;
-	/* A module of another version knows less, or more. */
-	size = RTA_PAYLOAD(xstats);
-	memcpy(&st, RTA_DATA(xstats), size < sizeof(st) ? size : sizeof(st));
+	copy_attr(&st, sizeof(st), xstats);
 
 	print_u64(PRINT_ANY, "prob_drop", "  prob_drop %llu", st.prob_drop);
 	print_u64(PRINT_ANY, "forced_drop", " forced_drop %llu",

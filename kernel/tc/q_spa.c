@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Plug-in of tc(8) for the qdisc spa. */
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "attributes.h"
 #include "iproute2.h"
 #include "pkt_sch_spa.h"
-
-/* Room in the request, as tc's own qdiscs allow. */
-#define SPA_MAX_MSG 1024
 
 static const char *const fin_names[] = {
 	[TC_SPA_FIN_INORDER] = "inorder",
@@ -26,12 +23,6 @@ static void explain(void)
 		"               [ share PERCENT ] [ memory BYTES ]\n");
 }
 
-static int expected(const char *option, const char *what, const char *got)
-{
-	fprintf(stderr, "spa: %s: expected %s, not \"%s\"\n", option, what, got);
-	return -1;
-}
-
 static int put_number(struct nlmsghdr *n, int attr, const char *option,
 		      const char *arg, unsigned int min, unsigned int max)
 {
@@ -39,12 +30,10 @@ static int put_number(struct nlmsghdr *n, int attr, const char *option,
 	char what[64];
 
 	if (*arg != '-' && !get_unsigned(&value, arg, 0) && value >= min &&
-	    value <= max) {
-		addattr_l(n, SPA_MAX_MSG, attr, &value, sizeof(value));
-		return 0;
-	}
+	    value <= max)
+		return put_u32(n, attr, value);
 	snprintf(what, sizeof(what), "a whole number, %u to %u", min, max);
-	return expected(option, what, arg);
+	return expected("spa", option, what, arg);
 }
 
 static int put_time(struct nlmsghdr *n, int attr, const char *option,
@@ -53,32 +42,25 @@ static int put_time(struct nlmsghdr *n, int attr, const char *option,
 	char what[64];
 	__s64 ns;
 
-	/* tc's get_time() takes what does not fit modulo 2^32. */
+	/* The function get_time() of tc reduces larger times modulo 2^32. */
 	if (!get_time64(&ns, arg) && ns >= 1000LL * min &&
-	    ns / 1000 <= TC_SPA_TIME_MAX) {
-		__u32 us = ns / 1000;
-
-		addattr_l(n, SPA_MAX_MSG, attr, &us, sizeof(us));
-		return 0;
-	}
+	    ns / 1000 <= TC_SPA_TIME_MAX)
+		return put_u32(n, attr, ns / 1000);
 	snprintf(what, sizeof(what), "a time, %uus to 2199s, such as 5ms", min);
-	return expected(option, what, arg);
+	return expected("spa", option, what, arg);
 }
 
 static int put_byte(struct nlmsghdr *n, int attr, __u8 value)
 {
-	addattr_l(n, SPA_MAX_MSG, attr, &value, sizeof(value));
+	addattr_l(n, MAX_MSG, attr, &value, sizeof(value));
 	return 0;
 }
 
 static int put_ce_threshold(struct nlmsghdr *n, const char *arg)
 {
-	__u32 off = TC_SPA_CE_THRESHOLD_OFF;
-
 	if (strcmp(arg, "off"))
 		return put_time(n, TCA_SPA_CE_THRESHOLD, "ce_threshold", arg, 0);
-	addattr_l(n, SPA_MAX_MSG, TCA_SPA_CE_THRESHOLD, &off, sizeof(off));
-	return 0;
+	return put_u32(n, TCA_SPA_CE_THRESHOLD, TC_SPA_CE_THRESHOLD_OFF);
 }
 
 static int put_fin(struct nlmsghdr *n, const char *arg)
@@ -88,30 +70,25 @@ static int put_fin(struct nlmsghdr *n, const char *arg)
 	for (i = 0; i <= TC_SPA_FIN_MAX; i++)
 		if (!strcmp(arg, fin_names[i]))
 			return put_byte(n, TCA_SPA_FIN, i);
-	return expected("fin", "inorder, priority or none", arg);
+	return expected("spa", "fin", "inorder, priority or none", arg);
 }
 
-/* "25" and "25%". */
 static int put_share(struct nlmsghdr *n, const char *arg)
 {
-	char *end;
-	long value = strtol(arg, &end, 10);
+	unsigned int percent;
 
-	if (end != arg && (!*end || !strcmp(end, "%")) && value >= 1 &&
-	    value <= 100)
-		return put_byte(n, TCA_SPA_SHARE, value);
-	return expected("share", "a percentage, 1 to 100", arg);
+	if (read_percent(&percent, arg))
+		return put_byte(n, TCA_SPA_SHARE, percent);
+	return expected("spa", "share", "a percentage, 1 to 100", arg);
 }
 
 static int put_memory(struct nlmsghdr *n, const char *arg)
 {
 	unsigned int value;
 
-	if (*arg != '-' && !get_size(&value, arg) && value) {
-		addattr_l(n, SPA_MAX_MSG, TCA_SPA_MEMORY, &value, sizeof(value));
-		return 0;
-	}
-	return expected("memory", "a size, such as 32mb", arg);
+	if (*arg != '-' && !get_size(&value, arg) && value)
+		return put_u32(n, TCA_SPA_MEMORY, value);
+	return expected("spa", "memory", "a size, such as 32mb", arg);
 }
 
 static int put_option(struct nlmsghdr *n, const char *option, const char *arg)
@@ -160,7 +137,7 @@ static int spa_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 
 	(void)qu;
 	(void)dev;
-	opts = addattr_nest(n, SPA_MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
+	opts = addattr_nest(n, MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
 	for (; argc > 0; argc--, argv++) {
 		const char *option = *argv;
 
@@ -185,22 +162,12 @@ static int spa_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 	return 0;
 }
 
-static __u32 get_u32_attr(const struct rtattr *attr)
-{
-	__u32 value = 0;
-
-	memcpy(&value, RTA_DATA(attr),
-	       RTA_PAYLOAD(attr) < sizeof(value) ? RTA_PAYLOAD(attr) :
-						   sizeof(value));
-	return value;
-}
-
 static __u8 get_u8_attr(const struct rtattr *attr)
 {
 	return RTA_PAYLOAD(attr) ? *(__u8 *)RTA_DATA(attr) : 0;
 }
 
-/* In JSON microseconds; as text the largest unit that loses nothing. */
+/* JSON: microseconds; text: the largest unit that needs no fraction. */
 static void print_time(const char *key, const char *prefix, __s64 us)
 {
 	char text[64];
@@ -213,13 +180,6 @@ static void print_time(const char *key, const char *prefix, __s64 us)
 		snprintf(text, sizeof(text), "%s%lldus", prefix, us);
 	print_s64(PRINT_JSON, key, NULL, us);
 	print_string(PRINT_FP, NULL, "%s ", text);
-}
-
-static void print_u32_attr(struct rtattr *attr, const char *key,
-			   const char *format)
-{
-	if (attr)
-		print_uint(PRINT_ANY, key, format, get_u32_attr(attr));
 }
 
 static int spa_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
@@ -264,17 +224,7 @@ static int spa_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 	return 0;
 }
 
-static __u64 get_u64_attr(const struct rtattr *attr)
-{
-	__u64 value = 0;
-
-	memcpy(&value, RTA_DATA(attr),
-	       RTA_PAYLOAD(attr) < sizeof(value) ? RTA_PAYLOAD(attr) :
-						   sizeof(value));
-	return value;
-}
-
-/* A counter of 64 bits. A module of another version may not have it. */
+/* A 64-bit counter, which a module of another version may lack. */
 static void print_u64_attr(struct rtattr *attr, const char *key,
 			   const char *format)
 {
@@ -355,7 +305,7 @@ static void print_queue(const char *name, struct rtattr *nest, bool first)
 	close_json_object();
 }
 
-/* What only the qdisc has; a class has one of the queues. */
+/* Statistics of the qdisc that its classes do not have. */
 static void print_qdisc(struct rtattr *tb[])
 {
 	print_u64_attr(tb[TCA_SPA_XSTATS_SYN], "syn", "  syn %llu");

@@ -1,4 +1,4 @@
-//! Prints the specifications that tests and fuzzing begin with, one a line: `fuzz/seed` makes its first corpora of them.
+//! Prints the seed specifications for tests and fuzzing, one per line; `fuzz/seed` makes its first corpora from them.
 
 fn main() {
     for spec in gentle_aqm::registry::samples() {

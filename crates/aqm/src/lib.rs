@@ -1,9 +1,9 @@
 //! Queue disciplines as values: `enqueue(now, packet)`, `dequeue(now)`, and every drop returned with its reason.
 //!
-//! This crate stands on the ground: no I/O, no clock, no global random generator, no allocation per packet once the
-//! queues have grown. Time comes in as an argument, randomness as a seed. Where Linux has a scheme, Linux is the
-//! reference: the same fixed-point arithmetic, the same defaults, the option names of `tc`. Each scheme is one file,
-//! named as `tc` names it; [`registry`] lists them all.
+//! The crate does no I/O, reads no clock, has no global random generator and allocates nothing per packet once the
+//! queues have grown. Time is an argument and randomness a seed. Where Linux has a scheme, Linux is the reference for
+//! fixed-point arithmetic and defaults, and `tc` for option names. Each scheme is one file, named as in `tc`;
+//! [`registry`] lists them.
 //!
 //! ```
 //! use gentle_aqm::{Spec, registry};
@@ -14,10 +14,20 @@
 //! assert!(error.to_string().contains("expected 1 to 1000000"));
 //! # Ok::<(), gentle_aqm::SpecError>(())
 //! ```
+//!
+//! Modules depend on each other in one direction: [`registry`] on [`schemes`], these on [`laws`], and all on the
+//! infrastructure whose items are exported here.
+
+// `testing.rs` is also part of the integration tests, which know this crate by its name.
+#[cfg(test)]
+extern crate self as gentle_aqm;
 
 pub mod laws;
 mod plumbing;
+pub mod registry;
 pub mod schemes;
+#[cfg(test)]
+mod testing;
 
 pub use plumbing::error::SpecError;
 pub use plumbing::flow_hash::FlowHash;
@@ -25,10 +35,9 @@ pub use plumbing::linux::truesize;
 pub use plumbing::options::{Kind, OptionSpec, Options, Threshold, Value};
 pub use plumbing::packet::{Ecn, Handshake, Hosts, Packet};
 pub use plumbing::qdisc::{Dequeue, DropReason, Mark, MarkReason, Qdisc, Signals};
-pub use plumbing::registry;
 pub use plumbing::scheme::{
-    Conformance, Field, Hashing, KernelQdisc, Order, Origin, Preset, Priority, RoundedTimes,
-    Scheme, Statistics, TcSyntax, TimeAttribute,
+    Conformance, Field, FinRule, Hashing, KernelQdisc, Order, Origin, Preset, Priority,
+    RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
 };
 pub use plumbing::spec::Spec;
 

@@ -1,16 +1,17 @@
-//! What holds for every scheme of the registry, whatever arrives and whenever.
+//! Invariants of every scheme of the registry under random arrivals and departures.
 
-mod packet;
+#[path = "../src/testing.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod testing;
 
-use gentle_aqm::laws::handshake::FinRule;
 use gentle_aqm::{
-    Dequeue, DropReason, Ecn, Handshake, Kind, MarkReason, Priority, Qdisc, Scheme, Signals, Spec,
-    Value, registry,
+    Dequeue, DropReason, Ecn, FinRule, Handshake, Kind, MarkReason, Priority, Qdisc, Scheme,
+    Signals, Spec, Value, registry,
 };
 use gentle_units::Nanos;
-use packet::TestPacket;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use testing::TestPacket;
 
 fn specs() -> Vec<Spec> {
     let samples = registry::samples().into_iter();
@@ -21,7 +22,7 @@ fn specs() -> Vec<Spec> {
 
 #[derive(Debug, Clone)]
 enum Event {
-    /// Packets that arrive at one instant.
+    /// Packets that arrive at the same time.
     Arrive(Vec<TestPacket>),
     Depart(usize),
     Wait(Nanos),
@@ -42,12 +43,9 @@ fn any_packet() -> impl Strategy<Value = TestPacket> {
         1 => (any::<bool>(), any::<bool>(), any::<bool>()),
     ];
     (0u64..5, bytes, flags, ecn).prop_map(|(flow, bytes, (syn, fin, short), ecn)| TestPacket {
-        id: 0,
-        flow,
-        bytes: if short { bytes.min(74) } else { bytes },
         flags: Handshake { syn, fin },
         ecn,
-        arrived: Nanos::ZERO,
+        ..TestPacket::data(flow, if short { bytes.min(74) } else { bytes })
     })
 }
 
@@ -66,18 +64,18 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Promises about the order of packets.
+/// Guarantees of a specification about the order of packets and the reasons for drops and marks.
 struct Promises {
-    /// SYNs and some FINs may overtake other packets of their flow.
+    /// SYNs and FINs that may overtake other packets of their flow.
     priority: Option<Priority>,
-    /// Other packets of a flow leave in the order in which they came.
-    kept: bool,
-    /// SYNs without priority do so too: a scheme with a share of its own may delay one, and beneath a wrapper it may advance
-    /// one that the wrapper takes for data.
-    syns_kept: bool,
-    /// Reasons that drops may have.
+    /// True if other packets of a flow leave in order of arrival.
+    fifo: bool,
+    /// True if this includes SYNs without priority. A scheme that applies its share on arrival may delay a SYN or, as
+    /// the child of a wrapper, prefer one that the wrapper treats as data.
+    syns_fifo: bool,
+    /// Reasons for drops.
     drops: &'static [DropReason],
-    /// Reasons that marks may have.
+    /// Reasons for marks.
     marks: &'static [MarkReason],
 }
 
@@ -89,8 +87,8 @@ impl Promises {
         let beneath = order(stores);
         Promises {
             priority: own.priority,
-            kept: own.kept && beneath.kept,
-            syns_kept: beneath
+            fifo: own.fifo && beneath.fifo,
+            syns_fifo: beneath
                 .priority
                 .is_none_or(|priority| priority.share.is_some()),
             drops: stores.scheme().drops,
@@ -105,26 +103,26 @@ impl Promises {
         })
     }
 
-    /// Percent of the bytes that priority may take while data waits; 100 without a bound.
+    /// Percentage of the bytes that priority packets may take while data waits; 100: no limit.
     fn share(&self) -> u64 {
         let share = self.priority.and_then(|priority| priority.share);
         share.unwrap_or(100)
     }
 
-    /// Whether priority always goes first.
+    /// True if priority packets always go first.
     fn is_strict(&self) -> bool {
         self.priority
             .is_some_and(|priority| priority.share == Some(100))
     }
 
-    /// Whether FINs may be overtaken by what came after them: one that the queue dropped waits for all that was queued then.
+    /// True if later packets may overtake a FIN: one that the queue dropped waits for all packets queued at that time.
     fn fins_wait(&self) -> bool {
         self.priority
             .is_some_and(|priority| priority.fin == FinRule::InOrder)
     }
 }
 
-/// A queue under test beside a plain record of what must be in it.
+/// A queue under test and a model of its content.
 struct Checked {
     queue: Box<dyn Qdisc<TestPacket>>,
     promises: Promises,
@@ -133,7 +131,7 @@ struct Checked {
     stored: BTreeMap<u32, TestPacket>,
     /// The last packet delivered of each flow and class.
     delivered: BTreeMap<(u64, bool), u32>,
-    /// Bytes of priority and of data delivered since data has been waiting without a break.
+    /// Bytes of priority packets and of data delivered since data has been waiting without interruption.
     under_load: (u64, u64),
     marked: u64,
     log: Vec<(u32, Option<DropReason>)>,
@@ -178,18 +176,18 @@ impl Checked {
                 promises.drops
             );
         }
-        if let Some(limit) = promises.priority.and_then(|priority| priority.spared) {
+        if let Some(limit) = (promises.priority).and_then(|priority| priority.protected_bytes) {
             for (packet, reason) in &dropped {
                 let syns: u64 = stored
                     .values()
                     .filter(|p| p.flags.syn)
                     .map(|p| u64::from(p.bytes))
                     .sum();
-                // A SYN that is longer than what the SYNs before it leave would not fit an empty queue either.
-                let hopeless =
+                // A SYN that does not fit beside the queued SYNs may be dropped while data is queued.
+                let too_long =
                     *reason == DropReason::Tail && syns + u64::from(packet.bytes) > limit;
                 assert!(
-                    !packet.flags.syn || hopeless || stored.values().all(|p| p.flags.syn),
+                    !packet.flags.syn || too_long || stored.values().all(|p| p.flags.syn),
                     "{text}: SYN dropped while data is queued"
                 );
             }
@@ -218,7 +216,7 @@ impl Checked {
         self.account();
     }
 
-    /// Priority takes its share of the bytes and one burst of ten frames at most, as long as data waits.
+    /// Checks that priority packets take at most their share of the bytes and one burst of ten frames while data waits.
     fn check_share(&mut self, packet: &TestPacket, priority: bool) {
         let share = self.promises.share();
         let data_waits = self.stored.values().any(|p| {
@@ -267,8 +265,8 @@ impl Checked {
             }
             self.check_share(&packet, priority);
             let text = &self.text;
-            let reorders_syns = !self.promises.syns_kept;
-            let unordered = !self.promises.kept || (reorders_syns && packet.flags.syn);
+            let reorders_syns = !self.promises.syns_fifo;
+            let unordered = !self.promises.fifo || (reorders_syns && packet.flags.syn);
             if self.promises.fins_wait() && packet.flags.fin && !priority && !unordered {
                 let overtaken = self.stored.values().find(|p| {
                     p.flow == packet.flow
@@ -339,7 +337,7 @@ proptest! {
     }
 }
 
-/// Words from which specifications are made, right and wrong.
+/// Words for specifications, valid and invalid.
 fn any_word() -> impl Strategy<Value = String> {
     let names: BTreeSet<&str> = registry::SCHEMES
         .iter()
@@ -378,7 +376,7 @@ fn reads_back(text: &str) -> bool {
         Ok(&spec),
         "{text} was written as {written}"
     );
-    // What was accepted can be built.
+    // A specification that parses can be built.
     assert!(registry::build::<TestPacket>(&spec, 0).is_empty());
     true
 }
@@ -401,7 +399,7 @@ proptest! {
 
 }
 
-/// Every option accepts its default or a value of its kind, and its printed form parses back; nonsense is refused.
+/// Every option accepts its default or a value of its kind, and the printed form parses back; nonsense is refused.
 #[test]
 fn every_option_takes_some_value() {
     for scheme in registry::SCHEMES {
@@ -467,7 +465,8 @@ fn every_scheme_is_complete() {
     }
 }
 
-/// A wrapper and a scheme that it may wrap have options of one name only where these are the same, and are set together.
+/// If a wrapper and a possible child have an option of the same name, its declarations are equal, and it is set in
+/// both.
 #[test]
 fn options_of_wrappers_and_children_do_not_collide() {
     let (wrappers, others): (Vec<&Scheme>, Vec<&Scheme>) = registry::SCHEMES

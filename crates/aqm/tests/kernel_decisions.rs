@@ -1,8 +1,8 @@
-//! Replays schedules of arrivals and departures whose outcome was measured from Linux's own code, and expects every
-//! packet to be sent, marked or dropped as the kernel did.
+//! Replays schedules of arrivals and departures recorded from Linux's own code, and expects every packet to be sent,
+//! marked or dropped as in the kernel.
 //!
-//! A file in `golden/` holds one schedule. Its header says what it is; `# scheme:` and `# seed:` say what to build. Each
-//! further line is one call, and what came of it:
+//! A file in `golden/` holds one schedule. The header describes it; `# scheme:` and `# seed:` are the arguments of
+//! `registry::build`. Each further line is one call with its results:
 //!
 //! ```text
 //! 120000 e 3 1514 0 x17o     120 µs later a packet of flow 3 arrives, 1514 bytes, not ECN-capable;
@@ -13,17 +13,20 @@
 //! The letters are the initials of the kernel's `enum qdisc_drop_reason`: overlimit, congested, flow_limit, maxflows;
 //! and `r` for packets that SFQ frees without a reason when it sorts them anew.
 
-mod packet;
+#[path = "../src/testing.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod testing;
 
-use gentle_aqm::{DropReason, Ecn, Handshake, Signals, Spec, registry};
+use gentle_aqm::{DropReason, Ecn, Signals, Spec, registry};
 use gentle_units::Nanos;
-use packet::TestPacket;
 use std::path::Path;
+use testing::TestPacket;
 
-/// The schemes whose files these are; a file is named after its scheme first.
+/// Schemes whose files have this format; the name of a file begins with its scheme.
 const SCHEMES: [&str; 5] = ["codel_", "fq_codel_", "pie_", "fq_pie_", "sfq_"];
 
-/// What `scheme` calls a drop that the kernel gives a reason beginning with `initial`; `refused`: of the packet arriving.
+/// The reason of `scheme` for a drop whose reason in the kernel begins with `initial`; `refused`: the packet was
+/// arriving.
 fn reason(scheme: &str, initial: char, refused: bool) -> DropReason {
     match (scheme, initial) {
         ("codel" | "pie" | "fq_pie", 'o') | ("sfq", 'm') => DropReason::Tail,
@@ -36,7 +39,7 @@ fn reason(scheme: &str, initial: char, refused: bool) -> DropReason {
     }
 }
 
-/// Replays one file; returns how many packets were sent, marked and dropped.
+/// Replays one file and returns the numbers of packets sent, marked and dropped.
 fn replay(path: &Path) -> [usize; 3] {
     let text = std::fs::read_to_string(path).unwrap();
     let header = |key: &str| {
@@ -61,18 +64,11 @@ fn replay(path: &Path) -> [usize; 3] {
         let mut sent = None;
         match word() {
             "e" => {
-                let packet = TestPacket {
-                    id,
-                    flow: word().parse().unwrap(),
-                    bytes: word().parse().unwrap(),
-                    flags: Handshake::default(),
-                    ecn: if word() == "0" {
-                        Ecn::NotEct
-                    } else {
-                        Ecn::Ect0
-                    },
-                    arrived: Nanos::ZERO,
-                };
+                let (flow, bytes) = (word().parse().unwrap(), word().parse().unwrap());
+                let mut packet = TestPacket::data(flow, bytes).numbered(id);
+                if word() != "0" {
+                    packet = packet.ecn_capable();
+                }
                 id += 1;
                 qdisc.enqueue(now, packet, &mut drops);
             }

@@ -1,22 +1,23 @@
-//! RED, adaptive RED and CHOKe against the kernel's own code, decision by decision.
+//! Compares RED, adaptive RED and CHOKe with the kernel's own code, decision by decision.
 //!
-//! The files in `golden/` whose names begin with `red_`, `ared_` or `choke_` record what the functions of Linux
-//! (`red.h`, `sch_red.c`, `sch_choke.c`), run in user space with the parameters that `tc` derives and with the random
-//! numbers of this crate's generator, decided on a random schedule. Packets are numbered from 0 in the order of
-//! arrival; a line is
+//! The files in `golden/` whose names begin with `red_`, `ared_` or `choke_` hold the decisions of the Linux functions
+//! (`red.h`, `sch_red.c`, `sch_choke.c`) on a random schedule, run in user space with the parameters that `tc` derives
+//! and the random numbers of this crate's generator. Packets are numbered from 0 in order of arrival. A line is
 //!
 //! * an arrival, `+ <microseconds since the line before> <flow> <bytes> <ECN-capable> <decision>`, the decision being
 //!   `q` queued, `m` marked and queued, `e` early drop, `t` tail drop, `x12` match: dropped together with packet 12;
 //! * a departure, `- <microseconds> <packet>|none`.
 
-mod packet;
+#[path = "../src/testing.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod testing;
 
-use gentle_aqm::{DropReason, Ecn, Handshake, Qdisc, Signals, Spec, registry};
+use gentle_aqm::{DropReason, Qdisc, Signals, Spec, registry};
 use gentle_units::Nanos;
-use packet::TestPacket;
 use std::path::Path;
+use testing::TestPacket;
 
-/// Replays one recording; the error names the first line that differs.
+/// Replays one recording and returns the number of decisions; the error names the first line that differs.
 fn replay(text: &str) -> Result<usize, String> {
     let header = |key: &str| {
         text.lines()
@@ -43,22 +44,14 @@ fn replay(text: &str) -> Result<usize, String> {
         };
         now += Nanos::from_micros(number(1)?);
         let decision = if fields[0] == "+" {
-            let packet = TestPacket {
-                id: arrivals,
-                flow: number(2)?,
-                bytes: number(3)? as u32,
-                flags: Handshake::default(),
-                ecn: if number(4)? == 0 {
-                    Ecn::NotEct
-                } else {
-                    Ecn::Ect0
-                },
-                arrived: Nanos::ZERO,
-            };
+            let mut packet = TestPacket::data(number(2)?, number(3)? as u32).numbered(arrivals);
+            if number(4)? != 0 {
+                packet = packet.ecn_capable();
+            }
             arrivals += 1;
             queue.enqueue(now, packet, &mut drops);
             let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.id, why)).collect();
-            // A packet that is marked may find the queue full.
+            // A marked packet may also be dropped at the tail.
             let marked = drops.drain_marks().count() > 0;
             match dropped[..] {
                 [] if marked => "m".to_owned(),

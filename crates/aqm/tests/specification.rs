@@ -1,8 +1,9 @@
-//! Schemes and their options as people write them.
+//! Parsing and printing of specifications; the table of schemes in the README.
 
 use gentle_aqm::{Kind, Spec, SpecError, Threshold, Value, registry};
 use gentle_units::{Nanos, Rate};
 use proptest::prelude::*;
+use std::path::Path;
 
 fn read(text: &str) -> String {
     let spec: Spec = text.parse().unwrap_or_else(|e| panic!("{text}: {e}"));
@@ -101,7 +102,7 @@ fn a_value_that_is_missing_or_no_value_is_said() {
     }
 }
 
-/// A value that an option of this kind can have: the one that `draw` falls upon.
+/// A valid value of an option of this kind, selected by `draw`.
 fn value(kind: Kind, draw: u64) -> Value {
     let within = |least: u64, most: u64| least + draw % (most - least + 1);
     match kind {
@@ -141,7 +142,7 @@ proptest! {
                             Some(shown)
                         );
                     }
-                    // Alone it does not go with the other options' defaults.
+                    // The value contradicts the defaults of other options.
                     Err(SpecError::Combination { .. }) => {}
                     Err(error) => prop_assert!(false, "{}: {}", text, error),
                 }
@@ -172,4 +173,37 @@ fn ranges_and_defaults_that_are_shown_can_be_given() {
             }
         }
     }
+}
+
+/// Returns the README's table of schemes. The scheme of the feature `exercise` is left out.
+fn table_of_schemes() -> String {
+    let mut table = "| name | summary | source |\n| --- | --- | --- |\n".to_owned();
+    for scheme in registry::SCHEMES {
+        if cfg!(feature = "exercise") && scheme.name == "lifo" {
+            continue;
+        }
+        let (name, summary, source) = (scheme.name, scheme.summary, scheme.source);
+        table += &format!("| `{name}` | {summary} | {source} |\n");
+    }
+    table
+}
+
+/// `UPDATE_DOCS=1 cargo test -p gentle-aqm --test specification` writes the table.
+#[test]
+fn the_readme_lists_every_scheme() {
+    const BEGIN: &str = "<!-- table: schemes -->\n";
+    const END: &str = "<!-- end -->";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(BEGIN).expect("the begin of the table");
+    let (_, after) = rest.split_once(END).expect("the end of the table");
+    let expected = [before, BEGIN, &table_of_schemes(), END, after].concat();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, expected).unwrap();
+        return;
+    }
+    assert!(
+        text == expected,
+        "README.md: the table of schemes is out of date; UPDATE_DOCS=1 writes it anew"
+    );
 }

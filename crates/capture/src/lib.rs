@@ -17,15 +17,15 @@ use gentle_wire::LinkType;
 /// One packet of a capture, borrowed from the reader's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawPacket<'a> {
-    /// When it was captured, since the Unix epoch; what lies before the epoch is at zero. A pcapng simple packet has no
-    /// time of its own and gets that of the packet before it, which `WarningKind::NoTime` says.
+    /// Time of capture, since 1970 (UTC); earlier times are zero. A pcapng simple packet has no time and gets that of
+    /// the packet before it, with the warning `WarningKind::NoTime`.
     pub time: Nanos,
-    /// Index of its interface in the capture.
+    /// Index of the interface in the capture.
     pub interface: u32,
-    /// What the bytes begin with.
+    /// Link type of the bytes.
     pub link: LinkType,
-    /// Bytes the packet had on the wire.
+    /// Length of the packet on the wire, bytes.
     pub original_len: u32,
-    /// The bytes captured: all, or the first ones, as many as the snap length let through.
+    /// Captured bytes: the whole packet, or its beginning as far as the snap length allows.
     pub data: &'a [u8],
 }

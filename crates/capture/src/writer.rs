@@ -1,5 +1,4 @@
-//! Captures written: pcap and pcapng, least significant byte first on every machine, so that the same packets make the same
-//! file.
+//! Writers of pcap and pcapng files, little-endian on every machine, so that equal packets give equal files.
 
 use crate::RawPacket;
 use gentle_wire::LinkType;
@@ -31,10 +30,10 @@ const IF_TSRESOL: u16 = 9;
 /// `if_tsresol`: 10 to the power of -9 seconds.
 const NANOSECONDS: u8 = 9;
 
-/// Unit of the time stamps in a pcap file.
+/// Unit of the timestamps in a pcap file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// Microseconds, which every reader knows; times are rounded down.
+    /// Microseconds, which every reader supports; times are rounded down.
     Micros,
     /// Nanoseconds.
     Nanos,
@@ -42,7 +41,7 @@ pub enum Resolution {
 
 /// Writes a pcap file.
 ///
-/// Packets are written one by one as they come: put a [`BufWriter`](std::io::BufWriter) behind it.
+/// Each packet is written at once: use a [`BufWriter`](std::io::BufWriter).
 #[derive(Debug)]
 pub struct PcapWriter<W> {
     to: W,
@@ -51,7 +50,8 @@ pub struct PcapWriter<W> {
 }
 
 impl<W: Write> PcapWriter<W> {
-    /// Writes the file header. `snap_length` is the most bytes of a packet that are kept; `None` where packets are whole.
+    /// Writes the file header. `snap_length` is the largest number of bytes of a packet that are kept; `None` if
+    /// packets are whole.
     ///
     /// # Errors
     /// If writing fails.
@@ -80,7 +80,7 @@ impl<W: Write> PcapWriter<W> {
         })
     }
 
-    /// Writes a packet; its interface is not kept.
+    /// Writes a packet, without its interface.
     ///
     /// # Errors
     /// If writing fails, or a pcap file cannot hold the packet: another link type, or a time after February 2106.
@@ -107,7 +107,7 @@ impl<W: Write> PcapWriter<W> {
         self.to.write_all(packet.data)
     }
 
-    /// Returns what was written to, not flushed.
+    /// Returns the underlying writer without flushing it.
     pub fn into_inner(self) -> W {
         self.to
     }
@@ -118,7 +118,7 @@ impl<W: Write> PcapWriter<W> {
 pub struct InterfaceDescription<'a> {
     /// Link type of its packets.
     pub link: LinkType,
-    /// Most bytes of a packet that are kept; `None` where packets are whole.
+    /// Largest number of bytes of a packet that are kept; `None` if packets are whole.
     pub snap_length: Option<u32>,
     /// Name such as `eth0` (`if_name`).
     pub name: Option<&'a str>,
@@ -127,7 +127,7 @@ pub struct InterfaceDescription<'a> {
 }
 
 impl InterfaceDescription<'_> {
-    /// An interface without a name whose packets are whole.
+    /// Describes an interface without a name whose packets are whole.
     pub const fn new(link: LinkType) -> Self {
         InterfaceDescription {
             link,
@@ -138,9 +138,9 @@ impl InterfaceDescription<'_> {
     }
 }
 
-/// Writes a pcapng file of one section, with time stamps in nanoseconds.
+/// Writes a pcapng file of one section, with timestamps in nanoseconds.
 ///
-/// Packets are written one by one as they come: put a [`BufWriter`](std::io::BufWriter) behind it.
+/// Each packet is written at once: use a [`BufWriter`](std::io::BufWriter).
 #[derive(Debug)]
 pub struct PcapNgWriter<W> {
     to: W,
@@ -213,12 +213,12 @@ impl<W: Write> PcapNgWriter<W> {
         self.end()
     }
 
-    /// Returns what was written to, not flushed.
+    /// Returns the underlying writer without flushing it.
     pub fn into_inner(self) -> W {
         self.to
     }
 
-    /// Everything of an enhanced packet block up to its options.
+    /// Begins an enhanced packet block, up to its options.
     fn begin_packet(&mut self, packet: &RawPacket<'_>) -> io::Result<()> {
         match self.links.get(packet.interface as usize) {
             Some(&link) if link == packet.link => {}
@@ -243,7 +243,7 @@ impl<W: Write> PcapNgWriter<W> {
         Ok(())
     }
 
-    /// Begins a block; its length is filled in at the end.
+    /// Begins a block; [`PcapNgWriter::end`] fills in its length.
     fn begin(&mut self, kind: u32) {
         self.block.clear();
         self.block.extend(kind.to_le_bytes());
@@ -263,12 +263,13 @@ impl<W: Write> PcapNgWriter<W> {
         Ok(())
     }
 
-    /// Appends `bytes`, and zeros up to the next multiple of 4.
+    /// Appends `bytes`, padded with zeros to a multiple of 4.
     fn padded(&mut self, bytes: &[u8]) {
         self.block.extend_from_slice(bytes);
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }
 
+    /// Ends the block and writes it.
     fn end(&mut self) -> io::Result<()> {
         let total = self.block.len() + size_of::<u32>();
         let Ok(total) = u32::try_from(total) else {

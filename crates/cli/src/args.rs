@@ -1,4 +1,4 @@
-//! The flags, defined once: help, man pages and completions come from here.
+//! Definitions of all flags; help, manual pages and completions are generated from them.
 
 mod completion;
 #[cfg(target_os = "linux")]
@@ -31,7 +31,7 @@ use gentle_aqm::{Spec, registry};
 use gentle_experiment::{BUILTIN, DEFAULT_BINS};
 use gentle_tcp::Profile;
 use gentle_trace::results::DirectionBy;
-use gentle_trace::{Options, Side};
+use gentle_trace::{Options, VantagePoint};
 use gentle_units::{Nanos, Rate, format_size, parse_size, suggestion};
 use ipnet::IpNet;
 use std::fmt;
@@ -46,10 +46,10 @@ Results go to standard output, progress and errors to standard error.
 
 Exit codes:
   0    success
-  1    failure: a file that cannot be read, is wrong in itself, or cannot be written
-  2    wrong usage: an unknown option or name, a value out of range
-  130  stopped by Ctrl-C; what had finished by then is printed and written
-  143  the same, stopped by SIGTERM (129: by SIGHUP)";
+  1    failure, such as a file that is malformed or cannot be read or written
+  2    usage error: an unknown option or name, a value out of range
+  130  interrupted by Ctrl-C; results completed by then are printed and written
+  143  likewise by SIGTERM (129: by SIGHUP)";
 
 const ANALYZE_EXAMPLES: &str = "\
 Examples:
@@ -73,19 +73,20 @@ const MERGE_EXAMPLES: &str = "\
 Examples:
   gentle compare --seeds 5 --record here                     # on one machine
   gentle compare --first-seed 6 --seeds 5 --record there     # on another
-  gentle merge here there                                    # prints what gentle compare --seeds 10 prints";
+  gentle merge here there                                    # prints the same as gentle compare --seeds 10";
 
-/// More seeds than this would be a mistake: every run is kept until all have ended.
-const MOST_SEEDS: u32 = 10_000;
-const MOST_THREADS: u16 = 1_024;
-/// More lines than this are what --connections is for.
-const MOST_LINES: u16 = 10_000;
+/// Maximum number of seeds. All results of a comparison are kept in memory until its last run has ended.
+const MAX_SEEDS: u32 = 10_000;
+const MAX_THREADS: u16 = 1_024;
+/// Maximum length of the lists of `--top`; longer ones can be made from `--connections`.
+const MAX_LINES: u16 = 10_000;
 
-/// Handshake loss in queues: what it costs, and what each queue scheme would do about it.
+/// Measure TCP handshake loss, and compare and deploy queue schemes that prevent it
 ///
-/// When a router's queue drops a TCP SYN or SYN/ACK, the connection waits one to three seconds for its initial timeout.
-/// gentle finds out from packet captures how often that happens and what it costs, and shows what each queue scheme does
-/// to short connections on a congested link.
+/// A connection whose SYN or SYN/ACK is dropped waits for its initial RTO, one to three seconds. gentle measures in
+/// packet captures how often that happens and how much time it costs, simulates what each queue scheme (a queue
+/// discipline with its options) does to short connections on a congested link, verifies it on a Linux kernel, and sets
+/// it up on a network device.
 #[derive(Debug, Parser)]
 #[command(
     name = "gentle",
@@ -101,30 +102,30 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// How often connections in a packet capture lose a SYN or SYN/ACK, and what that costs them
+    /// Measure how often connections in a packet capture lose a SYN or SYN/ACK, and the time it costs
     Analyze(AnalyzeArgs),
-    /// One traffic, every queue scheme: response times, losses, delays side by side
+    /// Simulate the same traffic under several queue schemes and compare response times, loss and delay
     Compare(CompareArgs),
-    /// Put the runs of several comparisons together, as if one had made them all
+    /// Combine the runs that several gentle compare --record wrote into one comparison
     Merge(MergeArgs),
-    /// Run one scenario file as it stands
+    /// Simulate one scenario and print every metric
     Sim(SimArgs),
-    /// Put a queue scheme on a network device, see what it does, take it off
+    /// Set up a queue scheme on a network device, show its counters, remove it
     #[cfg(target_os = "linux")]
     Qdisc(QdiscArgs),
-    /// Send lost SYNs and SYN/ACKs again sooner than the stack does
+    /// Retransmit lost SYNs and SYN/ACKs sooner than the initial RTO
     #[cfg(target_os = "linux")]
     Rexmit(RexmitArgs),
-    /// A real Linux kernel in virtual time: build it, run programs in it
+    /// Run scenarios and programs on a Linux kernel in virtual time
     #[cfg(target_os = "linux")]
     Testbed(TestbedArgs),
-    /// List the queue schemes, or show one with its options
+    /// List the queue schemes, or the options of one
     Schemes(SchemesArgs),
-    /// List the TCP profiles of end hosts, or show one with its knobs
+    /// List the TCP profiles of end hosts, or the knobs of one
     Profiles(ProfilesArgs),
-    /// Print the JSON Schema of what a command prints with --json
+    /// Print the JSON Schema of a command's --json output
     Schema(SchemaArgs),
-    /// Print a script that has a shell complete gentle's commands, options and values
+    /// Print a shell completion script
     Completions(CompletionsArgs),
     /// Write the manual pages
     Man(ManArgs),
@@ -133,24 +134,25 @@ pub(crate) enum Command {
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = ANALYZE_EXAMPLES)]
 pub(crate) struct AnalyzeArgs {
-    /// Captures: pcap or pcapng, as they are or compressed with gzip, zstd, xz or lz4; - is standard input
+    /// Captures in pcap or pcapng, plain or compressed with gzip, zstd, xz or lz4; - for standard input
     ///
-    /// Several are one trace, put together in order of time, unless --per-file is given.
+    /// Several captures are merged by time into one trace, unless --per-file is given.
     #[arg(value_name = "CAPTURE", required = true, value_hint = ValueHint::FilePath)]
     pub(crate) captures: Vec<PathBuf>,
 
-    /// Analyse each capture on its own; --json then prints one line for each
+    /// Analyse each capture separately; --json then prints one line per capture
     #[arg(long, conflicts_with_all = ["connections", "flows"])]
     pub(crate) per_file: bool,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 
-    /// Forget connections after this long without a packet, 1s to 3600s
+    /// Forget a connection after this time without a packet, 1s to 3600s
     #[arg(long, value_name = "TIME", default_value = "900s", value_parser = idle_timeout)]
     pub(crate) idle_timeout: Nanos,
 
-    /// Most memory for connections, at least 1mb; beyond it those idle longest are forgotten, and counted
+    /// Memory limit for connection state, at least 1mb; beyond it the longest idle connections are forgotten, and
+    /// reported
     #[arg(long, value_name = "SIZE", default_value = "2gb", value_parser = memory_limit)]
     pub(crate) memory_limit: u64,
 
@@ -161,74 +163,74 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) report: ReportArgs,
 }
 
-/// How captures are read.
+/// Reading of captures.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReadingArgs {
-    /// Take damage in a capture for an error instead of warning and using what is before it
+    /// Treat a damaged capture as an error [default: warn, and use the intact part]
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Look into tunnels: GRE, IP-in-IP, VXLAN, GENEVE, GTP-U, ERSPAN
+    /// Analyse the packets inside tunnels: GRE, IP-in-IP, VXLAN, GENEVE, GTP-U, ERSPAN
     #[arg(long)]
     pub(crate) inner: bool,
 }
 
-/// What is known of the link and the place.
+/// The link that was captured, and the capture point.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Link")]
 pub(crate) struct LinkArgs {
-    /// Addresses on this side of the link, as in 192.0.2.0/24; directions are then out and in; repeat for more
+    /// Addresses on the near side of the link, such as 192.0.2.0/24; directions are then out and in; repeatable
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) local: Vec<IpNet>,
 
-    /// How to tell directions apart [default: local if --local is given, else initiator]
+    /// How to split traffic into two directions [default: local if --local is given, else initiator]
     #[arg(long, value_name = "HOW", value_parser = direction(), requires_if("local", "local"))]
     pub(crate) direction: Option<DirectionBy>,
 
-    /// Rate of the link: with it the report says how much of the link was used
+    /// Rate of the link, such as 100mbit; adds link utilisation to the report
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
 
-    /// Where the capture was taken [default: a guess, shown with its reasons]
+    /// Position of the capture point [default: inferred; the report shows the evidence]
     #[arg(long, value_name = "PLACE", value_parser = vantage())]
-    pub(crate) vantage: Option<Side>,
+    pub(crate) vantage: Option<VantagePoint>,
 }
 
-/// What is reported, and where to.
+/// Contents and destinations of the report.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ReportArgs {
-    /// Show every table, not only what to act on
+    /// Print all tables instead of a summary
     #[arg(long, conflicts_with = "json")]
     pub(crate) full: bool,
 
-    /// Print JSON instead of a report (schema: docs/analyze-json.md)
+    /// Print JSON instead of a report (fields: docs/analyze-json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Write a page with plots that opens without a network
+    /// Write a self-contained HTML page with plots
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write a row for each connection; the name ends in .csv or .parquet
+    /// Write one row per connection, as CSV or Parquet by the file name's extension
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) connections: Option<TableFile>,
 
-    /// Write the connections as a list that gentle compare --traffic replays
+    /// Write the connections as a flow list for gentle compare --traffic
     #[arg(long, value_name = "FILE.csv", value_hint = ValueHint::FilePath)]
     pub(crate) flows: Option<FlowsFile>,
 
-    /// Replace addresses by others with the same prefixes in common: with a key of this run, or one made of PASSPHRASE
+    /// Replace addresses, preserving common prefixes, with a random key or one derived from PASSPHRASE
     ///
-    /// The same passphrase gives the same addresses, in other runs too, and whoever knows it can undo them.
+    /// A passphrase gives the same replacements in every run, and whoever knows it can reverse them.
     #[arg(long, value_name = "PASSPHRASE", num_args = 0..=1, require_equals = true, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) anonymize: Option<Option<String>>,
 
-    /// Lines in each list of those who lose most
-    #[arg(long, value_name = "N", default_value = "10", value_parser = whole(0..=MOST_LINES))]
+    /// Length of the lists of servers, clients and prefixes that lose the most time
+    #[arg(long, value_name = "N", default_value = "10", value_parser = whole(0..=MAX_LINES))]
     pub(crate) top: u16,
 
-    /// No progress bar
+    /// Hide the progress bar
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -236,34 +238,19 @@ pub(crate) struct ReportArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArgs {
-    /// The connections: one of the paper's types, a scenario file (.toml) or a list of flows (.csv)
-    ///
-    /// real, real-reverse, short and 10m are the types of traffic in Braud, Heusse and Duda, "The Virtue of Gentleness"
-    /// (IFIP Networking 2018, Table III), with their links. They run between today's hosts unless --profile says otherwise; a
-    /// scenario file keeps the hosts it names.
-    #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
-    pub(crate) traffic: Traffic,
+    #[command(flatten)]
+    pub(crate) comparison: ComparisonArgs,
 
-    /// The connections of a packet capture, over a link of --rate both ways; repeat for several captures of one trace
-    ///
-    /// Any capture that gentle analyze reads; - is standard input. What was inferred, and what could not be used, is said
-    /// below the table.
-    #[arg(long, value_name = "CAPTURE", conflicts_with = "traffic", requires = "rate", value_hint = ValueHint::FilePath)]
-    pub(crate) from: Vec<PathBuf>,
-
-    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those that the paper compares]
-    ///
-    /// gentle schemes lists them. A scenario file may bring a list of its own, which is then the default.
-    #[arg(long = "scheme", value_name = "SPEC")]
-    pub(crate) schemes: Vec<Spec>,
-
-    /// The scheme that the others are compared with, seed by seed [default: the first]
+    /// Scheme that the others are compared with, seed by seed [default: the first]
     #[arg(long, value_name = "SPEC")]
     pub(crate) reference: Option<Spec>,
 
-    /// How many seeds to run each scheme with
-    #[arg(long, value_name = "N", default_value = "5", value_parser = whole(1..=MOST_SEEDS))]
-    pub(crate) seeds: u32,
+    /// Replay the connections of a packet capture over a link of --rate; repeat to merge several captures
+    ///
+    /// Takes the captures that gentle analyze takes; - is standard input. The assumptions made, and the connections left
+    /// out, are listed below the table. The link has the same rate in both directions unless --up-rate is given.
+    #[arg(long, value_name = "CAPTURE", conflicts_with = "traffic", requires = "rate", value_hint = ValueHint::FilePath)]
+    pub(crate) from: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) capture: CaptureArgs,
@@ -278,11 +265,57 @@ pub(crate) struct CompareArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Where records of runs go.
+/// Traffic, the schemes to compare under it, and the number of runs of each.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ComparisonArgs {
+    /// Connections to simulate: a built-in scenario, a scenario file (.toml) or a flow list (.csv)
+    ///
+    /// The built-in scenarios real, real-reverse, short and 10m have the links and traffic of Braud, Heusse and Duda, "The
+    /// Virtue of Gentleness" (IFIP Networking 2018, Table III), between current Linux hosts unless --profile names others.
+    /// docs/scenarios.md describes the files.
+    #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
+    pub(crate) traffic: Traffic,
+
+    #[command(flatten)]
+    pub(crate) schemes: SchemesToCompare,
+
+    /// Number of runs per scheme, each with its own seed; confidence intervals need at least 2
+    #[arg(long, value_name = "N", default_value = "5", value_parser = whole(1..=MAX_SEEDS))]
+    pub(crate) seeds: u32,
+}
+
+/// Schemes to compare.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SchemesToCompare {
+    /// Scheme to compare, with options if any, such as "codel target=20ms"; repeatable [default: those of a scenario
+    /// file, else the 14 of Braud et al. 2018, Table III]
+    ///
+    /// gentle schemes lists the schemes, gentle schemes NAME the options of one.
+    #[arg(long = "scheme", value_name = "SPEC", id = "scheme")]
+    pub(crate) schemes: Vec<Spec>,
+}
+
+/// Scenario to run under a single scheme, and the number of runs.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RunArgs {
+    /// Built-in scenario (real, real-reverse, short, 10m), scenario file (docs/scenarios.md) or flow list (.csv)
+    #[arg(value_name = "TYPE|FILE", value_parser = scenario, value_hint = ValueHint::FilePath)]
+    pub(crate) traffic: Traffic,
+
+    /// Queue scheme of the link under test, such as "codel target=20ms" [default: that of the scenario]
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) scheme: Option<Spec>,
+
+    /// Number of runs, each with its own seed
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole(1..=MAX_SEEDS))]
+    pub(crate) seeds: u32,
+}
+
+/// Destination of run records.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct RecordArgs {
-    /// Write a file for each run into this folder, for gentle merge
+    /// Write one file per run into this directory, for gentle merge
     #[arg(long = "record", value_name = "DIR", value_hint = ValueHint::DirPath, id = "record")]
     pub(crate) directory: Option<PathBuf>,
 }
@@ -290,14 +323,14 @@ pub(crate) struct RecordArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = MERGE_EXAMPLES)]
 pub(crate) struct MergeArgs {
-    /// Folders that --record wrote, or single files of them
+    /// Directories written by --record, or single files from them
     ///
-    /// The runs have to be of one scenario, made by the same version of gentle. Their order does not matter, and a run that is
-    /// there twice counts once.
+    /// All runs must be of the same scenario and made by the same version of gentle. Their order does not matter, and
+    /// duplicates count once.
     #[arg(value_name = "DIR", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) records: Vec<PathBuf>,
 
-    /// The scheme that the others are compared with, seed by seed [default: that of the comparisons]
+    /// Scheme that the others are compared with, seed by seed [default: that of the recorded comparisons]
     #[arg(long, value_name = "SPEC")]
     pub(crate) reference: Option<Spec>,
 
@@ -305,11 +338,12 @@ pub(crate) struct MergeArgs {
     pub(crate) form: FormArgs,
 }
 
-/// How connections are taken from a capture.
+/// Reading of the captures of `--from`.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With --from")]
 pub(crate) struct CaptureArgs {
-    /// Addresses behind the link; data towards them goes down [default: data from servers goes down]
+    /// Addresses behind the link, so that data sent to them crosses the link under test [default: data sent by servers
+    /// does]; repeatable
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) local: Vec<IpNet>,
 
@@ -319,17 +353,8 @@ pub(crate) struct CaptureArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SimArgs {
-    /// The scenario: one of the paper's types, a scenario file (docs/scenarios.md) or a list of flows (.csv)
-    #[arg(value_name = "TYPE|FILE", value_parser = scenario, value_hint = ValueHint::FilePath)]
-    pub(crate) traffic: Traffic,
-
-    /// The queue under test, in place of the one that the file names
-    #[arg(long, value_name = "SPEC")]
-    pub(crate) scheme: Option<Spec>,
-
-    /// How many seeds to run it with
-    #[arg(long, value_name = "N", default_value = "1", value_parser = whole(1..=MOST_SEEDS))]
-    pub(crate) seeds: u32,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
 
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
@@ -338,130 +363,130 @@ pub(crate) struct SimArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// What is changed in the scenario.
+/// Changes to the scenario.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Scenario")]
 pub(crate) struct ScenarioArgs {
-    /// How long connections go on starting, as in 100s [default: that of the scenario]
+    /// Length of the arrival process, such as 100s [default: that of the scenario]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<Nanos>,
 
-    /// TCP of the end hosts [default: linux-7.2, or that of a scenario file]
+    /// TCP profile of the end hosts [default: that of a scenario file, else linux-7.2]
     #[arg(long, value_name = "NAME", value_parser = profiles())]
     pub(crate) profile: Option<String>,
 
-    /// Override a knob of the TCP profile, as in initial_rto=3s (see gentle profiles); repeat for more
+    /// Override a knob of the TCP profile, such as initial_rto=3s (see gentle profiles); repeatable
     #[arg(long = "tcp", value_name = "KNOB=VALUE", value_parser = knob)]
     pub(crate) knobs: Vec<(String, String)>,
 
-    /// Rate of the link under test, as in 20mbit
+    /// Rate of the link under test, such as 20mbit
     ///
-    /// Arrivals come as much faster, so that the load of the link stays, and the limits of buffers grow with it, except of
-    /// schemes given with --scheme. Lists of flows and captures stay as they are.
+    /// The arrival rate and the buffer limits scale with it, so that the load stays the same; flow lists, captures and the
+    /// limits of schemes given with --scheme do not scale.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
 
-    /// Rate of the way back [default: in proportion to --rate]
+    /// Rate of the reverse link [default: scaled with --rate]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) up_rate: Option<Rate>,
 
-    /// What arrivals ask of the link under test, in percent of its rate, as in 88% [default: what the scenario has]
+    /// Offered load of the link under test, in percent of its rate, such as 88% [default: that of the scenario]
     #[arg(long, value_name = "PERCENT")]
     pub(crate) load: Option<Load>,
 
-    /// Number of the first seed
+    /// First seed; the others follow it
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole(0..=u64::MAX))]
     pub(crate) first_seed: u64,
 }
 
-/// Where results and packets go.
+/// Destinations of results and packets.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct OutputArgs {
     #[command(flatten)]
     pub(crate) results: ResultArgs,
 
-    /// Write the packets of the first seed as pcapng; of several schemes, one file each (NAME-SCHEME.pcapng)
+    /// Write the packets of the first seed as pcapng; with several schemes, one file each (NAME-SCHEME.pcapng)
     ///
-    /// Each direction has three interfaces: entry (offered to the queue), exit (sent) and drop (with a comment that says
-    /// why). The first seed is simulated once more for it, with the same outcome.
+    /// Each direction has three interfaces: entry (packets offered to the queue), exit (packets sent) and drop (dropped
+    /// packets, with the reason as a comment). The run is simulated a second time to write them.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) pcap: Option<PathBuf>,
 }
 
-/// Forms of results.
+/// Formats of results.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct FormArgs {
-    /// Print JSON instead of a table (schema: docs/json.md)
+    /// Print JSON instead of a table (fields: docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Write a row for each scheme and seed
+    /// Write one CSV row per scheme and seed
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) csv: Option<PathBuf>,
 
-    /// Write a page with plots that opens without a network
+    /// Write a self-contained HTML page with plots
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
 }
 
-/// Where results go.
+/// Formats of results, and how they are computed.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ResultArgs {
     #[command(flatten)]
     pub(crate) form: FormArgs,
 
-    /// Upper ends of the ranges of connection sizes, in segments
+    /// Upper bounds of the size classes of connections, in segments
     #[arg(long, value_name = "N[,N...]", default_value_t = Bins(DEFAULT_BINS.to_vec()))]
     pub(crate) bins: Bins,
 
-    /// How many threads to use [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = whole(1..=MOST_THREADS))]
+    /// Number of threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]
     pub(crate) threads: Option<u16>,
 
-    /// No progress bars
+    /// Hide progress bars
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SchemesArgs {
-    /// Show this one with its options
+    /// Show this scheme with its options
     #[arg(value_parser = PossibleValuesParser::new(registry::SCHEMES.iter().map(|scheme| scheme.name)))]
     pub(crate) name: Option<String>,
 
-    /// Print JSON
+    /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ProfilesArgs {
-    /// Show this one with its knobs
+    /// Show this profile with its knobs
     #[arg(value_parser = profiles())]
     pub(crate) name: Option<String>,
 
-    /// Print JSON
+    /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SchemaArgs {
-    /// Of which command
+    /// Command whose output the schema describes
     #[arg(value_name = "COMMAND")]
     pub(crate) of: Output,
 }
 
-/// What has a JSON Schema.
+/// Outputs with a JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
-    /// gentle analyze; with --per-file each line
+    /// gentle analyze; with --per-file, each line
     Analyze,
     /// gentle compare, gentle sim, gentle testbed run and gentle testbed compare
     Compare,
-    /// gentle qdisc show; with --watch each line
+    /// gentle qdisc show; with --watch, each line
     #[cfg(target_os = "linux")]
     QdiscShow,
     /// gentle testbed check
@@ -471,25 +496,25 @@ pub(crate) enum Output {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CompletionsArgs {
-    /// For which shell
+    /// Shell that will source the script
     pub(crate) shell: clap_complete::Shell,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ManArgs {
-    /// The folder to write gentle.1, gentle-compare.1 and so on into
+    /// Directory for gentle.1, gentle-compare.1 and so on
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) directory: PathBuf,
 }
 
-/// What `--traffic` names.
+/// Source of the connections to simulate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Traffic {
-    /// One of the scenarios that come with the program.
+    /// Built-in scenario.
     Builtin(&'static str),
-    /// A scenario file.
+    /// Scenario file.
     Scenario(PathBuf),
-    /// A list of flows.
+    /// Flow list.
     Flows(PathBuf),
 }
 
@@ -500,11 +525,11 @@ impl FromStr for Traffic {
         if let Some(name) = BUILTIN.iter().find(|name| **name == text) {
             return Ok(Traffic::Builtin(name));
         }
-        match ending(text) {
+        match extension(text) {
             Some("toml") => Ok(Traffic::Scenario(text.into())),
             Some("csv") => Ok(Traffic::Flows(text.into())),
             _ => Err(format!(
-                "expected {}, a scenario file ending in .toml or a list of flows ending in .csv{}",
+                "expected {}, a scenario file ending in .toml or a flow list ending in .csv{}",
                 BUILTIN.join(", "),
                 suggestion(text, BUILTIN)
             )),
@@ -512,7 +537,7 @@ impl FromStr for Traffic {
     }
 }
 
-/// What `gentle sim` runs: a scenario file may have any name there.
+/// Like [`Traffic::from_str`], but takes any existing file for a scenario file, whatever its extension.
 fn scenario(text: &str) -> Result<Traffic, String> {
     match text.parse() {
         Err(_) if Path::new(text).exists() => Ok(Traffic::Scenario(text.into())),
@@ -520,14 +545,14 @@ fn scenario(text: &str) -> Result<Traffic, String> {
     }
 }
 
-/// Where `--connections` goes, and in which format.
+/// Destination and format of `--connections`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TableFile {
     pub(crate) path: PathBuf,
     pub(crate) format: TableFormat,
 }
 
-/// The formats that a row for each connection can have.
+/// Format of the rows of `--connections`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TableFormat {
     Csv,
@@ -538,11 +563,11 @@ impl FromStr for TableFile {
     type Err = String;
 
     fn from_str(text: &str) -> Result<TableFile, String> {
-        let format = match ending(text) {
+        let format = match extension(text) {
             _ if is_stdout(Path::new(text)) => TableFormat::Csv,
             Some("csv") => TableFormat::Csv,
             Some("parquet") => TableFormat::Parquet,
-            _ => return Err("expected a name that ends in .csv or .parquet".to_owned()),
+            _ => return Err("expected a file name that ends in .csv or .parquet".to_owned()),
         };
         Ok(TableFile {
             path: text.into(),
@@ -551,7 +576,7 @@ impl FromStr for TableFile {
     }
 }
 
-/// Where `--flows` goes.
+/// Destination of `--flows`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FlowsFile(pub(crate) PathBuf);
 
@@ -559,23 +584,24 @@ impl FromStr for FlowsFile {
     type Err = String;
 
     fn from_str(text: &str) -> Result<FlowsFile, String> {
-        match ending(text) {
+        match extension(text) {
             _ if is_stdout(Path::new(text)) => Ok(FlowsFile(text.into())),
             Some("csv") => Ok(FlowsFile(text.into())),
             _ => Err(
-                "expected a name that ends in .csv, as gentle compare --traffic does".to_owned(),
+                "expected a file name that ends in .csv, as gentle compare --traffic requires"
+                    .to_owned(),
             ),
         }
     }
 }
 
-fn ending(path: &str) -> Option<&str> {
+fn extension(path: &str) -> Option<&str> {
     Path::new(path)
         .extension()
-        .and_then(|ending| ending.to_str())
+        .and_then(|extension| extension.to_str())
 }
 
-/// Upper ends of ranges of sizes, ascending, from 1 on.
+/// Upper bounds of size classes, in segments: ascending, the first at least 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bins(pub(crate) Vec<u64>);
 
@@ -588,7 +614,7 @@ impl FromStr for Bins {
             .filter(|bins| bins.first() != Some(&0) && bins.is_sorted_by(|a, b| a < b))
             .map(Bins)
             .ok_or_else(|| {
-                "expected sizes in ascending order, from 1 on, such as 3,10,100".to_owned()
+                "expected sizes of at least 1 in ascending order, such as 3,10,100".to_owned()
             })
     }
 }
@@ -600,7 +626,7 @@ impl fmt::Display for Bins {
     }
 }
 
-/// A share of the rate of a link.
+/// Offered load as a fraction of the rate of a link, 0.001 to 10.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Load(pub(crate) f64);
 
@@ -615,7 +641,7 @@ impl FromStr for Load {
             .filter(|percent| (0.1..=1000.0).contains(percent))
             .map(|percent| Load(percent / 100.0))
             .ok_or_else(|| {
-                "expected a share of the rate in percent, 0.1% to 1000%, as in 88%".to_owned()
+                "expected a percentage of the rate, 0.1% to 1000%, such as 88%".to_owned()
             })
     }
 }
@@ -643,9 +669,9 @@ fn memory_limit(text: &str) -> Result<u64, String> {
 
 fn direction() -> impl TypedValueParser<Value = DirectionBy> {
     PossibleValuesParser::new([
-        PossibleValue::new("initiator").help("From the side that sent the SYN, and towards it"),
-        PossibleValue::new("interface").help("By the interface of the capture"),
-        PossibleValue::new("local").help("From the addresses of --local, and towards them"),
+        PossibleValue::new("initiator").help("From the host that sent the SYN, and to it"),
+        PossibleValue::new("interface").help("One direction per interface of the capture"),
+        PossibleValue::new("local").help("From the addresses of --local, and to them"),
     ])
     .map(|name| match name.as_str() {
         "initiator" => DirectionBy::Initiator,
@@ -654,9 +680,13 @@ fn direction() -> impl TypedValueParser<Value = DirectionBy> {
     })
 }
 
-fn vantage() -> impl TypedValueParser<Value = Side> {
-    let places = [Side::Client, Side::Server, Side::Middle];
-    PossibleValuesParser::new(places.map(Side::name)).map(move |name| {
+fn vantage() -> impl TypedValueParser<Value = VantagePoint> {
+    let places = [
+        VantagePoint::Client,
+        VantagePoint::Server,
+        VantagePoint::Middle,
+    ];
+    PossibleValuesParser::new(places.map(VantagePoint::name)).map(move |name| {
         let place = places.into_iter().find(|place| place.name() == name);
         place.expect("one of the possible values")
     })
@@ -665,32 +695,33 @@ fn vantage() -> impl TypedValueParser<Value = Side> {
 fn knob(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once('=')
-        .ok_or_else(|| "expected KNOB=VALUE, as in initial_rto=3s".to_owned())?;
-    // Checked against a profile at once, so that a mistake is one of usage.
+        .ok_or_else(|| "expected KNOB=VALUE, such as initial_rto=3s".to_owned())?;
+    // Checked here, so that a mistake is a usage error.
     Profile::default()
         .set(name, value)
         .map_err(|error| error.to_string())?;
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// The command as it is parsed and completed.
+/// The command with its subcommands, completed with what clap's derive macros cannot express.
 pub(crate) fn command() -> clap::Command {
     refined(Args::command())
 }
 
 fn refined(command: clap::Command) -> clap::Command {
     command
-        .mut_args(|arg| completion::completed(with_quantity(arg)))
+        .mut_args(|arg| completion::with_completer(with_negative_numbers(arg)))
         .mut_subcommands(refined)
 }
 
-/// Names of values that are numbers.
+/// Value names of numbers.
 const NUMBERS: [&str; 8] = [
     "RATE", "TIME", "SIZE", "GAP", "N", "N[,N...]", "PERCENT", "BYTES",
 ];
 
-/// `--rate -5mbit` is a mistake about a rate, not an unknown option `-5`.
-fn with_quantity(arg: Arg) -> Arg {
+/// Accepts a hyphen before a number, so that `--rate -5mbit` is reported as an invalid rate, not as an unknown option
+/// `-5`.
+fn with_negative_numbers(arg: Arg) -> Arg {
     let names = arg.get_value_names().unwrap_or_default();
     let number = matches!(names, [name] if NUMBERS.contains(&name.as_str()));
     arg.allow_hyphen_values(number)

@@ -17,7 +17,7 @@ const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 const STDIN: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
 /// Maximum number of symbolic links followed to a file that does not exist yet (Linux, `MAXSYMLINKS`).
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Whether an output of this name is standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
@@ -30,16 +30,16 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
 }
 
 /// Path at which a file of this name is written: the target of symbolic links, whether or not it exists.
-pub(crate) fn place(path: &Path) -> PathBuf {
-    let mut place = path.to_owned();
-    for _ in 0..MOST_LINKS {
-        let Ok(target) = std::fs::read_link(&place) else {
+pub(crate) fn target_path(path: &Path) -> PathBuf {
+    let mut target_path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        let Ok(target) = std::fs::read_link(&target_path) else {
             break;
         };
         // An absolute target replaces the whole path.
-        place = place.parent().unwrap_or(Path::new("")).join(target);
+        target_path = target_path.parent().unwrap_or(Path::new("")).join(target);
     }
-    place
+    target_path
 }
 
 /// File that a name refers to.
@@ -61,17 +61,17 @@ impl Identity {
             // Opening a pipe or a device may block.
             Ok(found) if found.is_file() => Handle::from_path(path).map(Identity::File),
             Ok(_) => std::fs::canonicalize(path).map(Identity::Path),
-            Err(_) => Identity::of_new(&place(path)),
+            Err(_) => Identity::of_new(&target_path(path)),
         }
         .unwrap_or_else(|_| Identity::Path(path.to_owned()))
     }
 
-    fn of_new(place: &Path) -> io::Result<Identity> {
-        let directory = match place.parent() {
+    fn of_new(target_path: &Path) -> io::Result<Identity> {
+        let directory = match target_path.parent() {
             Some(parent) if parent != Path::new("") => parent,
             _ => Path::new("."),
         };
-        let name = place.file_name().unwrap_or(OsStr::new(""));
+        let name = target_path.file_name().unwrap_or(OsStr::new(""));
         Ok(Identity::New(
             Handle::from_path(directory)?,
             name.to_owned(),
@@ -97,9 +97,9 @@ struct Claim {
 
 /// Files of a command, all claimed before any is opened.
 #[derive(Debug, Default)]
-pub(crate) struct Claims(Vec<Claim>);
+pub(crate) struct FileClaims(Vec<Claim>);
 
-impl Claims {
+impl FileClaims {
     /// Claims a file for reading; it may be read several times.
     pub(crate) fn reads(&mut self, path: &Path) -> Result<(), Usage> {
         let identity = if is_stdin(path) {
@@ -126,8 +126,13 @@ impl Claims {
         match earlier.iter().find(again) {
             None => Ok(()),
             Some(claim) => Err(Usage(match path.display().to_string() {
-                name if name == claim.name => format!("{name} is named twice; it is read once"),
-                name => format!("{name} is the same file as {}; it is read once", claim.name),
+                name if name == claim.name => {
+                    format!("{name} is given twice, and can be read only once")
+                }
+                name => format!(
+                    "{name} is the same file as {}, and can be read only once",
+                    claim.name
+                ),
             })),
         }
     }
@@ -144,7 +149,7 @@ impl Claims {
     pub(crate) fn writes_binary(&mut self, option: &'static str, path: &Path) -> Result<(), Usage> {
         if is_stdout(path) && io::stdout().is_terminal() {
             return Err(Usage(format!(
-                "{option} is no text, and standard output is a terminal here; name a file or a pipe"
+                "{option} writes binary data, and standard output is a terminal; name a file or use a pipe"
             )));
         }
         self.writes(option, path)
@@ -166,7 +171,7 @@ impl Claims {
             Some(claim) => {
                 let usage = Use::Written("standard output");
                 Err(Usage(
-                    trouble(claim, &claim.name, usage).expect("it is written"),
+                    conflict(claim, &claim.name, usage).expect("it is written"),
                 ))
             }
             None => Ok(()),
@@ -187,9 +192,9 @@ impl Claims {
         }
         for earlier in &self.0 {
             if earlier.identity == identity
-                && let Some(trouble) = trouble(earlier, &name, usage)
+                && let Some(conflict) = conflict(earlier, &name, usage)
             {
-                return Err(Usage(trouble));
+                return Err(Usage(conflict));
             }
         }
         self.0.push(Claim {
@@ -202,7 +207,7 @@ impl Claims {
 }
 
 /// Description of the conflict between an earlier claim and the use of the file, as `name`, for `usage`.
-fn trouble(earlier: &Claim, name: &str, usage: Use) -> Option<String> {
+fn conflict(earlier: &Claim, name: &str, usage: Use) -> Option<String> {
     let by_name = match name == earlier.name {
         true => String::new(),
         false => format!(", the same file as {}", earlier.name),
@@ -225,10 +230,12 @@ fn trouble(earlier: &Claim, name: &str, usage: Use) -> Option<String> {
             format!("{first} and {second} would both write {name}{by_name}; name two files")
         }
         (Use::Read, Use::Written(option)) => {
-            format!("{option} would overwrite {name}{by_name}, which is read; name another file")
+            format!(
+                "{option} would overwrite {name}{by_name}, which is an input; name another file"
+            )
         }
         (Use::Written(option), Use::Read) => format!(
-            "{option} would overwrite {}, which is read as {name}; name another file",
+            "{option} would overwrite {}, which is the input {name}; name another file",
             earlier.name
         ),
     })

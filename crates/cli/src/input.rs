@@ -28,7 +28,7 @@ pub(crate) fn read_text(path: &Path, most: usize) -> io::Result<String> {
         bytes.extend_from_slice(&chunk[..n]);
         if bytes.len() > most {
             return Err(io::Error::other(format!(
-                "it is longer than {}, which is too long for such a file",
+                "it is longer than {}, the limit for such a file",
                 gentle_units::format_size(most as u64)
             )));
         }
@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(read("ä\n".as_bytes(), 3), Ok("ä\n".to_owned()));
         assert_eq!(
             read(b"abcd", 3),
-            Err("it is longer than 3b, which is too long for such a file".to_owned())
+            Err("it is longer than 3b, the limit for such a file".to_owned())
         );
         assert_eq!(
             read(b"a\0", 9),

@@ -13,22 +13,22 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
 const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 
 /// Signal received, 0 before any. Signals are per process, so this is a static.
-static CAME: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+static RECEIVED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
 /// Flag that becomes true on SIGINT, SIGTERM or SIGHUP.
 pub(crate) fn flag() -> anyhow::Result<Arc<AtomicBool>> {
     let raised = Arc::new(AtomicBool::new(false));
     for signal in SIGNALS {
-        catch(signal, &raised).context("Ctrl-C could not be caught")?;
+        register(signal, &raised).context("cannot install a handler for Ctrl-C")?;
     }
     Ok(raised)
 }
 
 /// Registers the actions, which run in the order of registration: a signal that finds the flag raised is the second
 /// one.
-fn catch(signal: i32, raised: &Arc<AtomicBool>) -> std::io::Result<()> {
+fn register(signal: i32, raised: &Arc<AtomicBool>) -> std::io::Result<()> {
     flag::register_conditional_shutdown(signal, shell_code(signal), Arc::clone(raised))?;
-    flag::register_usize(signal, Arc::clone(&CAME), signal as usize)?;
+    flag::register_usize(signal, Arc::clone(&RECEIVED), signal as usize)?;
     flag::register(signal, Arc::clone(raised))?;
     Ok(())
 }
@@ -40,7 +40,7 @@ fn shell_code(signal: i32) -> i32 {
 
 /// Exit code after the flag was raised: 130 on SIGINT, 143 on SIGTERM, 129 on SIGHUP.
 pub(crate) fn exit_code() -> ExitCode {
-    let signal = match CAME.load(Ordering::Relaxed) {
+    let signal = match RECEIVED.load(Ordering::Relaxed) {
         0 => SIGINT,
         signal => signal as i32,
     };

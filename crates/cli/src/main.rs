@@ -4,6 +4,7 @@
 //! by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (results completed by then are printed).
 
 mod args;
+mod command_line;
 mod commands;
 mod files;
 mod input;
@@ -11,14 +12,13 @@ mod interrupt;
 mod origin;
 mod output;
 mod progress;
-mod repeat;
 mod stream;
 mod usage;
 
 use args::{Args, Command};
 use clap::FromArgMatches;
 use clap_complete::CompleteEnv;
-use output::{complain, sentence};
+use output::{one_line, print_error};
 use std::process::ExitCode;
 use usage::Usage;
 
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(error) => {
-            complain(&sentence(&error));
+            print_error(&one_line(&error));
             if error.is::<Usage>() {
                 ExitCode::from(Usage::EXIT_CODE)
             } else {

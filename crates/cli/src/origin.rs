@@ -1,6 +1,6 @@
 //! Provenance of a page: the command line and the date.
 
-use crate::repeat::command;
+use crate::command_line::command;
 use crate::usage::Usage;
 use gentle_report::Origin;
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ pub(crate) fn origin(tool: &str) -> Result<Origin, Usage> {
     origin_of(tool, Some(command()))
 }
 
-/// The origin of a page that is written now, of results that `tool` made when called as `command`.
+/// Origin of a page that is written now, with results that `tool` made when called as `command`.
 pub(crate) fn origin_of(tool: &str, command: Option<String>) -> Result<Origin, Usage> {
     let date = match env::var("SOURCE_DATE_EPOCH") {
         Err(_) => Timestamp::now(),

@@ -1,6 +1,6 @@
 //! Output files that are written completely or not at all, and standard output whose reader may go away.
 
-use crate::files::{is_stdout, place};
+use crate::files::{is_stdout, target_path};
 use anyhow::Context;
 use atomic_write_file::AtomicWriteFile;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
@@ -55,7 +55,7 @@ impl OutputFile {
         let outcome = match self.writer.into_inner() {
             Ok(Target::Whole(file)) => file.commit(),
             Ok(Target::Stream(_) | Target::Stdout(None)) => Ok(()),
-            Ok(Target::Stdout(Some(mut stdout))) => unless_gone(stdout.flush()),
+            Ok(Target::Stdout(Some(mut stdout))) => ignore_broken_pipe(stdout.flush()),
             Err(error) => Err(error.into_error()),
         };
         outcome.with_context(|| name)
@@ -73,12 +73,12 @@ fn open(path: &Path) -> io::Result<Target> {
             .open(path)
             .map(Target::Stream),
         // The target of a symbolic link is replaced, not the link.
-        _ => AtomicWriteFile::open(place(path)).map(Target::Whole),
+        _ => AtomicWriteFile::open(target_path(path)).map(Target::Whole),
     }
 }
 
 /// Ignores a broken pipe: a reader may stop early (`| head`).
-fn unless_gone(written: io::Result<()>) -> io::Result<()> {
+fn ignore_broken_pipe(written: io::Result<()>) -> io::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
@@ -106,7 +106,7 @@ impl Write for Target {
             Target::Whole(file) => file.flush(),
             Target::Stream(file) => file.flush(),
             Target::Stdout(None) => Ok(()),
-            Target::Stdout(Some(stdout)) => unless_gone(stdout.flush()),
+            Target::Stdout(Some(stdout)) => ignore_broken_pipe(stdout.flush()),
         }
     }
 }
@@ -130,22 +130,30 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 pub(crate) fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
-    unless_gone(written).context("standard output")
+    ignore_broken_pipe(written).context("standard output")
 }
 
 /// Writes an error to standard error, in the format of clap.
-pub(crate) fn complain(text: &str) {
+pub(crate) fn print_error(text: &str) {
     // A failure of standard error cannot be reported.
-    let _ = writeln!(io::stderr().lock(), "error: {}", without_numbers(text));
+    let _ = writeln!(
+        io::stderr().lock(),
+        "error: {}",
+        without_error_numbers(text)
+    );
 }
 
 /// Writes a warning to standard error.
 pub(crate) fn warn(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "warning: {}", without_numbers(text));
+    let _ = writeln!(
+        io::stderr().lock(),
+        "warning: {}",
+        without_error_numbers(text)
+    );
 }
 
 /// Error with its causes, in one line.
-pub(crate) fn sentence(error: &anyhow::Error) -> String {
+pub(crate) fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         // Some errors include their cause.
@@ -161,7 +169,7 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
 }
 
 /// Text without the numbers that std appends to the system's messages: `Permission denied (os error 13)`.
-fn without_numbers(text: &str) -> String {
+fn without_error_numbers(text: &str) -> String {
     const BEFORE: &str = " (os error ";
     let mut parts = text.split(BEFORE);
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -198,7 +206,7 @@ impl Terminal {
 }
 
 /// Table without lines, wrapped to `width`.
-pub(crate) fn bare_table(width: Option<usize>) -> Table {
+pub(crate) fn borderless_table(width: Option<usize>) -> Table {
     let mut table = Table::new();
     table.load_style(TableStyle::new()).force_no_tty();
     match width.and_then(|width| u16::try_from(width).ok()) {
@@ -212,7 +220,7 @@ pub(crate) fn bare_table(width: Option<usize>) -> Table {
 
 /// Table with a rule below its head; the columns `numbers` are right-aligned.
 pub(crate) fn ruled_table<const N: usize>(head: [&str; N], numbers: Range<usize>) -> Table {
-    let mut table = bare_table(None);
+    let mut table = borderless_table(None);
     table
         .load_style(TableStyle::new().header_separator(LineStyle::none().fill('─')))
         .set_header(head);
@@ -226,7 +234,7 @@ pub(crate) fn ruled_table<const N: usize>(head: [&str; N], numbers: Range<usize>
 
 /// Rows of names, optional values and descriptions; the descriptions are wrapped to `width`.
 pub(crate) fn definitions<const N: usize>(rows: Vec<[String; N]>, width: Option<usize>) -> String {
-    let mut table = bare_table(width);
+    let mut table = borderless_table(width);
     for row in rows {
         table.add_row(row);
     }
@@ -250,17 +258,17 @@ mod tests {
         let repeated = anyhow!("x: {denied}");
         let error = anyhow::Error::new(denied).context("x: cannot be read");
         assert_eq!(
-            without_numbers(&sentence(&error)),
+            without_error_numbers(&one_line(&error)),
             "x: cannot be read: Permission denied"
         );
         assert_eq!(
-            without_numbers(&sentence(&repeated)),
+            without_error_numbers(&one_line(&repeated)),
             "x: Permission denied"
         );
         let error = anyhow!("root").context("x: root").context("y");
-        assert_eq!(sentence(&error), "y: x: root");
+        assert_eq!(one_line(&error), "y: x: root");
         for text in ["a (os error x)", "a (os error 1", ""] {
-            assert_eq!(without_numbers(text), text);
+            assert_eq!(without_error_numbers(text), text);
         }
     }
 }

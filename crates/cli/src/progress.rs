@@ -26,7 +26,7 @@ impl Progress {
         let bars = MultiProgress::with_draw_target(target);
         let all = bars.add(ProgressBar::new(runs as u64 * STEPS));
         all.set_style(style(
-            "{bar:30} {percent:>3} %  {elapsed} so far, {eta} to go",
+            "{bar:30} {percent:>3} %  {elapsed} elapsed, {eta} left",
         ));
         Progress { bars, all }
     }
@@ -89,7 +89,7 @@ impl Reading {
         };
         let bar = ProgressBar::with_draw_target(bytes, target);
         bar.set_style(style(match bytes {
-            Some(_) => "{bar:30} {percent:>3} %  {binary_bytes_per_sec}, {eta} to go",
+            Some(_) => "{bar:30} {percent:>3} %  {binary_bytes_per_sec}, {eta} left",
             None => "{spinner} {binary_bytes} read, {binary_bytes_per_sec}",
         }));
         Reading(bar)
@@ -119,7 +119,7 @@ impl Building {
             ProgressDrawTarget::stderr()
         };
         let bar = ProgressBar::with_draw_target(Some(STEPS), target);
-        bar.set_style(style("{bar:30} {percent:>3} %  {msg}, {elapsed} so far"));
+        bar.set_style(style("{bar:30} {percent:>3} %  {msg}, {elapsed} elapsed"));
         bar.enable_steady_tick(Duration::from_secs(1));
         Building(bar)
     }

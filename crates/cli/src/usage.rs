@@ -1,4 +1,4 @@
-//! Usage errors that the definitions of the flags cannot detect.
+//! Usage errors that clap cannot detect.
 
 use thiserror::Error;
 

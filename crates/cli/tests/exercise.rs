@@ -5,7 +5,7 @@
 
 use gentle_aqm::{Spec, registry};
 use gentle_experiment::Scenario;
-use gentle_testbed::experiment::{Names, plan};
+use gentle_testbed::experiment::{Namespaces, plan};
 use std::process::{Command, Output};
 
 fn gentle(arguments: &[&str]) -> Output {
@@ -28,8 +28,7 @@ fn refused(arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-const SENTENCE: &str =
-    "lifo is in no kernel, neither in Linux nor among gentle's modules; it can only be simulated";
+const SENTENCE: &str = "lifo is in no kernel: neither Linux nor gentle's modules implement it; it can only be simulated";
 
 #[test]
 fn help_has_it() {
@@ -86,7 +85,7 @@ fn deployment_and_testbed_refuse_it_with_a_sentence() {
         gentle_deploy::Backing::Stock,
         gentle_deploy::Backing::Native,
     ] {
-        let error = plan(&scenario, &spec, 1, backing, &Names::plain()).unwrap_err();
+        let error = plan(&scenario, &spec, 1, backing, &Namespaces::plain()).unwrap_err();
         assert!(error.to_string().contains(SENTENCE), "{error}");
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// Options of cake that change its queueing; rate and framing come from the shaper.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cake {
-    words: Vec<String>,
+    options: Vec<String>,
 }
 
 /// Options of tc-cake(8) without a value.
@@ -41,17 +41,20 @@ impl FromStr for Cake {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Cake, String> {
-        let mut words = text.split_ascii_whitespace();
-        if words.next() != Some("cake") {
+        let mut options = text.split_ascii_whitespace();
+        if options.next() != Some("cake") {
             return Err("expected cake".to_owned());
         }
-        let words: Vec<String> = words.map(str::to_owned).collect();
-        match words.iter().find(|word| !FLAGS.contains(&word.as_str())) {
+        let options: Vec<String> = options.map(str::to_owned).collect();
+        match options
+            .iter()
+            .find(|option| !FLAGS.contains(&option.as_str()))
+        {
             Some(unknown) => Err(format!(
-                "cake has no option '{unknown}' here; it accepts {} (the rate is --rate)",
+                "cake has no option '{unknown}' here; it accepts {} (--rate sets the rate)",
                 FLAGS.join(", ")
             )),
-            None => Ok(Cake { words }),
+            None => Ok(Cake { options }),
         }
     }
 }
@@ -59,8 +62,8 @@ impl FromStr for Cake {
 impl fmt::Display for Cake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("cake")?;
-        for word in &self.words {
-            write!(f, " {word}")?;
+        for option in &self.options {
+            write!(f, " {option}")?;
         }
         Ok(())
     }

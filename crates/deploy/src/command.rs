@@ -33,25 +33,25 @@ pub struct Command {
 
 impl Command {
     /// `tc` with blank-separated arguments.
-    pub(crate) fn tc(words: &str) -> Command {
-        Command::of(Program::Tc, words)
+    pub(crate) fn tc(args: &str) -> Command {
+        Command::of(Program::Tc, args)
     }
 
     /// `ip` with blank-separated arguments.
-    pub(crate) fn ip(words: &str) -> Command {
-        Command::of(Program::Ip, words)
+    pub(crate) fn ip(args: &str) -> Command {
+        Command::of(Program::Ip, args)
     }
 
-    fn of(program: Program, words: &str) -> Command {
+    fn of(program: Program, args: &str) -> Command {
         Command {
             program,
-            args: words.split_ascii_whitespace().map(str::to_owned).collect(),
+            args: args.split_ascii_whitespace().map(str::to_owned).collect(),
         }
     }
 
     /// Adds one argument, which may contain any characters.
-    pub(crate) fn arg(mut self, word: impl Into<String>) -> Command {
-        self.args.push(word.into());
+    pub(crate) fn arg(mut self, arg: impl Into<String>) -> Command {
+        self.args.push(arg.into());
         self
     }
 }
@@ -59,8 +59,8 @@ impl Command {
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.program.name())?;
-        for word in &self.args {
-            write!(f, " {}", Quoted(word))?;
+        for arg in &self.args {
+            write!(f, " {}", Quoted(arg))?;
         }
         Ok(())
     }

@@ -1,19 +1,19 @@
-//! Counters specific to one kind of queue.
+//! Counters specific to a kind of qdisc.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A counter that only some kind of queue has.
+/// Counter or gauge specific to a kind of qdisc.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counter {
-    /// The kernel's name, with the unit where there is one.
+    /// Name of the field in the kernel, with its unit if it has one.
     pub name: &'static str,
-    /// How much it has counted, or the state that it stands for.
+    /// Count since the qdisc was created, or current value of a gauge.
     pub value: u64,
 }
 
 /// Names of values that rise and fall (gauges); all others are monotonic.
-const STATES: [&str; 26] = [
+const GAUGES: [&str; 26] = [
     "above",
     "avg_dq_rate",
     "capacity_estimate_bytes_per_second",
@@ -43,7 +43,7 @@ const STATES: [&str; 26] = [
 ];
 
 /// Suffixes of gauges that exist once per queue.
-const STATE_ENDS: [&str; 5] = [
+const GAUGE_SUFFIXES: [&str; 5] = [
     "_qlen",
     "_backlog_bytes",
     "_memory_bytes",
@@ -52,9 +52,12 @@ const STATE_ENDS: [&str; 5] = [
 ];
 
 impl Counter {
-    /// Whether the value is monotonic, so that the difference of two readings is the number of events between them.
+    /// Whether the value is monotonic, so that the difference between two readings counts the events between them.
     pub fn is_total(&self) -> bool {
-        !STATES.contains(&self.name) && !STATE_ENDS.iter().any(|end| self.name.ends_with(end))
+        !GAUGES.contains(&self.name)
+            && !GAUGE_SUFFIXES
+                .iter()
+                .any(|suffix| self.name.ends_with(suffix))
     }
 }
 
@@ -63,7 +66,7 @@ mod tests {
     use super::Counter;
 
     #[test]
-    fn what_rises_and_falls_is_no_total() {
+    fn gauges_are_not_totals() {
         let is_total = |name| Counter { name, value: 1 }.is_total();
         for name in [
             "handshakes_sent",

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Maximum length: the kernel's `IFNAMSIZ` less the terminating zero.
-const LONGEST: usize = 15;
+/// Maximum length, bytes: the kernel's `IFNAMSIZ` less the terminating zero.
+const MAX_LEN: usize = 15;
 
 /// Valid name of a device (kernel: `dev_valid_name`) that no program mistakes for an option.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ impl Device {
     pub(crate) fn ingress(&self) -> Device {
         // The end of a name distinguishes devices (wlan0, wlan1), so a long name is cut at the beginning.
         const PREFIX: &str = "in-";
-        let surplus = (PREFIX.len() + self.0.len()).saturating_sub(LONGEST);
+        let surplus = (PREFIX.len() + self.0.len()).saturating_sub(MAX_LEN);
         let cut = (surplus..)
             .find(|&at| self.0.is_char_boundary(at))
             .unwrap_or(self.0.len());
@@ -35,10 +35,10 @@ impl fmt::Display for Device {
     }
 }
 
-/// Error: the text is not a valid name of a device.
+/// Error of parsing the name of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "'{0}' is not the name of a network device; expected up to 15 bytes without blank, '/' or ':', as in eth0 (ip link lists them)"
+    "'{0}' is not the name of a network device; expected up to 15 bytes without blanks, '/' or ':', such as eth0 (ip link lists the existing ones)"
 )]
 pub struct DeviceError(String);
 
@@ -47,7 +47,7 @@ impl FromStr for Device {
 
     fn from_str(text: &str) -> Result<Device, DeviceError> {
         let allowed = |c: char| !c.is_whitespace() && !c.is_control() && c != '/' && c != ':';
-        let valid = (1..=LONGEST).contains(&text.len())
+        let valid = (1..=MAX_LEN).contains(&text.len())
             && text != "."
             && text != ".."
             && !text.starts_with('-')
@@ -89,7 +89,7 @@ mod tests {
     use super::Device;
 
     #[test]
-    fn names_are_those_that_the_kernel_allows() {
+    fn names_are_valid_as_in_the_kernel() {
         for name in ["eth0", "br-lan", "eth0.5", "wlx00c0caabcdef", "öl"] {
             assert_eq!(name.parse::<Device>().unwrap().name(), name);
         }

@@ -6,14 +6,17 @@ mod command;
 mod configured;
 mod counter;
 mod device;
+mod device_state;
+mod error;
 mod native;
 mod netlink;
 mod packages;
+mod place;
 mod plan;
 mod prefix;
 mod priority;
 mod run;
-mod scene;
+mod setup;
 mod shaper;
 mod show;
 mod snapshot;
@@ -21,19 +24,19 @@ mod state;
 mod stock;
 mod system;
 
-pub use apply::{Applied, ApplyError, Removed, apply, remove};
+pub use apply::{Applied, Removed, apply, remove};
 pub use cake::Cake;
 pub use command::{Command, Program};
 pub use counter::Counter;
 pub use device::{Device, DeviceError, Link};
+pub use device_state::present;
+pub use error::{ApplyError, PlanError};
 pub use netlink::NetlinkError;
-pub use plan::{
-    Backing, Direction, Discipline, Parent, Plan, PlanError, Present, Setup, Under, plan,
-    plan_under,
-};
+pub use place::{Parent, QueuePlace};
+pub use plan::{Plan, plan, plan_at};
 pub use run::RunError;
-pub use scene::present;
+pub use setup::{Backing, Direction, Discipline, Present, Setup};
 pub use shaper::{Framing, LinkLayer, Shaper, ShaperKind};
-pub use show::{Qdisc, Shown, show};
+pub use show::{DeviceQueues, Qdisc, show};
 pub use state::StateDir;
-pub use system::{Chosen, backing_for};
+pub use system::{BackingChoice, backing_for};

@@ -3,25 +3,30 @@
 //! Their `tc` plug-ins accept the options of gentle-aqm under the same names.
 
 use crate::command::Command;
-use crate::plan::{PlanError, Under};
+use crate::error::PlanError;
+use crate::place::QueuePlace;
 use crate::stock;
 use gentle_aqm::{Spec, TcSyntax};
 
-/// The commands for a scheme that is a module of gentle, by the syntax that its description has.
-pub(crate) fn plan(at: &Under, spec: &Spec, form: &TcSyntax) -> Result<Vec<Command>, PlanError> {
-    let qdisc = stock::qdisc(spec, form, at.link_rate)?;
-    let mut words = format!("qdisc {} handle {:x}: {qdisc}", at.place(), at.handle);
+/// Plans a scheme that is one of gentle's modules, by the `tc` syntax in its description.
+pub(crate) fn plan(
+    at: &QueuePlace,
+    spec: &Spec,
+    syntax: &TcSyntax,
+) -> Result<Vec<Command>, PlanError> {
+    let qdisc = stock::qdisc(spec, syntax, at.link_rate)?;
+    let mut args = format!("qdisc {} handle {:x}: {qdisc}", at.place(), at.handle);
     let Some(child) = spec.child() else {
-        return Ok(vec![Command::tc(&words)]);
+        return Ok(vec![Command::tc(&args)]);
     };
     let name = child.scheme().name;
-    let syntax = child.scheme().linux;
-    let syntax = syntax.ok_or(PlanError::NotOnLinux { scheme: name })?;
-    if form.own_child == Some(name) {
-        words.push_str(&stock::options(child, &syntax, at.link_rate)?);
-        return Ok(vec![Command::tc(&words)]);
+    let child_syntax = child.scheme().linux;
+    let child_syntax = child_syntax.ok_or(PlanError::NotOnLinux { scheme: name })?;
+    if syntax.builtin_child == Some(name) {
+        args.push_str(&stock::options(child, &child_syntax, at.link_rate)?);
+        return Ok(vec![Command::tc(&args)]);
     }
-    let child = stock::qdisc(child, &syntax, at.link_rate)?;
+    let child = stock::qdisc(child, &child_syntax, at.link_rate)?;
     let (dev, handle) = (&at.dev, at.handle);
     let children = [1, 2].map(|band| {
         Command::tc(&format!(
@@ -29,5 +34,5 @@ pub(crate) fn plan(at: &Under, spec: &Spec, form: &TcSyntax) -> Result<Vec<Comma
             handle + band
         ))
     });
-    Ok([Command::tc(&words)].into_iter().chain(children).collect())
+    Ok([Command::tc(&args)].into_iter().chain(children).collect())
 }

@@ -10,13 +10,12 @@ struct Part {
     module: String,
     /// Option of the kernel's configuration.
     config: String,
-    /// OpenWrt's package, where the registry of schemes has it.
+    /// OpenWrt package, if the registry of schemes names it.
     openwrt: Option<&'static str>,
 }
 
-/// Messages of the kernel (`net/sched/`, `net/core/rtnetlink.c`) and iproute2 for a missing part, with the kind of the
-/// part.
-const SAYINGS: [(&str, Kind); 4] = [
+/// Messages of the kernel (`net/sched/`, `net/core/rtnetlink.c`) and of iproute2 about a missing part, with its kind.
+const MESSAGES: [(&str, Kind); 4] = [
     ("Specified qdisc kind is unknown", Kind::Qdisc),
     ("TC classifier not found", Kind::Classifier),
     ("Failed to load TC action module", Kind::Action),
@@ -31,8 +30,8 @@ enum Kind {
     Device,
 }
 
-/// OpenWrt's packages of modules (`package/kernel/linux/modules/netsupport.mk`) that are not those of a scheme; what neither
-/// names is in `kmod-sched`.
+/// OpenWrt packages of modules that belong to no scheme (`package/kernel/linux/modules/netsupport.mk`). Modules without
+/// an entry here or in the registry of schemes are in `kmod-sched`.
 const OPENWRT: [(&str, &str); 9] = [
     ("sch_htb", "kmod-sched-core"),
     ("sch_tbf", "kmod-sched-core"),
@@ -45,9 +44,11 @@ const OPENWRT: [(&str, &str); 9] = [
     ("ifb", "kmod-ifb"),
 ];
 
-/// What to do about a command of a plan that failed with these words because the kernel lacks something.
-pub(crate) fn remedy(command: &Command, words: &str) -> Option<String> {
-    let (_, kind) = SAYINGS.iter().find(|(saying, _)| words.contains(saying))?;
+/// Remedy for a command that failed with this output because the kernel lacks a part; `None` for other failures.
+pub(crate) fn remedy(command: &Command, output: &str) -> Option<String> {
+    let (_, kind) = MESSAGES
+        .iter()
+        .find(|(message, _)| output.contains(message))?;
     let args: Vec<&str> = command.args.iter().map(String::as_str).collect();
     let part = match kind {
         Kind::Qdisc => {
@@ -59,11 +60,11 @@ pub(crate) fn remedy(command: &Command, words: &str) -> Option<String> {
                 ));
             }
             Part {
-                openwrt: known.and_then(|known| known.openwrt),
+                openwrt: known.and_then(|known| known.openwrt_package),
                 ..Part::new("sch", "NET_SCH", qdisc)
             }
         }
-        // The only classifier in plans.
+        // Plans use no other classifier.
         Kind::Classifier => Part::new("cls", "NET_CLS", "u32"),
         Kind::Action => Part::new("act", "NET_ACT", after(&args, "action", 0)?),
         Kind::Device => {
@@ -78,9 +79,9 @@ pub(crate) fn remedy(command: &Command, words: &str) -> Option<String> {
     Some(part.sentence())
 }
 
-/// Argument after `word`, skipping `skip` arguments in between.
-fn after<'a>(args: &[&'a str], word: &str, skip: usize) -> Option<&'a str> {
-    let at = args.iter().position(|arg| *arg == word)?;
+/// Argument after `keyword`, skipping `skip` arguments in between.
+fn after<'a>(args: &[&'a str], keyword: &str, skip: usize) -> Option<&'a str> {
+    let at = args.iter().position(|arg| *arg == keyword)?;
     args.get(at + 1 + skip).copied()
 }
 
@@ -109,7 +110,7 @@ impl Part {
         let listed = listed.map(|(_, package)| *package);
         let openwrt = openwrt.or(listed).unwrap_or("kmod-sched");
         format!(
-            "this kernel has no {module}: on Debian it comes with linux-image-amd64 (or that of another processor), on OpenWrt with {openwrt}, in a kernel of your own with {config}; after an update of the kernel, restart first"
+            "this kernel has no {module}: Debian has it in linux-image-amd64 (or the package of another architecture), OpenWrt in {openwrt}, a self-built kernel needs {config}; after a kernel update, reboot first"
         )
     }
 }
@@ -122,7 +123,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_named_with_its_package() {
         let unknown = "Error: Specified qdisc kind is unknown.";
-        for (command, words, module, package) in [
+        for (command, output, module, package) in [
             (
                 Command::tc("qdisc add dev eth0 parent 5a0:1 handle 5a1: prio bands 2"),
                 unknown,
@@ -168,7 +169,7 @@ mod tests {
                 "kmod-ifb",
             ),
         ] {
-            let sentence = remedy(&command, words).unwrap();
+            let sentence = remedy(&command, output).unwrap();
             assert!(
                 sentence.contains(&format!("no {module}:")) && sentence.contains(package),
                 "{sentence}"

@@ -24,7 +24,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn by_hand() {
+    fn pairs_of_some_limits() {
         assert_eq!(up_to(0), [(0, 0xffff)]);
         assert_eq!(up_to(128), [(0, 0xff80), (0x80, 0xffff)]);
         assert_eq!(

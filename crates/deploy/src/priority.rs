@@ -6,7 +6,7 @@
 //! the length jump to a table of flags, so that the number of filters is the sum of lengths and flags and not the
 //! product.
 //!
-//! On Ethernet, IP may be encapsulated in VLAN tags, a PPPoE session or MPLS; [`CARRIERS`] lists the supported
+//! On Ethernet, IP may be encapsulated in VLAN tags, a PPPoE session or MPLS; [`ENCAPSULATIONS`] lists the supported
 //! encapsulations. The native module supports more (`kernel/handshake.h`), and otherwise gives the same packets
 //! priority.
 //!
@@ -14,9 +14,10 @@
 //! SYNs on an idle link and drop those it cannot hold.
 
 use crate::command::Command;
-use crate::plan::{PlanError, Under};
+use crate::error::PlanError;
+use crate::place::QueuePlace;
 use crate::prefix;
-use crate::shaper::LEAST_RATE;
+use crate::shaper::MIN_RATE;
 use crate::stock;
 use gentle_aqm::{Spec, Value};
 use gentle_units::Rate;
@@ -44,7 +45,7 @@ const IPV4_TABLE: u32 = 1;
 const IPV6_TABLE: u32 = 2;
 
 /// Encapsulation of IP on an Ethernet device.
-struct Carrier {
+struct Encapsulation {
     /// Preference of the filters, unique per protocol.
     preference: u32,
     /// Protocol of the packet in `tc`: the type of its outermost tag, or else of the frame.
@@ -57,14 +58,14 @@ struct Carrier {
     offset: u32,
 }
 
-const fn carrier(
+const fn encapsulation(
     preference: u32,
     protocol: &'static str,
     ipv4: &'static str,
     ipv6: &'static str,
     offset: u32,
-) -> Carrier {
-    Carrier {
+) -> Encapsulation {
+    Encapsulation {
         preference,
         protocol,
         ipv4,
@@ -75,15 +76,15 @@ const fn carrier(
 
 /// Encapsulations. The place of the network header of a tagged packet in the kernel depends on the origin of the frame:
 /// after all tags, preceded by the type of the payload, or, for forwarded frames, after the outermost tag.
-const CARRIERS: [Carrier; 8] = [
-    carrier(
+const ENCAPSULATIONS: [Encapsulation; 8] = [
+    encapsulation(
         3,
         "802.1Q",
         " match u16 0x0800 0xffff at -2",
         " match u16 0x86dd 0xffff at -2",
         0,
     ),
-    carrier(
+    encapsulation(
         3,
         "802.1Q",
         " match u16 0x8100 0xffff at -2 match u16 0x0800 0xffff at 2",
@@ -91,28 +92,28 @@ const CARRIERS: [Carrier; 8] = [
         4,
     ),
     // PPPoE session in a VLAN, as used by DSL providers.
-    carrier(
+    encapsulation(
         3,
         "802.1Q",
         " match u16 0x8864 0xffff at -2 match u16 0x0021 0xffff at 6",
         " match u16 0x8864 0xffff at -2 match u16 0x0057 0xffff at 6",
         8,
     ),
-    carrier(
+    encapsulation(
         4,
         "802.1ad",
         " match u16 0x0800 0xffff at -2",
         " match u16 0x86dd 0xffff at -2",
         0,
     ),
-    carrier(
+    encapsulation(
         4,
         "802.1ad",
         " match u16 0x8100 0xffff at -2 match u16 0x0800 0xffff at 2",
         " match u16 0x8100 0xffff at -2 match u16 0x86dd 0xffff at 2",
         4,
     ),
-    carrier(
+    encapsulation(
         5,
         "ppp_ses",
         " match u16 0x0021 0xffff at 6",
@@ -120,14 +121,14 @@ const CARRIERS: [Carrier; 8] = [
         8,
     ),
     // Bottom of the label stack, and the IP version.
-    carrier(
+    encapsulation(
         6,
         "mpls_uc",
         " match u8 0x01 0x01 at 2 match u8 0x40 0xf0 at 4",
         " match u8 0x01 0x01 at 2 match u8 0x60 0xf0 at 4",
         4,
     ),
-    carrier(
+    encapsulation(
         6,
         "mpls_uc",
         " match u8 0x00 0x01 at 2 match u8 0x01 0x01 at 6 match u8 0x40 0xf0 at 8",
@@ -138,7 +139,7 @@ const CARRIERS: [Carrier; 8] = [
 
 /// Plans priority over two children with stock parts.
 pub(crate) fn plan(
-    at: &Under,
+    at: &QueuePlace,
     spec: &Spec,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Command>, PlanError> {
@@ -148,7 +149,8 @@ pub(crate) fn plan(
     if child.scheme().linux.is_none() {
         return Err(PlanError::NotOnLinux { scheme: name });
     }
-    let child = stock::words(child, at.link_rate)?.ok_or(PlanError::NativeChild { child: name })?;
+    let child =
+        stock::tc_args(child, at.link_rate)?.ok_or(PlanError::NativeChild { child: name })?;
     let (dev, handle) = (&at.dev, at.handle);
     let data_everywhere = [" 1"; 16].concat();
     let mut commands = vec![
@@ -169,7 +171,7 @@ pub(crate) fn plan(
     Ok(commands)
 }
 
-fn rule(at: &Under, spec: &Spec, notes: &mut Vec<String>) -> Rule {
+fn rule(at: &QueuePlace, spec: &Spec, notes: &mut Vec<String>) -> Rule {
     let option = |name| {
         let mut options = spec.options().iter();
         options.find_map(|(option, value)| value.filter(|_| option == name))
@@ -191,16 +193,17 @@ fn rule(at: &Under, spec: &Spec, notes: &mut Vec<String>) -> Rule {
     };
     if maxlen.is_some_and(|maxlen| maxlen < 2 * TCP_HEADER) {
         notes.push(format!(
-            "no TCP packet is as short as maxlen={}: nothing has priority",
+            "no TCP packet is as short as maxlen={}, so nothing has priority",
             maxlen.unwrap_or_default()
         ));
     } else {
         notes.push(
-            "over IPv6, only a TCP header that follows the IPv6 header at once is found: with extension headers a SYN queues as data".to_owned(),
+            "a SYN behind IPv6 extension headers queues as data; the native module finds it"
+                .to_owned(),
         );
         if at.link.header > 0 {
             notes.push(
-                "behind a third VLAN tag, a third MPLS label, or PPPoE in two tags, a SYN queues as data; the native module finds it".to_owned(),
+                "a SYN behind three VLAN tags, three MPLS labels, or PPPoE in two VLAN tags queues as data; the native module finds it".to_owned(),
             );
         }
     }
@@ -212,7 +215,7 @@ fn rule(at: &Under, spec: &Spec, notes: &mut Vec<String>) -> Rule {
 }
 
 /// Rate of `share` of the link, if the rate of the link is known.
-fn bound(at: &Under, share: Option<Value>, notes: &mut Vec<String>) -> Option<Rate> {
+fn bound(at: &QueuePlace, share: Option<Value>, notes: &mut Vec<String>) -> Option<Rate> {
     let Some(Value::Count(percent @ ..100)) = share else {
         return None;
     };
@@ -224,22 +227,20 @@ fn bound(at: &Under, share: Option<Value>, notes: &mut Vec<String>) -> Option<Ra
     };
     let share = u128::from(rate.bits_per_second()) * u128::from(percent) / 100;
     // At most 100 % of a rate, so it fits.
-    let share = u64::try_from(share)
-        .ok()
-        .filter(|&share| share >= LEAST_RATE);
+    let share = u64::try_from(share).ok().filter(|&share| share >= MIN_RATE);
     let Some(share) = share.and_then(Rate::from_bits_per_second) else {
         notes.push(format!(
-            "share={percent} is not enforced: {percent} % of {rate} is less than the {LEAST_RATE} bit/s that a policer can have; give a higher rate, or use the native module"
+            "share={percent} is not enforced: {percent} % of {rate} is below {MIN_RATE} bit/s, the minimum of a policer; give a higher rate, or use the native module"
         ));
         return None;
     };
     notes.push(format!(
-        "share={percent} is a policer (act_police; share=100 does without): handshake packets beyond {percent} % of {rate} queue as data, also while no data waits"
+        "share={percent} is a policer (act_police; share=100 needs none): handshake packets beyond {percent} % of {rate} queue as data, even while no data is queued"
     ));
     Some(share)
 }
 
-fn filters(at: &Under, rule: &Rule) -> Vec<Command> {
+fn filters(at: &QueuePlace, rule: &Rule) -> Vec<Command> {
     let ipv4 = lengths(rule.maxlen, 2 * TCP_HEADER, 0);
     let ipv6 = lengths(rule.maxlen, IPV6_HEADER + TCP_HEADER, IPV6_HEADER);
     let mut list = Filters {
@@ -249,12 +250,12 @@ fn filters(at: &Under, rule: &Rule) -> Vec<Command> {
     };
     list.table(1, "ip", IPV4_TABLE, "nexthdr+13", rule.fin, &ipv4);
     list.table(2, "ipv6", IPV6_TABLE, "53", rule.fin, &ipv6);
-    list.jump_from_ipv4(&carrier(1, "ip", "", "", 0), &ipv4);
-    list.jump_from_ipv6(&carrier(2, "ipv6", "", "", 0), &ipv6);
+    list.jump_from_ipv4(&encapsulation(1, "ip", "", "", 0), &ipv4);
+    list.jump_from_ipv6(&encapsulation(2, "ipv6", "", "", 0), &ipv6);
     if at.link.header > 0 {
-        for carrier in &CARRIERS {
-            list.jump_from_ipv4(carrier, &ipv4);
-            list.jump_from_ipv6(carrier, &ipv6);
+        for encapsulation in &ENCAPSULATIONS {
+            list.jump_from_ipv4(encapsulation, &ipv4);
+            list.jump_from_ipv6(encapsulation, &ipv6);
         }
     }
     list.commands
@@ -282,7 +283,7 @@ fn length_match((value, mask): Prefix, at: u32) -> String {
 }
 
 struct Filters<'a> {
-    at: &'a Under,
+    at: &'a QueuePlace,
     commands: Vec<Command>,
     policer: Option<Policer>,
 }
@@ -332,8 +333,8 @@ impl Filters<'_> {
         }
     }
 
-    fn jump_from_ipv4(&mut self, carrier: &Carrier, lengths: &[Prefix]) {
-        let Carrier { ipv4, offset, .. } = carrier;
+    fn jump_from_ipv4(&mut self, encapsulation: &Encapsulation, lengths: &[Prefix]) {
+        let Encapsulation { ipv4, offset, .. } = encapsulation;
         let plus = match offset {
             0 => String::new(),
             _ => format!("plus {offset} "),
@@ -341,8 +342,8 @@ impl Filters<'_> {
         for prefix in lengths {
             // Protocol 6, first fragment; the header length, in words of four bytes, gives the offset of TCP.
             self.add(
-                carrier.preference,
-                carrier.protocol,
+                encapsulation.preference,
+                encapsulation.protocol,
                 &format!(
                     "u32{ipv4} match u8 0x06 0xff at {} match u16 0x0000 0x1fff at {}{} link {IPV4_TABLE}: offset {plus}at {offset} mask 0x0f00 shift 6",
                     offset + 9,
@@ -353,16 +354,16 @@ impl Filters<'_> {
         }
     }
 
-    fn jump_from_ipv6(&mut self, carrier: &Carrier, lengths: &[Prefix]) {
-        let Carrier { ipv6, offset, .. } = carrier;
+    fn jump_from_ipv6(&mut self, encapsulation: &Encapsulation, lengths: &[Prefix]) {
+        let Encapsulation { ipv6, offset, .. } = encapsulation;
         let eat = match offset {
             0 => String::new(),
             _ => format!(" offset plus {offset} eat"),
         };
         for prefix in lengths {
             self.add(
-                carrier.preference,
-                carrier.protocol,
+                encapsulation.preference,
+                encapsulation.protocol,
                 &format!(
                     "u32{ipv6} match u8 0x06 0xff at {}{} link {IPV6_TABLE}:{eat}",
                     offset + 6,
@@ -391,7 +392,7 @@ impl Filters<'_> {
 
 /// Index of the policer. Policers are numbered per network namespace, so the index is derived from the place: the
 /// 32-bit FNV-1a hash of the device's name and the handle, without its top bit and never 0.
-fn policer_index(at: &Under) -> u32 {
+fn policer_index(at: &QueuePlace) -> u32 {
     let bytes = at.dev.name().bytes().chain(at.handle.to_be_bytes());
     let hash = bytes.fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)

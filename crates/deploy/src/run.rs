@@ -12,7 +12,7 @@ use thiserror::Error;
 pub enum RunError {
     /// The program could not be started.
     #[error(
-        "{program} could not be started ({cause}); it is part of iproute2: install that, or add its folder to PATH"
+        "{program} could not be started ({cause}); install iproute2, which contains it, or add its directory to PATH"
     )]
     Start {
         /// Name of the program.
@@ -21,12 +21,12 @@ pub enum RunError {
         cause: io::Error,
     },
     /// The command failed.
-    #[error("'{command}' failed: {words}{}", remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default())]
+    #[error("'{command}' failed: {output}{}", remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default())]
     Failed {
         /// Command as a shell line.
         command: String,
         /// Output of the command.
-        words: String,
+        output: String,
         /// Remedy, if one is known.
         remedy: Option<String>,
     },
@@ -45,19 +45,19 @@ pub(crate) fn run(command: &Command) -> Result<(), RunError> {
     if output.status.success() {
         return Ok(());
     }
-    let said = [output.stderr, output.stdout].concat();
-    let said = String::from_utf8_lossy(&said);
-    let remedy = packages::remedy(command, &said);
-    let words: Vec<&str> = said
+    let text = [output.stderr, output.stdout].concat();
+    let text = String::from_utf8_lossy(&text);
+    let remedy = packages::remedy(command, &text);
+    let lines: Vec<&str> = text
         .lines()
         .map(str::trim)
         .filter(|l| !l.is_empty())
         .collect();
     Err(RunError::Failed {
         command: command.to_string(),
-        words: match words.is_empty() {
+        output: match lines.is_empty() {
             true => output.status.to_string(),
-            false => words.join(" / "),
+            false => lines.join(" / "),
         },
         remedy,
     })

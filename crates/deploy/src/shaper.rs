@@ -1,7 +1,8 @@
 //! Shaper that makes an interface the bottleneck, so that the queue builds up where it can be managed.
 
 use crate::command::Command;
-use crate::plan::{PlanError, Under};
+use crate::error::PlanError;
+use crate::place::QueuePlace;
 use gentle_units::{Nanos, Rate};
 use std::fmt::Write;
 use std::str::FromStr;
@@ -74,26 +75,26 @@ impl FromStr for LinkLayer {
     }
 }
 
-/// Minimum rate in bits per second: `tc` and the kernel count bytes per second and reject zero.
-pub(crate) const LEAST_RATE: u64 = 8;
+/// Minimum rate, bits per second: `tc` and the kernel count in bytes per second and reject zero.
+pub(crate) const MIN_RATE: u64 = 8;
 
 /// Depth of the token bucket, as a time at its rate: enough that the timers of a slow machine do not cost throughput,
 /// and the maximum that it adds to the delay.
 const BUCKET: Nanos = Nanos::from_millis(1);
 
-/// Delay of tbf's own queue, which the scheme replaces at once.
-const OWN_QUEUE: &str = "50ms";
+/// Delay bound of the queue that tbf creates, and that the scheme replaces at once.
+const DEFAULT_QUEUE: &str = "50ms";
 
 impl Shaper {
     /// Commands for a shaper, and the class for the queue beneath it.
-    pub(crate) fn plan(&self, at: &Under) -> Result<(Vec<Command>, String), PlanError> {
+    pub(crate) fn plan(&self, at: &QueuePlace) -> Result<(Vec<Command>, String), PlanError> {
         let (place, dev, handle) = (at.place(), &at.dev, at.handle);
         let rate = self.rate;
-        if rate.bits_per_second() < LEAST_RATE {
+        if rate.bits_per_second() < MIN_RATE {
             return Err(PlanError::TooSlow(rate));
         }
         let burst = self.rate.bytes_in(BUCKET).max(at.link.frame());
-        let framing = self.framing.words();
+        let framing = self.framing.tc_args();
         let class = format!("{handle:x}:1");
         let commands = match self.kind {
             ShaperKind::Htb => vec![
@@ -106,7 +107,7 @@ impl Shaper {
                 )),
             ],
             ShaperKind::Tbf => vec![Command::tc(&format!(
-                "qdisc {place} handle {handle:x}: tbf rate {rate} burst {burst} latency {OWN_QUEUE}{framing}"
+                "qdisc {place} handle {handle:x}: tbf rate {rate} burst {burst} latency {DEFAULT_QUEUE}{framing}"
             ))],
             ShaperKind::Cake => return Err(PlanError::CakeTakesNoChild),
         };
@@ -116,32 +117,32 @@ impl Shaper {
 
 impl Framing {
     /// Options for `htb` and `tbf`, with a leading blank.
-    pub(crate) fn words(self) -> String {
-        let mut words = self.lengths();
+    pub(crate) fn tc_args(self) -> String {
+        let mut args = self.lengths();
         if self.linklayer == LinkLayer::Atm {
-            words.push_str(" linklayer atm");
+            args.push_str(" linklayer atm");
         }
-        words
+        args
     }
 
     /// Options for `cake`, with a leading blank.
-    pub(crate) fn words_for_cake(self) -> String {
-        let mut words = self.lengths();
+    pub(crate) fn cake_args(self) -> String {
+        let mut args = self.lengths();
         if self.linklayer == LinkLayer::Atm {
-            words.push_str(" atm");
+            args.push_str(" atm");
         }
-        words
+        args
     }
 
     fn lengths(self) -> String {
-        let mut words = String::new();
+        let mut args = String::new();
         // Writing to a String is infallible.
         if self.overhead > 0 {
-            let _ = write!(words, " overhead {}", self.overhead);
+            let _ = write!(args, " overhead {}", self.overhead);
         }
         if self.mpu > 0 {
-            let _ = write!(words, " mpu {}", self.mpu);
+            let _ = write!(args, " mpu {}", self.mpu);
         }
-        words
+        args
     }
 }

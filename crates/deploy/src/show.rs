@@ -1,77 +1,78 @@
-//! Statistics of the queues of a device, from the kernel's counters.
+//! Statistics of the qdiscs of a device, as counted by the kernel.
 
-use crate::apply::ApplyError;
 use crate::configured;
 use crate::counter::Counter;
 use crate::device::Device;
+use crate::error::ApplyError;
 use crate::netlink::{Attribute, INGRESS, Netlink, Object, ROOT, TcMessage, find, format_handle};
 use crate::netlink::{interface, tca};
-use crate::plan::{Direction, SCHEME};
+use crate::place::{SCHEME, ingress_alias};
+use crate::setup::Direction;
 use gentle_aqm::{Field, Statistics, registry};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The queues of a device, from the root down, and those of its incoming packets.
+/// Qdiscs of a device, from the root down, followed by those for its incoming packets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Shown {
-    /// The device.
+pub struct DeviceQueues {
+    /// Name of the device.
     pub dev: String,
-    /// Its queues.
+    /// Qdiscs of the device, and of the intermediate device through which its incoming packets pass.
     pub qdiscs: Vec<Qdisc>,
 }
 
-/// A queue and its counters.
+/// Qdisc with its settings and counters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Qdisc {
-    /// `egress` or `ingress`.
+    /// Direction of the packets: `egress` (outgoing) or `ingress` (incoming).
     pub direction: &'static str,
-    /// Its name, as `tc` has it.
+    /// Kind of the qdisc, as in `tc`.
     pub kind: String,
-    /// Its handle, as `tc` writes it; `0:` for one that came with the device.
+    /// Handle of the qdisc, in the notation of `tc`; `0:` for the default qdisc of a device.
     pub handle: String,
-    /// `root` or the class that it belongs to.
+    /// Parent of the qdisc: `root`, or a class in the notation of `tc`.
     pub parent: String,
-    /// What it holds, where gentle knows: `handshakes` or `data`.
+    /// Packets in the qdisc, if it is a child of a priority scheme set up by gentle: `handshakes` or `data`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<&'static str>,
-    /// Bits per second to which it holds packets back; of `htb`, the sum over its classes at the top.
+    /// Configured rate of a shaper, bits per second; for `htb`, the sum over its top classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<u64>,
-    /// The delay that it aims at, in nanoseconds, as the kernel keeps it.
+    /// Configured target of the sojourn time, nanoseconds, as rounded by the kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_ns: Option<u64>,
-    /// Bytes that left it.
+    /// Bytes dequeued.
     pub bytes: u64,
-    /// Packets that left it.
+    /// Packets dequeued.
     pub packets: u64,
-    /// Packets that it dropped.
+    /// Packets dropped.
     pub drops: u32,
-    /// How often it could not send because of its rate.
+    /// Packets that exceeded a limit of the qdisc, such as its rate.
     pub overlimits: u32,
-    /// Packets that the device gave back.
+    /// Packets that the device did not accept, and that were queued again.
     pub requeues: u32,
-    /// Bytes that wait in it.
+    /// Bytes queued.
     pub backlog_bytes: u32,
-    /// Packets that wait in it.
+    /// Packets queued.
     pub backlog_packets: u32,
-    /// Counters of its kind, in the kernel's order.
+    /// Counters specific to the kind of qdisc, in the order of the kernel.
     pub counters: Vec<Counter>,
 }
 
-/// Parts of `TCA_STATS2` (kernel: `linux/gen_stats.h`).
+/// Attributes in `TCA_STATS2`: `TCA_STATS_BASIC` and others (kernel: `linux/gen_stats.h`).
 const BASIC: u16 = 1;
 const QUEUE: u16 = 3;
 const APP: u16 = 4;
 const PACKETS64: u16 = 8;
 
-/// Attributes that `cake` tells of itself as a whole (`TCA_CAKE_STATS_*`).
+/// Attributes for `cake` as a whole (`TCA_CAKE_STATS_*`).
 const CAKE: &[(u16, &str)] = &[
     (2, "capacity_estimate_bytes_per_second"),
     (3, "memory_limit_bytes"),
     (4, "memory_used_bytes"),
 ];
 
-/// Those of `names` that are among the attributes.
+/// Counters for the attributes that are listed in `names`, in the order of `names`.
 fn named(
     attributes: &[Attribute],
     names: impl Iterator<Item = (u16, &'static str)>,
@@ -85,7 +86,7 @@ fn named(
         .collect()
 }
 
-/// The counters of a qdisc of that kind.
+/// Counters of a qdisc of this kind, from its `TCA_STATS_APP`.
 fn counters(kind: &str, bytes: &[u8]) -> Vec<Counter> {
     if kind == "cake" {
         return named(&Attribute::all(bytes), CAKE.iter().copied());
@@ -110,7 +111,7 @@ fn counters(kind: &str, bytes: &[u8]) -> Vec<Counter> {
     }
 }
 
-/// The fields of a structure of the kernel, as far as it goes.
+/// Fields of a structure of the kernel; older kernels may send fewer.
 fn in_order(fields: &[Field], bytes: &[u8]) -> Vec<Counter> {
     let mut at = 0;
     let mut list = Vec::new();
@@ -130,7 +131,7 @@ fn in_order(fields: &[Field], bytes: &[u8]) -> Vec<Counter> {
     list
 }
 
-/// Number in native byte order.
+/// Number of this length in native byte order.
 fn number(bytes: &[u8], length: usize) -> Option<u64> {
     match length {
         4 => Some(u32::from_ne_bytes(*bytes.first_chunk()?).into()),
@@ -198,16 +199,16 @@ fn rate_bps(message: &TcMessage, classes: &[TcMessage]) -> Option<u64> {
 ///
 /// # Errors
 /// If the device does not exist or a netlink request fails.
-pub fn show(dev: &Device) -> Result<Shown, ApplyError> {
+pub fn show(dev: &Device) -> Result<DeviceQueues, ApplyError> {
     let mut netlink = Netlink::open()?;
     let found = interface(&mut netlink, dev)?.ok_or_else(|| ApplyError::NoDevice(dev.clone()))?;
     let mut qdiscs = list(&mut netlink, found.index, Direction::Egress)?;
     if let Some(ifb) = interface(&mut netlink, &dev.ingress())?
-        && ifb.alias == Some(crate::plan::ingress_alias(dev))
+        && ifb.alias == Some(ingress_alias(dev))
     {
         qdiscs.extend(list(&mut netlink, ifb.index, Direction::Ingress)?);
     }
-    Ok(Shown {
+    Ok(DeviceQueues {
         dev: dev.name().to_owned(),
         qdiscs,
     })
@@ -218,7 +219,7 @@ fn list(netlink: &mut Netlink, index: u32, direction: Direction) -> Result<Vec<Q
     let classes = netlink.list(Object::Class, &TcMessage::about(index, 0))?;
     Ok(messages
         .iter()
-        // The qdisc for incoming packets does not queue.
+        // An ingress or clsact qdisc has no queue.
         .filter(|message| message.parent != INGRESS)
         .map(|message| qdisc(message, &classes, direction))
         .collect())
@@ -230,7 +231,7 @@ mod tests {
     use crate::counter::Counter;
 
     #[test]
-    fn a_kernel_that_tells_less_is_read_as_far_as_it_goes() {
+    fn a_truncated_structure_gives_its_first_fields() {
         let words: Vec<u8> = (1..=4u32).flat_map(u32::to_ne_bytes).collect();
         assert_eq!(
             counters("choke", &words[..10]),
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_of_spa_are_told_apart_and_attributes_may_be_missing() {
+    fn the_queues_of_spa_have_counters_of_their_own() {
         let queue = |sent: u64| attribute(3, &sent.to_ne_bytes());
         let bytes = [
             attribute(3 | 0x8000, &queue(7)),

@@ -35,13 +35,12 @@ impl Side {
 /// Qdiscs whose classes are created one by one; those of others come with the qdisc.
 const WITH_OWN_CLASSES: [&str; 5] = ["htb", "hfsc", "drr", "qfq", "cbq"];
 
-/// A qdisc without a scheme that needs a table which the kernel keeps to itself (`TCA_GRED_STAB`), so that it cannot be told
-/// to it again.
+/// Qdisc of no scheme whose table of weights (`TCA_GRED_STAB`) the kernel does not dump, so that it cannot be restored.
 const GRED: &str = "gred";
 
-/// Whether the kernel keeps a part of the options of a qdisc of that kind to itself.
+/// Whether the kernel does not dump all options of a qdisc of this kind.
 fn has_hidden_parts(kind: &str) -> bool {
-    kind == GRED || registry::kernel_qdisc(kind).is_some_and(|qdisc| qdisc.hidden)
+    kind == GRED || registry::kernel_qdisc(kind).is_some_and(|qdisc| qdisc.partial_dump)
 }
 
 /// Actions among the options of a filter that are not dumped completely: the rate table of a policer
@@ -62,15 +61,15 @@ const OWN_TABLE: u32 = 1 << 31;
 const WITHIN_TABLE: u32 = 0x000f_ffff;
 const U32_HASH: u16 = 2;
 
-/// Parts of the options of a `u32` filter that change while it works: the policer, the actions, the counters, and padding
-/// that only aligns a message.
-const U32_MOVING: &[u16] = &[6, 7, 9, 12];
+/// Attributes in the options of a `u32` filter that change as packets pass: `TCA_U32_POLICE`, `TCA_U32_ACT` and
+/// `TCA_U32_PCNT` (counters), and `TCA_U32_PAD` (alignment).
+const U32_VOLATILE: &[u16] = &[6, 7, 9, 12];
 
-/// Attributes among the options of an object of that kind that change while packets pass.
-fn moving_parts(kind: &str) -> &'static [u16] {
+/// Attributes in the options of an object of this kind that change while packets pass.
+fn volatile_attributes(kind: &str) -> &'static [u16] {
     match kind {
-        "u32" => U32_MOVING,
-        kind => registry::kernel_qdisc(kind).map_or(&[], |qdisc| qdisc.moving),
+        "u32" => U32_VOLATILE,
+        kind => registry::kernel_qdisc(kind).map_or(&[], |qdisc| qdisc.volatile),
     }
 }
 
@@ -131,7 +130,7 @@ impl Snapshot {
     /// Kind and handle of the top qdisc, for messages.
     pub(crate) fn describe_top(&self) -> Option<String> {
         self.top().map(|top| match self.is_clsact() {
-            true => "filters of clsact for arriving packets".to_owned(),
+            true => "clsact with filters for incoming packets".to_owned(),
             false => format!("{} {}", top.kind(), format_handle(top.handle)),
         })
     }
@@ -177,13 +176,13 @@ impl Snapshot {
                 .all(|object| whole.objects.contains(object))
     }
 
-    /// First part that the kernel does not dump completely.
+    /// Description of the first part that the kernel does not dump completely.
     pub(crate) fn hidden_part(&self) -> Option<String> {
         let shared = self
             .of(Object::Qdisc)
             .any(|qdisc| qdisc.attribute(tca::INGRESS_BLOCK).is_some());
         if shared {
-            return Some("filters that it shares with other devices (a block)".to_owned());
+            return Some("filters shared with other devices (a block)".to_owned());
         }
         let table = self
             .of(Object::Qdisc)
@@ -205,19 +204,19 @@ impl Snapshot {
 
     /// Snapshot without the values that change while packets pass, for comparison: equal snapshots mean that nothing
     /// was reconfigured.
-    pub(crate) fn settled(&self) -> Snapshot {
-        let mut settled = self.clone();
-        settled.transmit_queues = 0;
-        for (_, message) in &mut settled.objects {
+    pub(crate) fn normalized(&self) -> Snapshot {
+        let mut normalized = self.clone();
+        normalized.transmit_queues = 0;
+        for (_, message) in &mut normalized.objects {
             // A recreated intermediate device has another index.
             message.ifindex = 0;
-            let moving = moving_parts(&message.kind());
-            if moving.is_empty() {
+            let volatile = volatile_attributes(&message.kind());
+            if volatile.is_empty() {
                 continue;
             }
-            message.change_options(|parts| parts.retain(|part| !moving.contains(&part.kind())));
+            message.change_options(|parts| parts.retain(|part| !volatile.contains(&part.kind())));
         }
-        settled
+        normalized
     }
 
     /// Creates the objects that are missing in `now`.
@@ -229,66 +228,67 @@ impl Snapshot {
         if self.top().is_none() {
             return Ok(());
         }
-        let there = now.settled();
+        let there = now.normalized();
         self.objects
             .iter()
-            .zip(&self.settled().objects)
-            .filter(|(_, settled)| !there.objects.contains(settled))
+            .zip(&self.normalized().objects)
+            .filter(|(_, normalized)| !there.objects.contains(normalized))
             .try_for_each(|((object, message), _)| netlink.create(*object, message))
     }
 }
 
-/// Attributes of 32-bit numbers that the kernel dumps in another form than it accepts, by kind.
-const MENDED: [(&str, &[u16], Mend); 4] = [
-    // `TCA_HTB_INIT`: dumps all of the version, of which `htb_init` accepts the upper half; at the end, packets that no class
-    // took.
-    ("htb", &[2], Mend::HtbInit),
+/// Attributes with 32-bit numbers that the kernel dumps in another form than it accepts, by kind of object.
+const FIXUPS: [(&str, &[u16], Fixup); 4] = [
+    // `TCA_HTB_INIT`: the dump has the whole version, of which `htb_init` accepts the upper half, and ends with a counter
+    // of packets without a class.
+    ("htb", &[2], Fixup::HtbInit),
     // `TCA_U32_FLAGS`, `TCA_FLOWER_FLAGS`, `TCA_MATCHALL_FLAGS`: the dump has the actual offload state in addition to
     // the requested one.
-    ("u32", &[11], Mend::FilterFlags),
-    ("flower", &[22], Mend::FilterFlags),
-    ("matchall", &[3], Mend::FilterFlags),
+    ("u32", &[11], Fixup::FilterFlags),
+    ("flower", &[22], Fixup::FilterFlags),
+    ("matchall", &[3], Fixup::FilterFlags),
 ];
 
-/// Attributes of an object of that kind that the kernel does not accept as it dumps them.
-fn mended(kind: &str) -> Option<(&'static [u16], Mend)> {
-    if let Some((_, attributes, mend)) = MENDED.iter().find(|(name, ..)| *name == kind) {
-        return Some((attributes, *mend));
+/// Attributes of an object of this kind that the kernel does not accept as it dumps them, and how to convert them.
+fn fixup_of(kind: &str) -> Option<(&'static [u16], Fixup)> {
+    if let Some((_, attributes, fixup)) = FIXUPS.iter().find(|(name, ..)| *name == kind) {
+        return Some((attributes, *fixup));
     }
-    let rounded = registry::kernel_qdisc(kind)?.rounded?;
+    let rounded = registry::kernel_qdisc(kind)?.rounded_times?;
     let tick_ns = rounded.tick_ns;
-    Some((rounded.attributes, Mend::Micros { tick_ns }))
+    Some((rounded.attributes, Fixup::Micros { tick_ns }))
 }
 
+/// Conversion of a dumped value to one that the kernel accepts.
 #[derive(Clone, Copy)]
-enum Mend {
+enum Fixup {
+    /// Version and counter of htb.
     HtbInit,
+    /// Flags of a filter without its offload state.
     FilterFlags,
     /// Time in microseconds that the kernel stores in its own unit and rounds down twice, on setting and on dumping: 5
     /// ms of CoDel are dumped as 4,999 µs, which would be stored as 4,998 µs.
-    Micros {
-        tick_ns: u64,
-    },
+    Micros { tick_ns: u64 },
 }
 
 /// `TCA_CLS_FLAGS_SKIP_HW` and `TCA_CLS_FLAGS_SKIP_SW`.
 const FILTER_FLAGS: u32 = 3;
 
-impl Mend {
+impl Fixup {
     fn apply(self, value: &mut [u8]) {
         let Some((first, rest)) = value.split_first_chunk_mut() else {
             return;
         };
         let number = u32::from_ne_bytes(*first);
         match self {
-            Mend::HtbInit => {
+            Fixup::HtbInit => {
                 *first = (number >> 16).to_ne_bytes();
                 if let Some(packets) = rest.last_chunk_mut() {
                     *packets = [0; 4];
                 }
             }
-            Mend::FilterFlags => *first = (number & FILTER_FLAGS).to_ne_bytes(),
-            Mend::Micros { tick_ns } => {
+            Fixup::FilterFlags => *first = (number & FILTER_FLAGS).to_ne_bytes(),
+            Fixup::Micros { tick_ns } => {
                 let dumped_for = |us: u32| u64::from(us) * 1000 / tick_ns * tick_ns / 1000;
                 let number = match dumped_for(number) < u64::from(number) {
                     true => number.saturating_add(1),
@@ -310,14 +310,14 @@ fn accepted(object: Object, message: &TcMessage) -> (Object, TcMessage) {
     }
     // A class has the kind of its qdisc, but options of its own.
     if object != Object::Class
-        && let Some((attributes, mend)) = mended(&kind)
+        && let Some((attributes, fixup)) = fixup_of(&kind)
     {
         settings.change_options(|parts| {
             for part in parts
                 .iter_mut()
                 .filter(|part| attributes.contains(&part.kind()))
             {
-                mend.apply(&mut part.value);
+                fixup.apply(&mut part.value);
             }
         });
     }
@@ -364,7 +364,7 @@ impl Tree {
 
 #[cfg(test)]
 mod tests {
-    use super::Mend;
+    use super::Fixup;
 
     /// Time that the kernel dumps after `us` was set, rounded as in `codel_change` and `codel_dump`.
     fn dumped(us: u32, tick_ns: u64) -> u32 {
@@ -378,7 +378,7 @@ mod tests {
             for set in (0..200_000).chain([1_000_000, 2_199_023_254]) {
                 let before = dumped(set, tick_ns);
                 let mut value = before.to_ne_bytes();
-                Mend::Micros { tick_ns }.apply(&mut value);
+                Fixup::Micros { tick_ns }.apply(&mut value);
                 let restored = u32::from_ne_bytes(value);
                 assert_eq!(
                     dumped(restored, tick_ns),

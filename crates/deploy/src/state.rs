@@ -3,8 +3,8 @@
 
 use crate::command::Command;
 use crate::device::Device;
-use crate::plan::Direction;
-use crate::scene::State;
+use crate::device_state::QueueState;
+use crate::setup::Direction;
 use crate::snapshot::Snapshot;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub(crate) struct Record {
 pub(crate) struct Journal {
     version: u32,
     dev: String,
-    pub(crate) state: State,
+    pub(crate) state: QueueState,
     /// Record that belongs to `state`.
     pub(crate) record: Option<Record>,
 }
@@ -62,7 +62,7 @@ impl Record {
 }
 
 impl Journal {
-    pub(crate) fn new(dev: &Device, state: State, record: Option<Record>) -> Journal {
+    pub(crate) fn new(dev: &Device, state: QueueState, record: Option<Record>) -> Journal {
         Journal {
             version: VERSION,
             dev: dev.name().to_owned(),
@@ -74,15 +74,15 @@ impl Journal {
 
 /// Common part of the files of all versions, which contains the version.
 #[derive(Deserialize)]
-struct Head {
+struct FileHeader {
     version: u32,
     dev: Option<String>,
 }
 
 impl StateDir {
     /// State directory at this path, which is created when needed.
-    pub fn new(folder: impl Into<PathBuf>) -> StateDir {
-        StateDir(folder.into())
+    pub fn new(directory: impl Into<PathBuf>) -> StateDir {
+        StateDir(directory.into())
     }
 
     /// Path of the directory.
@@ -122,7 +122,7 @@ impl StateDir {
         read(&self.file(ifindex, direction, "json"))
     }
 
-    /// Journal of an interrupted process.
+    /// Journal of an interrupted process; `None` if there is none.
     pub(crate) fn journal(
         &self,
         ifindex: u32,
@@ -131,6 +131,7 @@ impl StateDir {
         read(&self.file(ifindex, direction, "journal"))
     }
 
+    /// Saves the journal before the first command.
     pub(crate) fn begin(
         &self,
         ifindex: u32,
@@ -157,7 +158,7 @@ impl StateDir {
 
     /// Deletes the files of a device of this name, unless its index is that of an `existing` device; returns whether
     /// there were any.
-    pub(crate) fn forget_gone(
+    pub(crate) fn forget_missing(
         &self,
         dev: &Device,
         direction: Direction,
@@ -178,8 +179,8 @@ impl StateDir {
             if index.is_none_or(|index| existing.contains(&index)) {
                 continue;
             }
-            let head: Option<Head> = serde_json::from_slice(&fs::read(&path)?).ok();
-            if head.and_then(|head| head.dev).as_deref() == Some(dev.name()) {
+            let header: Option<FileHeader> = serde_json::from_slice(&fs::read(&path)?).ok();
+            if header.and_then(|header| header.dev).as_deref() == Some(dev.name()) {
                 delete(&path)?;
                 found = true;
             }
@@ -194,9 +195,9 @@ fn read<T: DeserializeOwned>(file: &Path) -> io::Result<Option<T>> {
         bytes => bytes?,
     };
     let damaged = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-    let head: Head = serde_json::from_slice(&bytes)
+    let header: FileHeader = serde_json::from_slice(&bytes)
         .map_err(|error| damaged(format!("{}: {error}", file.display())))?;
-    if head.version != VERSION {
+    if header.version != VERSION {
         let other = format!("{}: written by another version of gentle", file.display());
         return Err(damaged(other));
     }

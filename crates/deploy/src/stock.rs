@@ -1,80 +1,87 @@
-//! A scheme as `tc` writes it, by the syntax in its description.
+//! Arguments of `tc` for a scheme, by the syntax in its description.
 //!
 //! Names and defaults of gentle-aqm are those of Linux, so only the given options are written, plus those that `tc`
-//! requires or would take from the device. Numbers are written without a unit where `tc` accepts none, times in
-//! microseconds, the unit of `tc`.
+//! requires or would derive from the device. Numbers have no unit where `tc` accepts none; times are whole microseconds,
+//! the resolution of `tc`.
 
-use crate::plan::PlanError;
+use crate::error::PlanError;
 use gentle_aqm::{Options, Origin, Spec, TcSyntax, Value};
 use gentle_units::Rate;
 
-/// The qdisc and its options, as they follow `handle M:`; `None`: Linux has no such scheme of its own.
+/// Kind and options of the qdisc, as they follow `handle M:`; `None` if Linux has no such scheme of its own.
 ///
-/// `link` is the rate of the link, for schemes that need it and do not specify it.
-pub(crate) fn words(spec: &Spec, link: Option<Rate>) -> Result<Option<String>, PlanError> {
+/// `link_rate` is the rate of the link, for schemes that need it and do not specify it.
+pub(crate) fn tc_args(spec: &Spec, link_rate: Option<Rate>) -> Result<Option<String>, PlanError> {
     match spec.scheme().linux {
-        Some(form) if form.qdisc.origin == Origin::Linux => qdisc(spec, &form, link).map(Some),
+        Some(syntax) if syntax.qdisc.origin == Origin::Linux => {
+            qdisc(spec, &syntax, link_rate).map(Some)
+        }
         _ => Ok(None),
     }
 }
 
-/// The words for a scheme as `form` has it, without its child.
-pub(crate) fn qdisc(spec: &Spec, form: &TcSyntax, link: Option<Rate>) -> Result<String, PlanError> {
-    let mut words = form.qdisc.kind.to_owned();
-    if !form.fixed.is_empty() {
-        words.push(' ');
-        words.push_str(form.fixed);
+/// Kind and options of the qdisc in this syntax, without its child.
+pub(crate) fn qdisc(
+    spec: &Spec,
+    syntax: &TcSyntax,
+    link_rate: Option<Rate>,
+) -> Result<String, PlanError> {
+    let mut args = syntax.qdisc.kind.to_owned();
+    if !syntax.fixed.is_empty() {
+        args.push(' ');
+        args.push_str(syntax.fixed);
     }
-    words.push_str(&options(spec, form, link)?);
-    Ok(words)
+    args.push_str(&options(spec, syntax, link_rate)?);
+    Ok(args)
 }
 
-/// The options of a scheme as `form` has them, each with a blank before it.
+/// Options of the qdisc in this syntax, each preceded by a blank.
 pub(crate) fn options(
     spec: &Spec,
-    form: &TcSyntax,
-    link: Option<Rate>,
+    syntax: &TcSyntax,
+    link_rate: Option<Rate>,
 ) -> Result<String, PlanError> {
     let scheme = spec.scheme().name;
-    for (option, instead) in form.refused {
+    for (option, instead) in syntax.refused {
         refuse(scheme, spec.options(), option, instead)?;
     }
-    let mut words = String::new();
-    for (name, value) in written(spec.options(), form.always, link) {
-        if !form.refused.iter().any(|(refused, _)| *refused == name) {
-            words.push_str(&word(spec, form, name, value)?);
+    let mut args = String::new();
+    for (name, value) in explicit(spec.options(), syntax.always, link_rate) {
+        if !syntax.refused.iter().any(|(refused, _)| *refused == name) {
+            args.push_str(&tc_arg(spec, syntax, name, value)?);
         }
     }
-    Ok(words)
+    Ok(args)
 }
 
-/// RED's option for the link rate, by which the average decays while the queue is empty (tc-red(8)).
+/// Option of RED for the link rate, which determines how the average decays while the queue is empty (tc-red(8)).
 const LINK_RATE: &str = "bandwidth";
 
-/// The options that were given or are named in `always`, in the order of declaration. `link` is the rate of the link, which
-/// takes the place of a default that stands for it.
-fn written<'a>(
+/// Options that were given or are listed in `always`, in the order of declaration. `link_rate` replaces the default of
+/// [`LINK_RATE`].
+fn explicit<'a>(
     options: &'a Options,
     always: &'a [&str],
-    link: Option<Rate>,
+    link_rate: Option<Rate>,
 ) -> impl Iterator<Item = (&'static str, Value)> + 'a {
     options.iter().filter_map(move |(name, value)| {
         let given = options.given().any(|(given, _)| given == name);
         let value = value.filter(|_| given || always.contains(&name))?;
-        match link {
+        match link_rate {
             Some(rate) if name == LINK_RATE && !given => Some((name, Value::Rate(rate))),
             _ => Some((name, value)),
         }
     })
 }
 
+/// Rejects an option that Linux does not have, unless its value switches it off.
 fn refuse(
     scheme: &'static str,
     options: &Options,
     option: &'static str,
     instead: &'static str,
 ) -> Result<(), PlanError> {
-    let off = |value: &Value| matches!(value, Value::Flag(false)) || is_no_time(value);
+    let off = |value: &Value| matches!(value, Value::Flag(false)) || is_zero_time(value);
     match options
         .given()
         .find(|(name, value)| *name == option && !off(value))
@@ -88,22 +95,22 @@ fn refuse(
     }
 }
 
-fn is_no_time(value: &Value) -> bool {
+fn is_zero_time(value: &Value) -> bool {
     matches!(value, Value::Time(t) if t.0 == 0)
 }
 
-/// One option as `tc` reads it, with a blank before it.
-fn word(
+/// Option as `tc` reads it, preceded by a blank.
+fn tc_arg(
     spec: &Spec,
-    form: &TcSyntax,
+    syntax: &TcSyntax,
     name: &'static str,
     value: Value,
 ) -> Result<String, PlanError> {
     Ok(match value {
         Value::Flag(true) => format!(" {name}"),
-        // Flags that `tc` can only switch on are off when they are not written.
-        Value::Flag(false) => form
-            .off
+        // Flags without a negative form are off unless given.
+        Value::Flag(false) => syntax
+            .negations
             .iter()
             .find(|(flag, _)| *flag == name)
             .map_or_else(String::new, |(_, off)| format!(" {off}")),
@@ -117,6 +124,6 @@ fn word(
         Value::Real(x) => format!(" {name} {x}"),
         Value::Rate(rate) => format!(" {name} {rate}"),
         Value::Threshold(threshold) => format!(" {name} {threshold}"),
-        Value::Choice(word) => format!(" {name} {word}"),
+        Value::Choice(choice) => format!(" {name} {choice}"),
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::netlink::{Netlink, interface};
-use crate::plan::Backing;
+use crate::setup::Backing;
 use gentle_aqm::{KernelQdisc, Spec};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ const CAP_NET_ADMIN: u32 = 12;
 
 /// Whether this process may change the network of its namespace.
 pub(crate) fn has_net_admin() -> bool {
-    // Without /proc, the kernel's error tells.
+    // Without /proc, a missing capability shows as an error of the kernel.
     std::fs::read_to_string("/proc/self/status").map_or(true, |status| net_admin_in(&status))
 }
 
@@ -24,12 +24,12 @@ fn net_admin_in(status: &str) -> bool {
         .is_none_or(|mask| mask & (1 << CAP_NET_ADMIN) != 0)
 }
 
-/// Parts chosen for a scheme, with the reason.
+/// Backing chosen for a scheme, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen {
-    /// Parts to use.
+pub struct BackingChoice {
+    /// Parts from which to make the scheme.
     pub backing: Backing,
-    /// Missing part of gentle's own module, if stock parts replace it.
+    /// Description of the part that the native module lacks, if stock parts replace it.
     pub missing: Option<String>,
 }
 
@@ -37,9 +37,9 @@ pub struct Chosen {
 ///
 /// The kernel is queried by means of `dev` if that device exists and this process may change its queues; otherwise the
 /// module's file is looked up.
-pub fn backing_for(spec: &Spec, dev: Option<&Device>) -> Chosen {
+pub fn backing_for(spec: &Spec, dev: Option<&Device>) -> BackingChoice {
     let Some(module) = spec.module() else {
-        return Chosen {
+        return BackingChoice {
             backing: Backing::Stock,
             missing: None,
         };
@@ -52,7 +52,7 @@ pub fn backing_for(spec: &Spec, dev: Option<&Device>) -> Chosen {
         Ok(missing(&mut netlink, module, ifindex))
     });
     let missing = missing.unwrap_or_else(|error| Some(error.to_string()));
-    Chosen {
+    BackingChoice {
         backing: match missing {
             None => Backing::Native,
             Some(_) => Backing::Stock,
@@ -61,7 +61,7 @@ pub fn backing_for(spec: &Spec, dev: Option<&Device>) -> Chosen {
     }
 }
 
-/// Part that `module` lacks on this system; `None` if it is usable.
+/// Description of the part that `module` lacks on this system; `None` if it is usable.
 pub(crate) fn missing(
     netlink: &mut Netlink,
     module: &KernelQdisc,
@@ -76,18 +76,18 @@ pub(crate) fn missing(
         Some(false) => Some(format!(
             "this kernel has no sch_{kind} (kernel/README.md in gentle's source says how to install it)"
         )),
-        None if !module_is_found(module) => Some(format!(
-            "no module sch_{kind} is found for this kernel (kernel/README.md in gentle's source says how to install it; whoever has CAP_NET_ADMIN gets to know it from the kernel itself)"
+        None if !module_exists(module) => Some(format!(
+            "no module sch_{kind} was found for this kernel (kernel/README.md in gentle's source says how to install it; with CAP_NET_ADMIN, the kernel itself would be asked)"
         )),
-        _ if !tc_knows(module) => Some(format!(
+        _ if !tc_supports(module) => Some(format!(
             "tc has no plug-in for {kind} (make -C kernel install-tc, in gentle's source, installs it)"
         )),
         _ => None,
     }
 }
 
-/// Whether the module is loaded, or would be when it is asked for, as far as files tell.
-fn module_is_found(module: &KernelQdisc) -> bool {
+/// Whether the module is loaded, or can be loaded by `modprobe`.
+fn module_exists(module: &KernelQdisc) -> bool {
     let name = format!("sch_{}", module.kind);
     Path::new("/sys/module").join(&name).exists()
         || Command::new("modprobe")
@@ -99,8 +99,8 @@ fn module_is_found(module: &KernelQdisc) -> bool {
             .is_ok_and(|status| status.success())
 }
 
-/// Whether `tc` has the plug-in that reads the module's options.
-fn tc_knows(module: &KernelQdisc) -> bool {
+/// Whether `tc` has a plug-in for the qdisc.
+fn tc_supports(module: &KernelQdisc) -> bool {
     Command::new("tc")
         .args(["qdisc", "add", "dev", "lo", module.kind, "help"])
         .env("LC_ALL", "C")

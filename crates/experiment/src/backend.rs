@@ -1,8 +1,9 @@
-//! Backends, and the loop over the runs of a comparison that all of them share.
+//! The interface of backends, and the loop over the runs of a comparison.
 
 use crate::comparison;
 use crate::metrics::record::RunRecord;
 use crate::results::Comparison;
+use crate::run::RunSpec;
 use crate::scenario::Scenario;
 use gentle_aqm::Spec;
 use rayon::prelude::*;
@@ -11,46 +12,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Settings of a comparison.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Seeds; every scheme has one run for each.
+    /// Seeds; each scheme has one run per seed.
     pub seeds: Vec<u64>,
-    /// Upper ends, ascending, of the ranges of connection sizes that results distinguish.
+    /// Upper ends, ascending, of the ranges of connection sizes in segments that results distinguish.
     pub bins: Vec<u64>,
 }
 
-/// One run: a scenario under one scheme with one seed.
-#[derive(Debug, Clone, Copy)]
-pub struct RunSpec<'a> {
-    /// Links, hosts and traffic.
-    pub scenario: &'a Scenario,
-    /// Queue under test, on the link of [`Direction::Down`](crate::Direction::Down).
-    pub scheme: &'a Spec,
-    /// Seed of all random numbers.
-    pub seed: u64,
-    /// Ranges of connection sizes: see [`Settings::bins`].
-    pub bins: &'a [u64],
-}
-
-/// Connection of a run under way to whoever asked for it.
+/// Cancellation and progress of a run.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
-    /// Becomes true when the run is to be given up.
+    /// Set to true to cancel the run.
     pub stop: &'a AtomicBool,
-    /// Called with the fraction of the run that is done, 0 to 1.
+    /// Callback with the completed fraction of the run, 0 to 1.
     pub progress: &'a (dyn Fn(f64) + Sync),
 }
 
 impl Watch<'_> {
-    /// Reports progress; false: the run is to be given up.
+    /// Reports the completed fraction of the run, 0 to 1; false if the run has been cancelled.
     pub fn reached(&self, fraction: f64) -> bool {
         (self.progress)(fraction);
         !self.stop.load(Ordering::Relaxed)
     }
 }
 
-/// Why a run has no record.
+/// Reason for which a run has no record.
 #[derive(Debug)]
 pub enum Aborted<E> {
-    /// [`Watch::stop`] became true.
+    /// The run was cancelled: [`Watch::stop`] became true.
     Stopped,
     /// The backend failed.
     Failed(E),
@@ -62,16 +50,16 @@ impl<E> From<E> for Aborted<E> {
     }
 }
 
-/// A machine that carries out runs.
+/// An implementation that executes runs: a simulator, or a testbed.
 pub trait Backend: Sync {
-    /// Why a run failed.
+    /// Error of a failed run.
     type Error: Send;
 
-    /// Checks what can be run and returns those of `schemes`, in their order. Assumptions that this backend adds to the
-    /// scenario go into [`Scenario::choices`].
+    /// Returns those of `schemes` that this backend can run, in the same order. Assumptions of this backend are added
+    /// to [`Scenario::assumptions`].
     ///
     /// # Errors
-    /// Nothing can be run.
+    /// The backend can run none of the schemes, or not the scenario.
     fn prepare(
         &self,
         scenario: &mut Scenario,
@@ -82,15 +70,15 @@ pub trait Backend: Sync {
         Ok(schemes.to_vec())
     }
 
-    /// Whether runs would disturb each other, so that they are made one after the other.
-    fn runs_alone(&self) -> bool {
+    /// True if concurrent runs would disturb each other, so that [`compare`] runs one at a time.
+    fn is_sequential(&self) -> bool {
         false
     }
 
-    /// Carries out one run, which no other run may influence.
+    /// Executes one run, independently of all other runs.
     ///
     /// # Errors
-    /// The run was stopped, or failed.
+    /// The run was cancelled, or failed.
     fn run(&self, run: &RunSpec<'_>, watch: &Watch<'_>) -> Result<RunRecord, Aborted<Self::Error>>;
 }
 
@@ -105,15 +93,15 @@ pub struct Run {
 
 /// Progress callbacks; may be called concurrently.
 pub trait Observer: Sync {
-    /// The runs are about to begin: `scenario` with the backend's assumptions, under `schemes`.
+    /// Called once before the first run, with the scenario (including the backend's assumptions) and the schemes.
     fn planned(&self, _scenario: &Scenario, _schemes: &[Spec]) {}
-    /// A run has begun.
+    /// Called when a run starts.
     fn started(&self, run: Run);
-    /// A fraction of a run is done, 0 to 1.
+    /// Called during a run with its completed fraction, 0 to 1.
     fn reached(&self, run: Run, fraction: f64);
-    /// A run has come to its end with a record.
+    /// Called when a run has completed, before [`Observer::finished`].
     fn recorded(&self, _run: Run, _record: &RunRecord) {}
-    /// A run has ended, with or without a record.
+    /// Called when a run has ended: completed, cancelled or failed.
     fn finished(&self, run: Run);
 }
 
@@ -124,15 +112,15 @@ impl Observer for () {
     fn finished(&self, _: Run) {}
 }
 
-/// Has `backend` run `scenario` under each scheme with each seed, on the threads of the current rayon pool.
+/// Runs `scenario` on `backend` under each scheme with each seed, on the threads of the current rayon pool.
 ///
-/// Runs are independent and their results are put together in order, so the outcome does not depend on the number of
-/// threads. When `stop` becomes true, the comparison covers what has finished by then and is marked `interrupted`: the
-/// seeds that every scheme has finished, or, before there is one, the schemes that have finished the first. The reference is
-/// the first scheme; [`Comparison::refer_to`] changes it.
+/// Runs are independent and results are aggregated in a fixed order, so the outcome does not depend on the number of
+/// threads. If `stop` becomes true, the comparison is marked `interrupted` and covers the seeds that every scheme has
+/// finished or, if there is none, the schemes that have finished the seed that most have. The reference is the first
+/// scheme; [`Comparison::set_reference`] changes it.
 ///
 /// # Errors
-/// The error of the first run, in order of schemes and seeds, that failed; no run is begun after a failure.
+/// The error of the first failed run in order of schemes and seeds. No run starts after a failure.
 pub fn compare<B: Backend>(
     backend: &B,
     scenario: &Scenario,
@@ -167,7 +155,7 @@ pub fn compare<B: Backend>(
         observer.finished(run);
         match outcome {
             Ok(mut record) => {
-                // Results show the first seed's only, and there may be many seeds.
+                // Results show the time line of the first seed only: free the memory of the others.
                 if run.seed > 0 {
                     record.timeline.clear();
                 }
@@ -180,10 +168,10 @@ pub fn compare<B: Backend>(
             }
         }
     };
-    let outcomes = in_order(
+    let outcomes = run_all(
         schemes.len(),
         settings.seeds.len(),
-        backend.runs_alone(),
+        backend.is_sequential(),
         one,
     );
     let by_scheme: Result<Vec<Vec<Option<RunRecord>>>, B::Error> = outcomes
@@ -192,23 +180,23 @@ pub fn compare<B: Backend>(
         .collect();
     let groups: Vec<String> = scenario.groups().into_iter().map(str::to_owned).collect();
     let summary = comparison::summary(&scenario, &settings.seeds);
-    Ok(comparison::put_together(
-        summary, &groups, &schemes, by_scheme?,
-    ))
+    Ok(comparison::assemble(summary, &groups, &schemes, by_scheme?))
 }
 
-/// Calls `make` for every run, as many at a time as the current rayon pool has threads, or `alone`. Runs begin seed by seed,
-/// so that an interrupted comparison has whole seeds. Outcomes are returned by scheme, each in the order of the seeds.
-fn in_order<T: Send>(
+/// Calls `make` for every run, one at a time if `sequential`, else on the threads of the current rayon pool. Runs start
+/// seed by seed, so that an interrupted comparison has complete seeds. Outcomes are returned by scheme in order of
+/// seeds.
+fn run_all<T: Send>(
     schemes: usize,
     seeds: usize,
-    alone: bool,
+    sequential: bool,
     make: impl Fn(Run) -> T + Sync,
 ) -> Vec<Vec<T>> {
     let runs = (0..seeds).flat_map(|seed| (0..schemes).map(move |scheme| Run { scheme, seed }));
-    let mut outcomes: Vec<(Run, T)> = match alone {
+    let mut outcomes: Vec<(Run, T)> = match sequential {
         true => runs.map(|run| (run, make(run))).collect(),
-        // A bridge hands them out one at a time in this order; a split list would begin in several places.
+        // A parallel bridge starts runs in this order; a parallel iterator over a list would split it and start in
+        // several places.
         false => runs.par_bridge().map(|run| (run, make(run))).collect(),
     };
     outcomes.sort_unstable_by_key(|(run, _)| (run.scheme, run.seed));

@@ -1,4 +1,4 @@
-//! Records of runs put together to a comparison.
+//! Assembly of a comparison from records of runs.
 
 use crate::direction::Direction;
 use crate::metrics::aggregate;
@@ -9,9 +9,9 @@ use gentle_aqm::Spec;
 use gentle_units::Nanos;
 use std::collections::BTreeSet;
 
-/// The results over all runs: `by_scheme` has a list for each scheme with an entry for each of the summary's seeds, `None`
-/// where the run did not come to its end.
-pub(crate) fn put_together(
+/// Builds the comparison of all runs. `by_scheme` has a list per scheme with an entry per seed of `scenario`; `None`
+/// for a run that did not finish.
+pub(crate) fn assemble(
     scenario: ScenarioSummary,
     groups: &[String],
     schemes: &[Spec],
@@ -45,13 +45,13 @@ pub(crate) fn put_together(
         results,
     };
     if let Some(first) = reference {
-        comparison.refer_to(&first);
+        comparison.set_reference(&first);
     }
     comparison
 }
 
-/// What can be compared: places of schemes, and of the seeds that each of them has finished. All schemes, if there is a seed that
-/// all have finished; else those that have finished the seed that most have.
+/// Indices of the schemes that can be compared, and of the seeds that each of them has finished: all schemes if they
+/// have finished a seed in common, else the schemes that have finished the seed that most have.
 fn complete<T>(by_scheme: &[Vec<Option<T>>]) -> (Vec<usize>, Vec<usize>) {
     let seeds = by_scheme.first().map_or(0, Vec::len);
     let having = |seed: usize| -> Vec<usize> {
@@ -60,7 +60,7 @@ fn complete<T>(by_scheme: &[Vec<Option<T>>]) -> (Vec<usize>, Vec<usize>) {
             .filter(|scheme| by_scheme[*scheme][seed].is_some())
             .collect()
     };
-    // The earliest of those that equally many have finished.
+    // Of several such seeds the first: the order is reversed because `max_by_key` returns the last.
     let most = (0..seeds).rev().map(having).max_by_key(Vec::len);
     let compared = most.unwrap_or_default();
     let seeds = match compared.is_empty() {
@@ -93,11 +93,11 @@ pub(crate) fn summary(scenario: &Scenario, seeds: &[u64]) -> ScenarioSummary {
         down: link_summary(scenario, Direction::Down),
         up: link_summary(scenario, Direction::Up),
         workloads: scenario.workloads.iter().map(ToString::to_string).collect(),
-        choices: scenario.choices.clone(),
+        assumptions: scenario.assumptions.clone(),
     }
 }
 
-/// The initial timeouts of the hosts that connect (RFC 6298, section 2), each once.
+/// The initial RTOs (RFC 6298, section 2) of the hosts that connect, ascending and without duplicates.
 fn initial_rtos(scenario: &Scenario) -> Vec<f64> {
     let workloads = scenario.workloads.iter();
     let rtos = workloads.map(|workload| scenario.profiles(workload)[0].initial_rto);
@@ -119,6 +119,65 @@ fn link_summary(scenario: &Scenario, direction: Direction) -> LinkSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::class::Class;
+    use crate::metrics::recorder::Recorder;
+    use crate::metrics::tally::Ending;
+    use crate::run::RunSpec;
+    use gentle_aqm::DropReason;
+    use gentle_tcp::Stats;
+
+    #[test]
+    fn what_is_observed_comes_out() {
+        let mut scenario = Scenario::builtin("real").unwrap();
+        scenario.set_duration(Nanos::from_secs(10));
+        scenario.warmup = Nanos::from_secs(1);
+        let codel = "codel".parse().unwrap();
+        let run = RunSpec {
+            scenario: &scenario,
+            scheme: &codel,
+            seed: 1,
+            bins: &[3],
+        };
+        let mut run = Recorder::new(&run, "a test");
+        assert!(!run.offered(Nanos::ZERO, Direction::Down, Class::Syn));
+        let at = Nanos::from_secs(2);
+        for class in [Class::Syn, Class::Data, Class::Data] {
+            assert!(run.offered(at, Direction::Down, class));
+        }
+        run.dropped(Direction::Down, Class::Data, Some(DropReason::Aqm));
+        let delay = Nanos::from_millis(5);
+        let done = Nanos::from_millis(2_905);
+        run.left(at + delay, Direction::Down, delay, done);
+        run.sent(Direction::Down);
+        let stats = Stats {
+            segments_sent: 4,
+            segments_retransmitted: 1,
+            rtt_samples: 1,
+            rtt_sum: Nanos::from_millis(94),
+            retransmission_delay: Nanos::from_millis(200),
+            ..Stats::default()
+        };
+        let response = Ending::Completed(Nanos::from_millis(300));
+        run.connection(0, 2, response, Some(Nanos::from_millis(94)), &[&stats]);
+        let schemes = [codel, "pie".parse().unwrap()];
+        let all = assemble(
+            summary(&scenario, &[1]),
+            &[],
+            &schemes,
+            vec![vec![Some(run.finish())], vec![None]],
+        );
+        assert!(all.interrupted);
+        assert_eq!(all.results.len(), 1);
+        let codel = &all.results[0];
+        assert_eq!(codel.response_time_s.mean, Some(0.3));
+        assert_eq!(codel.loss.data, Some(0.5));
+        assert_eq!(codel.loss.syn, Some(0.0));
+        assert_eq!(codel.drops["aqm"], 1);
+        assert_eq!(codel.rtt_s.mean, Some(0.094));
+        assert_eq!(codel.retransmission.packet_probability, Some(0.25));
+        assert_eq!(codel.queue_delay_s.mean, Some(0.005));
+        assert_eq!(codel.utilization, Some(0.1));
+    }
 
     #[test]
     fn what_is_compared_has_the_same_seeds() {

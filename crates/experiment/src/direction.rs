@@ -1,19 +1,19 @@
 //! The two directions of the bottleneck.
 
-/// Which way a packet goes: the bottleneck is a pair of links, each with a queue of its own.
+/// Direction of a packet. The bottleneck is a pair of links, each with its own queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
-    /// Through the link under test.
+    /// Direction of the link under test.
     Down,
-    /// The reverse link.
+    /// Direction of the reverse link.
     Up,
 }
 
 impl Direction {
-    /// Both, `Down` first.
+    /// Both directions, `Down` first.
     pub const BOTH: [Direction; 2] = [Direction::Down, Direction::Up];
 
-    /// The other one.
+    /// The opposite direction.
     pub const fn reverse(self) -> Direction {
         match self {
             Direction::Down => Direction::Up,
@@ -21,7 +21,7 @@ impl Direction {
         }
     }
 
-    /// As written in files.
+    /// Name in scenario files: `down` or `up`.
     pub const fn name(self) -> &'static str {
         match self {
             Direction::Down => "down",
@@ -29,7 +29,7 @@ impl Direction {
         }
     }
 
-    /// Index into pairs that have an entry for each direction, `Down` first.
+    /// Index into pairs with one entry per direction, `Down` first.
     pub const fn index(self) -> usize {
         self as usize
     }

@@ -1,21 +1,21 @@
-//! What is wrong with a scenario file, and where.
+//! Errors in scenario files.
 
 use std::fmt;
 use std::ops::Range;
 
-/// A scenario that cannot be run: the file, the place in it, what is wrong and what was expected.
+/// An invalid scenario or list of flows: file, position, problem and expected values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// The file as the user named it.
+    /// The file as named by the user.
     pub file: String,
-    /// Line and column, from 1; `None` where the trouble is not in one place.
+    /// Line and column, from 1; `None` if the error concerns the whole file.
     pub place: Option<(usize, usize)>,
-    /// What is wrong and what was expected.
+    /// The problem and the expected values.
     pub problem: String,
 }
 
 impl ScenarioError {
-    /// Trouble with the file as a whole.
+    /// An error that concerns the whole file.
     pub fn whole(file: &str, problem: impl Into<String>) -> Self {
         ScenarioError {
             file: file.to_owned(),
@@ -24,7 +24,7 @@ impl ScenarioError {
         }
     }
 
-    /// Trouble in the bytes `span` of `text`.
+    /// An error in the bytes `span` of `text`.
     pub(crate) fn at(
         file: &str,
         text: &str,

@@ -1,13 +1,12 @@
-//! What is run and what is measured, whoever runs it.
+//! Network experiments independent of the backend: scenarios, workloads, metrics, run records and paired comparisons.
 //!
-//! A [`Scenario`] describes links, hosts and traffic. A [`Backend`] runs it under one queue scheme with one seed and returns
-//! a [`RunRecord`]; the event simulator (`gentle-sim`) and Linux in virtual time (`gentle-testbed`) are backends.
-//! [`compare`] has a backend make the runs of all schemes and seeds and returns a [`results::Comparison`]. Workloads draw
-//! from random streams that no queue can disturb, so every scheme sees the same connections, and comparisons are paired
-//! by seed.
+//! A [`Scenario`] describes links, hosts and traffic. A [`Backend`] runs it under one queue scheme with one seed and
+//! returns a [`RunRecord`]; the event simulator (`gentle-sim`) and Linux in virtual time (`gentle-testbed`) are
+//! backends. [`compare`] executes the runs of all schemes and seeds on a backend and returns a [`results::Comparison`].
+//! Workloads draw from random streams that do not depend on the queues, so every scheme sees the same connections, and
+//! comparisons are paired by seed.
 //!
-//! Run records made by several calls or on several machines are put together by [`merge`], to the same bytes as one call
-//! would have given.
+//! [`merge`] combines run records of several calls or machines; the result has the same bytes as that of a single call.
 
 mod backend;
 mod comparison;
@@ -17,18 +16,20 @@ mod merge;
 mod metrics;
 mod paired;
 pub mod results;
+mod run;
 mod scenario;
 mod workload;
 
-pub use backend::{Aborted, Backend, Observer, Run, RunSpec, Settings, Watch, compare};
+pub use backend::{Aborted, Backend, Observer, Run, Settings, Watch, compare};
 pub use direction::Direction;
 pub use error::ScenarioError;
 pub use merge::{Experiment, MergeError, Merged, Record, RecordError, merge};
 pub use metrics::bins::DEFAULT_BINS;
-pub use metrics::class::Class;
-pub use metrics::record::{LOSS, RECORD_VERSION, RunRecord};
+pub use metrics::class::{Class, LOSS};
+pub use metrics::record::{RECORD_VERSION, RunRecord};
 pub use metrics::recorder::Recorder;
 pub use metrics::tally::Ending;
+pub use run::RunSpec;
 pub use scenario::{Access, BUILTIN, LinkChange, LinkConfig, LoadError, Scenario};
 pub use workload::{
     Arrival, ConstantRate, IP_HEADER, Initiator, REQUEST_BYTES, Schedule, Span, TcpChanges,

@@ -1,7 +1,7 @@
-//! Records of runs from several calls or machines, put together to one comparison.
+//! Merging of run records from several calls or machines into one comparison.
 
 use crate::backend::Settings;
-use crate::comparison::{put_together, summary};
+use crate::comparison::{assemble, summary};
 use crate::direction::Direction;
 use crate::metrics::record::{RECORD_VERSION, RunRecord};
 use crate::results::{Comparison, ScenarioSummary};
@@ -13,15 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 use thiserror::Error;
 
-/// Everything that the runs of one call have in common.
+/// Common properties of the runs of one call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
     /// Command that made the runs: `gentle compare`.
     pub tool: String,
-    /// Command line that gives the same results again; `None`: the runs were not made by the command.
+    /// Command line that reproduces the results; `None` if the runs were not made by the command.
     pub command: Option<String>,
-    /// The scenario as results describe it.
+    /// Summary of the scenario.
     pub scenario: ScenarioSummary,
     /// SHA-256 of everything in the scenario that decides what happens in a run.
     pub fingerprint: String,
@@ -33,12 +33,13 @@ pub struct Experiment {
     pub schemes: Vec<String>,
     /// Scheme that the others are compared with; `None`: the first.
     pub reference: Option<String>,
-    /// Whether the scenario's assumptions are shown below the table: it was inferred from a capture, or measured.
-    pub shows_choices: bool,
+    /// True if the scenario's assumptions are shown below the table: it was inferred from a capture, or measured.
+    #[serde(rename = "shows_choices")]
+    pub shows_assumptions: bool,
 }
 
 impl Experiment {
-    /// The experiment in which `scenario` runs under `schemes`, made by the command `tool`.
+    /// The experiment that runs `scenario` under `schemes`, made by the command `tool`.
     pub fn new(
         tool: &str,
         scenario: &Scenario,
@@ -54,21 +55,21 @@ impl Experiment {
             bins: settings.bins.clone(),
             schemes: schemes.iter().map(ToString::to_string).collect(),
             reference: None,
-            shows_choices: false,
+            shows_assumptions: false,
         }
     }
 
-    /// The scenario without what may differ between calls whose runs belong together.
+    /// The scenario without the fields that may differ between calls whose runs can be merged.
     fn common(&self) -> ScenarioSummary {
         ScenarioSummary {
             seeds: Vec::new(),
-            choices: Vec::new(),
+            assumptions: Vec::new(),
             ..self.scenario.clone()
         }
     }
 }
 
-/// SHA-256, in hexadecimal, of what decides the runs of a scenario: the queue under test and what is only shown are left out.
+/// SHA-256, in hexadecimal, of all properties of a scenario that affect its runs; the queue under test is left out.
 fn fingerprint(scenario: &Scenario) -> String {
     struct Hashing(Sha256);
     impl Write for Hashing {
@@ -82,7 +83,7 @@ fn fingerprint(scenario: &Scenario) -> String {
         let (rate, delay, loss) = (link.rate, link.delay, link.loss);
         (rate, delay, loss, link.overhead, &link.changes)
     });
-    let decisive = (
+    let relevant = (
         (scenario.duration, scenario.warmup, scenario.drain),
         &scenario.profile,
         links.collect::<Vec<_>>(),
@@ -90,7 +91,7 @@ fn fingerprint(scenario: &Scenario) -> String {
         &scenario.access,
         &scenario.workloads,
     );
-    write!(hashing, "{decisive:?}").expect("hashing takes any text");
+    write!(hashing, "{relevant:?}").expect("hashing takes any text");
     let mut hex = String::new();
     for byte in hashing.0.finalize() {
         write!(hex, "{byte:02x}").expect("a string takes any text");
@@ -98,7 +99,7 @@ fn fingerprint(scenario: &Scenario) -> String {
     hex
 }
 
-/// The record of one run with the experiment that it belongs to: a file that `gentle compare --record` writes.
+/// The record of a run with its experiment: the content of a file that `gentle compare --record` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -108,10 +109,10 @@ pub struct Record {
     pub run: RunRecord,
 }
 
-/// Why a text is no record of a run.
+/// Error from reading the record of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RecordError {
-    /// It is not the JSON of a record.
+    /// The text is not the JSON of a record.
     #[error(
         "line {line}, column {column}: not the record of a run; expected a file that gentle compare --record wrote"
     )]
@@ -121,10 +122,10 @@ pub enum RecordError {
         /// Column, from 1.
         column: usize,
     },
-    /// It has another version.
+    /// The record has another version.
     #[error("record version {0}; expected version {RECORD_VERSION}, which this gentle writes")]
     Version(u32),
-    /// Its parts contradict each other.
+    /// The parts of the record contradict each other.
     #[error(
         "the run does not fit its experiment; expected a file that gentle compare --record wrote, unchanged"
     )]
@@ -132,10 +133,10 @@ pub enum RecordError {
 }
 
 impl Record {
-    /// Reads the JSON of a record.
+    /// Parses the JSON of a record.
     ///
     /// # Errors
-    /// It is not the JSON of a record of [`RECORD_VERSION`].
+    /// The text is not the JSON of a consistent record of version [`RECORD_VERSION`].
     pub fn from_json(text: &str) -> Result<Record, RecordError> {
         #[derive(Deserialize)]
         struct Versioned {
@@ -160,7 +161,7 @@ impl Record {
         }
     }
 
-    /// The JSON of the record, one line.
+    /// Writes the record as JSON on one line.
     pub fn to_json(&self) -> String {
         let json = serde_json::to_string(self).expect("records have text keys and finite numbers");
         json + "\n"
@@ -178,56 +179,56 @@ impl Record {
     }
 }
 
-/// Why records cannot be put together.
+/// Error from [`merge`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MergeError {
-    /// There are none.
+    /// The list of records is empty.
     #[error("no records of runs; expected files that gentle compare --record wrote")]
     Empty,
-    /// Two are not of the same experiment.
+    /// Two records belong to different experiments.
     #[error("{first} and {second} do not belong together: {difference}")]
     Different {
-        /// Name of a record.
+        /// Name of the first record.
         first: String,
-        /// Name of another.
+        /// Name of the second record.
         second: String,
-        /// What differs.
+        /// The difference, as a clause.
         difference: String,
     },
-    /// Two are of the same run and not equal.
+    /// Two records of the same run are not equal.
     #[error(
         "{first} and {second} are both the run of {scheme} with seed {seed}, and differ; expected equal records of one run"
     )]
     Contradiction {
-        /// Name of a record.
+        /// Name of the first record.
         first: String,
-        /// Name of another.
+        /// Name of the second record.
         second: String,
-        /// The scheme.
+        /// Scheme of the run.
         scheme: String,
-        /// The seed.
+        /// Seed of the run.
         seed: u64,
     },
 }
 
-/// Outcome of [`merge`].
+/// Result of [`merge`].
 #[derive(Debug, Clone)]
 pub struct Merged {
     /// The comparison over all runs.
     pub comparison: Comparison,
-    /// The experiments that the runs belong to, each once, in an order that does not depend on that of the records.
+    /// The experiments of the runs without duplicates, in an order that does not depend on that of the records.
     pub experiments: Vec<Experiment>,
 }
 
-/// Puts named records of runs together, to the comparison that one call for all of them gives. The outcome does not depend
+/// Merges named records of runs into the comparison that a single call for all runs gives. The result does not depend
 /// on the order of the records; equal records of the same run count once.
 ///
-/// Schemes are in the order asked for. Where several calls asked for different ones, those of the call come first that has
-/// the least list of schemes in alphabetical order. Seeds then are in ascending order. Runs that a call asked for and that are
-/// missing make the comparison `interrupted`.
+/// Schemes are in the order asked for. If calls asked for different schemes, the call whose list of schemes is first in
+/// alphabetical order leads. If calls asked for different seeds, seeds are in ascending order. If runs that a call
+/// asked for are missing, the comparison is marked `interrupted`.
 ///
 /// # Errors
-/// There are no records, or they are of different scenarios, or two of one run differ.
+/// There are no records, they belong to different scenarios, or two records of one run differ.
 pub fn merge(records: Vec<(String, Record)>) -> Result<Merged, MergeError> {
     let mut experiments: Vec<Experiment> = Vec::new();
     let mut runs: BTreeMap<(String, u64), (String, RunRecord)> = BTreeMap::new();
@@ -294,16 +295,16 @@ pub fn merge(records: Vec<(String, Record)>) -> Result<Merged, MergeError> {
     let by_scheme = by_scheme.collect();
     let scenario = ScenarioSummary {
         seeds,
-        choices: unique(experiments.iter().flat_map(|e| e.scenario.choices.clone())),
+        assumptions: unique((experiments.iter()).flat_map(|e| e.scenario.assumptions.clone())),
         ..leading.scenario.clone()
     };
-    let mut comparison = put_together(scenario, &leading.groups, &schemes, by_scheme);
+    let mut comparison = assemble(scenario, &leading.groups, &schemes, by_scheme);
     let same_command = experiments.iter().all(|e| e.command == leading.command);
     comparison.command = leading.command.clone().filter(|_| same_command);
     let references = unique(experiments.iter().map(|e| e.reference.clone()));
     if let [Some(reference)] = &references[..] {
-        // Without a finished run of it, the first scheme stays the reference.
-        comparison.refer_to(reference);
+        // The first scheme stays the reference if this one has no finished run.
+        comparison.set_reference(reference);
     }
     Ok(Merged {
         comparison,
@@ -311,7 +312,7 @@ pub fn merge(records: Vec<(String, Record)>) -> Result<Merged, MergeError> {
     })
 }
 
-/// Each value once, at its first place.
+/// Removes duplicates; the first of equal values stays.
 fn unique<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut unique = Vec::new();
     for value in values {
@@ -322,7 +323,7 @@ fn unique<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     unique
 }
 
-/// Why two runs do not belong to one comparison; `None`: they do.
+/// The difference between two runs that rules out a common comparison; `None`: there is none.
 fn difference(a: (&Experiment, &RunRecord), b: (&Experiment, &RunRecord)) -> Option<String> {
     let ((a, a_run), (b, b_run)) = (a, b);
     if a_run.gentle != b_run.gentle {

@@ -1,17 +1,18 @@
-//! Schemes against each other, paired by seed: which differ from the reference by more than chance, and which may be the best.
+//! Comparison of schemes, paired by seed: significant differences from the reference, and the subset that contains the
+//! best.
 //!
-//! Both questions are asked of each scalar result on its own, and a scheme that leaves connections unfinished which another
-//! finishes wins neither: its means are those of the connections that survived.
+//! Both are determined for each scalar result separately. A scheme that leaves more connections unfinished than another
+//! is not rated better than it, because its means cover only the connections that survived.
 
 use crate::metrics::statistics::{Test, holm, paired};
 use crate::results::{Better, Comparison, Mean, Paired, SchemeResult, Series, Verdict};
 
-/// Probability with which chance may bring about a verdict, or keep the best scheme out of those called best.
+/// Significance level: maximum probability of a verdict by chance, and of leaving out the best scheme from the subset.
 const LEVEL: f64 = 0.05;
 
 impl Comparison {
-    /// Compares every scheme with the one labelled `reference`. False if there is none; then nothing has changed.
-    pub fn refer_to(&mut self, reference: &str) -> bool {
+    /// Compares every scheme with the one labelled `reference`. False, without effect, if no result has this label.
+    pub fn set_reference(&mut self, reference: &str) -> bool {
         let position = self.results.iter().position(|r| r.label == reference);
         if let Some(position) = position {
             pair(&mut self.results, position);
@@ -22,10 +23,10 @@ impl Comparison {
 }
 
 impl SchemeResult {
-    /// The mean of the scalar result `name` of this scheme less that of `other`, paired by seed, and the half-width of its 95 %
-    /// confidence interval where it has one. Both have to be of the same seeds.
-    pub fn less(&self, other: &SchemeResult, name: &str) -> Option<Mean> {
-        let test = Rival::of(self, name).less(&Rival::of(other, name))?;
+    /// Mean difference of the scalar result `name`, this scheme minus `other`, paired by seed, with the half-width of
+    /// its 95 % confidence interval. Both must cover the same seeds. `None` if no seed has a value for both.
+    pub fn minus(&self, other: &SchemeResult, name: &str) -> Option<Mean> {
+        let test = Sample::of(self, name).minus(&Sample::of(other, name))?;
         Some(Mean {
             mean: Some(test.mean),
             ci95: test.ci95_and_p.map(|(ci95, _)| ci95),
@@ -33,7 +34,7 @@ impl SchemeResult {
     }
 }
 
-/// Judges all results against `results[reference]` and against each other.
+/// Compares all results with `results[reference]` and with each other.
 fn pair(results: &mut [SchemeResult], reference: usize) {
     for result in results.iter_mut() {
         result.paired.clear();
@@ -41,13 +42,13 @@ fn pair(results: &mut [SchemeResult], reference: usize) {
     if results.len() < 2 {
         return;
     }
-    let judged: Vec<(String, Better)> = (results[reference].by_seed.iter())
+    let tested: Vec<(String, Better)> = (results[reference].by_seed.iter())
         .filter_map(|series| Some((series.name.clone(), series.better?)))
         .collect();
-    for (name, better) in judged {
-        let rivals: Vec<Rival<'_>> = results.iter().map(|r| Rival::of(r, &name)).collect();
-        let verdicts = against_reference(&rivals, reference, better);
-        let unbeaten = best(&rivals, &verdicts, reference, better);
+    for (name, better) in tested {
+        let samples: Vec<Sample<'_>> = results.iter().map(|r| Sample::of(r, &name)).collect();
+        let verdicts = against_reference(&samples, reference, better);
+        let unbeaten = best(&samples, &verdicts, reference, better);
         for ((result, paired), best) in results.iter_mut().zip(verdicts).zip(unbeaten) {
             let paired = Paired { best, ..paired };
             result.paired.insert(name.clone(), paired);
@@ -55,34 +56,34 @@ fn pair(results: &mut [SchemeResult], reference: usize) {
     }
 }
 
-/// What one scheme has of the number in question.
-struct Rival<'a> {
+/// Values of one scalar result of one scheme.
+struct Sample<'a> {
     values: &'a [Option<f64>],
-    /// Connections, of those that the number is about, that did not complete.
+    /// Connections covered by the result that did not complete.
     open: u64,
 }
 
-impl<'a> Rival<'a> {
-    fn of(result: &'a SchemeResult, name: &str) -> Rival<'a> {
+impl<'a> Sample<'a> {
+    fn of(result: &'a SchemeResult, name: &str) -> Sample<'a> {
         let range = name
             .strip_prefix("response_time_by_size.")
             .and_then(|rest| rest.split('.').next()?.parse::<usize>().ok())
             .and_then(|range| result.response_time_by_size.get(range));
         let has_name = |series: &&Series| series.name == name;
         let series = result.by_seed.iter().find(has_name);
-        Rival {
+        Sample {
             values: series.map_or(&[], |series| &series.values),
             open: range.map_or(result.unfinished + result.failed, |range| range.unfinished),
         }
     }
 
-    /// How it differs from `other`.
-    fn less(&self, other: &Rival<'_>) -> Option<Test> {
+    /// Test of the paired differences, this sample minus `other`.
+    fn minus(&self, other: &Sample<'_>) -> Option<Test> {
         paired(self.values, other.values)
     }
 }
 
-/// Whether a difference of this sign is to the good.
+/// True if a difference of this sign is an improvement.
 fn is_better(difference: f64, better: Better) -> bool {
     match better {
         Better::Lower => difference < 0.0,
@@ -90,25 +91,25 @@ fn is_better(difference: f64, better: Better) -> bool {
     }
 }
 
-/// Every scheme less the reference. The tests of all schemes are one family, see [`holm`].
-fn against_reference(rivals: &[Rival<'_>], reference: usize, better: Better) -> Vec<Paired> {
-    let tests: Vec<Option<Test>> = (rivals.iter().enumerate())
-        .map(|(index, rival)| {
+/// Tests of every scheme against the reference, as one family (see [`holm`]).
+fn against_reference(samples: &[Sample<'_>], reference: usize, better: Better) -> Vec<Paired> {
+    let tests: Vec<Option<Test>> = (samples.iter().enumerate())
+        .map(|(index, sample)| {
             let other = index != reference;
-            other.then(|| rival.less(&rivals[reference])).flatten()
+            other.then(|| sample.minus(&samples[reference])).flatten()
         })
         .collect();
     let p = |test: &Option<Test>| test.and_then(|test| Some(test.ci95_and_p?.1));
     let mut adjusted = holm(&tests.iter().filter_map(p).collect::<Vec<f64>>()).into_iter();
-    let judged = rivals.iter().zip(&tests).map(|(rival, test)| {
+    let paired = samples.iter().zip(&tests).map(|(sample, test)| {
         let p = p(test).and_then(|_| adjusted.next());
         let verdict = test
             .filter(|_| p.is_some_and(|p| p < LEVEL))
             .and_then(|test| {
-                let reference = rivals[reference].open;
+                let reference = samples[reference].open;
                 match is_better(test.mean, better) {
-                    true => (rival.open <= reference).then_some(Verdict::Better),
-                    false => (reference <= rival.open).then_some(Verdict::Worse),
+                    true => (sample.open <= reference).then_some(Verdict::Better),
+                    false => (reference <= sample.open).then_some(Verdict::Worse),
                 }
             });
         Paired {
@@ -119,34 +120,36 @@ fn against_reference(rivals: &[Rival<'_>], reference: usize, better: Better) -> 
             best: false,
         }
     });
-    judged.collect()
+    paired.collect()
 }
 
-/// Which schemes may be the best: those that no other beats in a paired t-test at [`LEVEL`] divided by the number of others, less
-/// those that are worse than the reference, and the reference where another is better.
+/// Selects the schemes that may be the best: those that no other beats in a paired t-test at [`LEVEL`] divided by the
+/// number of others, without those that are worse than the reference, and without the reference if a scheme is better.
+/// Selects none if the tests exclude none.
 ///
-/// The best scheme is in this subset with a probability of 95 % at least, whichever it is. By Bonferroni's inequality it loses a
-/// test against any of the others with at most 2.5 %, half of the two-sided level, and Holm's test against the reference with at
-/// most as much. That is subset selection as S. S. Gupta has it ("On some multiple decision (selection and ranking) rules",
-/// Technometrics 7, 1965, 225–245), for pairs of unequal variance. None where the tests rule out none.
+/// The subset contains the best scheme with a probability of at least 95 %. By Bonferroni's inequality the best scheme
+/// loses a test against one of the others with a probability of at most 2.5 %, half of the two-sided level, and Holm's
+/// test against the reference with at most the same. This is subset selection after S. S. Gupta ("On some multiple
+/// decision (selection and ranking) rules", Technometrics 7, 1965, 225–245) for pairs of unequal variance.
 fn best(
-    rivals: &[Rival<'_>],
+    samples: &[Sample<'_>],
     against_reference: &[Paired],
     reference: usize,
     better: Better,
 ) -> Vec<bool> {
-    let fewest = rivals.iter().map(|rival| rival.open).min();
-    let runs =
-        |rival: &Rival<'_>| Some(rival.open) == fewest && rival.values.iter().any(Option::is_some);
-    let running: Vec<&Rival<'_>> = rivals.iter().filter(|rival| runs(rival)).collect();
-    let others = rivals.len() as f64 - 1.0;
-    let beats = |winner: &Rival<'_>, loser: &Rival<'_>| {
-        winner.less(loser).is_some_and(|test| {
+    let fewest = samples.iter().map(|sample| sample.open).min();
+    let eligible = |sample: &Sample<'_>| {
+        Some(sample.open) == fewest && sample.values.iter().any(Option::is_some)
+    };
+    let candidates: Vec<&Sample<'_>> = samples.iter().filter(|sample| eligible(sample)).collect();
+    let others = samples.len() as f64 - 1.0;
+    let beats = |winner: &Sample<'_>, loser: &Sample<'_>| {
+        winner.minus(loser).is_some_and(|test| {
             let p = test.ci95_and_p.map(|(_, p)| p * others);
             is_better(test.mean, better) && p.is_some_and(|p| p < LEVEL)
         })
     };
-    let unbeaten = |rival: &Rival<'_>| !running.iter().any(|other| beats(other, rival));
+    let unbeaten = |sample: &Sample<'_>| !candidates.iter().any(|other| beats(other, sample));
     let any_is_better = against_reference
         .iter()
         .any(|paired| paired.verdict == Some(Verdict::Better));
@@ -154,12 +157,12 @@ fn best(
         true => any_is_better,
         false => against_reference[index].verdict == Some(Verdict::Worse),
     };
-    let best: Vec<bool> = (rivals.iter().enumerate())
-        .map(|(index, rival)| runs(rival) && unbeaten(rival) && !beaten_by_verdict(index))
+    let best: Vec<bool> = (samples.iter().enumerate())
+        .map(|(index, sample)| eligible(sample) && unbeaten(sample) && !beaten_by_verdict(index))
         .collect();
     let number = best.iter().filter(|best| **best).count();
-    let only_finisher = running.len() == 1 && running[0].values.len() > 1;
-    match number < running.len() || only_finisher {
+    let only_finisher = candidates.len() == 1 && candidates[0].values.len() > 1;
+    match number < candidates.len() || only_finisher {
         true => best,
         false => vec![false; best.len()],
     }
@@ -174,10 +177,10 @@ mod tests {
         values.iter().copied().map(Some).collect()
     }
 
-    fn rivals<'a>(values: &'a [Vec<Option<f64>>], open: &[u64]) -> Vec<Rival<'a>> {
-        let rivals = values.iter().zip(open);
-        rivals
-            .map(|(values, open)| Rival {
+    fn samples<'a>(values: &'a [Vec<Option<f64>>], open: &[u64]) -> Vec<Sample<'a>> {
+        let samples = values.iter().zip(open);
+        samples
+            .map(|(values, open)| Sample {
                 values,
                 open: *open,
             })
@@ -185,10 +188,10 @@ mod tests {
     }
 
     fn verdicts(values: &[Vec<Option<f64>>], open: &[u64]) -> (Vec<Option<Verdict>>, Vec<bool>) {
-        let rivals = rivals(values, open);
-        let paired = against_reference(&rivals, 0, Better::Lower);
+        let samples = samples(values, open);
+        let paired = against_reference(&samples, 0, Better::Lower);
         let verdicts = paired.iter().map(|paired| paired.verdict).collect();
-        (verdicts, best(&rivals, &paired, 0, Better::Lower))
+        (verdicts, best(&samples, &paired, 0, Better::Lower))
     }
 
     #[test]
@@ -213,10 +216,10 @@ mod tests {
     #[test]
     fn higher_can_be_better() {
         let values = [known(&[0.90, 0.91, 0.92]), known(&[0.80, 0.82, 0.81])];
-        let rivals = rivals(&values, &[0; 2]);
-        let paired = against_reference(&rivals, 0, Better::Higher);
+        let samples = samples(&values, &[0; 2]);
+        let paired = against_reference(&samples, 0, Better::Higher);
         assert_eq!(paired[1].verdict, Some(Verdict::Worse));
-        assert_eq!(best(&rivals, &paired, 0, Better::Higher), [true, false]);
+        assert_eq!(best(&samples, &paired, 0, Better::Higher), [true, false]);
     }
 
     #[test]
@@ -226,11 +229,11 @@ mod tests {
             known(&[0.1, 0.2, 0.3, 0.41]),
             known(&[1.5, 1.6, 1.7, 1.81]),
         ];
-        // Fast for those that it served.
+        // The second scheme is fast only because it leaves connections unfinished.
         let (of_reference, best) = verdicts(&values, &[0, 7, 0]);
         assert_eq!(of_reference, [None, None, Some(Verdict::Worse)]);
         assert_eq!(best, [true, false, false]);
-        // The reference itself may be the one.
+        // The reference leaves connections unfinished too.
         let (of_reference, best) = verdicts(&values, &[7, 7, 0]);
         assert_eq!(of_reference, [None, Some(Verdict::Better), None]);
         assert_eq!(best, [false, false, true]);
@@ -247,7 +250,7 @@ mod tests {
             verdicts(&one_seed, &[0, 7]),
             (vec![None; 2], vec![false; 2])
         );
-        // No randomness: a sample of one all the same.
+        // Equal values in all seeds count as one observation.
         let alike = [known(&[1.0; 5]), known(&[0.1; 5])];
         assert_eq!(verdicts(&alike, &[0, 0]), (vec![None; 2], vec![false; 2]));
         let noise = [known(&[1.0, 0.9, 1.2]), known(&[1.1, 0.8, 1.2])];
@@ -257,8 +260,8 @@ mod tests {
     }
 
     proptest! {
-        /// A scheme that is worse than the reference is not among the best, nor is the reference where another is better; and with no
-        /// connection open, the lowest mean is among the best if anything is.
+        /// A scheme worse than the reference is not among the best, nor is the reference if a scheme is better. Without
+        /// open connections the scheme with the lowest mean is among the best if any scheme is.
         #[test]
         fn verdicts_do_not_contradict_each_other(
             table in (2_usize..8, 2_usize..8).prop_flat_map(|(schemes, seeds)| {
@@ -280,7 +283,7 @@ mod tests {
             }
             let better = verdicts.contains(&Some(Verdict::Better));
             prop_assert!(!(best[0] && better));
-            // Whoever is told apart leaves a best one.
+            // If any verdict was reached, some scheme is among the best.
             let told_apart = verdicts.iter().any(Option::is_some);
             prop_assert!(!told_apart || best.contains(&true));
             let mean = |values: &Vec<Option<f64>>| values.iter().flatten().sum::<f64>();
@@ -291,13 +294,13 @@ mod tests {
         }
     }
 
-    /// Schemes that differ by chance only are told apart in one family of twenty at most.
+    /// Schemes that differ by chance only get a verdict in at most one of twenty families.
     #[test]
     fn chance_rarely_makes_a_verdict() {
         use rand::{RngExt, SeedableRng};
         let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(1);
         let families = 2_000;
-        let (mut judged, mut kept_out) = (0, 0);
+        let (mut with_verdict, mut left_out) = (0, 0);
         for _ in 0..families {
             let values: Vec<Vec<Option<f64>>> = (0..14)
                 .map(|_| {
@@ -307,11 +310,14 @@ mod tests {
                 })
                 .collect();
             let (verdicts, best) = verdicts(&values, &[0; 14]);
-            judged += usize::from(verdicts.iter().any(Option::is_some));
-            // Any of them may be the truly best; take the first.
-            kept_out += usize::from(best.iter().any(|best| *best) && !best[0]);
+            with_verdict += usize::from(verdicts.iter().any(Option::is_some));
+            // All schemes are equal, so any of them can stand for the best: take the first.
+            left_out += usize::from(best.iter().any(|best| *best) && !best[0]);
         }
-        assert!(judged * 20 <= families, "{judged} of {families}");
-        assert!(kept_out * 20 <= families, "{kept_out} of {families}");
+        assert!(
+            with_verdict * 20 <= families,
+            "{with_verdict} of {families}"
+        );
+        assert!(left_out * 20 <= families, "{left_out} of {families}");
     }
 }

@@ -1,7 +1,7 @@
-//! What a comparison found: the stable schema behind `--json`, which tables, CSV and the HTML page draw from.
+//! Results of a comparison: the stable schema of `--json` and the source of tables, CSV and the HTML page.
 //!
-//! `docs/json.md` documents every field for users; change the two together, and raise [`SCHEMA`] when a field changes
-//! its meaning. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation".
+//! `docs/json.md` documents every field for users. Keep both in step, and raise [`SCHEMA`] when the meaning of a field
+//! changes. Fractions are 0 to 1, times are in seconds, `None` (JSON `null`) means "no observation".
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 /// Version of the JSON schema.
 pub const SCHEMA: u32 = 1;
 
-/// Name of the number that leads everywhere: the mean response time of the connections of the first range of sizes, which a
-/// lost SYN hurts most.
+/// Name of the primary result: the mean response time of the connections of the first range of sizes, which a lost SYN
+/// delays most.
 pub const HEADLINE: &str = "response_time_by_size.0.mean_s";
 
 /// One scenario under several schemes.
@@ -19,59 +19,61 @@ pub const HEADLINE: &str = "response_time_by_size.0.mean_s";
 pub struct Comparison {
     /// Version of the JSON schema, [`SCHEMA`].
     pub version: u32,
-    /// Version of gentle that produced it.
+    /// Version of gentle that produced the comparison.
     pub gentle: String,
-    /// The command line that gives these results again; `None`: they were not made by the command.
+    /// Command line that reproduces the results; `None` if they were not made by the command.
     pub command: Option<String>,
-    /// What was simulated.
+    /// The scenario.
     pub scenario: ScenarioSummary,
-    /// True when the run was stopped early: `results` then covers the seeds that every scheme in it had finished.
+    /// True if the comparison was stopped early: `results` then covers the seeds that every scheme in it had finished.
     pub interrupted: bool,
-    /// Labels of the schemes that had finished no seed which others had when the run was stopped.
+    /// Labels of the schemes that are not in `results` because they had not finished the seeds compared.
     pub left_out: Vec<String>,
-    /// The seeds that every entry of `results` covers, in the order of `Series::values`.
+    /// Seeds that every entry of `results` covers, in the order of `Series::values`.
     pub seeds: Vec<u64>,
     /// Label of the scheme that the others are compared with; `None` without results.
     pub reference: Option<String>,
-    /// Name of the number that leads everywhere, [`HEADLINE`].
+    /// Name of the primary result, [`HEADLINE`].
     pub headline: &'static str,
-    /// One entry a scheme, in the order in which they were asked for.
+    /// One entry per scheme, in the order asked for.
     pub results: Vec<SchemeResult>,
 }
 
-/// What was simulated, in enough detail to do it again.
+/// Summary of a scenario, detailed enough to reproduce it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioSummary {
-    /// Its name: `real`, or the file's name without its ending.
+    /// Name: `real`, or the file name without extension.
     pub name: String,
-    /// Its title, for people.
+    /// Title for readers.
     pub title: String,
-    /// Where it comes from: a paper's table, a file.
+    /// Source: a table of a paper, or a file.
     pub source: String,
     /// TCP profile of the end hosts.
     pub profile: String,
     /// TCP knobs that differ from the profile, as written.
     pub tcp: BTreeMap<String, String>,
-    /// How long a host waits for the answer to its first SYN, seconds; several where workloads differ, ascending.
+    /// Initial RTO of the hosts that connect, seconds; several, ascending, if workloads differ.
     pub initial_rto_s: Vec<f64>,
     /// Length of the arrival process, seconds.
     pub duration_s: f64,
-    /// Part of it at the start that is left out of every number, seconds.
+    /// Warm-up at the start, left out of all results, seconds.
     pub warmup_s: f64,
-    /// How long connections may go on after the last arrival, seconds.
+    /// Maximum time that connections may continue after the last arrival, seconds.
     pub drain_s: f64,
-    /// The seeds that were asked for.
+    /// Seeds that were asked for.
     pub seeds: Vec<u64>,
-    /// Whether every seed starts the same connections: only what queues and links draw at random differs.
+    /// True if every seed starts the same connections: seeds then differ only in the random decisions of queues and
+    /// links.
     pub replayed: bool,
-    /// The link whose queue is under test.
+    /// The link under test.
     pub down: LinkSummary,
     /// The reverse link.
     pub up: LinkSummary,
-    /// The workloads, each in one line.
+    /// One-line descriptions of the workloads.
     pub workloads: Vec<String>,
-    /// Choices made where the source is silent, each in one sentence.
-    pub choices: Vec<String>,
+    /// Assumptions where the source is silent, one sentence each.
+    #[serde(rename = "choices")]
+    pub assumptions: Vec<String>,
 }
 
 /// One direction of the bottleneck.
@@ -81,49 +83,49 @@ pub struct LinkSummary {
     pub rate_bps: u64,
     /// One-way delay, seconds.
     pub delay_s: f64,
-    /// The queue, as written; for `down` the one a single run (`gentle sim`) uses.
+    /// Queue, as written; for `down` the queue of a single run (`gentle sim`).
     pub qdisc: String,
-    /// What connections and packets that start on their own ask of the link, as a share of its rate at the start: full
-    /// packets with all headers, once each, without ACKs and handshakes.
+    /// Offered load as a fraction of the rate at the start: data packets with all headers, counted once, without ACKs,
+    /// handshakes and long-lived connections.
     pub load: f64,
-    /// Long-lived connections whose data goes this way, on top of `load`: they take what they get.
+    /// Number of long-lived connections that send data in this direction, in addition to `load`.
     pub long_flows: u64,
 }
 
-/// Everything measured for one scheme. Where not said otherwise, connections are those that started after the warm-up,
-/// over all seeds, and a mean is the mean of the seeds' means.
+/// Results of one scheme. Unless stated otherwise, connections are those that started after the warm-up, over all
+/// seeds, and a mean is the mean of the seeds' means.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SchemeResult {
     /// Name of the scheme, `codel`.
     pub scheme: String,
-    /// The scheme as asked for, `codel target=20ms`: the label for people.
+    /// Scheme with the options given, `codel target=20ms`: the label in reports.
     pub label: String,
-    /// Every option in force.
+    /// Values of all options.
     pub options: BTreeMap<String, String>,
-    /// How many seeds were run.
+    /// Number of seeds.
     pub seeds: u32,
-    /// True when two or more seeds gave the same results in everything: nothing that matters was drawn at random, and there
-    /// are no confidence intervals.
+    /// True if two or more seeds have equal results: no relevant random decision was made, and there are no confidence
+    /// intervals.
     pub seeds_alike: bool,
     /// Connections started.
     pub connections: u64,
-    /// Connections that completed: the initiator knows that everything, FIN included, has arrived.
+    /// Connections that completed: all data and the FIN are acknowledged to the initiator.
     pub completed: u64,
     /// Connections that had not completed when the drain ended.
     pub unfinished: u64,
-    /// Connections given up by TCP (too many retransmissions).
+    /// Connections aborted by TCP (too many retransmissions).
     pub failed: u64,
-    /// First SYN sent until completion, over completed connections.
+    /// Time from the first SYN to completion, over completed connections.
     pub response_time_s: Distribution,
-    /// The same by size of the connection.
+    /// Response time by size of the connection.
     pub response_time_by_size: Vec<SizeBin>,
-    /// Round-trip times as senders measure them (no samples from retransmitted segments).
+    /// Round-trip times measured by senders (no samples from retransmitted segments).
     pub rtt_s: Mean,
-    /// First SYN sent until the initiator is established.
+    /// Time from the first SYN to the state ESTABLISHED of the initiator.
     pub handshake_s: Distribution,
-    /// Time in the queue under test, over packets that left it.
+    /// Sojourn time in the queue under test, over packets that left it.
     pub queue_delay_s: Distribution,
-    /// Packets lost, of those offered to the queues (random loss on the link included).
+    /// Lost packets as a fraction of those offered to the queues (including random loss on the link).
     pub loss: Loss,
     /// Half-widths of the 95 % confidence intervals of `loss`.
     pub loss_ci95: Loss,
@@ -131,71 +133,71 @@ pub struct SchemeResult {
     pub retransmission: Retransmission,
     /// Half-widths of the 95 % confidence intervals of `retransmission`.
     pub retransmission_ci95: Retransmission,
-    /// Share of the capacity of the link under test that was used between warm-up and the last arrival.
+    /// Used fraction of the capacity of the link under test between warm-up and the last arrival.
     pub utilization: Option<f64>,
-    /// Half-width of its 95 % confidence interval.
+    /// Half-width of the 95 % confidence interval of `utilization`.
     pub utilization_ci95: Option<f64>,
-    /// Payload that all long-lived flows together received, bits per second; absent without long-lived flows.
+    /// Goodput of all long-lived connections together, bits per second; no value without long-lived connections.
     pub long_goodput_bps: Mean,
-    /// Goodput of long-lived flows, Jain's index; absent without long-lived flows.
+    /// Jain's fairness index of the goodput of long-lived connections; `None` without long-lived connections.
     pub jain_index: Option<f64>,
     /// Packets dropped by the queue under test, by reason, over all seeds.
     pub drops: BTreeMap<&'static str, u64>,
     /// Packets marked with ECN by the queue under test, over all seeds.
     pub marks: u64,
-    /// The two directions apart.
+    /// Results of each direction.
     pub links: Links,
-    /// Connections of the scenario's groups of workloads on their own; empty without groups.
+    /// Results of each group of workloads; empty without groups.
     pub groups: Vec<GroupResult>,
     /// Curves for plots.
     pub curves: Curves,
-    /// The scalar results seed by seed.
+    /// Scalar results by seed.
     pub by_seed: Vec<Series>,
-    /// The scalar results that are judged against those of the reference and of all others, by name.
+    /// Paired comparisons with the reference and with all other schemes, by name of the scalar result.
     pub paired: BTreeMap<String, Paired>,
 }
 
-/// One scalar result, seed by seed.
+/// A scalar result by seed.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Series {
-    /// Its path in the JSON of a scheme's result: `loss.syn`, `response_time_by_size.0.mean_s`.
+    /// Path in the JSON of a scheme's result: `loss.syn`, `response_time_by_size.0.mean_s`.
     pub name: String,
-    /// Which end of its range is the good one; `None`: depends on what one wants.
+    /// Direction of improvement; `None` if it depends on the purpose.
     pub better: Option<Better>,
-    /// A value for each of [`Comparison::seeds`].
+    /// Values in the order of [`Comparison::seeds`].
     pub values: Vec<Option<f64>>,
 }
 
-/// Which end of a range is the good one.
+/// Direction of improvement of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
-    /// The lower.
+    /// Lower values are better.
     Lower,
-    /// The higher.
+    /// Higher values are better.
     Higher,
 }
 
-/// How a number compares with the reference's, paired by seed: every seed gives both schemes the same connections, so what
-/// the connections have in common does not count as noise.
+/// Comparison of a result with that of the reference, paired by seed: with a given seed both schemes have the same
+/// connections, so variation between seeds does not count as noise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Paired {
-    /// Mean over seeds of this scheme's value less the reference's; `None` for the reference itself.
+    /// Mean over seeds of the difference, this scheme minus the reference; `None` for the reference itself.
     pub difference: Option<f64>,
-    /// Half-width of its 95 % confidence interval (Student's t over the seeds' differences), taken by itself; `None` where
-    /// all differences are the same or there are fewer than two.
+    /// Half-width of the 95 % confidence interval of `difference` (Student's t), not adjusted for multiple comparisons;
+    /// `None` if all differences are equal or there are fewer than two.
     pub ci95: Option<f64>,
-    /// How likely differences like these are if there is none (paired t-test, two-sided), corrected by Holm's method for the
-    /// number of schemes that are compared with the reference.
+    /// p-value of the two-sided paired t-test, adjusted by Holm's method for the number of schemes compared with the
+    /// reference.
     pub p: Option<f64>,
-    /// What follows from `p` at 5 %; `None`: nothing does.
+    /// Verdict at the 5 % level; `None`: no significant difference.
     pub verdict: Option<Verdict>,
-    /// Whether this scheme can be the best of all: no other is significantly better. False for all where that is so of every
-    /// scheme, or of a scheme that leaves connections unfinished which others finish.
+    /// True if this scheme may be the best of all: no other is significantly better. False for all schemes if the tests
+    /// exclude none, and for a scheme that leaves connections unfinished that others finish.
     pub best: bool,
 }
 
-/// A scheme against the reference.
+/// Significant difference from the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -205,10 +207,10 @@ pub enum Verdict {
     Worse,
 }
 
-/// What became of the connections of one group of workloads; fields are those of [`SchemeResult`].
+/// Results of the connections of one group of workloads; the fields are those of [`SchemeResult`].
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GroupResult {
-    /// Its name.
+    /// Name of the group.
     pub group: String,
     /// Connections started.
     pub connections: u64,
@@ -216,15 +218,15 @@ pub struct GroupResult {
     pub completed: u64,
     /// Connections that had not completed when the drain ended.
     pub unfinished: u64,
-    /// Connections given up by TCP.
+    /// Connections aborted by TCP.
     pub failed: u64,
-    /// First SYN sent until completion, over completed connections.
+    /// Time from the first SYN to completion, over completed connections.
     pub response_time_s: Distribution,
-    /// The same by size of the connection.
+    /// Response time by size of the connection.
     pub response_time_by_size: Vec<SizeBin>,
-    /// Round-trip times as senders measure them.
+    /// Round-trip times measured by senders.
     pub rtt_s: Mean,
-    /// First SYN sent until the initiator is established.
+    /// Time from the first SYN to the state ESTABLISHED of the initiator.
     pub handshake_s: Distribution,
     /// Retransmissions.
     pub retransmission: Retransmission,
@@ -246,7 +248,7 @@ pub struct Mean {
 pub struct Distribution {
     /// Mean of the seeds' means.
     pub mean: Option<f64>,
-    /// Half-width of its 95 % confidence interval.
+    /// Half-width of the 95 % confidence interval of the mean.
     pub ci95: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
@@ -265,20 +267,20 @@ pub struct SizeBin {
     pub max_segments: Option<u64>,
     /// Completed connections in the range.
     pub n: u64,
-    /// Connections in the range that were left open when the drain ended or given up by TCP.
+    /// Connections in the range that were open when the drain ended or aborted by TCP.
     pub unfinished: u64,
-    /// Mean response time.
+    /// Mean response time, seconds.
     pub mean_s: Option<f64>,
-    /// Half-width of its 95 % confidence interval.
+    /// Half-width of the 95 % confidence interval of the mean, seconds.
     pub ci95_s: Option<f64>,
 }
 
-/// Loss of packets by kind.
+/// Fraction of packets lost, by class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Loss {
     /// All packets.
     pub all: Option<f64>,
-    /// Segments with payload (a FIN on one included).
+    /// Segments with payload, with or without FIN.
     pub data: Option<f64>,
     /// SYNs.
     pub syn: Option<f64>,
@@ -291,25 +293,26 @@ pub struct Loss {
 /// Retransmissions, as Braud, Heusse and Duda 2018 define them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Retransmission {
-    /// Retransmitted packets of all packets that carry SYN, FIN or data.
+    /// Retransmitted packets as a fraction of all packets with SYN, FIN or data.
     pub packet_probability: Option<f64>,
-    /// Retransmitted SYNs and SYN/ACKs of all SYNs and SYN/ACKs.
+    /// Retransmitted SYNs and SYN/ACKs as a fraction of all SYNs and SYN/ACKs.
     pub syn_probability: Option<f64>,
-    /// Share of SYNs and SYN/ACKs among retransmissions.
+    /// SYNs and SYN/ACKs as a fraction of all retransmissions.
     pub syn_share: Option<f64>,
-    /// Share of connections that retransmitted a SYN or SYN/ACK.
+    /// Fraction of connections that retransmitted a SYN or SYN/ACK.
     pub connections_with_syn_loss: Option<f64>,
-    /// Time between the transmissions of a retransmitted packet, added up per connection: mean over all connections.
+    /// Retransmission delay: sum over the retransmitted packets of a connection of the time between transmissions. Mean
+    /// over all connections, seconds.
     pub delay_mean_s: Option<f64>,
-    /// The part of `delay_mean_s` that SYNs and SYN/ACKs contribute.
+    /// Part of `delay_mean_s` due to SYNs and SYN/ACKs.
     pub delay_mean_syn_part_s: Option<f64>,
-    /// Mean over connections that retransmitted a SYN or SYN/ACK.
+    /// Mean retransmission delay of connections that retransmitted a SYN or SYN/ACK, seconds.
     pub delay_mean_with_syn_loss_s: Option<f64>,
-    /// Mean over those that did not.
+    /// Mean retransmission delay of connections that retransmitted neither, seconds.
     pub delay_mean_without_syn_loss_s: Option<f64>,
 }
 
-/// Both directions.
+/// Results of both directions.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Links {
     /// The link under test.
@@ -325,13 +328,13 @@ pub struct LinkResult {
     pub offered: u64,
     /// Packets sent.
     pub sent: u64,
-    /// Packets dropped by reason, `loss` being random loss on the link.
+    /// Packets dropped by reason; `loss` is random loss on the link.
     pub drops: BTreeMap<&'static str, u64>,
-    /// Share of the capacity used between warm-up and the last arrival.
+    /// Used fraction of the capacity between warm-up and the last arrival.
     pub utilization: Option<f64>,
-    /// Time in the queue.
+    /// Sojourn time in the queue.
     pub queue_delay_s: Distribution,
-    /// Loss by kind.
+    /// Loss by class.
     pub loss: Loss,
     /// Half-widths of the 95 % confidence intervals of `loss`.
     pub loss_ci95: Loss,
@@ -340,24 +343,24 @@ pub struct LinkResult {
 /// Curves for plots.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Curves {
-    /// Response time at the fractions 0, 0.01, … 0.99, 0.995, 0.998, 0.999 … and 1 as pairs (value in seconds, fraction); the tail
-    /// is as fine as observations lie beyond.
+    /// Distribution function of the response time as pairs (value in seconds, fraction), at the fractions 0, 0.01, …
+    /// 0.99, 0.995, 0.998, 0.999 … and 1; fractions in the tail are left out if no observation lies beyond.
     pub response_time_cdf: Vec<(f64, f64)>,
-    /// Time in the queue under test, likewise.
+    /// Distribution function of the sojourn time in the queue under test, at the same fractions.
     pub queue_delay_cdf: Vec<(f64, f64)>,
-    /// Mean response time over size, in ranges of about equal width on a logarithmic axis.
+    /// Mean response time by size, in ranges of about equal width on a logarithmic axis.
     pub response_time_by_size: Vec<SizeBin>,
-    /// Time in the queue under test over the first seed's run.
+    /// Sojourn time in the queue under test over time, in the run of the first seed.
     pub queue_over_time: Vec<QueuePoint>,
 }
 
-/// The queue under test in one slice of time.
+/// Sojourn times in the queue under test in one time slice.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct QueuePoint {
     /// Start of the slice, seconds.
     pub t_s: f64,
-    /// Mean time in the queue of the packets that left in the slice, seconds; `None`: none left.
+    /// Mean sojourn time of the packets that left in the slice, seconds; `None` if no packet left.
     pub mean_s: Option<f64>,
-    /// Longest time, seconds.
+    /// Maximum sojourn time, seconds.
     pub max_s: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! Records of runs put together: the same bytes as one call, whatever the order and whoever made them.
+//! Merging of run records: the same bytes as a single call gives, in any order and from any machine.
 
 use gentle_aqm::{DropReason, Spec};
 use gentle_experiment::{
@@ -229,8 +229,8 @@ fn what_is_no_record_gets_a_sentence() {
     assert!(matches!(refused(&unknown), RecordError::Syntax { .. }));
 }
 
-/// A file that `gentle compare --record` wrote when version 1 was new: as long as the version is 1, it is read and written
-/// as it stands.
+/// A file that `gentle compare --record` wrote when version 1 was new: as long as the version is 1, it is read and
+/// written as it stands.
 #[test]
 fn records_of_version_1_stay_as_they_are() {
     let json = include_str!("data/record-1.json");

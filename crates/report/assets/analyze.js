@@ -1,4 +1,4 @@
-// Draws the charts of analyses, from the JSON in the page: each article has the places of its charts.
+// Draws the charts of analyses from the JSON in the page, at the places that each article has for them.
 (() => {
   const { known, time, timeWithInterval, percent, fixed, timeUnit, style, centred, tipLook, draw, nothing, logTicks, whisker, onWidth } = charts;
   const analyses = JSON.parse(document.getElementById("data").textContent);
@@ -16,10 +16,10 @@
   const family = (s) => FAMILIES.findIndex(({ first }) => Number.isInteger(Math.log2(s / first)) && s >= first);
   // Shorter intervals share the first bar: only the capture itself makes copies that fast.
   const SHORTEST_S = 1e-3;
-  // Pixels of the narrowest bar.
+  // Minimum width of a bar, pixels.
   const BAR = 4;
 
-  /** Adjacent bins put together until none is narrower than a bar can be. */
+  /** Merges adjacent bins until each is wide enough for a bar. */
   function legible(bins, x) {
     const bars = [];
     for (const bin of bins) {
@@ -47,7 +47,7 @@
       standard.find(({ interval_s: nominal }) => Math.abs(s - nominal) <= Math.max(nominal * all.tolerance, all.tolerance_floor_s));
     draw(place, (width) => {
       if (!total) return nothing("No duplicates.");
-      // Both histograms on the same axis: where intervals are, and a little further.
+      // Both histograms share an axis, which covers all intervals with a margin.
       const both = [...all.syn.bins, ...all.synack.bins];
       const shortest = Math.max(SHORTEST_S, d3.min(both, (b) => b.from_s));
       const domain = [shortest / 1.5, Math.max(d3.max(both, (b) => b.to_s), 4 * shortest) * 1.5];
@@ -59,7 +59,7 @@
       );
       const highest = d3.max(bars, (b) => b.count);
       const height = (n) => Math.sqrt(n / highest) * 145;
-      // Round numbers, from the top down as long as there is room between them.
+      // Round numbers, from the top down, while there is room between them.
       const ticks = [0];
       for (let power = Math.floor(Math.log10(highest)); power >= 0; power -= 1) {
         for (const n of [5, 2, 1].map((step) => step * 10 ** power)) {
@@ -79,7 +79,7 @@
         ...margins,
         style,
         x: { type: "log", domain },
-        // Square roots: chance moves all bars by the same height, and one interval shows beside a thousand.
+        // Square-root scale: sampling noise has the same height on all bars, and a single interval is visible beside a thousand.
         y: { type: "sqrt", domain: [0, highest * 1.08] },
         marks: [
           Plot.gridY(ticks, grid),
@@ -116,7 +116,7 @@
     });
   }
 
-  // ---- Timeline: four rows over the same time.
+  // ---- Timeline: four charts with a common time axis.
 
   const SPANS = [
     { factor: 1, name: "seconds", upTo: 300 },
@@ -185,7 +185,7 @@
 
   // ---- Directions (spa-2018, section III).
 
-  /** Horizontal bars, a group for each direction: rows of { group, name, value, ci95, color, title }. */
+  /** Horizontal bars, grouped by direction: rows of { group, name, value, ci95, color, title }. */
   function bars(place, groups, { unit, show, largest }) {
     draw(place, (width) => {
       const left = Math.min(170, Math.max(130, width * 0.3));
@@ -277,7 +277,7 @@
     bars(place, groups, { unit: "%", show: d3.format(".2f"), largest });
   }
 
-  // ---- Every chart in its place.
+  // ---- Placement of the charts.
 
   const drawers = {
     delay,

@@ -1,8 +1,8 @@
-// What the charts of all pages have in common, drawn with Observable Plot. Colours are CSS variables, so a change of theme
-// needs no new drawing. Text reaches the page as text nodes only, never as markup.
+// Common parts of the charts of all pages, drawn with Observable Plot. Colours are CSS variables, so that a change of theme
+// needs no redrawing. Text is inserted as text nodes only, never as markup.
 "use strict";
 const charts = (() => {
-  // ---- Numbers as text.
+  // ---- Formatting of numbers.
 
   const known = (v) => v !== null && v !== undefined;
   const significant = d3.format(",.3~r");
@@ -13,7 +13,7 @@ const charts = (() => {
     const unit = seconds === 0 ? timeUnit(1) : timeUnit(seconds);
     return `${significant(seconds * unit.factor)} ${unit.name}`;
   };
-  /** Several times in one unit, that of the longest: people compare the numbers of a tip. */
+  /** Formats several times in one unit, that of the longest, so that they can be compared. */
   const times = (seconds) => {
     const unit = timeUnit(d3.max(seconds, Math.abs) || 1);
     return seconds.map((s) => (known(s) ? `${significant(s * unit.factor)} ${unit.name}` : "–"));
@@ -26,13 +26,13 @@ const charts = (() => {
   const interval = (value, ci95, show) => (known(value) && known(ci95) ? `${show(value)} ± ${show(ci95)}` : show(value));
   const fixed = (largest) => d3.format(largest >= 100 ? ",.0f" : largest >= 10 ? ".1f" : ".2f");
 
-  // ---- What all charts share.
+  // ---- Styles and titles.
 
   const style = { fontFamily: "inherit", fontSize: "12px", background: "none", overflow: "visible" };
   const centred = { labelAnchor: "center", labelArrow: "none" };
   const tipLook = { fill: "var(--surface)", stroke: "var(--rule)", fontSize: 12, lineHeight: 1.3, textPadding: 9 };
 
-  /** The heading of a chart, without the explanation below it; where there are several captures, with the name of its own. */
+  /** Title of a chart without its hint; with the name of its capture if there are several. */
   const caption = (figure) => {
     const text = figure.querySelector("figcaption").firstChild.textContent.trim();
     const several = document.querySelectorAll("article").length > 1;
@@ -52,7 +52,7 @@ const charts = (() => {
     for (const image of images) {
       image.setAttribute("role", "img");
       image.setAttribute("aria-label", image.dataset.part ? `${name}: ${image.dataset.part}` : name);
-      // Plot names its groups, which have no role that may have a name.
+      // Plot gives its groups labels, which their role does not allow.
       for (const group of image.querySelectorAll("g[aria-label]")) {
         group.dataset.mark = group.getAttribute("aria-label");
         group.removeAttribute("aria-label");
@@ -63,7 +63,7 @@ const charts = (() => {
     if (read && images.length) crosshair(place, images, read);
   }
 
-  // ---- Zoom: a drag chooses a range of x, a double click or the button gives all of it back.
+  // ---- Zoom: a drag selects a range of x; a double click or the button restores the whole range.
 
   function zoomable(place, images, again) {
     const choose = (range) => {
@@ -76,7 +76,7 @@ const charts = (() => {
       const brush = d3
         .brushX()
         .extent([[Math.min(left, right), 0], [Math.max(left, right), image.height.baseVal.value]])
-        // A finger scrolls the page.
+        // Touch scrolls the page instead.
         .touchable(false)
         .on("end", ({ selection }) => selection && choose(selection.map(x.invert)));
       d3.select(image).append("g").attr("class", "brush").call(brush).on("dblclick", () => choose(undefined));
@@ -87,7 +87,7 @@ const charts = (() => {
     place.prepend(whole);
   }
 
-  // ---- A line through all images of a chart, where the pointer is in one of them.
+  // ---- A vertical line through all images of a chart at the pointer.
 
   function crosshair(place, images, read) {
     const readout = Object.assign(document.createElement("p"), { className: "readout" });
@@ -97,7 +97,7 @@ const charts = (() => {
         .style("stroke", "var(--ink)").attr("pointer-events", "none").attr("visibility", "hidden"),
     );
     const hide = () => {
-      readout.textContent = "Point at the chart for its numbers.";
+      readout.textContent = "Point at the chart to read values.";
       for (const line of lines) line.attr("visibility", "hidden");
     };
     hide();
@@ -121,7 +121,7 @@ const charts = (() => {
     return said;
   };
 
-  /** Round numbers within [low, high]: as many to a power of ten as there is room for. */
+  /** Round numbers within [low, high], as many per decade as there is room for. */
   function logTicks([low, high], room) {
     const powers = d3.range(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)) + 1);
     const choices = [[1, 2, 5], [1, 3], [1]].map((steps) =>
@@ -130,7 +130,7 @@ const charts = (() => {
     return choices.find((ticks) => ticks.length <= room) ?? choices.at(-1);
   }
 
-  // ---- Error bars that show on light and dark bars alike: the ground's colour lies around them.
+  // ---- Error bars with an outline in the background colour, visible on light and dark bars.
 
   const whisker = (data, y, options = {}) => {
     const measured = data.filter((d) => known(d.ci95));
@@ -145,7 +145,7 @@ const charts = (() => {
     ]);
   };
 
-  // ---- Charts are drawn for the width they have.
+  // ---- Redrawing when the width changes.
 
   function onWidth(redraw) {
     let drawn = document.body.clientWidth;

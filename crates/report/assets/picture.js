@@ -1,9 +1,9 @@
-// A chart as a file of its own: its images one below the other, with caption and legend, in the colours of the page's theme.
+// Export of a chart to a file: its images one below the other, with caption and legend, in the colours of the current theme.
 const picture = (() => {
   const NAMESPACE = d3.namespaces.svg;
   const FONT = "Helvetica, Arial, sans-serif";
   const MARGIN = 12;
-  // Pixels of the PNG to a pixel of the page: sharp in print at the width of a column.
+  // Pixels of the PNG per pixel of the page, sufficient for print at the width of a column.
   const SCALE = 3;
 
   const node = (name, attributes, text) => {
@@ -15,7 +15,7 @@ const picture = (() => {
 
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
 
-  /** Any CSS colour as programs other than browsers read it: a hexadecimal colour, and its opacity. */
+  /** Converts a CSS colour to a hexadecimal colour and an opacity, which programs other than browsers understand. */
   function plainColor(color) {
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = color;
@@ -24,7 +24,7 @@ const picture = (() => {
     return { hex: `#${[r, g, b].map((c) => c.toString(16).padStart(2, "0")).join("")}`, opacity: alpha / 255 };
   }
 
-  /** A copy of `original` that needs no style sheet. */
+  /** Copies `original` with its styles inlined. */
   function selfContained(original) {
     const copy = original.cloneNode(true);
     const originals = [original, ...original.querySelectorAll("*")];
@@ -54,7 +54,7 @@ const picture = (() => {
     return copy;
   }
 
-  /** The samples of the legend's chosen lines, in rows; returns their height. */
+  /** Draws the selected entries of the legend, in rows; returns their height. */
   function legendRows(into, figure, width, top) {
     if (!figure.closest("section").querySelector("#legend")) return 0;
     let [x, y] = [MARGIN, top];
@@ -70,7 +70,7 @@ const picture = (() => {
     return y - top + 18;
   }
 
-  /** The chart of `figure` as the text of an SVG file, with its size. */
+  /** Returns the chart of `figure` as the text of an SVG file, with its size. */
   function svg(figure) {
     const images = [...figure.querySelectorAll("svg[role=img]")];
     const width = Math.ceil(Math.max(...images.map((image) => image.width.baseVal.value)) + 2 * MARGIN);
@@ -98,7 +98,7 @@ const picture = (() => {
     return { text: new XMLSerializer().serializeToString(all), width, height };
   }
 
-  /** The same as the bytes of a PNG file. */
+  /** Returns the chart as the bytes of a PNG file. */
   async function png({ text, width, height }) {
     const image = new Image(width, height);
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;

@@ -1,4 +1,4 @@
-// What the buttons of all pages do: theme, sorted tables, copies, and files of results, tables and charts.
+// Buttons of all pages: theme, sorting of tables, copying, and files of results, tables and charts.
 const tools = (() => {
   const button = (text, name, action) => {
     const made = Object.assign(document.createElement("button"), { type: "button", textContent: text });
@@ -7,7 +7,7 @@ const tools = (() => {
     return made;
   };
 
-  // ---- Theme: the reader's system decides until the button does.
+  // ---- Theme: that of the system until the button is used.
 
   function themeButton() {
     const themes = ["automatic", "light", "dark"];
@@ -21,7 +21,7 @@ const tools = (() => {
     });
   }
 
-  // ---- The table sorts by the column whose head is activated; the first column restores the order asked for.
+  // ---- Sorting by the column whose head is activated; the first column restores the original order.
 
   function sortable(table) {
     const body = table.tBodies[0];
@@ -36,7 +36,7 @@ const tools = (() => {
           const text = row.cells[column].dataset.key;
           return column === 0 ? asked.indexOf(row) : text === "" ? NaN : Number(text);
         };
-        // NaN, a missing number, comes last either way.
+        // Missing numbers (NaN) are last in both orders.
         const order = (a, b) => Number.isNaN(a) - Number.isNaN(b) || (falling ? b - a : a - b);
         body.append(...asked.toSorted((a, b) => order(key(a), key(b))));
       });
@@ -45,11 +45,11 @@ const tools = (() => {
     });
   }
 
-  // ---- Tables that are wider than the page say so.
+  // ---- A cue at tables that are wider than the page.
 
   function scrollCues() {
     for (const region of document.querySelectorAll(".scroll")) {
-      const cue = Object.assign(document.createElement("p"), { className: "hint cue", textContent: "The table goes on to the right." });
+      const cue = Object.assign(document.createElement("p"), { className: "hint cue", textContent: "Scroll right for more columns." });
       region.before(cue);
       const see = () => {
         cue.hidden = region.scrollLeft + region.clientWidth >= region.scrollWidth - 1;
@@ -60,7 +60,7 @@ const tools = (() => {
     }
   }
 
-  // ---- Copies.
+  // ---- Copying.
 
   function copyButtons() {
     for (const code of document.querySelectorAll("code.copied")) {
@@ -69,7 +69,7 @@ const tools = (() => {
           await navigator.clipboard.writeText(code.textContent);
           copy.textContent = "Copied";
         } catch {
-          // A page from a file may be kept from the clipboard: the reader's own copy command then takes what is selected.
+          // Browsers may deny the clipboard to pages from files. The text is selected, so that the user can copy it.
           getSelection().selectAllChildren(code);
         }
       });
@@ -89,7 +89,7 @@ const tools = (() => {
 
   const fileName = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
 
-  /** A table as CSV (RFC 4180), as it is shown. */
+  /** The table as shown, as CSV (RFC 4180). */
   function csvOf(table) {
     const field = (cell) => {
       const text = cell.innerText.replace(/\s+/g, " ").trim();
@@ -98,7 +98,7 @@ const tools = (() => {
     return [...table.rows].map((row) => [...row.cells].map(field).join(",") + "\r\n").join("");
   }
 
-  /** The results as JSON and, where the page has it, as CSV; every table as CSV; every chart as SVG and PNG. */
+  /** Buttons for the results as JSON and, if the page has it, CSV; for each table as CSV; for each chart as SVG and PNG. */
   function downloads(name) {
     const place = document.getElementById("downloads");
     const element = (id) => document.getElementById(id);

@@ -1,6 +1,8 @@
 //! Formatting of numbers: units, digits, separators; shared by tables, pages and sentences.
 
 use gentle_units::Nanos;
+pub(crate) use gentle_units::text::{count, percent, plural, time};
+use gentle_units::text::{grouped, significant};
 
 /// Placeholder for "no observation".
 pub(crate) const NONE: &str = "–";
@@ -105,17 +107,6 @@ impl Scale {
     }
 }
 
-/// Formats a time, `412 ms`: three significant digits in a suitable unit.
-pub(crate) fn time(seconds: f64) -> String {
-    let (value, unit) = match seconds.abs() {
-        // Values that three digits would show as 1,000 of a unit are shown as 1 of the next.
-        s if s >= 0.9995 || s == 0.0 => (seconds, "s"),
-        s if s >= 0.9995e-3 => (seconds * 1e3, "ms"),
-        _ => (seconds * 1e6, "µs"),
-    };
-    format!("{} {unit}", significant(value, 3))
-}
-
 /// Formats seconds as an exact decimal for programs, `1.25`.
 pub(crate) fn seconds(time: Nanos) -> String {
     const A_SECOND: u64 = Nanos::from_secs(1).0;
@@ -123,19 +114,9 @@ pub(crate) fn seconds(time: Nanos) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Formats a fraction in percent, `9.3 %`: two significant digits.
-pub(crate) fn percent(fraction: f64) -> String {
-    format!("{} %", significant(fraction * 100.0, 2))
-}
-
 /// Formats a ratio, `5.2`: two significant digits.
 pub(crate) fn times(ratio: f64) -> String {
     significant(ratio, 2)
-}
-
-/// Formats a whole number, `41,630`.
-pub(crate) fn count(n: u64) -> String {
-    grouped(&n.to_string())
 }
 
 /// Formats a nominal bit rate, `2.4 Mb/s`.
@@ -190,11 +171,6 @@ pub(crate) fn sizes(min_segments: u64, max_segments: Option<u64>) -> String {
     }
 }
 
-/// Count with its noun in the singular or plural.
-pub(crate) fn plural(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(n), if n == 1 { one } else { many })
-}
-
 /// List in a sentence, `a, b and c`.
 pub(crate) fn list(items: &[String]) -> String {
     match items {
@@ -234,52 +210,12 @@ pub(crate) fn unbroken(sentence: &str) -> String {
     out
 }
 
-fn significant(value: f64, digits: usize) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    // Exponent after rounding: with three digits, 9.996 rounds to two digits before the decimal point.
-    let rounded = format!("{value:.*e}", digits - 1);
-    let exponent = rounded.rsplit('e').next().and_then(|e| e.parse().ok());
-    let decimals = (digits - 1).saturating_add_signed(-exponent.unwrap_or(0_isize));
-    grouped(&format!("{value:.decimals$}"))
-}
-
-/// Inserts thousands separators before the decimal point.
-fn grouped(number: &str) -> String {
-    let (sign, rest) = number
-        .strip_prefix('-')
-        .map_or(("", number), |rest| ("-", rest));
-    let whole = rest.find('.').unwrap_or(rest.len());
-    let mut out = String::from(sign);
-    for (i, c) in rest.char_indices() {
-        if i > 0 && i < whole && (whole - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn single_numbers_have_sensible_digits() {
-        assert_eq!(time(2.1), "2.10 s");
-        assert_eq!(time(0.4124), "412 ms");
-        assert_eq!(time(0.9996), "1.00 s");
-        assert_eq!(time(0.000_999_6), "1.00 ms");
-        assert_eq!(time(0.000_35), "350 µs");
-        assert_eq!(time(0.0), "0 s");
-        assert_eq!(time(1234.6), "1,235 s");
-        assert_eq!(percent(0.093), "9.3 %");
-        assert_eq!(percent(0.0996), "10 %");
-        assert_eq!(percent(0.0), "0 %");
-        assert_eq!(percent(1.0), "100 %");
-        assert_eq!(count(41_630), "41,630");
-        assert_eq!(count(999), "999");
+    fn nominal_rates_have_their_own_digits() {
         assert_eq!(rate(2_400_000), "2.4 Mb/s");
         assert_eq!(rate(10_000_000_000), "10 Gb/s");
     }

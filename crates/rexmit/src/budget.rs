@@ -4,7 +4,7 @@ use crate::bounded::Bounded;
 use gentle_units::Nanos;
 use gentle_wire::Address;
 
-/// Limits on the number of copies.
+/// Limits on the number of copies and duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Copies and duplicates per second; also the burst size.
@@ -13,13 +13,13 @@ pub struct Limits {
     pub share_percent: u32,
 }
 
-/// Burst of the share budget, in copies, so that the first losses of a quiet host are not held back.
+/// Burst of the share budget, in copies, so that the first losses of a quiet host are not suppressed.
 pub const SHARE_BURST: u64 = 100;
 
 const SECOND: u64 = 1_000_000_000;
 
 /// Maximum number of sources with a budget of their own.
-const SOURCES: usize = 4096;
+const MAX_SOURCES: usize = 4096;
 
 /// Budget for all sources together, and at most half of its rate for each source: a host that scans networks leaves the
 /// rest to the others.
@@ -40,7 +40,7 @@ impl Budgets {
         Budgets {
             all: Budget::new(limits, SHARE_BURST),
             each,
-            sources: Bounded::new(SOURCES),
+            sources: Bounded::new(MAX_SOURCES),
         }
     }
 
@@ -99,7 +99,7 @@ struct Budget {
     /// Tokens of the share limit, in hundredths of a copy.
     share: u64,
     /// Burst of the share limit, in hundredths of a copy.
-    most_share: u64,
+    max_share: u64,
 }
 
 /// Limit that is exhausted.
@@ -116,12 +116,12 @@ impl Budget {
             rate: u128::from(limits.per_second) * u128::from(SECOND),
             refilled: Nanos::ZERO,
             share: burst * 100,
-            most_share: burst * 100,
+            max_share: burst * 100,
         }
     }
 
     fn opened(&mut self) {
-        self.share = (self.share + u64::from(self.limits.share_percent)).min(self.most_share);
+        self.share = (self.share + u64::from(self.limits.share_percent)).min(self.max_share);
     }
 
     fn copy(&mut self, now: Nanos) -> Result<(), Exhausted> {

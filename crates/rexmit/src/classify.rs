@@ -1,23 +1,23 @@
-//! Classification of frames by their meaning for the watched handshakes.
+//! Classification of frames by the role that they play in the watched handshakes.
 
 use crate::frame::{Connection, Direction, Frame, Kind};
 use crate::quoted;
 use crate::select::Selection;
 use gentle_wire::{Packet, Skip, Tcp, TcpFlags, Transport, Tunnels, dissect};
 
-/// Meaning of a frame.
+/// Role of a frame in the watched handshakes.
 #[derive(Debug)]
-pub(crate) enum Seen<'a> {
+pub(crate) enum FrameClass<'a> {
     /// Outgoing SYN or SYN/ACK.
     Opening(Opening<'a>),
     /// Incoming answer to a SYN or SYN/ACK.
     Answer(Answer),
-    /// Further packet from the local end of the connection, which therefore has seen an answer.
-    Confirmed { connection: Connection, seq: u32 },
+    /// Later packet from the local end of the connection, which therefore has received an answer.
+    LocalProgress { connection: Connection, seq: u32 },
     /// Incoming reset for this connection.
-    Refused(Connection),
+    IncomingReset(Connection),
     /// Outgoing reset of this connection.
-    Abandoned(Connection),
+    OutgoingReset(Connection),
     /// Incoming ICMP error that quotes a packet of this connection.
     Undeliverable { connection: Connection, seq: u32 },
     /// Frame whose headers contradict themselves, or that is truncated.
@@ -37,7 +37,7 @@ pub(crate) struct Answer {
     /// Timestamp echo reply, TSecr (RFC 7323, section 3).
     pub(crate) echo: Option<u32>,
     /// Whether the answer carries no data.
-    pub(crate) bare: bool,
+    pub(crate) without_data: bool,
 }
 
 /// Packet that opens a connection.
@@ -53,38 +53,38 @@ pub(crate) fn classify<'a>(
     frame: &Frame<'a>,
     direction: Direction,
     selection: &Selection,
-) -> Seen<'a> {
+) -> FrameClass<'a> {
     let packet = match dissect(frame.link, frame.bytes, frame.original_len, Tunnels::Outer) {
         Ok(packet) => packet,
-        Err(Skip::Malformed | Skip::Truncated) => return Seen::Malformed,
-        Err(Skip::NotIp | Skip::UnknownLink | Skip::Encrypted) => return Seen::Other,
+        Err(Skip::Malformed | Skip::Truncated) => return FrameClass::Malformed,
+        Err(Skip::NotIp | Skip::UnknownLink | Skip::Encrypted) => return FrameClass::Other,
     };
     // SYNs are fragmented only to evade filters.
     if packet.ip.fragment.is_some() {
-        return Seen::Other;
+        return FrameClass::Other;
     }
     let tcp = match packet.transport {
         Transport::Tcp(tcp) => tcp,
         Transport::Other if direction == Direction::In => {
             return match quoted::segment(packet.ip.protocol, packet.payload) {
-                Some((connection, seq)) => Seen::Undeliverable { connection, seq },
-                None => Seen::Other,
+                Some((connection, seq)) => FrameClass::Undeliverable { connection, seq },
+                None => FrameClass::Other,
             };
         }
-        _ => return Seen::Other,
+        _ => return FrameClass::Other,
     };
     let connection = Connection {
         src: (packet.ip.src, tcp.src_port),
         dst: (packet.ip.dst, tcp.dst_port),
     };
     let (syn, ack) = (tcp.flags.any(TcpFlags::SYN), tcp.flags.any(TcpFlags::ACK));
-    if syn && tcp.flags.any(TcpFlags(TcpFlags::FIN.0 | TcpFlags::RST.0)) {
-        return Seen::Malformed;
+    if syn && tcp.flags.any(TcpFlags::FIN | TcpFlags::RST) {
+        return FrameClass::Malformed;
     }
     if tcp.flags.any(TcpFlags::RST) {
         return match direction {
-            Direction::In => Seen::Refused(connection.reversed()),
-            Direction::Out => Seen::Abandoned(connection),
+            Direction::In => FrameClass::IncomingReset(connection.reversed()),
+            Direction::Out => FrameClass::OutgoingReset(connection),
         };
     }
     match (direction, syn, ack) {
@@ -94,26 +94,26 @@ pub(crate) fn classify<'a>(
                 true => (Kind::SynAck, selection.server, tcp.src_port),
             };
             if !wanted || !selection.port(port) || !selection.peer(packet.ip.dst) {
-                return Seen::Other;
+                return FrameClass::Other;
             }
-            Seen::Opening(Opening {
+            FrameClass::Opening(Opening {
                 kind,
                 connection,
                 tcp,
                 packet,
             })
         }
-        (Direction::In, _, true) => Seen::Answer(Answer {
+        (Direction::In, _, true) => FrameClass::Answer(Answer {
             connection: connection.reversed(),
             to: if syn { Kind::Syn } else { Kind::SynAck },
             ack: tcp.ack,
             echo: tcp.timestamps().map(|(_, echo)| echo),
-            bare: tcp.payload_len == 0,
+            without_data: tcp.payload_len == 0,
         }),
-        (Direction::Out, false, true) => Seen::Confirmed {
+        (Direction::Out, false, true) => FrameClass::LocalProgress {
             connection,
             seq: tcp.seq,
         },
-        _ => Seen::Other,
+        _ => FrameClass::Other,
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Counters since the start. The field names are those of the status and of the metrics.
+/// Counters since the start. The serialized names are those of the status and of the metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counters {
@@ -28,12 +28,14 @@ pub struct Counters {
     pub answered: u64,
     /// Handshakes answered after a copy.
     pub answered_after_copy: u64,
-    /// Handshakes in `answered_after_copy` whose original packet was answered: the copies were needless.
-    pub unneeded: u64,
-    /// Handshakes in `answered_after_copy` whose original packet was lost. Handshakes that are neither in `unneeded`
+    /// Handshakes in `answered_after_copy` whose original packet was answered: the copies were spurious.
+    #[serde(rename = "unneeded")]
+    pub spurious: u64,
+    /// Handshakes in `answered_after_copy` whose original packet was lost. Handshakes that are neither in `spurious`
     /// nor in `rescued` are undecided.
     pub rescued: u64,
-    /// Handshakes without a copy whose answer was not captured; a later packet of the local end shows that it arrived.
+    /// Handshakes without a copy whose answer was not captured; a later packet of the local end shows that it has
+    /// arrived.
     pub answered_unseen: u64,
     /// Handshakes ended by a reset from the remote end.
     pub resets: u64,
@@ -53,8 +55,9 @@ pub struct Counters {
     pub held_by_share: u64,
     /// Copies suppressed because the host does not answer.
     pub held_by_silence: u64,
-    /// Copies suppressed because too many to the same network were, or may have been, needless.
-    pub held_by_needless: u64,
+    /// Copies suppressed because too many to the same network were, or may have been, spurious.
+    #[serde(rename = "held_by_needless")]
+    pub held_by_spurious: u64,
     /// Copies suppressed because the answer may be among the packets missed by the socket.
     pub held_by_missed: u64,
     /// Time that the rescued handshakes would have waited for the stack's retransmission, milliseconds; in a dry run,

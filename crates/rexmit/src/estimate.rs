@@ -42,7 +42,7 @@ impl Estimate {
 pub(crate) struct Learned {
     pub(crate) estimate: Estimate,
     /// Time that at most one in a hundred recent handshakes exceeded. The variation of RFC 6298 forgets a slow phase
-    /// within ten handshakes; a path whose queue fills occasionally would get needless copies each time.
+    /// within ten handshakes; a path whose queue fills occasionally would get spurious copies each time.
     pub(crate) tail: Nanos,
 }
 

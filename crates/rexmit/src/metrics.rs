@@ -1,6 +1,7 @@
-//! Prometheus metrics of the status, in the text format 0.0.4 that node_exporter's textfile collector reads. (The crate
-//! prometheus-client writes OpenMetrics only, where the type of a counter is declared under a name other than that of its
-//! samples: the collector treats such counters as untyped.)
+//! Prometheus metrics of the status, in text format 0.0.4 for node_exporter's textfile collector.
+//!
+//! The crate prometheus-client writes OpenMetrics only, which declares the type of a counter under another name than that
+//! of its samples; the collector treats such counters as untyped.
 
 use crate::status::Status;
 use prometheus::{CounterVec, GaugeVec, Opts, Registry, TextEncoder};
@@ -37,50 +38,50 @@ pub fn metrics(status: &Status) -> Result<String, prometheus::Error> {
         registry.register(Box::new(family))
     };
     let n = |count: u64| count as f64;
-    counter("frames_total", "Frames that were looked at.", n(c.frames))?;
-    let help = "Packets that found no room in the socket.";
+    counter("frames_total", "Frames processed.", n(c.frames))?;
+    let help = "Packets dropped because the socket buffer was full.";
     counter("missed_total", help, n(status.missed))?;
-    let help = "Frames with a header that contradicts itself.";
+    let help = "Frames with contradictory headers, or truncated.";
     counter("malformed_total", help, n(c.malformed))?;
     by(
         "handshakes_total",
-        "Packets that were watched for an answer.",
+        "SYNs and SYN/ACKs watched for an answer.",
         "packet",
         &[("syn", c.syns), ("synack", c.synacks)],
     )?;
     by(
         "left_alone_total",
-        "Packets that were not watched.",
+        "SYNs and SYN/ACKs not watched.",
         "reason",
         &[("data", c.with_data), ("damaged", c.not_copied)],
     )?;
     by(
         "copies_total",
-        "Packets sent again, or due to be in a dry run.",
+        "Copies sent, or due in a dry run.",
         "packet",
         &[("copy", c.copies), ("duplicate", c.duplicates)],
     )?;
-    let help = "Handshakes whose copy was sent in vain.";
-    counter("unneeded_total", help, n(c.unneeded))?;
+    let help = "Handshakes whose copies were spurious.";
+    counter("unneeded_total", help, n(c.spurious))?;
     let help = "Handshakes whose packet was lost and whose copy was answered.";
     counter("rescued_total", help, n(c.rescued))?;
-    let help = "Copies that the system did not take.";
+    let help = "Copies that could not be sent.";
     counter("send_errors_total", help, n(c.send_errors))?;
     by(
         "held_total",
-        "Copies that were due and not sent.",
+        "Copies suppressed.",
         "reason",
         &[
             ("rate", c.held_by_rate),
             ("share", c.held_by_share),
             ("silence", c.held_by_silence),
-            ("needless", c.held_by_needless),
+            ("needless", c.held_by_spurious),
             ("missed", c.held_by_missed),
         ],
     )?;
     by(
         "ended_total",
-        "Handshakes by what ended them.",
+        "Handshakes by the event that ended them.",
         "by",
         &[
             ("answer", c.answered),
@@ -93,17 +94,17 @@ pub fn metrics(status: &Status) -> Result<String, prometheus::Error> {
             ("eviction", c.evicted),
         ],
     )?;
-    let help = "Handshakes whose packet the stack itself sent again.";
+    let help = "Handshakes whose packet the stack itself retransmitted.";
     counter(
         "stack_retransmissions_total",
         help,
         n(c.stack_retransmissions),
     )?;
-    let help = "Time that connections did not have to wait.";
+    let help = "Time that rescued handshakes would have waited for the stack's retransmission.";
     counter("saved_seconds_total", help, n(c.saved_ms) / 1e3)?;
-    let help = "Handshakes that wait for their answer.";
+    let help = "Handshakes waiting for an answer.";
     gauge("pending", help, n(status.pending))?;
-    let help = "Networks of which a delay was learned.";
+    let help = "Networks with a learned delay.";
     gauge("paths", help, status.paths.len() as f64)?;
     TextEncoder::new().encode_to_string(&registry.gather())
 }

@@ -1,9 +1,9 @@
 //! Estimates learned for the paths to other networks.
 
 use crate::bounded::Bounded;
-use crate::claims::{Claim, Claims, Decision};
 use crate::estimate::{Estimate, Learned};
 use crate::recent::Recent;
+use crate::undecided::{Decision, UndecidedCopies, UndecidedCopy};
 use gentle_units::Nanos;
 use gentle_wire::Address;
 use ipnet::IpNet;
@@ -21,10 +21,10 @@ struct Path {
     estimate: Option<Estimate>,
     recent: Recent,
     /// Number of doublings of the delay since the last sample (RFC 6298, 5.5 to 5.7).
-    doubled: u32,
-    claims: Claims,
+    backoffs: u32,
+    undecided: UndecidedCopies,
     /// Whether a second answer has been seen on this path, so that the absence of one is evidence.
-    answers_again: bool,
+    second_answers_seen: bool,
     samples: u64,
     /// Time of the last sample.
     measured: Nanos,
@@ -94,34 +94,36 @@ impl Paths {
                 None => path.estimate = Some(Estimate::first(time)),
             }
             path.recent.add(now, time, age);
-            path.doubled = 0;
+            path.backoffs = 0;
             path.samples += 1;
             path.measured = now;
-            let usual = match path.answers_again {
+            let usual = match path.second_answers_seen {
                 true => Nanos::ZERO,
                 false => path.recent.tail(),
             };
-            path.claims.decide(sent, time, usual)
+            path.undecided.decide(sent, time, usual)
         })
     }
 
-    /// Doubles the delay once per copy until the next sample: either the delay was too short or a packet was lost, and
-    /// nothing tells which.
-    pub(crate) fn doubt(&mut self, now: Nanos, address: Address, copies: u32) {
+    /// Backs off (RFC 6298, 5.5): doubles the delay once per copy until the next sample. Either the delay was too short or
+    /// a packet was lost, and nothing tells which.
+    pub(crate) fn back_off(&mut self, now: Nanos, address: Address, copies: u32) {
         self.change(now, network(address), |path| {
-            path.doubled = path.doubled.saturating_add(copies);
+            path.backoffs = path.backoffs.saturating_add(copies);
         });
     }
 
     /// Records that both a packet and its copy were answered.
-    pub(crate) fn answered_again(&mut self, now: Nanos, address: Address) {
-        self.change(now, network(address), |path| path.answers_again = true);
+    pub(crate) fn second_answer(&mut self, now: Nanos, address: Address) {
+        self.change(now, network(address), |path| {
+            path.second_answers_seen = true
+        });
     }
 
-    /// Adds a claim; the next samples decide whether its copies were needed.
-    pub(crate) fn claim(&mut self, now: Nanos, claim: Claim) {
-        let address = claim.connection.dst.0;
-        self.change(now, network(address), |path| path.claims.add(claim));
+    /// Adds copies that the next samples will decide on.
+    pub(crate) fn add_undecided(&mut self, now: Nanos, copy: UndecidedCopy) {
+        let address = copy.connection.dst.0;
+        self.change(now, network(address), |path| path.undecided.add(copy));
     }
 
     pub(crate) fn learned(&self, now: Nanos, address: Address) -> Option<Learned> {
@@ -138,9 +140,9 @@ impl Paths {
     }
 
     /// Number of doublings of the delay towards `address`.
-    pub(crate) fn doubled(&self, now: Nanos, address: Address) -> u32 {
+    pub(crate) fn backoffs(&self, now: Nanos, address: Address) -> u32 {
         self.fresh(now, network(address))
-            .map_or(0, |path| path.doubled)
+            .map_or(0, |path| path.backoffs)
     }
 
     fn fresh(&self, now: Nanos, prefix: IpNet) -> Option<&Path> {
@@ -155,9 +157,9 @@ impl Paths {
         let mut path = old.unwrap_or(Path {
             estimate: None,
             recent: Recent::new(now),
-            doubled: 0,
-            claims: Claims::default(),
-            answers_again: false,
+            backoffs: 0,
+            undecided: UndecidedCopies::default(),
+            second_answers_seen: false,
             samples: 0,
             measured: now,
         });
@@ -203,9 +205,9 @@ impl Paths {
             let path = Path {
                 estimate: Some(learned.estimate),
                 recent,
-                doubled: 0,
-                claims: Claims::default(),
-                answers_again: false,
+                backoffs: 0,
+                undecided: UndecidedCopies::default(),
+                second_answers_seen: false,
                 samples: record.samples,
                 measured,
             };
@@ -248,14 +250,14 @@ mod tests {
     }
 
     #[test]
-    fn doubt_lasts_until_a_sample() {
+    fn a_backoff_lasts_until_a_sample() {
         let mut paths = Paths::new(8, Nanos::from_secs(60));
         let (now, host) = (Nanos::ZERO, address("2001:db8::1"));
-        paths.doubt(now, host, 1);
-        paths.doubt(now, host, 2);
-        assert_eq!(paths.doubled(now, host), 3);
+        paths.back_off(now, host, 1);
+        paths.back_off(now, host, 2);
+        assert_eq!(paths.backoffs(now, host), 3);
         paths.sample(now, host, now, Nanos::from_millis(900));
-        assert_eq!(paths.doubled(now, host), 0);
+        assert_eq!(paths.backoffs(now, host), 0);
     }
 
     #[test]

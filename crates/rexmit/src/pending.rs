@@ -23,23 +23,23 @@ pub(crate) struct Handshake {
     /// Number of copies sent, without the duplicate.
     pub(crate) copies: u32,
     /// Retransmissions by the stack itself.
-    pub(crate) by_stack: Option<Repeated>,
+    pub(crate) stack_retransmissions: Option<StackRetransmissions>,
     /// Timestamp value, TSval, of the packet (RFC 7323, section 3).
     pub(crate) tsval: Option<u32>,
     /// Whether the kernel has timestamped the packet.
     pub(crate) exact: bool,
-    /// Time of the first answer, if it came after a copy: a second answer would show that the copy was needless.
+    /// Time of the first answer, if it came after a copy: a second answer would show that the copy was spurious.
     pub(crate) answered: Option<Nanos>,
     /// Whether the handshake has been counted as unanswered by its host.
-    pub(crate) noted: bool,
-    pub(crate) next: Next,
+    pub(crate) counted_unanswered: bool,
+    pub(crate) next: NextAction,
     /// Deadline of `next`.
     due: Nanos,
 }
 
 /// Retransmissions of a packet by the stack itself.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Repeated {
+pub(crate) struct StackRetransmissions {
     /// Time at which the first retransmission was sent.
     pub(crate) began: Nanos,
     /// Time at which the latest retransmission was sent.
@@ -50,15 +50,15 @@ pub(crate) struct Repeated {
 
 /// Next action for a handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextAction {
     /// Send the duplicate.
     Duplicate,
     /// Send the copy with this number, from 0.
     Copy(u32),
     /// Give up waiting for an answer.
-    Forget,
+    Expire,
     /// Give up waiting for a second answer.
-    Settle,
+    Decide,
 }
 
 impl Handshake {
@@ -72,17 +72,18 @@ impl Handshake {
             last: now,
             first_copy: None,
             copies: 0,
-            by_stack: None,
+            stack_retransmissions: None,
             tsval: None,
             exact: false,
             answered: None,
-            noted: false,
-            next: Next::Forget,
+            counted_unanswered: false,
+            next: NextAction::Expire,
             due: now,
         }
     }
 }
 
+/// Handshakes waiting for an answer, by connection and by deadline.
 #[derive(Debug)]
 pub(crate) struct Pending {
     handshakes: Bounded<Connection, Handshake>,
@@ -106,7 +107,7 @@ impl Pending {
         &mut self,
         connection: Connection,
         mut handshake: Handshake,
-        next: Next,
+        next: NextAction,
         due: Nanos,
     ) -> Option<(Connection, Handshake)> {
         self.remove(&connection);
@@ -132,7 +133,7 @@ impl Pending {
     }
 
     /// Sets the next action and its deadline.
-    pub(crate) fn schedule(&mut self, connection: &Connection, next: Next, due: Nanos) {
+    pub(crate) fn schedule(&mut self, connection: &Connection, next: NextAction, due: Nanos) {
         if let Some(handshake) = self.handshakes.get_mut(connection) {
             self.deadlines.remove(&(handshake.due, *connection));
             (handshake.next, handshake.due) = (next, due);

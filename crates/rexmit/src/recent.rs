@@ -5,32 +5,32 @@ use std::collections::BTreeMap;
 
 /// Handshakes after which a half of the window ends early, so that a busy path forgets sooner: at one handshake per
 /// second the window is 8 to 17 minutes long.
-const MOST: u32 = 500;
+const MAX_PER_HALF: u32 = 500;
 
-/// Number of handshakes of which one may exceed [`Recent::tail`]. The resulting share of needless copies is half of
-/// what is allowed in all; the other half is for changes of the path.
+/// Number of handshakes of which one may exceed [`Recent::tail`]. The share of spurious copies that follows is half of
+/// the budget; the other half is for changes of the path.
 const ONE_IN: u32 = 100;
 
 /// Handshake times of the current and the previous half of the window: a histogram with eight buckets per octave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Recent {
-    current: Half,
-    before: Half,
+    current: HalfWindow,
+    before: HalfWindow,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Half {
+struct HalfWindow {
     began: Nanos,
     total: u32,
     /// Number of handshakes by bucket.
     counts: BTreeMap<u16, u32>,
 }
 
-impl Half {
-    fn starting(began: Nanos) -> Half {
-        Half {
+impl HalfWindow {
+    fn starting(began: Nanos) -> HalfWindow {
+        HalfWindow {
             began,
-            ..Half::default()
+            ..HalfWindow::default()
         }
     }
 }
@@ -39,8 +39,8 @@ impl Recent {
     /// Creates an empty distribution.
     pub(crate) fn new(now: Nanos) -> Recent {
         Recent {
-            current: Half::starting(now),
-            before: Half::starting(now),
+            current: HalfWindow::starting(now),
+            before: HalfWindow::starting(now),
         }
     }
 
@@ -49,8 +49,8 @@ impl Recent {
         let since = now.saturating_sub(self.current.began);
         if since >= window {
             *self = Recent::new(now);
-        } else if since.0 >= window.0 / 2 || self.current.total >= MOST {
-            self.before = std::mem::replace(&mut self.current, Half::starting(now));
+        } else if since.0 >= window.0 / 2 || self.current.total >= MAX_PER_HALF {
+            self.before = std::mem::replace(&mut self.current, HalfWindow::starting(now));
         }
         self.current.total += 1;
         *self.current.counts.entry(bucket(time)).or_default() += 1;
@@ -88,7 +88,7 @@ impl Recent {
 
     /// Lower bound of the shortest handshake time; `None` if there was no handshake.
     pub(crate) fn shortest(&self) -> Option<Nanos> {
-        let first = |half: &Half| half.counts.keys().next().copied();
+        let first = |half: &HalfWindow| half.counts.keys().next().copied();
         [first(&self.current), first(&self.before)]
             .into_iter()
             .flatten()
@@ -160,7 +160,7 @@ mod tests {
         for _ in 0..20 {
             recent.add(Nanos::ZERO, MS(200), HOUR);
         }
-        for _ in 0..2 * MOST {
+        for _ in 0..2 * MAX_PER_HALF {
             recent.add(Nanos::ZERO, MS(20), HOUR);
         }
         assert!(recent.tail() < MS(23), "{}", recent.tail());

@@ -3,17 +3,17 @@
 mod answers;
 
 use crate::budget::Budgets;
-use crate::claims::Settled;
-use crate::classify::{Opening, Seen, classify};
+use crate::classify::{FrameClass, Opening, classify};
 use crate::config::Config;
 use crate::copy::copy;
 use crate::counters::Counters;
-use crate::credit::Credit;
-use crate::due::{Answered, Copy, Due, Held};
+use crate::event::{Answered, Event, FrameCopy, SuppressReason};
 use crate::frame::{Connection, Direction, Frame, Kind};
 use crate::paths::{PathRecord, Paths, network};
-use crate::pending::{Handshake, Next, Pending, Repeated};
-use crate::silent::Silent;
+use crate::pending::{Handshake, NextAction, Pending, StackRetransmissions};
+use crate::spurious_budget::SpuriousBudget;
+use crate::undecided::CopyOutcome;
+use crate::unresponsive::UnresponsiveHosts;
 use gentle_units::Nanos;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,11 +21,11 @@ use std::collections::VecDeque;
 
 /// Minimum time to wait for an answer after the last copy: longer than the longest initial RTO in use, so that the
 /// stack's own retransmission is recognized as one.
-const LINGER: Nanos = Nanos::from_secs(10);
+const MIN_FINAL_WAIT: Nanos = Nanos::from_secs(10);
 
-/// Factor of the wait after a retransmission by the stack, relative to the time since the original packet: the stack
-/// doubles its timeouts.
-const PATIENCE: u64 = 3;
+/// Wait after a retransmission by the stack, as a multiple of the time since the original packet: the stack doubles its
+/// RTO (RFC 6298, 5.5), so its next retransmission is twice that time away.
+const STACK_WAIT_FACTOR: u64 = 3;
 
 /// Core of the wire engine. It has no clock, no socket and no source of randomness: `now` is the time since any fixed
 /// moment and must be monotonic.
@@ -34,13 +34,13 @@ pub struct Retransmitter {
     config: Config,
     pending: Pending,
     paths: Paths,
-    credit: Credit,
-    silent: Silent,
+    spurious_budget: SpuriousBudget,
+    unresponsive: UnresponsiveHosts,
     budgets: Budgets,
     rng: Xoshiro256PlusPlus,
     counters: Counters,
     /// Decisions to be returned by [`Retransmitter::poll`].
-    settled: VecDeque<Settled>,
+    outcomes: VecDeque<CopyOutcome>,
     /// Time until which some packets were not seen by the socket.
     missed: Option<Nanos>,
 }
@@ -51,18 +51,19 @@ impl Retransmitter {
         Retransmitter {
             pending: Pending::new(config.table),
             paths: Paths::new(config.paths, config.age),
-            credit: Credit::new(),
-            silent: Silent::new(config.give_up),
+            spurious_budget: SpuriousBudget::new(),
+            unresponsive: UnresponsiveHosts::new(config.give_up),
             budgets: Budgets::new(config.limits),
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             counters: Counters::default(),
-            settled: VecDeque::new(),
+            outcomes: VecDeque::new(),
             missed: None,
             config,
         }
     }
 
-    /// Processes a frame that passed at `now`. Returns the answer if the frame is one to a packet that was sent again.
+    /// Processes a frame that passed at `now`. Returns the answer if the frame is the first answer to a packet that was
+    /// copied.
     pub fn frame(
         &mut self,
         now: Nanos,
@@ -71,14 +72,14 @@ impl Retransmitter {
     ) -> Option<Answered> {
         self.counters.frames += 1;
         match classify(frame, direction, &self.config.selection) {
-            Seen::Opening(opening) => self.opening(now, frame, &opening),
-            Seen::Answer(answer) => return self.answer(now, frame.exact_time, &answer),
-            Seen::Confirmed { connection, seq } => {
-                self.confirmed(now, frame.exact_time, connection, seq);
+            FrameClass::Opening(opening) => self.opening(now, frame, &opening),
+            FrameClass::Answer(answer) => return self.answer(now, frame.exact_time, &answer),
+            FrameClass::LocalProgress { connection, seq } => {
+                self.local_progress(now, frame.exact_time, connection, seq);
             }
-            Seen::Refused(connection) => self.refused(now, connection),
-            Seen::Abandoned(connection) => self.abandoned(connection),
-            Seen::Undeliverable { connection, seq } => {
+            FrameClass::IncomingReset(connection) => self.incoming_reset(now, connection),
+            FrameClass::OutgoingReset(connection) => self.outgoing_reset(connection),
+            FrameClass::Undeliverable { connection, seq } => {
                 // RFC 5927, 4.1: an ICMP error with a wrong sequence number is forged.
                 let ours =
                     |handshake: &Handshake| handshake.seq == seq && handshake.answered.is_none();
@@ -87,8 +88,8 @@ impl Retransmitter {
                     self.counters.undeliverable += 1;
                 }
             }
-            Seen::Malformed => self.counters.malformed += 1,
-            Seen::Other => {}
+            FrameClass::Malformed => self.counters.malformed += 1,
+            FrameClass::Other => {}
         }
         None
     }
@@ -99,54 +100,54 @@ impl Retransmitter {
         self.missed = Some(now);
     }
 
-    /// Whether any handshake waits for an answer.
+    /// Whether a handshake waits for an answer.
     pub fn is_waiting(&self) -> bool {
         self.pending.len() > 0
     }
 
     /// Earliest time at which [`poll`](Retransmitter::poll) has an event; `None` if nothing is scheduled.
     pub fn next_deadline(&self) -> Option<Nanos> {
-        match self.settled.is_empty() {
+        match self.outcomes.is_empty() {
             true => self.pending.earliest().map(|(due, _)| due),
             false => Some(Nanos::ZERO),
         }
     }
 
     /// Next event that is due; call until `None`.
-    pub fn poll(&mut self, now: Nanos) -> Option<Due<'_>> {
+    pub fn poll(&mut self, now: Nanos) -> Option<Event<'_>> {
         let ready = self.ready(now);
-        if let Some(settled) = self.settled.pop_front() {
-            return Some(Due::Settled(settled));
+        if let Some(outcome) = self.outcomes.pop_front() {
+            return Some(Event::Decided(outcome));
         }
         let (connection, kind, next) = ready?;
         let number = match next {
-            Next::Forget | Next::Settle => {
+            NextAction::Expire | NextAction::Decide => {
                 let handshake = self.forget(&connection)?;
-                if !handshake.noted {
-                    self.silent.unanswered(connection.dst.0);
+                if !handshake.counted_unanswered {
+                    self.unresponsive.unanswered(connection.dst.0);
                 }
                 self.counters.unanswered += 1;
-                return Some(Due::Unanswered {
+                return Some(Event::Unanswered {
                     connection,
                     kind,
                     copies: handshake.copies,
                 });
             }
-            Next::Duplicate => 0,
-            Next::Copy(number) => number + 1,
+            NextAction::Duplicate => 0,
+            NextAction::Copy(number) => number + 1,
         };
         let permit = self.permit(now, &connection, kind, number);
         let (following, due) = self.following(now, &connection, number);
         self.pending.schedule(&connection, following, due);
         if let Err(reason) = permit {
             *match reason {
-                Held::Rate => &mut self.counters.held_by_rate,
-                Held::Share => &mut self.counters.held_by_share,
-                Held::Silence => &mut self.counters.held_by_silence,
-                Held::Needless => &mut self.counters.held_by_needless,
-                Held::Missed => &mut self.counters.held_by_missed,
+                SuppressReason::Rate => &mut self.counters.held_by_rate,
+                SuppressReason::Share => &mut self.counters.held_by_share,
+                SuppressReason::Unresponsive => &mut self.counters.held_by_silence,
+                SuppressReason::Spurious => &mut self.counters.held_by_spurious,
+                SuppressReason::Missed => &mut self.counters.held_by_missed,
             } += 1;
-            return Some(Due::Held {
+            return Some(Event::Suppressed {
                 connection,
                 kind,
                 reason,
@@ -161,7 +162,7 @@ impl Retransmitter {
             handshake.first_copy.get_or_insert(now);
             handshake.last = now;
         }
-        Some(Due::Copy(Copy {
+        Some(Event::Copy(FrameCopy {
             connection,
             kind,
             number,
@@ -178,7 +179,7 @@ impl Retransmitter {
             if handshake.copies == 0 {
                 handshake.first_copy = None;
             }
-            self.credit.refund(network(connection.dst.0), 1);
+            self.spurious_budget.refund(network(connection.dst.0), 1);
         }
     }
 
@@ -229,20 +230,21 @@ impl Retransmitter {
             Kind::SynAck => self.counters.synacks += 1,
         }
         self.budgets.opened(opener(&connection, opening.kind));
-        self.credit.opened(network(connection.dst.0));
+        self.spurious_budget.opened(network(connection.dst.0));
         let mut handshake = Handshake::new(opening.kind, seq, bytes, now);
         handshake.data = data;
         handshake.tsval = tsval;
         handshake.exact = frame.exact_time;
         let (next, due) = match self.config.duplicate {
-            Some(gap) => (Next::Duplicate, now.saturating_add(gap)),
+            Some(gap) => (NextAction::Duplicate, now.saturating_add(gap)),
             None => self.attempt(now, connection, 0),
         };
         if let Some((gone, handshake)) = self.pending.insert(connection, handshake, next, due)
             && handshake.answered.is_none()
         {
             self.counters.evicted += 1;
-            self.credit.refund(network(gone.dst.0), handshake.copies);
+            self.spurious_budget
+                .refund(network(gone.dst.0), handshake.copies);
         }
     }
 
@@ -251,40 +253,40 @@ impl Retransmitter {
         let Some(handshake) = self.pending.get_mut(&connection) else {
             return;
         };
-        let began = match handshake.by_stack {
-            Some(repeated) => repeated.began,
+        let began = match handshake.stack_retransmissions {
+            Some(retransmissions) => retransmissions.began,
             None => {
                 self.counters.stack_retransmissions += 1;
                 now
             }
         };
-        handshake.by_stack = Some(Repeated {
+        handshake.stack_retransmissions = Some(StackRetransmissions {
             began,
             latest: now,
             tsval,
         });
-        if handshake.copies > 0 && !handshake.noted {
-            handshake.noted = true;
-            self.silent.unanswered(connection.dst.0);
+        if handshake.copies > 0 && !handshake.counted_unanswered {
+            handshake.counted_unanswered = true;
+            self.unresponsive.unanswered(connection.dst.0);
         }
         let tried = now.saturating_sub(handshake.first);
-        let patience = Nanos(tried.0.saturating_mul(PATIENCE)).max(LINGER);
-        let due = now.saturating_add(patience);
-        self.pending.schedule(&connection, Next::Forget, due);
+        let wait = Nanos(tried.0.saturating_mul(STACK_WAIT_FACTOR)).max(MIN_FINAL_WAIT);
+        let due = now.saturating_add(wait);
+        self.pending.schedule(&connection, NextAction::Expire, due);
     }
 
     /// Connection that is due and its next action. Actions internal to the core are carried out here and not returned.
-    fn ready(&mut self, now: Nanos) -> Option<(Connection, Kind, Next)> {
+    fn ready(&mut self, now: Nanos) -> Option<(Connection, Kind, NextAction)> {
         loop {
             let (_, connection) = self.pending.earliest().filter(|(due, _)| *due <= now)?;
             let handshake = self.pending.get(&connection)?;
             let (kind, next) = (handshake.kind, handshake.next);
             match next {
-                Next::Settle => {
-                    let seen = handshake.by_stack.is_none();
-                    self.settle(now, &connection, seen);
+                NextAction::Decide => {
+                    let second_answer_visible = handshake.stack_retransmissions.is_none();
+                    self.end_answer_wait(now, &connection, second_answer_visible);
                 }
-                Next::Copy(number) => {
+                NextAction::Copy(number) => {
                     // Other handshakes may have been answered in the meantime and have raised the delay.
                     let from = match number {
                         0 => handshake.first,
@@ -296,7 +298,9 @@ impl Retransmitter {
                     }
                     self.pending.schedule(&connection, next, due);
                 }
-                Next::Forget | Next::Duplicate => return Some((connection, kind, next)),
+                NextAction::Expire | NextAction::Duplicate => {
+                    return Some((connection, kind, next));
+                }
             }
         }
     }
@@ -308,32 +312,32 @@ impl Retransmitter {
         connection: &Connection,
         kind: Kind,
         number: u32,
-    ) -> Result<(), Held> {
+    ) -> Result<(), SuppressReason> {
         let host = connection.dst.0;
         let opener = opener(connection, kind);
-        if self.silent.is_left_alone(host) {
-            return Err(Held::Silence);
+        if self.unresponsive.is_suppressed(host) {
+            return Err(SuppressReason::Unresponsive);
         }
         if number == 0 {
             return Ok(self.budgets.duplicate(now, opener)?);
         }
         let unseen = |handshake: &Handshake| self.missed.is_some_and(|at| handshake.first <= at);
         if self.pending.get(connection).is_some_and(unseen) {
-            return Err(Held::Missed);
+            return Err(SuppressReason::Missed);
         }
         // A user who sets a fixed delay has accepted the number of copies that follows.
         let learned = self.config.timing.is_learned();
-        if learned && !self.credit.copy(network(host)) {
-            return Err(Held::Needless);
+        if learned && !self.spurious_budget.copy(network(host)) {
+            return Err(SuppressReason::Spurious);
         }
         self.budgets.copy(now, opener).map_err(|exhausted| {
-            self.credit.refund(network(host), 1);
-            Held::from(exhausted)
+            self.spurious_budget.refund(network(host), 1);
+            SuppressReason::from(exhausted)
         })
     }
 
     /// Next action after `done` copies have been tried.
-    fn following(&mut self, now: Nanos, connection: &Connection, done: u32) -> (Next, Nanos) {
+    fn following(&mut self, now: Nanos, connection: &Connection, done: u32) -> (NextAction, Nanos) {
         let from = match (done, self.pending.get(connection)) {
             // The delay counts from the original packet, not from its duplicate.
             (0, Some(handshake)) => handshake.first,
@@ -344,37 +348,37 @@ impl Retransmitter {
     }
 
     /// Action and deadline for copy `number` (from 0), or for giving up after the last one.
-    fn attempt(&mut self, from: Nanos, connection: Connection, number: u32) -> (Next, Nanos) {
+    fn attempt(&mut self, from: Nanos, connection: Connection, number: u32) -> (NextAction, Nanos) {
         if number >= self.config.copies {
-            return (Next::Forget, from.saturating_add(LINGER));
+            return (NextAction::Expire, from.saturating_add(MIN_FINAL_WAIT));
         }
         let delay = self.delay(from, &connection, number);
         let delay = self.config.timing.jitter(delay, &mut self.rng);
-        (Next::Copy(number), from.saturating_add(delay))
+        (NextAction::Copy(number), from.saturating_add(delay))
     }
 
     /// Delay of copy `number` (from 0) after the previous packet, without jitter. The delay follows RFC 6298 until that
-    /// has led to needless copies; from then on it is at least the tail of the recent handshake times. (With the tail
+    /// has led to spurious copies; from then on it is at least the tail of the recent handshake times. (With the tail
     /// always included, a path that was slow for a while would be served slowly for the next hour.)
     fn delay(&self, now: Nanos, connection: &Connection, number: u32) -> Nanos {
         let host = connection.dst.0;
         let mut learned = self.paths.learned(now, host);
-        if !self.credit.is_strained(network(host))
+        if !self.spurious_budget.has_deficit(network(host))
             && let Some(learned) = &mut learned
         {
             learned.tail = Nanos::ZERO;
         }
-        let doubled = self.paths.doubled(now, host);
-        self.config.timing.delay(learned, doubled, number)
+        let backoffs = self.paths.backoffs(now, host);
+        self.config.timing.delay(learned, backoffs, number)
     }
 
-    /// Removes a handshake whose copies can no longer be decided; the copies of an unanswered one are refunded as not
-    /// needless.
+    /// Removes a handshake whose copies can no longer be decided. Copies of an unanswered one were not spurious, and are
+    /// refunded.
     fn forget(&mut self, connection: &Connection) -> Option<Handshake> {
         let handshake = self.pending.remove(connection)?;
         if handshake.answered.is_none() {
             let network = network(connection.dst.0);
-            self.credit.refund(network, handshake.copies);
+            self.spurious_budget.refund(network, handshake.copies);
         }
         Some(handshake)
     }

@@ -7,19 +7,19 @@ use rand::RngExt;
 /// Parameters of the delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// Fixed delay, as in the paper's tool; `None`: delay learned for the path.
+    /// Fixed delay, as in the tool of handshake-2009; `None`: delay learned for the path.
     pub fixed: Option<Nanos>,
     /// Delay for a path without an estimate.
     pub initial: Nanos,
     /// Lower bound of a learned delay.
-    pub least: Nanos,
+    pub min: Nanos,
     /// Upper bound of every delay.
-    pub most: Nanos,
+    pub max: Nanos,
     /// Factor between the delays of consecutive copies, 1 to 8.
     pub backoff: u32,
     /// Maximum random extension of a delay, 0 to 100 %, so that packets lost together are not retransmitted together.
     pub jitter_percent: u8,
-    /// Whether the engine runs at the edge of a network: twice the variation, at least [`Timing::EDGE_LEAST`], and a
+    /// Whether the engine runs at the edge of a network: twice the variation, at least [`Timing::EDGE_MIN`], and a
     /// longer learned delay overrides a fixed one.
     pub edge: bool,
 }
@@ -30,8 +30,8 @@ impl Timing {
     pub const LEARNED: Timing = Timing {
         fixed: None,
         initial: Nanos::from_millis(800),
-        least: Nanos::from_millis(20),
-        most: Nanos::from_secs(3),
+        min: Nanos::from_millis(20),
+        max: Nanos::from_secs(3),
         backoff: 2,
         jitter_percent: 10,
         edge: false,
@@ -49,36 +49,36 @@ impl Timing {
     }
 
     /// Lower bound of the delay at the edge, where the paths of many different hosts are merged into one estimate.
-    pub const EDGE_LEAST: Nanos = Nanos::from_millis(100);
+    pub const EDGE_MIN: Nanos = Nanos::from_millis(100);
 
     /// Whether the delay depends on the estimate of a path.
     pub(crate) fn is_learned(&self) -> bool {
         self.fixed.is_none() || self.edge
     }
 
-    /// Longest expected time to an answer on a path with an estimate.
+    /// Longest expected time to an answer, on a path with an estimate.
     pub(crate) fn timeout(&self, learned: &Learned) -> Nanos {
         learned.timeout(if self.edge { 8 } else { 4 })
     }
 
-    /// Delay of copy `number` (from 0) after the previous packet, without jitter. `doubled` is the number of doublings
-    /// of the delay of the path.
-    pub(crate) fn delay(&self, learned: Option<Learned>, doubled: u32, number: u32) -> Nanos {
+    /// Delay of copy `number` (from 0) after the previous packet, without jitter. `backoffs` is the number of times
+    /// that the delay of the path has been doubled.
+    pub(crate) fn delay(&self, learned: Option<Learned>, backoffs: u32, number: u32) -> Nanos {
         let least = match self.edge {
-            false => self.least,
-            true => self.least.max(Timing::EDGE_LEAST),
+            false => self.min,
+            true => self.min.max(Timing::EDGE_MIN),
         };
-        let of_path = || {
+        let path_delay = || {
             let timeout = learned.map_or(self.initial, |learned| self.timeout(&learned));
-            Nanos(timeout.0.saturating_mul(1 << doubled.min(16))).max(least)
+            Nanos(timeout.0.saturating_mul(1 << backoffs.min(16))).max(least)
         };
         let delay = match self.fixed {
-            Some(fixed) if self.edge && learned.is_some() => fixed.max(of_path()),
+            Some(fixed) if self.edge && learned.is_some() => fixed.max(path_delay()),
             Some(fixed) => fixed,
-            None => of_path(),
+            None => path_delay(),
         };
         let factor = u64::from(self.backoff).saturating_pow(number);
-        Nanos(delay.0.saturating_mul(factor)).min(self.most)
+        Nanos(delay.0.saturating_mul(factor)).min(self.max)
     }
 
     /// Delay with a random extension.
@@ -102,7 +102,7 @@ mod tests {
         ..Timing::LEARNED
     };
 
-    fn delays(timing: &Timing, rtt_ms: Option<u64>, doubled: u32) -> [u64; 3] {
+    fn delays(timing: &Timing, rtt_ms: Option<u64>, backoffs: u32) -> [u64; 3] {
         let learned = rtt_ms.map(|ms| Learned {
             estimate: Estimate {
                 srtt: Nanos::from_millis(ms),
@@ -110,11 +110,11 @@ mod tests {
             },
             tail: Nanos::ZERO,
         });
-        [0, 1, 2].map(|n| timing.delay(learned, doubled, n).as_millis())
+        [0, 1, 2].map(|n| timing.delay(learned, backoffs, n).as_millis())
     }
 
     #[test]
-    fn the_papers_delay_is_the_papers() {
+    fn a_fixed_delay_is_constant_except_at_the_edge() {
         let paper = Timing::fixed(Nanos::from_millis(200));
         assert_eq!(delays(&paper, Some(900), 3), [200, 200, 200]);
         let edge = Timing {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_phase_is_not_forgotten_at_once() {
+    fn the_tail_outlasts_the_variation() {
         let learned = Learned {
             estimate: Estimate::first(Nanos::from_millis(10)),
             tail: Nanos::from_millis(300),

@@ -1,9 +1,10 @@
-//! Discrete-event simulator of a congested link: what each queue discipline does to the same connections.
+//! Discrete-event simulator of TCP connections over a congested link with a queue discipline.
 //!
-//! [`Simulation`] is the engine: it runs a scenario of `gentle-experiment` under one scheme with one seed, at once or event
-//! by event, and shows packets, drops, marks and timers to a [`Tap`]. [`Simulator`] is the same as a
-//! [`Backend`](gentle_experiment::Backend) of experiments, and [`compare`] an experiment on it. The engine owns time: end
-//! points (`gentle-tcp`) and queues (`gentle-aqm`) take the time as an argument and have no clock of their own.
+//! [`Simulation`] is the engine: it runs a scenario of `gentle-experiment` under one scheme with one seed, at once or
+//! event by event, and shows packets, drops, marks and timers to a [`Tap`]. [`Simulator`] makes it a
+//! [`Backend`](gentle_experiment::Backend) of experiments, and [`compare`] runs an experiment on that. The engine
+//! owns time: end points (`gentle-tcp`) and queues (`gentle-aqm`) take the time as an argument and have no clock of
+//! their own. [`EventQueue`], [`Slab`] and [`tcp_header()`] are parts of the engine that other event loops can use.
 //!
 //! ```
 //! use gentle_experiment::{DEFAULT_BINS, Scenario, Settings};
@@ -20,7 +21,7 @@
 //! # Ok::<(), gentle_aqm::SpecError>(())
 //! ```
 //!
-//! The queue over time, event by event:
+//! A tap that watches the queue while the run is stepped event by event:
 //!
 //! ```
 //! use gentle_experiment::{Direction, RunSpec, Scenario};
@@ -52,7 +53,9 @@
 mod capture;
 mod engine;
 mod simulator;
+mod tcp_header;
 
 pub use capture::{CaptureError, capture};
-pub use engine::{DropCause, NoTap, Packet, Simulation, Stopped, Tap};
+pub use engine::{DropCause, EventQueue, NoTap, Packet, Simulation, Slab, Stopped, Tap};
 pub use simulator::{Simulator, compare};
+pub use tcp_header::{tcp_header, tcp_options};

@@ -118,29 +118,3 @@ fn a_workload_has_the_tcp_that_it_is_given_and_the_others_keep_theirs() {
     assert!(waited(&patient) >= 3.0, "{}", waited(&patient));
     assert!(waited(&plain) < 3.0, "{}", waited(&plain));
 }
-
-/// Reads the example scenario in docs/rexmit.md.
-#[test]
-fn the_documented_example_is_a_scenario() {
-    let page = include_str!("../../../docs/rexmit.md");
-    let (_, rest) = page.split_once("```toml\n").expect("an example");
-    let (text, _) = rest.split_once("```").expect("its end");
-    let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
-    let scenario = Scenario::from_toml("few.toml", text, &none).unwrap();
-    assert_eq!(scenario.groups(), ["one in ten", "the others"]);
-    let real = Scenario::builtin("real").unwrap();
-    assert_eq!(scenario.duration, real.duration);
-    for (link, of_real) in scenario.links.iter().zip(&real.links) {
-        assert_eq!(
-            (link.rate, link.delay, &link.qdisc),
-            (of_real.rate, of_real.delay, &of_real.qdisc)
-        );
-    }
-    // Both groups together have the arrival rate of the original workload.
-    let arrivals = |scenario: &Scenario| scenario.schedule(1).count() as f64;
-    let ratio = arrivals(&scenario) / arrivals(&real);
-    assert!((0.95..1.05).contains(&ratio), "{ratio}");
-    let [initiator, responder] = scenario.profiles(&scenario.workloads[0]);
-    assert_eq!(initiator.initial_rto.as_millis(), 400);
-    assert_eq!(responder, scenario.profile);
-}

@@ -157,8 +157,8 @@ fn the_order_of_the_schemes_is_the_kernels() {
     }
 }
 
-/// papers.md 1.5: under `short`, with current Linux hosts, SPA as published collapses; a length limit does not prevent
-/// this; priority for SYN alone does, and so does keeping FINs in order.
+/// Under `short`, with current Linux hosts, SPA as published collapses; a length limit does not prevent this; priority
+/// for SYN alone does, and so does keeping FINs in order (docs/papers/spa-2018.md).
 #[test]
 fn short_traffic_shows_the_collapse_of_fin_priority() {
     let kernel: BTreeMap<String, f64> = measured("short")

@@ -1,4 +1,4 @@
-//! Claims of `spa-2018` for traffic type `real` (papers.md 1.4), in the paper's setup.
+//! Claims of `spa-2018` for traffic type `real` (docs/papers/spa-2018.md), in the paper's set-up.
 //!
 //! Asserted here are the claims that the simulator confirms; `docs/spa-2018.md` lists every claim with the numbers,
 //! including the others. All schemes see the same connections, so means over the same seeds can be compared directly.

@@ -149,7 +149,7 @@ impl Endpoint {
         if ack < self.tx.una || self.tx.board.is_empty() {
             // Old acknowledgement, or nothing outstanding: only a DSACK or SACK matters.
             if event.dsack || event.newly_sacked {
-                let resend = self.alert(now, &mut event);
+                let resend = self.fastretrans_alert(now, &mut event);
                 self.resend(now, resend, out);
             }
             if self.tx.probe_high > 0 {
@@ -177,7 +177,7 @@ impl Endpoint {
                 event.dupacks = 1;
                 self.tx.dupacks += 1;
             }
-            resend = self.alert(now, &mut event);
+            resend = self.fastretrans_alert(now, &mut event);
         }
         if event.set_timer {
             self.reset_timer(now);
@@ -394,7 +394,7 @@ impl Endpoint {
             // Skip ranges that the previous acknowledgement has reported.
             let known = self
                 .tx
-                .seen_blocks
+                .recv_sack_cache
                 .iter()
                 .find(|seen| seen.0 < end && start < seen.1);
             match known.copied() {
@@ -409,7 +409,7 @@ impl Endpoint {
                 None => self.mark_sacked(now, start, end, prior_fack, &mut lowest, event),
             }
         }
-        self.tx.seen_blocks = seen;
+        self.tx.recv_sack_cache = seen;
         if lowest < prior_fack && (self.tx.ca != CaState::Loss || self.tx.undoing.marker > 0) {
             self.note_reordering(lowest, false);
         }

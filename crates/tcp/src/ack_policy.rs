@@ -31,7 +31,7 @@ pub(crate) struct AckState {
     /// Whether the last segment had PSH or was short (`ICSK_ACK_PUSHED`).
     pushed: bool,
     /// Largest segment received, the estimate of the peer's full segment size (`rcv_mss`).
-    full: u32,
+    rcv_mss: u32,
     /// Current delay (`icsk_ack.ato`); zero before the first data.
     ato: Nanos,
     last_data: Nanos,
@@ -47,7 +47,7 @@ impl AckState {
             interactive: false,
             pushed: false,
             // tcp_initialize_rcv_mss
-            full: u32::from(profile.mss.min(536)),
+            rcv_mss: u32::from(profile.mss.min(536)),
             ato: Nanos::ZERO,
             last_data: Nanos::ZERO,
         }
@@ -69,11 +69,11 @@ impl AckState {
         if profile.ack_policy == AckPolicy::Fixed {
             return;
         }
-        self.pushed = push || len < self.full;
-        self.full = self.full.max(len);
+        self.pushed = push || len < self.rcv_mss;
+        self.rcv_mss = self.rcv_mss.max(len);
         let floor = profile.delack;
         if self.ato == Nanos::ZERO {
-            self.enter_quick(profile);
+            self.add_quickacks(profile);
             self.ato = floor;
         } else {
             let gap = now.saturating_sub(self.last_data);
@@ -83,21 +83,21 @@ impl AckState {
                 self.ato = Nanos(self.ato.0 / 2 + gap.0).min(rto);
             } else if gap > rto {
                 // The sender seems to have restarted after idle: let its window grow quickly.
-                self.enter_quick(profile);
+                self.add_quickacks(profile);
             }
         }
         self.last_data = now;
     }
 
     #[inline]
-    fn enter_quick(&mut self, profile: &Profile) {
+    fn add_quickacks(&mut self, profile: &Profile) {
         self.quick = self.quick.max(profile.quickack_segments);
     }
 
     /// Enters quick-ACK mode after a duplicate, since the peer is in recovery (`tcp_enter_quickack_mode`).
-    pub(crate) fn trouble(&mut self, profile: &Profile) {
+    pub(crate) fn enter_quickack(&mut self, profile: &Profile) {
         if profile.ack_policy == AckPolicy::Linux {
-            self.enter_quick(profile);
+            self.add_quickacks(profile);
             self.interactive = false;
             self.ato = profile.delack;
         }
@@ -163,7 +163,7 @@ impl AckState {
                 }
             }
             AckPolicy::Linux => {
-                let enough = u64::from(self.full) * u64::from(profile.delack_segments - 1);
+                let enough = u64::from(self.rcv_mss) * u64::from(profile.delack_segments - 1);
                 if unacknowledged > enough || (!self.interactive && (self.quick > 0 || self.pushed))
                 {
                     return Due::Now;

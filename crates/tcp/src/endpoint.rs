@@ -266,7 +266,7 @@ impl Endpoint {
             }
             Fit::Duplicate => {
                 self.stats.duplicates_received += 1;
-                self.rx.ack.trouble(&self.profile);
+                self.rx.ack.enter_quickack(&self.profile);
                 self.rx.ack.force();
             }
         }
@@ -275,7 +275,10 @@ impl Endpoint {
     /// Updates the receive window after `len` new bytes.
     fn size_window(&mut self, now: Nanos, len: u32) {
         let rx = &mut self.rx;
-        if rx.window.received(now, len, rx.nxt, rx.beyond()) {
+        if rx
+            .window
+            .received(now, len, rx.nxt, rx.out_of_order_bytes())
+        {
             rx.ack.opened(&self.profile);
         }
     }

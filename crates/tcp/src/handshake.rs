@@ -123,8 +123,7 @@ impl Endpoint {
         out.push(segment);
     }
 
-    /// Arms the SYN timer: the first timeouts are equal (`tcp_syn_linear_timeouts`, `tcp_syn_backoff`), then they
-    /// double.
+    /// Arms the SYN timer: linear timeouts (`tcp_syn_linear_timeouts`), then exponential backoff.
     fn arm_syn_timer(&mut self, now: Nanos) {
         let doublings = self
             .handshake

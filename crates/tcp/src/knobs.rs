@@ -254,13 +254,13 @@ static KNOBS: &[Knob] = knobs! {
     prr: bool in ANY, "proportional rate reduction";
     recovery_burst: u32 in 0..=u64::MAX, "with prr off: segments one ACK may release in recovery; 0 for no limit";
     frto: bool in ANY, "detect spurious timeouts";
-    undo: Undo in ANY, "what proves a reduction of the window unnecessary";
+    undo: Undo in ANY, "evidence on which a reduction of the window is undone";
     rto_forgets_sack: bool in ANY, "a timeout forgets what was SACKed";
     ack_policy: AckPolicy in ANY, "when acknowledgements are delayed";
     delack: Nanos in 0..=10_000 * MS, "delay of an acknowledgement; the shortest with policy linux";
     delack_max: Nanos in 0..=10_000 * MS, "longest delay of an acknowledgement, policy linux";
     delack_segments: u32 in 1..=1000, "an acknowledgement at once for so many full segments";
-    quickack_segments: u32 in 0..=1000, "segments acknowledged one by one at the start and after trouble";
+    quickack_segments: u32 in 0..=1000, "segments acknowledged one by one at the start, after a duplicate and after idle time";
     fin_on_data: bool in ANY, "FIN rides on the last data segment";
     fin_sack: bool in ANY, "an out-of-order FIN is covered by SACK";
 };

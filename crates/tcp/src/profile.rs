@@ -13,7 +13,7 @@ pub enum RtoEstimator {
     Rfc6298,
 }
 
-/// What of an acknowledgement makes the congestion window grow.
+/// Measure by which acknowledgements let the congestion window grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
     /// Number of acknowledged segments: appropriate byte counting (RFC 3465; recommended by RFC 5681, section 3.1).
@@ -55,7 +55,7 @@ pub enum Undo {
     Off,
     /// Timestamps (Eifel: RFC 3522, RFC 4015) and DSACKs that cover every retransmission, as in Linux.
     EifelDsack,
-    /// A first timeout that is answered within half a round trip (`t_badrxtwin` of FreeBSD).
+    /// The first of consecutive timeouts, if it is answered within half a round trip (`t_badrxtwin` of FreeBSD).
     BadRetransmit,
 }
 
@@ -114,7 +114,7 @@ pub struct Profile {
     /// A repeated SYN restarts the SYN/ACK timer from its initial value (`syncache_add` of FreeBSD).
     pub synack_timer_restart: bool,
     /// A repeated SYN/ACK echoes the timestamp of the first SYN that arrived, not of the latest (`req->ts_recent` of
-    /// Linux, which `tcp_check_req` does not update). The initiator then sees that its repeated SYNs were unnecessary,
+    /// Linux, which `tcp_check_req` does not update). The initiator then sees that its repeated SYNs were spurious,
     /// and measures the whole time since the first SYN as a round trip.
     pub synack_echoes_first_syn: bool,
     /// Retransmissions of the same segment before the connection fails.
@@ -226,13 +226,13 @@ impl Profile {
     pub fn summary(name: &str) -> Result<&'static str, UnknownProfile> {
         match name {
             "linux-7.2" => Ok(
-                "a current Linux: initial timeout 1 s, ten segments to start with, CUBIC, SACK, RACK-TLP",
+                "a current Linux: initial RTO 1 s, ten segments to start with, CUBIC, SACK, RACK-TLP",
             ),
             "linux-3.16" => Ok(
                 "a Linux of 2014: the same start, with loss detection by forward acknowledgement",
             ),
             "freebsd-9.3" => Ok(
-                "the end hosts of Braud, Heusse and Duda 2018: initial timeout 3 s, four segments to start with, NewReno",
+                "the end hosts of Braud, Heusse and Duda 2018: initial RTO 3 s, four segments to start with, NewReno",
             ),
             "ns-2" => Ok("the agents of the simulator ns-2, as older papers have them"),
             _ => Err(UnknownProfile {
@@ -351,7 +351,7 @@ impl Profile {
             synack_echoes_first_syn: false, // syncache_add: sc_tsreflect
             retries: 12,    // TCP_MAXRXTSHIFT
             congestion_control: CongestionControl::Reno, // cc_newreno
-            iw: 4,          // papers.md 1.4; net.inet.tcp.rfc3390 gives min(4, max(2, 4380/mss))
+            iw: 4, // spa-2018, section VI; net.inet.tcp.rfc3390 gives min(4, max(2, 4380/mss))
             iw_syn_losses: 0, // cc_conn_init: snd_cwnd == 1
             syn_undo: false,
             initial_ssthresh: u32::MAX,

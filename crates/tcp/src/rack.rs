@@ -10,7 +10,7 @@ use crate::wheel;
 use gentle_units::Nanos;
 
 /// Recoveries for which an enlarged reordering window is kept (RFC 8985, section 6.2, step 4).
-const PERSIST: u8 = 16;
+const REO_WND_PERSIST: u8 = 16;
 /// Slack of the kernel's timers (`TCP_TIMEOUT_MIN_US`).
 const TIMER_SLACK: Nanos = Nanos::from_millis(2);
 
@@ -27,9 +27,9 @@ pub(crate) struct Rack {
     /// Whether a DSACK was received that reordering may have caused.
     pub(crate) duplicate_seen: bool,
     /// Reordering window, in quarters of the minimum round-trip time.
-    steps: u8,
-    /// Recoveries left before `steps` returns to 1.
-    persist: u8,
+    reo_wnd_mult: u8,
+    /// Recoveries left before `reo_wnd_mult` returns to 1.
+    reo_wnd_persist: u8,
     /// End of the round trip in which the window was last enlarged.
     round_end: u64,
 }
@@ -42,8 +42,8 @@ impl Default for Rack {
             rtt: Nanos::ZERO,
             advanced: false,
             duplicate_seen: false,
-            steps: 1,
-            persist: 0,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: 0,
             round_end: 0,
         }
     }
@@ -72,21 +72,21 @@ impl Rack {
         if self.duplicate_seen {
             self.duplicate_seen = false;
             if una >= self.round_end {
-                self.steps = self.steps.saturating_add(1);
+                self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
                 self.round_end = nxt;
-                self.persist = PERSIST;
+                self.reo_wnd_persist = REO_WND_PERSIST;
             }
-        } else if self.persist == 0 {
-            self.steps = 1;
+        } else if self.reo_wnd_persist == 0 {
+            self.reo_wnd_mult = 1;
         }
     }
 
     pub(crate) fn recovery_over(&mut self) {
-        self.persist = self.persist.saturating_sub(1);
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
     }
 
     pub(crate) fn recovery_undone(&mut self) {
-        self.persist = (self.persist + 1).min(PERSIST);
+        self.reo_wnd_persist = (self.reo_wnd_persist + 1).min(REO_WND_PERSIST);
     }
 }
 
@@ -100,7 +100,7 @@ impl Endpoint {
         }
         let min_rtt = self.rtt.min().unwrap_or(Nanos::ZERO);
         let srtt = self.rtt.srtt().unwrap_or(Nanos::ZERO);
-        Nanos(min_rtt.0 / 4 * u64::from(self.tx.rack.steps)).min(srtt)
+        Nanos(min_rtt.0 / 4 * u64::from(self.tx.rack.reo_wnd_mult)).min(srtt)
     }
 
     /// Marks lost segments (RFC 8985, section 6.2, step 5); returns the time until the remaining ones may be lost.

@@ -103,7 +103,7 @@ pub(crate) struct Receiver {
     pub(crate) acknowledged: u64,
     /// Position of the peer's FIN; `u64::MAX` before it was seen.
     fin: u64,
-    beyond: Option<Box<Reassembly>>,
+    out_of_order: Option<Box<Reassembly>>,
     /// Duplicate to report in the next acknowledgement; empty: none.
     dsack: (u64, u64),
     pub(crate) ts_recent: u32,
@@ -120,7 +120,7 @@ impl Receiver {
             nxt: 0,
             acknowledged: 0,
             fin: u64::MAX,
-            beyond: None,
+            out_of_order: None,
             dsack: (0, 0),
             ts_recent: 0,
             echo_congestion: false,
@@ -150,22 +150,25 @@ impl Receiver {
     /// Whether out-of-order data is queued.
     #[inline]
     pub(crate) fn has_gap(&self) -> bool {
-        self.beyond
+        self.out_of_order
             .as_ref()
-            .is_some_and(|beyond| !beyond.ranges.is_empty())
+            .is_some_and(|queue| !queue.ranges.is_empty())
     }
 
     /// Bytes from the end of the in-order data to the end of the out-of-order data.
     #[inline]
-    pub(crate) fn beyond(&self) -> u64 {
-        let end = self.beyond.as_ref().and_then(|beyond| beyond.ranges.last());
+    pub(crate) fn out_of_order_bytes(&self) -> u64 {
+        let end = self
+            .out_of_order
+            .as_ref()
+            .and_then(|queue| queue.ranges.last());
         end.map_or(0, |range| range.1 - self.nxt)
     }
 
     /// Whether no data is out of order and no FIN has been seen.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.beyond.is_none() && self.fin == u64::MAX
+        self.out_of_order.is_none() && self.fin == u64::MAX
     }
 
     /// Updates the timestamp to echo: that of the segment that advanced the left edge (RFC 7323, section 4.3).
@@ -205,10 +208,10 @@ impl Receiver {
             }
             self.nxt = end;
             let filled = self.has_gap();
-            if filled && let Some(beyond) = &mut self.beyond {
-                self.nxt = beyond.advance(self.nxt);
-                if beyond.ranges.is_empty() {
-                    self.beyond = None;
+            if filled && let Some(queue) = &mut self.out_of_order {
+                self.nxt = queue.advance(self.nxt);
+                if queue.ranges.is_empty() {
+                    self.out_of_order = None;
                 }
             }
             // The FIN arrived before its data and was only stored.
@@ -218,7 +221,7 @@ impl Receiver {
             return Fit::InOrder { filled };
         }
         let end = if fin_sack { end } else { data_end };
-        if start < end && self.beyond.get_or_insert_default().insert(start, end) {
+        if start < end && self.out_of_order.get_or_insert_default().insert(start, end) {
             self.dsack = (start, end);
             return Fit::Duplicate;
         }
@@ -236,8 +239,8 @@ impl Receiver {
             n = 1;
         }
         self.dsack = (0, 0);
-        if let Some(beyond) = &self.beyond {
-            for range in beyond.recent {
+        if let Some(queue) = &self.out_of_order {
+            for range in queue.recent {
                 if range.1 > 0 && n < blocks.len() {
                     blocks[n] = self.wire(range);
                     n += 1;

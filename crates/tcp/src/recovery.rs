@@ -61,7 +61,7 @@ impl Endpoint {
     /// Processes an acknowledgement that is not plain progress, or any in a state other than Open
     /// (`tcp_fastretrans_alert`).
     #[inline(never)]
-    pub(crate) fn alert(&mut self, now: Nanos, event: &mut AckEvent) -> Resend {
+    pub(crate) fn fastretrans_alert(&mut self, now: Nanos, event: &mut AckEvent) -> Resend {
         if event.ece {
             // ECN requires the reduction, even if retransmissions prove spurious.
             self.tx.undoing.prior_ssthresh = 0;
@@ -416,7 +416,7 @@ impl Endpoint {
         tx.reduction.delivered = 0;
         tx.reduction.sent = 0;
         tx.window.ssthresh = tx.congestion.on_loss(tx.window.cwnd);
-        tx.say_reduced = self.ecn;
+        tx.cwr_pending = self.ecn;
     }
 
     /// Ends a reduction of the window.
@@ -525,7 +525,7 @@ impl Endpoint {
         tx.high = tx.nxt;
         tx.probe_high = 0;
         tx.dupacks = 0;
-        tx.say_reduced = self.ecn;
+        tx.cwr_pending = self.ecn;
         tx.frto = self.profile.frto && (fresh || tx.timeouts > 0);
     }
 
@@ -533,7 +533,7 @@ impl Endpoint {
         let reneged = self.tx.board.front().is_some_and(|sent| sent.is(SACKED));
         if reneged || self.profile.rto_forgets_sack || !self.sack {
             self.tx.board.forget_sacks();
-            self.tx.seen_blocks = [(0, 0); 3];
+            self.tx.recv_sack_cache = [(0, 0); 3];
             self.tx.fack = self.tx.una;
         }
         for index in 0..self.tx.board.len() as usize {

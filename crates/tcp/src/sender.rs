@@ -43,7 +43,7 @@ pub(crate) struct Sender {
     pub(crate) board: Scoreboard,
     pub(crate) window: Window,
     /// Maximum number of outstanding segments in the current round trip, which ends at `usage_end`.
-    most_out: u32,
+    max_packets_out: u32,
     usage_end: u64,
     last_data: Nanos,
     /// Value of `nxt` when the current state was entered; the state ends when this position is acknowledged.
@@ -62,7 +62,7 @@ pub(crate) struct Sender {
     /// Whether the tail loss probe was a retransmission.
     pub(crate) probe_retransmitted: bool,
     /// Whether the next new segment carries CWR (RFC 3168, section 6.1.2).
-    pub(crate) say_reduced: bool,
+    pub(crate) cwr_pending: bool,
     pub(crate) rack: Rack,
     pub(crate) congestion: Congestion,
     pub(crate) undoing: Undoing,
@@ -70,7 +70,7 @@ pub(crate) struct Sender {
     /// No segment below this position awaits retransmission.
     pub(crate) retransmit_from: u64,
     /// SACK blocks of the last acknowledgement, which need not be processed again.
-    pub(crate) seen_blocks: [(u64, u64); 3],
+    pub(crate) recv_sack_cache: [(u64, u64); 3],
 }
 
 impl Sender {
@@ -84,7 +84,7 @@ impl Sender {
             window_end: 0,
             board: Scoreboard::new(),
             fack: 1,
-            seen_blocks: [(0, 0); 3],
+            recv_sack_cache: [(0, 0); 3],
             retransmit_from: 0,
             window: Window {
                 cwnd: profile.iw,
@@ -93,7 +93,7 @@ impl Sender {
             },
             congestion: Congestion::new(profile, now),
             cwnd_limited: false,
-            most_out: 0,
+            max_packets_out: 0,
             usage_end: 0,
             last_data: now,
             ca: CaState::Open,
@@ -107,7 +107,7 @@ impl Sender {
             frto: false,
             probe_high: 0,
             probe_retransmitted: false,
-            say_reduced: false,
+            cwr_pending: false,
             timer: Timer::Rto,
             timer_at: Nanos::MAX,
             timeouts: 0,
@@ -160,16 +160,20 @@ impl Sender {
     #[inline]
     pub(crate) fn may_grow(&self) -> bool {
         self.cwnd_limited
-            || (self.window.in_slow_start() && self.window.cwnd < self.most_out.saturating_mul(2))
+            || (self.window.in_slow_start()
+                && self.window.cwnd < self.max_packets_out.saturating_mul(2))
     }
 
     /// Records the usage of the window after sending (`tcp_cwnd_validate`).
     #[inline]
     fn note_usage(&mut self, limited: bool) {
         let out = self.board.len();
-        if self.una >= self.usage_end || limited || (!self.cwnd_limited && out > self.most_out) {
+        if self.una >= self.usage_end
+            || limited
+            || (!self.cwnd_limited && out > self.max_packets_out)
+        {
             self.cwnd_limited = limited;
-            self.most_out = out;
+            self.max_packets_out = out;
             self.usage_end = self.nxt;
         }
     }
@@ -280,7 +284,7 @@ impl Endpoint {
         let end = self.tx.window_end.min(self.tx.limit.saturating_sub(1));
         let mut next = self.tx.nxt + u64::from(len);
         // Only the first of several segments carries CWR or reports a duplicate.
-        if most == 0 || next > end || len == 0 || self.tx.say_reduced || self.rx.has_sack() {
+        if most == 0 || next > end || len == 0 || self.tx.cwr_pending || self.rx.has_sack() {
             return 0;
         }
         let was_empty = self.tx.board.is_empty();
@@ -343,7 +347,7 @@ impl Endpoint {
         tx.nxt += occupied;
         tx.board.push(start, occupied as u16, flags, now);
         tx.last_data = now;
-        let reduced = std::mem::take(&mut tx.say_reduced);
+        let reduced = std::mem::take(&mut tx.cwr_pending);
         self.rx.ack.data_sent(now);
         self.emit(now, start, occupied as u32, flags, false, out);
         if self.ecn

@@ -39,7 +39,7 @@ pub struct Stats {
     pub fast_recoveries: u32,
     /// Tail loss probes sent (RFC 8985, section 7).
     pub tlp_probes: u32,
-    /// Reductions of the window that were undone because the retransmissions proved unnecessary.
+    /// Reductions of the window that were undone because the retransmissions proved spurious.
     pub undos: u32,
     /// Acknowledgements received that reported a duplicate (RFC 2883).
     pub dsacks_received: u32,

@@ -1,4 +1,4 @@
-//! Undoing of window reductions when the retransmissions prove unnecessary.
+//! Undoing of window reductions when the retransmissions prove spurious.
 //!
 //! Linux accepts three kinds of evidence: an acknowledgement echoes a timestamp older than the first retransmission
 //! (Eifel, RFC 3522 and RFC 4015); DSACKs have reported every retransmission as a duplicate (RFC 2883, RFC 3708); after
@@ -85,7 +85,7 @@ impl Endpoint {
             tx.window.cwnd = tx.window.cwnd.max(tx.reduction.prior_cwnd);
             if tx.undoing.prior_ssthresh > tx.window.ssthresh {
                 tx.window.ssthresh = tx.undoing.prior_ssthresh;
-                tx.say_reduced = false;
+                tx.cwr_pending = false;
             }
         }
         tx.undoing.marker = 0;

@@ -1,10 +1,8 @@
 //! Losses in the handshake, and the times at which each stack retransmits.
 
-mod wire;
-
 use gentle_tcp::{Flags, Profile};
+use gentle_testkit::scripted::{Fate, Sent, Side, Wire, dropping, ms, profile};
 use gentle_units::Nanos;
-use wire::{Fate, Sent, Way, Wire, dropping, ms, profile};
 
 const DELAY: Nanos = Nanos::from_millis(10);
 const HOUR: Nanos = Nanos::from_secs(3600);
@@ -21,11 +19,11 @@ fn seconds(times: Vec<u64>) -> Vec<u64> {
 }
 
 fn syns(wire: &Wire) -> Vec<u64> {
-    wire.times(Way::Out, Flags::SYN)
+    wire.times(Side::Initiator, Flags::SYN)
 }
 
 fn synacks(wire: &Wire) -> Vec<u64> {
-    wire.times(Way::Back, Flags::SYN)
+    wire.times(Side::Responder, Flags::SYN)
 }
 
 #[test]
@@ -34,14 +32,14 @@ fn nothing_lost() {
         let wire = connect(name, |_, _| Fate::Pass);
         assert_eq!(syns(&wire), [0], "{name}");
         assert_eq!(synacks(&wire), [10], "{name}");
-        assert_eq!(wire.initiator.established_at(), Some(ms(20)), "{name}");
+        assert_eq!(wire.initiator().established_at(), Some(ms(20)), "{name}");
         assert_eq!(
-            wire.responder.as_ref().unwrap().established_at(),
+            wire.responder().unwrap().established_at(),
             Some(ms(30)),
             "{name}"
         );
         assert!(
-            wire.initiator.is_closed() && !wire.initiator.is_failed(),
+            wire.initiator().is_closed() && !wire.initiator().is_failed(),
             "{name}"
         );
         assert_eq!(wire.received(), 100, "{name}");
@@ -64,9 +62,9 @@ fn all_syns_lost() {
     ] {
         let wire = connect(name, |_, _| Fate::Drop);
         assert_eq!(seconds(syns(&wire)), expected, "{name}");
-        assert!(wire.initiator.is_failed(), "{name}");
-        assert_eq!(wire.now, Nanos::from_secs(failed_at), "{name}");
-        let stats = wire.initiator.stats();
+        assert!(wire.initiator().is_failed(), "{name}");
+        assert_eq!(wire.now(), Nanos::from_secs(failed_at), "{name}");
+        let stats = wire.initiator().stats();
         assert_eq!(stats.syn_sent as usize, expected.len(), "{name}");
         assert_eq!(
             stats.syn_retransmitted as usize,
@@ -177,14 +175,18 @@ fn a_duplicate_syn_restarts_the_synack_timer() {
 fn the_published_times_of_three_second_stacks() {
     let with = |out: &'static [usize], back: &'static [usize]| {
         let wire = connect("ns-2", move |sent, number| {
-            let lost = if sent.way == Way::Out { out } else { back };
+            let lost = if sent.from == Side::Initiator {
+                out
+            } else {
+                back
+            };
             if sent.segment.flags.contains(Flags::SYN) && lost.contains(&number) {
                 Fate::Drop
             } else {
                 Fate::Pass
             }
         });
-        wire.initiator.established_at().unwrap()
+        wire.initiator().established_at().unwrap()
     };
     assert_eq!(with(&[0], &[]), ms(3020));
     // The responder's timer, set one delay after the SYN's, would fire after the SYN's; the duplicate SYN is answered.
@@ -201,14 +203,14 @@ fn one_syn_lost() {
         ("freebsd-9.3", 3020),
         ("ns-2", 3020),
     ] {
-        let wire = connect(name, dropping(Way::Out, &[0]));
+        let wire = connect(name, dropping(Side::Initiator, &[0]));
         assert_eq!(
-            wire.initiator.established_at(),
+            wire.initiator().established_at(),
             Some(ms(established)),
             "{name}"
         );
         assert_eq!(wire.received(), 100, "{name}");
-        let stats = wire.initiator.stats();
+        let stats = wire.initiator().stats();
         assert_eq!((stats.syn_sent, stats.syn_retransmitted), (2, 1), "{name}");
         assert_eq!(stats.retransmission_delay, ms(established - 20), "{name}");
     }
@@ -223,15 +225,15 @@ fn one_synack_lost() {
         ("freebsd-9.3", 3000),
         ("ns-2", 3000),
     ] {
-        let wire = connect(name, dropping(Way::Back, &[0]));
+        let wire = connect(name, dropping(Side::Responder, &[0]));
         assert_eq!(syns(&wire), [0, again], "{name}");
         assert_eq!(synacks(&wire), [10, again + 10], "{name}");
         assert_eq!(
-            wire.initiator.established_at(),
+            wire.initiator().established_at(),
             Some(ms(again + 20)),
             "{name}"
         );
-        let stats = wire.responder.as_ref().unwrap().stats();
+        let stats = wire.responder().unwrap().stats();
         assert_eq!((stats.syn_sent, stats.syn_retransmitted), (2, 1), "{name}");
     }
 }
@@ -249,13 +251,13 @@ fn the_final_ack_lost() {
             profile(name, &[]),
             profile(name, &[]),
             DELAY,
-            dropping(Way::Out, &[1]),
+            dropping(Side::Initiator, &[1]),
         );
         wire.run(Nanos::from_secs(60));
         assert_eq!(synacks(&wire), [10, again], "{name}");
-        assert!(wire.responder.as_ref().unwrap().is_established(), "{name}");
+        assert!(wire.responder().unwrap().is_established(), "{name}");
         assert_eq!(
-            wire.responder.as_ref().unwrap().established_at(),
+            wire.responder().unwrap().established_at(),
             Some(ms(again + 20)),
             "{name}"
         );
@@ -266,10 +268,10 @@ fn the_final_ack_lost() {
 #[test]
 fn data_completes_the_handshake() {
     for name in Profile::NAMES {
-        let wire = connect(name, dropping(Way::Out, &[1]));
+        let wire = connect(name, dropping(Side::Initiator, &[1]));
         assert_eq!(synacks(&wire), [10], "{name}");
         assert_eq!(
-            wire.responder.as_ref().unwrap().established_at(),
+            wire.responder().unwrap().established_at(),
             Some(ms(30)),
             "{name}"
         );
@@ -291,22 +293,22 @@ fn the_initial_window_after_losses() {
             profile(name, &[]),
             profile(name, &[]),
             DELAY,
-            dropping(Way::Out, lost),
+            dropping(Side::Initiator, lost),
         );
         wire.run(Nanos::from_secs(10));
-        assert_eq!(wire.initiator.cwnd(), expected, "{name} {lost:?}");
+        assert_eq!(wire.initiator().cwnd(), expected, "{name} {lost:?}");
     }
 }
 
-/// With a round trip of 2.4 s, two SYNs are retransmitted unnecessarily, as the echoed timestamp shows.
+/// With a round trip of 2.4 s, two SYNs are retransmitted spuriously, as the echoed timestamp shows.
 #[test]
 fn a_long_path_is_no_loss() {
     for (name, expected) in [("linux-7.2", 10), ("linux-3.16", 1)] {
         let p = profile(name, &[("syn_linear_timeouts", "4")]);
         let mut wire = Wire::new(p.clone(), p, ms(1200), |_, _| Fate::Pass);
         wire.run(ms(2400));
-        assert_eq!(wire.initiator.stats().syn_retransmitted, 2, "{name}");
-        assert_eq!(wire.initiator.cwnd(), expected, "{name}");
+        assert_eq!(wire.initiator().stats().syn_retransmitted, 2, "{name}");
+        assert_eq!(wire.initiator().cwnd(), expected, "{name}");
     }
 }
 
@@ -315,9 +317,9 @@ fn a_long_path_is_no_loss() {
 fn the_timeout_after_a_lost_syn() {
     let after = |knobs: &[(&str, &str)]| {
         let p = profile("linux-7.2", knobs);
-        let mut wire = Wire::new(p.clone(), p, DELAY, dropping(Way::Out, &[0]));
+        let mut wire = Wire::new(p.clone(), p, DELAY, dropping(Side::Initiator, &[0]));
         wire.run(Nanos::from_secs(10));
-        wire.initiator.rto()
+        wire.initiator().rto()
     };
     assert_eq!(after(&[("timestamps", "false")]), Nanos::from_secs(3));
     assert_eq!(after(&[]), ms(220));

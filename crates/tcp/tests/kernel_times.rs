@@ -5,12 +5,10 @@
 //! ms in one direction and one of 0.4 Mb/s and 52 ms in the other; frames are Ethernet's. The client sends all its data
 //! and shuts down its sending direction at once; the server closes when it has read the end.
 
-mod wire;
-
 use gentle_tcp::{Flags, Profile, Segment, Seq};
+use gentle_testkit::scripted::{Fate, Link, Sent, Side, Wire};
 use gentle_units::Nanos;
 use std::collections::BTreeMap;
-use wire::{Fate, Link, Sent, Way, Wire};
 
 const MSS: u32 = 1448;
 /// Tolerance of times in milliseconds, for the processing time of the hosts and rounding in the capture.
@@ -48,7 +46,11 @@ fn name(sent: &Sent) -> Option<String> {
     } else {
         return None;
     };
-    let host = if sent.way == Way::Out { "C" } else { "S" };
+    let host = if sent.from == Side::Initiator {
+        "C"
+    } else {
+        "S"
+    };
     Some(format!("{host} {kind}"))
 }
 
@@ -111,8 +113,8 @@ fn run(segments: u32, start: f64, script: impl FnMut(&Sent, usize) -> Fate + 'st
     let linux = Profile::linux_7_2();
     let isns = (Seq(1000), Seq(50_000));
     let mut wire = Wire::over(linux.clone(), linux, links, at(start), isns, script);
-    while !wire.initiator.is_established() && wire.step(Nanos::from_secs(200)) {}
-    if wire.initiator.is_established() {
+    while !wire.initiator().is_established() && wire.step(Nanos::from_secs(200)) {}
+    if wire.initiator().is_established() {
         wire.write(u64::from(segments * MSS));
         wire.close();
     }
@@ -122,7 +124,7 @@ fn run(segments: u32, start: f64, script: impl FnMut(&Sent, usize) -> Fate + 'st
 
 /// Segments sent, in the form of [`Case::sent`].
 fn events(wire: &Wire, start: f64) -> Vec<(f64, String, bool)> {
-    wire.log
+    wire.log()
         .iter()
         .filter_map(|sent| {
             let time = sent.at.as_secs_f64() * 1e3 - start;
@@ -181,7 +183,7 @@ fn a_fin_that_overtakes_its_data_makes_it_retransmit() {
     let wire = run(5, START, move |sent, _| {
         let Some(name) = name(sent) else {
             // CoDel dropped the handshake's ACK.
-            let handshake = sent.way == Way::Out && std::mem::take(&mut first_ack);
+            let handshake = sent.from == Side::Initiator && std::mem::take(&mut first_ack);
             return if handshake { Fate::Drop } else { Fate::Pass };
         };
         match left.iter().position(|(known, _)| *known == name) {
@@ -210,8 +212,8 @@ fn a_fin_that_overtakes_its_data_makes_it_retransmit() {
             "{name}: {time} instead of {kernel}"
         );
     }
-    assert_eq!(wire.initiator.stats().dsacks_received, 1);
-    assert_eq!(wire.initiator.stats().undos, 1);
+    assert_eq!(wire.initiator().stats().dsacks_received, 1);
+    assert_eq!(wire.initiator().stats().undos, 1);
 }
 
 const CASES: &[Case] = &[

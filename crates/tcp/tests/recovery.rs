@@ -3,11 +3,9 @@
 //! The wire has a delay of 50 ms in each direction, so the initiator completes the handshake and sends the initial
 //! window at 100 ms. In the scripts, segment 0 is the SYN, 1 the ACK, and data begins with number 2.
 
-mod wire;
-
 use gentle_tcp::{Flags, Profile};
+use gentle_testkit::scripted::{Fate, Sent, Side, Wire, dropping, ms, profile};
 use gentle_units::Nanos;
-use wire::{Fate, Sent, Way, Wire, dropping, ms, profile};
 
 const MSS: u64 = 1448;
 
@@ -20,7 +18,7 @@ fn start(p: Profile, segments: u64, script: impl FnMut(&Sent, usize) -> Fate + '
 fn run(p: Profile, segments: u64, script: impl FnMut(&Sent, usize) -> Fate + 'static) -> Wire {
     let mut wire = start(p, segments, script);
     wire.run(Nanos::from_secs(600));
-    assert!(wire.initiator.is_closed() && !wire.initiator.is_failed());
+    assert!(wire.initiator().is_closed() && !wire.initiator().is_failed());
     assert_eq!(wire.received(), segments * MSS);
     wire
 }
@@ -28,7 +26,7 @@ fn run(p: Profile, segments: u64, script: impl FnMut(&Sent, usize) -> Fate + 'st
 /// Script that delays the segments with these numbers by `extra`.
 fn late(numbers: &'static [usize], extra: Nanos) -> impl FnMut(&Sent, usize) -> Fate {
     move |sent, number| {
-        if sent.way == Way::Out && numbers.contains(&number) {
+        if sent.from == Side::Initiator && numbers.contains(&number) {
             Fate::Late(extra)
         } else {
             Fate::Pass
@@ -38,7 +36,7 @@ fn late(numbers: &'static [usize], extra: Nanos) -> impl FnMut(&Sent, usize) -> 
 
 /// Retransmissions of data: time in milliseconds and number of the segment, from 0.
 fn again(wire: &Wire) -> Vec<(u64, u64)> {
-    wire.sent(Way::Out)
+    wire.sent(Side::Initiator)
         .filter(|sent| sent.segment.retransmitted && !sent.segment.flags.contains(Flags::SYN))
         .map(|sent| {
             (
@@ -52,13 +50,17 @@ fn again(wire: &Wire) -> Vec<(u64, u64)> {
 #[test]
 fn third_duplicate_ack_or_rack_repairs_one_loss_in_a_round_trip() {
     for name in ["linux-7.2", "linux-3.16"] {
-        let wire = run(profile(name, &[]), 10, dropping(Way::Out, &[4]));
+        let wire = run(profile(name, &[]), 10, dropping(Side::Initiator, &[4]));
         assert_eq!(again(&wire), [(200, 2)], "{name}");
-        assert_eq!(wire.initiator.stats().fast_recoveries, 1, "{name}");
-        assert_eq!(wire.initiator.stats().rto_timeouts, 0, "{name}");
+        assert_eq!(wire.initiator().stats().fast_recoveries, 1, "{name}");
+        assert_eq!(wire.initiator().stats().rto_timeouts, 0, "{name}");
     }
     for name in ["freebsd-9.3", "ns-2"] {
-        let wire = run(profile(name, &[("iw", "10")]), 10, dropping(Way::Out, &[4]));
+        let wire = run(
+            profile(name, &[("iw", "10")]),
+            10,
+            dropping(Side::Initiator, &[4]),
+        );
         assert_eq!(again(&wire), [(200, 2)], "{name}");
     }
 }
@@ -93,11 +95,11 @@ fn rack_learns_from_reordering() {
 fn a_retransmission_that_timestamps_prove_spurious_is_undone() {
     let mut wire = start(profile("linux-7.2", &[]), 200, late(&[4], ms(20)));
     wire.run(ms(205));
-    assert!(wire.initiator.ssthresh() < 10, "reduced at first");
+    assert!(wire.initiator().ssthresh() < 10, "reduced at first");
     wire.run(ms(225));
-    assert_eq!(wire.initiator.stats().undos, 1);
-    assert!(wire.initiator.cwnd() >= 10);
-    assert!(wire.initiator.ssthresh() >= 10);
+    assert_eq!(wire.initiator().stats().undos, 1);
+    assert!(wire.initiator().cwnd() >= 10);
+    assert!(wire.initiator().ssthresh() >= 10);
 }
 
 #[test]
@@ -106,22 +108,22 @@ fn a_retransmission_that_a_dsack_proves_spurious_is_undone() {
     let mut wire = start(p, 200, late(&[4], ms(20)));
     wire.run(ms(225));
     assert_eq!(
-        wire.initiator.stats().undos,
+        wire.initiator().stats().undos,
         0,
         "not before the duplicate has arrived"
     );
     wire.run(ms(305));
-    assert_eq!(wire.initiator.stats().undos, 1);
-    assert_eq!(wire.initiator.stats().dsacks_received, 1);
-    assert!(wire.initiator.cwnd() >= 10);
-    assert!(wire.initiator.ssthresh() >= 10);
+    assert_eq!(wire.initiator().stats().undos, 1);
+    assert_eq!(wire.initiator().stats().dsacks_received, 1);
+    assert!(wire.initiator().cwnd() >= 10);
+    assert!(wire.initiator().ssthresh() >= 10);
 }
 
 /// RFC 8985, section 7.2: the last segment is probed two round trips after the last acknowledgement; without the probe,
 /// recovery takes a timeout of one round trip plus 200 ms, and a window of one.
 #[test]
 fn the_tail_is_probed() {
-    let lost_tail = dropping(Way::Out, &[6]);
+    let lost_tail = dropping(Side::Initiator, &[6]);
     let wire = run(
         profile("linux-7.2", &[("fin_on_data", "true")]),
         5,
@@ -129,25 +131,33 @@ fn the_tail_is_probed() {
     );
     // Acknowledgements until 200 ms; one segment outstanding: 2 · 100 + 200 ms would be later than the timeout.
     assert_eq!(again(&wire), [(500, 4)]);
-    assert_eq!(wire.initiator.stats().tlp_probes, 1);
-    assert_eq!(wire.initiator.stats().rto_timeouts, 0);
+    assert_eq!(wire.initiator().stats().tlp_probes, 1);
+    assert_eq!(wire.initiator().stats().rto_timeouts, 0);
 
-    let wire = run(profile("linux-7.2", &[]), 5, dropping(Way::Out, &[5, 6]));
+    let wire = run(
+        profile("linux-7.2", &[]),
+        5,
+        dropping(Side::Initiator, &[5, 6]),
+    );
     // Two outstanding: 2 · 100 + 2 ms. The SACK of the probe then shows the other segment missing.
     assert_eq!(again(&wire), [(402, 4), (502, 3)]);
-    assert_eq!(wire.initiator.stats().rto_timeouts, 0);
+    assert_eq!(wire.initiator().stats().rto_timeouts, 0);
 
     let wire = run(
         profile("linux-7.2", &[("tlp", "false")]),
         5,
-        dropping(Way::Out, &[5, 6]),
+        dropping(Side::Initiator, &[5, 6]),
     );
     assert_eq!(again(&wire), [(500, 3), (600, 4)]);
-    assert_eq!(wire.initiator.stats().rto_timeouts, 1);
+    assert_eq!(wire.initiator().stats().rto_timeouts, 1);
 
     // FreeBSD: RTO = SRTT + 4·RTTVAR + 200 ms.
-    let wire = run(profile("freebsd-9.3", &[]), 4, dropping(Way::Out, &[5]));
-    assert_eq!(wire.initiator.stats().rto_timeouts, 1);
+    let wire = run(
+        profile("freebsd-9.3", &[]),
+        4,
+        dropping(Side::Initiator, &[5]),
+    );
+    assert_eq!(wire.initiator().stats().rto_timeouts, 1);
 }
 
 /// A probe that repairs a loss reduces the window (RFC 8985, section 7.4.2).
@@ -157,16 +167,16 @@ fn a_repairing_probe_reduces_the_window() {
         profile("linux-7.2", &[]),
         profile("linux-7.2", &[]),
         ms(50),
-        dropping(Way::Out, &[6]),
+        dropping(Side::Initiator, &[6]),
     );
     wire.write(5 * MSS);
     // The probe is sent at 500 ms and acknowledged at 600; no DSACK follows, as the next acknowledgement shows.
     wire.run(ms(650));
-    assert_eq!(wire.initiator.ssthresh(), u32::MAX);
+    assert_eq!(wire.initiator().ssthresh(), u32::MAX);
     wire.write(MSS);
     wire.run(ms(751));
     assert_eq!(
-        wire.initiator.ssthresh(),
+        wire.initiator().ssthresh(),
         7,
         "0.7 times the initial window, which five segments did not fill"
     );
@@ -174,7 +184,7 @@ fn a_repairing_probe_reduces_the_window() {
 
 /// Stalls the path from 200 ms on: segments sent in the next second arrive together, in order, at 1200 ms.
 fn stall(sent: &Sent) -> Fate {
-    let stalled = sent.way == Way::Out && sent.at >= ms(200) && sent.at < ms(1200);
+    let stalled = sent.from == Side::Initiator && sent.at >= ms(200) && sent.at < ms(1200);
     if stalled {
         Fate::Late(ms(1200) - sent.at)
     } else {
@@ -188,12 +198,12 @@ fn a_spurious_timeout_is_undone_by_timestamps() {
         stall(sent)
     });
     wire.run(ms(1290));
-    let before = wire.initiator.stats().rto_timeouts;
+    let before = wire.initiator().stats().rto_timeouts;
     assert!(before >= 1);
-    assert_eq!(wire.initiator.cwnd(), 1);
+    assert_eq!(wire.initiator().cwnd(), 1);
     wire.run(ms(1310));
-    assert_eq!(wire.initiator.stats().undos, 1);
-    assert!(wire.initiator.cwnd() >= 20, "{}", wire.initiator.cwnd());
+    assert_eq!(wire.initiator().stats().undos, 1);
+    assert!(wire.initiator().cwnd() >= 20, "{}", wire.initiator().cwnd());
 }
 
 /// RFC 5682: the first ACK after the timeout releases new data, the second proves that the originals arrive.
@@ -209,8 +219,8 @@ fn a_spurious_timeout_is_undone_by_f_rto() {
         p.set("frto", frto).unwrap();
         let wire = run(p, 100, |sent, _| stall(sent));
         (
-            wire.initiator.stats().undos,
-            wire.initiator.stats().segments_retransmitted,
+            wire.initiator().stats().undos,
+            wire.initiator().stats().segments_retransmitted,
         )
     };
     let (undos, retransmitted) = count("true");
@@ -228,7 +238,7 @@ fn freebsd_undoes_a_timeout_that_is_answered_at_once() {
     let knobs = [("min_rto", "30ms"), ("rto_slop", "0")];
     let delayed = |extra: u64| {
         move |sent: &Sent, _: usize| {
-            let flight = sent.at >= ms(200) && sent.at < ms(201) && sent.way == Way::Out;
+            let flight = sent.at >= ms(200) && sent.at < ms(201) && sent.from == Side::Initiator;
             if flight {
                 Fate::Late(ms(extra))
             } else {
@@ -238,17 +248,18 @@ fn freebsd_undoes_a_timeout_that_is_answered_at_once() {
     };
     let mut wire = start(profile("freebsd-9.3", &knobs), 100, delayed(0));
     wire.run(ms(299));
-    let rto = wire.initiator.rto().as_millis();
+    let rto = wire.initiator().rto().as_millis();
     for (extra, undos) in [(rto + 20 - 100, 1), (rto + 80 - 100, 0)] {
         let mut wire = start(profile("freebsd-9.3", &knobs), 100, delayed(extra));
         wire.run(ms(200 + rto + 90));
-        assert_eq!(wire.initiator.stats().rto_timeouts, 1, "{extra}");
-        assert_eq!(wire.initiator.stats().undos, undos, "{extra}");
+        assert_eq!(wire.initiator().stats().rto_timeouts, 1, "{extra}");
+        assert_eq!(wire.initiator().stats().undos, undos, "{extra}");
     }
 }
 
-/// papers.md 1.5: a priority queue lets a FIN overtake its own data. A Linux receiver SACKs it as one sequence number,
-/// and the sender considers data still queued lost; a FreeBSD receiver does not report it, so the sender does nothing.
+/// A priority queue lets a FIN overtake its own data. A Linux receiver SACKs it as one sequence number, and the sender
+/// considers data still queued lost; a FreeBSD receiver does not report it, so the sender does nothing
+/// (docs/papers/spa-2018.md).
 #[test]
 fn a_fin_that_overtakes_its_data() {
     let overtaking = |sent: &Sent, _: usize| {
@@ -261,7 +272,7 @@ fn a_fin_that_overtakes_its_data() {
     let fin_alone = [("fin_on_data", "false"), ("iw", "4")];
     let wire = run(profile("linux-7.2", &fin_alone), 3, overtaking);
     let reported = wire
-        .sent(Way::Back)
+        .sent(Side::Responder)
         .find(|sent| sent.segment.sack_count > 0)
         .unwrap();
     let block = reported.segment.sack[0];
@@ -271,16 +282,16 @@ fn a_fin_that_overtakes_its_data() {
     // three segments are marked lost; the first acknowledgement of an original ends recovery before the window permits
     // a second retransmission.
     assert_eq!(again(&wire), [(227, 0)]);
-    assert_eq!(wire.initiator.stats().fast_recoveries, 1);
+    assert_eq!(wire.initiator().stats().fast_recoveries, 1);
     assert_eq!(
-        wire.initiator.stats().undos,
+        wire.initiator().stats().undos,
         1,
         "the data arrives after all, and says so"
     );
 
     let wire = run(profile("freebsd-9.3", &fin_alone), 3, overtaking);
     assert!(
-        wire.sent(Way::Back)
+        wire.sent(Side::Responder)
             .all(|sent| sent.segment.sack_count == 0)
     );
     assert_eq!(again(&wire), []);
@@ -308,7 +319,7 @@ fn a_fin_that_nobody_answers() {
         profile("linux-7.2", &[("fin_on_data", "false")]),
         1,
         |sent, _| {
-            if sent.way == Way::Out && sent.segment.flags.contains(Flags::FIN) {
+            if sent.from == Side::Initiator && sent.segment.flags.contains(Flags::FIN) {
                 Fate::Drop
             } else {
                 Fate::Pass
@@ -317,7 +328,7 @@ fn a_fin_that_nobody_answers() {
     );
     wire.run(Nanos::from_secs(12));
     assert_eq!(
-        wire.times(Way::Out, Flags::FIN),
+        wire.times(Side::Initiator, Flags::FIN),
         [100, 500, 800, 1400, 2600, 5000, 9800]
     );
 }
@@ -331,15 +342,16 @@ fn a_lost_fin_is_repeated() {
             profile(name, &[("fin_on_data", "false")]),
             1,
             move |sent, _| {
-                let fin =
-                    sent.way == Way::Out && sent.segment.flags.contains(Flags::FIN) && lost < 3;
+                let fin = sent.from == Side::Initiator
+                    && sent.segment.flags.contains(Flags::FIN)
+                    && lost < 3;
                 lost += usize::from(fin);
                 if fin { Fate::Drop } else { Fate::Pass }
             },
         );
-        let stats = wire.initiator.stats();
+        let stats = wire.initiator().stats();
         assert_eq!((stats.fin_sent, stats.fin_retransmitted), (4, 3), "{name}");
-        assert!(wire.responder.as_ref().unwrap().peer_closed(), "{name}");
+        assert!(wire.responder().unwrap().peer_closed(), "{name}");
     }
 }
 
@@ -351,14 +363,16 @@ fn a_closed_end_point_still_answers() {
         let mut ends = 0;
         let mut wire = Wire::new(p.clone(), p, ms(50), move |sent, _| {
             // Last ACK of the initiator, twice.
-            let last =
-                sent.way == Way::Out && sent.at > ms(150) && sent.segment.len == 0 && ends < 2;
+            let last = sent.from == Side::Initiator
+                && sent.at > ms(150)
+                && sent.segment.len == 0
+                && ends < 2;
             ends += usize::from(last);
             if last { Fate::Drop } else { Fate::Pass }
         });
         wire.write_and_close(MSS);
         wire.run(Nanos::from_secs(600));
-        let responder = wire.responder.as_ref().unwrap();
+        let responder = wire.responder().unwrap();
         assert!(responder.is_closed() && !responder.is_failed(), "{name}");
         assert_eq!(responder.stats().fin_retransmitted, 2, "{name}");
     }
@@ -380,20 +394,20 @@ fn proportional_rate_reduction() {
             ],
         );
         // One segment per millisecond, so that acknowledgements do not coincide.
-        let mut wire = start(p, 200, move |sent, number| match (sent.way, number) {
-            (Way::Out, 2) => Fate::Drop,
-            (Way::Out, n) if n < 22 => Fate::Late(ms(n as u64)),
+        let mut wire = start(p, 200, move |sent, number| match (sent.from, number) {
+            (Side::Initiator, 2) => Fate::Drop,
+            (Side::Initiator, n) if n < 22 => Fate::Late(ms(n as u64)),
             _ => Fate::Pass,
         });
         wire.run(ms(290));
         let mut per_ack = vec![0; 19];
         for sent in wire
-            .sent(Way::Out)
+            .sent(Side::Initiator)
             .filter(|sent| sent.at >= ms(203) && sent.at < ms(222))
         {
             per_ack[sent.at.as_millis() as usize - 203] += 1;
         }
-        (per_ack, wire.initiator.ssthresh())
+        (per_ack, wire.initiator().ssthresh())
     };
     let (prr, ssthresh) = sent_per_ack("true");
     assert_eq!(ssthresh, 10);
@@ -420,9 +434,9 @@ fn holes_are_lost_one_by_one() {
         ],
     );
     // Numbers 2 to 11 are the window; 2 and 7 are lost. They arrive a millisecond apart.
-    let wire = run(p, 10, |sent, number| match (sent.way, number) {
-        (Way::Out, 2 | 7) => Fate::Drop,
-        (Way::Out, n) if n <= 11 => Fate::Late(ms(n as u64)),
+    let wire = run(p, 10, |sent, number| match (sent.from, number) {
+        (Side::Initiator, 2 | 7) => Fate::Drop,
+        (Side::Initiator, n) if n <= 11 => Fate::Late(ms(n as u64)),
         _ => Fate::Pass,
     });
     // Segment 0 with the third SACK, of number 5; segment 5 with that of number 10, the third above it.
@@ -433,15 +447,15 @@ fn holes_are_lost_one_by_one() {
 #[test]
 fn every_hole_at_once() {
     let p = profile("ns-2", &[("iw", "10")]);
-    let wire = run(p, 10, |sent, number| match (sent.way, number) {
-        (Way::Out, 2 | 6) => Fate::Drop,
-        (Way::Out, n) if n <= 11 => Fate::Late(ms(n as u64)),
+    let wire = run(p, 10, |sent, number| match (sent.from, number) {
+        (Side::Initiator, 2 | 6) => Fate::Drop,
+        (Side::Initiator, n) if n <= 11 => Fate::Late(ms(n as u64)),
         _ => Fate::Pass,
     });
     assert_eq!(again(&wire)[0], (205, 0));
     assert_eq!(again(&wire)[1].1, 4);
-    assert_eq!(wire.initiator.stats().fast_recoveries, 1);
-    assert_eq!(wire.initiator.stats().rto_timeouts, 0);
+    assert_eq!(wire.initiator().stats().fast_recoveries, 1);
+    assert_eq!(wire.initiator().stats().rto_timeouts, 0);
 }
 
 /// RFC 6582: without SACK, one loss per round trip is repaired.
@@ -449,10 +463,10 @@ fn every_hole_at_once() {
 fn newreno_repairs_one_loss_a_round_trip() {
     for name in Profile::NAMES {
         let p = profile(name, &[("sack", "false"), ("iw", "10")]);
-        let wire = run(p, 10, dropping(Way::Out, &[2, 4]));
+        let wire = run(p, 10, dropping(Side::Initiator, &[2, 4]));
         assert_eq!(again(&wire), [(200, 0), (300, 2)], "{name}");
-        assert_eq!(wire.initiator.stats().fast_recoveries, 1, "{name}");
-        assert_eq!(wire.initiator.stats().rto_timeouts, 0, "{name}");
+        assert_eq!(wire.initiator().stats().fast_recoveries, 1, "{name}");
+        assert_eq!(wire.initiator().stats().rto_timeouts, 0, "{name}");
     }
 }
 
@@ -468,18 +482,22 @@ fn a_timeout_starts_over() {
             if data { Fate::Drop } else { Fate::Pass }
         });
         wire.run(ms(999));
-        assert_eq!(wire.initiator.stats().rto_timeouts, 1, "{name}");
-        assert_eq!(wire.initiator.ssthresh(), ssthresh, "{name}");
+        assert_eq!(wire.initiator().stats().rto_timeouts, 1, "{name}");
+        assert_eq!(wire.initiator().ssthresh(), ssthresh, "{name}");
         wire.run(Nanos::from_secs(60));
         assert_eq!(wire.received(), 20 * MSS, "{name}");
-        assert_eq!(wire.initiator.stats().rto_timeouts, 1, "{name}");
+        assert_eq!(wire.initiator().stats().rto_timeouts, 1, "{name}");
     }
 }
 
 /// Linux 3.16: with three segments in flight the first duplicate ACK suffices, after a quarter RTT (RFC 5827).
 #[test]
 fn early_retransmit() {
-    let wire = run(profile("linux-3.16", &[]), 3, dropping(Way::Out, &[3]));
+    let wire = run(
+        profile("linux-3.16", &[]),
+        3,
+        dropping(Side::Initiator, &[3]),
+    );
     assert_eq!(again(&wire), [(225, 1)]);
     let wire = run(profile("linux-3.16", &[]), 3, late(&[3], ms(20)));
     assert_eq!(again(&wire), [], "reordering is waited out");
@@ -490,22 +508,22 @@ fn early_retransmit() {
 fn congestion_experienced_reduces_once_a_round_trip() {
     let p = profile("linux-7.2", &[("ecn", "on")]);
     let mut wire = start(p, 60, |sent, number| {
-        if sent.way == Way::Out && (5..10).contains(&number) {
+        if sent.from == Side::Initiator && (5..10).contains(&number) {
             Fate::Mark
         } else {
             Fate::Pass
         }
     });
     wire.run(Nanos::from_secs(5));
-    assert_eq!(wire.initiator.stats().ecn_reductions, 1);
-    assert_eq!(wire.initiator.stats().segments_retransmitted, 0);
+    assert_eq!(wire.initiator().stats().ecn_reductions, 1);
+    assert_eq!(wire.initiator().stats().segments_retransmitted, 0);
     let reduced: Vec<_> = wire
-        .sent(Way::Out)
+        .sent(Side::Initiator)
         .filter(|sent| sent.segment.len > 0 && sent.segment.flags.contains(Flags::CWR))
         .collect();
     assert_eq!(reduced.len(), 1, "one segment says so");
     let last_echo = wire
-        .sent(Way::Back)
+        .sent(Side::Responder)
         .rfind(|sent| sent.segment.flags.contains(Flags::ECE))
         .unwrap()
         .at;
@@ -514,12 +532,12 @@ fn congestion_experienced_reduces_once_a_round_trip() {
         "the echo stops when the sender has reacted"
     );
     assert!(
-        wire.sent(Way::Out)
+        wire.sent(Side::Initiator)
             .filter(|sent| sent.segment.len > 0)
             .all(|sent| sent.segment.ect)
     );
     assert!(
-        wire.sent(Way::Back).all(|sent| !sent.segment.ect),
+        wire.sent(Side::Responder).all(|sent| !sent.segment.ect),
         "acknowledgements are not ECN-capable"
     );
 }
@@ -535,7 +553,7 @@ fn ecn_is_negotiated() {
         let mut wire = Wire::new(a, b, ms(50), |_, _| Fate::Pass);
         wire.write_and_close(MSS);
         wire.run(Nanos::from_secs(5));
-        wire.sent(Way::Out).any(|sent| sent.segment.ect)
+        wire.sent(Side::Initiator).any(|sent| sent.segment.ect)
     };
     assert!(capable("request", "accept"));
     assert!(!capable("accept", "accept"));
@@ -550,7 +568,7 @@ fn delayed_acknowledgements() {
         let mut wire = Wire::new(p.clone(), p, ms(50), |_, _| Fate::Pass).stays_open();
         wire.write(bytes);
         wire.run(Nanos::from_secs(5));
-        wire.times(Way::Back, Flags::ACK)[1..].to_vec()
+        wire.times(Side::Responder, Flags::ACK)[1..].to_vec()
     };
     assert_eq!(acks("freebsd-9.3", &[], MSS), [250]);
     assert_eq!(acks("freebsd-9.3", &[], 2 * MSS), [150]);
@@ -590,12 +608,12 @@ fn an_idle_window_decays() {
     let mut wire = Wire::new(p.clone(), p, ms(50), |_, _| Fate::Pass);
     wire.write(100 * MSS);
     wire.run(Nanos::from_secs(2));
-    let grown = wire.initiator.cwnd();
+    let grown = wire.initiator().cwnd();
     assert!(grown > 60, "{grown}");
-    wire.now = Nanos::from_secs(5);
+    wire.advance_to(Nanos::from_secs(5));
     wire.write(MSS);
-    assert_eq!(wire.initiator.cwnd(), 10);
-    assert!(wire.initiator.ssthresh() >= grown / 4 * 3);
+    assert_eq!(wire.initiator().cwnd(), 10);
+    assert!(wire.initiator().ssthresh() >= grown / 4 * 3);
 }
 
 /// After [`write_forever`](gentle_tcp::Endpoint::write_forever), closing sends no new data, only the FIN.
@@ -609,9 +627,9 @@ fn closing_an_endless_flow() {
         let sent = wire.data().len();
         wire.close();
         wire.run(Nanos::from_secs(60));
-        assert!(wire.initiator.is_closed(), "{name}");
+        assert!(wire.initiator().is_closed(), "{name}");
         assert_eq!(wire.data().len(), sent, "{name}");
-        assert_eq!(wire.received(), wire.initiator.bytes_acked(), "{name}");
+        assert_eq!(wire.received(), wire.initiator().bytes_acked(), "{name}");
     }
 }
 
@@ -627,7 +645,7 @@ fn counting_acks_halves_the_growth_under_delayed_acks() {
         );
         // Ten round trips after the handshake.
         wire.run(ms(1150));
-        wire.initiator.cwnd()
+        wire.initiator().cwnd()
     };
     assert_eq!(window(&[]), 30);
     // The last segment of an odd window waits for the delayed-ACK timer.
@@ -644,17 +662,17 @@ fn time_wait_echoes_the_first_fin() {
     for name in ["linux-7.2", "linux-3.16", "freebsd-9.3"] {
         let fin = |sent: &&Sent| sent.segment.flags.contains(Flags::FIN);
         // Drops the acknowledgement of the responder's FIN.
-        let wire = run(profile(name, &[]), 1, dropping(Way::Out, &[3]));
-        let fins: Vec<_> = wire.sent(Way::Back).filter(fin).collect();
+        let wire = run(profile(name, &[]), 1, dropping(Side::Initiator, &[3]));
+        let fins: Vec<_> = wire.sent(Side::Responder).filter(fin).collect();
         let [first, second] = fins[..] else {
             panic!("{name}: {fins:?}");
         };
         assert!(second.segment.ts_val > first.segment.ts_val, "{name}");
-        let last = wire.sent(Way::Out).last().unwrap();
+        let last = wire.sent(Side::Initiator).last().unwrap();
         assert_eq!(last.at, second.at + ms(50), "{name}");
         assert_eq!(last.segment.ts_ecr, first.segment.ts_val, "{name}");
         // RTT of the handshake, and the sample from the echo.
-        let responder = wire.responder.as_ref().unwrap();
+        let responder = wire.responder().unwrap();
         let echoed = last.at + ms(50) - first.at;
         assert_eq!(responder.stats().rtt_samples, 2, "{name}");
         assert_eq!(

@@ -1,16 +1,14 @@
 //! Snapshots of two small transfers, segment by segment, in the form of tcpdump output.
 
-mod wire;
-
+use gentle_testkit::scripted::{Side, Wire, dropping, ms, profile};
 use gentle_units::Nanos;
-use wire::{Way, Wire, dropping, ms, profile};
 
 fn trace(name: &str, out: &'static [usize]) -> String {
     let mut wire = Wire::new(
         profile(name, &[]),
         profile(name, &[]),
         ms(50),
-        dropping(Way::Out, out),
+        dropping(Side::Initiator, out),
     );
     wire.write_and_close(8 * 1448);
     wire.run(Nanos::from_secs(60));

@@ -1,11 +1,9 @@
 //! Properties that hold for any behaviour of the network: a transfer completes, no data is invented, no endless loop.
 
-mod wire;
-
 use gentle_tcp::{Profile, Seq};
+use gentle_testkit::scripted::{Fate, Sent, Side, Wire, ms, profile};
 use gentle_units::Nanos;
 use proptest::prelude::*;
-use wire::{Fate, Way, Wire, ms, profile};
 
 /// Random number generator for the wire; seeded by the test case.
 struct Dice(u64);
@@ -68,14 +66,14 @@ fn knobs() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     })
 }
 
-/// Two megabytes with loss and reordering of 2 % each: every profile completes, with few unnecessary retransmissions.
+/// Two megabytes with loss and reordering of 2 % each: every profile completes, with few spurious retransmissions.
 #[test]
 fn long_transfers_over_a_lossy_wire() {
     const BYTES: u64 = 2_000_000;
     for name in Profile::NAMES {
         for seed in 0..10 {
             let mut dice = Dice(seed);
-            let script = move |_: &wire::Sent, _: usize| match dice.roll(1000) {
+            let script = move |_: &Sent, _: usize| match dice.roll(1000) {
                 0..20 => Fate::Drop,
                 20..40 => Fate::Late(Nanos(dice.roll(5_000_000))),
                 _ => Fate::Pass,
@@ -84,15 +82,15 @@ fn long_transfers_over_a_lossy_wire() {
             wire.write_and_close(BYTES);
             wire.run(Nanos::from_secs(3600));
             assert!(
-                wire.initiator.is_closed() && !wire.initiator.is_failed(),
+                wire.initiator().is_closed() && !wire.initiator().is_failed(),
                 "{name} {seed}"
             );
             assert_eq!(wire.received(), BYTES, "{name} {seed}");
             let lost = wire
-                .sent(Way::Out)
+                .sent(Side::Initiator)
                 .filter(|sent| sent.segment.len > 0 && sent.fate == Fate::Drop)
                 .count();
-            let again = wire.initiator.stats().data_retransmitted as usize;
+            let again = wire.initiator().stats().data_retransmitted as usize;
             assert!(again >= lost.saturating_sub(1), "{name} {seed}");
             assert!(
                 again <= lost * 3 + 20,
@@ -122,7 +120,7 @@ proptest! {
         responder_isn: u32,
     ) {
         let mut dice = Dice(seed);
-        let script = move |_: &wire::Sent, _: usize| {
+        let script = move |_: &Sent, _: usize| {
             let roll = dice.roll(1000);
             if roll < loss {
                 Fate::Drop
@@ -138,50 +136,53 @@ proptest! {
         };
         let a = profile(Profile::NAMES[initiator], &knobs);
         let b = profile(Profile::NAMES[responder], &knobs);
-        let mut wire = Wire::with_isns(a, b, ms(20), Seq(isn), Seq(responder_isn), script);
-        wire.responder_writes = answer;
+        let mut wire = Wire::with_isns(a, b, ms(20), (Seq(isn), Seq(responder_isn)), script)
+            .responder_writes(answer);
         wire.write_and_close(bytes);
         let mut steps = 0u64;
         while wire.step(Nanos::from_secs(7200)) {
             steps += 1;
-            prop_assert!(steps < 200_000, "no end in sight at {}", wire.now);
+            prop_assert!(steps < 200_000, "no end in sight at {}", wire.now());
             // A closed initiator whose responder has given up would retransmit for minutes more.
-            if wire.initiator.is_failed() || wire.responder.as_ref().is_some_and(|r| r.is_failed()) {
+            if wire.initiator().is_failed() || wire.responder().is_some_and(|r| r.is_failed()) {
                 break;
             }
         }
-        let responder = wire.responder.as_ref();
-        let failed = wire.initiator.is_failed() || responder.is_some_and(|r| r.is_failed());
-        for sent in &wire.log {
+        let responder = wire.responder();
+        let failed = wire.initiator().is_failed() || responder.is_some_and(|r| r.is_failed());
+        for sent in wire.log() {
             // No data beyond what was written, with one sequence number each for SYN and FIN.
-            let own = if sent.way == Way::Out { (isn, bytes) } else { (responder_isn, answer) };
-            let offset = sent.segment.seq.0.wrapping_sub(own.0);
-            prop_assert!(u64::from(offset) + u64::from(sent.segment.seq_len()) <= own.1 + 2);
+            let (isn, bytes) = match sent.from {
+                Side::Initiator => (isn, bytes),
+                Side::Responder => (responder_isn, answer),
+            };
+            let offset = sent.segment.seq.0.wrapping_sub(isn);
+            prop_assert!(u64::from(offset) + u64::from(sent.segment.seq_len()) <= bytes + 2);
             prop_assert!(sent.segment.header_bytes() <= 60);
         }
         if !failed {
             let responder = responder.expect("a responder");
             prop_assert_eq!(responder.received(), bytes);
-            prop_assert_eq!(wire.initiator.received(), answer);
-            prop_assert!(wire.initiator.all_acked() && responder.all_acked(), "{:?}", wire.now);
-            prop_assert!(wire.initiator.is_closed() && responder.is_closed());
-            prop_assert_eq!(wire.initiator.bytes_acked(), bytes);
-            prop_assert_eq!(wire.initiator.in_flight(), 0);
-            prop_assert_eq!(wire.initiator.next_timer(), None);
+            prop_assert_eq!(wire.initiator().received(), answer);
+            prop_assert!(wire.initiator().all_acked() && responder.all_acked(), "{:?}", wire.now());
+            prop_assert!(wire.initiator().is_closed() && responder.is_closed());
+            prop_assert_eq!(wire.initiator().bytes_acked(), bytes);
+            prop_assert_eq!(wire.initiator().in_flight(), 0);
+            prop_assert_eq!(wire.initiator().next_timer(), None);
         } else {
             // Giving up takes a run of losses that only a lossy wire has.
-            prop_assert!(loss >= 20, "failed with {loss}/1000 lost, at {}", wire.now);
+            prop_assert!(loss >= 20, "failed with {loss}/1000 lost, at {}", wire.now());
         }
-        let stats = wire.initiator.stats();
+        let stats = wire.initiator().stats();
         prop_assert!(stats.segments_retransmitted <= stats.segments_sent);
         prop_assert!(stats.syn_retransmission_delay <= stats.retransmission_delay);
         prop_assert_eq!(
             stats.segments_sent as usize,
-            wire.sent(Way::Out).filter(|sent| sent.segment.seq_len() > 0).count()
+            wire.sent(Side::Initiator).filter(|sent| sent.segment.seq_len() > 0).count()
         );
         prop_assert_eq!(
             stats.segments_retransmitted as usize,
-            wire.sent(Way::Out).filter(|sent| sent.segment.retransmitted).count()
+            wire.sent(Side::Initiator).filter(|sent| sent.segment.retransmitted).count()
         );
     }
 
@@ -198,6 +199,8 @@ proptest! {
         wire.write(100_000);
         wire.run(ms(4));
         let mut out = Vec::new();
+        let mut now = wire.now();
+        let initiator = wire.initiator_mut();
         for (seq, ack, len, flags, sack, sack_count, echo, near) in segments {
             // Half of the segments are near the expected numbers, so that they pass the first checks.
             let (seq, ack) = if near { (50_001 + seq % 3000, 1001 + ack % 60_000) } else { (seq, ack) };
@@ -210,14 +213,14 @@ proptest! {
             for (to, from) in segment.sack.iter_mut().zip(sack) {
                 *to = (Seq(1001 + from.0 % 60_000), Seq(1001 + from.1 % 60_000));
             }
-            wire.now += ms(1);
-            wire.initiator.on_segment(wire.now, &segment, near, &mut out);
-            wire.initiator.on_timer(wire.now, &mut out);
+            now += ms(1);
+            initiator.on_segment(now, &segment, near, &mut out);
+            initiator.on_timer(now, &mut out);
         }
-        let end = wire.now + Nanos::from_secs(4000);
-        while let Some(next) = wire.initiator.next_timer().filter(|next| *next < end) {
-            wire.initiator.on_timer(next, &mut out);
-            prop_assert!(wire.initiator.next_timer().is_none_or(|after| after > next));
+        let end = now + Nanos::from_secs(4000);
+        while let Some(next) = initiator.next_timer().filter(|next| *next < end) {
+            initiator.on_timer(next, &mut out);
+            prop_assert!(initiator.next_timer().is_none_or(|after| after > next));
         }
     }
 }

@@ -4,31 +4,31 @@ use gentle_experiment::results::{Comparison, SchemeResult, SizeBin};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is compared.
+/// Metric that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
     /// Mean response time of all connections.
     Response,
-    /// Mean response time of those of the first range of sizes.
+    /// Mean response time of the connections of the first range of sizes.
     ResponseOfShort,
-    /// Mean response time of those of the last range of sizes.
+    /// Mean response time of the connections of the last range of sizes.
     ResponseOfLong,
     /// Mean time until the initiator is established.
     Handshake,
-    /// Mean time in the queue under test.
+    /// Mean sojourn time in the queue under test.
     QueueDelay,
-    /// Packets lost.
+    /// Fraction of packets lost.
     Loss,
-    /// SYNs lost.
+    /// Fraction of SYNs lost.
     SynLoss,
-    /// Retransmitted packets.
+    /// Fraction of packets that are retransmissions.
     Retransmissions,
     /// Mean retransmission delay of a connection.
     RetransmissionDelay,
     /// Mean round-trip time.
     Rtt,
-    /// Use of the link under test.
+    /// Utilization of the link under test.
     Utilization,
 }
 
@@ -55,13 +55,13 @@ impl Metric {
             Metric::ResponseOfShort => "… of the shortest",
             Metric::ResponseOfLong => "… of the longest",
             Metric::Handshake => "handshake",
-            Metric::QueueDelay => "time in the queue",
+            Metric::QueueDelay => "sojourn time",
             Metric::Loss => "packets lost",
             Metric::SynLoss => "SYNs lost",
-            Metric::Retransmissions => "packets sent again",
+            Metric::Retransmissions => "packets retransmitted",
             Metric::RetransmissionDelay => "retransmission delay",
             Metric::Rtt => "round-trip time",
-            Metric::Utilization => "use of the link",
+            Metric::Utilization => "link utilization",
         }
     }
 
@@ -121,25 +121,25 @@ impl Metric {
 /// One metric of one scheme.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
-    /// The scheme as asked for.
+    /// Scheme, as requested.
     pub scheme: String,
-    /// What is compared.
+    /// Metric that is compared.
     pub metric: Metric,
-    /// What the simulator says, in seconds or as a fraction.
+    /// Simulated value, in seconds or as a fraction; `None`: nothing was counted.
     pub simulator: Option<f64>,
-    /// Half-width of the 95 % confidence interval.
+    /// Half-width of the 95 % confidence interval of the simulated value.
     pub simulator_ci95: Option<f64>,
-    /// What the kernel says.
+    /// Value measured on the kernel, in seconds or as a fraction; `None`: nothing was counted.
     pub kernel: Option<f64>,
-    /// Half-width of the 95 % confidence interval.
+    /// Half-width of the 95 % confidence interval of the measured value.
     pub kernel_ci95: Option<f64>,
-    /// How much more the simulator says, as a fraction of what the kernel says.
+    /// Simulated value minus measured value, as a fraction of the measured value.
     pub difference: Option<f64>,
-    /// The simulator's value less the kernel's, paired by seed: both see the same connections. Seconds or a fraction.
+    /// Simulated value minus measured value in seconds or as a fraction, paired by seed: both see the same connections.
     pub paired_difference: Option<f64>,
-    /// Half-width of its 95 % confidence interval; `None` with fewer than two seeds.
+    /// Half-width of the 95 % confidence interval of the paired difference; `None` with fewer than two seeds.
     pub paired_ci95: Option<f64>,
-    /// Whether the two confidence intervals have something in common; `None` with fewer than two seeds.
+    /// Whether the confidence intervals of both values overlap; `None` with fewer than two seeds.
     pub intervals_overlap: Option<bool>,
 }
 
@@ -149,17 +149,18 @@ const SCHEMA: u32 = 1;
 /// A simulated and a measured comparison side by side.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Agreement {
-    /// Version of this as JSON; it rises when a field changes its meaning or goes.
+    /// Version of the JSON form; it rises when a field changes its meaning or goes.
     pub version: u32,
-    /// The scenario's title.
+    /// Title of the scenario.
     pub title: String,
-    /// What was chosen, and what differs on the kernel.
-    pub choices: Vec<String>,
-    /// Scheme by scheme, metric by metric.
+    /// Assumptions of the scenario, and differences between the scenario and the run on the kernel.
+    #[serde(rename = "choices")]
+    pub assumptions: Vec<String>,
+    /// One row for each scheme and metric.
     pub rows: Vec<Row>,
 }
 
-/// Pairs the results of both by scheme label; a scheme that only one of them has is left out.
+/// Pairs the results of both by scheme label; leaves out a scheme that only one of them has.
 pub fn agreement(simulator: &Comparison, kernel: &Comparison) -> Agreement {
     let mut rows = Vec::new();
     for measured in &kernel.results {
@@ -172,7 +173,7 @@ pub fn agreement(simulator: &Comparison, kernel: &Comparison) -> Agreement {
     Agreement {
         version: SCHEMA,
         title: kernel.scenario.title.clone(),
-        choices: kernel.scenario.choices.clone(),
+        assumptions: kernel.scenario.assumptions.clone(),
         rows,
     }
 }
@@ -182,7 +183,7 @@ fn row(metric: Metric, simulated: &SchemeResult, measured: &SchemeResult) -> Row
     let (kernel, kernel_ci95) = metric.of(measured);
     let both = simulator.zip(kernel);
     let widths = simulator_ci95.zip(kernel_ci95);
-    let paired = simulated.less(measured, &metric.name(measured));
+    let paired = simulated.minus(measured, &metric.name(measured));
     let paired = paired.unwrap_or_default();
     Row {
         scheme: measured.label.clone(),

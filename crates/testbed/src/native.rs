@@ -1,7 +1,7 @@
 //! Runs experiments in network namespaces of the host, on the host's kernel, in real time.
 
-use crate::conduct::{self, Observed, Surroundings};
-use crate::experiment::{Experiment, Names};
+use crate::experiment::{Experiment, Namespaces, Step};
+use crate::traffic::{self, Environment, Observations, StepFailure, TrafficError};
 use gentle_rexmit::kernel_engine::default_cgroup;
 use nix::unistd::{Uid, getpid};
 use std::fs;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// Errors of a run on the host's kernel.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Error)]
 pub enum NativeError {
     /// Creating namespaces and qdiscs takes root.
     #[error(
@@ -21,24 +21,38 @@ pub enum NativeError {
     Root,
     /// The kernel was built without a queue discipline that the run needs.
     #[error(
-        "this computer's kernel has no {kind} ({option}); load or build the module sch_{kind}, or leave --native out: the testbed's own kernel has it. It failed at: {step}"
+        "this computer's kernel has no {kind} (CONFIG_NET_SCH_{}); load or build the module sch_{kind}, or leave \
+         --native out: the testbed's own kernel has it. It failed at: {step}",
+        kind.to_uppercase()
     )]
-    Missing {
+    MissingQdisc {
         /// Kind of the queue discipline.
         kind: String,
-        /// Option of the kernel configuration.
-        option: String,
-        /// Command that failed.
-        step: String,
+        /// Step that failed.
+        step: Box<Step>,
     },
-    /// Any other failure.
-    #[error("{0}")]
-    Other(String),
+    /// The network could not be built, or the traffic could not be run.
+    #[error(transparent)]
+    Traffic(TrafficError),
+}
+
+impl From<TrafficError> for NativeError {
+    fn from(error: TrafficError) -> NativeError {
+        if let TrafficError::Step(failed) = &error
+            && let StepFailure::UnknownQdisc { kind } = &failed.failure
+        {
+            return NativeError::MissingQdisc {
+                kind: kind.clone(),
+                step: failed.step.clone(),
+            };
+        }
+        NativeError::Traffic(error)
+    }
 }
 
 /// Unique namespace names for a run, derived from the process ID.
-pub fn names() -> Names {
-    Names::with_prefix(&format!("gentle-{}-", getpid()))
+pub fn namespaces() -> Namespaces {
+    Namespaces::with_prefix(&format!("gentle-{}-", getpid()))
 }
 
 /// Version of the host's kernel, as `uname -r` prints it.
@@ -52,6 +66,9 @@ pub fn kernel_version() -> String {
 
 /// Runs the experiment and removes its network afterwards, on success, error and panic (not on SIGKILL).
 ///
+/// The packets at the router's devices go to the file `packets` as pcapng. Ends early, with the observations so far,
+/// when `stop` becomes true; calls `progress` with the fraction done, 0 to 1.
+///
 /// # Errors
 /// The user is not root, the kernel lacks a queue discipline, or a step fails.
 pub fn run(
@@ -59,22 +76,28 @@ pub fn run(
     packets: &Path,
     stop: &AtomicBool,
     progress: &dyn Fn(f64),
-) -> Result<Observed, NativeError> {
+) -> Result<Observations, NativeError> {
     if !Uid::effective().is_root() {
         return Err(NativeError::Root);
     }
-    let _network = Network(&experiment.names);
-    let surroundings = Surroundings {
+    let _guard = NamespaceGuard(&experiment.namespaces);
+    let environment = Environment {
         cgroup: &default_cgroup(),
         start: Duration::from_secs(1),
     };
-    conduct::run(experiment, packets, surroundings, stop, progress).map_err(explained)
+    Ok(traffic::run(
+        experiment,
+        packets,
+        environment,
+        stop,
+        progress,
+    )?)
 }
 
 /// Deletes the namespaces of a run, and with them their devices, on drop.
-struct Network<'a>(&'a Names);
+struct NamespaceGuard<'a>(&'a Namespaces);
 
-impl Drop for Network<'_> {
+impl Drop for NamespaceGuard<'_> {
     fn drop(&mut self) {
         for name in self.0.all() {
             // Deleting a namespace that was never created fails; ignore it.
@@ -88,44 +111,41 @@ impl Drop for Network<'_> {
     }
 }
 
-/// Translates tc's message about an unknown queue discipline into an error that says what to do.
-fn explained(problem: String) -> NativeError {
-    let unknown = ["kind is unknown", "Unknown qdisc"];
-    if !unknown.iter().any(|sign| problem.contains(sign)) {
-        return NativeError::Other(problem);
-    }
-    let (step, _) = problem.split_once(": ").unwrap_or((&problem, ""));
-    let words: Vec<&str> = problem.split_whitespace().collect();
-    // The kind follows the handle, `10:`, which ends the words that say where the qdisc is attached.
-    let handle = words.iter().position(|word| *word == "handle");
-    let kind = handle.and_then(|at| words.get(at + 2));
-    let kind = kind.map_or("queue discipline", |kind| kind.trim_end_matches(':'));
-    NativeError::Missing {
-        option: format!("CONFIG_NET_SCH_{}", kind.to_uppercase()),
-        kind: kind.to_owned(),
-        step: step.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::traffic::StepError;
 
     #[test]
-    fn a_missing_queue_discipline_is_named() {
-        let said = "tc -n down qdisc add dev d1 root handle 1: netem limit 1000000 delay 42000us: Error: Specified qdisc kind is unknown. (exit status: 2)";
-        let error = explained(said.to_owned());
-        let NativeError::Missing { kind, option, .. } = &error else {
-            panic!("{error:?}");
+    fn a_missing_queue_discipline_is_named_with_advice() {
+        let step = Box::new(Step::Run {
+            namespace: None,
+            argv: [
+                "tc", "qdisc", "add", "dev", "d1", "root", "handle", "1:", "netem",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+        });
+        let failed = |failure| {
+            let step = step.clone();
+            NativeError::from(TrafficError::from(StepError { step, failure })).to_string()
         };
+        let kind = "netem".to_owned();
+        let missing = failed(StepFailure::UnknownQdisc { kind });
+        for part in [
+            "no netem (CONFIG_NET_SCH_NETEM)",
+            "sch_netem",
+            "It failed at: tc qdisc add dev d1 root handle 1: netem",
+        ] {
+            assert!(missing.contains(part), "{missing}");
+        }
+        let other = failed(StepFailure::Exit {
+            status: "exit status: 1".to_owned(),
+            stderr: "Operation not permitted".to_owned(),
+        });
         assert_eq!(
-            (kind.as_str(), option.as_str()),
-            ("netem", "CONFIG_NET_SCH_NETEM")
-        );
-        let other = explained("ip netns add client: Operation not permitted".to_owned());
-        assert_eq!(
-            other.to_string(),
-            "ip netns add client: Operation not permitted"
+            other,
+            "tc qdisc add dev d1 root handle 1: netem: Operation not permitted (exit status: 1)"
         );
     }
 }

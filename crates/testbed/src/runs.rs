@@ -1,18 +1,18 @@
-//! The testbed as a backend of experiments: each run in a machine of its own, or on this computer's kernel.
+//! The testbed as a backend of experiments: each run in a machine of its own, or on the host's kernel.
 
-use crate::conduct::{Observed, Point};
-use crate::experiment::{ExperimentError, Names, Planned, Rexmit, plan};
+use crate::experiment::{ExperimentError, Namespaces, Planned, Rexmit, plan};
 use crate::machine::{Machine, MachineError};
 use crate::native::{self, NativeError};
-use crate::results::{ResultsError, Run as Measured, measure, split};
+use crate::protocol::PACKETS;
+use crate::results::{Inputs, ResultsError, evaluate, split};
+use crate::traffic::{CapturePoint, Observations};
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, PlanError};
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-
-/// Name of the packet capture in the directory that a run may write to.
-pub(crate) const PACKETS: &str = "packets.pcapng";
 
 /// Kernel that runs are made on.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// The name for records of runs.
+    /// Name in records of runs.
     fn name(&self) -> String {
         match self {
             Kernel::Machine(machine) => {
@@ -38,7 +38,7 @@ impl Kernel {
     }
 }
 
-/// Where runs are made.
+/// Backend that runs experiments on a Linux kernel.
 #[derive(Debug, Clone)]
 pub struct Testbed {
     /// Kernel of each run.
@@ -52,10 +52,10 @@ pub struct Testbed {
 }
 
 impl Testbed {
-    fn names(&self) -> Names {
+    fn namespaces(&self) -> Namespaces {
         match self.kernel {
-            Kernel::Machine(_) => Names::plain(),
-            Kernel::Native => native::names(),
+            Kernel::Machine(_) => Namespaces::plain(),
+            Kernel::Native => native::namespaces(),
         }
     }
 }
@@ -64,158 +64,176 @@ impl Testbed {
 #[derive(Debug, Error)]
 pub enum RunsError {
     /// The kernel cannot provide what a run needs.
-    #[error("{scheme}: {problem}")]
+    #[error("{scheme}: {source}")]
     Plan {
         /// Scheme of the run.
         scheme: String,
-        /// Reason.
-        problem: ExperimentError,
+        /// Cause.
+        source: ExperimentError,
     },
     /// The machine of a run failed.
-    #[error("{scheme}, seed {seed}")]
+    #[error("{scheme}, seed {seed}: {source}")]
     Machine {
         /// Scheme of the run.
         scheme: String,
         /// Seed of the run.
         seed: u64,
         /// Cause.
-        #[source]
-        problem: MachineError,
+        source: MachineError,
     },
     /// The run on the host's kernel failed.
-    #[error("{scheme}, seed {seed}")]
+    #[error("{scheme}, seed {seed}: {source}")]
     Native {
         /// Scheme of the run.
         scheme: String,
         /// Seed of the run.
         seed: u64,
         /// Cause.
-        #[source]
-        problem: NativeError,
+        source: NativeError,
     },
     /// The observations of a run cannot be evaluated.
-    #[error("{scheme}, seed {seed}")]
+    #[error("{scheme}, seed {seed}: {source}")]
     Results {
         /// Scheme of the run.
         scheme: String,
         /// Seed of the run.
         seed: u64,
         /// Cause.
-        #[source]
-        problem: ResultsError,
+        source: ResultsError,
     },
     /// A file or directory of the host cannot be used.
-    #[error("{path}: {problem}")]
+    #[error("{}: {source}", path.display())]
     File {
         /// Path of the file or directory.
         path: PathBuf,
-        /// Reason.
-        problem: String,
+        /// Error of the operating system.
+        source: io::Error,
     },
+    /// The packets of a run cannot be copied to the directory of kept runs.
+    #[error("{}: {source}", path.display())]
+    Packets {
+        /// Path of the copy.
+        path: PathBuf,
+        /// Cause.
+        source: ResultsError,
+    },
+}
+
+impl RunsError {
+    fn file(path: &Path) -> impl FnOnce(io::Error) -> RunsError {
+        let path = path.to_owned();
+        |source| RunsError::File { path, source }
+    }
 }
 
 impl Backend for Testbed {
     type Error = RunsError;
 
-    /// Schemes that only a module could be are left out where there are none, with a sentence among the scenario's choices.
+    /// Leaves out schemes that need a kernel module if there are none; the assumptions of the scenario say so.
     fn prepare(
         &self,
         scenario: &mut Scenario,
         schemes: &[Spec],
         settings: &Settings,
     ) -> Result<Vec<Spec>, RunsError> {
-        possible(scenario, schemes, settings, self)
+        runnable(scenario, schemes, settings, self)
     }
 
-    /// In real time, runs would disturb each other.
-    fn runs_alone(&self) -> bool {
+    /// True on the host's kernel: in real time, runs would disturb each other.
+    fn is_sequential(&self) -> bool {
         matches!(self.kernel, Kernel::Native)
     }
 
     fn run(&self, run: &RunSpec<'_>, watch: &Watch<'_>) -> Result<RunRecord, Aborted<RunsError>> {
-        one(run, self, watch)
+        run_one(run, self, watch)
     }
 }
 
-/// Schemes that the kernel can run; adds the differences from the scenario to its assumptions.
-fn possible(
+/// Schemes that the kernel can run; adds the differences from the scenario to the assumptions of the scenario.
+fn runnable(
     scenario: &mut Scenario,
     schemes: &[Spec],
     settings: &Settings,
     testbed: &Testbed,
 ) -> Result<Vec<Spec>, RunsError> {
-    let mut choices = vec![format!(
+    let mut assumptions = vec![format!(
         "Measured on {}, not simulated.",
         testbed.kernel.name()
     )];
     if let Some(rexmit) = testbed.rexmit {
-        choices.push(format!(
-            "Both hosts send lost SYNs again by gentle rexmit: {rexmit}."
+        assumptions.push(format!(
+            "Both hosts retransmit lost SYNs with gentle rexmit: {rexmit}."
         ));
     }
     let seed = settings.seeds.first().copied().unwrap_or_default();
-    let mut possible = Vec::new();
+    let mut runnable = Vec::new();
     let mut refused = None;
     for scheme in schemes {
-        match plan(scenario, scheme, seed, testbed.backing, &testbed.names()) {
+        match plan(
+            scenario,
+            scheme,
+            seed,
+            testbed.backing,
+            &testbed.namespaces(),
+        ) {
             Ok(planned) => {
-                possible.push(scheme.clone());
+                runnable.push(scheme.clone());
                 for deviation in planned.deviations {
-                    if !choices.contains(&deviation) {
-                        choices.push(deviation);
+                    if !assumptions.contains(&deviation) {
+                        assumptions.push(deviation);
                     }
                 }
             }
-            Err(problem) => {
+            Err(source) => {
                 let missing = matches!(
-                    &problem,
+                    &source,
                     ExperimentError::Queue(
                         PlanError::NeedsModule { .. }
                             | PlanError::NotInLinux { .. }
                             | PlanError::NotOnLinux { .. }
                     )
                 );
-                let problem = RunsError::Plan {
+                let error = RunsError::Plan {
                     scheme: scheme.to_string(),
-                    problem,
+                    source,
                 };
                 if !missing {
-                    return Err(problem);
+                    return Err(error);
                 }
-                choices.push(format!("Not run: {problem}."));
-                refused = Some(problem);
+                assumptions.push(format!("Not run: {error}."));
+                refused = Some(error);
             }
         }
     }
     match refused {
-        Some(problem) if possible.is_empty() => return Err(problem),
+        Some(error) if runnable.is_empty() => return Err(error),
         _ => {}
     }
     let queues = scenario.links.iter().map(|link| &link.qdisc);
     // The scheme under test replaces the queue that the scenario names for the first link.
-    let queues = queues.skip(1).chain(&possible);
-    choices.extend(parts(queues, testbed.backing));
-    scenario.choices.extend(choices);
-    Ok(possible)
+    let queues = queues.skip(1).chain(&runnable);
+    assumptions.extend(backing_note(queues, testbed.backing));
+    scenario.assumptions.extend(assumptions);
+    Ok(runnable)
 }
 
-/// Says from which parts the schemes that Linux does not have are built; `None`: Linux has all of them.
-fn parts<'a>(queues: impl Iterator<Item = &'a Spec>, backing: Backing) -> Option<String> {
+/// Sentence about the parts from which the schemes that Linux does not have are built; `None`: Linux has all of them.
+fn backing_note<'a>(queues: impl Iterator<Item = &'a Spec>, backing: Backing) -> Option<String> {
     let mut own: Vec<&str> = queues
         .filter(|spec| spec.module().is_some())
         .map(|spec| spec.scheme().name)
         .collect();
     own.sort_unstable();
     own.dedup();
-    let what = match backing {
+    let parts = match backing {
         Backing::Native => "from gentle's own kernel modules",
         Backing::Stock => "from stock parts of Linux (prio, its children and filters)",
     };
-    (!own.is_empty()).then(|| format!("Made {what}: {}.", own.join(", ")))
+    (!own.is_empty()).then(|| format!("Made {parts}: {}.", own.join(", ")))
 }
 
-/// One run.
-fn one(
+/// Makes one run and evaluates it.
+fn run_one(
     run: &RunSpec<'_>,
     testbed: &Testbed,
     watch: &Watch<'_>,
@@ -227,22 +245,26 @@ fn one(
         ..
     } = *run;
     let label = scheme.to_string();
-    let mut planned =
-        plan(scenario, scheme, seed, testbed.backing, &testbed.names()).map_err(|problem| {
-            RunsError::Plan {
-                scheme: label.clone(),
-                problem,
-            }
-        })?;
+    let mut planned = plan(
+        scenario,
+        scheme,
+        seed,
+        testbed.backing,
+        &testbed.namespaces(),
+    )
+    .map_err(|source| RunsError::Plan {
+        scheme: label.clone(),
+        source,
+    })?;
     planned.experiment.rexmit = testbed.rexmit;
     let folder = tempfile::Builder::new()
         .prefix("gentle-run-")
         .tempdir()
-        .map_err(|error| trouble(&std::env::temp_dir(), error))?;
+        .map_err(RunsError::file(&std::env::temp_dir()))?;
     let packets = folder.path().join(PACKETS);
     let experiment = &planned.experiment;
     let (stop, progress) = (watch.stop, watch.progress);
-    let observed: Observed = match &testbed.kernel {
+    let observations = match &testbed.kernel {
         Kernel::Machine(machine) => {
             let machine = Machine {
                 files: Some(folder.path().to_owned()),
@@ -251,43 +273,41 @@ fn one(
             match machine.run(experiment.clone(), stop, &progress) {
                 Ok(outcome) => outcome.answer,
                 Err(MachineError::Stopped) => return Err(Aborted::Stopped),
-                Err(problem) => {
+                Err(source) => {
                     return Err(Aborted::Failed(RunsError::Machine {
                         scheme: label,
                         seed,
-                        problem,
+                        source,
                     }));
                 }
             }
         }
-        Kernel::Native => {
-            native::run(experiment, &packets, stop, &progress).map_err(|problem| {
-                RunsError::Native {
-                    scheme: label.clone(),
-                    seed,
-                    problem,
-                }
-            })?
-        }
+        Kernel::Native => native::run(experiment, &packets, stop, &progress).map_err(|source| {
+            RunsError::Native {
+                scheme: label.clone(),
+                seed,
+                source,
+            }
+        })?,
     };
-    if observed.interrupted {
+    if observations.interrupted {
         return Err(Aborted::Stopped);
     }
-    let record = measure(&Measured {
-        run: *run,
+    let record = evaluate(&Inputs {
+        spec: *run,
         backend: &testbed.kernel.name(),
         planned: &planned,
-        observed: &observed,
+        observations: &observations,
         packets: &packets,
     })
-    .map_err(|problem| RunsError::Results {
+    .map_err(|source| RunsError::Results {
         scheme: label,
         seed,
-        problem,
+        source,
     })?;
     if let Some(keep) = &testbed.keep {
         let name = format!("{}-seed-{seed}", file_name(scheme));
-        keep_run(&keep.join(name), &planned, &observed, &packets)?;
+        keep_run(&keep.join(name), &planned, &observations, &packets)?;
     }
     Ok(record)
 }
@@ -301,19 +321,26 @@ fn file_name(scheme: &Spec) -> String {
     )
 }
 
+/// Writes plan, packets and observations of a run to `folder`.
 fn keep_run(
     folder: &Path,
     planned: &Planned,
-    observed: &Observed,
+    observations: &Observations,
     packets: &Path,
 ) -> Result<(), RunsError> {
-    std::fs::create_dir_all(folder).map_err(|error| trouble(folder, error))?;
+    fs::create_dir_all(folder).map_err(RunsError::file(folder))?;
     for (name, points) in [
-        ("entry.pcapng", [Point::DownEntry, Point::UpEntry]),
-        ("exit.pcapng", [Point::DownExit, Point::UpExit]),
+        (
+            "entry.pcapng",
+            [CapturePoint::DownEntry, CapturePoint::UpEntry],
+        ),
+        (
+            "exit.pcapng",
+            [CapturePoint::DownExit, CapturePoint::UpExit],
+        ),
     ] {
         let path = folder.join(name);
-        split(packets, &path, &points).map_err(|error| trouble(&path, error))?;
+        split(packets, &path, &points).map_err(|source| RunsError::Packets { path, source })?;
     }
     let mut commands = String::new();
     for step in &planned.experiment.setup {
@@ -323,20 +350,14 @@ fn keep_run(
         ("commands.sh", Ok(commands)),
         (
             "connections.json",
-            serde_json::to_string(&observed.connections),
+            serde_json::to_string(&observations.connections),
         ),
-        ("queues.json", serde_json::to_string(&observed.samples)),
+        ("queues.json", serde_json::to_string(&observations.samples)),
     ] {
         let path = folder.join(name);
-        let text = text.map_err(|error| trouble(&path, error))?;
-        std::fs::write(&path, text).map_err(|error| trouble(&path, error))?;
+        text.map_err(io::Error::from)
+            .and_then(|text| fs::write(&path, text))
+            .map_err(RunsError::file(&path))?;
     }
     Ok(())
-}
-
-fn trouble(path: &Path, error: impl ToString) -> RunsError {
-    RunsError::File {
-        path: path.to_owned(),
-        problem: error.to_string(),
-    }
 }

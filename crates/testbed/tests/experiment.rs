@@ -3,11 +3,11 @@
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;
 use gentle_experiment::Scenario;
-use gentle_testbed::experiment::{Experiment, ExperimentError, Names, plan};
+use gentle_testbed::experiment::{Experiment, ExperimentError, Namespaces, plan};
 
 fn planned(scenario: &Scenario, scheme: &str) -> Experiment {
     let scheme: Spec = scheme.parse().unwrap();
-    let planned = plan(scenario, &scheme, 1, Backing::Stock, &Names::plain()).unwrap();
+    let planned = plan(scenario, &scheme, 1, Backing::Stock, &Namespaces::plain()).unwrap();
     planned.experiment
 }
 
@@ -77,19 +77,19 @@ fn rates_that_change_loss_overhead_and_round_trip_times() {
 fn what_the_testbed_has_not_is_refused_with_a_reason() {
     let mut scenario = varied();
     let gsp: Spec = "gsp".parse().unwrap();
-    let problem = plan(&scenario, &gsp, 1, Backing::Stock, &Names::plain()).unwrap_err();
+    let problem = plan(&scenario, &gsp, 1, Backing::Stock, &Namespaces::plain()).unwrap_err();
     assert!(matches!(problem, ExperimentError::Queue(_)), "{problem}");
     scenario.access = Some(gentle_experiment::Access {
         rate: "100mbit".parse().unwrap(),
         hosts: 4,
     });
     let codel: Spec = "codel".parse().unwrap();
-    let problem = plan(&scenario, &codel, 1, Backing::Stock, &Names::plain()).unwrap_err();
+    let problem = plan(&scenario, &codel, 1, Backing::Stock, &Namespaces::plain()).unwrap_err();
     assert!(problem.to_string().contains("no access links"), "{problem}");
     let mut own_tcp = varied();
     let tcp = &mut own_tcp.workloads[0].initiator_tcp;
     tcp.set_knob("initial_rto", "200ms").unwrap();
-    let problem = plan(&own_tcp, &codel, 1, Backing::Stock, &Names::plain()).unwrap_err();
+    let problem = plan(&own_tcp, &codel, 1, Backing::Stock, &Namespaces::plain()).unwrap_err();
     assert_eq!(problem, ExperimentError::WorkloadTcp);
 }
 
@@ -97,8 +97,8 @@ fn what_the_testbed_has_not_is_refused_with_a_reason() {
 fn names_of_namespaces_do_not_collide_with_those_of_the_host() {
     let real = Scenario::builtin("real").unwrap();
     let codel: Spec = "codel".parse().unwrap();
-    let names = Names::with_prefix("gentle-7-");
-    let planned = plan(&real, &codel, 1, Backing::Stock, &names).unwrap();
+    let namespaces = Namespaces::with_prefix("gentle-7-");
+    let planned = plan(&real, &codel, 1, Backing::Stock, &namespaces).unwrap();
     let text = lines(&planned.experiment);
     assert!(text.contains("ip netns add gentle-7-router"));
     assert!(!text.contains("netns router"), "{text}");

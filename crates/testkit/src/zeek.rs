@@ -1,4 +1,4 @@
-//! Real captures: those that the Zeek project tests with (`crates/testkit/data`), unpacked.
+//! Real captures, from the test suite of the Zeek network monitor (`crates/testkit/data`).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub fn all() -> Vec<PathBuf> {
     found
 }
 
-/// The folder of the captures, unpacked beside the test's own binary by the first test that asks for it.
+/// Folder of the captures, unpacked beside the test's own binary by the first test that asks for it.
 pub fn folder() -> PathBuf {
     let archive = File::open(ARCHIVE).unwrap_or_else(|error| panic!("{ARCHIVE}: {error}"));
     let version = archive
@@ -45,7 +45,7 @@ pub fn folder() -> PathBuf {
         tar::Archive::new(liblzma::read::XzDecoder::new(archive))
             .unpack(new.path())
             .unwrap_or_else(|error| panic!("{ARCHIVE}: {error}"));
-        // Another test may have been faster: then this copy goes again.
+        // If another test was faster, its copy stays and this one is deleted.
         if fs::rename(new.path(), &unpacked).is_ok() {
             let _ = new.keep();
         }
@@ -54,7 +54,7 @@ pub fn folder() -> PathBuf {
     unpacked
 }
 
-/// The name of a capture in expectations and messages: its path without what leads to the archive's own folders.
+/// Name of a capture in expectations and messages: its path within the archive.
 pub fn name(path: &Path) -> String {
     let text = path.display().to_string();
     match text.rfind("/zeek/") {

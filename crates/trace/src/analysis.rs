@@ -3,47 +3,25 @@
 //! The threads are in [`pipeline`](crate::pipeline).
 
 use crate::anonymize::Anonymizer;
-use crate::connections::{Connections, EndsHasher};
+use crate::connections::Connections;
+use crate::control::{AnalysisError, Control};
 use crate::decode::{Decoder, FileCounts};
+use crate::flow_key::FlowKeyHasher;
 use crate::measure::directions::Link;
-use crate::measure::{Filters, Outcomes, Tally};
+use crate::measure::{Filters, Outcomes};
 use crate::options::Options;
 use crate::pipeline::Pipeline;
 use crate::results::{Analysis, Capture, DirectionBy, SCHEMA};
-use crate::row::Row;
-use crate::rows::Rows;
+use crate::rows::{RowSink, RowWriter};
+use crate::tally::Tally;
 use crate::trust::Evidence;
 use crate::verdict;
 use gentle_capture::{CaptureError, CaptureReader, Merge};
 use gentle_wire::Address;
-use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use thiserror::Error;
+use std::sync::atomic::Ordering;
 
-/// Errors of an analysis.
-#[derive(Debug, Error)]
-pub enum AnalysisError {
-    /// A capture cannot be read.
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
-    /// A row cannot be written.
-    #[error("connections cannot be written: {0}")]
-    Rows(io::Error),
-}
-
-/// State shared with a running analysis: a stop request and the progress.
-#[derive(Debug, Default)]
-pub struct Watch {
-    /// Stops the analysis early when set; the result then covers the part that has been read.
-    pub stop: AtomicBool,
-    /// Bytes of the files consumed so far.
-    pub consumed: AtomicU64,
-}
-
-/// Callback for each connection that is over; connections that end together come in the order in which they began.
-pub type RowSink<'a> = dyn FnMut(&Row) -> io::Result<()> + 'a;
-
-/// Analyses `readers` as one trace in time order. Files whose TCP is all inside tunnels are read again to look inside.
+/// Analyses `readers` as one trace in time order. If all TCP is inside tunnels, the files are
+/// read a second time and the tunnels decapsulated.
 ///
 /// # Errors
 /// If a capture cannot be read (or is damaged and its reader strict), or `rows` fails.
@@ -52,7 +30,7 @@ pub fn analyze(
     options: &Options,
     anonymizer: Option<&Anonymizer>,
     rows: Option<&mut RowSink<'_>>,
-    watch: &Watch,
+    control: &Control,
 ) -> Result<Analysis, AnalysisError> {
     let mut rows = rows;
     let first = pass(
@@ -60,10 +38,10 @@ pub fn analyze(
         options,
         anonymizer,
         rows.as_deref_mut(),
-        watch,
+        control,
         None,
     )?;
-    match first.inside(options, watch) {
+    match first.reopened_for_tunnels(options, control) {
         None => Ok(first.analysis),
         Some(readers) => {
             let options = Options {
@@ -71,7 +49,7 @@ pub fn analyze(
                 ..options.clone()
             };
             let outside = Some(first.files.as_slice());
-            let second = pass(readers?, &options, anonymizer, rows, watch, outside)?;
+            let second = pass(readers?, &options, anonymizer, rows, control, outside)?;
             Ok(second.analysis)
         }
     }
@@ -85,16 +63,16 @@ struct Pass {
 }
 
 impl Pass {
-    /// The captures reopened, if all of their TCP is inside tunnels that were not looked into; else `None`, and for streams,
-    /// which cannot be read twice. Since the first pass found no TCP, it has written no rows.
-    fn inside(
+    /// The captures reopened, if all of their TCP is inside tunnels that were not decapsulated; else `None`, and for
+    /// streams, which cannot be read twice. A first pass that found no TCP has written no rows.
+    fn reopened_for_tunnels(
         &self,
         options: &Options,
-        watch: &Watch,
+        control: &Control,
     ) -> Option<Result<Vec<CaptureReader>, CaptureError>> {
         let outside = self.files.iter().any(|file| file.tcp_segments > 0);
         let inside = self.files.iter().any(|file| file.tunnelled_tcp > 0);
-        if options.inner || outside || !inside || watch.stop.load(Ordering::Relaxed) {
+        if options.inner || outside || !inside || control.stop.load(Ordering::Relaxed) {
             return None;
         }
         let readers = self.merge.readers().iter();
@@ -102,13 +80,13 @@ impl Pass {
     }
 }
 
-/// Reads the captures once; `outside` has the counts of an earlier pass that did not look into tunnels.
+/// Reads the captures once; `outside` has the counts of an earlier pass that did not decapsulate tunnels.
 fn pass(
     readers: Vec<CaptureReader>,
     options: &Options,
     anonymizer: Option<&Anonymizer>,
     rows: Option<&mut RowSink<'_>>,
-    watch: &Watch,
+    control: &Control,
     outside: Option<&[FileCounts]>,
 ) -> Result<Pass, AnalysisError> {
     let by = options.direction.unwrap_or(if options.local.is_empty() {
@@ -118,12 +96,12 @@ fn pass(
     });
     let files = readers.len();
     let mut merge = Merge::new(readers);
-    let hasher = EndsHasher::default();
+    let hasher = FlowKeyHasher::default();
     let mut decoder = Decoder::new(options, by, files, hasher.clone());
     let mut connections = Connections::new(options, by == DirectionBy::Initiator, hasher);
     let mut outcomes = Outcomes::new(options);
     let mut filters = Filters::new(options);
-    let mut rows = Rows::new(rows, anonymizer, options);
+    let mut rows = RowWriter::new(rows, anonymizer, options);
     let tally = Pipeline {
         merge: &mut merge,
         decoder: &mut decoder,
@@ -131,10 +109,10 @@ fn pass(
         outcomes: &mut outcomes,
         filters: &mut filters,
     }
-    .run(&mut rows, watch)?;
+    .run(&mut rows, control)?;
     decoder.end();
     let files = decoder.files.clone();
-    let analysis = Found {
+    let analysis = Findings {
         options,
         anonymizer,
         by,
@@ -144,7 +122,7 @@ fn pass(
         outcomes,
         filters,
         outside,
-        interrupted: watch.stop.load(Ordering::Relaxed),
+        interrupted: control.stop.load(Ordering::Relaxed),
     }
     .analysis(tally);
     Ok(Pass {
@@ -154,8 +132,8 @@ fn pass(
     })
 }
 
-/// Everything found, before it is converted to [`Analysis`].
-struct Found<'a> {
+/// State after reading all captures, before it is converted to [`Analysis`].
+struct Findings<'a> {
     options: &'a Options,
     anonymizer: Option<&'a Anonymizer>,
     by: DirectionBy,
@@ -168,7 +146,7 @@ struct Found<'a> {
     interrupted: bool,
 }
 
-impl Found<'_> {
+impl Findings<'_> {
     fn analysis(mut self, tally: Tally) -> Analysis {
         let (start, end) = self.decoder.span().unwrap_or_default();
         let duration = end.saturating_sub(start);
@@ -186,8 +164,8 @@ impl Found<'_> {
             duration,
             rate: self.options.rate,
         };
-        let judged_early = self.filters.judged_early();
-        self.filters.judge();
+        let decided_early = self.filters.decided_early();
+        self.filters.decide();
         let directions = link.directions(&self.filters.considered());
         let filters = self
             .filters
@@ -206,7 +184,7 @@ impl Found<'_> {
         let mut timeline = tally.timeline.clone();
         timeline.merge(self.decoder.timeline.clone());
         let mut limits = self.connections.limits();
-        limits.judged_early = judged_early;
+        limits.judged_early = decided_early;
         limits.peak_remembered_bytes =
             (self.outcomes.peak_bytes() + self.filters.peak_bytes()) as u64;
         let warnings = Evidence {
@@ -235,7 +213,7 @@ impl Found<'_> {
             intervals: tally.intervals.result(&self.outcomes.series),
             vantage: tally
                 .vantage
-                .result(self.options.vantage, self.outcomes.halves()),
+                .result(self.options.vantage, self.outcomes.round_trip_halves()),
             filters,
             top,
             timeline: timeline.result(),

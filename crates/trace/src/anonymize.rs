@@ -5,8 +5,8 @@ use ipcrypt_rs::IpcryptPfx;
 use ipnet::IpNet;
 use std::net::IpAddr;
 
-/// Replaces addresses so that two with a common prefix of n bits still have one of n bits, and equal addresses stay equal
-/// (ipcrypt-pfx, draft-denis-ipcrypt). Reversible for whoever has the key.
+/// Replaces addresses so that two with a common prefix of n bits still have one of n bits, and equal addresses stay
+/// equal (ipcrypt-pfx, draft-denis-ipcrypt). Reversible for whoever has the key.
 pub struct Anonymizer(IpcryptPfx);
 
 impl Anonymizer {

@@ -1,14 +1,14 @@
 //! Decoding of captured packets to TCP segments, with counts by protocol.
 
-use crate::connections::EndsHasher;
+use crate::flow_key::FlowKeyHasher;
 use crate::fragments::Fragments;
-use crate::measure::rate::Meter;
-use crate::measure::timeline::TimelineCounts;
 use crate::options::Options;
 use crate::other::Others;
 use crate::results::{DirectionBy, OtherProtocols};
-use crate::segment::{Around, Batch};
-use crate::times::Times;
+use crate::segment::{Batch, PacketMeta};
+use crate::tally::Meter;
+use crate::tally::TimelineCounts;
+use crate::timestamps::Timestamps;
 use gentle_capture::RawPacket;
 use gentle_units::Nanos;
 use gentle_wire::{
@@ -19,7 +19,7 @@ use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Most interfaces that are told apart; packets of further ones count for the last.
+/// Largest number of interfaces that are distinguished; packets of further ones count for the last.
 const INTERFACES: usize = 255;
 
 /// IP protocol number of IPsec's Encapsulating Security Payload (RFC 4303).
@@ -38,14 +38,14 @@ pub(crate) struct FileCounts {
     esp: u64,
     other: u64,
     fragments: u64,
-    /// Packets of tunnels that were not looked into, by protocol; `tunnelled_tcp` counts those that carry TCP.
+    /// Packets of tunnels that were not decapsulated, by protocol; `tunnelled_tcp` counts those that carry TCP.
     tunnels: [u64; Tunnel::ALL.len()],
     pub(crate) tunnelled_tcp: u64,
-    pub(crate) times: Times,
+    pub(crate) times: Timestamps,
 }
 
 impl FileCounts {
-    /// Packets of tunnels that were not looked into, by protocol.
+    /// Packets of tunnels that were not decapsulated, by protocol.
     pub(crate) fn tunnels(&self) -> BTreeMap<&'static str, u64> {
         Tunnel::ALL
             .iter()
@@ -55,6 +55,7 @@ impl FileCounts {
             .collect()
     }
 
+    /// Frames that were not dissected, by reason.
     pub(crate) fn skipped(&self) -> BTreeMap<&'static str, u64> {
         Skip::ALL
             .iter()
@@ -64,6 +65,7 @@ impl FileCounts {
             .collect()
     }
 
+    /// Packets other than TCP segments, by kind.
     pub(crate) fn other(&self) -> BTreeMap<&'static str, u64> {
         [
             ("udp", self.udp),
@@ -84,8 +86,8 @@ const LOCAL: [&str; 3] = ["out", "in", "neither"];
 
 /// Decoder of packets.
 ///
-/// Aligned to separate cache lines: one thread writes here for every packet while others work on neighbouring data. Sharing
-/// a line with them took 13 % of the time (perf).
+/// Aligned to separate cache lines: one thread writes here for every packet while others work on neighbouring data.
+/// Sharing a line with them took 13 % of the time (perf).
 #[repr(align(128))]
 pub(crate) struct Decoder {
     tunnels: Tunnels,
@@ -93,7 +95,7 @@ pub(crate) struct Decoder {
     local: Vec<IpNet>,
     fragments: Fragments,
     others: Others,
-    hasher: EndsHasher,
+    hasher: FlowKeyHasher,
     pub(crate) files: Vec<FileCounts>,
     /// Meters by direction; unused if directions follow from connections.
     pub(crate) meters: Vec<Meter>,
@@ -107,7 +109,7 @@ impl Decoder {
         options: &Options,
         by: DirectionBy,
         files: usize,
-        hasher: EndsHasher,
+        hasher: FlowKeyHasher,
     ) -> Decoder {
         Decoder {
             tunnels: if options.inner {
@@ -181,19 +183,19 @@ impl Decoder {
         let bin = self.timeline.at(raw.time);
         bin.wire_bytes += u64::from(raw.original_len);
         let counts = &mut self.files[file];
-        counts.times.note(raw.time, counts.packets);
+        counts.times.record(raw.time, counts.packets);
         counts.packets += 1;
         counts.wire_bytes += u64::from(raw.original_len);
         match plain_tcp_v4(raw.link, raw.data) {
             Some(plain) => {
-                batch.push(around(raw, &plain), &plain.tcp, || {
-                    self.hasher.plain_v4(&plain)
+                batch.push(packet_meta(raw, &plain), &plain.tcp, || {
+                    self.hasher.of_plain_v4(&plain)
                 });
                 counts.tcp_segments += 1;
                 bin.segments += 1;
                 if self.by != DirectionBy::Initiator {
-                    let ends = [plain.src, plain.dst].map(Address::v4);
-                    batch.direct(self.direction(file, &{ *raw }, ends));
+                    let addresses = [plain.src, plain.dst].map(Address::v4);
+                    batch.set_direction(self.direction(file, &{ *raw }, addresses));
                 }
             }
             // Passes the address of a copy, so that `raw` itself can stay in registers.
@@ -206,12 +208,12 @@ impl Decoder {
     fn other_than_v4(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
         match plain_tcp_v6(raw.link, raw.data) {
             Some(plain) => {
-                batch.push(around(raw, &plain), &plain.tcp, || {
-                    self.hasher.plain_v6(&plain)
+                batch.push(packet_meta(raw, &plain), &plain.tcp, || {
+                    self.hasher.of_plain_v6(&plain)
                 });
                 self.count_segment(file, raw.time);
-                let ends = [plain.src, plain.dst].map(Address);
-                batch.direct(self.direction(file, raw, ends));
+                let addresses = [plain.src, plain.dst].map(Address);
+                batch.set_direction(self.direction(file, raw, addresses));
             }
             None => self.dissect(file, raw, batch),
         }
@@ -227,7 +229,7 @@ impl Decoder {
                 match &packet.transport {
                     Transport::Tcp(tcp) if packet.ip.fragment.is_none() => {
                         self.segment(file, raw, raw.original_len, packet, tcp, batch);
-                        batch.direct(direction);
+                        batch.set_direction(direction);
                     }
                     _ if packet.ip.fragment.is_some() => {
                         self.fragment(file, direction, raw, packet, batch);
@@ -259,15 +261,15 @@ impl Decoder {
         batch: &mut Batch,
     ) {
         let ip = &packet.ip;
-        let around = Around {
+        let meta = PacketMeta {
             time: raw.time,
             wire_len,
             ip_id: ip.id.unwrap_or(0),
             ttl: ip.ttl,
         };
-        batch.push(around, tcp, || {
+        batch.push(meta, tcp, || {
             self.hasher
-                .ends((ip.src, tcp.src_port), (ip.dst, tcp.dst_port))
+                .key((ip.src, tcp.src_port), (ip.dst, tcp.dst_port))
         });
         self.count_segment(file, raw.time);
     }
@@ -278,12 +280,12 @@ impl Decoder {
         self.timeline.at(time).segments += 1;
     }
 
-    /// Direction of a packet between `ends`, in which it is counted.
-    fn direction(&mut self, file: usize, raw: &RawPacket<'_>, ends: [Address; 2]) -> u8 {
+    /// Direction of a packet from one address to the other; counts the packet in that direction.
+    fn direction(&mut self, file: usize, raw: &RawPacket<'_>, addresses: [Address; 2]) -> u8 {
         match self.by {
             DirectionBy::Initiator => 0,
             DirectionBy::Interface => self.by_interface(file, raw),
-            DirectionBy::Local => self.by_prefix(ends, raw),
+            DirectionBy::Local => self.by_prefix(addresses, raw),
         }
     }
 
@@ -306,7 +308,7 @@ impl Decoder {
             Some(packet) => match &packet.transport {
                 Transport::Tcp(tcp) => {
                     self.segment(file, raw, whole.wire_len, packet, tcp, batch);
-                    batch.direct(direction);
+                    batch.set_direction(direction);
                 }
                 _ => self.other(file, raw.time, packet),
             },
@@ -332,13 +334,13 @@ impl Decoder {
         }
     }
 
-    /// Adds what an ICMP message says about a TCP segment, in order among the segments.
+    /// Adds the TCP segment that an ICMP message reports as undelivered, in order among the segments.
     fn undelivered(&mut self, time: Nanos, packet: &Packet<'_>, batch: &mut Batch) {
         if let Some(quoted) = gentle_wire::undelivered(packet) {
-            let found = self
+            let key = self
                 .hasher
-                .ends((quoted.src, quoted.src_port), (quoted.dst, quoted.dst_port));
-            batch.push_undelivered(time, found, quoted.seq);
+                .key((quoted.src, quoted.src_port), (quoted.dst, quoted.dst_port));
+            batch.push_undelivered(time, key, quoted.seq);
         }
     }
 
@@ -372,10 +374,10 @@ impl Decoder {
     }
 }
 
-/// Fields of a plain packet around its segment.
+/// Fields of a plain packet that belong to the layers around its segment.
 #[inline(always)]
-fn around<A>(raw: &RawPacket<'_>, plain: &PlainTcp<'_, A>) -> Around {
-    Around {
+fn packet_meta<A>(raw: &RawPacket<'_>, plain: &PlainTcp<'_, A>) -> PacketMeta {
+    PacketMeta {
         time: raw.time,
         wire_len: raw.original_len,
         ip_id: plain.id.unwrap_or(0),

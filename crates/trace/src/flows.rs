@@ -1,19 +1,20 @@
 //! Connections of a trace as flows that a simulation can replay: written by `--flows`, run by `compare --from`.
 //!
-//! A flow is a start time, a number of bytes in one direction and a round-trip time. A connection is more than that, so
-//! [`results::Flows`] records what is inferred, what is left out and why.
+//! A flow has a start time, a number of bytes in one direction and a round-trip time. [`results::Flows`] counts the
+//! values that are inferred, and the connections that cannot be replayed, by reason.
 
 use crate::anonymize::Anonymizer;
+use crate::format::{count, of, percent};
 use crate::results::{self, Analysis};
 use crate::row::{Close, Row};
-use crate::words::{count, of, percent};
 use gentle_units::Nanos;
 use gentle_wire::Address;
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Longest round-trip time that can be replayed: a link's delay is at most 60 s in each direction (`docs/scenarios.md`).
+/// Longest round-trip time that can be replayed: a link's delay is at most 60 s in each direction
+/// (`docs/scenarios.md`).
 const LONGEST_RTT: Nanos = Nanos::from_secs(120);
 
 /// Connection to replay.
@@ -23,16 +24,16 @@ pub struct Flow {
     pub start: Nanos,
     /// Payload bytes of the larger direction, each counted once; if both are equal, from the server.
     pub bytes: u64,
-    /// Round-trip time between the ends.
+    /// Round-trip time between client and server; `None` if unknown.
     pub rtt: Option<Nanos>,
-    /// Whether the data goes down the link: towards the local prefixes if there are any, else from server to client.
+    /// Whether the data goes down the link: to the local prefixes if there are any, else from server to client.
     pub down: bool,
     /// Whether the side that sends the data opened the connection.
     pub sender_connects: bool,
 }
 
-/// Flow and the server address that its round-trip time may be inferred from.
-struct Held {
+/// Flow with the address of its server, from whose other flows its round-trip time may be inferred.
+struct PendingFlow {
     flow: Flow,
     server: Address,
 }
@@ -41,7 +42,7 @@ struct Held {
 pub struct Flows {
     local: Vec<IpNet>,
     most: usize,
-    held: Vec<Held>,
+    pending: Vec<PendingFlow>,
     /// Earliest start of a connection, replayable or not.
     first: Nanos,
     found: results::Flows,
@@ -53,17 +54,18 @@ const NO_SYN: &str = "no-syn";
 const NOT_ESTABLISHED: &str = "not-established";
 /// Reason: no payload in either direction.
 const NO_DATA: &str = "no-data";
-/// Reason: both ends are in the local prefixes, or neither is.
+/// Reason: both addresses are in the local prefixes, or neither is.
 const NOT_ACROSS: &str = "not-across";
 /// Reason: more flows than [`Flows::MOST`].
 const TOO_MANY: &str = "too-many";
 
 impl Flows {
-    /// Most flows of a trace, to bound simulation time and memory; connections that end later are left out.
+    /// Largest number of flows of a trace, which bounds simulation time and memory; connections that end later are left
+    /// out.
     pub const MOST: usize = 1 << 21;
 
-    /// Collects connections that cross the link to the prefixes `local`, or all if there are none. `anonymizer` must be the one
-    /// that the rows' addresses were replaced by.
+    /// Collects connections that cross the link to the prefixes `local`, or all if there are none. `anonymizer` must be
+    /// the one that replaced the addresses in the rows.
     pub fn new(local: &[IpNet], anonymizer: Option<&Anonymizer>) -> Flows {
         let local = local.iter().map(|&prefix| match anonymizer {
             Some(anonymizer) => anonymizer.prefix(prefix),
@@ -72,7 +74,7 @@ impl Flows {
         Flows {
             local: local.collect(),
             most: Flows::MOST,
-            held: Vec::new(),
+            pending: Vec::new(),
             first: Nanos::MAX,
             found: results::Flows::default(),
         }
@@ -92,7 +94,7 @@ impl Flows {
                 self.found.other_way_bytes = self.found.other_way_bytes.saturating_add(other_way);
                 self.found.open_at_end += u64::from(row.close == Close::Open);
                 let server = row.server;
-                self.held.push(Held { flow, server });
+                self.pending.push(PendingFlow { flow, server });
             }
             Err(reason) => *self.found.left_out.entry(reason).or_default() += 1,
         }
@@ -121,7 +123,7 @@ impl Flows {
                 _ => return Err(NOT_ACROSS),
             }
         };
-        if self.held.len() == self.most {
+        if self.pending.len() == self.most {
             return Err(TOO_MANY);
         }
         let once = row.syn_retransmissions == 0 && row.synack_retransmissions == 0;
@@ -142,11 +144,15 @@ impl Flows {
         self.local.iter().any(|prefix| prefix.contains(&address))
     }
 
-    /// Returns the flows in order of start, and adds what was inferred to `analysis`, which must be complete.
+    /// Returns the flows in order of start, and sets [`Analysis::flows`] of `analysis`, which must be complete.
     pub fn finish(mut self, analysis: &mut Analysis) -> Vec<Flow> {
         self.infer_round_trips();
         let begin = self.begin(analysis.start_s.unwrap_or(0.0));
-        let mut flows: Vec<Flow> = self.held.into_iter().map(|held| held.flow).collect();
+        let mut flows: Vec<Flow> = self
+            .pending
+            .into_iter()
+            .map(|pending| pending.flow)
+            .collect();
         for flow in &mut flows {
             flow.start = flow.start.saturating_sub(begin);
         }
@@ -156,8 +162,8 @@ impl Flows {
         flows
     }
 
-    /// Time of the first packet of the trace. A double holds times since 1970 to a quarter of a microsecond, so the start of
-    /// the first connection is used where the trace begins with it.
+    /// Time of the first packet of the trace. A double holds times since 1970 to a quarter of a microsecond, so the
+    /// start of the first connection is used where the trace begins with it.
     fn begin(&self, start_s: f64) -> Nanos {
         if self.first.as_secs_f64() == start_s {
             self.first
@@ -166,29 +172,33 @@ impl Flows {
         }
     }
 
-    /// Gives each flow without a round-trip time the median of its server, or else of the trace.
+    /// Gives each flow without a round-trip time the median of the flows to its server, or else of all flows.
     fn infer_round_trips(&mut self) {
-        let own: u64 = self.held.iter().filter(|h| h.flow.rtt.is_some()).count() as u64;
+        let own: u64 = self
+            .pending
+            .iter()
+            .filter(|pending| pending.flow.rtt.is_some())
+            .count() as u64;
         self.found.rtt_own = own;
         if own == self.found.flows {
             return;
         }
         let mut seen: Vec<(Address, Nanos)> = self
-            .held
+            .pending
             .iter()
-            .filter_map(|held| Some((held.server, held.flow.rtt?)))
+            .filter_map(|pending| Some((pending.server, pending.flow.rtt?)))
             .collect();
         seen.sort_unstable();
         let mut all: Vec<Nanos> = seen.iter().map(|&(_, rtt)| rtt).collect();
         all.sort_unstable();
         let of_all = middle(&all).copied();
-        for held in &mut self.held {
-            if held.flow.rtt.is_some() {
+        for pending in &mut self.pending {
+            if pending.flow.rtt.is_some() {
                 continue;
             }
-            let from = seen.partition_point(|(server, _)| *server < held.server);
-            let to = seen.partition_point(|(server, _)| *server <= held.server);
-            held.flow.rtt = match middle(&seen[from..to]) {
+            let from = seen.partition_point(|(server, _)| *server < pending.server);
+            let to = seen.partition_point(|(server, _)| *server <= pending.server);
+            pending.flow.rtt = match middle(&seen[from..to]) {
                 Some(&(_, rtt)) => {
                     self.found.rtt_of_server += 1;
                     Some(rtt)
@@ -211,7 +221,7 @@ fn middle<T>(sorted: &[T]) -> Option<&T> {
     sorted.get(sorted.len().saturating_sub(1) / 2)
 }
 
-/// Sentences about what was inferred and what was left out.
+/// Sentences about inferred values and connections left out.
 fn sentences(found: &results::Flows, local: bool) -> Vec<String> {
     let connections = of(found.connections, "connection", "connections");
     let mut sentences = Vec::new();
@@ -299,7 +309,7 @@ fn round_trips(found: &results::Flows) -> String {
 mod tests {
     use super::*;
     use crate::row::{Outcome, Side};
-    use crate::{Options, Watch, analyze};
+    use crate::{Control, Options, analyze};
     use std::net::Ipv4Addr;
 
     fn row(server: u8, start_ms: u64, from_client: u64, from_server: u64) -> Row {
@@ -340,7 +350,7 @@ mod tests {
             &Options::default(),
             None,
             None,
-            &Watch::default(),
+            &Control::default(),
         )
         .unwrap()
     }
@@ -481,6 +491,6 @@ mod tests {
         let (list, found) = collect(flows, &rows);
         assert_eq!(list.len(), 2);
         assert_eq!(found.left_out, BTreeMap::from([(TOO_MANY, 3)]));
-        assert!(size_of::<Held>() <= 64);
+        assert!(size_of::<PendingFlow>() <= 64);
     }
 }

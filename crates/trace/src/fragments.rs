@@ -4,9 +4,9 @@ use gentle_units::Nanos;
 use gentle_wire::{Address, Ip, Packet};
 use std::collections::VecDeque;
 
-/// Most packets under reassembly; a further one discards the oldest.
+/// Largest number of packets under reassembly; a further one discards the oldest.
 const PENDING: usize = 256;
-/// Bytes kept per packet: a transport header and its options.
+/// Number of bytes kept per packet: a transport header and its options.
 const HEAD: usize = 80;
 /// Reassembly timeout (RFC 8200, 4.5: 60 s).
 const LONGEST: Nanos = Nanos::from_secs(60);
@@ -14,16 +14,17 @@ const LONGEST: Nanos = Nanos::from_secs(60);
 /// Identity of a fragmented packet: source, destination, identification, protocol (RFC 791, 3.2; RFC 8200, 4.5).
 type Key = (Address, Address, u32, u8);
 
+/// Packet of which some fragments have arrived.
 #[derive(Debug)]
 struct Pending {
     key: Key,
     since: Nanos,
     ip: Ip,
     head: [u8; HEAD],
-    /// Captured bytes at the front of `head`.
+    /// Number of captured bytes at the start of `head`.
     head_len: usize,
     received: u32,
-    /// Length of the payload, bytes; known once the last fragment has come.
+    /// Length of the payload, bytes; known once the last fragment has arrived.
     total: Option<u32>,
     wire_len: u32,
 }
@@ -46,7 +47,7 @@ impl Whole {
     }
 }
 
-/// Packets of which only some fragments have come.
+/// Packets under reassembly.
 #[derive(Debug, Default)]
 pub(crate) struct Fragments {
     pending: VecDeque<Pending>,

@@ -6,22 +6,22 @@ use ipnet::IpNet;
 
 /// Position of the capture point on the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// At the initiators.
+pub enum VantagePoint {
+    /// At the clients, which initiate the connections.
     Client,
     /// At the servers.
     Server,
-    /// Between initiators and servers.
+    /// Between clients and servers.
     Middle,
 }
 
-impl Side {
+impl VantagePoint {
     /// Name used in options and results.
     pub const fn name(self) -> &'static str {
         match self {
-            Side::Client => "client",
-            Side::Server => "server",
-            Side::Middle => "middle",
+            VantagePoint::Client => "client",
+            VantagePoint::Server => "server",
+            VantagePoint::Middle => "middle",
         }
     }
 }
@@ -29,28 +29,28 @@ impl Side {
 /// Options of an analysis; [`Options::default`] has the defaults of `gentle analyze`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Connections without a packet for this long, at most [`Options::LONGEST_IDLE_TIMEOUT`], are forgotten; closed ones are
-    /// forgotten after [`Options::CLOSED_LINGER`] or this, whichever is shorter.
+    /// Connections without a packet for this long, at most [`Options::LONGEST_IDLE_TIMEOUT`], are forgotten; closed
+    /// ones are forgotten after [`Options::CLOSED_LINGER`] or this, whichever is shorter.
     pub idle_timeout: Nanos,
     /// Memory limit for connections and records about them, bytes; at least [`Options::LEAST_MEMORY`].
     pub memory_limit: u64,
-    /// Whether to look into tunnels.
+    /// Whether to decapsulate tunnels.
     pub inner: bool,
-    /// Rule that tells directions apart; `None`: by `local` if it is not empty, else by initiator.
+    /// Rule by which directions are distinguished; `None`: by `local` if it is not empty, else by initiator.
     pub direction: Option<DirectionBy>,
     /// Prefixes on the local side of the link.
     pub local: Vec<IpNet>,
     /// Capacity of the link, for utilisation.
     pub rate: Option<Rate>,
     /// Position of the capture point; `None`: inferred from the capture.
-    pub vantage: Option<Side>,
+    pub vantage: Option<VantagePoint>,
     /// Length of each list of the parties with most losses.
     pub top: usize,
 }
 
 impl Options {
-    /// Time for which a closed connection is remembered, so that late copies of its segments do not look like a new one; equal
-    /// to Linux's TIME-WAIT (`TCP_TIMEWAIT_LEN`).
+    /// Time for which a closed connection is remembered, so that late copies of its segments do not look like a new
+    /// one; equal to Linux's TIME-WAIT (`TCP_TIMEWAIT_LEN`).
     pub const CLOSED_LINGER: Nanos = Nanos::from_secs(60);
     /// Largest value of [`Options::idle_timeout`]; times within a connection wrap around shortly after it.
     pub const LONGEST_IDLE_TIMEOUT: Nanos = Nanos::from_secs(3_600);

@@ -1,13 +1,14 @@
-//! Pipeline of four threads: one reads and decodes, one follows connections, the caller's counts connections that are
-//! over, and one stores what the filters need of them. Batches of segments and of connections go between them. The output
-//! does not depend on scheduling.
+//! Pipeline of four threads: one reads and decodes, one follows connections, the caller's counts closed connections,
+//! and one keeps the records of them that the filters need. Batches of segments and of connections go between the
+//! threads. The output does not depend on scheduling.
 
-use crate::analysis::{AnalysisError, Watch};
-use crate::connections::{Connections, Departure, Farewell};
+use crate::connections::{ClosedConnection, ClosedSink, Connections};
+use crate::control::{AnalysisError, Control};
 use crate::decode::Decoder;
-use crate::measure::{Filters, Outcomes, Tally};
-use crate::rows::Rows;
+use crate::measure::{Filters, Outcomes};
+use crate::rows::RowWriter;
 use crate::segment::Batch;
+use crate::tally::Tally;
 use gentle_capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink};
 use gentle_units::Nanos;
 use std::io;
@@ -20,11 +21,11 @@ use std::thread::ScopedJoinHandle;
 /// gains nothing. All batches under way take about 10 MB.
 const SEGMENTS: usize = 8192;
 /// Connections per batch.
-const DEPARTURES: usize = 2048;
+const CLOSED: usize = 2048;
 /// Batches in each queue between two threads.
 const BATCHES: usize = 8;
-/// Calls of [`Merge::read`] between checks of [`Watch`]; each call delivers one packet, or the packets of one window.
-const LOOK: u32 = 16;
+/// Calls of [`Merge::read`] between checks of [`Control`]; each call delivers one packet, or the packets of one window.
+const POLL: u32 = 16;
 
 /// State of the four threads.
 pub(crate) struct Pipeline<'a> {
@@ -35,6 +36,7 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) filters: &'a mut Filters,
 }
 
+/// Batch of segments on its way to the thread that follows connections.
 struct Segments {
     /// Time of the first packet of the trace.
     start: Nanos,
@@ -42,11 +44,11 @@ struct Segments {
 }
 
 impl Pipeline<'_> {
-    /// Runs to the end of the captures, or until `watch.stop` is set.
+    /// Runs to the end of the captures, or until `control.stop` is set.
     pub(crate) fn run(
         self,
-        rows: &mut Rows<'_, '_>,
-        watch: &Watch,
+        rows: &mut RowWriter<'_, '_>,
+        control: &Control,
     ) -> Result<Tally, AnalysisError> {
         let Pipeline {
             merge,
@@ -57,13 +59,13 @@ impl Pipeline<'_> {
         } = self;
         let (segments, to_follow) = sync_channel(BATCHES);
         let (emptied, to_fill) = channel();
-        let (departures, to_count) = sync_channel(BATCHES);
+        let (closed, to_count) = sync_channel(BATCHES);
         let (counted, to_filter) = sync_channel(BATCHES);
         let (filtered, to_reuse) = channel();
         std::thread::scope(|scope| {
-            let reading = scope.spawn(|| read(merge, decoder, segments, to_fill, watch));
+            let reading = scope.spawn(|| read(merge, decoder, segments, to_fill, control));
             let following =
-                scope.spawn(|| follow(to_follow, emptied, connections, departures, to_reuse));
+                scope.spawn(|| follow(to_follow, emptied, connections, closed, to_reuse));
             let filtering = scope.spawn(|| filter(to_filter, filtered, filters));
             // If counting fails, the other threads find their channels closed and end.
             let counted = count(to_count, outcomes, rows, counted);
@@ -83,23 +85,23 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// First stage: decodes packets and sends them on in batches.
-struct Entrance<'a> {
+/// Decodes packets and sends their segments in batches.
+struct SegmentSender<'a> {
     decoder: &'a mut Decoder,
     batch: Batch,
     segments: SyncSender<Segments>,
     to_fill: Receiver<Batch>,
-    /// Whether the receiver of the batches is still there.
-    wanted: bool,
+    /// Whether the receiver of the batches has not hung up.
+    connected: bool,
 }
 
-impl Sink for Entrance<'_> {
+impl Sink for SegmentSender<'_> {
     #[inline(always)]
     fn packet(&mut self, file: usize, packet: &RawPacket<'_>) -> ControlFlow<()> {
         self.decoder.decode(file, packet, &mut self.batch);
         if self.batch.is_full() {
             self.send();
-            if !self.wanted {
+            if !self.connected {
                 return ControlFlow::Break(());
             }
         }
@@ -107,7 +109,7 @@ impl Sink for Entrance<'_> {
     }
 }
 
-impl Entrance<'_> {
+impl SegmentSender<'_> {
     #[inline(never)]
     fn send(&mut self) {
         let next = self
@@ -118,7 +120,7 @@ impl Entrance<'_> {
             start: self.decoder.start(),
             batch: std::mem::replace(&mut self.batch, next),
         };
-        self.wanted = self.segments.send(full).is_ok();
+        self.connected = self.segments.send(full).is_ok();
     }
 }
 
@@ -128,62 +130,62 @@ fn read(
     decoder: &mut Decoder,
     segments: SyncSender<Segments>,
     to_fill: Receiver<Batch>,
-    watch: &Watch,
+    control: &Control,
 ) -> Result<(), CaptureError> {
-    let mut entrance = Entrance {
+    let mut sender = SegmentSender {
         decoder,
         batch: Batch::with_capacity(SEGMENTS),
         segments,
         to_fill,
-        wanted: true,
+        connected: true,
     };
     let mut calls: u32 = 0;
-    while entrance.wanted && merge.read(&mut entrance)? {
+    while sender.connected && merge.read(&mut sender)? {
         calls = calls.wrapping_add(1);
-        if calls.is_multiple_of(LOOK) {
+        if calls.is_multiple_of(POLL) {
             let consumed = merge.readers().iter().map(CaptureReader::consumed).sum();
-            watch.consumed.store(consumed, Ordering::Relaxed);
-            if watch.stop.load(Ordering::Relaxed) {
+            control.consumed.store(consumed, Ordering::Relaxed);
+            if control.stop.load(Ordering::Relaxed) {
                 break;
             }
         }
     }
     // A receiver that hung up has failed, and reports its own error.
-    entrance.send();
+    sender.send();
     Ok(())
 }
 
 /// Error: the receiver of closed connections hung up.
-struct Gone;
+struct Disconnected;
 
-/// Sender of connections that are over.
-struct Exit {
-    departures: SyncSender<Vec<Departure>>,
+/// Sends closed connections in batches.
+struct ClosedSender {
+    closed: SyncSender<Vec<ClosedConnection>>,
     /// Emptied batches to reuse: allocating new ones would cost more than the work on them.
-    to_reuse: Receiver<Vec<Departure>>,
-    batch: Vec<Departure>,
+    to_reuse: Receiver<Vec<ClosedConnection>>,
+    batch: Vec<ClosedConnection>,
 }
 
-impl Farewell for Exit {
-    type Error = Gone;
+impl ClosedSink for ClosedSender {
+    type Error = Disconnected;
 
-    fn farewell(&mut self, departure: Departure) -> Result<(), Gone> {
-        self.batch.push(departure);
-        if self.batch.len() == DEPARTURES {
+    fn on_closed(&mut self, closed: ClosedConnection) -> Result<(), Disconnected> {
+        self.batch.push(closed);
+        if self.batch.len() == CLOSED {
             self.flush()?;
         }
         Ok(())
     }
 }
 
-impl Exit {
-    fn flush(&mut self) -> Result<(), Gone> {
+impl ClosedSender {
+    fn flush(&mut self) -> Result<(), Disconnected> {
         let next = self
             .to_reuse
             .try_recv()
-            .unwrap_or_else(|_| Vec::with_capacity(DEPARTURES));
+            .unwrap_or_else(|_| Vec::with_capacity(CLOSED));
         let batch = std::mem::replace(&mut self.batch, next);
-        self.departures.send(batch).map_err(|_| Gone)
+        self.closed.send(batch).map_err(|_| Disconnected)
     }
 }
 
@@ -192,19 +194,19 @@ fn follow(
     to_follow: Receiver<Segments>,
     emptied: Sender<Batch>,
     connections: &mut Connections,
-    departures: SyncSender<Vec<Departure>>,
-    to_reuse: Receiver<Vec<Departure>>,
+    closed: SyncSender<Vec<ClosedConnection>>,
+    to_reuse: Receiver<Vec<ClosedConnection>>,
 ) -> Tally {
     let mut tally = None;
-    let mut exit = Exit {
-        departures,
+    let mut sink = ClosedSender {
+        closed,
         to_reuse,
-        batch: Vec::with_capacity(DEPARTURES),
+        batch: Vec::with_capacity(CLOSED),
     };
     for Segments { start, mut batch } in to_follow {
         let tally = tally.get_or_insert_with(|| Tally::new(start));
         if connections
-            .observe_all(&mut batch, tally, &mut exit)
+            .observe_all(&mut batch, tally, &mut sink)
             .is_err()
         {
             break;
@@ -216,41 +218,41 @@ fn follow(
     let mut tally = tally.unwrap_or_else(|| Tally::new(Nanos::ZERO));
     // If the receiver hung up, drop the rest.
     let _ = connections
-        .finish(&mut tally, &mut exit)
-        .and_then(|()| exit.flush());
+        .finish(&mut tally, &mut sink)
+        .and_then(|()| sink.flush());
     tally
 }
 
-/// Counts connections that are over.
+/// Counts closed connections and writes their rows.
 fn count(
-    to_count: Receiver<Vec<Departure>>,
+    to_count: Receiver<Vec<ClosedConnection>>,
     outcomes: &mut Outcomes,
-    rows: &mut Rows<'_, '_>,
-    counted: SyncSender<Vec<Departure>>,
+    rows: &mut RowWriter<'_, '_>,
+    counted: SyncSender<Vec<ClosedConnection>>,
 ) -> io::Result<()> {
-    for departures in to_count {
-        for departure in &departures {
-            outcomes.record(departure);
-            rows.write(departure)?;
+    for closed in to_count {
+        for closed in &closed {
+            outcomes.record(closed);
+            rows.write(closed)?;
         }
         // The filter thread receives until this sender is dropped.
-        let _ = counted.send(departures);
+        let _ = counted.send(closed);
     }
     Ok(())
 }
 
-/// Passes connections that are over to the filters, which takes as long as counting them; on the counting thread it would
-/// be done alone after the other threads have finished.
+/// Passes closed connections to the filters. This takes as long as counting them, and the counting thread has most of
+/// its work left when the other threads are done; so filtering has a thread of its own.
 fn filter(
-    to_filter: Receiver<Vec<Departure>>,
-    filtered: Sender<Vec<Departure>>,
+    to_filter: Receiver<Vec<ClosedConnection>>,
+    filtered: Sender<Vec<ClosedConnection>>,
     filters: &mut Filters,
 ) {
-    for mut departures in to_filter {
-        for departure in departures.drain(..) {
-            filters.record(&departure);
+    for mut closed in to_filter {
+        for closed in closed.drain(..) {
+            filters.record(&closed);
         }
         // The sender of the batch may have ended already.
-        let _ = filtered.send(departures);
+        let _ = filtered.send(closed);
     }
 }

@@ -1,13 +1,13 @@
-//! Results of an analysis: the stable schema behind `gentle analyze --json`, from which tables, CSV and the HTML page are
+//! Results of an analysis: the stable schema of `gentle analyze --json`, from which tables, CSV and the HTML page are
 //! made.
 //!
-//! `docs/analyze-json.md` documents every field for users; change the two together, and raise [`SCHEMA`] when the meaning
-//! of a field changes. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation". Every count
-//! of `handshakes` follows the definitions in the crate's documentation.
+//! `docs/analyze-json.md` documents every field for users; change both together, and increase [`SCHEMA`] when the
+//! meaning of a field changes. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation".
+//! The counts in [`Handshakes`] follow the definitions in the crate documentation.
 
 mod outcomes;
 
-pub use outcomes::{Apart, Named, Outcomes, Repeats};
+pub use outcomes::{AttemptGroup, NamedParty, Outcomes, Repeats};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,56 +16,57 @@ use std::collections::BTreeMap;
 /// Version of the JSON schema.
 pub const SCHEMA: u32 = 2;
 
-/// One trace: one capture, or several taken as one.
+/// Analysis of one trace: one capture, or several merged.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Analysis {
     /// Version of the JSON schema, [`SCHEMA`].
     pub version: u32,
-    /// Version of gentle that produced it.
+    /// Version of gentle that made the analysis.
     pub gentle: String,
-    /// True when the analysis was stopped early: it then covers what had been read.
+    /// Whether the analysis was stopped early; it then covers the packets read so far.
     pub interrupted: bool,
-    /// True when addresses were replaced (`--anonymize`).
+    /// Whether addresses were replaced (`--anonymize`).
     pub anonymized: bool,
-    /// The answer in plain words, one sentence each, the most important first.
+    /// Conclusions, one sentence each, most important first.
     pub verdict: Vec<String>,
-    /// Why the figures cannot be trusted as they are, the gravest reason first.
+    /// Reasons not to trust the figures, gravest first.
     pub warnings: Vec<TrustWarning>,
-    /// The files.
+    /// Capture files.
     pub captures: Vec<Capture>,
     /// Time of the first packet, seconds since 1970.
     pub start_s: Option<f64>,
-    /// From the first packet to the last.
+    /// Time from the first packet to the last, seconds.
     pub duration_s: f64,
-    /// TCP handshakes: the table of handshake-2009.
+    /// Counts of TCP handshakes, as in the table of handshake-2009.
     pub handshakes: Handshakes,
-    /// What became of the attempts, and why handshake packets were sent again: a judgement.
+    /// Inferred outcomes of attempts, and causes of retransmitted handshake packets.
     pub outcomes: Outcomes,
-    /// What lost packets cost.
+    /// Time lost by waiting for retransmissions.
     pub waiting: Waiting,
-    /// Each direction: the quantities of spa-2018, section III, after the 45 s filter.
+    /// Quantities of spa-2018, section III, of each direction, after the 45 s filter.
     pub directions: Vec<Direction>,
-    /// How the directions were told apart.
+    /// Rule by which directions are distinguished.
     pub direction_by: DirectionBy,
-    /// Data segments that came again or out of order.
+    /// Data segments that were retransmitted or out of order.
     pub retransmissions: Retransmissions,
-    /// Times between duplicates.
+    /// Intervals between duplicate SYNs and between duplicate SYN/ACKs.
     pub intervals: Intervals,
-    /// Where the capture was taken.
+    /// Position of the capture point.
     pub vantage: Vantage,
-    /// The filters of spa-2018, in the order in which they apply; each takes what the one before it has left.
+    /// Filters of spa-2018 in the order in which they apply; each applies to the connections that the previous one
+    /// left.
     pub filters: Vec<Filter>,
-    /// Who loses most time.
+    /// Servers, clients and prefixes that lose most time.
     pub top: Top,
-    /// Attempts, duplicates and waiting over time.
+    /// Attempts, retransmissions and lost time over the time of the trace.
     pub timeline: Timeline,
     /// Handshakes of other protocols.
     pub other_protocols: OtherProtocols,
-    /// How the connections ended, or did not.
+    /// Connections by the way in which they ended.
     pub closes: Closes,
-    /// What the limits on memory and idle time did.
+    /// Limits on memory and idle time, and their effects.
     pub limits: Limits,
-    /// The connections as flows to replay, where they were asked for (`--flows`, `compare --from`).
+    /// Connections as flows to replay; only with `--flows` or `compare --from`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Flows>,
 }
@@ -73,35 +74,35 @@ pub struct Analysis {
 /// One capture file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Capture {
-    /// Its path, as given; `-` is standard input.
+    /// Path as given; `-` is standard input.
     pub path: String,
-    /// Format and compression: `pcap (ns)`, `pcapng, zstd`.
+    /// Format and compression, such as `pcap (ns)` or `pcapng, zstd`.
     pub format: String,
-    /// Packets in it.
+    /// Number of packets.
     pub packets: u64,
-    /// TCP segments among them that were understood (fragments put together count once).
+    /// Number of TCP segments that were dissected; a reassembled packet counts once.
     pub tcp_segments: u64,
     /// Bytes on the wire, from the original lengths.
     pub wire_bytes: u64,
-    /// Frames not looked at further, by reason.
+    /// Number of frames that were not dissected, by reason.
     pub skipped: BTreeMap<&'static str, u64>,
-    /// Packets of other kinds by name: `udp`, `sctp`, `dccp`, `esp`, `other`, `fragment`.
+    /// Number of packets of other kinds, by kind: `udp`, `sctp`, `dccp`, `esp`, `other`, `fragment`.
     pub other: BTreeMap<&'static str, u64>,
-    /// Packets of tunnels on the outside, by protocol: `VXLAN`, `GRE`, … They are among `other`, too. Empty where the
-    /// analysis was told to look inside.
+    /// Number of tunnel packets, by protocol: `VXLAN`, `GRE`, … They are in `other`, too. Empty if tunnels were
+    /// decapsulated on request (`--inner`).
     pub tunnels: BTreeMap<&'static str, u64>,
-    /// What was wrong with it, one sentence each.
+    /// Defects of the file, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// A reason not to trust the figures as they are.
+/// A reason not to trust the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TrustWarning {
-    /// Which sort of reason.
+    /// Kind of reason.
     pub kind: TrustWarningKind,
-    /// The reason with its evidence, and what it does to the figures.
+    /// Reason with its evidence and its effect on the figures.
     pub sentence: String,
-    /// The numbers in the sentence, by name.
+    /// Numbers in the sentence, by name.
     pub evidence: BTreeMap<&'static str, f64>,
 }
 
@@ -119,34 +120,34 @@ impl TrustWarning {
     }
 }
 
-/// Sorts of reasons not to trust the figures.
+/// Kinds of reasons not to trust the figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrustWarningKind {
-    /// The capturing program's statistics say that it dropped packets.
+    /// The statistics of the capturing program report dropped packets.
     DroppedByCapture,
-    /// Data were acknowledged that the capture never saw.
+    /// Data that is not in the capture was acknowledged.
     MissingPackets,
-    /// Some packets have times far from those of the others.
+    /// Some packets have timestamps far from those of the others.
     TimesApart,
-    /// Packets are earlier than others before them.
+    /// Packets are earlier than packets before them in the file.
     TimeRunsBackwards,
-    /// Segments were captured after what answers them: two capture points with different clocks.
+    /// Segments were captured after their answers: two capture points with different clocks.
     AnswersBeforeQuestions,
-    /// Packets have a link type that is not read.
+    /// Packets have an unsupported link type.
     LinkTypeNotRead,
     /// Packets are encrypted below TCP.
     Encrypted,
     /// Packets were cut before the end of their headers.
     CutTooShort,
-    /// TCP in tunnels was not looked into.
+    /// TCP inside tunnels was not analysed.
     TunnelsNotRead,
-    /// There is TCP in tunnels only, which was looked into.
+    /// All TCP is inside tunnels, and was analysed.
     TunnelsRead,
 }
 
 impl TrustWarningKind {
-    /// Whether the figures are wrong because of it, rather than incomplete for a part of the traffic.
+    /// Whether the reason makes the figures wrong, rather than incomplete.
     pub fn spoils_figures(self) -> bool {
         !matches!(
             self,
@@ -155,77 +156,76 @@ impl TrustWarningKind {
     }
 }
 
-/// TCP handshakes by the definitions of handshake-2009 (papers.md 3.1).
+/// Counts of TCP handshakes by the definitions of handshake-2009, section 3.
 ///
-/// An *attempt* is a distinct (source, destination, ports, sequence number) of a segment with SYN and without ACK. It is
-/// a *success* when a SYN/ACK that acknowledges it was seen and then, from the initiator, a segment with ACK, without
-/// SYN and RST, that acknowledges the SYN/ACK.
+/// An *attempt* is a distinct (source, destination, ports, sequence number) of a segment with SYN and without ACK. It
+/// is a *success* when a SYN/ACK that acknowledges it was seen and then, from the initiator, a segment with ACK,
+/// without SYN and RST, that acknowledges the SYN/ACK.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Handshakes {
     /// Attempts.
     pub attempts: u64,
     /// Attempts that succeeded.
     pub successes: u64,
-    /// Attempts that did not.
+    /// Attempts that did not succeed.
     pub failures: u64,
-    /// Every further SYN with the same five values.
+    /// Further SYNs with the same addresses, ports and sequence number.
     pub duplicate_syn: u64,
-    /// Every further SYN/ACK with the same four-tuple, sequence and acknowledgement numbers.
+    /// Further SYN/ACKs with the same addresses, ports, sequence and acknowledgement numbers.
     pub duplicate_synack: u64,
     /// Attempts with at least one duplicate SYN.
     pub attempts_with_duplicate_syn: u64,
-    /// Successes among them.
+    /// Successes with at least one duplicate SYN.
     pub successes_with_duplicate_syn: u64,
-    /// Failures among them.
+    /// Failures with at least one duplicate SYN.
     pub failures_with_duplicate_syn: u64,
     /// Attempts with a duplicate SYN at an interval that belongs to no standard backoff series.
     pub outside_standard_intervals: u64,
     /// SYNs of successful attempts, duplicates included, per success.
     pub syn_per_success: Option<f64>,
-    /// Attempts per attempt with a duplicate SYN: "a duplicate SYN every so many connections".
+    /// Attempts per attempt with a duplicate SYN.
     pub attempts_per_duplicate: Option<f64>,
-    /// How many duplicates (of `duplicate_syn`, `duplicate_synack`, and of other segments) are copies made by the
-    /// capture or a switch, not retransmissions. They enter no probability, delay or histogram.
+    /// Copies made by the capture or a switch, not retransmissions. Those of SYNs and SYN/ACKs are included in
+    /// `duplicate_syn` and `duplicate_synack`; no probability, delay or histogram includes copies.
     pub capture_duplicates: CaptureDuplicates,
-    /// Attempts that sent a SYN or SYN/ACK again, for whatever reason, copies made by the capture aside.
+    /// Attempts with a retransmitted SYN or SYN/ACK, whatever the cause, without copies made by the capture.
     pub attempts_with_retransmission: u64,
-    /// Successes among them.
+    /// Successes with a retransmitted SYN or SYN/ACK.
     pub successes_with_retransmission: u64,
-    /// First SYN to first SYN/ACK and first SYN/ACK to the ACK, and their sum, in microseconds; over successes of which
-    /// no SYN or SYN/ACK came again.
+    /// Round-trip times, seconds, with a resolution of 1 µs, over successes without a repeated SYN or SYN/ACK.
     pub rtt_s: HandshakeRtt,
-    /// SYN/ACKs for which no SYN was seen (capture began later, or saw one direction only).
+    /// SYN/ACKs without a SYN in the capture, which began later or has one direction only.
     pub synack_without_syn: u64,
     /// SYNs that carried data (TCP Fast Open).
     pub syn_with_data: u64,
 }
 
-/// Copies made by the capture or a switch.
+/// Numbers of copies made by the capture or a switch.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct CaptureDuplicates {
-    /// Of SYNs.
+    /// Copies of SYNs.
     pub syn: u64,
-    /// Of SYN/ACKs.
+    /// Copies of SYN/ACKs.
     pub synack: u64,
-    /// Of other TCP segments.
+    /// Copies of other TCP segments.
     pub other: u64,
 }
 
-/// Round-trip times seen in handshakes, by half.
+/// Round-trip times of handshakes on the two sides of the vantage point, seconds.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct HandshakeRtt {
-    /// SYN to SYN/ACK: from the vantage point to the server and back.
+    /// Time from SYN to SYN/ACK: round trip between vantage point and server.
     pub server_side: Quantiles,
-    /// SYN/ACK to ACK: from the vantage point to the client and back.
+    /// Time from SYN/ACK to ACK: round trip between vantage point and client.
     pub client_side: Quantiles,
-    /// Both.
+    /// Sum of both: round trip between client and server.
     pub both: Quantiles,
 }
 
-/// Mean and percentiles of times; percentiles to three significant digits.
+/// Mean and percentiles of times, seconds; percentiles to three significant digits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Quantiles {
-    /// How many.
+    /// Number of observations.
     pub n: u64,
     /// Mean.
     pub mean: Option<f64>,
@@ -242,218 +242,217 @@ pub struct Quantiles {
 /// Mean over connections with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct MeanOf {
-    /// Connections.
+    /// Number of connections.
     pub n: u64,
     /// Mean.
     pub mean: Option<f64>,
-    /// Half-width of the interval (normal approximation); `None` below two connections.
+    /// Half-width of the 95 % confidence interval (normal approximation); `None` for fewer than two connections.
     pub ci95: Option<f64>,
 }
 
-/// Time that connections waited for retransmissions.
+/// Time that connections waited for retransmissions, seconds.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct Waiting {
-    /// Total time that clients whose handshake was completed waited because a SYN or SYN/ACK had to be sent again: from each
-    /// to the one sent before it, overlaps counted once. What was sent again for nothing is not in it.
+    /// Total time that clients with a completed handshake waited for retransmissions of SYNs and SYN/ACKs: from the
+    /// previous transmission to each retransmission, overlaps counted once, without spurious retransmissions.
     pub handshake_s: f64,
-    /// The part of those that lost something.
+    /// Part of `handshake_s` of attempts with a loss.
     pub loss_s: f64,
-    /// Mean of that per answered attempt with a loss that was completed.
+    /// Mean of `loss_s` per completed attempt with a loss.
     pub loss_mean_s: Option<f64>,
-    /// Total time lost to the retransmission of other segments: for each retransmission the time since the previous
-    /// transmission of the same bytes.
+    /// Total delay of retransmissions of other segments: for each, the time since the previous transmission of the same
+    /// bytes.
     pub data_s: f64,
-    /// `handshake_s` as a share of both.
+    /// `handshake_s` as a fraction of the sum of `handshake_s` and `data_s`.
     pub handshake_share: Option<f64>,
-    /// Time that attempts waited which were never completed: from the first SYN to the last.
+    /// Time that attempts that were never completed waited, from the first SYN to the last.
     pub failed_s: f64,
 }
 
-/// How the directions of a trace are told apart.
+/// Rule by which the directions of a trace are distinguished.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DirectionBy {
-    /// From the side that sent the SYN, and towards it.
+    /// From the side that sent the SYN, and to it.
     #[default]
     Initiator,
     /// By the interface of the capture.
     Interface,
-    /// From local prefixes, and towards them.
+    /// From local prefixes, and to them.
     Local,
 }
 
-/// One direction of the link (spa-2018, section III).
+/// Quantities of one direction of the link (spa-2018, section III).
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Direction {
-    /// `from initiator`/`to initiator`, `out`/`in`, or the interface.
+    /// `from initiator` or `to initiator`; `out` or `in`; or the interface.
     pub name: String,
-    /// TCP segments of the connections considered.
+    /// Number of TCP segments of the connections considered.
     pub packets: u64,
-    /// Bytes on the wire, of all packets of this direction whatever they belong to.
+    /// Bytes on the wire of all packets of the direction, of any connection or protocol.
     pub wire_bytes: u64,
     /// Mean rate over the trace, bits per second.
     pub rate_bps: f64,
-    /// The given rate, or the highest rate seen over a whole second.
+    /// Given rate, or else the highest rate over a whole second, bits per second.
     pub capacity_bps: Option<f64>,
     /// Whether the capacity was given (`--rate`).
     pub capacity_given: bool,
-    /// Mean rate relative to the given rate; `None` where none was given.
+    /// Mean rate as a fraction of the given rate; `None` without one.
     pub utilization: Option<f64>,
     /// Retransmitted segments per segment.
     pub packet_retransmission_probability: Option<f64>,
-    /// SYN and SYN/ACK segments among the retransmitted ones.
+    /// Fraction of SYN and SYN/ACK segments among retransmitted segments.
     pub syn_share_of_retransmissions: Option<f64>,
     /// Retransmitted SYN and SYN/ACK segments per SYN and SYN/ACK segment.
     pub syn_retransmission_probability: Option<f64>,
-    /// Mean retransmission delay per connection, over the connections that sent at least one segment this way.
+    /// Mean retransmission delay per connection, over the connections with at least one segment in the direction.
     pub retransmission_delay_s: RetransmissionDelay,
 }
 
-/// Mean retransmission delay per connection.
+/// Mean retransmission delay per connection, seconds.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct RetransmissionDelay {
-    /// Over all connections, mean; `null` when there are none.
+    /// Mean over all connections.
     pub all: Option<f64>,
-    /// Over those with a retransmitted SYN or SYN/ACK in this direction.
+    /// Mean over connections with a retransmitted SYN or SYN/ACK in the direction.
     pub with_handshake_loss: Option<f64>,
-    /// Over those without.
+    /// Mean over connections without a retransmitted SYN or SYN/ACK in the direction.
     pub without_handshake_loss: Option<f64>,
-    /// The same three with their numbers and confidence intervals.
+    /// The three means with numbers of connections and confidence intervals.
     pub detail: RetransmissionDelayDetail,
 }
 
-/// The three means of [`RetransmissionDelay`] with confidence intervals.
+/// Means of [`RetransmissionDelay`] with numbers of connections and confidence intervals, seconds.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct RetransmissionDelayDetail {
-    /// Over all connections.
+    /// Mean over all connections.
     pub all: MeanOf,
-    /// Over those with a retransmitted SYN or SYN/ACK.
+    /// Mean over connections with a retransmitted SYN or SYN/ACK.
     pub with_handshake_loss: MeanOf,
-    /// Over those without.
+    /// Mean over connections without a retransmitted SYN or SYN/ACK.
     pub without_handshake_loss: MeanOf,
 }
 
-/// Segments other than SYN and SYN/ACK that did not come in order, apart from copies made by the capture.
+/// Segments other than SYN and SYN/ACK that were not in sequence, without copies made by the capture.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct Retransmissions {
-    /// Segments that carry data or FIN.
+    /// Segments with data or FIN.
     pub data_segments: u64,
-    /// All bytes or some of them had been seen before.
+    /// Segments with bytes seen before.
     pub retransmitted: u64,
-    /// Filled a hole, later than reordering explains: the retransmission of a segment that was lost before the vantage
+    /// Segments that filled a hole later than reordering explains: retransmissions of segments lost before the vantage
     /// point.
     pub late: u64,
-    /// Filled a hole, out of order only.
+    /// Segments that filled a hole because of reordering.
     pub reordered: u64,
-    /// Of `retransmitted` and `late`: shown to be unnecessary by a DSACK or a time stamp echo.
+    /// Segments in `retransmitted` and `late` that were spurious, as a DSACK or a timestamp echo shows.
     pub spurious: u64,
-    /// Keep-alive and zero-window probes: the same bytes again, but nothing was lost.
+    /// Keep-alive and zero-window probes, which repeat bytes without loss.
     pub probes: u64,
 }
 
-/// Times between a SYN (SYN/ACK) and its next duplicate, copies made by the capture aside.
+/// Intervals between a SYN or SYN/ACK and its next duplicate, without copies made by the capture.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Intervals {
-    /// Tolerance of the match with standard intervals, relative.
+    /// Relative tolerance of the comparison with standard intervals.
     pub tolerance: f64,
-    /// Least tolerance, seconds.
+    /// Smallest tolerance, seconds.
     pub tolerance_floor_s: f64,
-    /// Between duplicate SYNs.
+    /// Intervals between duplicate SYNs.
     pub syn: IntervalHistogram,
-    /// Between duplicate SYN/ACKs.
+    /// Intervals between duplicate SYN/ACKs.
     pub synack: IntervalHistogram,
-    /// Backoff series recognised, by attempt (SYNs) and by SYN/ACK.
+    /// Number of attempts by backoff series of their SYNs and of their SYN/ACKs.
     pub series: Vec<SeriesCount>,
 }
 
-/// A histogram of intervals.
+/// Histogram of intervals.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct IntervalHistogram {
-    /// Bins that are not empty, in ascending order.
+    /// Non-empty bins in ascending order.
     pub bins: Vec<IntervalBin>,
-    /// Intervals near a standard one, by label (`1 s`, `3 s`, …), in order of length.
+    /// Number of intervals near each standard interval, in ascending order.
     pub standard: Vec<StandardInterval>,
-    /// All intervals.
+    /// Number of all intervals.
     pub total: u64,
-    /// Those near no standard one.
+    /// Number of intervals that are not near a standard one.
     pub outside: u64,
 }
 
-/// One bin of a histogram of intervals: `from_s` (included) to `to_s` (excluded).
+/// Bin of a histogram of intervals.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct IntervalBin {
-    /// Lower end.
+    /// Lower limit, included, seconds.
     pub from_s: f64,
-    /// Upper end.
+    /// Upper limit, excluded, seconds.
     pub to_s: f64,
-    /// Intervals in it.
+    /// Number of intervals in the bin.
     pub count: u64,
 }
 
-/// How many intervals are near a standard one.
+/// Number of intervals near a standard one.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StandardInterval {
-    /// The standard interval.
+    /// Standard interval, seconds.
     pub interval_s: f64,
-    /// How many are within the tolerance.
+    /// Number of intervals within the tolerance.
     pub count: u64,
 }
 
-/// How often a backoff series was recognised.
+/// Number of attempts that follow a backoff series.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SeriesCount {
     /// `syn` or `synack`.
     pub segment: &'static str,
-    /// What the series is: `1, 2, 4 … s (RFC 6298)`.
+    /// Description of the series, such as `1, 2, 4 … s (RFC 6298)`.
     pub label: String,
-    /// Attempts whose duplicates follow it.
+    /// Number of attempts whose duplicates follow the series.
     pub count: u64,
 }
 
-/// Where on the path the capture was taken.
+/// Position of the capture point on the path.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Vantage {
     /// `client`, `server`, `middle`, or `unknown`.
     pub side: &'static str,
-    /// Whether it was given (`--vantage`).
+    /// Whether the position was given (`--vantage`), not inferred.
     pub given: bool,
-    /// What the guess rests on, in words.
+    /// Evidence of the inference, one sentence each.
     pub evidence: Vec<String>,
-    /// What a duplicate SYN means here.
+    /// Meaning of a duplicate SYN at this position.
     pub duplicate_syn_means: String,
-    /// What a duplicate SYN/ACK means here.
+    /// Meaning of a duplicate SYN/ACK at this position.
     pub duplicate_synack_means: String,
-    /// Duplicate SYNs that came before any SYN/ACK had been seen: the SYN or its SYN/ACK was lost beyond the vantage
-    /// point, on the server's side.
+    /// Duplicate SYNs before any SYN/ACK: the SYN or its SYN/ACK was lost between vantage point and server.
     pub syn_before_synack: u64,
-    /// Duplicate SYNs that came after a SYN/ACK had been seen: the SYN/ACK was lost, or late, on the client's side.
+    /// Duplicate SYNs after a SYN/ACK: the SYN/ACK was lost or late between vantage point and client.
     pub syn_after_synack: u64,
-    /// Duplicate SYN/ACKs that came before the ACK had been seen.
+    /// Duplicate SYN/ACKs before the ACK.
     pub synack_before_ack: u64,
-    /// Duplicate SYN/ACKs that came after the ACK had been seen: the ACK was lost on the server's side, or late.
+    /// Duplicate SYN/ACKs after the ACK: the ACK was lost or late between vantage point and server.
     pub synack_after_ack: u64,
 }
 
-/// What a filter of spa-2018 leaves.
+/// Filter of spa-2018, and the quantities of the connections that it leaves.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Filter {
     /// `syn-seen`, `delay-45s`, `syn-flood`, `established-with-data`.
     pub name: &'static str,
-    /// What it leaves out, in words.
+    /// Description of the connections that the filter removes.
     pub description: String,
-    /// Connections it left out.
+    /// Number of connections that the filter removed.
     pub removed_connections: u64,
-    /// Addresses that caused it (`syn-flood`).
+    /// Number of addresses whose connections were removed (`syn-flood` only).
     pub removed_addresses: Option<u64>,
-    /// The first of those addresses, at most ten, those with most connections first.
+    /// Removed addresses with most connections, at most ten, in descending order.
     pub examples: Vec<String>,
-    /// Connections left.
+    /// Number of connections left.
     pub connections: u64,
-    /// The quantities over what is left.
+    /// Quantities of each direction over the connections left.
     pub directions: Vec<Direction>,
 }
 
-/// Who loses most time to retransmitted SYNs and SYN/ACKs.
+/// Servers, clients and prefixes that lose most time to retransmitted SYNs and SYN/ACKs.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Top {
     /// Servers with port, by time lost.
@@ -464,50 +463,50 @@ pub struct Top {
     pub prefixes: Vec<TopEntry>,
 }
 
-/// One line of a list of those who lose most.
+/// Entry of a list in [`Top`].
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TopEntry {
     /// Address, address and port, or prefix.
     pub name: String,
-    /// Attempts.
+    /// Number of attempts.
     pub attempts: u64,
-    /// Attempts that were answered and completed.
+    /// Number of attempts that were completed.
     pub answered: u64,
-    /// Attempts that were not.
+    /// Number of attempts that were not completed.
     pub failures: u64,
-    /// Of those answered, those that lost a SYN or SYN/ACK.
+    /// Number of completed attempts that lost a SYN or SYN/ACK.
     pub with_loss: u64,
-    /// Time that those completed waited because a SYN or SYN/ACK had to be sent again.
+    /// Time that completed attempts waited for retransmissions of SYNs and SYN/ACKs, seconds.
     pub time_lost_s: f64,
-    /// Time waited for nothing, of those that were not completed.
+    /// Time that attempts that were not completed waited, seconds.
     pub failed_s: f64,
 }
 
-/// What happened when.
+/// Events over the time of the trace.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Timeline {
-    /// Width of a bin.
+    /// Width of a bin, seconds.
     pub bin_s: f64,
-    /// Bins from the first packet on; those in which nothing happened are left out.
+    /// Non-empty bins from the first packet on.
     pub bins: Vec<TimelineBin>,
 }
 
-/// One bin of the timeline.
+/// Bin of the timeline.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct TimelineBin {
-    /// Its beginning, seconds since the first packet.
+    /// Beginning of the bin, seconds since the first packet.
     pub t_s: f64,
-    /// Attempts that began in it.
+    /// Attempts that began in the bin.
     pub attempts: u64,
     /// Retransmitted SYNs and SYN/ACKs.
     pub handshake_retransmissions: u64,
-    /// Retransmitted segments of other kinds.
+    /// Other retransmitted segments.
     pub other_retransmissions: u64,
     /// TCP segments.
     pub segments: u64,
-    /// Bytes on the wire, all packets.
+    /// Bytes on the wire of all packets.
     pub wire_bytes: u64,
-    /// Time lost by handshakes that succeeded in it.
+    /// Time lost by handshakes that completed in the bin, seconds.
     pub time_lost_s: f64,
 }
 
@@ -522,87 +521,87 @@ pub struct OtherProtocols {
     pub dccp: Option<OtherHandshakes>,
 }
 
-/// Handshakes of one protocol; absent when the capture has none of it.
+/// Handshakes of one protocol.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct OtherHandshakes {
-    /// Connections begun.
+    /// Number of connection attempts.
     pub attempts: u64,
-    /// Connections whose handshake went through, as far as can be seen from outside.
+    /// Number of attempts whose handshake completed, as far as unencrypted packets show.
     pub successes: u64,
-    /// Retransmissions by kind of packet: `initial (client)`, `init`, `cookie-echo`, `request`, …
+    /// Number of retransmissions by kind of packet: `initial (client)`, `init`, `cookie-echo`, `request`, …
     pub retransmissions: BTreeMap<&'static str, u64>,
-    /// Attempts with at least one retransmission.
+    /// Number of attempts with at least one retransmission.
     pub attempts_with_loss: u64,
-    /// Time lost to retransmission, of those that succeeded.
+    /// Time that successful attempts lost to retransmission, seconds.
     pub time_lost_s: f64,
-    /// First packet to first answer, without retransmission.
+    /// Time from the first packet to the first answer, of attempts without retransmission, seconds.
     pub rtt_s: Quantiles,
-    /// Attempts by version: `v1`, `v2`, `draft-29`, … (QUIC).
+    /// Number of attempts by version: `v1`, `v2`, `draft-29`, … (QUIC).
     pub versions: BTreeMap<String, u64>,
 }
 
-/// How connections ended.
+/// Numbers of connections by the way in which they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Closes {
     /// Both sides sent FIN.
     pub fin: u64,
-    /// RST.
+    /// One side sent RST.
     pub rst: u64,
-    /// Fell silent for the idle timeout.
+    /// No packet for the idle timeout.
     pub silent: u64,
     /// Still open when the capture ended.
     pub open: u64,
-    /// Never established.
+    /// The handshake did not succeed.
     pub never_established: u64,
 }
 
-/// What the limits did.
+/// Limits on memory and idle time, and their effects.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct Limits {
-    /// Connections are forgotten after this long without a packet.
+    /// Time without a packet after which a connection is forgotten, seconds.
     pub idle_timeout_s: f64,
-    /// Most memory for connections, bytes.
+    /// Memory limit, bytes.
     pub memory_limit_bytes: u64,
-    /// Most connections held at a time.
+    /// Largest number of connections held at a time.
     pub peak_connections: u64,
-    /// Most memory held for connections, bytes.
+    /// Largest amount of memory held for connections, bytes.
     pub peak_bytes: u64,
-    /// Most memory held for what is remembered of those that are over, bytes.
+    /// Largest amount of memory held for records of closed connections, bytes.
     pub peak_remembered_bytes: u64,
-    /// Connections forgotten because of the idle timeout; those that had closed are not among them.
+    /// Number of connections forgotten because of the idle timeout, without those that had closed.
     pub retired_idle: u64,
-    /// Connections forgotten because of the memory limit.
+    /// Number of connections forgotten because of the memory limit.
     pub retired_memory: u64,
-    /// Connections on which the SYN-flood filter had to decide before the end because of the memory limit.
+    /// Number of connections that the SYN-flood filter decided before the end of the trace because of the memory limit.
     pub judged_early: u64,
 }
 
-/// Connections as flows to replay: what was inferred, and what could not be used.
+/// Connections as flows to replay: numbers of inferred values, and of connections that cannot be used.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Flows {
-    /// Connections and attempts of the trace.
+    /// Number of connections and attempts of the trace.
     pub connections: u64,
-    /// Those that became flows.
+    /// Number of connections that became flows.
     pub flows: u64,
-    /// Those that did not, by reason: `no-syn`, `not-established`, `no-data`, `not-across` (the local prefixes have both
-    /// of their ends or neither), `too-many`.
+    /// Number of connections that did not become flows, by reason: `no-syn`, `not-established`, `no-data`, `not-across`
+    /// (both addresses are in the local prefixes, or neither), `too-many`.
     pub left_out: BTreeMap<&'static str, u64>,
-    /// TCP payload of the trace, each byte once.
+    /// TCP payload of the trace without retransmissions, bytes.
     pub payload_bytes: u64,
-    /// The part of it that the flows have.
+    /// Part of `payload_bytes` that the flows have.
     pub flow_bytes: u64,
-    /// The part of it that their connections had in the smaller direction.
+    /// Part of `payload_bytes` in the smaller direction of the flows' connections, which is not replayed.
     pub other_way_bytes: u64,
-    /// Flows whose connection was open at the end of the trace.
+    /// Number of flows whose connection was open at the end of the trace.
     pub open_at_end: u64,
-    /// Flows with the round-trip time of their own handshake.
+    /// Number of flows with the round-trip time of their own handshake.
     pub rtt_own: u64,
-    /// With the median of those to the same server.
+    /// Number of flows with the median round-trip time of the flows to the same server.
     pub rtt_of_server: u64,
-    /// With the median of all.
+    /// Number of flows with the median round-trip time of all flows.
     pub rtt_of_trace: u64,
-    /// With none.
+    /// Number of flows without a round-trip time.
     pub rtt_unknown: u64,
-    /// The same in words, one sentence each.
+    /// Description of the numbers above, one sentence each.
     pub in_words: Vec<String>,
 }

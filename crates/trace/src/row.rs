@@ -4,7 +4,7 @@ use gentle_units::Nanos;
 use gentle_wire::Address;
 use serde::Serialize;
 
-/// End of a connection.
+/// Way in which a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Close {
@@ -32,7 +32,7 @@ impl Close {
 
 /// Outcome of a connection attempt, as far as the capture shows.
 ///
-/// Judged from all segments of the connection; [`Row::established`] is the definition of handshake-2009.
+/// Classification from all segments of the connection; [`Row::established`] is the definition of handshake-2009.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -112,9 +112,9 @@ pub struct Row {
     pub synack_retransmissions: u32,
     /// Outcome of the attempt; `None` if neither SYN nor SYN/ACK was captured.
     pub outcome: Option<Outcome>,
-    /// Retransmitted SYNs and SYN/ACKs that were needed, because the previous one or its answer was lost.
+    /// Retransmitted SYNs and SYN/ACKs after a loss of the previous one or its answer.
     pub handshake_lost: u32,
-    /// Retransmitted SYNs and SYN/ACKs that were not needed, because the answer was only late.
+    /// Spurious retransmissions of SYNs and SYN/ACKs: the answer was late.
     pub handshake_late: u32,
     /// Retransmitted SYNs and SYN/ACKs caused by a server that deferred the client: SYNs after one that had reached the
     /// server, SYN/ACKs after the client's ACK.
@@ -123,13 +123,13 @@ pub struct Row {
     pub handshake_copies: u32,
     /// Time that the client waited for the retransmissions in `handshake_lost`.
     pub handshake_delay: Nanos,
-    /// Time from the first SYN until the initiator's FIN was acknowledged, so that the initiator knew that everything it sent
-    /// had arrived; the simulator's definition.
+    /// Time from the first SYN until the initiator's FIN was acknowledged, by which the initiator knew that everything
+    /// it sent had arrived; the definition of response time in the simulator.
     pub response_time: Option<Nanos>,
     /// Traffic sent by the initiator.
     pub from_client: Side,
     /// Traffic sent by the responder.
     pub from_server: Side,
-    /// End of the connection.
+    /// Way in which the connection ended.
     pub close: Close,
 }

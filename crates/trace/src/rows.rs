@@ -1,46 +1,49 @@
 //! Converts closed connections to [`Row`]s.
 
-use crate::RowSink;
 use crate::anonymize::Anonymizer;
-use crate::connections::{CLIENT, Departure, SERVER, State};
-use crate::options::{self, Options};
+use crate::connections::{CLIENT, ClosedConnection, ConnectionFlags, SERVER};
+use crate::options::{Options, VantagePoint};
 use crate::row::{Row, Side};
 use std::io;
 
+/// Receiver of the row of each connection, called when the connection is closed, evicted or the trace ends. Connections
+/// that end together come in the order in which they began.
+pub type RowSink<'a> = dyn FnMut(&Row) -> io::Result<()> + 'a;
+
 /// Writer of rows; does nothing without a sink.
-pub(crate) struct Rows<'a, 'b> {
+pub(crate) struct RowWriter<'a, 'b> {
     rows: Option<&'a mut RowSink<'b>>,
     anonymizer: Option<&'a Anonymizer>,
-    vantage: Option<options::Side>,
+    vantage: Option<VantagePoint>,
 }
 
-impl<'a, 'b> Rows<'a, 'b> {
+impl<'a, 'b> RowWriter<'a, 'b> {
     pub(crate) fn new(
         rows: Option<&'a mut RowSink<'b>>,
         anonymizer: Option<&'a Anonymizer>,
         options: &Options,
-    ) -> Rows<'a, 'b> {
-        Rows {
+    ) -> RowWriter<'a, 'b> {
+        RowWriter {
             rows,
             anonymizer,
             vantage: options.vantage,
         }
     }
 
-    /// Writes the row of a connection that is over.
-    pub(crate) fn write(&mut self, departure: &Departure) -> io::Result<()> {
+    /// Writes the row of a closed connection.
+    pub(crate) fn write(&mut self, closed: &ClosedConnection) -> io::Result<()> {
         let Some(rows) = &mut self.rows else {
             return Ok(());
         };
-        let Departure {
+        let ClosedConnection {
             connection,
-            ends,
+            addresses,
             close,
-        } = departure;
-        let ends = *ends;
+        } = closed;
+        let addresses = *addresses;
         let [client, server] = match self.anonymizer {
-            Some(anonymizer) => ends.map(|address| anonymizer.address(address)),
-            None => ends,
+            Some(anonymizer) => addresses.map(|address| anonymizer.address(address)),
+            None => addresses,
         };
         let [client_port, server_port] = connection.ports();
         let side = |side: usize| {
@@ -52,8 +55,8 @@ impl<'a, 'b> Rows<'a, 'b> {
                 retransmission_delay: of_handshake.saturating_add(of_data),
             }
         };
-        let judged = connection.judge(self.vantage);
-        let syn_seen = connection.state.has(State::SYN);
+        let class = connection.classify(self.vantage);
+        let syn_seen = connection.flags.has(ConnectionFlags::SYN);
         let synack_at = connection.synack_at.get().filter(|_| syn_seen);
         let ack_at = connection.ack_at.get().filter(|_| syn_seen);
         rows(&Row {
@@ -64,19 +67,19 @@ impl<'a, 'b> Rows<'a, 'b> {
             server,
             server_port,
             syn_seen,
-            established: syn_seen && connection.state.has(State::ESTABLISHED),
+            established: syn_seen && connection.flags.has(ConnectionFlags::ESTABLISHED),
             rtt_server: synack_at,
             rtt_client: synack_at
                 .zip(ack_at)
                 .map(|(synack, ack)| ack.saturating_sub(synack)),
             syn_retransmissions: connection.handshake_retransmissions(CLIENT),
             synack_retransmissions: connection.handshake_retransmissions(SERVER),
-            outcome: connection.is_attempt().then_some(judged.outcome),
-            handshake_lost: judged.repeats.lost,
-            handshake_late: judged.repeats.late,
-            handshake_put_off: judged.repeats.put_off,
+            outcome: connection.is_attempt().then_some(class.outcome),
+            handshake_lost: class.repeats.lost,
+            handshake_late: class.repeats.late,
+            handshake_put_off: class.repeats.put_off,
             handshake_copies: connection.handshake_copies(),
-            handshake_delay: judged.waited,
+            handshake_delay: class.waited,
             response_time: connection.response.get(),
             from_client: side(CLIENT),
             from_server: side(SERVER),

@@ -1,17 +1,17 @@
 //! TCP segments decoded from a capture.
 
-use crate::connections::{Ends, Found, after};
+use crate::flow_key::{DirectedKey, FlowKey};
 use gentle_units::Nanos;
 use gentle_wire::{Address, Tcp, TcpFlags};
 use std::hash::Hash;
 
-/// Fields of a TCP segment that the analysis needs. Borrows nothing from the frame, so that decoding and analysis can run
-/// on different threads, and fills one cache line (64 bytes), because it moves from one core to another.
+/// Fields of a TCP segment that the analysis needs. Borrows nothing from the frame, so that decoding and analysis can
+/// run on different threads, and fills one cache line (64 bytes), because it moves from one core to another.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Segment {
     pub(crate) time: Nanos,
-    /// Addresses and ports; for IPv6, `addresses` is an index into [`Batch::wide`].
-    pub(crate) ends: Ends,
+    /// Addresses and ports; for IPv6, `addresses` is an index into [`Batch::v6`].
+    pub(crate) key: FlowKey,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
     pub(crate) payload_len: u32,
@@ -33,27 +33,27 @@ pub(crate) struct Segment {
 
 const _: () = assert!(size_of::<Segment>() == 64);
 
-/// Fields of a [`Segment`] that come from the packet around it.
-pub(crate) struct Around {
+/// Fields of a [`Segment`] that come from outside of its TCP header.
+pub(crate) struct PacketMeta {
     pub(crate) time: Nanos,
     pub(crate) wire_len: u32,
     pub(crate) ip_id: u16,
     pub(crate) ttl: u8,
 }
 
-/// The segment goes from the lower end to the upper one.
+/// The segment goes from the lower endpoint to the upper one.
 const FORWARD: u8 = 1;
 /// The addresses are IPv6.
-const WIDE: u8 = 2;
+const V6: u8 = 2;
 /// The segment has the TCP timestamps option.
 const TIMESTAMP: u8 = 4;
 /// The first SACK block is a duplicate SACK.
 const DSACK: u8 = 8;
-/// Not a segment: an ICMP message reports that one with these ends and this sequence number was not delivered.
+/// Not a segment: an ICMP message reports that one with this flow key and sequence number was not delivered.
 const UNDELIVERED: u8 = 16;
 /// Other segments show that this one is a copy made by the capture.
-const COPY: u8 = 32;
-/// Other segments show the delay of the capture's copies, and by it this one is an original.
+const DUPLICATE: u8 = 32;
+/// Other segments show the delay of the capture's copies, and by that delay this segment is an original.
 const ORIGINAL: u8 = 64;
 
 impl Segment {
@@ -69,8 +69,8 @@ impl Segment {
     }
 
     #[inline]
-    pub(crate) fn is_wide(&self) -> bool {
-        self.marks & WIDE != 0
+    pub(crate) fn is_v6(&self) -> bool {
+        self.marks & V6 != 0
     }
 
     #[inline]
@@ -78,19 +78,19 @@ impl Segment {
         self.marks & TIMESTAMP != 0
     }
 
-    /// Whether the source address and port equal the destination's; `wide` has the addresses if they are IPv6.
-    pub(crate) fn is_to_itself(&self, wide: Option<[Address; 2]>) -> bool {
-        let same_host = match wide {
+    /// Whether the source address and port equal the destination's; `v6` has the addresses if they are IPv6.
+    pub(crate) fn is_to_itself(&self, v6: Option<[Address; 2]>) -> bool {
+        let same_host = match v6 {
             Some([lower, upper]) => lower == upper,
-            None => self.ends.addresses >> 32 == self.ends.addresses & u64::from(u32::MAX),
+            None => self.key.addresses >> 32 == self.key.addresses & u64::from(u32::MAX),
         };
-        same_host && self.ends.ports[0] == self.ends.ports[1]
+        same_host && self.key.ports[0] == self.key.ports[1]
     }
 
     /// Whether other segments show that this one is a copy made by the capture.
     #[inline]
-    pub(crate) fn is_marked_copy(&self) -> bool {
-        self.marks & COPY != 0
+    pub(crate) fn is_marked_duplicate(&self) -> bool {
+        self.marks & DUPLICATE != 0
     }
 
     /// Whether other segments show that this one is not a copy made by the capture.
@@ -99,29 +99,29 @@ impl Segment {
         self.marks & ORIGINAL != 0
     }
 
-    /// Records whether this segment is a copy made by the capture, judged by the known delay of the capture's copies.
-    pub(crate) fn mark(&mut self, is_copy: bool) {
-        self.marks |= if is_copy { COPY } else { ORIGINAL };
+    /// Records whether this segment is a copy made by the capture, as the known delay of the capture's copies shows.
+    pub(crate) fn mark(&mut self, is_duplicate: bool) {
+        self.marks |= if is_duplicate { DUPLICATE } else { ORIGINAL };
     }
 
     /// Fields that are equal in a copy: all but time, TTL and the layers below IP, which depend on the capture point.
     pub(crate) fn content(&self) -> impl Hash {
         (
-            (self.ends.hash, self.ends.ports, self.is_forward()),
+            (self.key.hash, self.key.ports, self.is_forward()),
             (self.seq, self.ack, self.payload_len, self.window),
             (self.timestamp, self.sack, self.ip_id, self.flags),
         )
     }
 
-    /// Whether this is no segment but an ICMP message about one, with that segment's ends and sequence number.
+    /// Whether this is no segment but an ICMP message about one, with that segment's flow key and sequence number.
     #[inline]
     pub(crate) fn is_undelivered(&self) -> bool {
         self.marks & UNDELIVERED != 0
     }
 
-    /// Length in sequence numbers: payload, SYN and FIN.
+    /// Length in sequence numbers: payload, SYN and FIN (SEG.LEN of RFC 9293, 3.3.1).
     #[inline]
-    pub(crate) fn span(&self) -> u32 {
+    pub(crate) fn seq_len(&self) -> u32 {
         self.payload_len
             .wrapping_add(u32::from(self.flags().any(TcpFlags::SYN)))
             .wrapping_add(u32::from(self.flags().any(TcpFlags::FIN)))
@@ -140,8 +140,8 @@ pub(crate) struct Batch {
     /// Storage for the whole capacity; only the first `len` entries are valid.
     segments: Vec<Segment>,
     len: usize,
-    /// Address pairs of the IPv6 segments, lower end first.
-    wide: Vec<[Address; 2]>,
+    /// Address pairs of the IPv6 segments, lower endpoint first.
+    v6: Vec<[Address; 2]>,
 }
 
 impl Batch {
@@ -149,15 +149,20 @@ impl Batch {
         Batch {
             segments: vec![Segment::default(); segments],
             len: 0,
-            wide: Vec::new(),
+            v6: Vec::new(),
         }
     }
 
-    /// Adds the segment of a packet; `find` returns its ends.
-    // Written in place, field by field, in the order in which the values are known: then the compiler has enough registers.
-    // Building the segment first and moving it here took 10 % more instructions for decoding (callgrind).
+    /// Adds the segment of a packet; `find_key` returns its flow key.
+    // Written in place, field by field, in the order in which the values are known: then the compiler has enough
+    // registers. Building the segment first and moving it here took 10 % more instructions for decoding (callgrind).
     #[inline(always)]
-    pub(crate) fn push(&mut self, packet: Around, tcp: &Tcp<'_>, find: impl FnOnce() -> Found) {
+    pub(crate) fn push(
+        &mut self,
+        packet: PacketMeta,
+        tcp: &Tcp<'_>,
+        find_key: impl FnOnce() -> DirectedKey,
+    ) {
         let segment = &mut self.segments[self.len];
         self.len += 1;
         segment.seq = tcp.seq;
@@ -170,13 +175,13 @@ impl Batch {
         segment.time = packet.time;
         segment.wire_len = packet.wire_len;
         segment.direction = 0;
-        let found = find();
-        segment.ends = found.ends;
+        let found = find_key();
+        segment.key = found.key;
         let mut marks = if found.forward { FORWARD } else { 0 };
-        if let Some(addresses) = found.wide {
-            marks |= WIDE;
-            segment.ends.addresses = self.wide.len() as u64;
-            self.wide.push(addresses);
+        if let Some(addresses) = found.v6 {
+            marks |= V6;
+            segment.key.addresses = self.v6.len() as u64;
+            self.v6.push(addresses);
         }
         let timestamp = tcp.timestamps();
         segment.timestamp = timestamp.unwrap_or_default();
@@ -198,24 +203,24 @@ impl Batch {
         segment.marks = marks;
     }
 
-    /// Adds an ICMP message that reports an undelivered segment, which had these ends and this sequence number.
+    /// Adds an ICMP message that reports an undelivered segment with this flow key and sequence number.
     ///
-    /// The flag SYN sends it down the slow path of segments that open connections.
-    pub(crate) fn push_undelivered(&mut self, time: Nanos, found: Found, seq: u32) {
+    /// The entry has the flag SYN, so that it takes the slow path of segments that open connections.
+    pub(crate) fn push_undelivered(&mut self, time: Nanos, found: DirectedKey, seq: u32) {
         let segment = &mut self.segments[self.len];
         self.len += 1;
         *segment = Segment {
             time,
-            ends: found.ends,
+            key: found.key,
             seq,
             flags: TcpFlags::SYN.0 as u8,
             marks: UNDELIVERED | if found.forward { FORWARD } else { 0 },
             ..Segment::default()
         };
-        if let Some(addresses) = found.wide {
-            segment.marks |= WIDE;
-            segment.ends.addresses = self.wide.len() as u64;
-            self.wide.push(addresses);
+        if let Some(addresses) = found.v6 {
+            segment.marks |= V6;
+            segment.key.addresses = self.v6.len() as u64;
+            self.v6.push(addresses);
         }
     }
 
@@ -236,21 +241,22 @@ impl Batch {
     }
 
     /// Sets the direction of the segment added last.
-    pub(crate) fn direct(&mut self, direction: u8) {
+    pub(crate) fn set_direction(&mut self, direction: u8) {
         self.segments[self.len - 1].direction = direction;
     }
 
-    /// IPv6 addresses of a segment of this batch, lower end first; `None` for IPv4.
+    /// IPv6 addresses of a segment of this batch, lower endpoint first; `None` for IPv4.
     #[inline]
-    pub(crate) fn wide(&self, segment: &Segment) -> Option<[Address; 2]> {
+    pub(crate) fn v6_addresses(&self, segment: &Segment) -> Option<[Address; 2]> {
         segment
-            .is_wide()
-            .then(|| self.wide[segment.ends.addresses as usize])
+            .is_v6()
+            .then(|| self.v6[segment.key.addresses as usize])
     }
 
+    /// Removes all segments; the capacity stays.
     pub(crate) fn clear(&mut self) {
         self.len = 0;
-        self.wide.clear();
+        self.v6.clear();
     }
 }
 
@@ -266,4 +272,17 @@ fn is_dsack(tcp: &Tcp<'_>, first: (u32, u32), second: Option<(u32, u32)>) -> boo
         outer_from != outer_to && !after(outer_from, from) && !after(to, outer_to)
     });
     below || inside
+}
+
+/// Whether sequence number `a` comes after `b`. Sequence numbers wrap around and are compared by their difference
+/// (RFC 9293, 3.4).
+#[inline]
+pub(crate) fn after(a: u32, b: u32) -> bool {
+    distance(a, b) > 0
+}
+
+/// Signed distance from sequence number `b` to `a`; negative if `a` comes first.
+#[inline]
+pub(crate) fn distance(a: u32, b: u32) -> i32 {
+    a.wrapping_sub(b) as i32
 }

@@ -1,10 +1,10 @@
 //! Memory use of growing tables and lists.
 
-/// Bytes of a hash table that has held at most `entries` of `size` bytes each: a power of two of slots, an eighth of them
-/// free, and a control byte per slot (hashbrown's layout).
+/// Bytes of a hash table that has held at most `entries` of `size` bytes each: a power of two of slots, an eighth of
+/// them free, and a control byte per slot (hashbrown's layout).
 ///
-/// Computed rather than read from the table's capacity, because after removals that depends on which slots were used, and
-/// so on the table's random key. The results of an analysis must not depend on it.
+/// Computed rather than read from the table's capacity, because after removals that depends on which slots were used,
+/// and so on the table's random key. The results of an analysis must not depend on it.
 pub(crate) fn hash_table_bytes(entries: usize, size: usize) -> usize {
     match entries {
         0 => 0,

@@ -1,25 +1,25 @@
-//! Reasons not to trust a capture, with evidence: missing packets, impossible timestamps, traffic that was not looked into.
+//! Reasons not to trust a capture, with evidence: missing packets, wrong timestamps, traffic that was not analysed.
 
 use crate::decode::FileCounts;
-use crate::measure::{OrderCounts, Tally};
+use crate::format::{count, of, percent, time};
 use crate::results::{Capture, TrustWarning, TrustWarningKind};
-use crate::words::{count, of, percent, time};
+use crate::tally::{OrderCounts, Tally};
 use gentle_capture::{CaptureReader, Statistics};
 use gentle_units::Nanos;
 
-/// Smallest share of a file's packets from which traffic that was not looked into is mentioned.
+/// Smallest share of a file's packets at which traffic that was not analysed is reported.
 const NOTABLE: f64 = 0.01;
-/// Smallest share of missing packets that is mentioned; on a good link, handshakes are lost as rarely.
-const LACKING: f64 = 0.001;
-/// Smallest number of missing stretches that is mentioned; fewer may come from segmentation offload or a restart of the
-/// capture.
+/// Smallest share of missing packets that is reported; on a good link, as few handshakes are lost.
+const MISSING: f64 = 0.001;
+/// Smallest number of missing stretches of data that is reported; fewer may come from segmentation offload or a restart
+/// of the capture.
 const FEW: u64 = 5;
 /// Harmless disorder, as between packets of several receive queues.
 const HARMLESS_DISORDER: Nanos = Nanos::from_millis(1);
-/// Disorder of at least this comes from clocks or files, and is mentioned however few packets have it.
-const STEP: Nanos = Nanos::from_millis(10);
-/// Share of handshakes or data segments captured after their answers from which on it is no accident.
-const NO_ACCIDENT: f64 = 0.05;
+/// Disorder of at least this comes from clocks or files, and is reported however few packets have it.
+const CLOCK_STEP: Nanos = Nanos::from_millis(10);
+/// Smallest share of handshakes or data segments captured after their answers that is reported.
+const ANSWERED_FIRST: f64 = 0.05;
 
 /// Inputs of the warnings.
 pub(crate) struct Evidence<'a> {
@@ -36,11 +36,11 @@ impl Evidence<'_> {
         let mut warnings = Vec::new();
         let files = || self.readers.iter().zip(self.files);
         warnings.extend(files().filter_map(|(reader, file)| self.dropped(reader, file)));
-        warnings.extend(files().filter_map(|(reader, file)| self.astray(reader, file)));
+        warnings.extend(files().filter_map(|(reader, file)| self.outliers(reader, file)));
         warnings.extend(files().filter_map(|(reader, file)| self.backwards(reader, file)));
         warnings.extend(self.answers_first());
         if warnings.is_empty() {
-            // Each of the warnings above explains missing packets.
+            // Each of the warnings above would explain missing packets.
             warnings.extend(self.missing());
         }
         warnings.extend(files().filter_map(|(reader, file)| self.unread_link(reader, file)));
@@ -79,7 +79,7 @@ impl Evidence<'_> {
             received => received.max(dropped),
         };
         let share = dropped as f64 / all.max(1) as f64;
-        (share >= LACKING).then(|| {
+        (share >= MISSING).then(|| {
             TrustWarning::new(
                 TrustWarningKind::DroppedByCapture,
                 format!(
@@ -98,7 +98,7 @@ impl Evidence<'_> {
         let unseen = self.tally.order.unseen;
         let segments = self.tally.retransmissions.data_segments;
         let share = unseen as f64 / (segments + unseen).max(1) as f64;
-        (unseen >= FEW && share >= LACKING).then(|| {
+        (unseen >= FEW && share >= MISSING).then(|| {
             TrustWarning::new(
                 TrustWarningKind::MissingPackets,
                 format!(
@@ -111,9 +111,9 @@ impl Evidence<'_> {
         })
     }
 
-    fn astray(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
-        let astray = file.times.astray()?;
-        let days = astray.distance.as_secs_f64() / 86_400.0;
+    fn outliers(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
+        let outliers = file.times.outliers()?;
+        let days = outliers.distance.as_secs_f64() / 86_400.0;
         let distance = if days >= 366.0 {
             of((days / 365.25).round() as u64, "year", "years")
         } else {
@@ -124,12 +124,12 @@ impl Evidence<'_> {
             format!(
                 "{}{} a time that is up to {distance} away from the others: the clock was wrong, or the file is damaged. Duration, rates and idle times do not hold; `editcap -A START -B STOP` leaves such packets out.",
                 self.place(reader),
-                of(astray.packets, "packet has", "packets have"),
+                of(outliers.packets, "packet has", "packets have"),
             ),
             [
-                ("packets", astray.packets as f64),
-                ("first_s", astray.time.as_secs_f64()),
-                ("distance_s", astray.distance.as_secs_f64()),
+                ("packets", outliers.packets as f64),
+                ("first_s", outliers.time.as_secs_f64()),
+                ("distance_s", outliers.distance.as_secs_f64()),
             ],
         ))
     }
@@ -137,7 +137,7 @@ impl Evidence<'_> {
     fn backwards(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
         let (packets, furthest) = file.times.backwards();
         let share = packets as f64 / file.packets.max(1) as f64;
-        if furthest < STEP && !(furthest > HARMLESS_DISORDER && share >= NOTABLE) {
+        if furthest < CLOCK_STEP && !(furthest > HARMLESS_DISORDER && share >= NOTABLE) {
             return None;
         }
         Some(TrustWarning::new(
@@ -167,9 +167,9 @@ impl Evidence<'_> {
         let of_handshakes = handshakes.n as f64 / self.tally.attempts.max(1) as f64;
         let segments = self.tally.retransmissions.data_segments;
         let of_data = data.n as f64 / segments.max(1) as f64;
-        let by_handshakes = of_handshakes >= NO_ACCIDENT
+        let by_handshakes = of_handshakes >= ANSWERED_FIRST
             && (handshakes.n >= 3 || handshakes.n == self.tally.attempts);
-        let by_data = of_data >= NO_ACCIDENT && data.n >= 3;
+        let by_data = of_data >= ANSWERED_FIRST && data.n >= 3;
         let gap = [(by_handshakes, handshakes), (by_data, data)]
             .into_iter()
             .filter_map(|(counts, gaps)| gaps.p50.filter(|_| counts))

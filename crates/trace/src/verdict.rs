@@ -1,8 +1,8 @@
 //! Verdict of an analysis in sentences, most important first.
 
-use crate::results::{Analysis, Apart};
+use crate::format::{count, of, percent, time};
+use crate::results::{Analysis, AttemptGroup};
 use crate::trust;
-use crate::words::{count, of, percent, time};
 
 /// Sentences of the verdict.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
@@ -20,7 +20,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     } else {
         one_sided(analysis, &mut sentences);
         loss(analysis, &mut sentences);
-        sent_again_for_nothing(analysis, &mut sentences);
+        spurious(analysis, &mut sentences);
         failures(analysis, &mut sentences);
     }
     sentences.extend(warned(false));
@@ -73,7 +73,7 @@ fn nothing(analysis: &Analysis, segments: u64) -> String {
     }
 }
 
-/// Sentences about answers or SYNs that were not captured.
+/// Sentences about SYN/ACKs and SYNs that were not captured.
 fn one_sided(analysis: &Analysis, sentences: &mut Vec<String>) {
     let outcomes = &analysis.outcomes;
     if outcomes.one_sided > 0 {
@@ -100,6 +100,7 @@ fn one_sided(analysis: &Analysis, sentences: &mut Vec<String>) {
     }
 }
 
+/// Sentences about lost SYNs and SYN/ACKs.
 fn loss(analysis: &Analysis, sentences: &mut Vec<String>) {
     let outcomes = &analysis.outcomes;
     let waiting = &analysis.waiting;
@@ -171,7 +172,7 @@ fn loss(analysis: &Analysis, sentences: &mut Vec<String>) {
 }
 
 /// Sentences about retransmissions without a loss in the network.
-fn sent_again_for_nothing(analysis: &Analysis, sentences: &mut Vec<String>) {
+fn spurious(analysis: &Analysis, sentences: &mut Vec<String>) {
     let outcomes = &analysis.outcomes;
     if outcomes.late > 0 {
         sentences.push(format!(
@@ -259,8 +260,8 @@ fn failures(analysis: &Analysis, sentences: &mut Vec<String>) {
     }
 }
 
-/// Names of the parties: all if they are few, else the number and the first ones.
-fn named(apart: &Apart, what: &str) -> String {
+/// Names of the servers or clients: all if they are few, else their number and the first ones.
+fn named(apart: &AttemptGroup, what: &str) -> String {
     let names: Vec<String> = apart
         .most
         .iter()
@@ -280,6 +281,7 @@ fn named(apart: &Apart, what: &str) -> String {
     }
 }
 
+/// Sentence about copies made by the capture.
 fn copies(analysis: &Analysis, sentences: &mut Vec<String>) {
     let copies = &analysis.handshakes.capture_duplicates;
     let all = copies.syn + copies.synack + copies.other;
@@ -295,6 +297,7 @@ fn copies(analysis: &Analysis, sentences: &mut Vec<String>) {
     ));
 }
 
+/// Sentences about losses in handshakes of other protocols.
 fn others(analysis: &Analysis, sentences: &mut Vec<String>) {
     let protocols = &analysis.other_protocols;
     for (name, handshakes) in [

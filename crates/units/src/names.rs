@@ -1,16 +1,16 @@
 //! Suggestions for mistyped names.
 
-/// Name that was probably meant, as the end of an error message: ` (did you mean 'codel'?)`; empty if no name is close.
-/// Case, and `-` in place of `_`, make no difference.
+/// Suggests the name that was probably meant by `written`, as the end of an error message: ` (did you mean 'codel'?)`.
+/// Empty if no name is close. Case, and `-` in place of `_`, make no difference.
 pub fn suggestion<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let plain = |name: &str| name.to_ascii_lowercase().replace('-', "_");
     let written = plain(written);
-    // One edit per three letters; with more, unrelated short names match.
-    let slips = (written.chars().count() / 3).max(1);
+    // At most one edit per three letters; with more, unrelated short names match.
+    let max_edits = (written.chars().count() / 3).max(1);
     names
         .into_iter()
         .map(|name| (strsim::osa_distance(&written, &plain(name)), name))
-        .filter(|(distance, _)| *distance <= slips)
+        .filter(|(distance, _)| *distance <= max_edits)
         .min_by_key(|(distance, _)| *distance)
         .map_or_else(String::new, |(_, name)| {
             format!(" (did you mean '{name}'?)")

@@ -67,9 +67,9 @@ pub(crate) fn quantity(
         }
     })?;
     let unit = unit.trim().to_ascii_lowercase();
-    let worth = if unit.is_empty() {
+    let unit_size = if unit.is_empty() {
         match bare {
-            Some(worth) => worth,
+            Some(size) => size,
             None if number.is_zero() => 1,
             None => {
                 return Err(QuantityError::Unit {
@@ -83,14 +83,14 @@ pub(crate) fn quantity(
         units
             .iter()
             .find(|(name, _)| *name == unit)
-            .map(|(_, worth)| *worth)
+            .map(|(_, size)| *size)
             .ok_or_else(|| QuantityError::Unit {
                 text: text.to_owned(),
                 problem: format!("an unknown unit '{unit}'"),
                 expected,
             })?
     };
-    number.times(worth).ok_or_else(|| QuantityError::Range {
+    number.times(unit_size).ok_or_else(|| QuantityError::Range {
         text: text.to_owned(),
         expected,
     })
@@ -132,9 +132,9 @@ impl Decimal {
         self.mantissa == 0
     }
 
-    /// Product with `worth`, rounded to the nearest integer; `None` if it reaches [`LIMIT`].
-    fn times(&self, worth: u64) -> Option<u64> {
-        let product = self.mantissa.checked_mul(u128::from(worth))?;
+    /// Product with `unit_size`, rounded to the nearest integer; `None` if it reaches [`LIMIT`].
+    fn times(&self, unit_size: u64) -> Option<u64> {
+        let product = self.mantissa.checked_mul(u128::from(unit_size))?;
         let rounded = product.checked_add(self.scale / 2)? / self.scale;
         (rounded < LIMIT).then_some(rounded as u64)
     }

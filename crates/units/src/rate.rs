@@ -37,8 +37,8 @@ impl Rate {
 }
 
 impl Rate {
-    /// Remark on a rate `text` that was given in bytes per second: `20Mbps` is 160 Mb/s to `tc` and 20 Mb/s to most
-    /// people. `None` for any other unit.
+    /// Warning about a rate `text` in bytes per second: `20Mbps` is 160 Mb/s to `tc` and 20 Mb/s to most people. `None`
+    /// for any other unit, and for text that is not a rate.
     pub fn remark(text: &str) -> Option<String> {
         let written = text.trim();
         let lower = written.to_ascii_lowercase();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_packet_takes_as_long_as_arithmetic_says() {
+    fn bytes_and_time_convert_exactly() {
         let rate: Rate = "2.4mbit".parse().unwrap();
         assert_eq!(rate.time_to_send(1500), Nanos::from_millis(5));
         assert_eq!(rate.bytes_in(Nanos::from_millis(5)), 1500);

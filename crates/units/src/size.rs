@@ -18,6 +18,9 @@ const UNITS: &[(&str, u64)] = &[
 ];
 
 /// Parses a size in bytes; a bare number is bytes, and `kb` is 1024 bytes (iproute2, `get_size`).
+///
+/// # Errors
+/// If the text is not a number with a known unit, or is 2^53 bytes or more.
 pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
     parse::quantity(text, UNITS, Some(1), EXPECTED)
 }

@@ -6,7 +6,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 use std::str::FromStr;
 
-/// Point in time, in nanoseconds since the start of the run, or duration in nanoseconds.
+/// Point in time, in nanoseconds since any fixed moment, or duration in nanoseconds.
 ///
 /// One type serves for both, as in the kernel (`ktime_t`). The range is 584 years. Subtraction below zero panics in
 /// debug builds; use [`Nanos::saturating_sub`] where a negative difference is a legitimate result.
@@ -14,7 +14,7 @@ use std::str::FromStr;
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// Start of time; also the empty duration.
+    /// Origin of time; also the empty duration.
     pub const ZERO: Nanos = Nanos(0);
     /// Latest representable time, used as "never".
     pub const MAX: Nanos = Nanos(u64::MAX);

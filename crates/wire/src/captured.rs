@@ -9,19 +9,19 @@ pub(crate) struct Captured<'a> {
     pub(crate) bytes: &'a [u8],
     /// Number of bytes that followed on the wire and were not captured.
     pub(crate) missing: u32,
-    /// Whether the length comes from a header, so that an inner header that claims more is limited to it. Otherwise it
-    /// is the frame's length, which tools that shorten frames do not always preserve.
-    firm: bool,
+    /// Whether the length comes from a header that is always right, so that it bounds what inner headers claim.
+    /// Otherwise it is the frame's length, which tools that shorten frames do not always preserve.
+    len_is_reliable: bool,
 }
 
 impl<'a> Captured<'a> {
-    /// A frame that had `original_len` bytes on the wire.
+    /// Creates the view of a frame that had `original_len` bytes on the wire.
     #[inline]
     pub(crate) fn new(frame: &'a [u8], original_len: u32) -> Captured<'a> {
         Captured {
             bytes: frame,
             missing: original_len.saturating_sub(len_u32(frame)),
-            firm: false,
+            len_is_reliable: false,
         }
     }
 
@@ -74,11 +74,11 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// The first `len` bytes, `len` being a length in a header. Bytes beyond the captured ones count as missing, unless
-    /// a reliable length rules that out.
+    /// Limits the bytes to `len`, a length from a header. Bytes beyond the captured ones count as missing, unless an
+    /// outer reliable length is shorter.
     #[inline]
     pub(crate) fn with_len(self, len: u32) -> Captured<'a> {
-        let len = match self.firm {
+        let len = match self.len_is_reliable {
             true => len.min(self.wire_len()),
             false => len,
         };
@@ -86,14 +86,14 @@ impl<'a> Captured<'a> {
         Captured {
             bytes,
             missing: len.saturating_sub(len_u32(bytes)),
-            firm: self.firm,
+            len_is_reliable: self.len_is_reliable,
         }
     }
 
-    /// The first `len` bytes, `len` being a reliable length in a header.
-    pub(crate) fn with_firm_len(self, len: u32) -> Captured<'a> {
+    /// Limits the bytes to `len`, a reliable length from a header.
+    pub(crate) fn with_reliable_len(self, len: u32) -> Captured<'a> {
         Captured {
-            firm: true,
+            len_is_reliable: true,
             ..self.with_len(len)
         }
     }

@@ -1,8 +1,8 @@
-//! What writing headers has in common: errors, and the checksum of the Internet protocols.
+//! Errors of writing headers, and the Internet checksum (RFC 1071).
 
 use std::fmt;
 
-/// Why a header cannot be written.
+/// Reason why a header cannot be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmitError {
     /// The buffer is too short.
@@ -12,8 +12,8 @@ pub enum EmitError {
     },
     /// A length does not fit into the field that the header has for it.
     TooLong,
-    /// The length of options or of an extension header is not one that its header can express, or more payload is given than the
-    /// length of the payload says.
+    /// The length of options or of an extension header cannot be expressed in its header, or `payload` is longer than
+    /// `payload_len`.
     BadLength,
 }
 
@@ -35,12 +35,12 @@ pub(crate) fn room(out: &mut [u8], len: usize) -> Result<&mut [u8], EmitError> {
     out.get_mut(..len).ok_or(EmitError::NoRoom { needed: len })
 }
 
-/// Sum of 16-bit words on the way to an Internet checksum (RFC 1071).
+/// Partial Internet checksum: a sum of 16-bit words (RFC 1071).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Checksum(u64);
 
 impl Checksum {
-    /// Adds bytes; only the last ones added may be odd in number.
+    /// Adds bytes; only the last call may add an odd number of them.
     #[inline]
     pub(crate) fn add(self, bytes: &[u8]) -> Checksum {
         // The sum of words of 32 bits folds to the same 16 bits (RFC 1071, 2 (C)); 64 bits hold 2^32 of them.
@@ -71,15 +71,15 @@ impl Checksum {
     }
 }
 
-/// Addresses that the checksum of a transport header covers (RFC 9293, 3.1; RFC 8200, 8.1), made by
+/// Part of an IP header that the checksum of a transport header covers (RFC 9293, 3.1; RFC 8200, 8.1), made by
 /// [`Ipv4Header::pseudo_header`](crate::Ipv4Header::pseudo_header) or
 /// [`Ipv6Header::pseudo_header`](crate::Ipv6Header::pseudo_header).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PseudoHeader(pub(crate) Checksum);
 
 impl PseudoHeader {
-    /// The checksum of a header of `protocol` with what was given of its payload; `len` are the bytes of both, of which those
-    /// not given are zeros.
+    /// Checksum of a transport header of `protocol` and the beginning of its payload. `len` is the length of header and
+    /// whole payload, bytes; payload that is not given counts as zeros.
     #[inline]
     pub(crate) fn checksum(&self, protocol: u8, len: u32, header: &[u8], payload: &[u8]) -> u16 {
         let sum = self.0.add_u32(u32::from(protocol)).add_u32(len);

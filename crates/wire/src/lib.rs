@@ -8,6 +8,7 @@ mod ip;
 mod link;
 mod packet;
 mod plain;
+pub mod protocol;
 mod quic;
 mod sctp;
 mod tcp;
@@ -15,14 +16,10 @@ mod transport;
 mod tunnel;
 mod udp;
 
-#[cfg(test)]
-#[path = "../tests/wire/frames.rs"]
-mod frames;
-
 pub use address::Address;
 pub use emit::{EmitError, PseudoHeader};
 pub use ip::icmp::{Undelivered, Unreachable, undelivered};
-pub use ip::{Ipv4Header, Ipv6Extension, Ipv6Header, protocol};
+pub use ip::{Ipv4Header, Ipv6Extension, Ipv6Header};
 pub use link::{EthernetHeader, LinkType, VlanTag};
 pub use packet::{Dccp, Fragment, Ip, Packet, Sctp, Skip, Tcp, TcpFlags, Transport, Tunnels, Udp};
 pub use plain::{PlainTcp, plain_tcp_v4, plain_tcp_v6};
@@ -60,7 +57,7 @@ pub fn dissect(
 
 #[inline(never)]
 fn dissect_any(link: LinkType, mut at: Captured<'_>, tunnels: Tunnels) -> Result<Packet<'_>, Skip> {
-    link::peel(Layer::Link(link), &mut at)?;
+    link::strip_layers(Layer::Link(link), &mut at)?;
     match tunnels {
         Tunnels::Outer => ip::packet(at),
         Tunnels::Inner => tunnel::innermost(at),

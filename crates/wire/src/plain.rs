@@ -5,8 +5,8 @@
 //! packets) later from 821 to 803 (callgrind, 150,000 packets).
 
 use crate::captured::be16;
-use crate::ip::protocol;
 use crate::link::ethertype;
+use crate::protocol;
 use crate::{LinkType, Tcp, tcp};
 
 /// A TCP segment in an unfragmented IP packet with the shortest header; addresses are four or sixteen bytes.
@@ -97,8 +97,8 @@ fn segment(frame: &[u8], at: usize, payload_len: usize) -> Option<Tcp<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::{ETHERNET, SEGMENT, cat};
     use crate::{Address, Transport, Tunnels, dissect};
+    use gentle_testkit::frames::{ETHERNET, SEGMENT, cat};
     use proptest::prelude::*;
 
     /// Whether `frame` is plain; asserts that the fast path and `dissect` then agree.

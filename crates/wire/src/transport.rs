@@ -1,7 +1,7 @@
 //! Transport headers in an IP payload.
 
 use crate::captured::Captured;
-use crate::ip::protocol;
+use crate::protocol;
 use crate::{Fragment, Ip, Packet, Skip, Transport, dccp, sctp, tcp, udp};
 
 /// Parses the transport header and builds the packet; `protocol` and `fragment` are from the IP header, which `ip`

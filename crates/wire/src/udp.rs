@@ -2,13 +2,13 @@
 
 use crate::captured::{Captured, be16};
 use crate::emit::{EmitError, PseudoHeader, room};
-use crate::ip::protocol;
+use crate::protocol;
 use crate::{Skip, Udp};
 
 /// Bytes of a header.
 const HEADER: usize = 8;
 
-/// The datagram at the front of an IP payload, which is that of a whole packet or of the first of its fragments.
+/// Parses the datagram at the start of an IP payload, which is that of a whole packet or of its first fragment.
 #[inline]
 pub(crate) fn datagram(at: Captured<'_>, fragmented: bool) -> Result<Udp<'_>, Skip> {
     let h = at.peek::<8>()?;
@@ -38,13 +38,13 @@ impl Udp<'_> {
     /// Bytes of the header.
     pub const HEADER_LEN: usize = HEADER;
 
-    /// Writes the header and the bytes at hand of the payload, and returns how many bytes that are. The checksum is that of
-    /// the whole datagram, of whose payload what is not at hand is taken for zeros; without a pseudo-header there is none,
-    /// which IPv4 allows.
+    /// Writes the header and [`Udp::payload`], and returns the number of bytes written. The checksum is that of the
+    /// whole datagram of [`Udp::payload_len`] bytes of payload, of which those not in `payload` count as zeros. Without
+    /// a pseudo-header there is no checksum, which IPv4 allows.
     ///
     /// # Errors
-    /// If `out` is too short, the datagram is longer than its length field can say, or more payload is at hand than
-    /// [`Udp::payload_len`] says.
+    /// If `out` is too short, the datagram is longer than its length field can say, or `payload` is longer than
+    /// [`Udp::payload_len`].
     pub fn emit(
         &self,
         pseudo_header: Option<&PseudoHeader>,
@@ -64,7 +64,7 @@ impl Udp<'_> {
         payload.copy_from_slice(self.payload);
         if let Some(pseudo_header) = pseudo_header {
             let checksum = pseudo_header.checksum(protocol::UDP, wire_len, header, self.payload);
-            // A sum of zero is sent as its other form; zero says that there is none.
+            // A checksum of zero is sent as all ones; zero means that there is no checksum (RFC 768).
             let checksum = if checksum == 0 { 0xffff } else { checksum };
             header[6..8].copy_from_slice(&checksum.to_be_bytes());
         }

@@ -1,5 +1,5 @@
-# What spa.qos uses of sqm-scripts' functions.sh, with the same meaning, for tests on machines that lack sqm-scripts.
-# SPDX-License-Identifier: MIT OR Apache-2.0
+# Stand-in for functions.sh of sqm-scripts, with the functions that spa.qos uses, for tests on machines without
+# sqm-scripts. SPDX-License-Identifier: MIT OR Apache-2.0
 
 sqm_warn() { echo "WARNING: $*" >&2; }
 sqm_debug() { :; }
@@ -8,7 +8,7 @@ verify_qdisc() { :; }
 tc_wrapper() { run_quietly "$TC_BINARY" "$@"; }
 ip_wrapper() { run_quietly "$IP_BINARY" "$@"; }
 
-# SILENT=1 before a command hides what it says, once.
+# SILENT=1 hides the output and the failure of the next command.
 run_quietly() {
     if [ "$SILENT" = 1 ]; then
         SILENT=0

@@ -6,8 +6,8 @@
 #include <linux/types.h>
 
 /*
- * Options, in TCA_OPTIONS. Those that are absent keep their value; in a new
- * qdisc they have their default.
+ * Options, in TCA_OPTIONS. Absent options keep their value; in a new qdisc they
+ * have their default.
  */
 enum {
 	TCA_GSP_UNSPEC,
@@ -30,13 +30,13 @@ enum {
 
 enum gsp_mode {
 	GSP_MODE_BASIC,		/* the interval is constant */
-	GSP_MODE_ADAPTIVE,	/* it shrinks while the queue stays too long */
+	GSP_MODE_ADAPTIVE,	/* the interval shrinks above the threshold */
 };
 
-/* How far the queue has come since it last overflowed. */
+/* Recovery from an overflow of the queue. */
 enum gsp_overflow {
-	GSP_OVERFLOW_NONE,	/* it has not, or all is over */
-	GSP_OVERFLOW_HAPPENED,	/* it has not been empty since */
+	GSP_OVERFLOW_NONE,	/* no overflow, or recovery is complete */
+	GSP_OVERFLOW_HAPPENED,	/* not empty since the overflow */
 	GSP_OVERFLOW_DRAINED,	/* empty since, but not above the threshold */
 };
 
@@ -44,10 +44,10 @@ enum gsp_overflow {
 struct tc_gsp_xstats {
 	__u64	early_drop;	/* packets dropped by GSP */
 	__u64	tail_drop;	/* packets dropped because the queue was full */
-	__u64	interval_ns;	/* time from one drop to the next, as of now */
-	__u64	cumul_ns;	/* cumulated time, which shortens it */
-	__u64	expiry_ns;	/* until GSP may drop again; 0: it may */
-	__u64	delay_ns;	/* of the head; 0 if the threshold is no delay */
+	__u64	interval_ns;	/* current time from one drop to the next */
+	__u64	cumul_ns;	/* cumulated time, shortens the interval */
+	__u64	expiry_ns;	/* time until GSP may drop; 0: now */
+	__u64	delay_ns;	/* of the head; 0: threshold is no delay */
 	__u32	above;		/* 1: the queue is above the threshold */
 	__u32	overflow;	/* enum gsp_overflow */
 };

@@ -8,8 +8,8 @@
 
 /*
  * Options, in TCA_OPTIONS. QTH_MIN, QTH_MAX, WLOG, SCELL_LOG and STAB describe
- * one average: a new qdisc needs all five, a change has all or none. The others
- * keep their value where they are absent; in a new qdisc they have a default.
+ * the average: a new qdisc needs all five, a change has all or none. Other
+ * options keep their value if absent; in a new qdisc they have a default.
  */
 enum {
 	TCA_REDFAVOR_UNSPEC,
@@ -31,11 +31,11 @@ enum {
 #define TC_REDFAVOR_STAB_SIZE 256
 #define TC_REDFAVOR_MAXLEN_MAX 65535
 
-/* They mean what they mean in red. */
+/* The meaning of the flags is that in red. */
 #define TC_REDFAVOR_FLAGS \
 	(TC_RED_ECN | TC_RED_HARDDROP | TC_RED_ADAPTATIVE | TC_RED_NODROP)
 
-/* Statistics, in TCA_XSTATS and TCA_STATS_APP. It grows at its end only. */
+/* Statistics, in TCA_XSTATS and TCA_STATS_APP. Extended at the end only. */
 struct tc_redfavor_xstats {
 	/* Standard packets, all but protected SYNs, that were dropped: */
 	__u64	prob_drop;	/* at random, the average above min */
@@ -44,7 +44,7 @@ struct tc_redfavor_xstats {
 	__u64	push_out;	/* out of the queue, in place of a SYN */
 	/* Protected SYNs: */
 	__u64	syn_queued;	/* put in front of all others */
-	__u64	syn_saved;	/* those of them that something was pushed out for */
+	__u64	syn_saved;	/* queued by pushing out another packet */
 	__u64	syn_early_drop;	/* by RED, nothing but SYNs in the queue */
 	__u64	syn_tail_drop;	/* the queue full of SYNs */
 	/* Packets marked instead of dropped: */
@@ -54,7 +54,7 @@ struct tc_redfavor_xstats {
 	__u32	qavg;		/* average queue, bytes */
 	__u32	max_p;		/* of 2^32, as adapted */
 	__u32	syn_qlen;	/* protected SYNs in the queue */
-	__u32	syn_backlog;	/* and their bytes */
+	__u32	syn_backlog;	/* bytes of protected SYNs in the queue */
 
 	/* SYNs that were standard packets: */
 	__u64	syn_toolong;	/* longer than maxlen */

@@ -9,8 +9,8 @@
 
 #include <linux/types.h>
 
-/* Attributes inside TCA_OPTIONS. One that is missing leaves its option as it
- * is, or, when the qdisc is made, at its default.
+/* Attributes in TCA_OPTIONS. Absent options keep their value; in a new qdisc
+ * they have their default.
  */
 enum {
 	TCA_SPA_UNSPEC,
@@ -29,17 +29,17 @@ enum {
 
 #define TCA_SPA_MAX	(__TCA_SPA_MAX - 1)
 
-/* TCA_SPA_TARGET, TCA_SPA_INTERVAL, TCA_SPA_CE_THRESHOLD: CoDel's clock counts
- * 1024 ns in 31 bits.
+/* Maximum of TCA_SPA_TARGET, TCA_SPA_INTERVAL, TCA_SPA_CE_THRESHOLD: CoDel's
+ * clock counts units of 1024 ns in 31 bits.
  */
 #define TC_SPA_TIME_MAX	2199023254U
 
-/* TCA_SPA_INTERVAL: one unit of that clock. */
+/* Minimum of TCA_SPA_INTERVAL: one unit of CoDel's clock. */
 #define TC_SPA_INTERVAL_MIN	2
 
 #define TC_SPA_LIMIT_MAX	1000000
 
-/* TCA_SPA_CE_THRESHOLD: no such threshold. Never dumped. */
+/* TCA_SPA_CE_THRESHOLD: no threshold. Never dumped. */
 #define TC_SPA_CE_THRESHOLD_OFF	0xffffffffU
 
 #define TC_SPA_MAXLEN_MAX	65535
@@ -61,8 +61,8 @@ enum {
 	TC_SPA_CLASS_DATA = 2,
 };
 
-/* Statistics, inside TCA_STATS_APP: of the qdisc all of these, of a class its
- * queue.
+/* Statistics in TCA_STATS_APP: all attributes for the qdisc, its queue for a
+ * class.
  */
 enum {
 	TCA_SPA_XSTATS_UNSPEC,
@@ -85,8 +85,9 @@ enum {
 
 #define TCA_SPA_XSTATS_MAX	(__TCA_SPA_XSTATS_MAX - 1)
 
-/* Statistics of one queue. Those from MAXPACKET on are CoDel's: a queue that is a
- * child qdisc has none, and DROP_NEXT is there while CoDel is dropping.
+/* Statistics of one queue. The attributes from MAXPACKET on are CoDel's and
+ * absent if the queue is a child qdisc. DROP_NEXT is present in the dropping
+ * state only.
  */
 enum {
 	TCA_SPA_QUEUE_UNSPEC,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mistakes on purpose, each of the kind that the debugging kernel of the testbed
- * has to report: without this nobody would know that silence means anything.
+/* Deliberate faults, one for each checker of the testbed's debugging kernel: they
+ * show that the checkers report faults.
  *
  *	echo NAME > /proc/gentle_faults
  *
- * makes one. Nothing of it is to be loaded into a kernel that matters.
+ * triggers one. Do not load this module into a kernel in use.
  */
 
 #include <linux/delay.h>

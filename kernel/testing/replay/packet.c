@@ -154,7 +154,7 @@ u8 replay_packet_ecn(const struct sk_buff *skb)
 	return ip_hdr(skb)->tos & INET_ECN_MASK;
 }
 
-/* Whether a mark has left the header with a wrong sum, or anything the length. */
+/* Returns true if the checksum or length in the IP header is wrong after the qdisc. */
 bool replay_packet_damaged(const struct sk_buff *skb)
 {
 	unsigned int ip_len = skb_tail_pointer(skb) - skb_network_header(skb);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random numbers from a seed, for RED, PIE and CHOKe, and hashes that the schedule gives, for SFQ.
+ * Random numbers from a seed, for RED, PIE and CHOKe, and flow hashes from the schedule, for SFQ.
  *
- * The qdiscs under test are the kernel's own, as built; what they ask the random generator is answered here instead.
+ * The qdiscs under test are the kernel's own, as built; their calls of the random generator are redirected to this file.
  * The first instructions of three functions of the kernel become a jump. User-mode Linux is an ordinary process of its
  * host, so that its text is made writable by the host's mprotect.
  *

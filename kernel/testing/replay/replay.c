@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Replays a schedule of arrivals and departures through the qdisc at the root of a device, and tells what the qdisc did
- * with every packet.
+ * Replays a schedule of arrivals and departures through the root qdisc of a device, and reports the events of every
+ * packet.
  *
- * The device stays down, so that nobody but this module touches the qdisc, which tc sets up as on any device. Requests
+ * The device stays down, so that only this module uses the qdisc, which tc configures as on any device. Requests
  * (struct replay_request) are written to /proc/gentle_replay; the writer sleeps until each is due, and in user-mode
  * Linux with time-travel=inf-cpu the clock then shows that very nanosecond. Events (struct replay_event) are read from
  * the same file.
@@ -33,7 +33,7 @@ static DEFINE_MUTEX(lock);
 static ktime_t start;
 static struct replay_event *events;
 static size_t count, room;
-/* What is freed was dropped by the qdisc, but for the packet that was just taken from it. */
+/* Freed packets were dropped by the qdisc, except for the packet that was just dequeued. */
 static const struct sk_buff *taken;
 
 /*
@@ -114,7 +114,7 @@ static int enqueue(struct Qdisc *q, struct sk_buff *skb, struct sk_buff **to_fre
 	return q->enqueue(skb, q, to_free);
 }
 
-/* A shaper stops where it sees no packet. Here it asks all the same: RED learns from dequeue only that it is idle. */
+/* Dequeues even if peek returns no packet, unlike a shaper: RED starts its idle period in dequeue only. */
 static struct sk_buff *dequeue(struct Qdisc *q, bool peek)
 {
 	if (!peek)
@@ -202,7 +202,7 @@ static int carry_out(struct net_device *dev, const struct replay_request *reques
 	}
 }
 
-/* Carries out every request before it returns; how many bytes of them it did, or the error of the first one. */
+/* Executes all requests; returns the number of bytes processed, or the error of the first request. */
 static ssize_t replay_write(struct file *file, const char __user *buf, size_t len, loff_t *ppos)
 {
 	struct replay_request request;

@@ -1,8 +1,8 @@
-//! CoDel's control law (RFC 8289) in the arithmetic of Linux (`include/net/codel_impl.h`), apart from where packets are
-//! kept: `codel` runs one of these over its queue, `fq_codel` one for each flow.
+//! CoDel's control law (RFC 8289) in the arithmetic of Linux (`include/net/codel_impl.h`), independent of the storage
+//! of packets: `codel` applies it to its only queue, `fq_codel` to the queue of each flow.
 //!
-//! Time runs in units of 1024 ns in 32 bits and wraps after 73 minutes; the square root is a Newton iteration on 16 bits.
-//! Both are approximations that the kernel makes for speed, kept here so that every drop falls on the same packet.
+//! Time counts in units of 1024 ns in 32 bits and wraps after 73 minutes; the inverse square root is a Newton iteration
+//! on 16 bits. Both are approximations of the kernel for speed, reproduced here so that each drop hits the same packet.
 
 use crate::plumbing::linux;
 use crate::plumbing::options::{Kind, OptionSpec, Options, Value};
@@ -10,7 +10,7 @@ use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{DropReason, MarkReason, Signals};
 use gentle_units::Nanos;
 
-/// `tc` hands times to the kernel in microseconds, in 32 bits.
+/// Range of the times that `tc` passes to the kernel: microseconds in 32 bits.
 const TIMES: Kind = Kind::Time(Nanos::ZERO, Nanos::from_micros(u32::MAX as u64));
 
 pub(crate) const TARGET: OptionSpec = OptionSpec {
@@ -24,24 +24,24 @@ pub(crate) const INTERVAL: OptionSpec = OptionSpec {
     name: "interval",
     kind: TIMES,
     default: Some("100ms"),
-    help: "how long the delay may stay above target before the first drop: about a worst-case RTT",
+    help: "time above target before the first drop: about a worst-case RTT",
 };
 
 pub(crate) const CE_THRESHOLD: OptionSpec = OptionSpec {
     name: "ce_threshold",
     kind: TIMES,
     default: None,
-    help: "mark every ECN-capable packet that waited longer; off unless given",
+    help: "sojourn time above which every ECN-capable packet is marked; off unless given",
 };
 
-/// How CoDel is set.
+/// CoDel's parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
     /// Acceptable standing delay. Linux: 5 ms.
     pub target: Nanos,
     /// Time above `target` before the first drop. Linux: 100 ms.
     pub interval: Nanos,
-    /// Delay above which every ECN-capable packet is marked; `None`: no such delay.
+    /// Sojourn time above which every ECN-capable packet is marked; `None`: such marking is off.
     pub ce_threshold: Option<Nanos>,
     /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
@@ -61,10 +61,10 @@ impl Config {
     }
 }
 
-/// Length in nanoseconds of the unit of time (Linux: `1 << CODEL_SHIFT`).
+/// Unit of time in nanoseconds (Linux: `1 << CODEL_SHIFT`).
 pub(crate) const TICK_NS: u64 = 1024;
 
-/// A time in units of 1024 ns, modulo 2^32 (Linux: `codel_time_t`).
+/// Converts to units of 1024 ns, modulo 2^32 (Linux: `codel_time_t`).
 fn codel_time(t: Nanos) -> u32 {
     (t.0 / TICK_NS) as u32
 }
@@ -81,7 +81,7 @@ fn after_eq(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) >= 0
 }
 
-/// What holds for every queue of a qdisc (Linux: `struct codel_params`).
+/// Parameters in the law's units, shared by all queues of a qdisc (Linux: `struct codel_params`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Params {
     target: u32,
@@ -91,15 +91,23 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// Whether ECN-capable packets are marked instead of dropped.
-    pub(crate) fn marks(&self) -> bool {
-        self.ecn
+    /// Marks a packet that has left the queue: see [`Qdisc::mark_departed`](crate::Qdisc::mark_departed).
+    pub(crate) fn mark_departed<P: Packet>(
+        &self,
+        packet: &mut P,
+        signals: &mut Signals<P>,
+    ) -> bool {
+        let marked = self.ecn && packet.mark();
+        if marked {
+            signals.marked(packet, MarkReason::Aqm);
+        }
+        marked
     }
 }
 
 impl From<Config> for Params {
     fn from(config: Config) -> Params {
-        // CODEL_DISABLED_THRESHOLD: no sojourn time that the arithmetic can tell apart lies above it.
+        // CODEL_DISABLED_THRESHOLD: the largest sojourn time that the arithmetic can represent.
         const DISABLED: u32 = i32::MAX as u32;
         Params {
             target: codel_time(config.target),
@@ -110,16 +118,16 @@ impl From<Config> for Params {
     }
 }
 
-/// Where the law takes packets from.
+/// The queue under the law.
 pub(crate) trait Source<P> {
-    /// Takes the packet at the head out.
+    /// Removes the packet at the head.
     fn pop(&mut self) -> Option<P>;
 
-    /// Bytes left in the whole qdisc: with less than a frame waiting, dropping would leave the link idle.
+    /// Bytes in the whole qdisc. The law drops nothing while they are less than a frame: the link would go idle.
     fn backlog(&self) -> u64;
 }
 
-/// Signals made by one call at most (Linux: `CODEL_MAX_DROPS_PER_DEQUEUE`).
+/// Maximum number of signals per call (Linux: `CODEL_MAX_DROPS_PER_DEQUEUE`).
 const MAX_DROPS: u32 = 256;
 
 /// State of the control law of one queue (Linux: `struct codel_vars`).
@@ -129,11 +137,11 @@ pub(crate) struct Codel {
     count: u32,
     /// `count` when the dropping state was last entered.
     lastcount: u32,
-    /// When to drop next while in the dropping state.
+    /// Time of the next drop in the dropping state.
     drop_next: u32,
-    /// When the delay will have been above target for an interval; 0: it is below.
+    /// Time at which the delay will have been above target for an interval; 0: the delay is below target.
     first_above_time: u32,
-    /// Sojourn time of the last packet looked at.
+    /// Sojourn time of the packet examined last.
     sojourn: u32,
     /// 1/sqrt(count) as a fraction of 2^16.
     rec_inv_sqrt: u16,
@@ -141,7 +149,7 @@ pub(crate) struct Codel {
 }
 
 impl Codel {
-    /// Takes out the packet to send at `now`, dropping or marking as the law demands.
+    /// Removes the packet to send at `now`, dropping or marking according to the law (Linux: `codel_dequeue`).
     #[inline]
     pub(crate) fn dequeue<P: Packet>(
         &mut self,
@@ -157,13 +165,13 @@ impl Codel {
         };
         let now = codel_time(now);
         let mut ce = false;
-        let over = self.is_over(Some(&packet), now, params, source);
+        let drop = self.should_drop(Some(&packet), now, params, source);
         if self.dropping {
-            if !over {
+            if !drop {
                 self.dropping = false;
             } else {
                 let mut dropped = 0;
-                // A large backlog may ask for several drops at one instant.
+                // With a large backlog several drops can be due at once.
                 while self.dropping && after_eq(now, self.drop_next) {
                     dropped += 1;
                     if dropped > MAX_DROPS {
@@ -179,7 +187,7 @@ impl Codel {
                     }
                     signals.dropped(packet, DropReason::Aqm);
                     let next = source.pop();
-                    if self.is_over(next.as_ref(), now, params, source) {
+                    if self.should_drop(next.as_ref(), now, params, source) {
                         self.drop_next = self.control_law(self.drop_next, params);
                     } else {
                         self.dropping = false;
@@ -187,14 +195,14 @@ impl Codel {
                     packet = next?;
                 }
             }
-        } else if over {
+        } else if drop {
             let sent = if params.ecn && packet.mark() {
                 ce = true;
                 Some(packet)
             } else {
                 signals.dropped(packet, DropReason::Aqm);
                 let next = source.pop();
-                self.is_over(next.as_ref(), now, params, source);
+                self.should_drop(next.as_ref(), now, params, source);
                 next
             };
             self.enter_dropping(now, params);
@@ -209,14 +217,14 @@ impl Codel {
         Some(packet)
     }
 
-    /// Strengthens the signal after `drops` packets of the queue were dropped outside the law.
-    pub(crate) fn overlimit(&mut self, drops: u32) {
+    /// Counts packets of the queue that were dropped outside the law, which shortens the time to its next drop.
+    pub(crate) fn count_overlimit_drops(&mut self, drops: u32) {
         self.count = self.count.wrapping_add(drops);
     }
 
-    /// Whether the delay has been above target for an interval (Linux: `codel_should_drop`).
+    /// True if the delay has been above target for an interval (Linux: `codel_should_drop`).
     #[inline]
-    fn is_over<P: Packet>(
+    fn should_drop<P: Packet>(
         &mut self,
         packet: Option<&P>,
         now: u32,
@@ -239,14 +247,14 @@ impl Codel {
         after(now, self.first_above_time)
     }
 
-    /// Starts dropping at the rate that held the queue the last time, if that was not long ago.
+    /// Enters the dropping state, at the last dropping rate if that state was left recently.
     fn enter_dropping(&mut self, now: u32, params: &Params) {
         self.dropping = true;
         let delta = self.count.wrapping_sub(self.lastcount);
         let since = now.wrapping_sub(self.drop_next);
         if delta > 1 && before(since, params.interval.wrapping_mul(16)) {
             self.count = delta;
-            // One step is imprecise; the ones at the next drops correct it quadratically.
+            // One step is imprecise; the steps at the next drops converge quadratically.
             self.newton_step();
         } else {
             self.count = 1;
@@ -264,7 +272,7 @@ impl Codel {
         self.rec_inv_sqrt = (value.wrapping_mul(x) >> (31 + 16)) as u16;
     }
 
-    /// `t` + interval/sqrt(count).
+    /// Time of the drop after one at `t`: `t` + interval/sqrt(count).
     fn control_law(&self, t: u32, params: &Params) -> u32 {
         let fraction = u64::from(self.rec_inv_sqrt) << 16;
         let wait = (u64::from(params.interval) * fraction) >> 32;
@@ -304,7 +312,7 @@ mod tests {
             let wait = codel.control_law(0, &defaults());
             let ms = f64::from(wait) * 1024.0 / 1e6;
             let ideal = 100.0 / f64::from(n).sqrt();
-            // The first Newton step from 1 to 1/sqrt(2) is the worst, with 0.5 instead of 0.707.
+            // The first Newton step, from 1 to 1/sqrt(2), is the least precise: 0.5 instead of 0.707.
             let tolerance = if n < 5 { 0.30 } else { 0.02 };
             assert!(
                 (ms / ideal - 1.0).abs() < tolerance,

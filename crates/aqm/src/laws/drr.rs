@@ -1,12 +1,12 @@
-//! Whose turn it is: deficit round robin with a list of new and one of old flows (RFC 8290, sections 4.1 and 4.2), as
-//! `fq_codel` and `fq_pie` share it.
+//! Deficit round robin with lists of new and of old flows (RFC 8290, sections 4.1 and 4.2), shared by `fq_codel` and
+//! `fq_pie`.
 
-/// No flow.
+/// Index that stands for no flow.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy)]
-struct Turn {
-    /// Bytes that the flow may still send before it goes to the end of the old flows.
+struct FlowState {
+    /// Bytes that the flow may still send before it moves to the end of the old flows.
     deficit: i64,
     next: u32,
     listed: bool,
@@ -24,20 +24,20 @@ impl List {
         tail: NONE,
     };
 
-    fn push(&mut self, turns: &mut [Turn], flow: u32) {
-        turns[flow as usize].next = NONE;
+    fn push(&mut self, flows: &mut [FlowState], flow: u32) {
+        flows[flow as usize].next = NONE;
         if self.head == NONE {
             self.head = flow;
         } else {
-            turns[self.tail as usize].next = flow;
+            flows[self.tail as usize].next = flow;
         }
         self.tail = flow;
     }
 
-    /// Takes the first flow off; the list must not be empty.
-    fn pop(&mut self, turns: &[Turn]) -> u32 {
+    /// Removes the first flow; the list must not be empty.
+    fn pop(&mut self, flows: &[FlowState]) -> u32 {
         let flow = self.head;
-        self.head = turns[flow as usize].next;
+        self.head = flows[flow as usize].next;
         flow
     }
 
@@ -46,43 +46,43 @@ impl List {
     }
 }
 
-/// The order in which flows are served.
+/// Deficit round robin scheduler.
 #[derive(Debug)]
 pub(crate) struct Drr {
-    turns: Box<[Turn]>,
+    flows: Box<[FlowState]>,
     new: List,
     old: List,
     quantum: i64,
 }
 
 impl Drr {
-    /// For flows `0..flows`, none of them waiting; each sends `quantum` bytes a round.
+    /// A scheduler for the flows `0..flows`, all inactive; each sends `quantum` bytes a round.
     pub(crate) fn new(flows: u32, quantum: u32) -> Self {
-        let turn = Turn {
+        let flow = FlowState {
             deficit: 0,
             next: NONE,
             listed: false,
         };
         Drr {
-            turns: vec![turn; flows as usize].into_boxed_slice(),
+            flows: vec![flow; flows as usize].into_boxed_slice(),
             new: List::EMPTY,
             old: List::EMPTY,
             quantum: i64::from(quantum),
         }
     }
 
-    /// A packet of `flow` has arrived: a flow that is on neither list is a new one.
+    /// Adds `flow` to the new flows unless it is on one of the lists. To be called for every packet that is enqueued.
     #[inline]
-    pub(crate) fn arrived(&mut self, flow: usize) {
-        let turn = &mut self.turns[flow];
-        if !turn.listed {
-            turn.listed = true;
-            turn.deficit = self.quantum;
-            self.new.push(&mut self.turns, flow as u32);
+    pub(crate) fn activate(&mut self, flow: usize) {
+        let state = &mut self.flows[flow];
+        if !state.listed {
+            state.listed = true;
+            state.deficit = self.quantum;
+            self.new.push(&mut self.flows, flow as u32);
         }
     }
 
-    /// The flow whose turn it is, which stays so until [`Drr::sent`] or [`Drr::empty`] changes it.
+    /// The flow to serve next; it stays the same until [`Drr::charge`] or [`Drr::deactivate`] is called.
     #[inline]
     pub(crate) fn current(&mut self) -> Option<usize> {
         loop {
@@ -95,38 +95,38 @@ impl Drr {
                 return None;
             }
             let flow = list.head;
-            let turn = &mut self.turns[flow as usize];
-            if turn.deficit > 0 {
+            let state = &mut self.flows[flow as usize];
+            if state.deficit > 0 {
                 return Some(flow as usize);
             }
-            turn.deficit += self.quantum;
-            list.pop(&self.turns);
-            self.old.push(&mut self.turns, flow);
+            state.deficit += self.quantum;
+            list.pop(&self.flows);
+            self.old.push(&mut self.flows, flow);
         }
     }
 
-    /// `flow` has sent `bytes`.
+    /// Charges `flow` for a packet of `bytes` that it has sent.
     #[inline]
-    pub(crate) fn sent(&mut self, flow: usize, bytes: u32) {
-        self.turns[flow].deficit -= i64::from(bytes);
+    pub(crate) fn charge(&mut self, flow: usize, bytes: u32) {
+        self.flows[flow].deficit -= i64::from(bytes);
     }
 
-    /// The current flow had nothing to send: it leaves the lists.
+    /// Removes the current flow, which has no packet, from its list.
     ///
-    /// A new flow makes a pass through the old ones first, if there are any; otherwise it could come back as a new flow
-    /// at once and starve them (RFC 8290, section 4.2).
+    /// A new flow first moves to the end of the old flows, if there are any; otherwise it could return as a new flow at
+    /// once and starve them (RFC 8290, section 4.2).
     #[inline]
-    pub(crate) fn empty(&mut self) {
+    pub(crate) fn deactivate(&mut self) {
         if self.new.is_empty() {
-            let flow = self.old.pop(&self.turns);
-            self.turns[flow as usize].listed = false;
+            let flow = self.old.pop(&self.flows);
+            self.flows[flow as usize].listed = false;
             return;
         }
-        let flow = self.new.pop(&self.turns);
+        let flow = self.new.pop(&self.flows);
         if self.old.is_empty() {
-            self.turns[flow as usize].listed = false;
+            self.flows[flow as usize].listed = false;
         } else {
-            self.old.push(&mut self.turns, flow);
+            self.old.push(&mut self.flows, flow);
         }
     }
 }
@@ -139,13 +139,13 @@ mod tests {
     fn old_flows_share_bytes_not_packets() {
         let mut drr = Drr::new(2, 1500);
         let mut sent = [0u32; 2];
-        drr.arrived(0);
-        drr.arrived(1);
+        drr.activate(0);
+        drr.activate(1);
         for _ in 0..10_000 {
             let flow = drr.current().unwrap();
             let bytes = [1500, 100][flow];
             sent[flow] += bytes;
-            drr.sent(flow, bytes);
+            drr.charge(flow, bytes);
         }
         assert!(sent[0].abs_diff(sent[1]) <= 2 * 1500, "{sent:?}");
     }
@@ -153,31 +153,31 @@ mod tests {
     #[test]
     fn a_new_flow_goes_first_but_only_for_a_quantum() {
         let mut drr = Drr::new(3, 1500);
-        drr.arrived(0);
+        drr.activate(0);
         assert_eq!(drr.current(), Some(0));
-        drr.sent(0, 1500);
+        drr.charge(0, 1500);
         assert_eq!(drr.current(), Some(0));
-        drr.sent(0, 100);
-        drr.arrived(1);
+        drr.charge(0, 100);
+        drr.activate(1);
         assert_eq!(drr.current(), Some(1));
-        drr.sent(1, 1500);
+        drr.charge(1, 1500);
         assert_eq!(drr.current(), Some(0));
     }
 
     #[test]
     fn a_new_flow_that_runs_empty_passes_through_the_old_ones() {
         let mut drr = Drr::new(2, 1500);
-        drr.arrived(0);
-        drr.sent(0, 1500);
+        drr.activate(0);
+        drr.charge(0, 1500);
         assert_eq!(drr.current(), Some(0));
-        drr.arrived(1);
+        drr.activate(1);
         assert_eq!(drr.current(), Some(1));
-        drr.empty();
-        drr.arrived(1);
+        drr.deactivate();
+        drr.activate(1);
         assert_eq!(drr.current(), Some(0));
-        drr.empty();
+        drr.deactivate();
         assert_eq!(drr.current(), Some(1));
-        drr.empty();
+        drr.deactivate();
         assert_eq!(drr.current(), None);
     }
 }

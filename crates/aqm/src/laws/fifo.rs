@@ -1,26 +1,27 @@
-//! First in, first out: what `pfifo` and `bfifo` share (Linux: `net/sched/sch_fifo.c`), with tail drop in time besides.
+//! First in, first out with tail drop, for `pfifo` and `bfifo` (Linux: `net/sched/sch_fifo.c`). A limit in time, which
+//! Linux does not have, is optional.
 
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
+use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
-use crate::plumbing::store::Store;
 use gentle_units::Nanos;
 
-/// Tail drop in time, which both FIFOs have.
+/// Limit in time of both FIFOs.
 pub(crate) const DELAY: OptionSpec = OptionSpec {
     name: "delay",
     kind: Kind::Time(Nanos::ZERO, Nanos::from_secs(60)),
     default: Some("0"),
-    help: "refuse arrivals while the first packet has waited longer than this; 0: no such limit (not in Linux)",
+    help: "drop arrivals while the sojourn time of the first packet exceeds this; 0: no limit (not in Linux)",
 };
 
-/// The option `delay` and the sentence with which deployment refuses it.
+/// Refusal of the option `delay` in deployment.
 pub(crate) const NO_DELAY: (&str, &str) = (
     DELAY.name,
     "the FIFOs of Linux have no limit in time; leave it out, or use codel",
 );
 
-/// The value of [`DELAY`], with "no such limit" as a delay that nothing exceeds.
+/// The value of [`DELAY`]; [`Nanos::MAX`] for no limit.
 pub(crate) fn delay_limit(options: &Options) -> Nanos {
     match options.time("delay") {
         Nanos::ZERO => Nanos::MAX,
@@ -28,29 +29,29 @@ pub(crate) fn delay_limit(options: &Options) -> Nanos {
     }
 }
 
-/// What a [`Fifo`] holds at most.
+/// Capacity of a [`Fifo`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// So many packets.
+    /// Maximum number of packets.
     Packets(usize),
-    /// So many bytes.
+    /// Maximum number of bytes.
     Bytes(u64),
 }
 
-/// A queue that drops what arrives when it is full.
+/// A queue that drops arriving packets when it is full.
 #[derive(Debug)]
 pub struct Fifo<P> {
-    store: Store<P>,
+    store: PacketQueue<P>,
     limit: Limit,
     delay: Nanos,
 }
 
 impl<P: Packet> Fifo<P> {
-    /// An empty queue that refuses arrivals beyond `limit`, and while its first packet has waited longer than `delay`
-    /// ([`Nanos::MAX`]: no such limit).
+    /// An empty queue. It drops arrivals beyond `limit`, and arrivals while the sojourn time of its first packet
+    /// exceeds `delay` ([`Nanos::MAX`]: no limit).
     pub fn new(limit: Limit, delay: Nanos) -> Self {
         Fifo {
-            store: Store::default(),
+            store: PacketQueue::default(),
             limit,
             delay,
         }
@@ -66,7 +67,7 @@ impl<P: Packet> Fifo<P> {
 
 impl<P: Packet + Send> Qdisc<P> for Fifo<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
-        if self.is_full(packet.bytes()) || self.store.head_wait(now) > self.delay {
+        if self.is_full(packet.bytes()) || self.store.head_sojourn(now) > self.delay {
             signals.dropped(packet, DropReason::Tail);
             return;
         }
@@ -89,7 +90,7 @@ impl<P: Packet + Send> Qdisc<P> for Fifo<P> {
 
 #[cfg(test)]
 mod tests {
-    use crate::plumbing::testing::{Packet, build};
+    use crate::testing::{TestPacket, build};
     use crate::{DropReason, Qdisc, Signals};
     use gentle_units::Nanos;
 
@@ -99,13 +100,21 @@ mod tests {
             let mut queue = build(spec);
             let mut drops = Signals::new();
             for ms in [0, 10, 11] {
-                queue.enqueue(Nanos::from_millis(ms), Packet::data(1, 1500), &mut drops);
+                queue.enqueue(
+                    Nanos::from_millis(ms),
+                    TestPacket::data(1, 1500),
+                    &mut drops,
+                );
             }
             assert_eq!(queue.len(), 2, "{spec}");
             assert!(drops.drain().all(|(_, reason)| reason == DropReason::Tail));
-            // The next in line has waited 2 ms only.
+            // The new head has waited 2 ms only.
             queue.dequeue(Nanos::from_millis(12), &mut drops);
-            queue.enqueue(Nanos::from_millis(12), Packet::data(1, 1500), &mut drops);
+            queue.enqueue(
+                Nanos::from_millis(12),
+                TestPacket::data(1, 1500),
+                &mut drops,
+            );
             assert_eq!((queue.len(), drops.len()), (2, 0), "{spec}");
         }
     }

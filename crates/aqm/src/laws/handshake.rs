@@ -1,16 +1,14 @@
-//! Strict priority for handshake packets over any two queues: the wrapper beneath `syn_prio`, `syn_fin_prio` and `spa`.
+//! Priority of handshake packets over any two queues: the wrapper of `syn_prio`, `syn_fin_prio` and `spa`.
 //!
 //! Braud, Heusse and Duda, "The Virtue of Gentleness" (Networking 2018), section V. Each of the two queues has its own
-//! state and its own limit, as two children of Linux's `prio` have. What priority may take while data waits is bounded
-//! (option `share`). In Linux it is `kernel/sch_spa.c`, which decides the same.
+//! state and limit, like two children of Linux's `prio`. The option `share` limits the bytes that priority packets may
+//! take while data waits. The kernel module `kernel/sch_spa.c` makes the same decisions.
 
-use crate::laws::share::Share;
+use crate::laws::share::PriorityShare;
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Dequeue, Qdisc, Signals};
-use crate::plumbing::registry;
-use crate::plumbing::scheme::{Order, Preset, Priority};
-use crate::plumbing::spec::Spec;
+use crate::plumbing::scheme::{FinRule, Order, Preset, Priority};
 use gentle_units::Nanos;
 use std::collections::VecDeque;
 
@@ -18,34 +16,34 @@ pub(crate) const FIN: OptionSpec = OptionSpec {
     name: "fin",
     kind: Kind::Choice(&["inorder", "priority", "none"]),
     default: Some("inorder"),
-    help: "FIN: stays behind its data but is not dropped, the next packet is marked or dropped in its place (inorder); goes first, as published (priority); is data (none)",
+    help: "treatment of FINs: behind their data and not dropped, the next packet is marked or dropped instead (inorder); in the priority queue, as published (priority); as data (none)",
 };
 
-/// The longest SYN without data has 120 bytes: 60 of IPv4 with all its options (or IPv6 and 20 of extensions), 60 of TCP
-/// with all its options. The default is the next length below which a filter of stock parts needs one comparison only,
-/// that of the bits above the lowest seven. A SYN that carries data (TCP Fast Open) or a FIN on a full last segment is
-/// longer, and queues with the data that it is.
+/// The longest SYN without data has 120 bytes: an IPv4 header of 60 bytes with options (or IPv6 and 20 bytes of
+/// extensions) and a TCP header of 60 bytes with options. The default is the next length that a `tc` filter can compare
+/// with a single mask, of the bits above the lowest seven. A SYN with data (TCP Fast Open, RFC 7413) or a FIN on a full
+/// segment is longer and queues with data.
 pub(crate) const MAXLEN: OptionSpec = OptionSpec {
     name: "maxlen",
     kind: Kind::Count(0, 65_535),
     default: Some("127"),
-    help: "length of an IP packet in bytes above which SYN and FIN count as data: flags set on data buy nothing; 0: no check",
+    help: "maximum length in bytes of an IP packet with priority; a longer packet is data despite SYN or FIN; 0: no check",
 };
 
 pub(crate) const HELD: OptionSpec = OptionSpec {
     name: "held",
     kind: Kind::Count(0, 100_000),
     default: Some("1000"),
-    help: "with fin=inorder: FINs kept that the queue has dropped, beyond which they are dropped after all",
+    help: "with fin=inorder: maximum number of FINs kept after the queue has dropped them",
 };
 
-/// The scheme of the paper: FINs go first, and nothing bounds what has priority.
+/// The scheme as published: FINs have priority, and neither length nor share of priority packets is limited.
 pub(crate) const PUBLISHED: Preset = Preset {
     name: "published",
     options: "fin=priority maxlen=0 share=100",
 };
 
-/// Samples of wrappers that have all options.
+/// Samples for the wrappers that have all options.
 pub(crate) const SAMPLES: &[&str] = &[
     "fin=inorder share=100",
     "fin=inorder held=2 share=1",
@@ -54,34 +52,19 @@ pub(crate) const SAMPLES: &[&str] = &[
     "fin=none",
 ];
 
-/// What a FIN is to a [`HandshakePriority`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FinRule {
-    /// It goes to the priority queue, as published. It may overtake its own connection's data, which receivers with
-    /// SACK report and senders take for loss.
-    Priority,
-    /// It stays behind its data, and when the queue drops it at departure it is sent all the same: the next packet is
-    /// marked in its place, or dropped where it cannot be marked.
-    InOrder,
-    /// It is data.
-    None,
-}
-
-impl FinRule {
-    /// The value of [`FIN`]; without that option a FIN is data.
-    pub(crate) fn of(options: &Options) -> FinRule {
-        if options.specs().iter().all(|option| option.name != FIN.name) {
-            return FinRule::None;
-        }
-        match options.choice(FIN.name) {
-            "priority" => FinRule::Priority,
-            "inorder" => FinRule::InOrder,
-            _ => FinRule::None,
-        }
+/// The value of [`FIN`]; a scheme without that option treats a FIN as data.
+fn fin_rule(options: &Options) -> FinRule {
+    if options.specs().iter().all(|option| option.name != FIN.name) {
+        return FinRule::None;
+    }
+    match options.choice(FIN.name) {
+        "priority" => FinRule::Priority,
+        "inorder" => FinRule::InOrder,
+        _ => FinRule::None,
     }
 }
 
-/// The value of [`MAXLEN`], with "no check" as a length that no packet exceeds.
+/// The value of [`MAXLEN`] in bytes; `u32::MAX` for no check.
 pub(crate) fn maxlen(options: &Options) -> u32 {
     match options.count(MAXLEN.name) {
         0 => u32::MAX,
@@ -89,75 +72,75 @@ pub(crate) fn maxlen(options: &Options) -> u32 {
     }
 }
 
-/// The order in which a wrapper sends the packets of a flow.
+/// Order in which a wrapper sends the packets of a flow.
 pub(crate) fn order(options: &Options) -> Order {
     Order {
         priority: Some(Priority {
-            fin: FinRule::of(options),
+            fin: fin_rule(options),
             maxlen: maxlen(options),
             share: Some(options.count("share")),
-            spared: None,
+            protected_bytes: None,
         }),
-        ..Order::KEPT
+        ..Order::FIFO
     }
 }
 
-/// Builds both queues from the child of `spec`.
-pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
-    let child = spec.child().expect("a wrapper has a child");
-    let options = spec.options();
-    let fin = FinRule::of(options);
-    let held = match fin {
-        FinRule::InOrder => options.count("held") as usize,
-        FinRule::Priority | FinRule::None => 0,
-    };
-    Box::new(HandshakePriority::new(
-        registry::build::<P>(child, !seed),
-        registry::build::<P>(child, seed),
-        fin,
-        options.count(MAXLEN.name) as u32,
-        held,
-        options.count("share") as u8,
-    ))
-}
-
-/// Two queues, of which one holds the handshake packets and is served first.
+/// Two queues; the one for handshake packets is served first.
 #[derive(Debug)]
 pub struct HandshakePriority<P, Q> {
     high: Q,
     low: Q,
     fin: FinRule,
-    /// Longer packets are data whatever their flags; `u32::MAX` without a check.
+    /// Maximum length of a priority packet in bytes; `u32::MAX`: no check.
     maxlen: u32,
-    side: SideQueue<P>,
-    share: Share,
+    fins: RetainedFins<P>,
+    share: PriorityShare,
     held_back: u64,
 }
 
 impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
-    /// Serves `high` before `low`. `maxlen` is in bytes of [`Packet::ip_bytes`], zero for no check; at most `held` FINs
-    /// that `low` has dropped are kept under [`FinRule::InOrder`]; `share` is the percentage of the bytes, 1 to 100, that
-    /// `high` may send while `low` waits, 100 for no bound.
+    /// The wrapper with the options of a scheme over the empty queues `high` and `low`.
+    pub(crate) fn from_options(options: &Options, high: Q, low: Q) -> Self {
+        let fin = fin_rule(options);
+        let held = match fin {
+            FinRule::InOrder => options.count("held") as usize,
+            FinRule::Priority | FinRule::None => 0,
+        };
+        HandshakePriority::new(
+            high,
+            low,
+            fin,
+            options.count(MAXLEN.name) as u32,
+            held,
+            options.count("share") as u8,
+        )
+    }
+
+    /// A wrapper that serves `high` before `low`.
+    ///
+    /// * `maxlen`: maximum of [`Packet::ip_bytes`] for priority, in bytes; 0: no check;
+    /// * `held`: maximum number of FINs kept under [`FinRule::InOrder`] after `low` has dropped them;
+    /// * `share`: percentage of the bytes that `high` may send while `low` waits, 1 to 100; 100: no limit.
     pub fn new(high: Q, low: Q, fin: FinRule, maxlen: u32, held: usize, share: u8) -> Self {
         HandshakePriority {
             high,
             low,
             fin,
             maxlen: if maxlen == 0 { u32::MAX } else { maxlen },
-            side: SideQueue::new(held),
-            share: Share::new(share),
+            fins: RetainedFins::new(held),
+            share: PriorityShare::new(share),
             held_back: 0,
         }
     }
 
-    /// How many packets of data went before waiting packets of priority, because those had had their share.
+    /// The number of data packets sent while priority packets waited because their share was exhausted.
     pub fn held_back(&self) -> u64 {
         self.held_back
     }
 
-    /// Whether anything is queued that has no priority.
+    /// True if a packet without priority is queued.
     fn data_waits(&self) -> bool {
-        !self.low.is_empty() || self.side.len() > 0
+        !self.low.is_empty() || self.fins.len() > 0
     }
 
     fn has_priority(&self, packet: &P) -> bool {
@@ -172,20 +155,20 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
 
     fn enqueue_low(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         packet.set_arrived(now);
-        self.side.entered(now);
+        self.fins.on_enqueue(now);
         let before = signals.len();
         self.low.enqueue(now, packet, signals);
         if signals.len() == before || self.fin != FinRule::InOrder {
             return;
         }
         for (dropped, _) in signals.since(before) {
-            self.side.left(dropped.arrived());
+            self.fins.on_departure(dropped.arrived());
         }
         let mut index = before;
         while let Some((dropped, _)) = signals.get(index) {
-            if self.is_protected(dropped) && self.side.has_room() {
+            if self.is_protected(dropped) && self.fins.has_room() {
                 let (fin, _) = signals.remove(index);
-                self.side.hold(now, fin, self.low.len());
+                self.fins.hold(now, fin, self.low.len());
             } else {
                 index += 1;
             }
@@ -199,7 +182,7 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
             return answer;
         }
         if let Dequeue::Packet(packet) = &answer {
-            self.side.left(packet.arrived());
+            self.fins.on_departure(packet.arrived());
         }
         if signals.len() == before {
             return answer;
@@ -208,16 +191,16 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
             Dequeue::Packet(packet) => (Some(packet), Dequeue::Empty),
             answer => (None, answer),
         };
-        self.spare_fins(before, packet, signals)
+        self.retain_fins(before, packet, signals)
             .map_or(otherwise, Dequeue::Packet)
     }
 
     fn dequeue_data(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
-        let answer = Dequeue::from(self.side.next())
+        let answer = Dequeue::from(self.fins.pop())
             .or_else(|| self.dequeue_low(now, signals))
-            .or_else(|| self.side.next().into());
+            .or_else(|| self.fins.pop().into());
         if let Dequeue::Packet(packet) = &answer {
-            self.share.data_sends(packet.bytes());
+            self.share.on_data_sent(packet.bytes());
         }
         answer
     }
@@ -227,38 +210,39 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
         if let Dequeue::Packet(packet) = &answer
             && self.data_waits()
         {
-            self.share.priority_sends(packet.bytes());
+            self.share.on_priority_sent(packet.bytes());
         }
         answer
     }
 
-    /// Delivers the FINs among the drops since there were `before`. `packet`, which was to be delivered, takes the congestion signal in
-    /// their place: it is marked and follows them, or it is dropped.
-    fn spare_fins(
+    /// Withdraws the drops of FINs after the first `before` drops and returns the first of these FINs. `packet`, the
+    /// next to be sent, takes the congestion signal in their place: it is marked and follows the FINs, or it is
+    /// dropped.
+    fn retain_fins(
         &mut self,
         before: usize,
         packet: Option<P>,
         signals: &mut Signals<P>,
     ) -> Option<P> {
-        let mut why = None;
+        let mut first_reason = None;
         let mut index = before;
         while let Some((dropped, _)) = signals.get(index) {
-            self.side.left(dropped.arrived());
-            if self.is_protected(dropped) && self.side.has_room() {
+            self.fins.on_departure(dropped.arrived());
+            if self.is_protected(dropped) && self.fins.has_room() {
                 let (fin, reason) = signals.remove(index);
-                self.side.deliver_next(fin);
-                why.get_or_insert(reason);
+                self.fins.push_ready(fin);
+                first_reason.get_or_insert(reason);
             } else {
                 index += 1;
             }
         }
-        let Some(reason) = why else {
+        let Some(reason) = first_reason else {
             return packet;
         };
-        let fin = self.side.next();
+        let fin = self.fins.pop();
         if let Some(mut packet) = packet {
             if self.is_protected(&packet) || self.low.mark_departed(&mut packet, signals) {
-                self.side.deliver_next(packet);
+                self.fins.push_ready(packet);
             } else {
                 signals.dropped(packet, reason);
             }
@@ -277,7 +261,7 @@ impl<P: Packet + Send, Q: Qdisc<P>> Qdisc<P> for HandshakePriority<P, Q> {
     }
 
     fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
-        if self.share.is_used_up() && self.data_waits() {
+        if self.share.is_exhausted() && self.data_waits() {
             let answer = self.dequeue_data(now, signals);
             if matches!(answer, Dequeue::Packet(_)) {
                 self.held_back += u64::from(!self.high.is_empty());
@@ -289,41 +273,41 @@ impl<P: Packet + Send, Q: Qdisc<P>> Qdisc<P> for HandshakePriority<P, Q> {
     }
 
     fn len(&self) -> usize {
-        self.high.len() + self.low.len() + self.side.len()
+        self.high.len() + self.low.len() + self.fins.len()
     }
 
     fn backlog(&self) -> u64 {
-        self.high.backlog() + self.low.backlog() + self.side.bytes
+        self.high.backlog() + self.low.backlog() + self.fins.bytes
     }
 }
 
-/// FINs that the queue has dropped and that are delivered all the same.
+/// FINs that the data queue has dropped and that are sent nevertheless.
 #[derive(Debug)]
-struct SideQueue<P> {
-    /// Those whose turn has come.
+struct RetainedFins<P> {
+    /// Packets to send before those of the data queue.
     ready: VecDeque<P>,
-    /// Those dropped on arrival or pushed out: they wait until what was queued before them has left.
-    held: VecDeque<Held<P>>,
-    /// Packets of the queue that some held FIN waits for: the sum of [`Held::ahead`].
+    /// FINs dropped on arrival or pushed out: each waits until the packets queued before it have left.
+    held: VecDeque<HeldFin<P>>,
+    /// Packets in the data queue that held FINs wait for: the sum of [`HeldFin::ahead`].
     awaited: usize,
     bytes: u64,
     limit: usize,
 }
 
-/// A FIN that waits for all packets which arrived until `since` to leave the queue.
+/// A FIN that waits until all packets that arrived until `since` have left the data queue.
 ///
-/// Packets of the queue are known by their times of arrival, not one by one, because in which order they leave is the
-/// queue's own affair (FQ-CoDel). Each waiting FIN counts those that no earlier one counts.
+/// Packets of the data queue are identified by their time of arrival only, because the queue may reorder them
+/// (FQ-CoDel). `ahead` counts the packets that no earlier held FIN counts.
 #[derive(Debug)]
-struct Held<P> {
+struct HeldFin<P> {
     fin: P,
     since: Nanos,
     ahead: usize,
 }
 
-impl<P: Packet> SideQueue<P> {
+impl<P: Packet> RetainedFins<P> {
     fn new(limit: usize) -> Self {
-        SideQueue {
+        RetainedFins {
             ready: VecDeque::new(),
             held: VecDeque::new(),
             awaited: 0,
@@ -336,47 +320,48 @@ impl<P: Packet> SideQueue<P> {
         self.len() < self.limit
     }
 
-    /// A packet is offered to the queue at `now`.
-    fn entered(&mut self, now: Nanos) {
-        if let Some(held) = self.counting(now) {
+    /// Counts a packet that is offered to the data queue at `now`.
+    fn on_enqueue(&mut self, now: Nanos) {
+        if let Some(held) = self.counter_of(now) {
             held.ahead += 1;
             self.awaited += 1;
         }
     }
 
-    /// A packet that had arrived at `arrived` is in the queue no more.
-    fn left(&mut self, arrived: Nanos) {
-        if let Some(held) = self.counting(arrived) {
+    /// Counts the departure from the data queue, by a drop or not, of a packet that had arrived at `arrived`.
+    fn on_departure(&mut self, arrived: Nanos) {
+        if let Some(held) = self.counter_of(arrived) {
             held.ahead -= 1;
             self.awaited -= 1;
         }
     }
 
-    /// The FIN that counts the packets which arrived at `arrived`: the first that came then or later.
-    fn counting(&mut self, arrived: Nanos) -> Option<&mut Held<P>> {
+    /// The FIN that counts packets that arrived at `arrived`: the first held at that time or later.
+    fn counter_of(&mut self, arrived: Nanos) -> Option<&mut HeldFin<P>> {
         let index = self.held.partition_point(|held| held.since < arrived);
         self.held.get_mut(index)
     }
 
-    /// Keeps a FIN back until the `queued` packets that are in the queue at `now` have left.
+    /// Holds a FIN until the `queued` packets that are in the data queue at `now` have left.
     fn hold(&mut self, now: Nanos, fin: P, queued: usize) {
         let ahead = queued - self.awaited;
         self.awaited = queued;
         self.bytes += u64::from(fin.bytes());
-        self.held.push_back(Held {
+        self.held.push_back(HeldFin {
             fin,
             since: now,
             ahead,
         });
     }
 
-    /// Puts a packet behind those whose turn has come.
-    fn deliver_next(&mut self, packet: P) {
+    /// Appends a packet to those that are ready to be sent.
+    fn push_ready(&mut self, packet: P) {
         self.bytes += u64::from(packet.bytes());
         self.ready.push_back(packet);
     }
 
-    fn next(&mut self) -> Option<P> {
+    /// Removes the next packet that may be sent.
+    fn pop(&mut self) -> Option<P> {
         let packet = match self.ready.pop_front() {
             Some(packet) => packet,
             None if self.held.front()?.ahead == 0 => self.held.pop_front()?.fin,
@@ -394,13 +379,16 @@ impl<P: Packet> SideQueue<P> {
 #[cfg(test)]
 mod tests {
     use crate::laws::fifo::{Fifo, Limit};
-    use crate::plumbing::testing::{Packet, build};
-    use crate::{Dequeue, DropReason, Qdisc, Signals};
+    use crate::testing::{TestPacket, build};
+    use crate::{Dequeue, DropReason, FinRule, Qdisc, Signals};
     use gentle_units::Nanos;
 
     const MTU: u32 = 1514;
 
-    fn offer(queue: &mut dyn Qdisc<Packet>, packets: &[Packet]) -> Vec<(Packet, DropReason)> {
+    fn offer(
+        queue: &mut dyn Qdisc<TestPacket>,
+        packets: &[TestPacket],
+    ) -> Vec<(TestPacket, DropReason)> {
         let mut drops = Signals::new();
         for packet in packets {
             queue.enqueue(Nanos::ZERO, *packet, &mut drops);
@@ -408,24 +396,24 @@ mod tests {
         drops.drain().collect()
     }
 
-    /// Everything that leaves, by number.
-    fn numbers(queue: &mut dyn Qdisc<Packet>) -> Vec<u32> {
+    /// Dequeues all packets and returns their numbers.
+    fn numbers(queue: &mut dyn Qdisc<TestPacket>) -> Vec<u32> {
         let mut drops = Signals::new();
         std::iter::from_fn(|| {
             queue
                 .dequeue(Nanos::ZERO, &mut drops)
                 .packet()
-                .map(|p| p.number)
+                .map(|p| p.id)
         })
         .collect()
     }
 
-    fn mixed() -> [Packet; 4] {
+    fn mixed() -> [TestPacket; 4] {
         [
-            Packet::data(1, MTU).numbered(1),
-            Packet::fin(1).numbered(2),
-            Packet::data(2, MTU).numbered(3),
-            Packet::syn(3).numbered(4),
+            TestPacket::data(1, MTU).numbered(1),
+            TestPacket::fin(1).numbered(2),
+            TestPacket::data(2, MTU).numbered(3),
+            TestPacket::syn(3).numbered(4),
         ]
     }
 
@@ -448,9 +436,9 @@ mod tests {
     #[test]
     fn flags_on_data_buy_no_priority_unless_unchecked() {
         let packets = [
-            Packet::data(1, MTU).numbered(1),
-            Packet::syn(1).of_bytes(MTU).numbered(2),
-            Packet::fin(1).of_bytes(MTU).numbered(3),
+            TestPacket::data(1, MTU).numbered(1),
+            TestPacket::syn(1).of_bytes(MTU).numbered(2),
+            TestPacket::fin(1).of_bytes(MTU).numbered(3),
         ];
         for (spec, order) in [
             ("spa fin=priority", [1, 2, 3]),
@@ -465,8 +453,8 @@ mod tests {
     #[test]
     fn each_child_has_its_own_limit() {
         let mut queue = build("syn_prio limit=2");
-        let syns = [Packet::syn(1); 3];
-        let data = [Packet::data(1, MTU); 3];
+        let syns = [TestPacket::syn(1); 3];
+        let data = [TestPacket::data(1, MTU); 3];
         assert_eq!(offer(&mut *queue, &syns).len(), 1);
         assert_eq!(offer(&mut *queue, &data).len(), 1);
         assert_eq!(queue.len(), 4);
@@ -478,20 +466,20 @@ mod tests {
         let dropped = offer(
             &mut *queue,
             &[
-                Packet::data(1, MTU).numbered(1),
-                Packet::data(1, MTU).numbered(2),
-                Packet::fin(1).numbered(3),
-                Packet::data(2, MTU).numbered(9),
+                TestPacket::data(1, MTU).numbered(1),
+                TestPacket::data(1, MTU).numbered(2),
+                TestPacket::fin(1).numbered(3),
+                TestPacket::data(2, MTU).numbered(9),
             ],
         );
         assert_eq!(dropped.len(), 1);
-        assert_eq!(dropped[0].0.number, 9);
+        assert_eq!(dropped[0].0.id, 9);
         assert_eq!((queue.len(), queue.backlog()), (3, 2 * u64::from(MTU) + 66));
         let mut drops = Signals::new();
         let first = queue.dequeue(Nanos(1), &mut drops).packet().unwrap();
-        // What comes later stays behind the FIN.
-        queue.enqueue(Nanos(1), Packet::data(2, MTU).numbered(4), &mut drops);
-        assert_eq!((first.number, drops.len()), (1, 0));
+        // Later arrivals stay behind the FIN.
+        queue.enqueue(Nanos(1), TestPacket::data(2, MTU).numbered(4), &mut drops);
+        assert_eq!((first.id, drops.len()), (1, 0));
         assert_eq!(numbers(&mut *queue), [2, 3, 4]);
         assert_eq!((queue.len(), queue.backlog()), (0, 0));
     }
@@ -499,30 +487,31 @@ mod tests {
     #[test]
     fn no_more_fins_are_held_than_allowed() {
         let mut queue = build("syn_fin_prio fin=inorder limit=1 held=2");
-        let dropped = offer(&mut *queue, &[Packet::fin(1); 5]);
+        let dropped = offer(&mut *queue, &[TestPacket::fin(1); 5]);
         assert_eq!((queue.len(), dropped.len()), (3, 2));
         assert_eq!(dropped[0].1, DropReason::Tail);
     }
 
-    /// What a flood sends of both while data always waits, and how often it was held back.
+    /// Bytes of SYNs and of data that leave under a flood of SYNs while data always waits, and the value of
+    /// `held_back`.
     fn flood(share: u8, dequeues: u32) -> (u64, u64, u64) {
         let fifo = || Fifo::new(Limit::Packets(1000), Nanos::MAX);
         let mut queue =
-            super::HandshakePriority::new(fifo(), fifo(), super::FinRule::InOrder, 142, 100, share);
+            super::HandshakePriority::new(fifo(), fifo(), FinRule::InOrder, 142, 100, share);
         let mut drops = Signals::new();
         let (mut priority, mut data) = (0, 0);
         for _ in 0..dequeues {
             while queue.low.len() < 10 {
-                queue.enqueue(Nanos::ZERO, Packet::data(1, MTU), &mut drops);
+                queue.enqueue(Nanos::ZERO, TestPacket::data(1, MTU), &mut drops);
             }
             while queue.high.len() < 10 {
-                queue.enqueue(Nanos::ZERO, Packet::syn(2), &mut drops);
+                queue.enqueue(Nanos::ZERO, TestPacket::syn(2), &mut drops);
             }
             let packet = queue.dequeue(Nanos::ZERO, &mut drops).packet().unwrap();
-            if crate::Packet::handshake(&packet).syn {
-                priority += u64::from(crate::Packet::bytes(&packet));
+            if packet.flags.syn {
+                priority += u64::from(packet.bytes);
             } else {
-                data += u64::from(crate::Packet::bytes(&packet));
+                data += u64::from(packet.bytes);
             }
         }
         (priority, data, queue.held_back())
@@ -549,27 +538,30 @@ mod tests {
     fn priority_alone_is_never_held_back() {
         let mut queue = build("syn_prio share=1");
         for _ in 0..50 {
-            assert!(offer(&mut *queue, &[Packet::syn(1); 20]).is_empty());
+            assert!(offer(&mut *queue, &[TestPacket::syn(1); 20]).is_empty());
             assert_eq!(numbers(&mut *queue).len(), 20);
         }
-        let packets = [Packet::data(1, MTU).numbered(1), Packet::syn(2).numbered(2)];
+        let packets = [
+            TestPacket::data(1, MTU).numbered(1),
+            TestPacket::syn(2).numbered(2),
+        ];
         offer(&mut *queue, &packets);
         assert_eq!(numbers(&mut *queue), [2, 1]);
     }
 
-    /// A child that drops every FIN at dequeue, as CoDel may.
-    struct DropsFins(crate::laws::fifo::Fifo<Packet>);
+    /// A child that drops every FIN on dequeue, as CoDel may.
+    struct DropsFins(Fifo<TestPacket>);
 
-    impl Qdisc<Packet> for DropsFins {
-        fn enqueue(&mut self, now: Nanos, packet: Packet, drops: &mut Signals<Packet>) {
+    impl Qdisc<TestPacket> for DropsFins {
+        fn enqueue(&mut self, now: Nanos, packet: TestPacket, drops: &mut Signals<TestPacket>) {
             self.0.enqueue(now, packet, drops);
         }
-        fn dequeue(&mut self, now: Nanos, drops: &mut Signals<Packet>) -> Dequeue<Packet> {
+        fn dequeue(&mut self, now: Nanos, drops: &mut Signals<TestPacket>) -> Dequeue<TestPacket> {
             loop {
                 let Dequeue::Packet(packet) = self.0.dequeue(now, drops) else {
                     return Dequeue::Empty;
                 };
-                if !crate::Packet::handshake(&packet).fin {
+                if !packet.flags.fin {
                     return Dequeue::Packet(packet);
                 }
                 drops.dropped(packet, DropReason::Aqm);
@@ -587,28 +579,24 @@ mod tests {
     fn the_next_packet_is_dropped_in_place_of_a_fin() {
         let child = || DropsFins(Fifo::new(Limit::Packets(100), Nanos::MAX));
         let mut queue =
-            super::HandshakePriority::new(child(), child(), super::FinRule::InOrder, 142, 100, 25);
+            super::HandshakePriority::new(child(), child(), FinRule::InOrder, 142, 100, 25);
         offer(
             &mut queue,
             &[
-                Packet::data(1, MTU).numbered(1),
-                Packet::fin(1).numbered(2),
-                Packet::fin(2).numbered(3),
-                Packet::data(3, MTU).numbered(4),
-                Packet::data(3, MTU).numbered(5),
-                Packet::fin(3).numbered(6),
+                TestPacket::data(1, MTU).numbered(1),
+                TestPacket::fin(1).numbered(2),
+                TestPacket::fin(2).numbered(3),
+                TestPacket::data(3, MTU).numbered(4),
+                TestPacket::data(3, MTU).numbered(5),
+                TestPacket::fin(3).numbered(6),
             ],
         );
         let mut drops = Signals::new();
-        let order: Vec<u32> = std::iter::from_fn(|| {
-            queue
-                .dequeue(Nanos(1), &mut drops)
-                .packet()
-                .map(|p| p.number)
-        })
-        .collect();
+        let order: Vec<u32> =
+            std::iter::from_fn(|| queue.dequeue(Nanos(1), &mut drops).packet().map(|p| p.id))
+                .collect();
         assert_eq!(order, [1, 2, 3, 5, 6]);
-        let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.number, why)).collect();
+        let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.id, why)).collect();
         assert_eq!(dropped, [(4, DropReason::Aqm)]);
     }
 
@@ -616,17 +604,17 @@ mod tests {
     fn the_next_packet_is_marked_in_place_of_a_fin_where_it_can_be() {
         let mut queue = build("spa ecn");
         let mut drops = Signals::new();
-        // A FIN is not ECN-capable (RFC 3168, 6.1.4), so CoDel drops it where it marks the data around it.
+        // A FIN is not ECN-capable (RFC 3168, 6.1.4), so CoDel drops FINs while it marks data.
         for number in (0..300).step_by(2) {
-            let data = Packet::data(1, MTU).ecn_capable().numbered(number);
+            let data = TestPacket::data(1, MTU).ecn_capable().numbered(number);
             queue.enqueue(Nanos::ZERO, data, &mut drops);
-            let fin = Packet::fin(1).numbered(number + 1);
+            let fin = TestPacket::fin(1).numbered(number + 1);
             queue.enqueue(Nanos::ZERO, fin, &mut drops);
         }
         let mut order = Vec::new();
         for ms in 0..300 {
             let now = Nanos::from_millis(6 * ms);
-            order.extend(queue.dequeue(now, &mut drops).packet().map(|p| p.number));
+            order.extend(queue.dequeue(now, &mut drops).packet().map(|p| p.id));
         }
         assert!(drops.is_empty(), "{} dropped", drops.len());
         let marked = drops.marks().len();

@@ -1,4 +1,4 @@
-//! Control laws and scheduling rules, apart from where packets are kept: each is shared by several schemes.
+//! Control laws and schedulers that several schemes share.
 
 pub mod codel;
 pub(crate) mod drr;

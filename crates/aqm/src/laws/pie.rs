@@ -1,22 +1,22 @@
-//! PIE's control law (RFC 8033) in the arithmetic of Linux (`include/net/pie.h`, `net/sched/sch_pie.c`), apart from where
-//! packets are kept: `pie` runs one of these over its queue, `fq_pie` one for each flow.
+//! PIE's control law (RFC 8033) in the arithmetic of Linux (`include/net/pie.h`, `net/sched/sch_pie.c`), independent of
+//! the storage of packets: `pie` applies it to its only queue, `fq_pie` to the queue of each flow.
 //!
-//! Probabilities are fractions of 2^56 and times are in units of 64 ns. Differences are taken modulo 2^64, as C takes
-//! them, so that overflow too ends where it does in the kernel.
+//! Probabilities are fractions of 2^56, times are in units of 64 ns. Differences are modulo 2^64 as in C, so that
+//! overflow has the same effect as in the kernel.
 
 use crate::plumbing::linux;
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use gentle_units::Nanos;
 use rand::Rng;
 
-/// `tc` hands times to the kernel in microseconds, in 32 bits.
+/// Longest time that `tc` passes to the kernel: microseconds in 32 bits.
 const LONGEST: Nanos = Nanos::from_micros(u32::MAX as u64);
 
 pub(crate) const TARGET: OptionSpec = OptionSpec {
     name: "target",
     kind: Kind::Time(Nanos::ZERO, LONGEST),
     default: Some("15ms"),
-    help: "queueing delay aimed at",
+    help: "target queueing delay",
 };
 
 pub(crate) const TUPDATE: OptionSpec = OptionSpec {
@@ -24,7 +24,7 @@ pub(crate) const TUPDATE: OptionSpec = OptionSpec {
     // Linux rounds up to jiffies, the shortest of which is a millisecond.
     kind: Kind::Time(Nanos::from_millis(1), LONGEST),
     default: Some("15ms"),
-    help: "how often the drop probability is calculated",
+    help: "period of the calculation of the drop probability",
 };
 
 pub(crate) const ALPHA: OptionSpec = OptionSpec {
@@ -62,19 +62,19 @@ pub(crate) const DQ_RATE_ESTIMATOR: OptionSpec = OptionSpec {
     help: "estimate the delay from backlog and departure rate instead of timestamps",
 };
 
-/// Words of `tc` that switch flags off.
-pub(crate) const TC_OFF: &[(&str, &str)] = &[
+/// Words of `tc` that turn flags off.
+pub(crate) const TC_NEGATIONS: &[(&str, &str)] = &[
     (ECN.name, "noecn"),
     (BYTEMODE.name, "nobytemode"),
     (DQ_RATE_ESTIMATOR.name, "no_dq_rate_estimator"),
 ];
 
-/// How PIE is set.
+/// PIE's parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Queueing delay aimed at. Linux: 15 ms.
+    /// Target queueing delay (RFC 8033: `QDELAY_REF`). Linux: 15 ms.
     pub target: Nanos,
-    /// Interval at which the drop probability is calculated, not zero. Linux: 15 ms.
+    /// Period of the calculation of the drop probability (RFC 8033: `T_UPDATE`), not zero. Linux: 15 ms.
     pub tupdate: Nanos,
     /// Weight of the delay's distance from `target`, in 1/16 per second. Linux: 2.
     pub alpha: u32,
@@ -102,28 +102,28 @@ impl Config {
     }
 }
 
-/// The first calculation, after the qdisc came into being at time zero (Linux: `HZ / 2`).
+/// Time of the first calculation; the qdisc is created at time zero (Linux: `HZ / 2`).
 pub(crate) const FIRST_UPDATE: Nanos = Nanos::from_millis(500);
 
-/// A probability of one.
+/// Probability 1.
 const MAX_PROB: u64 = u64::MAX >> 8;
 
-/// Units of time in a second.
+/// Ticks per second.
 const TICKS_PER_SEC: u64 = ticks(Nanos::from_secs(1));
 
-/// Bursts up to this long are let through (RFC 8033, section 4.4).
+/// Burst allowance (RFC 8033, section 4.4: `MAX_BURST`).
 const MAX_BURST: u64 = ticks(Nanos::from_millis(150));
 
-/// Delays beyond this raise the probability by 2 % each time (RFC 8033, section 4.2, step 5 of the example).
+/// Delay above which each calculation adds 2 % to the probability (RFC 8033, section 4.2, step 5 of the example).
 const HIGH_DELAY: u64 = ticks(Nanos::from_millis(250));
 
-/// Bytes in a measurement of the departure rate (RFC 8033, section 5.2: `DQ_THRESHOLD`).
+/// Bytes per measurement of the departure rate (RFC 8033, section 5.2: `DQ_THRESHOLD`).
 const DQ_THRESHOLD: u64 = 16_384;
 
-/// Binary digits of the fraction of the departure rate, in bytes per tick.
+/// Fractional bits of the departure rate in bytes per tick.
 const RATE_SCALE: u32 = 8;
 
-/// The steps of auto-tuning: below each of them the weights are divided by another four.
+/// Auto-tuning steps (RFC 8033, section 4.2): below each of them the weights are divided by another four.
 const TUNING: [u64; 5] = [
     MAX_PROB / 100,
     MAX_PROB / 1_000,
@@ -132,23 +132,23 @@ const TUNING: [u64; 5] = [
     MAX_PROB / 1_000_000,
 ];
 
-/// Length in nanoseconds of the unit of time (Linux: `1 << PSCHED_SHIFT`).
+/// Unit of time in nanoseconds (Linux: `1 << PSCHED_SHIFT`).
 pub(crate) const TICK_NS: u64 = 64;
 
-/// A time in units of 64 ns (Linux: `psched_time_t`).
+/// Converts to units of 64 ns (Linux: `psched_time_t`).
 const fn ticks(t: Nanos) -> u64 {
     t.0 / TICK_NS
 }
 
-/// A fraction in percent as a probability, rounded as Linux rounds `ecn_prob`.
+/// Converts percent to a probability with the rounding of `ecn_prob` in Linux.
 pub(crate) fn percent(share: u32) -> u64 {
     (MAX_PROB / 100).wrapping_mul(u64::from(share))
 }
 
-/// The probability above which `pie` drops even ECN-capable packets (RFC 8033, section 5.1: `mark_ecnth`).
-pub(crate) const TENTH: u64 = MAX_PROB / 10;
+/// Probability above which `pie` drops ECN-capable packets too (RFC 8033, section 5.1: `mark_ecnth`).
+pub(crate) const MARK_ECNTH: u64 = MAX_PROB / 10;
 
-/// What holds for every queue of a qdisc (Linux: `struct pie_params`).
+/// Parameters in the law's units, shared by all queues of a qdisc (Linux: `struct pie_params`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Params {
     target: u64,
@@ -178,14 +178,14 @@ pub(crate) struct Pie {
     qdelay: u64,
     qdelay_old: u64,
     burst_time: u64,
-    /// When the departure rate, or the time since the last departure, was last measured.
+    /// Start of the current rate measurement or, with timestamps, time of the last departure.
     dq_tstamp: Option<u64>,
     prob: u64,
     /// Probability accumulated since the last drop, for de-randomisation (RFC 8033, section 5.4).
     accu_prob: u64,
-    /// Bytes departed in this measurement of the rate.
+    /// Bytes departed in the current rate measurement; `None`: none is in progress.
     dq_count: Option<u64>,
-    /// Bytes per tick, times 2^[`RATE_SCALE`].
+    /// Departure rate in bytes per tick, times 2^[`RATE_SCALE`].
     avg_dq_rate: u32,
 }
 
@@ -210,12 +210,13 @@ impl Pie {
         self.prob
     }
 
-    /// Forgets the accumulated probability, because a packet was dropped.
-    pub(crate) fn dropped(&mut self) {
+    /// Resets the accumulated probability after a drop.
+    pub(crate) fn on_drop(&mut self) {
         self.accu_prob = 0;
     }
 
-    /// Whether a packet of `bytes` arriving at a queue of `backlog` bytes is to be dropped or marked.
+    /// True if a packet of `bytes` that arrives at a queue of `backlog` bytes is to be dropped or marked (Linux:
+    /// `pie_drop_early`).
     #[inline]
     pub(crate) fn drop_early(
         &mut self,
@@ -256,9 +257,10 @@ impl Pie {
         false
     }
 
-    /// Takes note of the departure at `now` of a packet of `bytes` that `arrived` then and leaves `backlog` bytes behind.
+    /// Updates the state for the departure at `now` of a packet of `bytes` that had `arrived` at that time and leaves
+    /// `backlog` bytes behind (Linux: `pie_process_dequeue`).
     #[inline]
-    pub(crate) fn departed(
+    pub(crate) fn on_dequeue(
         &mut self,
         params: &Params,
         now: Nanos,
@@ -284,7 +286,7 @@ impl Pie {
         self.burst_time = self.burst_time.saturating_sub(u64::from(elapsed));
     }
 
-    /// Adds a departure to the estimate of the rate; returns how long a measurement took when one is complete.
+    /// Adds a departure to the rate measurement; returns the duration of the measurement if that completes it.
     fn measure_rate(&mut self, now: u64, bytes: u32, backlog: u64) -> Option<u32> {
         if backlog >= DQ_THRESHOLD && self.dq_count.is_none() {
             self.dq_tstamp = Some(now);
@@ -314,9 +316,9 @@ impl Pie {
         Some(elapsed)
     }
 
-    /// Calculates the probability `times` times over with `backlog` bytes waiting all the while.
+    /// Calculates the probability `times` times, with a constant `backlog` in bytes.
     ///
-    /// An idle queue comes to rest after some hundred calculations; those that change nothing are skipped.
+    /// The state of an idle queue reaches a fixed point after some hundred calculations; the rest is skipped.
     pub(crate) fn update(&mut self, params: &Params, backlog: u64, times: u64) {
         for _ in 0..times {
             let before = *self;
@@ -327,7 +329,7 @@ impl Pie {
         }
     }
 
-    /// Linux: `pie_calculate_probability`; RFC 8033, section 4.2.
+    /// Calculates the probability once (RFC 8033, section 4.2; Linux: `pie_calculate_probability`).
     fn update_once(&mut self, params: &Params, backlog: u64) {
         let (qdelay, qdelay_old) = if params.dq_rate_estimator {
             let old = self.qdelay;
@@ -339,7 +341,7 @@ impl Pie {
         } else {
             (self.qdelay, self.qdelay_old)
         };
-        // No delay with packets waiting: the backlog is too small to tell.
+        // A delay of zero with packets waiting means that the backlog is too small for an estimate.
         let mut decay = !(qdelay == 0 && backlog != 0);
 
         let (mut alpha, mut beta) = (params.alpha, params.beta);
@@ -411,7 +413,7 @@ mod tests {
         }
     }
 
-    /// A law past its burst allowance, with a steady delay.
+    /// State after the burst allowance, with a constant delay.
     fn congested(prob: u64, delay: Nanos) -> Pie {
         Pie {
             qdelay: ticks(delay),
@@ -433,7 +435,7 @@ mod tests {
         let mut allowed = Nanos::ZERO;
         for ms in 0..1000 {
             let now = Nanos::from_millis(ms);
-            pie.departed(&params, now, Nanos::ZERO, 1500, 100_000);
+            pie.on_dequeue(&params, now, Nanos::ZERO, 1500, 100_000);
             pie.accu_prob = (MAX_PROB / 2) * 17;
             if pie.drop_early(&params, 100_000, 1500, &mut rng) {
                 allowed = now;
@@ -451,7 +453,7 @@ mod tests {
             pie.update(&params, 100_000, 1);
             (pie.prob - prob) as f64 / MAX_PROB as f64
         };
-        // alpha = 2/16 per second, times 85 ms above target.
+        // alpha is 2/16 per second, the delay 85 ms above target.
         let full = 0.125 * 0.085;
         for (prob, divisor) in [
             (MAX_PROB / 5, 1.0),
@@ -477,7 +479,7 @@ mod tests {
         while gaps.len() < 2000 {
             gap += 1;
             if pie.drop_early(&params, 100_000, 1500, &mut rng) {
-                pie.dropped();
+                pie.on_drop();
                 gaps.push(gap);
                 gap = 0;
             }

@@ -1,8 +1,8 @@
-//! The law of RED that `red`, `ared`, `choke` and `redfavor` share (Linux: `include/net/red.h`).
+//! RED's control law, shared by `red`, `ared`, `choke` and `redfavor` (Linux: `include/net/red.h`).
 //!
 //! Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance" (1993), in the kernel's fixed-point
-//! arithmetic; the adaptation of `max_p` is that of Floyd, Gummadi and Shenker, "Adaptive RED" (2001). The kernel's
-//! `Plog` does not appear: it only serves a `tc` that does not send `max_P`, as none has done since 2011.
+//! arithmetic; the adaptation of `max_p` follows Floyd, Gummadi and Shenker, "Adaptive RED" (2001). The kernel's `Plog`
+//! is left out: it only serves versions of `tc` from before 2011, which do not send `max_P`.
 
 use crate::laws::red_params::{RedParams, STAB_SIZE};
 use crate::plumbing::options::Options;
@@ -13,105 +13,106 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// One percent of 2^32, rounded to the nearest (Linux: `RED_ONE_PERCENT`).
 const ONE_PERCENT: u32 = 42_949_673;
-/// `max_p` is decreased from here upwards only (Linux: `MAX_P_MIN`).
+/// Minimum of `max_p` for a decrease (Linux: `MAX_P_MIN`).
 const MAX_P_MIN: u32 = ONE_PERCENT;
-/// `max_p` is increased up to here only (Linux: `MAX_P_MAX`).
+/// Maximum of `max_p` for an increase (Linux: `MAX_P_MAX`).
 const MAX_P_MAX: u32 = 50 * ONE_PERCENT;
-/// How often `max_p` is adapted (Linux: `HZ/2`).
+/// Period of the adaptation of `max_p` (Linux: `HZ/2`).
 const ADAPT_INTERVAL: Nanos = Nanos::from_millis(500);
 
-/// What RED wants done with an arriving packet.
+/// RED's decision on an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// Queue it.
+pub(crate) enum Action {
+    /// Enqueue (Linux: `RED_DONT_MARK`).
     Pass,
-    /// Mark or drop it: chosen at random.
-    Probable,
-    /// Mark or drop it: the average is too high.
-    Forced,
+    /// Mark or drop, chosen at random (Linux: `RED_PROB_MARK`).
+    Prob,
+    /// Mark or drop because the average is too high (Linux: `RED_HARD_MARK`).
+    Hard,
 }
 
-/// What happens to a packet on which RED has decided: the part that ECN plays.
+/// Effect of an [`Action`] on a packet, which depends on ECN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// Queue it as it is.
-    Queue,
-    /// It has been marked; queue it.
-    Marked,
-    /// Drop it.
+pub(crate) enum Outcome {
+    /// The packet is to be enqueued.
+    Enqueue,
+    /// The packet has been marked and is to be enqueued.
+    EnqueueMarked,
+    /// The packet is to be dropped.
     Drop,
 }
 
-/// How a verdict is told to the sender.
+/// ECN options of a scheme with RED (Linux: `TC_RED_ECN`, `TC_RED_HARDDROP`, `TC_RED_NODROP`).
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Marking {
+pub(crate) struct EcnPolicy {
     ecn: bool,
     harddrop: bool,
     nodrop: bool,
 }
 
-impl Marking {
-    /// For schemes with the options of `red`.
-    pub(crate) fn of_red(options: &Options) -> Marking {
-        Marking {
+impl EcnPolicy {
+    /// The policy of a scheme with the options of `red`.
+    pub(crate) fn of_red(options: &Options) -> EcnPolicy {
+        EcnPolicy {
             ecn: options.flag("ecn"),
             harddrop: options.flag("harddrop"),
             nodrop: options.flag("nodrop"),
         }
     }
 
-    /// For schemes that only have `ecn`.
-    pub(crate) fn simple(ecn: bool) -> Marking {
-        Marking {
+    /// The policy of a scheme that only has the option `ecn`.
+    pub(crate) fn simple(ecn: bool) -> EcnPolicy {
+        EcnPolicy {
             ecn,
             harddrop: false,
             nodrop: false,
         }
     }
 
-    /// Applies `verdict` to `packet` (Linux: the switch in `red_enqueue`).
-    pub(crate) fn apply<P: Packet>(self, verdict: Verdict, packet: &mut P) -> Fate {
-        match verdict {
-            Verdict::Pass => Fate::Queue,
-            Verdict::Forced if self.harddrop => Fate::Drop,
-            Verdict::Probable | Verdict::Forced => {
+    /// Applies `action` to `packet` (Linux: the switch in `red_enqueue`).
+    pub(crate) fn apply<P: Packet>(self, action: Action, packet: &mut P) -> Outcome {
+        match action {
+            Action::Pass => Outcome::Enqueue,
+            Action::Hard if self.harddrop => Outcome::Drop,
+            Action::Prob | Action::Hard => {
                 if self.ecn && packet.mark() {
-                    Fate::Marked
+                    Outcome::EnqueueMarked
                 } else if self.ecn && self.nodrop {
-                    Fate::Queue
+                    Outcome::Enqueue
                 } else {
-                    Fate::Drop
+                    Outcome::Drop
                 }
             }
         }
     }
 }
 
-/// The average queue and the random decisions made on it.
+/// State of RED: the average queue length and the spacing of random drops (Linux: `struct red_parms`, `struct
+/// red_vars`).
 #[derive(Debug, Clone)]
 pub(crate) struct RedLaw {
     /// Thresholds with their binary point at `wlog`, like the average.
     min: u64,
     max: u64,
-    /// Average from which a gentle RED drops everything; equals `max` in one that is not.
-    all: u64,
+    /// Average from which every packet is dropped or marked: 2 `max` with `gentle`, else `max`.
+    hard_mark_from: u64,
     wlog: u32,
     scell_log: u32,
     stab: [u8; STAB_SIZE],
     /// `max - min`, unscaled.
     delta: u32,
     max_p: u32,
-    /// Random numbers are divided by it: `max_p / delta`.
+    /// `max_p / delta`, the divisor of random numbers (Linux: `max_P_reciprocal`).
     slope: u32,
     adaptation: Option<Adaptation>,
 
     average: u64,
     idle_since: Option<Nanos>,
-    /// Packets since the last marked one; -1: the next one draws a random number.
+    /// Packets since the last drop or mark; -1: the next packet draws a random number (Linux: `qcount`).
     count: i64,
-    /// The random number in the scale of `(average - min) * count`.
+    /// Random number in the scale of `(average - min) * count` (Linux: `qR`).
     threshold: u32,
-    /// The random number as drawn, for the gentle part, where the scale is another.
+    /// Random number as drawn, for averages above `max`, where the scale differs.
     drawn: u32,
     rng: Xoshiro256PlusPlus,
 }
@@ -119,7 +120,7 @@ pub(crate) struct RedLaw {
 #[derive(Debug, Clone)]
 struct Adaptation {
     next: Nanos,
-    /// The average that is aimed at, unscaled.
+    /// Target range of the average, unscaled.
     target_min: u64,
     target_max: u64,
 }
@@ -132,7 +133,7 @@ impl RedLaw {
         RedLaw {
             min: u64::from(params.min) << params.wlog,
             max,
-            all: if params.gentle { 2 * max } else { max },
+            hard_mark_from: if params.gentle { 2 * max } else { max },
             wlog: params.wlog,
             scell_log: params.scell_log,
             stab: params.stab,
@@ -153,8 +154,8 @@ impl RedLaw {
         }
     }
 
-    /// Takes the queue length seen by an arriving packet into the average (Linux: `red_calc_qavg`).
-    pub(crate) fn observe(&mut self, now: Nanos, backlog: u64) {
+    /// Adds the queue length seen by an arriving packet to the average (Linux: `red_calc_qavg`).
+    pub(crate) fn update_average(&mut self, now: Nanos, backlog: u64) {
         if self.adaptation.is_some() {
             self.adapt_until(now);
         }
@@ -164,8 +165,8 @@ impl RedLaw {
         };
     }
 
-    /// Tells that a packet was asked for and there was none.
-    pub(crate) fn idle(&mut self, now: Nanos) {
+    /// Records that the queue was empty on dequeue (Linux: `red_start_of_idle_period`).
+    pub(crate) fn start_idle(&mut self, now: Nanos) {
         if self.idle_since.is_none() {
             if self.adaptation.is_some() {
                 self.adapt_until(now);
@@ -175,44 +176,44 @@ impl RedLaw {
     }
 
     /// Decides on the arriving packet (Linux: `red_action`).
-    pub(crate) fn decide(&mut self) -> Verdict {
+    pub(crate) fn decide(&mut self) -> Action {
         if self.average < self.min {
-            self.forget();
-            Verdict::Pass
-        } else if self.average >= self.all {
-            self.forget();
-            Verdict::Forced
-        } else if self.throw() {
-            Verdict::Probable
+            self.reset_count();
+            Action::Pass
+        } else if self.average >= self.hard_mark_from {
+            self.reset_count();
+            Action::Hard
+        } else if self.is_prob_marked() {
+            Action::Prob
         } else {
-            Verdict::Pass
+            Action::Pass
         }
     }
 
-    /// Decides for CHOKe, whose comparisons at the thresholds include the other end (Linux: `choke_enqueue`). Asked
-    /// only where the average [exceeds min](RedLaw::exceeds_min).
-    pub(crate) fn decide_above_min(&mut self) -> Verdict {
-        if self.average > self.all {
-            self.forget();
-            Verdict::Forced
-        } else if self.throw() {
-            Verdict::Probable
+    /// Decides for CHOKe, which compares with `<=` and `>` at the thresholds (Linux: `choke_enqueue`). Requires that
+    /// the average [exceeds min](RedLaw::exceeds_min).
+    pub(crate) fn decide_above_min(&mut self) -> Action {
+        if self.average > self.hard_mark_from {
+            self.reset_count();
+            Action::Hard
+        } else if self.is_prob_marked() {
+            Action::Prob
         } else {
-            Verdict::Pass
+            Action::Pass
         }
     }
 
-    /// Whether the average is above the lower threshold.
+    /// True if the average is above the lower threshold.
     pub(crate) fn exceeds_min(&self) -> bool {
         self.average > self.min
     }
 
-    /// Starts the spacing of drops anew: the average has left the range where they are random.
-    pub(crate) fn forget(&mut self) {
+    /// Restarts the spacing of drops after the average has left the range of random drops.
+    pub(crate) fn reset_count(&mut self) {
         self.count = -1;
     }
 
-    /// A random number below `ceiling`, without bias (Linux: `__get_random_u32_below`).
+    /// An unbiased random number below `ceiling` (Linux: `__get_random_u32_below`).
     pub(crate) fn random_below(&mut self, ceiling: u32) -> u32 {
         let mut product = u64::from(ceiling) * u64::from(self.rng.next_u32());
         if (product as u32) < ceiling {
@@ -224,19 +225,19 @@ impl RedLaw {
         (product >> 32) as u32
     }
 
-    /// One random decision; the numbers of packets between two drops come out uniformly distributed.
-    fn throw(&mut self) -> bool {
+    /// One random decision. The number of packets between two drops is uniformly distributed.
+    fn is_prob_marked(&mut self) -> bool {
         self.count += 1;
         if self.count == 0 {
             self.draw();
             return false;
         }
-        let hit = self.hits();
-        if hit {
+        let marked = self.reaches_random();
+        if marked {
             self.count = 0;
             self.draw();
         }
-        hit
+        marked
     }
 
     fn draw(&mut self) {
@@ -244,8 +245,8 @@ impl RedLaw {
         self.threshold = self.drawn / self.slope;
     }
 
-    /// Whether `count` times the drop probability reaches the random number (Linux: `red_mark_probability`).
-    fn hits(&self) -> bool {
+    /// True if `count` times the drop probability reaches the random number (Linux: `red_mark_probability`).
+    fn reaches_random(&self) -> bool {
         let count = self.count as u64;
         if self.average <= self.max {
             let above_min = (self.average - self.min) >> self.wlog;
@@ -256,11 +257,11 @@ impl RedLaw {
         probability.saturating_mul(count) >= u64::from(self.drawn)
     }
 
-    /// The average after an idle time (Linux: `red_calc_qavg_from_idle_time`).
+    /// The average after the time `idle` (Linux: `red_calc_qavg_from_idle_time`).
     fn decayed(&self, idle: Nanos) -> u64 {
         let micros = idle.as_micros().min(255 << self.scell_log);
         match self.stab[(micros >> self.scell_log) as usize] {
-            // The table is too coarse for the beginning, which is close to linear.
+            // The table is too coarse for short idle times, for which the decay is about linear.
             0 => {
                 let fall = self.average.saturating_mul(micros) >> self.scell_log;
                 let half = self.average >> 1;
@@ -284,7 +285,7 @@ impl RedLaw {
             let before = self.max_p;
             self.adapt(idle);
             next += ADAPT_INTERVAL;
-            // From here on nothing moves any more: the average stands still, and max_p stood still under it.
+            // The average is constant from here on, and max_p is at its fixed point: skip the remaining steps.
             let settled = idle.is_none_or(|idle| idle.as_micros() >= 255 << self.scell_log);
             if settled && self.max_p == before && next <= now {
                 let skipped = (now - next).0 / ADAPT_INTERVAL.0 + 1;
@@ -323,19 +324,19 @@ mod tests {
         RedLaw::new(&params, 7)
     }
 
-    /// With weight 1/8 a constant queue of 8000 bytes fills an average of 0 as 8000 (1 - (7/8)^n).
+    /// With weight 1/8 and a constant queue of 8000 bytes, an average of 0 grows as 8000 (1 - (7/8)^n).
     #[test]
     fn average_is_exponential() {
         let mut law = law("red ewma=3", false);
-        law.observe(Nanos::ZERO, 8000);
+        law.update_average(Nanos::ZERO, 8000);
         for (n, expected) in [(1, 1000.0), (2, 1875.0), (3, 2640.6), (4, 3310.5)] {
-            law.observe(Nanos(n), 8000);
+            law.update_average(Nanos(n), 8000);
             let average = law.average as f64 / 8.0;
             assert!((average - expected).abs() < 1.0, "{n}: {average}");
         }
     }
 
-    /// The table of `red` at its defaults: cells of 8192 us; linear before the first shift, halved at cell 12.
+    /// Idle table of `red` with default options: cells of 8192 us; linear before the first shift, halved at cell 12.
     #[test]
     fn average_decays_while_idle() {
         let mut law = law("red", false);
@@ -352,7 +353,7 @@ mod tests {
         let mut law = law("red", true);
         law.idle_since = None;
         law.average = law.max;
-        // 2 % + 0.5 %, + 0.625 %, ...: a quarter at first, one percent later.
+        // Steps: a quarter of max_p at first (2 % + 0.5 %, + 0.625 %, …), one percent later.
         law.adapt_until(Nanos::from_millis(500));
         assert_eq!(law.max_p, 85_899_345 + 85_899_345 / 4);
         law.adapt_until(Nanos::from_secs(1000));
@@ -364,7 +365,7 @@ mod tests {
         assert!(law.max_p < MAX_P_MIN && law.max_p >= MAX_P_MIN / 10 * 9);
     }
 
-    /// Skipping the steps that change nothing must not change when the next one comes.
+    /// Skipped steps do not shift the time of the next one.
     #[test]
     fn catching_up_equals_a_timer_that_fired_in_time() {
         let mut late = law("red", true);
@@ -389,12 +390,12 @@ mod tests {
         let mut since = 0;
         for _ in 0..400_000 {
             since += 1;
-            if law.decide() == Verdict::Probable {
+            if law.decide() == Action::Prob {
                 distances[since] += 1;
                 since = 0;
             }
         }
-        // p is half of max_p: 1 to 20, and one more for the rounding at the ends.
+        // p is half of max_p: distances of 1 to 20, and 21 by rounding.
         let drops: u32 = distances.iter().sum();
         assert_eq!(distances[22..].iter().sum::<u32>(), 0);
         for (distance, &n) in distances.iter().enumerate().take(20).skip(2) {
@@ -409,16 +410,16 @@ mod tests {
         let share_at = |law: &mut RedLaw, average: u64| {
             law.average = average;
             let n = 100_000;
-            let hits = (0..n).filter(|_| law.decide() != Verdict::Pass).count();
+            let hits = (0..n).filter(|_| law.decide() != Action::Pass).count();
             hits as f64 / f64::from(n)
         };
-        // Spacing makes the mean distance (1 + 1/p) / 2.
+        // With uniform spacing the mean distance is (1 + 1/p) / 2.
         for (average, p) in [(law.max + 8, 0.1), (law.max / 2 * 3, 0.55)] {
             let share = share_at(&mut law, average);
             let expected = 2.0 / (1.0 + 1.0 / p);
             assert!((share - expected).abs() < 0.08, "{share} {expected}");
         }
-        let all = law.all;
-        assert_eq!(share_at(&mut law, all), 1.0);
+        let hard_mark_from = law.hard_mark_from;
+        assert_eq!(share_at(&mut law, hard_mark_from), 1.0);
     }
 }

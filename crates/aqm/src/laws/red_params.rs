@@ -1,19 +1,19 @@
-//! The parameters of RED, derived from what a user writes as `tc` derives them (iproute2, `tc/tc_red.c` and `q_red.c`).
+//! RED's parameters, derived from the options as in `tc` (iproute2, `tc/tc_red.c` and `q_red.c`).
 
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use gentle_units::Rate;
 
-/// Ticks of 64 ns in a microsecond: the unit in which `tc` computes transmission times (`/proc/net/psched`).
+/// Ticks of 64 ns per microsecond; `tc` computes transmission times in ticks (`/proc/net/psched`).
 const TICKS_PER_MICROSECOND: f64 = 15.625;
 
 /// Entries of the idle table (Linux: `RED_STAB_SIZE`).
 pub(crate) const STAB_SIZE: usize = 256;
 
-/// Above it the span of the idle table would not fit the kernel's 32 bits of microseconds.
+/// Maximum for which the span of the idle table fits the kernel's 32 bits of microseconds.
 const MAX_SCELL_LOG: u32 = 24;
 
-/// An average over more packets than 2^16 does not move; `tc` warns from 10 on, and finds larger values only where its
-/// equation has no solution but by rounding.
+/// Maximum of `wlog`. An average over more than 2^16 packets hardly moves. `tc` warns from 10 on, and returns larger
+/// values only when rounding alone lets its equation have a solution.
 const MAX_WEIGHT_LOG: i32 = 16;
 
 const MIN_RATE: Rate = Rate::from_bits_per_second(1_000).expect("not zero");
@@ -47,13 +47,13 @@ pub(crate) const BURST: OptionSpec = OptionSpec {
     name: "burst",
     kind: Kind::Count(1, 1_000_000),
     default: None,
-    help: "packets that may arrive at once undropped, which sets the weight of the average; derived: (2*min+max)/3 in packets",
+    help: "burst that an empty queue accepts without drops, in packets; determines the weight of the average; derived: (2*min+max)/3",
 };
 pub(crate) const EWMA: OptionSpec = OptionSpec {
     name: "ewma",
     kind: Kind::Count(1, 30),
     default: None,
-    help: "weight of the average given directly: w_q = 2^-ewma (9 is 0.002); derived: from burst (not in tc)",
+    help: "weight of the average: w_q = 2^-ewma (9 is 0.002); derived: from burst (not in tc)",
 };
 pub(crate) const PROBABILITY: OptionSpec = OptionSpec {
     name: "probability",
@@ -98,10 +98,10 @@ pub(crate) const GENTLE: OptionSpec = OptionSpec {
     help: "above max let the probability rise from max_p to 1 at 2*max instead of dropping all (ns-2; not in Linux)",
 };
 
-/// Options that `tc` asks for, or would take from a 10 Mb/s link.
+/// Options that `tc` requires or for which it assumes a link of 10 Mb/s.
 pub(crate) const TC_ALWAYS: &[&str] = &["limit", AVPKT.name, BANDWIDTH.name];
 
-/// Options that Linux does not have, with what to do instead.
+/// Options that Linux does not have, with advice for the user.
 pub(crate) const TC_REFUSED: &[(&str, &str)] = &[
     (
         EWMA.name,
@@ -110,35 +110,35 @@ pub(crate) const TC_REFUSED: &[(&str, &str)] = &[
     (GENTLE.name, "Linux has no gentle RED; leave it out"),
 ];
 
-/// What RED computes with. Queue lengths are in bytes or in packets, as the scheme counts.
+/// Parameters of RED in fixed point. Queue lengths are in bytes or in packets, depending on the scheme.
 #[derive(Debug, Clone)]
 pub(crate) struct RedParams {
     pub(crate) min: u32,
     pub(crate) max: u32,
-    /// The average has the weight `2^-wlog`.
+    /// Weight of the average: w_q = 2^-wlog.
     pub(crate) wlog: u32,
     /// Drop probability at `max`, as a fraction of 2^32.
     pub(crate) max_p: u32,
-    /// An entry of the idle table stands for `2^scell_log` microseconds.
+    /// Idle time per entry of `stab`: 2^scell_log microseconds.
     pub(crate) scell_log: u32,
-    /// By how many bits the average shifts right after that much idle time.
+    /// Bits by which the average shifts right, by idle time.
     pub(crate) stab: [u8; STAB_SIZE],
     pub(crate) gentle: bool,
     pub(crate) adaptive: bool,
 }
 
 /// Thresholds and burst before the fixed-point derivation.
-struct Shape {
+struct Thresholds {
     min: u32,
     max: u32,
-    /// Packets.
+    /// Burst in packets.
     burst: u32,
     /// `min` in bytes.
     min_bytes: u64,
 }
 
 impl RedParams {
-    /// From the options of a scheme that counts bytes (`red`).
+    /// Derives the parameters of a scheme that counts bytes (`red`).
     pub(crate) fn in_bytes(options: &Options, adaptive: bool) -> Result<RedParams, String> {
         let limit = options.size("limit") as u32;
         let avpkt = options.size("avpkt");
@@ -153,16 +153,16 @@ impl RedParams {
         };
         let min = given.0.unwrap_or(max / 3);
         let burst = (2 * u64::from(min) + u64::from(max)) / (3 * avpkt);
-        let shape = Shape {
+        let thresholds = Thresholds {
             min,
             max,
             burst: options.given_count("burst").unwrap_or(burst) as u32,
             min_bytes: u64::from(min),
         };
-        Self::derive(options, &shape, options.flag("gentle"), adaptive)
+        Self::derive(options, &thresholds, adaptive)
     }
 
-    /// From the options of a scheme that counts packets (`choke`).
+    /// Derives the parameters of a scheme that counts packets (`choke`).
     pub(crate) fn in_packets(options: &Options) -> Result<RedParams, String> {
         let limit = options.count("limit") as u32;
         let max = options
@@ -174,7 +174,7 @@ impl RedParams {
                 "max {max} is above limit {limit}; expected at most the limit"
             ));
         }
-        let shape = Shape {
+        let thresholds = Thresholds {
             min,
             max,
             burst: options
@@ -182,16 +182,15 @@ impl RedParams {
                 .map_or((2 * min + max) / 3, |burst| burst as u32),
             min_bytes: u64::from(min) * options.size("avpkt"),
         };
-        Self::derive(options, &shape, options.flag("gentle"), false)
+        Self::derive(options, &thresholds, false)
     }
 
     fn derive(
         options: &Options,
-        shape: &Shape,
-        gentle: bool,
+        thresholds: &Thresholds,
         adaptive: bool,
     ) -> Result<RedParams, String> {
-        let &Shape { min, max, .. } = shape;
+        let &Thresholds { min, max, .. } = thresholds;
         if min >= max {
             return Err(format!(
                 "min {min} is not below max {max}; expected max to be about three times min"
@@ -200,9 +199,9 @@ impl RedParams {
         let avpkt = options.size("avpkt");
         let wlog = match options.given_count("ewma") {
             Some(wlog) => wlog as u32,
-            None => weight(shape.min_bytes, shape.burst, avpkt)?,
+            None => weight(thresholds.min_bytes, thresholds.burst, avpkt)?,
         };
-        // The kernel's red_check_params: a threshold with its binary point at wlog fits 32 bits.
+        // Linux: red_check_params. A threshold with its binary point at wlog must fit 32 bits.
         if max.ilog2() + 1 + wlog >= 32 {
             return Err(format!(
                 "max {max} and an average of weight 2^-{wlog} do not fit 32 bits; expected a smaller max or a smaller burst"
@@ -213,18 +212,18 @@ impl RedParams {
             min,
             max,
             wlog,
-            // A float cast saturates, so that a probability of 1 is the largest fraction there is.
+            // The cast saturates: a probability of 1 becomes the largest fraction.
             max_p: (options.real("probability") * 4_294_967_296.0) as u32,
             scell_log,
             stab,
-            gentle,
+            gentle: options.flag(GENTLE.name),
             adaptive,
         })
     }
 }
 
-/// The weight exponent with which `burst` packets may arrive at an empty queue before the average reaches `min`
-/// (iproute2, `tc_red_eval_ewma`): the smallest with `burst + 1 - min/avpkt <= (1 - (1-W)^burst) / W`.
+/// Weight exponent for which `burst` packets may arrive at an empty queue before the average reaches `min` (iproute2,
+/// `tc_red_eval_ewma`): the smallest with `burst + 1 - min/avpkt <= (1 - (1-W)^burst) / W`.
 fn weight(min_bytes: u64, burst: u32, avpkt: u64) -> Result<u32, String> {
     let room = f64::from(burst) + 1.0 - min_bytes as f64 / avpkt as f64;
     if room < 1.0 {
@@ -244,9 +243,9 @@ fn weight(min_bytes: u64, burst: u32, avpkt: u64) -> Result<u32, String> {
 
 /// Decay of the average while the queue is idle (iproute2, `tc_red_eval_idle_damping`).
 ///
-/// `tc` counts transmission time in ticks of 64 ns, but the kernel reads the table in microseconds, so that the
-/// average of a Linux queue decays 15.6 times slower than `bandwidth` says. Linux is the reference; who wants the
-/// decay of the paper writes a bandwidth 15.6 times that of the link.
+/// `tc` counts transmission times in ticks of 64 ns, but the kernel reads the table in microseconds. The average of a
+/// Linux queue therefore decays 15.6 times slower than `bandwidth` implies. Linux is the reference here too; a
+/// bandwidth of 15.6 times the link rate gives the decay of the paper.
 fn idle_table(wlog: u32, avpkt: u64, bandwidth: Rate) -> Result<(u32, [u8; STAB_SIZE]), String> {
     let bytes_per_second = bandwidth.bits_per_second() as f64 / 8.0;
     let packet_ticks = (avpkt as f64 / bytes_per_second * 1e6 * TICKS_PER_MICROSECOND).ceil();
@@ -277,7 +276,8 @@ mod tests {
         }
     }
 
-    /// By hand: room = burst + 1 - min/avpkt = 10 + 1 - 6.25 = 4.75; W = 1/2 gives 2.0, 1/4 gives 3.77, 1/8 gives 5.90.
+    /// Calculation: room = burst + 1 - min/avpkt = 10 + 1 - 6.25 = 4.75; W = 1/2 gives 2.0, 1/4 gives 3.77, 1/8 gives
+    /// 5.90.
     #[test]
     fn thresholds_follow_from_the_limit_and_the_weight_from_the_burst() {
         let red = params("red");

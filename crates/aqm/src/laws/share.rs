@@ -1,8 +1,9 @@
-//! A bound on what a priority queue may take from the queue behind it, so that a flood of SYNs cannot starve data.
+//! Limit on the share of bytes that a priority queue may take from the queue below it, against floods of SYNs.
 //!
-//! A bucket of credit: while data waits, a packet of priority of L bytes costs L·(100 − share), and a packet of data of
-//! L bytes earns L·share. Priority is first while there is credit. So over any time in which data always waits, priority
-//! sends at most `share` percent of all bytes, and [`BURST`] once. Handshakes of real traffic never use it up.
+//! A token bucket: while data waits, a priority packet of L bytes costs L·(100 − share) tokens and a data packet of L
+//! bytes earns L·share. Priority packets go first while the bucket is not empty. In any period in which data always
+//! waits, priority packets therefore take at most `share` percent of all bytes plus one [`BURST`]. Handshakes of real
+//! traffic never empty the bucket.
 
 use crate::plumbing::options::{Kind, OptionSpec};
 
@@ -10,47 +11,47 @@ pub(crate) const SHARE: OptionSpec = OptionSpec {
     name: "share",
     kind: Kind::Count(1, 100),
     default: Some("25"),
-    help: "percent of the bytes that the priority queue may send while data waits, beyond a burst of 15140 bytes; 100: no bound, as published",
+    help: "percentage of the bytes that the priority queue may send while data waits, beyond a burst of 15140 bytes; 100: no limit, as published",
 };
 
-/// Bytes that priority may send at once while data waits: ten full frames, an initial window of RFC 6928.
+/// Burst of priority packets in bytes while data waits: ten full frames, the initial window of RFC 6928.
 const BURST: i64 = 15_140;
 
-/// The credit of a priority queue.
+/// Token bucket of a priority queue.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Share {
+pub(crate) struct PriorityShare {
     percent: i64,
-    /// In hundredths of a byte; up to a packet below zero.
+    /// Tokens in hundredths of a byte; up to a packet below zero.
     credit: i64,
 }
 
-impl Share {
-    /// Full credit, for `percent` between 1 and 100.
-    pub(crate) fn new(percent: u8) -> Share {
+impl PriorityShare {
+    /// A full bucket for a share of `percent`, 1 to 100.
+    pub(crate) fn new(percent: u8) -> PriorityShare {
         let percent = i64::from(percent.clamp(1, 100));
-        Share {
+        PriorityShare {
             percent,
             credit: BURST * (100 - percent),
         }
     }
 
-    /// Whether there is a bound.
-    pub(crate) fn is_bounded(&self) -> bool {
+    /// True if the share is below 100 %.
+    pub(crate) fn is_limited(&self) -> bool {
         self.percent < 100
     }
 
-    /// Whether data that waits goes before packets of priority.
-    pub(crate) fn is_used_up(&self) -> bool {
-        self.credit <= 0 && self.is_bounded()
+    /// True if waiting data goes before priority packets.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.credit <= 0 && self.is_limited()
     }
 
-    /// Priority sends `bytes` while data waits.
-    pub(crate) fn priority_sends(&mut self, bytes: u32) {
+    /// Charges for a priority packet of `bytes` sent while data waits.
+    pub(crate) fn on_priority_sent(&mut self, bytes: u32) {
         self.credit -= i64::from(bytes) * (100 - self.percent);
     }
 
-    /// Data sends `bytes`.
-    pub(crate) fn data_sends(&mut self, bytes: u32) {
+    /// Adds the tokens that a data packet of `bytes` earns.
+    pub(crate) fn on_data_sent(&mut self, bytes: u32) {
         let max = BURST * (100 - self.percent);
         self.credit = max.min(self.credit + i64::from(bytes) * self.percent);
     }
@@ -62,19 +63,19 @@ mod tests {
 
     #[test]
     fn a_burst_then_as_much_as_data_earns() {
-        let mut share = Share::new(25);
+        let mut share = PriorityShare::new(25);
         let mut sent = 0;
-        while !share.is_used_up() {
-            share.priority_sends(74);
+        while !share.is_exhausted() {
+            share.on_priority_sent(74);
             sent += 74;
         }
         assert_eq!(sent, 205 * 74);
         // 1514 bytes of data earn a third of that in priority.
         let mut priority = 0;
         for _ in 0..1000 {
-            share.data_sends(1514);
-            while !share.is_used_up() {
-                share.priority_sends(74);
+            share.on_data_sent(1514);
+            while !share.is_exhausted() {
+                share.on_priority_sent(74);
                 priority += 74;
             }
         }
@@ -84,20 +85,20 @@ mod tests {
 
     #[test]
     fn credit_is_not_saved_beyond_the_burst() {
-        let mut share = Share::new(50);
+        let mut share = PriorityShare::new(50);
         for _ in 0..1000 {
-            share.data_sends(1514);
+            share.on_data_sent(1514);
         }
-        share.priority_sends(BURST as u32 - 1);
-        assert!(!share.is_used_up());
-        share.priority_sends(1);
-        assert!(share.is_used_up());
+        share.on_priority_sent(BURST as u32 - 1);
+        assert!(!share.is_exhausted());
+        share.on_priority_sent(1);
+        assert!(share.is_exhausted());
     }
 
     #[test]
     fn a_hundred_percent_is_no_bound() {
-        let mut share = Share::new(100);
-        share.priority_sends(u32::MAX);
-        assert!(!share.is_used_up());
+        let mut share = PriorityShare::new(100);
+        share.on_priority_sent(u32::MAX);
+        assert!(!share.is_exhausted());
     }
 }

@@ -1,10 +1,9 @@
-//! Many queues of packets in one block of memory: what schemes with a queue per flow keep their packets in.
+//! Many packet queues in one allocation, for schemes with a queue per flow.
 //!
-//! Queues are linked by index, as the kernel links `sk_buff`s, so that a packet moves between a thousand queues without
-//! an allocation, and the memory held is that of the most packets ever stored at once, not of the longest each queue
-//! has been.
+//! Packets are linked by index, as the kernel links `sk_buff`s. Moving a packet between queues allocates nothing, and
+//! memory grows with the largest number of packets stored at once, not with the sum of the queues' maxima.
 
-/// No node.
+/// Index that stands for no node.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
@@ -16,7 +15,7 @@ struct Node<P> {
     prev: u32,
 }
 
-/// The ends of one queue; its packets lie in an [`Arena`], always the same one.
+/// Head and tail of one queue, whose packets are all in the same [`Arena`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chain {
     head: u32,
@@ -32,11 +31,11 @@ impl Default for Chain {
     }
 }
 
-/// The packets of all queues.
+/// Storage of the packets of all queues.
 #[derive(Debug)]
 pub(crate) struct Arena<P> {
     nodes: Vec<Node<P>>,
-    /// First of the free nodes, chained by `next`.
+    /// First free node; free nodes are chained by `next`.
     free: u32,
 }
 

@@ -1,69 +1,66 @@
-//! What is wrong with a text that should describe a queue discipline.
+//! Errors in the text of a specification.
 
-use crate::plumbing::registry;
-use gentle_units::suggestion;
 use thiserror::Error;
 
-/// Why a text does not describe a queue discipline.
+/// Error from parsing or changing a [`Spec`](crate::Spec).
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SpecError {
-    /// Nothing was written.
+    /// The text is empty.
     #[error("no scheme given; the schemes are: {schemes}")]
     Empty {
-        /// The names there are.
+        /// Names of all schemes.
         schemes: String,
     },
-    /// There is no such scheme.
-    #[error(
-        "unknown scheme '{name}'{}; the schemes are: {schemes}",
-        suggestion(name, registry::SCHEMES.iter().map(|scheme| scheme.name))
-    )]
+    /// The registry has no scheme of this name.
+    #[error("unknown scheme '{name}'{suggestion}; the schemes are: {schemes}")]
     Scheme {
-        /// What was written.
+        /// The name as written.
         name: String,
-        /// The names there are.
+        /// " (did you mean …?)" if a name is similar, else empty.
+        suggestion: String,
+        /// Names of all schemes.
         schemes: String,
     },
-    /// The scheme has no such option.
+    /// The scheme has no option of this name.
     #[error("{scheme} has no option '{option}'{suggestion}; it accepts {accepted}")]
     Option {
-        /// The scheme.
+        /// Name of the scheme.
         scheme: String,
-        /// What was written.
+        /// The option as written.
         option: String,
-        /// A remark on the option that was probably meant, or nothing.
+        /// " (did you mean …?)" if an option's name is similar, else empty.
         suggestion: String,
-        /// What it has.
+        /// The options that the scheme has, with their ranges.
         accepted: String,
     },
     /// The option was given without a value.
     #[error("option '{option}' needs a value, as in {option}={example}")]
     NoValue {
-        /// The option.
+        /// Name of the option.
         option: String,
-        /// A value it could have.
+        /// A valid value.
         example: String,
     },
     /// The option was given more than once.
     #[error("option '{option}' is given twice; leave one of them out")]
     Twice {
-        /// The option.
+        /// Name of the option.
         option: String,
     },
-    /// The value is not acceptable.
+    /// The value is malformed or out of range.
     #[error("option '{option}': {problem}")]
     Value {
-        /// The option.
+        /// Name of the option.
         option: String,
-        /// What is wrong with it and what was expected.
+        /// The problem and the expected values.
         problem: String,
     },
-    /// Options that are each fine do not go together.
+    /// The options are valid one by one but contradict each other.
     #[error("{scheme}: {problem}")]
     Combination {
-        /// The scheme.
+        /// Name of the scheme.
         scheme: String,
-        /// What is wrong and what was expected.
+        /// The problem and the expected values.
         problem: String,
     },
 }

@@ -1,7 +1,7 @@
-//! Which queue a flow belongs to.
+//! Keyed hash that assigns flows to queues.
 //!
 //! The kernel hashes the dissected headers with a secret key (`skb_get_hash`, SipHash) and scales the result to the
-//! number of queues. Here the flow is a number already; it is mixed with a key drawn from the seed by the finaliser of
+//! number of queues. Here a flow is a number already. It is mixed with a key drawn from the seed by the finaliser of
 //! SplitMix64 (Stafford's variant 13), in which every input bit changes every output bit with probability one half.
 
 use rand::{Rng, SeedableRng};
@@ -14,7 +14,7 @@ pub struct FlowHash {
 }
 
 impl FlowHash {
-    /// The hash that a scheme built with `seed` begins with, for those who compare it with another implementation.
+    /// The initial hash of a scheme built with `seed`, for comparisons with another implementation.
     pub fn seeded(seed: u64) -> Self {
         Self::draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed))
     }
@@ -35,7 +35,7 @@ impl FlowHash {
         ((x ^ (x >> 31)) >> 32) as u32
     }
 
-    /// The queue of `flow` among `queues` of them (Linux: `reciprocal_scale`).
+    /// The queue of `flow`, 0 to `queues` - 1 (Linux: `reciprocal_scale`).
     #[inline]
     pub fn queue(self, flow: u64, queues: u32) -> usize {
         ((u64::from(self.value(flow)) * u64::from(queues)) >> 32) as usize
@@ -55,7 +55,7 @@ mod tests {
             for flow in 0..1024 {
                 queues[hash.queue(flow, 1024)] += 1;
             }
-            // Of n balls in n bins, n/e bins stay empty: 377 of 1024, with a standard deviation of 10.
+            // n balls leave n/e of n bins empty: 377 of 1024, with a standard deviation of 10.
             let empty = queues.iter().filter(|n| **n == 0).count();
             assert!((327..427).contains(&empty), "{empty} of 1024 empty");
             assert!(*queues.iter().max().unwrap() < 12);

@@ -1,4 +1,4 @@
-//! Infrastructure shared by all schemes: packets, the [`Qdisc`](crate::Qdisc) trait, options, specifications, the registry.
+//! Infrastructure below the schemes: packets, the [`Qdisc`](crate::Qdisc) trait, options, specifications, containers.
 
 pub(crate) mod arena;
 pub(crate) mod error;
@@ -6,11 +6,8 @@ pub(crate) mod flow_hash;
 pub(crate) mod linux;
 pub(crate) mod options;
 pub(crate) mod packet;
-pub(crate) mod periodic;
+pub(crate) mod packet_queue;
 pub(crate) mod qdisc;
-pub mod registry;
 pub(crate) mod scheme;
 pub(crate) mod spec;
-pub(crate) mod store;
-#[cfg(test)]
-pub(crate) mod testing;
+pub(crate) mod timer;

@@ -1,10 +1,10 @@
-//! Options of a scheme: declared once, parsed from `name=value`, refused with the accepted ones listed.
+//! Options of a scheme: declarations, values, and parsing with range checks.
 
 use crate::plumbing::error::SpecError;
 use gentle_units::{Nanos, Rate, format_size, parse_size};
 use std::fmt;
 
-/// What an option holds and the range it is checked against (both ends included).
+/// Type of an option's value and its valid range, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     /// A time, `5ms`.
@@ -15,9 +15,9 @@ pub enum Kind {
     Count(u64, u64),
     /// A decimal number.
     Real(f64, f64),
-    /// The rate of a link, `2.4mbit`.
+    /// A link rate, `2.4mbit`.
     Rate(Rate, Rate),
-    /// A length of the queue in time, bytes or packets, `10ms`, `15kb` or `10p`; see [`Threshold`] for the range.
+    /// A queue length as time, bytes or packets, `10ms`, `15kb` or `10p`; [`Threshold`] has the ranges.
     Threshold,
     /// On or off: `ecn`, `noecn`, or `ecn=on`, `ecn=off`.
     Flag,
@@ -49,17 +49,17 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A length of the queue, in one of the three ways to measure it.
+/// A queue length, measured in one of three ways.
 ///
-/// The unit decides which one is meant, so a bare number is refused: `10ms` is the time the first packet has waited,
-/// `15kb` or `15000b` the bytes stored, `10p` the packets stored.
+/// The unit selects the measure: `10ms` is the sojourn time of the packet at the head, `15kb` or `15000b` the queued
+/// bytes, `10p` the queued packets. A number without a unit is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threshold {
-    /// The time that the packet at the head has waited.
+    /// Sojourn time so far of the packet at the head, 1 µs to 10 s.
     Delay(Nanos),
-    /// Bytes stored.
+    /// Queued bytes, 1 to 2^30.
     Bytes(u64),
-    /// Packets stored.
+    /// Queued packets, 1 to 1,000,000.
     Packets(u64),
 }
 
@@ -101,16 +101,16 @@ impl fmt::Display for Threshold {
     }
 }
 
-/// One option of a scheme.
+/// Declaration of an option.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OptionSpec {
-    /// Its name, as `tc` has it where `tc` has it.
+    /// Name; that of `tc` for options that `tc` has.
     pub name: &'static str,
-    /// What it holds.
+    /// Type and range of the value.
     pub kind: Kind,
-    /// Its default, written as a user would; `None` where it follows from other options, as `help` then says.
+    /// Default in the syntax of a specification; `None` if it derives from other options, which `help` then explains.
     pub default: Option<&'static str>,
-    /// What it does, in one line.
+    /// One-line description.
     pub help: &'static str,
 }
 
@@ -125,9 +125,9 @@ pub enum Value {
     Count(u64),
     /// A decimal number.
     Real(f64),
-    /// The rate of a link.
+    /// A link rate.
     Rate(Rate),
-    /// A length of the queue.
+    /// A queue length.
     Threshold(Threshold),
     /// On or off.
     Flag(bool),
@@ -151,7 +151,7 @@ impl fmt::Display for Value {
 }
 
 impl OptionSpec {
-    /// Reads `text` as a value of this option.
+    /// Parses `text` as a value of this option.
     pub(crate) fn parse(&self, text: &str) -> Result<Value, String> {
         let out_of_range = || format!("'{text}' is out of range; expected {}", self.kind);
         match self.kind {
@@ -220,7 +220,7 @@ impl OptionSpec {
     }
 }
 
-/// The options of several lists in one, in their order; `N` is how many there are.
+/// Concatenates lists of options; `N` is the total number of options.
 pub(crate) const fn joined<const N: usize>(lists: &[&[OptionSpec]]) -> [OptionSpec; N] {
     let mut all = [lists[0][0]; N];
     let (mut list, mut place) = (0, 0);
@@ -237,10 +237,10 @@ pub(crate) const fn joined<const N: usize>(lists: &[&[OptionSpec]]) -> [OptionSp
     all
 }
 
-/// The options of one scheme with their values.
+/// Options of a scheme with their values.
 ///
-/// The getters panic when asked for an option that the scheme did not declare, or as another kind: that is a mistake
-/// in the scheme's own file, which the registry's test finds by building every scheme.
+/// The typed getters panic for an option that the scheme does not declare or that has another type: an error in the
+/// scheme's file, found by the tests that build every scheme.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     specs: &'static [OptionSpec],
@@ -267,12 +267,12 @@ impl Options {
         }
     }
 
-    /// The declarations.
+    /// Declarations of the options.
     pub fn specs(&self) -> &'static [OptionSpec] {
         self.specs
     }
 
-    /// Sets `name` from text. `Ok(false)`: there is no such option here.
+    /// Parses `text` as the value of the option `name`. `Ok(false)`: no option has this name.
     pub(crate) fn set(&mut self, name: &str, text: &str) -> Result<bool, SpecError> {
         let Some(index) = self.specs.iter().position(|spec| spec.name == name) else {
             return Ok(false);
@@ -292,7 +292,7 @@ impl Options {
         Ok(true)
     }
 
-    /// Puts `name` back to its default, where there is such an option.
+    /// Resets the option `name` to its default; does nothing if no option has this name.
     pub(crate) fn unset(&mut self, name: &str) {
         let Some(index) = self.specs.iter().position(|spec| spec.name == name) else {
             return;
@@ -302,7 +302,7 @@ impl Options {
         self.given[index] = false;
     }
 
-    /// Options set by the user, in the order of declaration.
+    /// Options that were given explicitly, in order of declaration.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, Value)> + '_ {
         self.iter()
             .zip(&self.given)
@@ -311,7 +311,7 @@ impl Options {
             })
     }
 
-    /// Every option with its value; `None` where it is derived from others.
+    /// All options with their values; `None` for a value that derives from other options.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Option<Value>)> + '_ {
         self.specs
             .iter()
@@ -319,7 +319,7 @@ impl Options {
             .map(|(spec, value)| (spec.name, *value))
     }
 
-    /// The value of `name`, or `None` where it has no default and was not given.
+    /// The value of the option `name`; `None` if it was not given and has no default.
     pub fn get(&self, name: &str) -> Option<Value> {
         let index = self
             .specs
@@ -329,22 +329,22 @@ impl Options {
         self.values[index]
     }
 
-    /// A time that has no default.
+    /// The value of a time option; `None` if it was not given and has no default.
     pub fn given_time(&self, name: &str) -> Option<Nanos> {
         self.get(name).map(|_| self.time(name))
     }
 
-    /// A size in bytes that has no default.
+    /// The value in bytes of a size option; `None` if it was not given and has no default.
     pub fn given_size(&self, name: &str) -> Option<u64> {
         self.get(name).map(|_| self.size(name))
     }
 
-    /// A whole number that has no default.
+    /// The value of a whole-number option; `None` if it was not given and has no default.
     pub fn given_count(&self, name: &str) -> Option<u64> {
         self.get(name).map(|_| self.count(name))
     }
 
-    /// A time.
+    /// The value of a time option.
     pub fn time(&self, name: &str) -> Nanos {
         match self.get(name) {
             Some(Value::Time(t)) => t,
@@ -352,7 +352,7 @@ impl Options {
         }
     }
 
-    /// A size in bytes.
+    /// The value in bytes of a size option.
     pub fn size(&self, name: &str) -> u64 {
         match self.get(name) {
             Some(Value::Size(bytes)) => bytes,
@@ -360,7 +360,7 @@ impl Options {
         }
     }
 
-    /// A whole number.
+    /// The value of a whole-number option.
     pub fn count(&self, name: &str) -> u64 {
         match self.get(name) {
             Some(Value::Count(n)) => n,
@@ -368,7 +368,7 @@ impl Options {
         }
     }
 
-    /// A decimal number.
+    /// The value of a decimal option.
     pub fn real(&self, name: &str) -> f64 {
         match self.get(name) {
             Some(Value::Real(x)) => x,
@@ -376,7 +376,7 @@ impl Options {
         }
     }
 
-    /// The rate of a link.
+    /// The value of a rate option.
     pub fn rate(&self, name: &str) -> Rate {
         match self.get(name) {
             Some(Value::Rate(rate)) => rate,
@@ -384,7 +384,7 @@ impl Options {
         }
     }
 
-    /// A length of the queue.
+    /// The value of a threshold option.
     pub fn threshold(&self, name: &str) -> Threshold {
         match self.get(name) {
             Some(Value::Threshold(threshold)) => threshold,
@@ -392,7 +392,7 @@ impl Options {
         }
     }
 
-    /// On or off.
+    /// The value of a flag.
     pub fn flag(&self, name: &str) -> bool {
         match self.get(name) {
             Some(Value::Flag(on)) => on,
@@ -400,7 +400,7 @@ impl Options {
         }
     }
 
-    /// One of several words.
+    /// The value of an option that takes one of several words.
     pub fn choice(&self, name: &str) -> &'static str {
         match self.get(name) {
             Some(Value::Choice(word)) => word,

@@ -1,22 +1,22 @@
-//! What a queue discipline may know about a packet.
+//! Packet properties that queue disciplines use.
 
 use gentle_units::Nanos;
 
 /// The two ECN bits of the IP header (RFC 3168, section 5).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Ecn {
-    /// The sender does not speak ECN: congestion is told by dropping.
+    /// Not ECN-capable transport: congestion is signalled by dropping.
     #[default]
     NotEct,
-    /// ECN-capable transport, codepoint 0.
+    /// ECN-capable transport, ECT(0).
     Ect0,
-    /// ECN-capable transport, codepoint 1.
+    /// ECN-capable transport, ECT(1).
     Ect1,
     /// Congestion experienced.
     Ce,
 }
 
-/// The TCP flags that set a handshake packet apart; both false for anything that is not TCP.
+/// TCP flags that identify handshake packets; both false for packets of other protocols.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Handshake {
     /// SYN is set: a SYN or a SYN/ACK.
@@ -25,31 +25,30 @@ pub struct Handshake {
     pub fin: bool,
 }
 
-/// The addresses of a packet, as values that are equal for packets of one host and differ between hosts. Like
-/// [`Packet::flow`] they need not be well mixed.
+/// Source and destination of a packet: values that are equal for packets of one host and differ between hosts. They
+/// need not be uniformly distributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Hosts {
-    /// The host that sends it.
+    /// Sending host.
     pub source: u64,
-    /// The host that it is for.
+    /// Receiving host.
     pub destination: u64,
 }
 
-/// A packet as a queue discipline sees it: the kernel's `sk_buff` and its control block, reduced to what is used.
+/// A packet as seen by a queue discipline (Linux: `sk_buff` with its control block).
 pub trait Packet {
-    /// Length in bytes as the qdisc accounts for it (Linux: `qdisc_pkt_len`, link-layer header included).
+    /// Length in bytes for accounting, link-layer header included (Linux: `qdisc_pkt_len`).
     fn bytes(&self) -> u32;
 
-    /// Length of the IP packet in bytes: without the link layer, and without tags and tunnels of the link layer (VLAN,
-    /// PPPoE, MPLS).
+    /// Length in bytes of the IP packet, without link-layer headers, tags and tunnels (VLAN, PPPoE, MPLS).
     fn ip_bytes(&self) -> u32;
 
-    /// A value that is equal for packets of one flow (one direction of one five-tuple) and differs between flows.
+    /// Flow identifier: equal for packets of one direction of one 5-tuple, different for other flows.
     ///
-    /// It need not be well mixed: queue disciplines that hash do it themselves, with a key of their own.
+    /// It need not be uniformly distributed: queue disciplines hash it with a key of their own.
     fn flow(&self) -> u64;
 
-    /// The hosts between which it travels. By default every flow has two of its own.
+    /// Source and destination host. The default implementation assigns a separate pair of hosts to each flow.
     fn hosts(&self) -> Hosts {
         let flow = self.flow() << 1;
         Hosts {
@@ -58,28 +57,28 @@ pub trait Packet {
         }
     }
 
-    /// The differentiated services codepoint, the upper six bits of the DS field (RFC 2474, section 3). By default 0, best
-    /// effort; the lower two bits are [`Packet::ecn`].
+    /// Differentiated services codepoint, 0 to 63: the upper six bits of the DS field (RFC 2474, section 3). The
+    /// default implementation returns 0, best effort.
     fn dscp(&self) -> u8 {
         0
     }
 
-    /// SYN and FIN.
+    /// The SYN and FIN flags.
     fn handshake(&self) -> Handshake;
 
     /// The ECN codepoint.
     fn ecn(&self) -> Ecn;
 
-    /// Sets congestion experienced. Called only where [`Packet::ecn`] is not [`Ecn::NotEct`].
+    /// Sets the codepoint [`Ecn::Ce`]. Called only if [`Packet::ecn`] is not [`Ecn::NotEct`].
     fn set_ce(&mut self);
 
-    /// When the packet entered the queue, as last given to [`Packet::set_arrived`] (the kernel keeps it in `skb->cb`).
+    /// Time at which the packet was enqueued, as last passed to [`Packet::set_arrived`] (Linux: in `skb->cb`).
     fn arrived(&self) -> Nanos;
 
-    /// Stamps the packet on entry into the queue.
+    /// Stores the time at which the packet is enqueued.
     fn set_arrived(&mut self, now: Nanos);
 
-    /// Marks the packet if its sender speaks ECN (Linux: `INET_ECN_set_ce`); returns whether it is now marked.
+    /// Marks the packet if it is ECN-capable (Linux: `INET_ECN_set_ce`); true if it carries CE afterwards.
     fn mark(&mut self) -> bool {
         match self.ecn() {
             Ecn::NotEct => false,
@@ -91,7 +90,7 @@ pub trait Packet {
     }
 }
 
-/// A packet that stays where it is while queues pass it on.
+/// A boxed packet: queues move the pointer instead of the packet.
 impl<P: Packet> Packet for Box<P> {
     fn bytes(&self) -> u32 {
         (**self).bytes()

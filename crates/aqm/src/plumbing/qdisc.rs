@@ -1,26 +1,27 @@
-//! The contract of a queue discipline: what goes in comes out, or is returned as a drop with its reason.
+//! The interface of a queue discipline, and the reasons for drops and marks.
 
 use crate::plumbing::packet::Packet;
 use gentle_units::Nanos;
 use std::fmt;
 
-/// Why a packet was dropped.
+/// Reason for dropping a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
-    /// The queue was full and the arriving packet was refused.
+    /// The arriving packet found the queue full (tail drop).
     Tail,
-    /// Refused on arrival before the queue was full, by a random or periodic decision (RED, PIE, GSP).
+    /// The arriving packet was dropped before the queue was full, by a random or periodic decision (RED, PIE, GSP).
     Early,
-    /// Dropped on departure because it, or the queue, had waited too long (CoDel).
+    /// The packet was dropped on dequeue because sojourn times were too long (CoDel).
     Aqm,
-    /// Removed from the queue to make room for another packet (REDFavor, CHOKe's match, SFQ's head drop).
+    /// The queued packet was removed to make room for another (REDFavor, a match in CHOKe, SFQ's head drop).
     PushOut,
-    /// Removed because the whole qdisc was over its limit (FQ-CoDel's fattest flow, SFQ's longest).
+    /// The queued packet was removed because the qdisc exceeded its limit (FQ-CoDel's fattest flow, SFQ's longest
+    /// slot).
     Overlimit,
 }
 
 impl DropReason {
-    /// All of them, in the order in which reports list them.
+    /// All reasons, in the order of reports.
     pub const ALL: [DropReason; 5] = [
         DropReason::Tail,
         DropReason::Early,
@@ -47,19 +48,19 @@ impl fmt::Display for DropReason {
     }
 }
 
-/// Why a packet was marked with ECN congestion experienced.
+/// Reason for marking a packet with ECN congestion experienced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MarkReason {
-    /// In place of a drop on arrival (RED, PIE).
+    /// The mark replaces a drop on enqueue (RED, PIE).
     Early,
-    /// In place of a drop on departure (CoDel).
+    /// The mark replaces a drop on dequeue (CoDel).
     Aqm,
-    /// It had waited longer than `ce_threshold` (CoDel).
+    /// The sojourn time exceeded `ce_threshold` (CoDel).
     CeThreshold,
 }
 
 impl MarkReason {
-    /// All of them, in the order in which reports list them.
+    /// All reasons, in the order of reports.
     pub const ALL: [MarkReason; 3] = [MarkReason::Early, MarkReason::Aqm, MarkReason::CeThreshold];
 
     /// The name used in reports.
@@ -78,96 +79,102 @@ impl fmt::Display for MarkReason {
     }
 }
 
-/// A packet that was marked. Unlike one that was dropped it goes on, so that this is only what tells it apart.
+/// Note of a marked packet. The packet itself stays queued or is sent, so the note only identifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     /// [`Packet::flow`] of the packet.
     pub flow: u64,
     /// [`Packet::bytes`] of the packet.
     pub bytes: u32,
-    /// Reason.
+    /// Reason for the mark.
     pub reason: MarkReason,
 }
 
-/// Congestion signals of a qdisc: the packets that it dropped, and notes of those that it marked, with their reasons.
+/// Congestion signals of a qdisc: dropped packets and notes of marked packets, with their reasons.
 ///
-/// The caller owns it, hands it in and drains it after each call; it grows to the largest batch once and is reused,
-/// so that a signal allocates nothing. Unless its name says otherwise, a method is about drops.
+/// The caller owns the lists, passes them to each call and drains them afterwards. They grow once to the largest batch
+/// and are reused, so signals cost no allocation. Methods without "mark" in their name concern drops.
 #[derive(Debug)]
 pub struct Signals<P> {
-    list: Vec<(P, DropReason)>,
+    drops: Vec<(P, DropReason)>,
     marks: Vec<Mark>,
 }
 
 impl<P> Default for Signals<P> {
     fn default() -> Self {
         Signals {
-            list: Vec::new(),
+            drops: Vec::new(),
             marks: Vec::new(),
         }
     }
 }
 
 impl<P> Signals<P> {
-    /// An empty list.
+    /// Empty lists.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Records that `packet` was dropped.
     pub fn dropped(&mut self, packet: P, reason: DropReason) {
-        self.list.push((packet, reason));
+        self.drops.push((packet, reason));
     }
 
-    /// Marks that are recorded, in the order in which they happened.
+    /// The recorded marks, in order of time.
     pub fn marks(&self) -> &[Mark] {
         &self.marks
     }
 
-    /// Takes the recorded marks out, in the order in which they happened.
+    /// Removes the recorded marks and returns them in order of time.
     pub fn drain_marks(&mut self) -> impl Iterator<Item = Mark> + '_ {
         self.marks.drain(..)
     }
 
-    /// Whether neither drop nor mark is recorded.
+    /// True if neither drop nor mark is recorded.
     #[inline]
     pub fn is_silent(&self) -> bool {
-        self.list.is_empty() && self.marks.is_empty()
+        self.drops.is_empty() && self.marks.is_empty()
     }
 
-    /// Takes the recorded drops out, in the order in which they happened.
+    /// Removes the recorded drops and returns them in order of time.
     pub fn drain(&mut self) -> impl Iterator<Item = (P, DropReason)> + '_ {
-        self.list.drain(..)
+        self.drops.drain(..)
     }
 
-    /// The drop at `index`, in the order in which they happened.
+    /// The drop at `index`, in order of time.
     pub fn get(&self, index: usize) -> Option<&(P, DropReason)> {
-        self.list.get(index)
+        self.drops.get(index)
     }
 
-    /// The drops recorded since the list was `mark` long, for a qdisc that wraps another one.
-    pub fn since(&self, mark: usize) -> &[(P, DropReason)] {
-        &self.list[mark..]
+    /// The drops recorded after the first `len`, for a qdisc that wraps another one.
+    ///
+    /// # Panics
+    /// Fewer than `len` drops are recorded.
+    pub fn since(&self, len: usize) -> &[(P, DropReason)] {
+        &self.drops[len..]
     }
 
-    /// Takes back the drop at `index`, for a qdisc that wraps another one; panics if there is none.
+    /// Withdraws the drop at `index`, for a qdisc that wraps another one.
+    ///
+    /// # Panics
+    /// No drop is recorded at `index`.
     pub fn remove(&mut self, index: usize) -> (P, DropReason) {
-        self.list.remove(index)
+        self.drops.remove(index)
     }
 
-    /// The recorded drops.
+    /// The recorded drops, in order of time.
     pub fn iter(&self) -> impl Iterator<Item = &(P, DropReason)> {
-        self.list.iter()
+        self.drops.iter()
     }
 
-    /// How many drops are recorded.
+    /// The number of recorded drops.
     pub fn len(&self) -> usize {
-        self.list.len()
+        self.drops.len()
     }
 
-    /// Whether none is.
+    /// True if no drop is recorded.
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.drops.is_empty()
     }
 }
 
@@ -182,20 +189,20 @@ impl<P: Packet> Signals<P> {
     }
 }
 
-/// The answer to the question for the next packet.
+/// Result of [`Qdisc::dequeue`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dequeue<P> {
     /// The packet to send.
     Packet(P),
-    /// Nothing is queued.
+    /// The queue is empty.
     Empty,
-    /// Packets are queued, but none may be sent before this time (Linux: `qdisc_watchdog_schedule_ns`). A packet that
-    /// arrives may be sent at once, so the queue is asked again after every arrival too.
+    /// Packets are queued, but none may be sent before this time (Linux: `qdisc_watchdog_schedule_ns`). A new packet
+    /// may be sent earlier, so the caller also dequeues after every enqueue.
     NotBefore(Nanos),
 }
 
 impl<P> Dequeue<P> {
-    /// The packet, if there is one to send.
+    /// The packet to send, if any.
     #[inline]
     pub fn packet(self) -> Option<P> {
         match self {
@@ -204,7 +211,7 @@ impl<P> Dequeue<P> {
         }
     }
 
-    /// The packet, or else the answer of another queue; of two times the earlier.
+    /// Returns `self` if it is a packet, else the result of another queue; of two [`Dequeue::NotBefore`] the earlier.
     #[inline]
     pub fn or_else(self, other: impl FnOnce() -> Dequeue<P>) -> Dequeue<P> {
         match self {
@@ -219,7 +226,7 @@ impl<P> Dequeue<P> {
     }
 }
 
-/// Of a queue that never waits.
+/// Converts the result of a work-conserving queue, in which `None` means that it is empty.
 impl<P> From<Option<P>> for Dequeue<P> {
     #[inline]
     fn from(packet: Option<P>) -> Dequeue<P> {
@@ -229,35 +236,36 @@ impl<P> From<Option<P>> for Dequeue<P> {
 
 /// A queue discipline.
 ///
-/// Invariants that hold for every implementation, and that the property tests check:
-/// * packets enqueued = packets dequeued + packets dropped + [`Qdisc::len`], and the same in bytes;
-/// * within one flow, packets leave in the order that the scheme's description has ([`Order`](crate::Order));
-/// * `dequeue` answers [`Dequeue::Empty`] only when the queue is empty on return, and [`Dequeue::NotBefore`] with a time
-///   after `now` only when it is not.
+/// Invariants of every implementation, checked by property tests:
+/// * packets enqueued = packets dequeued + packets dropped + [`Qdisc::len`], likewise in bytes;
+/// * packets of one flow leave in the order of the scheme's description ([`Order`](crate::Order));
+/// * `dequeue` returns [`Dequeue::Empty`] only if the queue is empty on return, and [`Dequeue::NotBefore`] with a time
+///   after `now` only if it is not.
 ///
-/// `now` never runs back between calls. Timers (PIE's update, ARED's adaptation, SFQ's perturbation) are caught up on
-/// inside the two calls: nothing they read changes in between, so the result equals that of a timer that fired in time.
+/// `now` must not decrease between calls. Timers (PIE's update, ARED's adaptation, SFQ's perturbation) are processed
+/// inside the two calls: their inputs do not change in between, so the result equals that of a timer that expired on
+/// time.
 pub trait Qdisc<P: Packet>: Send {
-    /// Offers a packet. It is stored, or it or others are dropped; `signals` gets what was dropped or marked.
+    /// Enqueues or drops `packet`, and possibly drops queued packets. Drops and marks are added to `signals`.
     fn enqueue(&mut self, now: Nanos, packet: P, signals: &mut Signals<P>);
 
-    /// Takes the packet to send next. `signals` gets what was dropped or marked on the way.
+    /// Removes the packet to send next. Drops and marks are added to `signals`.
     fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P>;
 
-    /// Packets stored.
+    /// The number of queued packets.
     fn len(&self) -> usize;
 
-    /// Whether none is stored.
+    /// True if no packet is queued.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes stored.
+    /// The queued bytes ([`Packet::bytes`]).
     fn backlog(&self) -> u64;
 
-    /// Marks a packet that has left this queue and that a discipline around it is about to drop in the place of another
-    /// one. Returns whether it is marked, which `signals` then has; `false` where the queue does not mark, or the packet
-    /// cannot be marked.
+    /// Marks a packet that has left this queue, in place of a drop that a wrapping discipline owes for another packet.
+    /// True if it is marked, which is then added to `signals`; false if the queue does not use ECN or the packet is not
+    /// ECN-capable.
     fn mark_departed(&mut self, packet: &mut P, signals: &mut Signals<P>) -> bool {
         let _ = (packet, signals);
         false

@@ -1,45 +1,43 @@
-//! The description of a scheme: all that help, docs, tests, deployment and the testbed have to know of it.
+//! Description of a scheme for help, documentation, tests, deployment and the testbed.
 
 use super::options::{OptionSpec, Options};
 use super::qdisc::{DropReason, MarkReason};
-use super::spec::Spec;
-use crate::laws::handshake::FinRule;
 
-/// A queue discipline as the rest of the program knows it.
+/// Description of a queue discipline.
 #[derive(Debug)]
 pub struct Scheme {
     /// Name, as `tc` has it where `tc` has it.
     pub name: &'static str,
-    /// Summary for help and lists, one line.
+    /// One-line summary for help and lists.
     pub summary: &'static str,
-    /// Source: where the scheme is described, and which reference the code follows.
+    /// Publication that describes the scheme, and the implementation that the code follows.
     pub source: &'static str,
     /// Options, in the order of help.
     pub options: &'static [OptionSpec],
-    /// The scheme that a wrapper is built over unless `child=` says otherwise; `None`: it wraps nothing.
-    pub child: Option<&'static str>,
-    /// Checks options against each other; the error says what is wrong and what was expected.
+    /// Default child of a wrapper, replaced by the option `child`; `None` for schemes that store packets themselves.
+    pub child: Option<&'static Scheme>,
+    /// Checks options against each other. The error names the problem and the expected values.
     pub check: fn(&Options) -> Result<(), String>,
     /// Named sets of options.
     pub presets: &'static [Preset],
-    /// Why the scheme drops packets. The first stands for drops of a kernel's queue that no counter explains. Empty in a
-    /// wrapper, whose child drops.
+    /// Reasons for which the scheme drops packets; empty for a wrapper, whose child drops. The first is reported for
+    /// kernel drops that no counter explains.
     pub drops: &'static [DropReason],
-    /// Why the scheme marks packets; empty in a scheme that does not, and in a wrapper.
+    /// Reasons for which the scheme marks packets; empty for a scheme without ECN and for a wrapper.
     pub marks: &'static [MarkReason],
-    /// The order in which packets of one flow leave.
+    /// Order in which packets of one flow leave.
     pub order: fn(&Options) -> Order,
-    /// Form on Linux; `None`: no kernel has it, so that it can be simulated only.
+    /// Linux qdisc; `None` if no kernel has the scheme, which then can only be simulated.
     pub linux: Option<TcSyntax>,
-    /// Differences from the kernel that a comparison of every decision has to allow for.
+    /// Differences from the kernel that a decision-by-decision comparison must allow for.
     pub conformance: Conformance,
-    /// Options that property tests and fuzzing begin with, beside the defaults. The first set is also used where the scheme
-    /// is the child of a wrapper.
+    /// Option sets, beside the defaults, from which property tests and fuzzing start. The first is also used when the
+    /// scheme is the child of a wrapper.
     pub samples: &'static [&'static str],
 }
 
 impl Scheme {
-    /// A scheme of Linux's shape with nothing special about it: the base of every description.
+    /// Base of every description: no options, packets of a flow in order, no kernel qdisc.
     pub(crate) const PLAIN: Scheme = Scheme {
         name: "",
         summary: "",
@@ -50,19 +48,19 @@ impl Scheme {
         presets: &[],
         drops: &[],
         marks: &[],
-        order: |_| Order::KEPT,
+        order: |_| Order::FIFO,
         linux: None,
         conformance: Conformance::EXACT,
         samples: &[],
     };
 
-    /// The preset of that name.
+    /// The preset named `name`.
     pub fn preset(&self, name: &str) -> Option<&'static Preset> {
         self.presets.iter().find(|preset| preset.name == name)
     }
 }
 
-/// Names are unique in the registry, so they decide.
+/// Compares names, which are unique in the registry.
 impl PartialEq for Scheme {
     fn eq(&self, other: &Scheme) -> bool {
         self.name == other.name
@@ -72,79 +70,93 @@ impl PartialEq for Scheme {
 /// A named set of options: `spa published` stands for `spa fin=priority maxlen=0 share=100`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// Name, written behind the scheme without a value.
+    /// Name, written after the scheme without a value.
     pub name: &'static str,
-    /// Options as they are written; those that are given besides replace them.
+    /// Options in the syntax of a specification. Options given explicitly take precedence.
     pub options: &'static str,
 }
 
-/// The order in which a scheme sends the packets of one flow.
+/// Order in which a scheme sends the packets of one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// Whether packets of one flow and one priority leave in the order in which they came.
-    pub kept: bool,
-    /// Packets that may overtake others of their flow.
+    /// True if packets of equal flow and priority leave in order of arrival.
+    pub fifo: bool,
+    /// Packets that may overtake others of their flow; `None`: no packet may.
     pub priority: Option<Priority>,
 }
 
 impl Order {
     /// First in, first out within each flow.
-    pub const KEPT: Order = Order {
-        kept: true,
+    pub const FIFO: Order = Order {
+        fifo: true,
         priority: None,
     };
 }
 
-/// Priority of SYNs, and of FINs by a rule.
+/// Priority of SYNs and, depending on a rule, of FINs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Priority {
-    /// FINs.
+    /// Treatment of FINs.
     pub fin: FinRule,
-    /// Length in bytes up to which an IP packet can have priority.
+    /// Maximum length in bytes of an IP packet with priority.
     pub maxlen: u32,
-    /// Percent of the bytes that priority may send while data waits, 100 without a bound. `None`: the bound is applied where
-    /// packets arrive, and a SYN beyond it queues with data.
+    /// Percentage of the bytes that priority packets may send while data waits, 1 to 100; 100: no limit. `None`: the
+    /// limit is applied on arrival, and a SYN beyond it queues with data.
     pub share: Option<u64>,
-    /// Bytes of SYNs up to which none is dropped while other packets are queued.
-    pub spared: Option<u64>,
+    /// Queued bytes of SYNs up to which no SYN is dropped while other packets are queued; `None`: no such guarantee.
+    pub protected_bytes: Option<u64>,
 }
 
-/// A scheme as `tc` writes it. Options have the names of [`Scheme::options`]; those that were given are written.
+/// Treatment of FINs by a scheme that gives priority to handshake packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FinRule {
+    /// The FIN goes to the priority queue, as published. It may overtake data of its own connection: the receiver then
+    /// reports a gap with SACK (RFC 2018), and the sender takes the data for lost.
+    Priority,
+    /// The FIN stays behind its data. If the queue drops it, it is sent nevertheless, and the next packet is marked or,
+    /// if not ECN-capable, dropped in its place.
+    InOrder,
+    /// The FIN is treated as data.
+    None,
+}
+
+/// Translation of a scheme to `tc` arguments. Options keep the names of [`Scheme::options`]; by default only options
+/// that were given are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcSyntax {
-    /// The qdisc that is the scheme, or that is it with the `fixed` words.
+    /// Qdisc that implements the scheme.
     pub qdisc: &'static KernelQdisc,
-    /// Words that always follow the name of the qdisc.
+    /// Words that always follow the name of the qdisc and select the scheme.
     pub fixed: &'static str,
-    /// Options that are written even when not given: `tc` asks for them, takes them from the device, or has another default.
+    /// Options that are always written because `tc` requires them, derives them from the device or has another default.
     pub always: &'static [&'static str],
-    /// Options that neither `tc` nor Linux has, with what to do instead.
+    /// Options that neither `tc` nor Linux has, each with advice for the user.
     pub refused: &'static [(&'static str, &'static str)],
-    /// Flags with the word that switches them off; other flags are off unless they are written.
-    pub off: &'static [(&'static str, &'static str)],
-    /// The child that the qdisc has itself, so that the child's options follow its own.
-    pub own_child: Option<&'static str>,
-    /// Whether `prio` with filters (for the options `fin`, `maxlen` and `share`) and two children can take the place of the
-    /// qdisc.
+    /// Flags with the word that turns them off; other flags are turned off by leaving them out.
+    pub negations: &'static [(&'static str, &'static str)],
+    /// Child scheme that the qdisc itself implements: its options follow those of the wrapper.
+    pub builtin_child: Option<&'static str>,
+    /// True if Linux's `prio` with filters (for the options `fin`, `maxlen` and `share`) and two children can replace
+    /// the qdisc.
     pub stock_parts: bool,
 }
 
 impl TcSyntax {
-    /// A qdisc under its own name, with the options that were given.
+    /// A qdisc of the scheme's own name that takes the options that were given.
     pub(crate) const fn plain(qdisc: &'static KernelQdisc) -> TcSyntax {
         TcSyntax {
             qdisc,
             fixed: "",
             always: &[],
             refused: &[],
-            off: &[],
-            own_child: None,
+            negations: &[],
+            builtin_child: None,
             stock_parts: false,
         }
     }
 }
 
-/// Who brings the module of a qdisc.
+/// Origin of a qdisc's kernel module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// Linux (`net/sched/`).
@@ -153,50 +165,49 @@ pub enum Origin {
     Gentle,
 }
 
-/// A qdisc of a kernel, its module `sch_<kind>`, and what it tells of itself.
+/// A Linux qdisc with its module `sch_<kind>`: statistics, counters and netlink attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelQdisc {
-    /// Name in `tc` and netlink.
+    /// Name in `tc` and netlink (`TCA_KIND`).
     pub kind: &'static str,
-    /// Where the module comes from.
+    /// Origin of the module.
     pub origin: Origin,
-    /// OpenWrt's package with the module, unless it is in `kmod-sched` (`package/kernel/linux/modules/netsupport.mk`).
-    pub openwrt: Option<&'static str>,
+    /// OpenWrt package of the module; `None`: `kmod-sched` (`package/kernel/linux/modules/netsupport.mk`).
+    pub openwrt_package: Option<&'static str>,
     /// Layout of `TCA_STATS_APP`.
     pub statistics: Statistics,
-    /// Counters of drops in `tc -s -j`, as JSON pointers, each with the reason that it counts.
+    /// Drop counters in the output of `tc -s -j`, as JSON pointers (RFC 6901), each with the reason that it counts.
     pub drops: &'static [(&'static str, DropReason)],
-    /// Counters of marks in `tc -s -j`, as JSON pointers.
+    /// Mark counters in the output of `tc -s -j`, as JSON pointers (RFC 6901).
     pub marks: &'static [&'static str],
-    /// Attribute of `TCA_OPTIONS` with the delay that the qdisc aims at.
+    /// Attribute of `TCA_OPTIONS` with the target delay.
     pub target: Option<TimeAttribute>,
-    /// Times among the options that the kernel keeps in a unit of its own and rounds down twice, when they are set and when
-    /// they are dumped.
-    pub rounded: Option<RoundedTimes>,
-    /// Whether the kernel keeps a part of the options to itself (`TCA_RED_STAB`), so that a dump cannot be set again.
-    pub hidden: bool,
-    /// Attributes among the options that change while packets pass.
-    pub moving: &'static [u16],
+    /// Times in `TCA_OPTIONS` that the kernel stores in ticks and rounds down twice: when set and when dumped.
+    pub rounded_times: Option<RoundedTimes>,
+    /// True if a dump lacks some of the options (`TCA_RED_STAB`), so that it cannot be used to restore the qdisc.
+    pub partial_dump: bool,
+    /// Attributes of `TCA_OPTIONS` that hold state and change while packets pass.
+    pub volatile: &'static [u16],
 }
 
 impl KernelQdisc {
-    /// A qdisc of Linux that tells nothing of its own.
+    /// A qdisc of Linux without statistics of its own.
     pub(crate) const fn of_linux(kind: &'static str) -> KernelQdisc {
         KernelQdisc {
             kind,
             origin: Origin::Linux,
-            openwrt: None,
+            openwrt_package: None,
             statistics: Statistics::Struct(&[]),
             drops: &[],
             marks: &[],
             target: None,
-            rounded: None,
-            hidden: false,
-            moving: &[],
+            rounded_times: None,
+            partial_dump: false,
+            volatile: &[],
         }
     }
 
-    /// A qdisc of gentle that tells nothing of its own.
+    /// A qdisc of gentle (`kernel/`) without statistics of its own.
     pub(crate) const fn of_gentle(kind: &'static str) -> KernelQdisc {
         KernelQdisc {
             origin: Origin::Gentle,
@@ -208,40 +219,41 @@ impl KernelQdisc {
 /// Layout of the statistics of a qdisc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Statistics {
-    /// A structure, field by field. A kernel that tells less is read as far as it goes; what one adds at the end is left.
+    /// A C structure, field by field. Fields missing at the end (older kernel) are not reported, further fields (newer
+    /// kernel) are ignored.
     Struct(&'static [Field]),
     /// Netlink attributes.
     Attributes {
-        /// Attributes of the qdisc as a whole.
+        /// Attributes of the qdisc as a whole, with their names.
         whole: &'static [(u16, &'static str)],
-        /// Attributes that hold those of its two queues: handshake packets, and data.
+        /// Nested attributes of the two queues: handshake packets, data.
         queues: [u16; 2],
-        /// Attributes of a queue, each with its name for either queue.
+        /// Attributes within each queue, with their names for the handshake and for the data queue.
         each: &'static [(u16, &'static str, &'static str)],
     },
 }
 
-/// A field of a structure.
+/// Field of a C structure, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// An unsigned number of 32 bits.
+    /// An unsigned 32-bit number.
     U32(&'static str),
-    /// An unsigned number of 64 bits.
+    /// An unsigned 64-bit number.
     U64(&'static str),
-    /// This many bytes that say nothing to an operator.
+    /// Bytes to skip: padding, or internals of no use to an operator.
     Skip(usize),
 }
 
-/// An attribute that holds a time.
+/// Netlink attribute that holds a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeAttribute {
-    /// In microseconds.
+    /// A time in microseconds.
     Micros(u16),
-    /// In nanoseconds.
+    /// A time in nanoseconds.
     Nanos(u16),
 }
 
-/// Attributes whose times the kernel keeps in ticks and tells in microseconds.
+/// Netlink attributes whose times the kernel stores in ticks and dumps in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundedTimes {
     /// The attributes.
@@ -250,33 +262,36 @@ pub struct RoundedTimes {
     pub tick_ns: u64,
 }
 
-/// Differences from the kernel that a comparison of every decision has to allow for.
+/// Differences from the kernel that a decision-by-decision comparison must allow for.
 #[derive(Debug, Clone, Copy)]
 pub struct Conformance {
-    /// The way from the hash of a flow to a queue.
+    /// Mapping from a flow's hash to a queue.
     pub hash: Hashing,
-    /// Option with the period of a timer that begins with the qdisc. Timers of Linux fire late.
+    /// Option with the period of a timer that starts with the qdisc. Linux timers expire late.
     pub timer: Option<&'static str>,
-    /// The specification that the kernel carries out when `tc` is told this one.
-    pub set_up: fn(&Spec) -> Spec,
+    /// Scheme that the kernel runs with the same options instead of this one; `None`: this one.
+    pub runs_as: Option<&'static Scheme>,
+    /// Options that the kernel accepts and ignores.
+    pub ignored: &'static [&'static str],
 }
 
 impl Conformance {
-    /// The kernel does what is specified, without hash or timer.
+    /// No difference, no hash, no timer.
     pub(crate) const EXACT: Conformance = Conformance {
         hash: Hashing::None,
         timer: None,
-        set_up: Spec::clone,
+        runs_as: None,
+        ignored: &[],
     };
 }
 
-/// The way from the hash of a flow to a queue. A scheme that hashes draws the key first of all random numbers.
+/// Mapping from a flow's hash to a queue. A scheme that hashes draws the hash key before all other random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hashing {
     /// No hash.
     None,
-    /// The hash scaled to the number of queues (Linux: `reciprocal_scale`).
+    /// Hash scaled to the number of queues (Linux: `reciprocal_scale`).
     Scaled,
-    /// The lowest bits of the hash in Linux, scaled here; the option has the number of queues.
+    /// Lowest bits of the hash in Linux, scaled hash here. The named option holds the number of queues.
     Masked(&'static str),
 }

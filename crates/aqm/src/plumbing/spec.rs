@@ -1,15 +1,15 @@
-//! A scheme with its options, read from text such as `codel target=20ms ecn`.
+//! Specification of a queue: a scheme with its options, such as `codel target=20ms ecn`.
+//!
+//! The parser of whole specifications is in [`registry`](crate::registry), which knows the schemes by name.
 
 use crate::plumbing::error::SpecError;
 use crate::plumbing::options::{Kind, OptionSpec, Options, Value};
 use crate::plumbing::qdisc::DropReason;
-use crate::plumbing::registry;
 use crate::plumbing::scheme::{KernelQdisc, Origin, Scheme};
 use gentle_units::suggestion;
 use std::fmt;
-use std::str::FromStr;
 
-/// A scheme and its options, checked: it can be built.
+/// A scheme with valid options, ready for [`registry::build`](crate::registry::build).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     scheme: &'static Scheme,
@@ -18,19 +18,52 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The scheme at its defaults.
+    /// Returns `scheme` with default options.
     pub fn of(scheme: &'static Scheme) -> Spec {
         Spec {
             scheme,
             options: Options::defaults(scheme.options),
-            child: scheme.child.map(|name| {
-                let child = registry::find(name).expect("a default child is a scheme");
-                Box::new(Spec::of(child))
-            }),
+            child: scheme.child.map(|child| Box::new(Spec::of(child))),
         }
     }
 
-    /// Which scheme.
+    /// Parses the option words of `scheme`, a wrapper over `child` unless that is `None` (the default child).
+    pub(crate) fn from_words(
+        scheme: &'static Scheme,
+        child: Option<&'static Scheme>,
+        words: Vec<&str>,
+    ) -> Result<Spec, SpecError> {
+        let mut spec = Spec::of(scheme);
+        if let Some(child) = child {
+            if child.child.is_some() {
+                return Err(SpecError::Value {
+                    option: "child".to_owned(),
+                    problem: format!(
+                        "'{}' is itself a wrapper; expected a scheme that stores packets",
+                        child.name
+                    ),
+                });
+            }
+            spec.child = Some(Box::new(Spec::of(child)));
+        }
+        let mut words = words.into_iter();
+        let mut presets = Vec::new();
+        while let Some(word) = words.next() {
+            let name = normalized(word);
+            if spec.has_preset(&name) {
+                presets.push(name);
+            } else {
+                spec.apply(word, &mut words)?;
+            }
+        }
+        for name in presets {
+            spec.apply_preset(&name)?;
+        }
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// The scheme.
     pub fn scheme(&self) -> &'static Scheme {
         self.scheme
     }
@@ -40,12 +73,12 @@ impl Spec {
         &self.options
     }
 
-    /// The scheme beneath, where this one wraps another (`spa`, `syn_prio`, `syn_fin_prio`).
+    /// The wrapped scheme of a wrapper (`spa`, `syn_prio`, `syn_fin_prio`); `None` for other schemes.
     pub fn child(&self) -> Option<&Spec> {
         self.child.as_deref()
     }
 
-    /// Every option in force, name and value as text, those of the child included (they follow its name, as written).
+    /// Names and values of all options; for a wrapper followed by the name of the child and its options.
     pub fn settings(&self) -> Vec<(String, String)> {
         let mut list: Vec<(String, String)> = self
             .options
@@ -62,7 +95,7 @@ impl Spec {
         list
     }
 
-    /// The value of `name` where it was given, to the scheme itself or to its child.
+    /// The value of the option `name` if it was given explicitly, to the scheme itself or to its child.
     pub fn given(&self, name: &str) -> Option<Value> {
         let child = self.child.iter().flat_map(|child| child.options.given());
         let mut given = self.options.given().chain(child);
@@ -71,11 +104,11 @@ impl Spec {
             .map(|(_, value)| value)
     }
 
-    /// Returns a copy of this specification in which the option `name` is set to `value`: on the scheme, on its child, or on
-    /// both where both have that option.
+    /// Returns a copy of this specification in which the option `name` is set to `value`: on the scheme, on its child,
+    /// or on both if both have that option.
     ///
     /// # Errors
-    /// There is no such option, the value is out of its range, or it does not go together with the others.
+    /// The option does not exist, the value is out of range, or it contradicts other options.
     pub fn with(&self, name: &str, value: Value) -> Result<Spec, SpecError> {
         let mut spec = self.without(name);
         if !spec.set(name, &value.to_string())? {
@@ -85,7 +118,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Returns a copy of this specification in which the option `name` has its default.
+    /// Returns a copy of this specification with the option `name` reset to its default.
     pub fn without(&self, name: &str) -> Spec {
         let mut spec = self.clone();
         spec.options.unset(name);
@@ -95,19 +128,39 @@ impl Spec {
         spec
     }
 
-    /// The kernel module of gentle that the scheme is on Linux; `None`: Linux has it, or no kernel does.
+    /// The out-of-tree kernel module (`kernel/`) that implements the scheme; `None` if Linux has it or no kernel does.
     pub fn module(&self) -> Option<&'static KernelQdisc> {
         let qdisc = self.scheme.linux?.qdisc;
         (qdisc.origin == Origin::Gentle).then_some(qdisc)
     }
 
-    /// The reason for a drop of a kernel's queue that no counter explains: that of the scheme that stores packets.
-    pub fn usual_drop(&self) -> DropReason {
+    /// The reason reported for a kernel drop that no counter of the qdisc explains: the first of [`Scheme::drops`] of
+    /// the scheme that stores packets.
+    pub fn default_drop_reason(&self) -> DropReason {
         let stores = self.child().unwrap_or(self).scheme;
         stores.drops.first().copied().unwrap_or(DropReason::Tail)
     }
 
-    /// Sets the options of a preset, but not those that were given.
+    /// Returns the specification that a Linux qdisc configured with this one carries out; see
+    /// [`Conformance`](crate::Conformance).
+    pub fn in_kernel(&self) -> Spec {
+        let conformance = &self.scheme.conformance;
+        let spec = conformance
+            .ignored
+            .iter()
+            .fold(self.clone(), |spec, name| spec.without(name));
+        let Some(scheme) = conformance.runs_as else {
+            return spec;
+        };
+        let given = spec.options.given();
+        given.fold(Spec::of(scheme), |kernel, (name, value)| {
+            kernel
+                .with(name, value)
+                .expect("the kernel's scheme has the same options")
+        })
+    }
+
+    /// Sets the options of a preset that were not given explicitly.
     fn apply_preset(&mut self, name: &str) -> Result<(), SpecError> {
         let of = |scheme: &Scheme| scheme.preset(name).map(|preset| preset.options);
         let beneath = self.child.as_ref().and_then(|child| of(child.scheme));
@@ -149,8 +202,8 @@ impl Spec {
         list.join(", ")
     }
 
-    /// Sets an option where there is one of that name: an option that a wrapper and its child both have means the same in
-    /// both.
+    /// Sets the option `name` on the scheme and on its child, whichever have it; false if neither does. An option of
+    /// both has the same meaning in both.
     fn set(&mut self, name: &str, text: &str) -> Result<bool, SpecError> {
         let own = self.options.set(name, text)?;
         let of_child = match &mut self.child {
@@ -176,8 +229,8 @@ impl Spec {
             .map(|option| option.kind)
     }
 
-    /// Applies a word of a specification: `name=value`, `flag` or `noflag`, or a `name` whose value is the first of the
-    /// words that `follow`, as `tc` has it.
+    /// Applies a word of a specification: `name=value`, `flag`, `noflag`, or (syntax of `tc`) a `name` whose value is
+    /// the first of the words in `follow`.
     fn apply<'a>(
         &mut self,
         word: &'a str,
@@ -187,7 +240,7 @@ impl Spec {
             Some((name, value)) => (name, Some(value)),
             None => (word, None),
         };
-        let name = plain(written);
+        let name = normalized(written);
         let (name, value) = match (self.kind_of(&name), value) {
             (Some(_), Some(value)) => (name.as_str(), value),
             (Some(Kind::Flag), None) => (name.as_str(), "on"),
@@ -242,93 +295,12 @@ fn example(kind: Kind) -> String {
     }
 }
 
-/// A name as the registry has it: tc and people write `FQ-CODEL` as well.
-fn plain(name: &str) -> String {
+/// Spelling of names in the registry: lower case with underscores. Users also write `FQ-CODEL`.
+pub(crate) fn normalized(name: &str) -> String {
     name.to_ascii_lowercase().replace('-', "_")
 }
 
-impl FromStr for Spec {
-    type Err = SpecError;
-
-    /// Reads a scheme and its options, `codel target=20ms ecn` or, as `tc` has it, `codel target 20ms ecn`. The name of a
-    /// preset stands for its options.
-    fn from_str(text: &str) -> Result<Spec, SpecError> {
-        let mut words = text.split_whitespace();
-        let name = words.next().ok_or_else(|| SpecError::Empty {
-            schemes: registry::names(),
-        })?;
-        let mut spec = Spec::of(find(name)?);
-        let mut options: Vec<&str> = words.collect();
-        // The child decides which options there are, so it is settled first.
-        if spec.child.is_some()
-            && let Some(child) = take_child(&mut options)?
-        {
-            let child = find(child)?;
-            if child.child.is_some() {
-                return Err(SpecError::Value {
-                    option: "child".to_owned(),
-                    problem: format!(
-                        "'{}' is itself a wrapper; expected a scheme that stores packets",
-                        child.name
-                    ),
-                });
-            }
-            spec.child = Some(Box::new(Spec::of(child)));
-        }
-        let mut options = options.into_iter();
-        let mut presets = Vec::new();
-        while let Some(word) = options.next() {
-            let name = plain(word);
-            if spec.has_preset(&name) {
-                presets.push(name);
-            } else {
-                spec.apply(word, &mut options)?;
-            }
-        }
-        for name in presets {
-            spec.apply_preset(&name)?;
-        }
-        spec.check()?;
-        Ok(spec)
-    }
-}
-
-/// Takes `child=NAME` or `child NAME` out of the words of a wrapper's options; gives the name.
-fn take_child<'a>(options: &mut Vec<&'a str>) -> Result<Option<&'a str>, SpecError> {
-    let mut child = None;
-    let mut rest = Vec::with_capacity(options.len());
-    let mut words = options.iter().copied();
-    while let Some(word) = words.next() {
-        let name = match word.split_once('=') {
-            Some((key, name)) if plain(key) == "child" => Some(name),
-            None if plain(word) == "child" => words.next(),
-            _ => {
-                rest.push(word);
-                continue;
-            }
-        };
-        let name = name.ok_or_else(|| SpecError::NoValue {
-            option: "child".to_owned(),
-            example: "codel".to_owned(),
-        })?;
-        if child.replace(name).is_some() {
-            return Err(SpecError::Twice {
-                option: "child".to_owned(),
-            });
-        }
-    }
-    *options = rest;
-    Ok(child)
-}
-
-fn find(name: &str) -> Result<&'static Scheme, SpecError> {
-    registry::find(&plain(name)).ok_or_else(|| SpecError::Scheme {
-        name: name.to_owned(),
-        schemes: registry::names(),
-    })
-}
-
-/// The shortest text that reads back as the same specification: the scheme, then the options that were given.
+/// Writes the scheme and the options that were given: the shortest text that parses to an equal specification.
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.scheme.name)?;
@@ -336,7 +308,7 @@ impl fmt::Display for Spec {
             write!(f, " {name}={value}")?;
         }
         if let Some(child) = &self.child {
-            if self.scheme.child != Some(child.scheme.name) {
+            if self.scheme.child != Some(child.scheme) {
                 write!(f, " child={}", child.scheme.name)?;
             }
             let own = |name: &str| {

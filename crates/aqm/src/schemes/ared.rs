@@ -1,4 +1,4 @@
-//! `ared`: RED that adapts its drop probability (Linux: `sch_red.c` with `adaptive`).
+//! `ared`: RED that adapts its drop probability (Linux: `net/sched/sch_red.c` with `adaptive`).
 
 use crate::laws::red_params as params;
 use crate::plumbing::options::joined;
@@ -22,22 +22,13 @@ pub static SCHEME: Scheme = Scheme {
         ..red::TC
     }),
     conformance: Conformance {
-        set_up,
+        // See the same field in `red`: the kernel does not adapt.
+        runs_as: Some(&red::SCHEME),
         ..Conformance::EXACT
     },
     samples: &["limit=10000 avpkt=100 ecn"],
     ..Scheme::PLAIN
 };
-
-/// Plain RED with the same options: the kernel does not adapt, as [`red`] explains.
-fn set_up(spec: &Spec) -> Spec {
-    let plain = Spec::of(&red::SCHEME);
-    let given = spec.options().given();
-    given.fold(plain, |red, (name, value)| {
-        red.with(name, value)
-            .expect("RED has the options of adaptive RED")
-    })
-}
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     Box::new(Red::new(spec.options(), true, seed))
@@ -49,14 +40,12 @@ mod tests {
 
     #[test]
     fn the_kernel_is_left_with_plain_red() {
-        let set_up = |text: &str| {
+        let in_kernel = |text: &str| {
             let spec: Spec = text.parse().unwrap();
-            (spec.scheme().conformance.set_up)(&spec)
+            spec.in_kernel().to_string()
         };
-        let red = set_up("ared probability=0.1");
-        assert_eq!(red.to_string(), "red probability=0.1");
-        let red = set_up("red adaptive limit=30000");
-        assert_eq!(red.to_string(), "red limit=30000b");
-        assert_eq!(set_up("choke").to_string(), "choke");
+        assert_eq!(in_kernel("ared probability=0.1"), "red probability=0.1");
+        assert_eq!(in_kernel("red adaptive limit=30000"), "red limit=30000b");
+        assert_eq!(in_kernel("choke"), "choke");
     }
 }

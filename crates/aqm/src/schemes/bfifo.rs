@@ -1,4 +1,4 @@
-//! `bfifo`: first in, first out, limited in bytes (Linux: `net/sched/sch_fifo.c`), and in time if wished.
+//! `bfifo`: first in, first out with a limit in bytes (Linux: `net/sched/sch_fifo.c`) and an optional limit in time.
 
 use crate::laws::fifo::{DELAY, Fifo, Limit, NO_DELAY, delay_limit};
 use crate::plumbing::options::{Kind, OptionSpec};
@@ -7,10 +7,10 @@ use crate::plumbing::qdisc::{DropReason, Qdisc};
 use crate::plumbing::scheme::{KernelQdisc, Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
 
-/// Byte FIFO.
+/// FIFO with a limit in bytes.
 pub static SCHEME: Scheme = Scheme {
     name: "bfifo",
-    summary: "first in, first out, limited in bytes; a packet that does not fit is dropped",
+    summary: "first in, first out; tail drop at a limit in bytes",
     source: "Linux sch_fifo.c",
     options: &[
         OptionSpec {
@@ -23,7 +23,7 @@ pub static SCHEME: Scheme = Scheme {
     ],
     drops: &[DropReason::Tail],
     linux: Some(TcSyntax {
-        // Without a limit it takes the device's txqueuelen.
+        // Without it Linux derives the limit from the device's txqueuelen.
         always: &["limit"],
         refused: &[NO_DELAY],
         ..TcSyntax::plain(&KernelQdisc::of_linux("bfifo"))
@@ -40,7 +40,7 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<
 
 #[cfg(test)]
 mod tests {
-    use crate::plumbing::testing::{Packet, build};
+    use crate::testing::{TestPacket, build};
     use crate::{Qdisc, Signals};
     use gentle_units::Nanos;
 
@@ -49,7 +49,7 @@ mod tests {
         let mut queue = build("bfifo limit=3000");
         let mut drops = Signals::new();
         for bytes in [1500, 1400, 1500, 100, 1] {
-            queue.enqueue(Nanos::ZERO, Packet::data(1, bytes), &mut drops);
+            queue.enqueue(Nanos::ZERO, TestPacket::data(1, bytes), &mut drops);
         }
         assert_eq!((queue.len(), queue.backlog()), (3, 3000));
         assert_eq!(drops.len(), 2);

@@ -1,9 +1,10 @@
-//! `choke`: RED that compares each arrival with a random packet of the queue (Linux: `net/sched/sch_choke.c`).
+//! `choke`: RED that compares each arrival with a random queued packet (Linux: `net/sched/sch_choke.c`).
 //!
 //! Pan, Prabhakar and Psounis, "CHOKe, a stateless active queue management scheme for approximating fair bandwidth
-//! allocation" (INFOCOM 2000). A flow that fills the queue meets itself often, and each time loses two packets.
+//! allocation" (INFOCOM 2000). The more packets of a flow are queued, the more often an arrival of that flow matches;
+//! each match drops two packets.
 
-use crate::laws::red::{Fate, Marking, RedLaw};
+use crate::laws::red::{EcnPolicy, Outcome, RedLaw};
 use crate::laws::red_params::{self as params, RedParams};
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
@@ -13,13 +14,13 @@ use crate::plumbing::spec::Spec;
 use gentle_units::Nanos;
 use std::collections::VecDeque;
 
-/// The largest table the kernel allows (Linux: `CHOKE_MAX_QUEUE`).
+/// Maximum size of the kernel's table (Linux: `CHOKE_MAX_QUEUE`).
 const MAX_LIMIT: u64 = 128 * 1024 - 1;
 
-/// How often another packet is drawn when the draw falls on a hole.
+/// Number of draws before the head is taken, if each falls on a hole (Linux: `choke_peek_random`).
 const DRAWS: u32 = 3;
 
-/// CHOKe.
+/// CHOKe, a stateless approximation of fair queueing.
 pub static SCHEME: Scheme = Scheme {
     name: "choke",
     summary: "RED; an arrival of the same flow as a random queued packet is dropped together with it",
@@ -67,7 +68,7 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-/// `struct tc_choke_xstats`.
+/// Statistics: `struct tc_choke_xstats`.
 static QDISC: KernelQdisc = KernelQdisc {
     statistics: Statistics::Struct(&[
         Field::U32("early"),
@@ -82,7 +83,7 @@ static QDISC: KernelQdisc = KernelQdisc {
         ("/matched", DropReason::PushOut),
     ],
     marks: &["/marked"],
-    hidden: true,
+    partial_dump: true,
     ..KernelQdisc::of_linux("choke")
 };
 
@@ -94,91 +95,91 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
     Box::new(Choke::new(spec.options(), seed))
 }
 
-/// A packet FIFO with RED and the comparison before it.
+/// A FIFO with a limit in packets under CHOKe.
 #[derive(Debug)]
 pub struct Choke<P> {
-    /// Matched packets leave a hole behind, as in the kernel's table; the first place never is one.
-    places: VecDeque<Option<P>>,
+    /// Queued packets. Matched packets leave holes, as in the kernel's table; the first entry is never a hole.
+    table: VecDeque<Option<P>>,
     len: usize,
     bytes: u64,
     limit: usize,
-    /// Places of the kernel's table, one less than a power of two.
+    /// Entries of the kernel's table, one less than a power of two.
     capacity: usize,
     law: RedLaw,
-    marking: Marking,
+    ecn: EcnPolicy,
 }
 
 impl<P: Packet> Choke<P> {
     pub(crate) fn new(options: &Options, seed: u64) -> Self {
-        let params = RedParams::in_packets(options).expect("checked with the specification");
+        let params = RedParams::in_packets(options).expect("the specification has been checked");
         let limit = options.count("limit") as usize;
         Choke {
-            places: VecDeque::new(),
+            table: VecDeque::new(),
             len: 0,
             bytes: 0,
             limit,
             capacity: (limit + 1).next_power_of_two() - 1,
             law: RedLaw::new(&params, seed),
-            marking: Marking::simple(options.flag("ecn")),
+            ecn: EcnPolicy::simple(options.flag("ecn")),
         }
     }
 
-    /// Draws a random queued packet; takes it out if it is of `flow` (Linux: `choke_match_random`).
+    /// Draws a random queued packet and removes it if it belongs to `flow` (Linux: `choke_match_random`).
     fn take_match(&mut self, flow: u64) -> Option<P> {
-        if self.places.is_empty() {
+        if self.table.is_empty() {
             return None;
         }
-        let mut place = 0;
+        let mut index = 0;
         for _ in 0..DRAWS {
-            let drawn = self.law.random_below(self.places.len() as u32) as usize;
-            if self.places[drawn].is_some() {
-                place = drawn;
+            let drawn = self.law.random_below(self.table.len() as u32) as usize;
+            if self.table[drawn].is_some() {
+                index = drawn;
                 break;
             }
         }
-        let packet = self.places[place].take_if(|queued| queued.flow() == flow)?;
-        self.forget(&packet);
-        self.close_holes_at_head();
+        let packet = self.table[index].take_if(|queued| queued.flow() == flow)?;
+        self.uncount(&packet);
+        self.remove_holes_at_head();
         Some(packet)
     }
 
-    fn forget(&mut self, packet: &P) {
+    fn uncount(&mut self, packet: &P) {
         self.len -= 1;
         self.bytes -= u64::from(packet.bytes());
     }
 
-    fn close_holes_at_head(&mut self) {
-        while let Some(None) = self.places.front() {
-            self.places.pop_front();
+    fn remove_holes_at_head(&mut self) {
+        while let Some(None) = self.table.front() {
+            self.table.pop_front();
         }
     }
 
     fn push(&mut self, packet: P) {
-        // In the kernel a table that fills up with holes looks empty and loses its packets; here they close ranks.
-        if self.places.len() == self.capacity {
-            self.places.retain(Option::is_some);
+        // In the kernel a table full of holes looks empty and its packets are lost. Here the holes are removed.
+        if self.table.len() == self.capacity {
+            self.table.retain(Option::is_some);
         }
         self.len += 1;
         self.bytes += u64::from(packet.bytes());
-        self.places.push_back(Some(packet));
+        self.table.push_back(Some(packet));
     }
 }
 
 impl<P: Packet + Send> Qdisc<P> for Choke<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
-        self.law.observe(now, self.len as u64);
+        self.law.update_average(now, self.len as u64);
         if !self.law.exceeds_min() {
-            self.law.forget();
+            self.law.reset_count();
         } else {
             if let Some(queued) = self.take_match(packet.flow()) {
                 signals.dropped(queued, DropReason::PushOut);
                 signals.dropped(packet, DropReason::Early);
                 return;
             }
-            match self.marking.apply(self.law.decide_above_min(), &mut packet) {
-                Fate::Queue => {}
-                Fate::Marked => signals.marked(&packet, MarkReason::Early),
-                Fate::Drop => {
+            match self.ecn.apply(self.law.decide_above_min(), &mut packet) {
+                Outcome::Enqueue => {}
+                Outcome::EnqueueMarked => signals.marked(&packet, MarkReason::Early),
+                Outcome::Drop => {
                     signals.dropped(packet, DropReason::Early);
                     return;
                 }
@@ -193,12 +194,12 @@ impl<P: Packet + Send> Qdisc<P> for Choke<P> {
     }
 
     fn dequeue(&mut self, now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
-        let Some(packet) = self.places.pop_front().flatten() else {
-            self.law.idle(now);
+        let Some(packet) = self.table.pop_front().flatten() else {
+            self.law.start_idle(now);
             return Dequeue::Empty;
         };
-        self.forget(&packet);
-        self.close_holes_at_head();
+        self.uncount(&packet);
+        self.remove_holes_at_head();
         Dequeue::Packet(packet)
     }
 
@@ -213,7 +214,7 @@ impl<P: Packet + Send> Qdisc<P> for Choke<P> {
 
 #[cfg(test)]
 mod tests {
-    use crate::plumbing::testing::{Packet, build};
+    use crate::testing::{TestPacket, build};
     use crate::{DropReason, Qdisc, Signals};
     use gentle_units::Nanos;
 
@@ -222,9 +223,9 @@ mod tests {
         let mut queue = build("choke");
         let mut drops = Signals::new();
         for number in 0..1000 {
-            queue.enqueue(Nanos(number), Packet::data(1, 1000), &mut drops);
+            queue.enqueue(Nanos(number), TestPacket::data(1, 1000), &mut drops);
         }
-        // All one flow: above min every arrival matches, so the queue cannot grow beyond it for long.
+        // With one flow every arrival above min matches, so the queue cannot stay above min for long.
         let pushed = drops
             .iter()
             .filter(|(_, r)| *r == DropReason::PushOut)
@@ -242,7 +243,7 @@ mod tests {
         let mut queue = build("choke");
         let mut drops = Signals::new();
         for flow in 0..1000 {
-            queue.enqueue(Nanos(flow), Packet::data(flow, 1000), &mut drops);
+            queue.enqueue(Nanos(flow), TestPacket::data(flow, 1000), &mut drops);
         }
         assert!(drops.iter().all(|(_, reason)| *reason == DropReason::Early));
         assert!(queue.len() > 12);
@@ -250,18 +251,18 @@ mod tests {
 
     #[test]
     fn holes_are_skipped_and_their_places_found_again() {
-        // No early drop but by match, so that the table fills with holes while nothing leaves.
+        // Only matches drop early here, so that the table fills with holes while no packet leaves.
         let mut queue = build("choke limit=15 min=1 max=15 ewma=1 probability=0.000001");
         let mut drops = Signals::new();
         for number in 0..5000 {
-            let packet = Packet::data(u64::from(number % 7), 100).numbered(number);
+            let packet = TestPacket::data(u64::from(number % 7), 100).numbered(number);
             queue.enqueue(Nanos::ZERO, packet, &mut drops);
         }
         let mut last = None;
         let mut left = 0;
         while let Some(packet) = queue.dequeue(Nanos::ZERO, &mut drops).packet() {
-            assert!(last < Some(packet.number));
-            last = Some(packet.number);
+            assert!(last < Some(packet.id));
+            last = Some(packet.id);
             left += 1;
         }
         assert_eq!(left + drops.len(), 5000);

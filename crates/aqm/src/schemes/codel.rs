@@ -1,22 +1,22 @@
 //! `codel`: controlled delay on one queue (RFC 8289; Linux: `net/sched/sch_codel.c`).
 //!
-//! A thin shell around the control law: the queue, its limit, and the option names.
+//! The control law is in [`laws::codel`](crate::laws::codel).
 
 use crate::laws::codel::{self as codel_law, Config};
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
+use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
     Field, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
-use crate::plumbing::store::Store;
 use gentle_units::Nanos;
 
-/// Controlled delay.
+/// CoDel, controlled delay.
 pub static SCHEME: Scheme = Scheme {
     name: "codel",
-    summary: "drops from the head, ever more often, once packets have waited too long for an interval",
+    summary: "drops from the head, ever more often, once sojourn times have exceeded a target for an interval",
     source: "RFC 8289, Linux sch_codel.c",
     options: &[
         OptionSpec {
@@ -38,7 +38,7 @@ pub static SCHEME: Scheme = Scheme {
     drops: &[DropReason::Aqm, DropReason::Tail],
     marks: &[MarkReason::Aqm, MarkReason::CeThreshold],
     linux: Some(TcSyntax {
-        off: &[("ecn", "noecn")],
+        negations: &[("ecn", "noecn")],
         ..TcSyntax::plain(&QDISC)
     }),
     samples: &[
@@ -49,7 +49,7 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-/// `struct tc_codel_xstats`; times are `TCA_CODEL_TARGET`, `TCA_CODEL_INTERVAL` and `TCA_CODEL_CE_THRESHOLD`.
+/// Statistics: `struct tc_codel_xstats`. Times: `TCA_CODEL_TARGET`, `TCA_CODEL_INTERVAL`, `TCA_CODEL_CE_THRESHOLD`.
 static QDISC: KernelQdisc = KernelQdisc {
     statistics: Statistics::Struct(&[
         Field::U32("maxpacket_bytes"),
@@ -65,7 +65,7 @@ static QDISC: KernelQdisc = KernelQdisc {
     drops: &[("/drop_overlimit", DropReason::Overlimit)],
     marks: &["/ecn_mark"],
     target: Some(TimeAttribute::Micros(1)),
-    rounded: Some(RoundedTimes {
+    rounded_times: Some(RoundedTimes {
         attributes: &[1, 3, 5],
         tick_ns: codel_law::TICK_NS,
     }),
@@ -80,20 +80,20 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<
     ))
 }
 
-/// A queue of at most `limit` packets under CoDel.
+/// A FIFO with a limit in packets under CoDel.
 #[derive(Debug)]
 pub struct Codel<P> {
-    store: Store<P>,
+    store: PacketQueue<P>,
     limit: usize,
     params: codel_law::Params,
     law: codel_law::Codel,
 }
 
 impl<P: Packet> Codel<P> {
-    /// An empty queue for `limit` packets.
+    /// An empty queue for up to `limit` packets.
     pub fn new(limit: usize, config: Config) -> Self {
         Codel {
-            store: Store::default(),
+            store: PacketQueue::default(),
             limit,
             params: config.into(),
             law: codel_law::Codel::default(),
@@ -101,7 +101,7 @@ impl<P: Packet> Codel<P> {
     }
 }
 
-impl<P: Packet> codel_law::Source<P> for Store<P> {
+impl<P: Packet> codel_law::Source<P> for PacketQueue<P> {
     #[inline]
     fn pop(&mut self) -> Option<P> {
         self.pop_front()
@@ -138,10 +138,6 @@ impl<P: Packet + Send> Qdisc<P> for Codel<P> {
     }
 
     fn mark_departed(&mut self, packet: &mut P, signals: &mut Signals<P>) -> bool {
-        let marked = self.params.marks() && packet.mark();
-        if marked {
-            signals.marked(packet, MarkReason::Aqm);
-        }
-        marked
+        self.params.mark_departed(packet, signals)
     }
 }

@@ -1,11 +1,10 @@
-//! `fq_codel`: a CoDel queue for each flow, served in turn, new flows first (RFC 8290; Linux: `net/sched/sch_fq_codel.c`).
+//! `fq_codel`: a CoDel queue per flow in deficit round robin, new flows first (RFC 8290; Linux:
+//! `net/sched/sch_fq_codel.c`).
 //!
-//! Left out: external classifiers, and `ce_threshold_selector`, which reads the whole DS field.
+//! Not implemented: external classifiers, and `ce_threshold_selector`, which reads the whole DS field.
 
 use crate::laws::codel::{self as codel_law, Config as CodelConfig};
-use crate::laws::drr::Drr;
-use crate::laws::flow_queues::{FLOWS, LIMIT, QUANTUM, Total};
-use crate::plumbing::arena::{Arena, Chain};
+use crate::laws::flow_queues::{FLOWS, FlowQueue, FlowQueues, LIMIT, QUANTUM};
 use crate::plumbing::flow_hash::FlowHash;
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
@@ -22,11 +21,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Flow-queue CoDel.
 pub static SCHEME: Scheme = Scheme {
     name: "fq_codel",
-    summary: "a CoDel queue for each flow, served in turn, new flows first",
+    summary: "a CoDel queue per flow in deficit round robin, new flows first",
     source: "RFC 8290, Linux sch_fq_codel.c",
     options: &[
         OptionSpec {
-            help: "packets all queues hold together; beyond it the fattest queue is cut",
+            help: "packets in all queues together; beyond it packets of the fattest queue are dropped",
             ..LIMIT
         },
         FLOWS,
@@ -37,13 +36,13 @@ pub static SCHEME: Scheme = Scheme {
             name: "memory_limit",
             kind: Kind::Size(0, 1 << 31),
             default: Some("32mb"),
-            help: "memory all packets occupy together, overhead included; beyond it the fattest queue is cut",
+            help: "memory of all packets together, overhead included; beyond it packets of the fattest queue are dropped",
         },
         OptionSpec {
             name: "drop_batch",
             kind: Kind::Count(1, u32::MAX as u64),
             default: Some("64"),
-            help: "packets dropped from the fattest queue at once, at most and no more than half of it",
+            help: "maximum number of packets dropped from the fattest queue at once; fewer if they are half of its bytes",
         },
         OptionSpec {
             name: "ecn",
@@ -56,7 +55,7 @@ pub static SCHEME: Scheme = Scheme {
     drops: &[DropReason::Aqm, DropReason::Overlimit],
     marks: &[MarkReason::Aqm, MarkReason::CeThreshold],
     linux: Some(TcSyntax {
-        off: &[("ecn", "noecn")],
+        negations: &[("ecn", "noecn")],
         ..TcSyntax::plain(&QDISC)
     }),
     conformance: Conformance {
@@ -71,11 +70,11 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-/// `struct tc_fq_codel_qd_stats`; times are `TCA_FQ_CODEL_TARGET`, `_INTERVAL` and `_CE_THRESHOLD`.
+/// Statistics: `struct tc_fq_codel_qd_stats`. Times: `TCA_FQ_CODEL_TARGET`, `_INTERVAL`, `_CE_THRESHOLD`.
 static QDISC: KernelQdisc = KernelQdisc {
-    openwrt: Some("kmod-sched-core"),
+    openwrt_package: Some("kmod-sched-core"),
     statistics: Statistics::Struct(&[
-        // Which structure follows: that of a qdisc or that of a class.
+        // Type of the structure that follows: that of a qdisc or that of a class.
         Field::Skip(4),
         Field::U32("maxpacket_bytes"),
         Field::U32("drop_overlimit"),
@@ -90,7 +89,7 @@ static QDISC: KernelQdisc = KernelQdisc {
     drops: &[("/drop_overlimit", DropReason::Overlimit)],
     marks: &["/ecn_mark"],
     target: Some(TimeAttribute::Micros(1)),
-    rounded: Some(RoundedTimes {
+    rounded_times: Some(RoundedTimes {
         attributes: &[1, 3, 7],
         tick_ns: codel_law::TICK_NS,
     }),
@@ -110,164 +109,118 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
     Box::new(FqCodel::new(config, seed))
 }
 
-/// How FQ-CoDel is set.
+/// FQ-CoDel's parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Packets that all queues hold together.
+    /// Maximum number of packets in all queues.
     pub limit: usize,
     /// Number of queues, at least one.
     pub flows: u32,
-    /// Bytes a flow sends in its turn, at least one.
+    /// Bytes a flow sends per round, at least one.
     pub quantum: u32,
-    /// Bytes of memory that all packets occupy together.
+    /// Maximum memory of the packets in all queues, bytes.
     pub memory_limit: u64,
-    /// Packets dropped from the fattest queue at once.
+    /// Maximum number of packets dropped from the fattest queue at once.
     pub drop_batch: u32,
-    /// CoDel's own settings, the same for all queues.
+    /// Parameters of CoDel, the same for all queues.
     pub codel: CodelConfig,
 }
 
-/// The queue of one flow.
-#[derive(Debug, Clone, Copy, Default)]
-struct Flow {
-    chain: Chain,
-    law: codel_law::Codel,
-}
-
-/// A CoDel queue for each flow.
+/// A CoDel queue per flow.
 #[derive(Debug)]
 pub struct FqCodel<P> {
     config: Config,
     params: codel_law::Params,
-    hash: FlowHash,
-    arena: Arena<P>,
-    flows: Box<[Flow]>,
-    /// Bytes in each queue, apart from the rest so that the search for the fattest reads little memory.
-    backlogs: Box<[u64]>,
-    drr: Drr,
-    total: Total,
+    queues: FlowQueues<P, codel_law::Codel>,
 }
 
 impl<P: Packet> FqCodel<P> {
-    /// Empty queues; `seed` gives the key of the hash.
+    /// Empty queues; `seed` determines the key of the hash.
     pub fn new(config: Config, seed: u64) -> Self {
-        let flows = config.flows as usize;
+        let hash = FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         FqCodel {
             config,
             params: config.codel.into(),
-            hash: FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed)),
-            arena: Arena::default(),
-            flows: vec![Flow::default(); flows].into_boxed_slice(),
-            backlogs: vec![0; flows].into_boxed_slice(),
-            drr: Drr::new(config.flows, config.quantum),
-            total: Total::default(),
+            queues: FlowQueues::new(config.flows, config.quantum, hash),
         }
     }
 
-    /// Cuts the fattest queue from its head, by half or by a batch, and tells its CoDel.
+    /// Drops half of the fattest queue, or a batch, from its head, and counts the drops in its CoDel (Linux:
+    /// `fq_codel_drop`).
     #[cold]
     fn drop_from_fattest(&mut self, signals: &mut Signals<P>) {
-        // Two passes over plain numbers, which the compiler vectorises; of equals the first, as in Linux.
-        let most = self.backlogs.iter().copied().max().unwrap_or(0);
-        let Some(fattest) = self.backlogs.iter().position(|bytes| *bytes == most) else {
+        let Some((fattest, backlog)) = self.queues.fattest() else {
             return;
         };
-        let flow = &mut self.flows[fattest];
+        let (mut queue, law) = self.queues.split(fattest);
         let mut dropped = 0;
         let mut bytes = 0;
-        while let Some(packet) = self.arena.pop_front(&mut flow.chain) {
+        while let Some(packet) = queue.pop() {
             dropped += 1;
             bytes += u64::from(packet.bytes());
-            self.total.remove(packet.bytes());
             signals.dropped(packet, DropReason::Overlimit);
-            if dropped >= self.config.drop_batch || bytes >= most / 2 {
+            if dropped >= self.config.drop_batch || bytes >= backlog / 2 {
                 break;
             }
         }
-        self.backlogs[fattest] -= bytes;
-        flow.law.overlimit(dropped);
+        law.count_overlimit_drops(dropped);
     }
-}
-
-/// The queue of one flow as CoDel sees it.
-struct FlowQueue<'a, P> {
-    arena: &'a mut Arena<P>,
-    chain: &'a mut Chain,
-    backlog: &'a mut u64,
-    total: &'a mut Total,
 }
 
 impl<P: Packet> codel_law::Source<P> for FlowQueue<'_, P> {
     #[inline]
     fn pop(&mut self) -> Option<P> {
-        let packet = self.arena.pop_front(self.chain)?;
-        *self.backlog -= u64::from(packet.bytes());
-        self.total.remove(packet.bytes());
-        Some(packet)
+        FlowQueue::pop(self)
     }
 
     #[inline]
     fn backlog(&self) -> u64 {
-        self.total.bytes
+        self.total_backlog()
     }
 }
 
 impl<P: Packet + Send> Qdisc<P> for FqCodel<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
-        let index = self.hash.queue(packet.flow(), self.config.flows);
-        let bytes = packet.bytes();
+        let index = self.queues.index_of(&packet);
         packet.set_arrived(now);
-        self.arena.push_back(&mut self.flows[index].chain, packet);
-        self.backlogs[index] += u64::from(bytes);
-        self.total.add(bytes);
-        self.drr.arrived(index);
-        if self.total.packets > self.config.limit || self.total.memory > self.config.memory_limit {
+        self.queues.push(index, packet);
+        let total = self.queues.total();
+        if total.packets > self.config.limit || total.memory > self.config.memory_limit {
             self.drop_from_fattest(signals);
         }
     }
 
     fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
-        while let Some(index) = self.drr.current() {
-            let flow = &mut self.flows[index];
-            let mut queue = FlowQueue {
-                arena: &mut self.arena,
-                chain: &mut flow.chain,
-                backlog: &mut self.backlogs[index],
-                total: &mut self.total,
-            };
-            let sent = flow.law.dequeue(now, &self.params, &mut queue, signals);
-            match sent {
+        while let Some(index) = self.queues.drr.current() {
+            let (mut queue, law) = self.queues.split(index);
+            match law.dequeue(now, &self.params, &mut queue, signals) {
                 Some(packet) => {
-                    self.drr.sent(index, packet.bytes());
+                    self.queues.drr.charge(index, packet.bytes());
                     return Dequeue::Packet(packet);
                 }
-                None => self.drr.empty(),
+                None => self.queues.drr.deactivate(),
             }
         }
         Dequeue::Empty
     }
 
     fn len(&self) -> usize {
-        self.total.packets
+        self.queues.total().packets
     }
 
     fn backlog(&self) -> u64 {
-        self.total.bytes
+        self.queues.total().bytes
     }
 
     fn mark_departed(&mut self, packet: &mut P, signals: &mut Signals<P>) -> bool {
-        let marked = self.params.marks() && packet.mark();
-        if marked {
-            signals.marked(packet, MarkReason::Aqm);
-        }
-        marked
+        self.params.mark_departed(packet, signals)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plumbing::testing::{Packet, build};
+    use crate::testing::{TestPacket, build};
 
     #[test]
     fn a_sparse_flow_overtakes_the_bulk() {
@@ -276,7 +229,7 @@ mod tests {
         for number in 0..100 {
             queue.enqueue(
                 Nanos::ZERO,
-                Packet::data(1, 1514).numbered(number),
+                TestPacket::data(1, 1514).numbered(number),
                 &mut drops,
             );
         }
@@ -285,7 +238,7 @@ mod tests {
             let sent = queue.dequeue(now, &mut drops).packet();
             assert_eq!(sent.map(|p| p.flow), Some(1));
         }
-        queue.enqueue(now, Packet::data(2, 74), &mut drops);
+        queue.enqueue(now, TestPacket::data(2, 74), &mut drops);
         let order: Vec<u64> = (0..3)
             .filter_map(|_| queue.dequeue(now, &mut drops).packet())
             .map(|p| p.flow)
@@ -300,14 +253,14 @@ mod tests {
         for number in 0..90 {
             queue.enqueue(
                 Nanos::ZERO,
-                Packet::data(1, 1000).numbered(number),
+                TestPacket::data(1, 1000).numbered(number),
                 &mut drops,
             );
         }
         for _ in 0..11 {
-            queue.enqueue(Nanos::ZERO, Packet::data(2, 100), &mut drops);
+            queue.enqueue(Nanos::ZERO, TestPacket::data(2, 100), &mut drops);
         }
-        let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.number, why)).collect();
+        let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.id, why)).collect();
         let expected: Vec<_> = (0..45).map(|n| (n, DropReason::Overlimit)).collect();
         assert_eq!(dropped, expected);
         assert_eq!((queue.len(), queue.backlog()), (56, 46_100));
@@ -318,9 +271,9 @@ mod tests {
         let mut queue = build("fq_codel memory_limit=7680");
         let mut drops = Signals::new();
         for _ in 0..11 {
-            queue.enqueue(Nanos::ZERO, Packet::data(1, 66), &mut drops);
+            queue.enqueue(Nanos::ZERO, TestPacket::data(1, 66), &mut drops);
         }
-        // Ten of 768 bytes each fit; the eleventh costs half of the queue, which the sixth drop reaches.
+        // Ten packets of 768 bytes fit; with the eleventh half of the queue is dropped, which takes six drops.
         assert_eq!(drops.len(), 6);
     }
 }

@@ -1,27 +1,25 @@
-//! `fq_pie`: a PIE queue for each flow, served in turn, new flows first (Linux: `net/sched/sch_fq_pie.c`).
+//! `fq_pie`: a PIE queue per flow in deficit round robin, new flows first (Linux: `net/sched/sch_fq_pie.c`).
 //!
-//! Linux's timer calculates the probability of every flow. Here each flow makes up for what it missed when it is next
-//! touched: nothing the calculation reads changes in between, so the result is the same, and idle flows cost nothing.
-//! With more than 2048 flows Linux spreads the work over several jiffies; here all flows share one instant.
+//! Linux's timer calculates the probability of every flow. Here a flow performs the calculations that it missed when it
+//! is next used: their inputs do not change in between, so the result is equal, and idle flows cost nothing. With more
+//! than 2048 flows Linux spreads the work over several jiffies; here all flows are calculated for the same time.
 //!
-//! `memory_limit` drops nothing in Linux (since packets over it take the same path as others); it only counts, and so it
-//! does here. Left out: external classifiers.
+//! In Linux, packets beyond `memory_limit` take the same path as others, so the limit drops nothing and only counts; it
+//! does the same here. Not implemented: external classifiers.
 
-use crate::laws::drr::Drr;
-use crate::laws::flow_queues::{FLOWS, LIMIT, QUANTUM, Total};
+use crate::laws::flow_queues::{FLOWS, FlowQueues, LIMIT, QUANTUM};
 use crate::laws::pie::{self as pie_law, Config as PieConfig};
-use crate::plumbing::arena::{Arena, Chain};
 use crate::plumbing::flow_hash::FlowHash;
 use crate::plumbing::linux::truesize;
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::periodic::Periodic;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
     Conformance, Field, Hashing, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax,
     TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
+use crate::plumbing::timer::PeriodicTimer;
 use gentle_units::Nanos;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -29,7 +27,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Flow-queue PIE.
 pub static SCHEME: Scheme = Scheme {
     name: "fq_pie",
-    summary: "a PIE queue for each flow, served in turn, new flows first",
+    summary: "a PIE queue per flow in deficit round robin, new flows first",
     source: "RFC 8033, Linux sch_fq_pie.c",
     options: &[
         LIMIT,
@@ -43,7 +41,7 @@ pub static SCHEME: Scheme = Scheme {
             name: "memory_limit",
             kind: Kind::Size(0, u32::MAX as u64),
             default: Some("32mb"),
-            help: "memory beyond which arrivals are counted as over memory; like Linux it drops none of them",
+            help: "memory beyond which arrivals are counted as over memory; as in Linux none is dropped",
         },
         OptionSpec {
             name: "ecn_prob",
@@ -58,7 +56,7 @@ pub static SCHEME: Scheme = Scheme {
     drops: &[DropReason::Early, DropReason::Tail],
     marks: &[MarkReason::Early],
     linux: Some(TcSyntax {
-        off: pie_law::TC_OFF,
+        negations: pie_law::TC_NEGATIONS,
         ..TcSyntax::plain(&QDISC)
     }),
     conformance: Conformance {
@@ -70,7 +68,7 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-/// `struct tc_fq_pie_xstats`; the time is `TCA_FQ_PIE_TARGET`.
+/// Statistics: `struct tc_fq_pie_xstats`. Time: `TCA_FQ_PIE_TARGET`.
 static QDISC: KernelQdisc = KernelQdisc {
     statistics: Statistics::Struct(&[
         Field::U32("packets_in"),
@@ -86,7 +84,7 @@ static QDISC: KernelQdisc = KernelQdisc {
     drops: &[("/overlimit", DropReason::Tail)],
     marks: &["/ecn_mark"],
     target: Some(TimeAttribute::Micros(3)),
-    rounded: Some(RoundedTimes {
+    rounded_times: Some(RoundedTimes {
         attributes: &[3],
         tick_ns: pie_law::TICK_NS,
     }),
@@ -106,81 +104,72 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
     Box::new(FqPie::new(config, seed))
 }
 
-/// How FQ-PIE is set.
+/// FQ-PIE's parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Packets that all queues hold together.
+    /// Maximum number of packets in all queues.
     pub limit: usize,
     /// Number of queues, at least one.
     pub flows: u32,
-    /// Bytes a flow sends in its turn, at least one.
+    /// Bytes a flow sends per round, at least one.
     pub quantum: u32,
-    /// Bytes of memory beyond which arrivals are counted by [`FqPie::over_memory`].
+    /// Memory in bytes beyond which arrivals are counted by [`FqPie::over_memory`].
     pub memory_limit: u64,
-    /// Drop probability in percent above which ECN-capable packets are dropped.
+    /// Drop probability in percent above which ECN-capable packets are dropped too.
     pub ecn_prob: u32,
-    /// PIE's own settings, the same for all queues.
+    /// Parameters of PIE, the same for all queues.
     pub pie: PieConfig,
 }
 
-/// The queue of one flow.
+/// PIE's state of one flow.
 #[derive(Debug, Clone, Copy, Default)]
-struct Flow {
-    chain: Chain,
-    backlog: u64,
-    law: pie_law::Pie,
-    /// Calculations made so far.
+struct FlowLaw {
+    pie: pie_law::Pie,
+    /// Number of calculations made.
     updates: u64,
 }
 
-impl Flow {
-    /// Makes up for the calculations missed, `due` of them having been due since the start.
+impl FlowLaw {
+    /// Performs the missed calculations of `due` in total since the start, with a constant `backlog` in bytes.
     #[inline]
-    fn catch_up(&mut self, params: &pie_law::Params, due: u64) {
+    fn catch_up(&mut self, params: &pie_law::Params, backlog: u64, due: u64) {
         if self.updates < due {
-            self.law.update(params, self.backlog, due - self.updates);
+            self.pie.update(params, backlog, due - self.updates);
             self.updates = due;
         }
     }
 }
 
-/// A PIE queue for each flow.
+/// A PIE queue per flow.
 #[derive(Debug)]
 pub struct FqPie<P> {
     config: Config,
     params: pie_law::Params,
-    hash: FlowHash,
     rng: Xoshiro256PlusPlus,
-    arena: Arena<P>,
-    flows: Box<[Flow]>,
-    drr: Drr,
-    timer: Periodic,
+    queues: FlowQueues<P, FlowLaw>,
+    timer: PeriodicTimer,
     /// Calculations due for every flow since the start.
     updates: u64,
-    total: Total,
     over_memory: u64,
 }
 
 impl<P: Packet> FqPie<P> {
-    /// Empty queues; `seed` gives the key of the hash and feeds the random drops.
+    /// Empty queues; `seed` determines the key of the hash and the random drops.
     pub fn new(config: Config, seed: u64) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let hash = FlowHash::draw(&mut rng);
         FqPie {
             config,
             params: config.pie.into(),
-            hash: FlowHash::draw(&mut rng),
             rng,
-            arena: Arena::default(),
-            flows: vec![Flow::default(); config.flows as usize].into_boxed_slice(),
-            drr: Drr::new(config.flows, config.quantum),
-            timer: Periodic::new(pie_law::FIRST_UPDATE, config.pie.tupdate),
+            queues: FlowQueues::new(config.flows, config.quantum, hash),
+            timer: PeriodicTimer::new(pie_law::FIRST_UPDATE, config.pie.tupdate),
             updates: 0,
-            total: Total::default(),
             over_memory: 0,
         }
     }
 
-    /// Packets that arrived while the memory limit was exceeded (Linux: `overmemory`).
+    /// The number of packets that arrived while the memory limit was exceeded (Linux: `overmemory`).
     pub fn over_memory(&self) -> u64 {
         self.over_memory
     }
@@ -188,73 +177,70 @@ impl<P: Packet> FqPie<P> {
 
 impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
-        self.updates += self.timer.fired(now);
-        let index = self.hash.queue(packet.flow(), self.config.flows);
+        self.updates += self.timer.expirations(now);
+        let index = self.queues.index_of(&packet);
         let bytes = packet.bytes();
-        let flow = &mut self.flows[index];
-        flow.catch_up(&self.params, self.updates);
-        if self.total.packets >= self.config.limit {
-            flow.law.dropped();
+        let total = self.queues.total();
+        let (backlog, law) = self.queues.law(index);
+        law.catch_up(&self.params, backlog, self.updates);
+        if total.packets >= self.config.limit {
+            law.pie.on_drop();
             signals.dropped(packet, DropReason::Tail);
             return;
         }
-        if self.total.memory > self.config.memory_limit + truesize(bytes) {
+        if total.memory > self.config.memory_limit + truesize(bytes) {
             self.over_memory += 1;
         }
-        if flow
-            .law
-            .drop_early(&self.params, flow.backlog, bytes, &mut self.rng)
+        if law
+            .pie
+            .drop_early(&self.params, backlog, bytes, &mut self.rng)
         {
             let mark = self.config.pie.ecn
-                && flow.law.probability() <= pie_law::percent(self.config.ecn_prob)
+                && law.pie.probability() <= pie_law::percent(self.config.ecn_prob)
                 && packet.mark();
             if !mark {
-                flow.law.dropped();
+                law.pie.on_drop();
                 signals.dropped(packet, DropReason::Early);
                 return;
             }
             signals.marked(&packet, MarkReason::Early);
         }
         packet.set_arrived(now);
-        self.arena.push_back(&mut flow.chain, packet);
-        flow.backlog += u64::from(bytes);
-        self.total.add(bytes);
-        self.drr.arrived(index);
+        self.queues.push(index, packet);
     }
 
     fn dequeue(&mut self, now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
-        self.updates += self.timer.fired(now);
-        while let Some(index) = self.drr.current() {
-            let flow = &mut self.flows[index];
-            let Some(packet) = self.arena.pop_front(&mut flow.chain) else {
-                self.drr.empty();
+        self.updates += self.timer.expirations(now);
+        while let Some(index) = self.queues.drr.current() {
+            let (mut queue, law) = self.queues.split(index);
+            let before = queue.backlog();
+            let Some(packet) = queue.pop() else {
+                self.queues.drr.deactivate();
                 continue;
             };
-            flow.catch_up(&self.params, self.updates);
-            let bytes = packet.bytes();
-            flow.backlog -= u64::from(bytes);
-            self.total.remove(bytes);
-            self.drr.sent(index, bytes);
-            flow.law
-                .departed(&self.params, now, packet.arrived(), bytes, flow.backlog);
+            law.catch_up(&self.params, before, self.updates);
+            let (arrived, bytes) = (packet.arrived(), packet.bytes());
+            law.pie
+                .on_dequeue(&self.params, now, arrived, bytes, queue.backlog());
+            self.queues.drr.charge(index, bytes);
             return Dequeue::Packet(packet);
         }
         Dequeue::Empty
     }
 
     fn len(&self) -> usize {
-        self.total.packets
+        self.queues.total().packets
     }
 
     fn backlog(&self) -> u64 {
-        self.total.bytes
+        self.queues.total().bytes
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plumbing::testing::{Packet, build};
+    use crate::testing::{TestPacket, build};
 
     #[test]
     fn only_the_flow_that_builds_a_queue_is_dropped_from() {
@@ -269,7 +255,7 @@ mod tests {
             ];
             for (flow, packets) in bursts {
                 for _ in 0..packets {
-                    queue.enqueue(now, Packet::data(flow, 1514), &mut drops);
+                    queue.enqueue(now, TestPacket::data(flow, 1514), &mut drops);
                 }
             }
             queue.dequeue(now, &mut drops);
@@ -293,9 +279,9 @@ mod tests {
         let mut queue = FqPie::new(config, 1);
         let mut drops = Signals::new();
         for _ in 0..6 {
-            queue.enqueue(Nanos::ZERO, Packet::data(1, 1514), &mut drops);
+            queue.enqueue(Nanos::ZERO, TestPacket::data(1, 1514), &mut drops);
         }
-        // The fifth and the sixth find more than 5000 + 2304 bytes of memory in use.
+        // The fifth and the sixth packet find more than 5000 + 2304 bytes of memory in use.
         assert_eq!((queue.len(), queue.over_memory()), (6, 2));
         assert!(drops.is_empty());
     }

@@ -1,35 +1,35 @@
 //! `gsp`: global synchronization protection (Lautenschlaeger, Francini, HPSR 2015; draft-lauten-aqm-gsp-03).
 //!
-//! One packet is dropped when the queue exceeds a threshold, then none for an interval of about two round-trip times:
-//! the time in which the one flow that was hit backs off. The adaptive form shortens the interval while the queue
-//! stays above the threshold.
+//! When the queue exceeds a threshold, one packet is dropped, then none for an interval of about two round-trip times,
+//! in which the flow that lost the packet backs off. The adaptive mode shortens the interval while the queue stays
+//! above the threshold.
 //!
-//! Everything is decided on arrival, in integers that a kernel can repeat: times are nanoseconds in 64 bits;
-//! `interval * tau / (tau + cumul)` is rounded down from a 128-bit product (the kernel's `mul_u64_u64_div_u64`) and
+//! All decisions are made on enqueue in integer arithmetic that a kernel can reproduce: times are nanoseconds in 64
+//! bits; `interval * tau / (tau + cumul)` is rounded down from a 128-bit product (Linux: `mul_u64_u64_div_u64`) and
 //! computed only when a packet is dropped.
 //!
-//! Where the paper leaves a choice:
-//! * The state of the queue is known when a packet arrives and not in between, so the time since the last arrival
-//!   counts as spent on the side of the threshold where the queue is now. The queue only falls between arrivals, so
-//!   time above is never overestimated when the threshold is in bytes or packets.
-//! * The queueing delay is the time that the packet at the head has waited so far. One packet alone waits at least
-//!   for the packet on the wire, so a queue of one is below any delay; this keeps the threshold above a packet's
-//!   transmission time without knowing the rate.
-//! * A full queue is above any delay, so that a threshold beyond the buffer acts as one at its end. An empty queue is
-//!   above none, even if a packet longer than `limit_bytes` finds no room in it.
+//! Choices where the paper is silent:
+//! * The queue is observed on arrivals only. The time since the last arrival counts as spent on the side of the
+//!   threshold on which the queue is now. Between arrivals the queue only shrinks, so time above a threshold in bytes
+//!   or packets is never overestimated.
+//! * The queueing delay is the sojourn time so far of the packet at the head. A single packet waits at least for the
+//!   packet on the wire, so a queue of one packet is below any delay; this keeps the threshold above a packet's
+//!   transmission time, although the rate is unknown.
+//! * A full queue is above any delay, so that a threshold beyond the buffer acts at its end. An empty queue is below
+//!   any threshold, even if a packet longer than `limit_bytes` does not fit.
 
 use crate::plumbing::options::{Kind, OptionSpec, Options, Threshold};
 use crate::plumbing::packet::Packet;
+use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Field, KernelQdisc, Scheme, Statistics, TcSyntax, TimeAttribute};
 use crate::plumbing::spec::Spec;
-use crate::plumbing::store::Store;
 use gentle_units::{Nanos, format_size};
 
-/// How far the interval may shrink unless `maxtime` says otherwise: to this part of it.
+/// Divisor of the interval at the largest cumulated time, unless `maxtime` is given.
 const SHRINK: u64 = 100;
 
-/// GSP.
+/// GSP, global synchronization protection.
 pub static SCHEME: Scheme = Scheme {
     name: "gsp",
     summary: "above a threshold drops one packet, then none for an interval",
@@ -39,7 +39,7 @@ pub static SCHEME: Scheme = Scheme {
             name: "threshold",
             kind: Kind::Threshold,
             default: Some("10ms"),
-            help: "queue above which packets are dropped: a delay, bytes or packets",
+            help: "queue length above which packets are dropped: a delay, bytes or packets",
         },
         OptionSpec {
             name: "interval",
@@ -95,7 +95,7 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-/// `struct tc_gsp_xstats` (kernel/include/uapi/pkt_sch_gsp.h); the time is `TCA_GSP_THRESHOLD_DELAY`.
+/// Statistics: `struct tc_gsp_xstats` (`kernel/include/uapi/pkt_sch_gsp.h`). Time: `TCA_GSP_THRESHOLD_DELAY`.
 static QDISC: KernelQdisc = KernelQdisc {
     statistics: Statistics::Struct(&[
         Field::U64("early_drop"),
@@ -135,7 +135,7 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<
     let interval = options.time("interval");
     let tau = options.given_time("tau").unwrap_or(interval * 5);
     Box::new(Gsp {
-        store: Store::default(),
+        store: PacketQueue::default(),
         limit: options.count("limit") as usize,
         limit_bytes: options.size("limit_bytes"),
         threshold: options.threshold("threshold"),
@@ -147,45 +147,45 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<
             max_time: options.given_time("maxtime").unwrap_or(tau * (SHRINK - 1)),
             cumul: Nanos::ZERO,
             last: Nanos::ZERO,
-            after: Overflow::None,
+            overflow: Overflow::None,
         }),
     })
 }
 
-/// A FIFO with GSP before it.
+/// A FIFO with limits in packets and bytes under GSP.
 #[derive(Debug)]
 pub struct Gsp<P> {
-    store: Store<P>,
+    store: PacketQueue<P>,
     limit: usize,
     limit_bytes: u64,
     threshold: Threshold,
     interval: Nanos,
-    /// No packet is dropped until then.
+    /// Time until which no packet is dropped early.
     expiry: Nanos,
     adaptation: Option<Adaptation>,
 }
 
-/// What shortens the interval.
+/// State of the adaptive mode.
 #[derive(Debug)]
 struct Adaptation {
     alpha: u64,
     tau: Nanos,
     max_time: Nanos,
     cumul: Nanos,
-    /// When the last packet arrived.
+    /// Time of the last arrival.
     last: Nanos,
-    after: Overflow,
+    overflow: Overflow,
 }
 
-/// How far the queue has come since it last overflowed. Until it has been through all of it, the flows are still
-/// recovering from the overflow, and time below the threshold says nothing about the interval.
+/// Recovery from an overflow of the queue. While flows recover, time below the threshold does not lengthen the
+/// interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Overflow {
-    /// It has not, or all is over.
+    /// No overflow so far, or recovery is complete.
     None,
-    /// It has not been empty since.
+    /// The queue has overflowed and has not been empty since.
     Happened,
-    /// It has been empty, but not above the threshold since.
+    /// The queue has been empty since the overflow, and not above the threshold since then.
     Drained,
 }
 
@@ -193,7 +193,7 @@ impl Adaptation {
     fn observe(&mut self, now: Nanos, above: bool, empty: bool) {
         let span = now.saturating_sub(self.last);
         self.last = now;
-        self.after = match self.after {
+        self.overflow = match self.overflow {
             Overflow::Happened if empty => Overflow::Drained,
             Overflow::Drained if above => Overflow::None,
             state => state,
@@ -201,11 +201,12 @@ impl Adaptation {
         if above {
             let gain = Nanos(span.0.saturating_mul(self.alpha));
             self.cumul = self.cumul.saturating_add(gain).min(self.max_time);
-        } else if self.after == Overflow::None {
+        } else if self.overflow == Overflow::None {
             self.cumul = self.cumul.saturating_sub(span);
         }
     }
 
+    /// The current interval: `interval * tau / (tau + cumul)`.
     fn shortened(&self, interval: Nanos) -> Nanos {
         let product = u128::from(interval.0) * u128::from(self.tau.0);
         Nanos((product / u128::from(self.tau.0 + self.cumul.0)) as u64)
@@ -213,18 +214,18 @@ impl Adaptation {
 }
 
 impl<P: Packet> Gsp<P> {
-    fn full(&self, packet: &P) -> bool {
+    fn is_full(&self, packet: &P) -> bool {
         self.store.len() >= self.limit
             || self.store.bytes() + u64::from(packet.bytes()) > self.limit_bytes
     }
 
-    fn above(&self, now: Nanos, full: bool) -> bool {
+    fn is_above(&self, now: Nanos, full: bool) -> bool {
         match self.threshold {
             Threshold::Delay(delay) => {
                 if full {
                     !self.store.is_empty()
                 } else {
-                    self.store.len() > 1 && self.store.head_wait(now) > delay
+                    self.store.len() > 1 && self.store.head_sojourn(now) > delay
                 }
             }
             Threshold::Bytes(bytes) => self.store.bytes() > bytes,
@@ -235,8 +236,8 @@ impl<P: Packet> Gsp<P> {
 
 impl<P: Packet + Send> Qdisc<P> for Gsp<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
-        let full = self.full(&packet);
-        let above = self.above(now, full);
+        let full = self.is_full(&packet);
+        let above = self.is_above(now, full);
         if let Some(adaptation) = &mut self.adaptation {
             adaptation.observe(now, above, self.store.is_empty());
         }
@@ -251,7 +252,7 @@ impl<P: Packet + Send> Qdisc<P> for Gsp<P> {
             signals.dropped(packet, DropReason::Early);
         } else if full {
             if let Some(adaptation) = &mut self.adaptation {
-                adaptation.after = Overflow::Happened;
+                adaptation.overflow = Overflow::Happened;
             }
             signals.dropped(packet, DropReason::Tail);
         } else {
@@ -276,19 +277,19 @@ impl<P: Packet + Send> Qdisc<P> for Gsp<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plumbing::testing::{Packet, build};
+    use crate::testing::{TestPacket, build};
 
     fn ms(n: u64) -> Nanos {
         Nanos::from_millis(n)
     }
 
-    /// One packet a millisecond in, none out: the times of the drops, in milliseconds.
+    /// Times of the drops in milliseconds if one packet arrives per millisecond and none leaves.
     fn drop_times(spec: &str, until: u64) -> Vec<u64> {
         let mut queue = build(spec);
         let mut drops = Signals::new();
         let mut times = Vec::new();
         for t in 1..=until {
-            queue.enqueue(ms(t), Packet::data(1, 1000), &mut drops);
+            queue.enqueue(ms(t), TestPacket::data(1, 1000), &mut drops);
             if drops.drain().count() > 0 {
                 times.push(t);
             }
@@ -298,16 +299,16 @@ mod tests {
 
     #[test]
     fn basic_drops_one_packet_an_interval() {
-        // Above ten packets from the twelfth arrival on; the timer must have passed, not just be reached.
+        // The queue is above ten packets from the twelfth arrival on. A drop needs a time after the expiry, not at it.
         let times = drop_times("gsp mode=basic threshold=10p limit=1000", 700);
         assert_eq!(times, [12, 213, 414, 615]);
         let times = drop_times("gsp mode=basic threshold=10kb interval=100ms", 250);
         assert_eq!(times, [12, 113, 214]);
     }
 
-    /// cumul grows by alpha * 1 ms an arrival from the twelfth on: at t it is 2 (t - 11) ms, and tau is 1 s. Dropped
-    /// at 12: interval 200 * 1000 / 1002 = 199.6, next at 212; there 200 * 1000 / 1402 = 142.7, next at 355; there
-    /// 200 * 1000 / 1688 = 118.5, next at 474.
+    /// `cumul` grows by alpha * 1 ms per arrival from the twelfth on: at t it is 2 (t - 11) ms, and tau is 1 s. Drop at
+    /// 12 ms: interval 200 * 1000 / 1002 = 199.6 ms, next drop at 212; interval 200 * 1000 / 1402 = 142.7, next at 355;
+    /// interval 200 * 1000 / 1688 = 118.5, next at 474.
     #[test]
     fn adaptive_shortens_the_interval_by_the_formula() {
         let times = drop_times("gsp threshold=10p", 480);
@@ -322,12 +323,12 @@ mod tests {
             max_time: ms(99_000),
             cumul: Nanos::ZERO,
             last: Nanos::ZERO,
-            after: Overflow::None,
+            overflow: Overflow::None,
         };
         assert_eq!(adaptation.shortened(ms(200)), ms(200));
         adaptation.observe(Nanos::from_secs(10_000), true, false);
         assert_eq!(adaptation.shortened(ms(200)), ms(2));
-        // Time below counts once where time above counts twice.
+        // Time below the threshold has weight 1, time above it weight alpha = 2.
         adaptation.observe(Nanos::from_secs(10_098), false, false);
         assert_eq!(adaptation.shortened(ms(200)), ms(100));
     }
@@ -340,7 +341,7 @@ mod tests {
             max_time: ms(99_000),
             cumul: ms(500),
             last: Nanos::ZERO,
-            after: Overflow::Happened,
+            overflow: Overflow::Happened,
         };
         adaptation.observe(ms(100), false, false);
         adaptation.observe(ms(200), true, false);
@@ -348,13 +349,13 @@ mod tests {
         adaptation.observe(ms(300), false, true);
         adaptation.observe(ms(400), false, false);
         assert_eq!(
-            (adaptation.cumul, adaptation.after),
+            (adaptation.cumul, adaptation.overflow),
             (ms(700), Overflow::Drained)
         );
         adaptation.observe(ms(410), true, false);
         adaptation.observe(ms(430), false, false);
         assert_eq!(
-            (adaptation.cumul, adaptation.after),
+            (adaptation.cumul, adaptation.overflow),
             (ms(700), Overflow::None)
         );
     }
@@ -363,18 +364,18 @@ mod tests {
     fn delay_is_that_of_the_head_and_a_lone_packet_has_none() {
         let mut queue = build("gsp threshold=10ms");
         let mut drops = Signals::new();
-        queue.enqueue(ms(0), Packet::data(1, 1000), &mut drops);
-        queue.enqueue(ms(50), Packet::data(1, 1000), &mut drops);
+        queue.enqueue(ms(0), TestPacket::data(1, 1000), &mut drops);
+        queue.enqueue(ms(50), TestPacket::data(1, 1000), &mut drops);
         assert!(drops.is_empty());
-        queue.enqueue(ms(50), Packet::data(1, 1000), &mut drops);
+        queue.enqueue(ms(50), TestPacket::data(1, 1000), &mut drops);
         assert_eq!(
             drops.drain().next().map(|(_, why)| why),
             Some(DropReason::Early)
         );
-        // The next head has waited 5 ms.
+        // The new head has waited 5 ms.
         queue.dequeue(ms(55), &mut drops);
         for _ in 0..3 {
-            queue.enqueue(ms(300), Packet::data(1, 1000), &mut drops);
+            queue.enqueue(ms(300), TestPacket::data(1, 1000), &mut drops);
         }
         assert_eq!(drops.len(), 1);
     }
@@ -384,7 +385,7 @@ mod tests {
         let mut queue = build("gsp threshold=1s limit=3");
         let mut drops = Signals::new();
         for _ in 0..5 {
-            queue.enqueue(ms(1), Packet::data(1, 1000), &mut drops);
+            queue.enqueue(ms(1), TestPacket::data(1, 1000), &mut drops);
         }
         let reasons: Vec<DropReason> = drops.drain().map(|(_, why)| why).collect();
         assert_eq!(reasons, [DropReason::Early, DropReason::Tail]);
@@ -394,7 +395,7 @@ mod tests {
     fn a_packet_that_never_fits_is_no_sign_of_congestion() {
         let mut queue = build("gsp limit_bytes=1000");
         let mut drops = Signals::new();
-        queue.enqueue(ms(1), Packet::data(1, 1001), &mut drops);
+        queue.enqueue(ms(1), TestPacket::data(1, 1001), &mut drops);
         let reasons: Vec<DropReason> = drops.drain().map(|(_, why)| why).collect();
         assert_eq!(reasons, [DropReason::Tail]);
     }

@@ -1,14 +1,14 @@
-//! `lifo`: last in, first out, the example of how a scheme is added (CONTRIBUTING.md). Only with the feature `exercise`.
+//! `lifo`: last in, first out. An example of a new scheme (CONTRIBUTING.md), compiled with the feature `exercise` only.
 
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
+use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Order, Scheme};
 use crate::plumbing::spec::Spec;
-use crate::plumbing::store::Store;
 use gentle_units::Nanos;
 
-/// A stack.
+/// LIFO with a limit in packets.
 pub static SCHEME: Scheme = Scheme {
     name: "lifo",
     summary: "last in, first out; a full queue drops what arrives",
@@ -21,8 +21,8 @@ pub static SCHEME: Scheme = Scheme {
     }],
     drops: &[DropReason::Tail],
     order: |_| Order {
-        kept: false,
-        ..Order::KEPT
+        fifo: false,
+        ..Order::FIFO
     },
     samples: &["limit=3"],
     ..Scheme::PLAIN
@@ -30,14 +30,14 @@ pub static SCHEME: Scheme = Scheme {
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<dyn Qdisc<P>> {
     Box::new(Lifo {
-        store: Store::default(),
+        store: PacketQueue::default(),
         limit: spec.options().count("limit") as usize,
     })
 }
 
 #[derive(Debug)]
 struct Lifo<P> {
-    store: Store<P>,
+    store: PacketQueue<P>,
     limit: usize,
 }
 

@@ -1,7 +1,7 @@
-//! Queue disciplines, one file each, named as `tc` names them, and the one list of them.
+//! The queue disciplines, one file each, named as in `tc`.
 //!
-//! Adding a scheme is one file here with a `SCHEME` and a `build`, and one line in the list below; `lifo` is the example.
-//! Modules that a macro declares are unknown to `cargo fmt`; `make test` has `rustfmt` look at them.
+//! A new scheme is one file with a `SCHEME` and a `build`, and one line in the list below; `lifo` is an example. `cargo
+//! fmt` does not see modules that a macro declares, so `make test` passes them to `rustfmt` separately.
 
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::Qdisc;
@@ -12,10 +12,10 @@ macro_rules! schemes {
     ($($(#[$condition:meta])* $module:ident),* $(,)?) => {
         $($(#[$condition])* pub mod $module;)*
 
-        /// Every scheme, in the order in which reports list them.
+        /// All schemes, in the order of reports.
         pub static SCHEMES: &[&Scheme] = &[$($(#[$condition])* &$module::SCHEME),*];
 
-        /// Builds the queue that `spec` describes. `seed` feeds its random decisions and hash keys.
+        /// Builds the queue that `spec` describes. `seed` determines its random decisions and hash keys.
         pub fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
             $(
                 $(#[$condition])*

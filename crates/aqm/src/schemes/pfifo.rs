@@ -1,4 +1,4 @@
-//! `pfifo`: first in, first out, limited in packets (Linux: `net/sched/sch_fifo.c`), and in time if wished.
+//! `pfifo`: first in, first out with a limit in packets (Linux: `net/sched/sch_fifo.c`) and an optional limit in time.
 
 use crate::laws::fifo::{DELAY, Fifo, Limit, NO_DELAY, delay_limit};
 use crate::plumbing::options::{Kind, OptionSpec};
@@ -7,10 +7,10 @@ use crate::plumbing::qdisc::{DropReason, Qdisc};
 use crate::plumbing::scheme::{KernelQdisc, Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
 
-/// Packet FIFO.
+/// FIFO with a limit in packets.
 pub static SCHEME: Scheme = Scheme {
     name: "pfifo",
-    summary: "first in, first out; a full queue drops what arrives",
+    summary: "first in, first out; tail drop at a limit in packets",
     source: "Linux sch_fifo.c",
     options: &[
         OptionSpec {
@@ -23,7 +23,7 @@ pub static SCHEME: Scheme = Scheme {
     ],
     drops: &[DropReason::Tail],
     linux: Some(TcSyntax {
-        // Without a limit it takes the device's txqueuelen.
+        // Without it Linux takes the device's txqueuelen.
         always: &["limit"],
         refused: &[NO_DELAY],
         ..TcSyntax::plain(&KernelQdisc::of_linux("pfifo"))

@@ -1,26 +1,27 @@
 //! `pie`: proportional integral controller enhanced (RFC 8033; Linux: `net/sched/sch_pie.c`).
 //!
-//! A thin shell around the control law. Linux calculates the probability on a timer in jiffies; here the period is
-//! exact, and the first calculation falls half a second after time zero, as it does half a second after `tc qdisc add`.
+//! The control law is in [`laws::pie`](crate::laws::pie). Linux calculates the probability on a timer in jiffies; here
+//! the period is exact. The first calculation is half a second after time zero, in Linux half a second after `tc qdisc
+//! add`.
 
 use crate::laws::pie::{self as pie_law, Config};
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::periodic::Periodic;
+use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
     Conformance, Field, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
-use crate::plumbing::store::Store;
+use crate::plumbing::timer::PeriodicTimer;
 use gentle_units::Nanos;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Proportional integral controller enhanced.
+/// PIE, proportional integral controller enhanced.
 pub static SCHEME: Scheme = Scheme {
     name: "pie",
-    summary: "drops on arrival with a probability that steers the queueing delay to a target",
+    summary: "drops arrivals with a probability that controls the queueing delay to a target",
     source: "RFC 8033, Linux sch_pie.c",
     options: &[
         OptionSpec {
@@ -40,7 +41,7 @@ pub static SCHEME: Scheme = Scheme {
     drops: &[DropReason::Early, DropReason::Tail],
     marks: &[MarkReason::Early],
     linux: Some(TcSyntax {
-        off: pie_law::TC_OFF,
+        negations: pie_law::TC_NEGATIONS,
         ..TcSyntax::plain(&QDISC)
     }),
     conformance: Conformance {
@@ -55,10 +56,10 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-/// `struct tc_pie_xstats`; the time is `TCA_PIE_TARGET`.
+/// Statistics: `struct tc_pie_xstats`. Time: `TCA_PIE_TARGET`.
 static QDISC: KernelQdisc = KernelQdisc {
     statistics: Statistics::Struct(&[
-        // A fraction of 2^64.
+        // Probability as a fraction of 2^64.
         Field::U64("prob"),
         Field::U32("delay_us"),
         Field::U32("avg_dq_rate"),
@@ -72,7 +73,7 @@ static QDISC: KernelQdisc = KernelQdisc {
     drops: &[("/overlimit", DropReason::Tail)],
     marks: &["/ecn_mark"],
     target: Some(TimeAttribute::Micros(1)),
-    rounded: Some(RoundedTimes {
+    rounded_times: Some(RoundedTimes {
         attributes: &[1],
         tick_ns: pie_law::TICK_NS,
     }),
@@ -88,36 +89,36 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
     ))
 }
 
-/// A queue of at most `limit` packets under PIE.
+/// A FIFO with a limit in packets under PIE.
 #[derive(Debug)]
 pub struct Pie<P> {
-    store: Store<P>,
+    store: PacketQueue<P>,
     limit: usize,
     ecn: bool,
     params: pie_law::Params,
     law: pie_law::Pie,
-    timer: Periodic,
+    timer: PeriodicTimer,
     rng: Xoshiro256PlusPlus,
 }
 
 impl<P: Packet> Pie<P> {
-    /// An empty queue for `limit` packets.
+    /// An empty queue for up to `limit` packets; `seed` determines the random drops.
     pub fn new(limit: usize, config: Config, seed: u64) -> Self {
         Pie {
-            store: Store::default(),
+            store: PacketQueue::default(),
             limit,
             ecn: config.ecn,
             params: config.into(),
             law: pie_law::Pie::default(),
-            timer: Periodic::new(pie_law::FIRST_UPDATE, config.tupdate),
+            timer: PeriodicTimer::new(pie_law::FIRST_UPDATE, config.tupdate),
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
         }
     }
 
-    /// Makes up for the calculations due since the last call.
+    /// Performs the calculations that were due since the last call.
     #[inline]
     fn catch_up(&mut self, now: Nanos) {
-        let due = self.timer.fired(now);
+        let due = self.timer.expirations(now);
         if due > 0 {
             self.law.update(&self.params, self.store.bytes(), due);
         }
@@ -128,7 +129,7 @@ impl<P: Packet + Send> Qdisc<P> for Pie<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         self.catch_up(now);
         if self.store.len() >= self.limit {
-            self.law.dropped();
+            self.law.on_drop();
             signals.dropped(packet, DropReason::Tail);
             return;
         }
@@ -137,9 +138,9 @@ impl<P: Packet + Send> Qdisc<P> for Pie<P> {
             .law
             .drop_early(&self.params, backlog, packet.bytes(), &mut self.rng)
         {
-            let mark = self.ecn && self.law.probability() <= pie_law::TENTH && packet.mark();
+            let mark = self.ecn && self.law.probability() <= pie_law::MARK_ECNTH && packet.mark();
             if !mark {
-                self.law.dropped();
+                self.law.on_drop();
                 signals.dropped(packet, DropReason::Early);
                 return;
             }
@@ -154,7 +155,7 @@ impl<P: Packet + Send> Qdisc<P> for Pie<P> {
         let Some(packet) = self.store.pop_front() else {
             return Dequeue::Empty;
         };
-        self.law.departed(
+        self.law.on_dequeue(
             &self.params,
             now,
             packet.arrived(),

@@ -1,19 +1,19 @@
 //! `red`: random early detection (Linux: `net/sched/sch_red.c`).
 
-use crate::laws::red::{Fate, Marking, RedLaw};
+use crate::laws::red::{EcnPolicy, Outcome, RedLaw};
 use crate::laws::red_params::{self as params, RedParams};
 use crate::plumbing::options::{OptionSpec, Options, joined};
 use crate::plumbing::packet::Packet;
+use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Conformance, Field, KernelQdisc, Scheme, Statistics, TcSyntax};
 use crate::plumbing::spec::Spec;
-use crate::plumbing::store::Store;
 use gentle_units::Nanos;
 
 /// RED. With `adaptive` it is [`ared`](crate::schemes::ared).
 pub static SCHEME: Scheme = Scheme {
     name: "red",
-    summary: "drops arrivals at random, the more the longer the average queue",
+    summary: "drops arrivals with a probability that grows with the average queue",
     source: "Floyd and Jacobson 1993; Linux sch_red.c, red.h; iproute2 tc_red.c",
     options: OPTIONS,
     check,
@@ -21,7 +21,9 @@ pub static SCHEME: Scheme = Scheme {
     marks: &[MarkReason::Early],
     linux: Some(TC),
     conformance: Conformance {
-        set_up,
+        // Since Linux 5.7 `tc` sends `adaptive` in the flags' own attribute only, but `red_change`
+        // (`net/sched/sch_red.c`) looks for it in the older structure and never starts the timer of the adaptation.
+        ignored: &[params::ADAPTIVE.name],
         ..Conformance::EXACT
     },
     samples: &[
@@ -36,16 +38,16 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-/// RED as `tc` writes it, which [`ared`](super::ared) is with one word more.
+/// Syntax of RED in `tc`; [`ared`](super::ared) adds one word.
 pub(super) const TC: TcSyntax = TcSyntax {
     always: params::TC_ALWAYS,
     refused: params::TC_REFUSED,
     ..TcSyntax::plain(&QDISC)
 };
 
-/// `struct tc_red_xstats`. The adapted `max_p` is `TCA_RED_MAX_P`.
+/// Statistics: `struct tc_red_xstats`. Adapted `max_p`: `TCA_RED_MAX_P`.
 static QDISC: KernelQdisc = KernelQdisc {
-    openwrt: Some("kmod-sched-red"),
+    openwrt_package: Some("kmod-sched-red"),
     statistics: Statistics::Struct(&[
         Field::U32("early"),
         Field::U32("pdrop"),
@@ -54,20 +56,12 @@ static QDISC: KernelQdisc = KernelQdisc {
     ]),
     drops: &[("/early", DropReason::Early), ("/pdrop", DropReason::Tail)],
     marks: &["/marked"],
-    hidden: true,
-    moving: &[3],
+    partial_dump: true,
+    volatile: &[3],
     ..KernelQdisc::of_linux("red")
 };
 
-/// RED without adaptation, whatever was asked for.
-///
-/// Since its flags have an attribute of their own (Linux 5.7), `tc` puts `adaptive` there only, and `red_change` of
-/// `net/sched/sch_red.c` looks for it where it was before: the timer that would adapt is never started.
-fn set_up(spec: &Spec) -> Spec {
-    spec.without("adaptive")
-}
-
-/// Options of RED, adaptive or not, of which Linux has all but `ewma`.
+/// Options of `red` and `ared`; Linux has all but `ewma`.
 pub(super) const COMMON: &[OptionSpec] = &[
     params::LIMIT_BYTES,
     params::MIN_BYTES,
@@ -82,13 +76,13 @@ pub(super) const COMMON: &[OptionSpec] = &[
     params::NODROP,
 ];
 
-/// Options of `red`, which `redfavor` has too.
+/// Options of `red` and `redfavor`.
 pub(super) const OPTIONS: &[OptionSpec] =
     &joined::<{ COMMON.len() + 2 }>(&[COMMON, &[params::ADAPTIVE, params::GENTLE]]);
 
 pub(crate) fn check(options: &Options) -> Result<(), String> {
     if options.flag("nodrop") && !options.flag("ecn") {
-        return Err("nodrop only has a meaning with ecn; expected both or neither".to_owned());
+        return Err("nodrop has no effect without ecn; expected both or neither".to_owned());
     }
     RedParams::in_bytes(options, false).map(|_| ())
 }
@@ -98,35 +92,35 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
     Box::new(Red::new(options, options.flag("adaptive"), seed))
 }
 
-/// A byte FIFO with random early detection before it.
+/// A FIFO with a limit in bytes under RED.
 #[derive(Debug)]
 pub struct Red<P> {
-    store: Store<P>,
+    store: PacketQueue<P>,
     limit: u64,
     law: RedLaw,
-    marking: Marking,
+    ecn: EcnPolicy,
 }
 
 impl<P: Packet> Red<P> {
     pub(crate) fn new(options: &Options, adaptive: bool, seed: u64) -> Self {
         let params =
-            RedParams::in_bytes(options, adaptive).expect("checked with the specification");
+            RedParams::in_bytes(options, adaptive).expect("the specification has been checked");
         Red {
-            store: Store::default(),
+            store: PacketQueue::default(),
             limit: options.size("limit"),
             law: RedLaw::new(&params, seed),
-            marking: Marking::of_red(options),
+            ecn: EcnPolicy::of_red(options),
         }
     }
 }
 
 impl<P: Packet + Send> Qdisc<P> for Red<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
-        self.law.observe(now, self.store.bytes());
-        match self.marking.apply(self.law.decide(), &mut packet) {
-            Fate::Queue => {}
-            Fate::Marked => signals.marked(&packet, MarkReason::Early),
-            Fate::Drop => {
+        self.law.update_average(now, self.store.bytes());
+        match self.ecn.apply(self.law.decide(), &mut packet) {
+            Outcome::Enqueue => {}
+            Outcome::EnqueueMarked => signals.marked(&packet, MarkReason::Early),
+            Outcome::Drop => {
                 signals.dropped(packet, DropReason::Early);
                 return;
             }
@@ -142,7 +136,7 @@ impl<P: Packet + Send> Qdisc<P> for Red<P> {
     fn dequeue(&mut self, now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
         let packet = self.store.pop_front();
         if packet.is_none() {
-            self.law.idle(now);
+            self.law.start_idle(now);
         }
         packet.into()
     }
@@ -158,12 +152,12 @@ impl<P: Packet + Send> Qdisc<P> for Red<P> {
 
 #[cfg(test)]
 mod tests {
-    use crate::plumbing::testing::{Packet, build};
+    use crate::testing::{TestPacket, build};
     use crate::{DropReason, Qdisc, Signals, Spec};
     use gentle_units::Nanos;
 
-    /// Fills the queue at one instant and counts what became of the packets: queued, early drops, tail drops, marks.
-    fn flood(spec: &str, packet: Packet) -> (usize, usize, usize, usize) {
+    /// Enqueues 2000 packets at once and counts queued packets, early drops, tail drops and marks.
+    fn flood(spec: &str, packet: TestPacket) -> (usize, usize, usize, usize) {
         let mut queue = build(spec);
         let mut drops = Signals::new();
         for _ in 0..2000 {
@@ -178,20 +172,20 @@ mod tests {
 
     #[test]
     fn without_ecn_a_flood_ends_in_early_drops() {
-        let (queued, early, tail, marked) = flood("red", Packet::data(1, 1000));
+        let (queued, early, tail, marked) = flood("red", TestPacket::data(1, 1000));
         assert!(queued < 75 && early > 1900, "{queued} {early}");
         assert_eq!((tail, marked), (0, 0));
     }
 
     #[test]
     fn ecn_marks_the_capable_and_drops_the_others() {
-        let capable = Packet::data(1, 1000).ecn_capable();
+        let capable = TestPacket::data(1, 1000).ecn_capable();
         let (queued, early, tail, marked) = flood("red ecn", capable);
         assert_eq!((queued, early, tail), (75, 0, 1925));
         assert!(marked > 1900);
-        assert!(flood("red ecn", Packet::data(1, 1000)).1 > 1900);
+        assert!(flood("red ecn", TestPacket::data(1, 1000)).1 > 1900);
         assert!(flood("red ecn harddrop", capable).1 > 1800);
-        assert_eq!(flood("red ecn nodrop", Packet::data(1, 1000)).1, 0);
+        assert_eq!(flood("red ecn nodrop", TestPacket::data(1, 1000)).1, 0);
     }
 
     #[test]

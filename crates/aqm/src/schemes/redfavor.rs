@@ -1,36 +1,36 @@
 //! `redfavor`: RED that protects SYNs (Anelli, Harivelo, Lorion, "TCP SYN Protection: An Evaluation", ICN 2012).
 //!
-//! SYNs are served first and never dropped while a standard packet is queued. In detail, where the paper leaves a
-//! choice: the queue is limited in bytes, so several standard packets may have to go for one SYN; a SYN that would not
-//! fit even then (longer than the limit less the protected bytes) is dropped without emptying the queue for nothing;
-//! an ECN-capable SYN is marked rather than defended, as RED does with any packet.
+//! SYNs are served first and never dropped while a standard packet is queued. Choices where the paper is silent: the
+//! limit is in bytes, so one SYN may push out several standard packets; a SYN that would not fit even then (longer than
+//! the limit less the protected bytes) is dropped and pushes out nothing; an ECN-capable SYN is marked, like any packet
+//! under RED.
 //!
-//! Two bounds that the paper does not have keep a flood of SYNs, or of data with that flag set, from taking the link:
-//! `maxlen` and `share`, as in [`spa`](crate::schemes::spa). Both queues fill one buffer here, so the share is charged where a SYN
-//! enters the queue and not where it leaves: one that is beyond its share is a standard packet to RED as well. For the same
-//! reason a SYN under a bound that RED would drop pushes nothing out unless the queue is full: a long packet of data raises
-//! the average above max itself, so that under a flood the next SYN would always find it last in the queue.
-//! In Linux it is `kernel/sch_redfavor.c`, which decides the same.
+//! Two limits that the paper does not have keep a flood of SYNs, or of data with that flag set, from taking the link:
+//! `maxlen` and `share`, as in [`spa`](crate::schemes::spa). Both queues share one buffer, so the share is charged on
+//! enqueue and not on dequeue: a SYN beyond the share is a standard packet for RED too. For the same reason, with a
+//! share below 100, a SYN that RED would drop pushes out a packet only if the queue is full: a long data packet itself
+//! raises the average above max, so under a flood the next SYN would always find it last in the queue. The kernel
+//! module `kernel/sch_redfavor.c` makes the same decisions.
 
-use crate::laws::handshake::{FinRule, MAXLEN, maxlen};
-use crate::laws::red::{Fate, Marking, RedLaw};
+use crate::laws::handshake::{MAXLEN, maxlen};
+use crate::laws::red::{EcnPolicy, Outcome, RedLaw};
 use crate::laws::red_params::{self as params, RedParams};
-use crate::laws::share::{SHARE, Share};
+use crate::laws::share::{PriorityShare, SHARE};
 use crate::plumbing::options::{OptionSpec, Options, joined};
 use crate::plumbing::packet::Packet;
+use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
-    Field, KernelQdisc, Order, Preset, Priority, Scheme, Statistics, TcSyntax,
+    Field, FinRule, KernelQdisc, Order, Preset, Priority, Scheme, Statistics, TcSyntax,
 };
 use crate::plumbing::spec::Spec;
-use crate::plumbing::store::Store;
 use crate::schemes::red;
 use gentle_units::Nanos;
 
-/// REDFavor.
+/// REDFavor, RED that protects SYNs.
 pub static SCHEME: Scheme = Scheme {
     name: "redfavor",
-    summary: "RED; a SYN goes to the front, and in its place the last standard packet is dropped",
+    summary: "RED; SYNs are served first, and the last standard packet is dropped in place of a SYN",
     source: "Anelli, Harivelo and Lorion 2012, section III (maxlen=0 share=100 as published); Linux red.h",
     options: OPTIONS,
     check: red::check,
@@ -51,7 +51,7 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-/// No bound on what SYNs may take, in length or in share.
+/// The scheme as published: neither length nor share of SYNs is limited.
 const PUBLISHED: Preset = Preset {
     name: "published",
     options: "maxlen=0 share=100",
@@ -59,19 +59,19 @@ const PUBLISHED: Preset = Preset {
 
 fn order(options: &Options) -> Order {
     let maxlen = maxlen(options);
-    let unbounded = maxlen == u32::MAX && options.count("share") == 100;
+    let unlimited = maxlen == u32::MAX && options.count("share") == 100;
     Order {
         priority: Some(Priority {
             fin: FinRule::None,
             maxlen,
             share: None,
-            spared: unbounded.then(|| options.size("limit")),
+            protected_bytes: unlimited.then(|| options.size("limit")),
         }),
-        ..Order::KEPT
+        ..Order::FIFO
     }
 }
 
-/// `struct tc_redfavor_xstats` (kernel/include/uapi/pkt_sch_redfavor.h).
+/// Statistics: `struct tc_redfavor_xstats` (`kernel/include/uapi/pkt_sch_redfavor.h`).
 static QDISC: KernelQdisc = KernelQdisc {
     statistics: Statistics::Struct(&[
         Field::U64("prob_drop"),
@@ -98,7 +98,7 @@ static QDISC: KernelQdisc = KernelQdisc {
         ("/push_out", DropReason::PushOut),
     ],
     marks: &["/prob_mark", "/forced_mark"],
-    hidden: true,
+    partial_dump: true,
     ..KernelQdisc::of_gentle("redfavor")
 };
 
@@ -107,7 +107,7 @@ const OPTIONS: &[OptionSpec] = &joined::<{ red::OPTIONS.len() + 2 }>(&[
     &[
         MAXLEN,
         OptionSpec {
-            help: "percent of the bytes that protected SYNs may take while packets wait, beyond a burst of 15140 bytes; 100: no bound, as published",
+            help: "percentage of the bytes that protected SYNs may take while packets wait, beyond a burst of 15140 bytes; 100: no limit, as published",
             ..SHARE
         },
     ],
@@ -116,29 +116,29 @@ const OPTIONS: &[OptionSpec] = &joined::<{ red::OPTIONS.len() + 2 }>(&[
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
     let params = RedParams::in_bytes(options, options.flag("adaptive"))
-        .expect("checked with the specification");
+        .expect("the specification has been checked");
     Box::new(RedFavor {
-        protected: Store::default(),
-        standard: Store::default(),
+        protected: PacketQueue::default(),
+        standard: PacketQueue::default(),
         limit: options.size("limit"),
         maxlen: maxlen(options),
-        share: Share::new(options.count("share") as u8),
+        share: PriorityShare::new(options.count("share") as u8),
         law: RedLaw::new(&params, seed),
-        marking: Marking::of_red(options),
+        ecn: EcnPolicy::of_red(options),
     })
 }
 
-/// Two FIFOs under one RED: SYNs, and all else.
+/// Two FIFOs, SYNs and standard packets, in one buffer under one RED.
 #[derive(Debug)]
 pub struct RedFavor<P> {
-    protected: Store<P>,
-    standard: Store<P>,
+    protected: PacketQueue<P>,
+    standard: PacketQueue<P>,
     limit: u64,
-    /// Longer packets are standard whatever their flags; `u32::MAX` without a check.
+    /// Maximum length of a protected packet in bytes; `u32::MAX`: no check.
     maxlen: u32,
-    share: Share,
+    share: PriorityShare,
     law: RedLaw,
-    marking: Marking,
+    ecn: EcnPolicy,
 }
 
 impl<P: Packet> RedFavor<P> {
@@ -151,10 +151,10 @@ impl<P: Packet> RedFavor<P> {
     }
 
     fn is_protected(&self, packet: &P) -> bool {
-        packet.handshake().syn && packet.ip_bytes() <= self.maxlen && !self.share.is_used_up()
+        packet.handshake().syn && packet.ip_bytes() <= self.maxlen && !self.share.is_exhausted()
     }
 
-    /// Signals the last standard packet; returns whether there was one.
+    /// Drops the last standard packet; false if there is none.
     fn push_out(&mut self, signals: &mut Signals<P>) -> bool {
         match self.standard.pop_back() {
             Some(packet) => {
@@ -170,14 +170,14 @@ impl<P: Packet> RedFavor<P> {
             signals.dropped(syn, DropReason::Tail);
             return;
         }
-        if early && !self.share.is_bounded() && !self.push_out(signals) {
+        if early && !self.share.is_limited() && !self.push_out(signals) {
             signals.dropped(syn, DropReason::Early);
             return;
         }
-        // Ends at the latest with no standard packet left, when the SYN fits.
+        // Terminates: without standard packets the SYN fits.
         while !self.fits(&syn) && self.push_out(signals) {}
         if self.bytes() > 0 {
-            self.share.priority_sends(syn.bytes());
+            self.share.on_priority_sent(syn.bytes());
         }
         self.protected.push_back(syn);
     }
@@ -185,15 +185,15 @@ impl<P: Packet> RedFavor<P> {
 
 impl<P: Packet + Send> Qdisc<P> for RedFavor<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
-        self.law.observe(now, self.bytes());
-        let fate = self.marking.apply(self.law.decide(), &mut packet);
-        if fate == Fate::Marked {
+        self.law.update_average(now, self.bytes());
+        let outcome = self.ecn.apply(self.law.decide(), &mut packet);
+        if outcome == Outcome::EnqueueMarked {
             signals.marked(&packet, MarkReason::Early);
         }
         packet.set_arrived(now);
         if self.is_protected(&packet) {
-            self.enqueue_syn(packet, fate == Fate::Drop, signals);
-        } else if fate == Fate::Drop {
+            self.enqueue_syn(packet, outcome == Outcome::Drop, signals);
+        } else if outcome == Outcome::Drop {
             signals.dropped(packet, DropReason::Early);
         } else if self.fits(&packet) {
             self.standard.push_back(packet);
@@ -208,11 +208,11 @@ impl<P: Packet + Send> Qdisc<P> for RedFavor<P> {
         }
         match self.standard.pop_front() {
             Some(packet) => {
-                self.share.data_sends(packet.bytes());
+                self.share.on_data_sent(packet.bytes());
                 Dequeue::Packet(packet)
             }
             None => {
-                self.law.idle(now);
+                self.law.start_idle(now);
                 Dequeue::Empty
             }
         }
@@ -229,7 +229,7 @@ impl<P: Packet + Send> Qdisc<P> for RedFavor<P> {
 
 #[cfg(test)]
 mod tests {
-    use crate::plumbing::testing::{Packet, build};
+    use crate::testing::{TestPacket, build};
     use crate::{DropReason, Qdisc, Signals};
     use gentle_units::Nanos;
 
@@ -238,10 +238,10 @@ mod tests {
         let mut queue = build("redfavor");
         let mut drops = Signals::new();
         for packet in [
-            Packet::data(1, 1000),
-            Packet::syn(2),
-            Packet::data(3, 1000),
-            Packet::syn(4),
+            TestPacket::data(1, 1000),
+            TestPacket::syn(2),
+            TestPacket::data(3, 1000),
+            TestPacket::syn(4),
         ] {
             queue.enqueue(Nanos::ZERO, packet, &mut drops);
         }
@@ -257,19 +257,19 @@ mod tests {
 
     #[test]
     fn in_a_full_queue_the_last_standard_packet_is_dropped() {
-        // The average never reaches min here: only the limit acts.
+        // The average stays below min: only the limit drops.
         let mut queue = build("redfavor limit=3000 min=2500 max=3000 burst=100 share=100");
         let mut drops = Signals::new();
         for number in 0..3 {
-            let packet = Packet::data(1, 1000).numbered(number);
+            let packet = TestPacket::data(1, 1000).numbered(number);
             queue.enqueue(Nanos::ZERO, packet, &mut drops);
         }
-        queue.enqueue(Nanos::ZERO, Packet::syn(2), &mut drops);
-        let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.number, why)).collect();
+        queue.enqueue(Nanos::ZERO, TestPacket::syn(2), &mut drops);
+        let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.id, why)).collect();
         assert_eq!(dropped, [(2, DropReason::PushOut)]);
-        // SYNs drive out everything else, then each other.
+        // SYNs push out all standard packets, then are dropped themselves.
         for flow in 0..60 {
-            queue.enqueue(Nanos::ZERO, Packet::syn(flow), &mut drops);
+            queue.enqueue(Nanos::ZERO, TestPacket::syn(flow), &mut drops);
         }
         assert_eq!(queue.len(), 3000 / 74);
         let syns = drops.iter().filter(|(p, _)| p.flow != 1).count();
@@ -283,15 +283,15 @@ mod tests {
             let mut queue = build(&spec);
             let mut drops = Signals::new();
             while drops.is_empty() {
-                queue.enqueue(Nanos::ZERO, Packet::data(1, 1000), &mut drops);
+                queue.enqueue(Nanos::ZERO, TestPacket::data(1, 1000), &mut drops);
             }
             drops = Signals::new();
             let before = queue.len();
             for _ in 0..before {
-                queue.enqueue(Nanos::ZERO, Packet::syn(2), &mut drops);
+                queue.enqueue(Nanos::ZERO, TestPacket::syn(2), &mut drops);
             }
-            // The average stays above max at first: each SYN replaces one packet, or joins the queue.
-            let pushed_out = |(packet, why): &(Packet, DropReason)| {
+            // The average stays above max at first: each SYN pushes out a packet or is added to the queue.
+            let pushed_out = |(packet, why): &(TestPacket, DropReason)| {
                 packet.flow == 1 && *why == DropReason::PushOut
             };
             assert!(drops.iter().all(pushed_out), "{spec}");
@@ -306,9 +306,9 @@ mod tests {
             let mut queue = build(spec);
             let mut drops = Signals::new();
             for packet in [
-                Packet::data(1, 1000),
-                Packet::syn(2).of_bytes(1000),
-                Packet::data(3, 1000),
+                TestPacket::data(1, 1000),
+                TestPacket::syn(2).of_bytes(1000),
+                TestPacket::data(3, 1000),
             ] {
                 queue.enqueue(Nanos::ZERO, packet, &mut drops);
             }
@@ -317,27 +317,28 @@ mod tests {
         }
     }
 
-    /// Bytes of SYNs and of data that leave a link which takes a quarter of what arrives: as many bytes of SYNs as of data.
+    /// Bytes of SYNs and of data that leave a link at a quarter of the arrival rate; half of the arriving bytes are
+    /// SYNs.
     fn flood(spec: &str) -> (u64, u64) {
         let mut queue = build(spec);
         let mut drops = Signals::new();
         let (mut syns, mut data) = (0, 0);
         for step in 0..40_000u64 {
             let now = Nanos::from_micros(600 * step);
-            // The packet of data is now before, now behind some of the SYNs.
+            // The position of the data packet among the SYNs varies.
             for place in 0..21 {
                 if place == step % 21 {
-                    queue.enqueue(now, Packet::data(100, 1514), &mut drops);
+                    queue.enqueue(now, TestPacket::data(100, 1514), &mut drops);
                 } else {
-                    queue.enqueue(now, Packet::syn(place), &mut drops);
+                    queue.enqueue(now, TestPacket::syn(place), &mut drops);
                 }
             }
-            // As many bytes as the link sends in 600 us at 10 Mb/s.
+            // Bytes that a link of 10 Mb/s sends in 600 us.
             let mut budget = 750i64;
             while budget > 0
                 && let Some(packet) = queue.dequeue(now, &mut drops).packet()
             {
-                let bytes = u64::from(crate::Packet::bytes(&packet));
+                let bytes = u64::from(packet.bytes);
                 budget -= bytes as i64;
                 match packet.flow {
                     100 => data += bytes,
@@ -352,7 +353,7 @@ mod tests {
     fn a_flood_of_syns_leaves_data_its_part() {
         let (syns, data) = flood("redfavor maxlen=0 share=100");
         assert_eq!(data, 0, "as published, SYNs take all: {syns}");
-        // Beyond their share SYNs are to RED what any packet is.
+        // Beyond their share SYNs are standard packets for RED.
         let (syns, data) = flood("redfavor");
         assert!(data > syns / 4, "{syns} bytes of SYNs, {data} of data");
     }

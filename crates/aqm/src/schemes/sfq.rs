@@ -1,10 +1,10 @@
 //! `sfq`: stochastic fairness queueing (McKenney, INFOCOM 1990; Linux: `net/sched/sch_sfq.c`).
 //!
-//! Flows are hashed to slots, which send in turn, a quantum each; when the whole is full, the longest slot loses a
-//! packet. With `perturb` the hash gets another key every so often, and the packets stored are sorted anew.
+//! Flows are hashed to slots, which send a quantum each per round. When the queue is full, the longest slot loses a
+//! packet. With `perturb` the hash gets a new key periodically, and queued packets are hashed again.
 //!
-//! Left out: the RED that Linux can run in each slot (`min`, `max`, `avpkt`, `burst`, `probability`, `ecn`, `harddrop`),
-//! and external classifiers.
+//! Not implemented: RED within each slot (`min`, `max`, `avpkt`, `burst`, `probability`, `ecn`, `harddrop`) and
+//! external classifiers.
 
 mod depths;
 
@@ -12,44 +12,44 @@ use crate::plumbing::arena::{Arena, Chain};
 use crate::plumbing::flow_hash::FlowHash;
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::periodic::Periodic;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Conformance, Hashing, KernelQdisc, Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
+use crate::plumbing::timer::PeriodicTimer;
 use depths::Depths;
 use gentle_units::Nanos;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// `SFQ_MAX_DEPTH`.
+/// Maximum number of packets in a slot (Linux: `SFQ_MAX_DEPTH`).
 const MAX_DEPTH: u64 = 127;
-/// `SFQ_MAX_FLOWS`: slots and depths share 16-bit numbers in the kernel.
+/// Maximum number of slots (Linux: `SFQ_MAX_FLOWS`): slots and depths share 16-bit indices in the kernel.
 const MAX_FLOWS: u64 = 0x1_0000 - MAX_DEPTH - 1;
 
-/// Stochastic fairness queueing.
+/// SFQ, stochastic fairness queueing.
 pub static SCHEME: Scheme = Scheme {
     name: "sfq",
-    summary: "flows hashed to slots that send in turn; a full queue drops from the longest",
+    summary: "flows hashed to slots in round robin; a full queue drops from the longest slot",
     source: "McKenney, INFOCOM 1990; Linux sch_sfq.c",
     options: &[
         OptionSpec {
             name: "limit",
             kind: Kind::Count(2, MAX_DEPTH * MAX_FLOWS),
             default: Some("127"),
-            help: "packets all slots hold together, at most flows times depth",
+            help: "packets in all slots together; at most flows times depth",
         },
         OptionSpec {
             name: "quantum",
             kind: Kind::Size(256, 1 << 20),
             default: Some("1514"),
-            help: "bytes a slot sends in its turn",
+            help: "bytes a slot sends per round",
         },
         OptionSpec {
             name: "perturb",
-            // The kernel counts it in jiffies, in 31 bits.
+            // In the kernel: jiffies in 31 bits.
             kind: Kind::Count(0, i32::MAX as u64 / 1000),
             default: Some("0"),
-            help: "seconds after which the hash gets another key; 0: never",
+            help: "period in seconds after which the hash gets a new key; 0: never",
         },
         OptionSpec {
             name: "divisor",
@@ -61,7 +61,7 @@ pub static SCHEME: Scheme = Scheme {
             name: "flows",
             kind: Kind::Count(1, MAX_FLOWS),
             default: Some("128"),
-            help: "slots, each for the flows of one place in the hash table; at most divisor and limit, if those are given",
+            help: "number of slots, each for the flows of one hash bucket; at most divisor and limit, if given",
         },
         OptionSpec {
             name: "depth",
@@ -107,27 +107,28 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
     Box::new(Sfq::new(Config::from_options(spec.options()), seed))
 }
 
-/// How SFQ is set.
+/// SFQ's parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Packets that all slots hold together.
+    /// Maximum number of packets in all slots.
     pub limit: usize,
-    /// Bytes a slot sends in its turn, at least one.
+    /// Bytes a slot sends per round, at least one.
     pub quantum: u32,
-    /// Time after which the hash gets another key; `None`: never.
+    /// Period after which the hash gets a new key; `None`: never.
     pub perturb: Option<Nanos>,
-    /// Size of the hash table, at least one.
+    /// Number of buckets of the hash table, at least one.
     pub divisor: u32,
     /// Number of slots, at least one.
     pub flows: u32,
-    /// Packets a slot holds, at least one.
+    /// Maximum number of packets in a slot, at least one.
     pub depth: u32,
     /// Drop from the head of a slot instead of its tail.
     pub headdrop: bool,
 }
 
 impl Config {
-    /// Fits the options to each other as `sfq_change` does: each bounds the others only if it was given.
+    /// Derives the parameters from the options. Options limit each other only if given explicitly (Linux:
+    /// `sfq_change`).
     fn from_options(options: &Options) -> Config {
         let given = |name| options.given().any(|(other, _)| other == name);
         let divisor = options.count("divisor");
@@ -154,56 +155,56 @@ impl Config {
     }
 }
 
-/// No slot.
+/// Index that stands for no slot.
 const NONE: u32 = u32::MAX;
 
-/// The queue of the flows of one place in the hash table.
+/// Queue of the flows of one bucket of the hash table.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     chain: Chain,
-    /// Bytes that it may still send in this round.
+    /// Bytes that the slot may still send in this round.
     allot: i64,
     /// The next slot in the round.
     next: u32,
-    /// Its place in the hash table.
-    place: u32,
+    /// Bucket of the hash table.
+    bucket: u32,
 }
 
-/// Slots that send in turn.
+/// Stochastic fairness queueing.
 #[derive(Debug)]
 pub struct Sfq<P> {
     config: Config,
     hash: FlowHash,
     rng: Xoshiro256PlusPlus,
-    timer: Periodic,
+    timer: PeriodicTimer,
     arena: Arena<P>,
-    /// The slot of each place in the hash table, or [`NONE`].
+    /// The slot of each bucket, or [`NONE`].
     table: Box<[u32]>,
     slots: Box<[Slot]>,
     depths: Depths,
-    /// The slot that was served last, whose `next` is first; [`NONE`] while nothing is stored.
+    /// The slot served last, whose `next` is served first; [`NONE`] while the queue is empty.
     tail: u32,
     packets: usize,
     bytes: u64,
 }
 
 impl<P: Packet> Sfq<P> {
-    /// Empty slots; `seed` gives the keys of the hash.
+    /// Empty slots; `seed` determines the keys of the hash.
     pub fn new(config: Config, seed: u64) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let slot = Slot {
             chain: Chain::default(),
             allot: 0,
             next: NONE,
-            place: 0,
+            bucket: 0,
         };
         Sfq {
             config,
             hash: FlowHash::draw(&mut rng),
             rng,
-            timer: config
-                .perturb
-                .map_or_else(Periodic::never, |period| Periodic::new(period, period)),
+            timer: config.perturb.map_or_else(PeriodicTimer::never, |period| {
+                PeriodicTimer::new(period, period)
+            }),
             arena: Arena::default(),
             table: vec![NONE; config.divisor as usize].into_boxed_slice(),
             slots: vec![slot; config.flows as usize].into_boxed_slice(),
@@ -214,26 +215,26 @@ impl<P: Packet> Sfq<P> {
         }
     }
 
-    /// The slot of `place`, taking a free one if it has none; `None`: there is none free.
+    /// The slot of `bucket`, which gets a free one if it has none; `None` if no slot is free.
     #[inline]
-    fn slot_at(&mut self, place: usize) -> Option<u32> {
-        let slot = self.table[place];
+    fn slot_of(&mut self, bucket: usize) -> Option<u32> {
+        let slot = self.table[bucket];
         if slot != NONE {
             return Some(slot);
         }
-        let slot = self.depths.latest(0)?;
-        self.table[place] = slot;
-        self.slots[slot as usize].place = place as u32;
+        let slot = self.depths.first_at(0)?;
+        self.table[bucket] = slot;
+        self.slots[slot as usize].bucket = bucket as u32;
         Some(slot)
     }
 
-    /// Stores `packet` in `slot`, which joins the end of the round if it was empty.
+    /// Appends `packet` to `slot`. A slot that was empty joins the end of the round.
     #[inline]
-    fn store(&mut self, slot: u32, packet: P) {
+    fn push(&mut self, slot: u32, packet: P) {
         let quantum = self.config.quantum;
         self.arena
             .push_back(&mut self.slots[slot as usize].chain, packet);
-        self.depths.deepen(slot);
+        self.depths.increment(slot);
         if self.depths.depth(slot) > 1 {
             return;
         }
@@ -248,11 +249,11 @@ impl<P: Packet> Sfq<P> {
         self.tail = slot;
     }
 
-    /// Takes the slot that is first in the round, just emptied, out of it and out of the hash table.
+    /// Removes the first slot of the round, which has become empty, from the round and from the hash table.
     #[inline]
     fn leave_round(&mut self, slot: u32) {
-        let Slot { next, place, .. } = self.slots[slot as usize];
-        self.table[place as usize] = NONE;
+        let Slot { next, bucket, .. } = self.slots[slot as usize];
+        self.table[bucket as usize] = NONE;
         if next == slot {
             self.tail = NONE;
         } else {
@@ -260,14 +261,14 @@ impl<P: Packet> Sfq<P> {
         }
     }
 
-    /// Signals a packet of the longest slot.
+    /// Drops a packet of the longest slot.
     #[cold]
     fn drop_from_longest(&mut self, signals: &mut Signals<P>) {
         let deepest = self.depths.deepest();
         let slot = if deepest > 1 {
-            self.depths.latest(deepest)
+            self.depths.first_at(deepest)
         } else {
-            // All are of length one: the one whose turn it is.
+            // All slots have one packet: take the one to be served next.
             (self.tail != NONE).then(|| self.slots[self.tail as usize].next)
         };
         let Some(slot) = slot else { return };
@@ -280,7 +281,7 @@ impl<P: Packet> Sfq<P> {
         } else {
             self.arena.pop_back(chain)
         };
-        self.depths.lessen(slot);
+        self.depths.decrement(slot);
         if let Some(packet) = packet {
             self.packets -= 1;
             self.bytes -= u64::from(packet.bytes());
@@ -290,13 +291,13 @@ impl<P: Packet> Sfq<P> {
 
     #[inline]
     fn catch_up(&mut self, now: Nanos, signals: &mut Signals<P>) {
-        let due = self.timer.fired(now);
+        let due = self.timer.expirations(now);
         if due > 0 {
             self.perturb(due, signals);
         }
     }
 
-    /// Changes the key of the hash `times` times and sorts the packets stored anew each time.
+    /// Changes the key of the hash `times` times and hashes the queued packets again each time.
     #[cold]
     fn perturb(&mut self, times: u64, signals: &mut Signals<P>) {
         for _ in 0..times {
@@ -307,25 +308,25 @@ impl<P: Packet> Sfq<P> {
         }
     }
 
-    /// Sorts the packets stored by the new key; what finds no room is dropped.
+    /// Hashes the queued packets with the new key. Packets for which there is no room are dropped.
     fn rehash(&mut self, signals: &mut Signals<P>) {
         let mut all = Chain::default();
         for slot in 0..self.config.flows {
             let entry = &mut self.slots[slot as usize];
             if self.depths.depth(slot) > 0 {
-                self.table[entry.place as usize] = NONE;
+                self.table[entry.bucket as usize] = NONE;
             }
             while let Some(packet) = self.arena.pop_front(&mut entry.chain) {
-                self.depths.lessen(slot);
+                self.depths.decrement(slot);
                 self.arena.push_back(&mut all, packet);
             }
         }
         self.tail = NONE;
         while let Some(packet) = self.arena.pop_front(&mut all) {
-            let place = self.hash.queue(packet.flow(), self.config.divisor);
-            match self.slot_at(place) {
+            let bucket = self.hash.queue(packet.flow(), self.config.divisor);
+            match self.slot_of(bucket) {
                 Some(slot) if self.depths.depth(slot) < self.config.depth => {
-                    self.store(slot, packet);
+                    self.push(slot, packet);
                 }
                 _ => {
                     self.packets -= 1;
@@ -340,8 +341,8 @@ impl<P: Packet> Sfq<P> {
 impl<P: Packet + Send> Qdisc<P> for Sfq<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         self.catch_up(now, signals);
-        let place = self.hash.queue(packet.flow(), self.config.divisor);
-        let Some(slot) = self.slot_at(place) else {
+        let bucket = self.hash.queue(packet.flow(), self.config.divisor);
+        let Some(slot) = self.slot_of(bucket) else {
             signals.dropped(packet, DropReason::Tail);
             return;
         };
@@ -361,7 +362,7 @@ impl<P: Packet + Send> Qdisc<P> for Sfq<P> {
             self.bytes += bytes;
             return;
         }
-        self.store(slot, packet);
+        self.push(slot, packet);
         self.packets += 1;
         self.bytes += bytes;
         if self.packets > self.config.limit {
@@ -390,7 +391,7 @@ impl<P: Packet + Send> Qdisc<P> for Sfq<P> {
         entry.allot -= i64::from(packet.bytes());
         self.packets -= 1;
         self.bytes -= u64::from(packet.bytes());
-        self.depths.lessen(slot);
+        self.depths.decrement(slot);
         if self.depths.depth(slot) == 0 {
             self.leave_round(slot);
         }
@@ -409,8 +410,7 @@ impl<P: Packet + Send> Qdisc<P> for Sfq<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plumbing::packet::Packet as _;
-    use crate::plumbing::testing::{Packet, build};
+    use crate::testing::{TestPacket, build};
     use std::collections::BTreeMap;
 
     #[test]
@@ -419,12 +419,13 @@ mod tests {
         let mut drops = Signals::new();
         let mut sent = BTreeMap::<u64, u32>::new();
         for round in 0..6000u32 {
-            // Flow 1 offers ten times what flow 2 does, in larger packets; 2 still offers more than its half.
+            // Flow 1 offers ten times the load of flow 2, in larger packets; flow 2 also offers more than half the
+            // rate.
             for _ in 0..10 {
-                queue.enqueue(Nanos::ZERO, Packet::data(1, 1500), &mut drops);
+                queue.enqueue(Nanos::ZERO, TestPacket::data(1, 1500), &mut drops);
             }
             for _ in 0..3 {
-                queue.enqueue(Nanos::ZERO, Packet::data(2, 500), &mut drops);
+                queue.enqueue(Nanos::ZERO, TestPacket::data(2, 500), &mut drops);
             }
             for _ in 0..1 + round % 2 {
                 if let Some(packet) = queue.dequeue(Nanos::ZERO, &mut drops).packet() {
@@ -445,12 +446,16 @@ mod tests {
             for number in 0..10 {
                 queue.enqueue(
                     Nanos::ZERO,
-                    Packet::data(1, 100).numbered(number),
+                    TestPacket::data(1, 100).numbered(number),
                     &mut drops,
                 );
             }
-            queue.enqueue(Nanos::ZERO, Packet::data(2, 100).numbered(10), &mut drops);
-            let got: Vec<_> = drops.drain().map(|(p, why)| (p.number, why)).collect();
+            queue.enqueue(
+                Nanos::ZERO,
+                TestPacket::data(2, 100).numbered(10),
+                &mut drops,
+            );
+            let got: Vec<_> = drops.drain().map(|(p, why)| (p.id, why)).collect();
             assert_eq!(got, [(dropped, DropReason::Overlimit)], "{spec}");
         }
     }
@@ -458,18 +463,18 @@ mod tests {
     #[test]
     fn perturbation_separates_flows_that_shared_a_slot() {
         let mut drops = Signals::new();
-        // Whether the packet of flow 2 waits for all of flow 1 tells whether they share a slot.
+        // The packet of flow 2 waits for all packets of flow 1 if both flows share a slot.
         let mut behind = |now: Nanos| {
             let mut queue = build("sfq perturb=1 divisor=2");
             for _ in 0..10 {
-                queue.enqueue(Nanos::ZERO, Packet::data(1, 1514), &mut drops);
+                queue.enqueue(Nanos::ZERO, TestPacket::data(1, 1514), &mut drops);
             }
-            queue.enqueue(Nanos::ZERO, Packet::data(2, 1514), &mut drops);
+            queue.enqueue(Nanos::ZERO, TestPacket::data(2, 1514), &mut drops);
             std::iter::from_fn(|| queue.dequeue(now, &mut drops).packet())
                 .position(|packet| packet.flow == 2)
         };
         let shared = (0..40).filter(|second| behind(Nanos::from_secs(*second)) == Some(10));
-        // One key in two puts both flows into the same of two places.
+        // With two buckets, every other key maps both flows to the same one.
         let count = shared.count();
         assert!((8..32).contains(&count), "{count} of 40 keys");
         assert!(drops.is_empty());

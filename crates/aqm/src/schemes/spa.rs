@@ -1,23 +1,24 @@
 //! `spa`: SYN priority active queue management (Braud, Heusse, Duda, "The Virtue of Gentleness", Networking 2018).
 //!
-//! Two queues, each managed by its own CoDel, SYN and FIN in the one that is served first. As published FIN has
-//! priority (`fin=priority`); the default keeps it behind its data, because a FIN that overtakes its data makes
-//! current stacks take the data for lost.
+//! Two queues, each under its own CoDel; the queue of SYNs and FINs is served first. As published, FINs have priority
+//! (`fin=priority`). By default they stay behind their data, because current stacks take data that a FIN has overtaken
+//! for lost.
 
-use crate::laws::handshake::{self, FIN, HELD, MAXLEN};
+use crate::laws::handshake::{self, FIN, HELD, HandshakePriority, MAXLEN};
 use crate::laws::share::SHARE;
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{DropReason, Qdisc};
 use crate::plumbing::scheme::{KernelQdisc, Scheme, Statistics, TcSyntax, TimeAttribute};
 use crate::plumbing::spec::Spec;
+use crate::schemes::codel;
 
-/// SPA: CoDel unless `child=` says otherwise.
+/// SPA, by default over CoDel.
 pub static SCHEME: Scheme = Scheme {
     name: "spa",
-    summary: "SYN and SYN/ACK are served first; FIN is served first or protected in its place; CoDel manages both queues",
+    summary: "SYN and SYN/ACK go to a priority queue; FIN too, or it is protected in its place; both queues are under CoDel",
     source: "Braud, Heusse and Duda 2018 (fin=priority maxlen=0 share=100 as published)",
     options: &[FIN, MAXLEN, HELD, SHARE],
-    child: Some("codel"),
+    child: Some(&codel::SCHEME),
     presets: &[handshake::PUBLISHED],
     order: handshake::order,
     linux: Some(TC),
@@ -25,14 +26,14 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-/// The module `sch_spa`, of which the other priorities are settings.
+/// Syntax of the module `sch_spa`, which also implements `syn_prio` and `syn_fin_prio`.
 pub(super) const TC: TcSyntax = TcSyntax {
-    own_child: Some("codel"),
+    builtin_child: Some("codel"),
     stock_parts: true,
     ..TcSyntax::plain(&QDISC)
 };
 
-/// `TCA_SPA_XSTATS_*` and, of its queues, `TCA_SPA_QUEUE_*` (kernel/include/uapi/pkt_sch_spa.h); the time is
+/// Statistics: `TCA_SPA_XSTATS_*` and, for each queue, `TCA_SPA_QUEUE_*` (`kernel/include/uapi/pkt_sch_spa.h`). Time:
 /// `TCA_SPA_TARGET`.
 static QDISC: KernelQdisc = KernelQdisc {
     statistics: Statistics::Attributes {
@@ -76,6 +77,9 @@ static QDISC: KernelQdisc = KernelQdisc {
     ..KernelQdisc::of_gentle("spa")
 };
 
+/// Builds the queue of `spa`, `syn_prio` or `syn_fin_prio`.
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
-    handshake::build(spec, seed)
+    let child = spec.child().expect("a wrapper has a child");
+    let (high, low) = (super::build::<P>(child, !seed), super::build(child, seed));
+    Box::new(HandshakePriority::from_options(spec.options(), high, low))
 }

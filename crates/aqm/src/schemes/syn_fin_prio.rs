@@ -1,4 +1,4 @@
-//! `syn_fin_prio`: strict priority for SYN and FIN (Braud, Heusse, Duda 2018, section V: "SYN/FIN Prio").
+//! `syn_fin_prio`: priority for SYNs and FINs (Braud, Heusse, Duda 2018, section V: "SYN/FIN Prio").
 
 use crate::laws::handshake::{self, FIN, HELD, MAXLEN};
 use crate::laws::share::SHARE;
@@ -7,15 +7,15 @@ use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::Qdisc;
 use crate::plumbing::scheme::{Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
-use crate::schemes::spa;
+use crate::schemes::{pfifo, spa};
 
-/// SYN/FIN Prio: packet FIFOs unless `child=` says otherwise.
+/// SYN/FIN Prio, by default over packet FIFOs.
 pub static SCHEME: Scheme = Scheme {
     name: "syn_fin_prio",
-    summary: "SYN, SYN/ACK and FIN are served first",
+    summary: "SYN, SYN/ACK and FIN go to a priority queue",
     source: "Braud, Heusse and Duda 2018 (maxlen=0 share=100 as published)",
     options: &[
-        // The name promises it; `spa` has the default that current stacks get along with.
+        // As published and as the name says; the default of `spa` suits current stacks.
         OptionSpec {
             default: Some("priority"),
             ..FIN
@@ -24,11 +24,11 @@ pub static SCHEME: Scheme = Scheme {
         HELD,
         SHARE,
     ],
-    child: Some("pfifo"),
+    child: Some(&pfifo::SCHEME),
     presets: &[handshake::PUBLISHED],
     order: handshake::order,
     linux: Some(TcSyntax {
-        // The module has the default of spa.
+        // The default of the module is that of spa.
         always: &["fin"],
         ..spa::TC
     }),
@@ -37,5 +37,5 @@ pub static SCHEME: Scheme = Scheme {
 };
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
-    handshake::build(spec, seed)
+    spa::build(spec, seed)
 }

@@ -1,4 +1,4 @@
-//! `syn_prio`: strict priority for SYN (Braud, Heusse, Duda 2018, section V: "SYN Prio").
+//! `syn_prio`: priority for SYNs (Braud, Heusse, Duda 2018, section V: "SYN Prio").
 
 use crate::laws::handshake::{self, MAXLEN};
 use crate::laws::share::SHARE;
@@ -6,15 +6,15 @@ use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::Qdisc;
 use crate::plumbing::scheme::{Preset, Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
-use crate::schemes::spa;
+use crate::schemes::{pfifo, spa};
 
-/// SYN Prio: packet FIFOs unless `child=` says otherwise.
+/// SYN Prio, by default over packet FIFOs.
 pub static SCHEME: Scheme = Scheme {
     name: "syn_prio",
-    summary: "SYN and SYN/ACK are served first, from a queue of their own",
+    summary: "SYN and SYN/ACK go to a priority queue",
     source: "Braud, Heusse and Duda 2018",
     options: &[MAXLEN, SHARE],
-    child: Some("pfifo"),
+    child: Some(&pfifo::SCHEME),
     presets: &[Preset {
         name: "published",
         options: "maxlen=0 share=100",
@@ -29,5 +29,5 @@ pub static SCHEME: Scheme = Scheme {
 };
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
-    handshake::build(spec, seed)
+    spa::build(spec, seed)
 }

@@ -1,29 +1,29 @@
-//! Time stamps of any resolution in nanoseconds.
+//! Conversion of timestamps of any resolution to nanoseconds.
 
 use gentle_units::Nanos;
 
-/// How an interface of pcapng counts time: options `if_tsresol` and `if_tsoffset`.
+/// Clock of a pcapng interface, from its options `if_tsresol` and `if_tsoffset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Clock {
     unit: Unit,
-    /// Nanoseconds to be added.
+    /// Nanoseconds added to each time.
     offset: i128,
 }
 
-/// What one tick is.
+/// Length of a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
-    /// So many nanoseconds.
+    /// This number of nanoseconds.
     Nanos(u64),
-    /// One of so many in a nanosecond.
+    /// A nanosecond divided by this number.
     OfNanos(u64),
     /// A second divided by two to this power.
     OfSecond(u32),
 }
 
 impl Clock {
-    /// The clock of options `if_tsresol` (the highest bit chooses powers of two, the others are the negative exponent)
-    /// and `if_tsoffset` (seconds).
+    /// Creates the clock of the options `if_tsresol` (the highest bit chooses powers of two, the others are the
+    /// negative exponent) and `if_tsoffset` (seconds).
     pub(crate) fn new(resolution: u8, offset_seconds: i64) -> Clock {
         let exponent = u32::from(resolution & 0x7f);
         let unit = if resolution & 0x80 != 0 {
@@ -40,7 +40,7 @@ impl Clock {
         }
     }
 
-    /// The time of so many ticks, rounded down to the nanosecond, and kept within what [`Nanos`] can say.
+    /// Time of `ticks`, rounded down to a nanosecond and limited to the range of [`Nanos`].
     #[inline]
     pub(crate) fn time(&self, ticks: u64) -> Nanos {
         let nanos = match self.unit {
@@ -48,7 +48,7 @@ impl Clock {
             Unit::OfNanos(n) => u128::from(ticks / n),
             Unit::OfSecond(exponent) => (u128::from(ticks) * 1_000_000_000) >> exponent,
         };
-        // Below 2^94, so the cast keeps the value.
+        // Less than 2^94, so the cast keeps the value.
         let nanos = nanos as i128 + self.offset;
         Nanos(nanos.clamp(0, i128::from(u64::MAX)) as u64)
     }

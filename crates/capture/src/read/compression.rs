@@ -1,40 +1,39 @@
-//! Compressed captures, recognised by their first bytes and decompressed by a thread of their own.
+//! Decompression of captures, which are recognised by their first bytes, on a thread of its own.
 //!
-//! The thread runs ahead of the framing by a few chunks, so that on two processors decompression and analysis overlap;
-//! chunks arrive in the order of the file, so the outcome does not depend on timing. Several members in one file (gzip
-//! members, zstd frames, xz streams, lz4 frames, as `cat a.gz b.gz` makes them) are one stream, as they are to `zcat`.
+//! The thread runs ahead of the framing by a few chunks, so that decompression and analysis overlap on two processors.
+//! Chunks arrive in the order of the file, so the result does not depend on timing. Several members in one file (gzip
+//! members, zstd frames, xz streams, lz4 frames, as `cat a.gz b.gz` makes them) are one stream, as for `zcat`.
 
 mod lz4;
 
-use crate::read::input::{Input, Origin, ReadFault};
 use flate2::bufread::MultiGzDecoder;
 use liblzma::bufread::XzDecoder;
 use std::fmt;
-use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// The longest magic number.
-const MAGIC: usize = 6;
+/// Length of the longest magic number, bytes.
+pub(crate) const MAGIC: usize = 6;
 
-/// Decompressed bytes handed over at once.
+/// Size of the chunks that the thread sends, decompressed bytes.
 const CHUNK: usize = 256 * 1024;
 
-/// Chunks under way between the thread and the reader.
+/// Number of chunks queued between the thread and the reader.
 const CHUNKS_AHEAD: usize = 4;
 
-/// Memory an xz stream may ask of its decompressor: twice what `xz -9` needs.
+/// Memory limit of the xz decompressor, bytes: twice what `xz -9` needs.
 const XZ_MEMORY: u64 = 128 * 1024 * 1024;
 
-/// Largest window of a zstd stream, as a power of two: 128 MiB, what `zstd -d` accepts unless told otherwise.
+/// Largest window of a zstd stream, as a power of two: 128 MiB, the default limit of `zstd -d`.
 const ZSTD_WINDOW_LOG: u32 = 27;
 
-/// What a capture file is compressed with.
+/// Compression of a capture file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// Nothing.
+    /// Not compressed.
     None,
     /// gzip (RFC 1952).
     Gzip,
@@ -42,7 +41,7 @@ pub enum Compression {
     Zstd,
     /// xz.
     Xz,
-    /// lz4 frames, or what `lz4 -l` writes.
+    /// lz4 frames, or the legacy format of `lz4 -l`.
     Lz4,
 }
 
@@ -59,7 +58,8 @@ impl fmt::Display for Compression {
 }
 
 impl Compression {
-    fn of(head: &[u8]) -> Compression {
+    /// Compression of a file that begins with `head`.
+    pub(crate) fn of(head: &[u8]) -> Compression {
         match head {
             [0x1f, 0x8b, ..] => Compression::Gzip,
             // A zstd file may begin with a skippable frame, as those of pzstd do.
@@ -71,14 +71,7 @@ impl Compression {
     }
 }
 
-/// A stream that has been looked at.
-pub(crate) struct Opened {
-    pub(crate) input: Input,
-    pub(crate) compression: Compression,
-    pub(crate) progress: Option<Progress>,
-}
-
-/// Bytes that the decompressing thread has read of the file.
+/// Number of bytes of the file that the decompressing thread has read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Progress(Arc<AtomicU64>);
 
@@ -88,38 +81,29 @@ impl Progress {
     }
 }
 
-/// Looks at the first bytes of a stream and puts a decompressor before it if it needs one.
-pub(crate) fn open(mut from: Box<dyn Read + Send>) -> Result<Opened, io::Error> {
-    let mut head = Vec::with_capacity(MAGIC);
-    from.by_ref().take(MAGIC as u64).read_to_end(&mut head)?;
-    let compression = Compression::of(&head);
-    if compression == Compression::None {
-        return Ok(Opened {
-            input: Input::new(&head, Origin::Plain(from)),
-            compression,
-            progress: None,
-        });
-    }
-    let progress = Progress::default();
-    let file = CompressedFile {
-        from: Box::new(Cursor::new(head).chain(from)),
-        progress: progress.clone(),
-    };
-    let decompressor = Decompressor::start(compression, file)?;
-    Ok(Opened {
-        input: Input::new(&[], Origin::Compressed(decompressor)),
-        compression,
-        progress: Some(progress),
-    })
+/// Reason why a read failed.
+#[derive(Debug)]
+pub(crate) enum ReadFault {
+    /// Reading failed.
+    Io(io::Error),
+    /// The compressed stream is damaged; the text says how, and after how many bytes of the file.
+    Damaged(String),
 }
 
-/// The file under a decompressor: counts what is read, and marks errors of reading so that they are not taken for
-/// errors of decompressing.
-struct CompressedFile {
+/// The file that a decompressor reads. Counts the bytes read, and marks errors of reading so that they are not taken
+/// for errors of decompression.
+pub(crate) struct CompressedFile {
     from: Box<dyn Read + Send>,
     progress: Progress,
 }
 
+impl CompressedFile {
+    pub(crate) fn new(from: Box<dyn Read + Send>, progress: Progress) -> CompressedFile {
+        CompressedFile { from, progress }
+    }
+}
+
+/// Error of reading the file, not of decompressing it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct FileError(io::Error);
@@ -139,27 +123,33 @@ impl Read for CompressedFile {
     }
 }
 
+/// Message from the decompressing thread to the reader.
 enum Message {
+    /// Decompressed bytes.
     Chunk(Vec<u8>),
-    /// Nothing comes after it.
+    /// End of the stream; no message follows.
     Last(Result<(), ReadFault>),
 }
 
 /// The reader's end of the decompressing thread.
 pub(crate) struct Decompressor {
     messages: Receiver<Message>,
-    /// Chunks go back to be filled again.
+    /// Chunks returned to the thread for reuse.
     emptied: SyncSender<Vec<u8>>,
     chunk: Vec<u8>,
-    /// Bytes of the chunk that have been read.
+    /// Number of bytes of the chunk that have been read.
     used: usize,
 }
 
 impl Decompressor {
-    fn start(compression: Compression, file: CompressedFile) -> Result<Decompressor, io::Error> {
+    /// Starts the decompressing thread.
+    pub(crate) fn start(
+        compression: Compression,
+        file: CompressedFile,
+    ) -> Result<Decompressor, io::Error> {
         let (sender, messages) = sync_channel(CHUNKS_AHEAD);
         let (emptied, returned) = sync_channel(CHUNKS_AHEAD + 2);
-        // Not joined: when the reader goes away, the thread's next message finds no receiver and it ends.
+        // Not joined: when the reader is dropped, the thread fails to send its next message and ends.
         thread::Builder::new()
             .name(format!("{compression} reader"))
             .spawn(move || decompress(compression, file, &sender, &returned))?;
@@ -177,11 +167,11 @@ impl Decompressor {
             let next = match self.messages.recv() {
                 Ok(Message::Chunk(chunk)) => chunk,
                 Ok(Message::Last(how)) => return how.map(|()| 0),
-                Err(_) => return Err(ReadFault::Broken("no answer of the decompressor".into())),
+                Err(_) => return Err(ReadFault::Damaged("no answer of the decompressor".into())),
             };
             let old = std::mem::replace(&mut self.chunk, next);
             self.used = 0;
-            // Refused when the thread has ended: then nobody needs it.
+            // Fails if the thread has ended, which then needs no chunk.
             let _ = self.emptied.try_send(old);
         }
         let n = space.len().min(self.chunk.len() - self.used);
@@ -191,6 +181,7 @@ impl Decompressor {
     }
 }
 
+/// Decompresses the file and sends its chunks, until its end, an error, or until the reader is dropped.
 fn decompress(
     compression: Compression,
     file: CompressedFile,
@@ -200,12 +191,12 @@ fn decompress(
     let progress = file.progress.clone();
     let fault = |error: io::Error| match error.downcast::<FileError>() {
         Ok(FileError(error)) => ReadFault::Io(error),
-        Err(error) => ReadFault::Broken(describe(compression, &error, progress.bytes())),
+        Err(error) => ReadFault::Damaged(describe(compression, &error, progress.bytes())),
     };
     let mut from = match decoder(compression, BufReader::with_capacity(64 * 1024, file)) {
         Ok(from) => from,
         Err(error) => {
-            // The reader may have gone away.
+            // The reader may have been dropped.
             let _ = sender.send(Message::Last(Err(fault(error))));
             return;
         }
@@ -225,7 +216,7 @@ fn decompress(
     }
 }
 
-/// Fills a chunk as far as the stream goes; how far that was, and how the stream ended if it did.
+/// Fills a chunk as far as the stream goes. Returns the number of bytes, and the result of the stream if it has ended.
 fn fill(from: &mut dyn Read, chunk: &mut [u8]) -> (usize, Option<Result<(), io::Error>>) {
     let mut filled = 0;
     while filled < chunk.len() {
@@ -262,6 +253,7 @@ fn decoder(
     })
 }
 
+/// Description of an error of decompression, for [`ReadFault::Damaged`].
 fn describe(compression: Compression, error: &io::Error, read: u64) -> String {
     if error.kind() == ErrorKind::UnexpectedEof {
         format!("the end of the {compression} file after {read} bytes of it")

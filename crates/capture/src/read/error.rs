@@ -1,85 +1,86 @@
-//! What can be wrong with a capture, in sentences.
+//! Errors and warnings about captures, in sentences.
 
 use crate::read::Compression;
 use std::{fmt, io};
 use thiserror::Error;
 
-/// Why a capture cannot be read, or not further.
+/// Reason why a capture cannot be read, or not further.
 #[derive(Debug, Error)]
 pub enum CaptureError {
-    /// The operating system said no.
+    /// The operating system returned an error.
     #[error("{file}: {source}")]
     Io {
-        /// The file, `-` for standard input.
+        /// File name, `-` for standard input.
         file: String,
-        /// What it said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Not a capture, or one of a kind that is not read.
+    /// The file is not a capture, or of a format that is not supported.
     #[error("{file}: not a pcap or pcapng capture: {found}")]
     NotACapture {
-        /// The file.
+        /// File name.
         file: String,
-        /// What it is instead, as far as its first bytes tell, and what to do about it.
+        /// Description of the file as far as its first bytes tell, and what to do about it.
         found: String,
     },
-    /// Damaged, and the reader is [strict](crate::read::CaptureReader::strict).
+    /// The file is damaged, and the reader is [strict](crate::read::CaptureReader::strict).
     #[error("{0}")]
     Damaged(Box<Warning>),
 }
 
-/// What was amiss in a capture that was read nevertheless.
+/// Defect of a capture that was read nevertheless.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// The file, `-` for standard input.
+    /// File name, `-` for standard input.
     pub file: String,
     /// Kind of defect.
     pub kind: WarningKind,
-    /// Where: bytes before the record or block concerned, the first one if [`Warning::count`] is more than one. In a
-    /// compressed file this counts decompressed bytes.
+    /// Offset of the record or block concerned, bytes; of the first one if [`Warning::count`] is more than one. In a
+    /// compressed file, decompressed bytes count.
     pub offset: u64,
-    /// What the file is compressed with.
+    /// Compression of the file.
     pub compression: Compression,
-    /// What should have been there.
+    /// Description of the correct content.
     pub expected: String,
-    /// What was there.
+    /// Description of the actual content.
     pub found: String,
-    /// How many times.
+    /// Number of occurrences.
     pub count: u64,
 }
 
 /// Kinds of defects in a capture; a reader has at most one [`Warning`] of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarningKind {
-    /// The file ends in the middle of something. Nothing was read beyond.
+    /// The file ends within a header, record or block. Reading ended there.
     CutShort,
-    /// What is there cannot be, so that the next packet cannot be found either. Nothing was read beyond.
+    /// A record or block is invalid, and the next packet cannot be found. Reading ended there.
     Corrupt,
-    /// Zeros stand where a packet should be: the capturing machine crashed, or its disk was full. What follows them was
-    /// read, as far as it can be told where a packet begins.
+    /// Zeros in place of a packet: the capturing machine crashed, or its disk was full. Packets after the zeros were
+    /// read if their beginning was found.
     Zeros,
-    /// The compressed stream is cut short or corrupt. What could be decompressed was read.
+    /// The compressed stream is cut short or corrupt. The packets before the damage were read.
     Compression,
-    /// A block of pcapng belongs to an interface that its section does not describe. It was left out.
+    /// A pcapng block belongs to an interface that its section does not describe. The block was ignored.
     UnknownInterface,
-    /// The content of a block of pcapng contradicts the block's size. It was left out.
+    /// The content of a pcapng block contradicts the size of the block. The block was ignored.
     BadBlock,
-    /// The options of an interface of pcapng are malformed. Those before the malformed one were used.
+    /// The options of a pcapng interface are malformed. The options before the malformed one were used.
     BadOptions,
-    /// Simple packets of pcapng have no time; they were given the time of the packet before.
+    /// pcapng simple packets have no time; each got the time of the packet before it.
     NoTime,
 }
 
 impl WarningKind {
-    /// Whether reading ended there.
-    pub fn ends_the_file(self) -> bool {
+    /// Whether reading ended at the defect.
+    pub fn ends_reading(self) -> bool {
         matches!(
             self,
             WarningKind::CutShort | WarningKind::Corrupt | WarningKind::Compression
         )
     }
 
-    /// Whether a [strict](crate::read::CaptureReader::strict) reader refuses it: all but what is allowed and merely poor.
+    /// Whether the defect is an error for a [strict](crate::read::CaptureReader::strict) reader: all but
+    /// [`WarningKind::NoTime`], which the format permits.
     pub fn is_damage(self) -> bool {
         self != WarningKind::NoTime
     }
@@ -99,16 +100,16 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Damage on its way up to the reader, which knows the file's name.
+/// Error or damage before the reader adds the file name.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// Reading failed.
     Io(io::Error),
-    /// The file is amiss, so that nothing more can be read.
+    /// The file is damaged.
     Damage(Damage),
 }
 
-/// A [`Warning`] before the reader has put the file's name to it.
+/// A [`Warning`] without file name, compression and count, which the reader adds.
 #[derive(Debug)]
 pub(crate) struct Damage {
     pub(crate) kind: WarningKind,
@@ -118,7 +119,7 @@ pub(crate) struct Damage {
 }
 
 impl Damage {
-    /// The file ends where `expected` should have been, `left` bytes into it.
+    /// The file ends after the first `left` bytes of `expected`.
     pub(crate) fn cut_short(offset: u64, expected: String, left: usize) -> Box<Fault> {
         Box::new(Fault::Damage(Damage {
             kind: WarningKind::CutShort,

@@ -1,29 +1,30 @@
-//! What a file is, by its first bytes.
+//! Identification of a file by its first bytes.
 
 use crate::read::input::Input;
 use std::io;
 
-/// What the first bytes say.
+/// Format of a file.
 pub(crate) enum Identity {
     Pcap(Variant),
     PcapNg,
-    /// Something else: what it looks like, and what can be done about it.
+    /// Not supported; the text describes the file and what can be done about it.
     Other(String),
 }
 
-/// What the magic number of a pcap file says.
+/// Byte order and time resolution of a pcap file, from its magic number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Variant {
     pub(crate) big_endian: bool,
-    /// Fractions of a second are nanoseconds, not microseconds.
+    /// Whether fractions of a second are nanoseconds, not microseconds.
     pub(crate) nanos: bool,
 }
 
-/// First bytes looked at.
+/// Number of first bytes that are examined.
 const HEAD: usize = 64;
 
+/// Identifies the stream, of which nothing is consumed.
 pub(crate) fn identify(input: &mut Input) -> Result<Identity, io::Error> {
-    // Four bytes decide in favour of pcap; a stream that goes on slowly is not waited for.
+    // Four bytes identify pcap, so that a live stream is not blocked until more arrive.
     input.want(4)?;
     if let Some(variant) = pcap(input.window()) {
         return Ok(Identity::Pcap(variant));
@@ -37,7 +38,7 @@ pub(crate) fn identify(input: &mut Input) -> Result<Identity, io::Error> {
         return Ok(Identity::PcapNg);
     }
     input.want(HEAD)?;
-    Ok(Identity::Other(match input.broken() {
+    Ok(Identity::Other(match input.damage() {
         Some(how) if input.window().is_empty() => how.to_owned(),
         _ => other(input.window()),
     }))
@@ -54,10 +55,10 @@ fn pcap(head: &[u8]) -> Option<Variant> {
     Some(Variant { big_endian, nanos })
 }
 
-/// Advice for what Wireshark can read.
+/// Advice for formats that Wireshark can read.
 pub(crate) const CONVERT: &str = "convert it with `editcap -F pcapng FILE FILE.pcapng`";
 
-/// Captures of other formats that Wireshark reads, by how they begin.
+/// Other capture formats that Wireshark reads, by magic number.
 const CONVERTIBLE: &[(&[u8], &str)] = &[
     (b"\xa1\xb2\xcd\x34", MODIFIED),
     (b"\x34\xcd\xb2\xa1", MODIFIED),
@@ -97,7 +98,7 @@ const CONVERTIBLE: &[(&[u8], &str)] = &[
 
 const MODIFIED: &str = "a modified pcap capture (Kuznetzov's tcpdump of 1999)";
 
-/// What is not a capture that anything can convert, with what to do instead.
+/// Files that no program converts to a supported capture, by magic number, with what to do instead.
 const NOT_CONVERTIBLE: &[(&[u8], &str)] = &[
     (b"\xa1\x2b\x3c\x4d", NAVTEL),
     (b"\x4d\x3c\x2b\xa1", NAVTEL),
@@ -158,9 +159,9 @@ fn other(head: &[u8]) -> String {
     )
 }
 
-/// What sort of text it is, if it is text.
+/// Kind of text, if the file is text.
 fn text(head: &[u8]) -> Option<&'static str> {
-    // A character cut at the end of the head is no objection.
+    // A character may be cut at the end of the head.
     let valid = match std::str::from_utf8(head) {
         Ok(text) => text,
         Err(error) if error.error_len().is_none() => {
@@ -189,7 +190,7 @@ fn text(head: &[u8]) -> Option<&'static str> {
     )
 }
 
-/// Whether it looks like an ERF record: a type that exists, a length that holds its header and the packet.
+/// Whether the file begins like an ERF record: with a registered type, and a length that covers its header.
 fn endace(head: &[u8]) -> bool {
     let Some(header) = head.first_chunk::<16>() else {
         return false;
@@ -197,7 +198,8 @@ fn endace(head: &[u8]) -> bool {
     let kind = header[8] & 0x7f;
     let record = u16::from_be_bytes([header[10], header[11]]);
     let wire = u16::from_be_bytes([header[14], header[15]]);
-    // The time stamp's upper half is seconds since 1970, least significant byte first: 1996 and later.
+    // The upper half of the timestamp is seconds since 1970, least significant byte first; times from 1996 on are
+    // plausible.
     let seconds = u32::from_le_bytes([header[4], header[5], header[6], header[7]]);
     (1..=48).contains(&kind) && record >= 16 && wire > 0 && seconds > 820_000_000
 }

@@ -1,47 +1,109 @@
-//! A stream of bytes as a window that moves over it.
+//! A stream of bytes, read through a window of contiguous bytes that moves over it.
 
-use crate::read::compression::Decompressor;
-use std::io::{self, ErrorKind, Read};
+use crate::RawPacket;
+use crate::read::compression::{
+    CompressedFile, Compression, Decompressor, MAGIC, Progress, ReadFault,
+};
+use gentle_units::Nanos;
+use gentle_wire::LinkType;
+use std::io::{self, Cursor, ErrorKind, Read};
 
-/// Bytes asked of the system at once, and the size of the window as long as no record is larger.
+/// Bytes requested from the system at once, and the size of the window as long as no record is larger.
 ///
-/// Reads of 64 KiB to 1 MiB from the page cache cost the same processor time (605 MB, 1 MiB of second-level cache), so
-/// this is what keeps the window within that cache beside the analysis's own data.
+/// Reads of 64 KiB to 1 MiB from the page cache cost the same processor time (605 MB, 1 MiB of second-level cache).
+/// This size keeps the window within that cache, together with the data of the analysis.
 const WINDOW: usize = 256 * 1024;
 
-/// Where the bytes come from.
+/// Source of the bytes.
 pub(crate) enum Origin {
-    /// As they lie in the file.
+    /// The file itself.
     Plain(Box<dyn Read + Send>),
-    /// From a thread that decompresses the file.
+    /// A thread that decompresses the file.
     Compressed(Decompressor),
 }
 
-/// Why a read gave nothing.
-#[derive(Debug)]
-pub(crate) enum ReadFault {
-    /// Reading failed.
-    Io(io::Error),
-    /// The compressed stream is broken: how, and after how many bytes of the file.
-    Broken(String),
+/// A stream whose compression is known.
+pub(crate) struct Opened {
+    pub(crate) input: Input,
+    pub(crate) compression: Compression,
+    /// Progress of the decompressor; `None` without compression.
+    pub(crate) progress: Option<Progress>,
 }
 
-/// The window: contiguous bytes of the stream, the first of which is the next to be framed.
+/// A packet found in the window.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Record {
+    pub(crate) time: Nanos,
+    pub(crate) interface: u32,
+    pub(crate) link: LinkType,
+    pub(crate) original_len: u32,
+    /// Position of the bytes, for [`Input::bytes`].
+    pub(crate) at: usize,
+    pub(crate) len: usize,
+}
+
+impl Record {
+    /// No packet.
+    pub(crate) const NONE: Record = Record {
+        time: Nanos::ZERO,
+        interface: 0,
+        link: LinkType(0),
+        original_len: 0,
+        at: 0,
+        len: 0,
+    };
+
+    /// The packet, borrowed from the window.
+    #[inline]
+    pub(crate) fn packet<'a>(&self, input: &'a Input) -> RawPacket<'a> {
+        RawPacket {
+            time: self.time,
+            interface: self.interface,
+            link: self.link,
+            original_len: self.original_len,
+            data: input.bytes(self.at, self.len),
+        }
+    }
+}
+
+/// Window over the stream. Its first byte is the next to be framed.
 pub(crate) struct Input {
     origin: Origin,
     /// Bytes `start..end` are the window.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Where in the stream `buffer[0]` is.
+    /// Offset of `buffer[0]` in the stream.
     base: u64,
     ended: bool,
-    broken: Option<String>,
+    damage: Option<String>,
 }
 
 impl Input {
-    /// A stream of which the first bytes, at most a window of them, have been read already.
-    pub(crate) fn new(head: &[u8], origin: Origin) -> Input {
+    /// Reads the first bytes of a stream, and starts a decompressor if they are those of a compressed file.
+    pub(crate) fn open(mut from: Box<dyn Read + Send>) -> Result<Opened, io::Error> {
+        let mut head = Vec::with_capacity(MAGIC);
+        from.by_ref().take(MAGIC as u64).read_to_end(&mut head)?;
+        let compression = Compression::of(&head);
+        if compression == Compression::None {
+            return Ok(Opened {
+                input: Input::new(&head, Origin::Plain(from)),
+                compression,
+                progress: None,
+            });
+        }
+        let progress = Progress::default();
+        let file = CompressedFile::new(Box::new(Cursor::new(head).chain(from)), progress.clone());
+        let decompressor = Decompressor::start(compression, file)?;
+        Ok(Opened {
+            input: Input::new(&[], Origin::Compressed(decompressor)),
+            compression,
+            progress: Some(progress),
+        })
+    }
+
+    /// Creates the window of a stream whose first bytes `head`, at most a window, have been read already.
+    fn new(head: &[u8], origin: Origin) -> Input {
         let mut buffer = vec![0; WINDOW];
         let end = head.len().min(WINDOW);
         buffer[..end].copy_from_slice(&head[..end]);
@@ -52,11 +114,11 @@ impl Input {
             end,
             base: 0,
             ended: false,
-            broken: None,
+            damage: None,
         }
     }
 
-    /// Where in the stream the window begins.
+    /// Offset of the window in the stream, bytes.
     pub(crate) fn offset(&self) -> u64 {
         self.base + self.start as u64
     }
@@ -67,12 +129,12 @@ impl Input {
         &self.buffer[self.start..self.end]
     }
 
-    /// How the compressed stream is broken, once everything before the break has been seen.
-    pub(crate) fn broken(&self) -> Option<&str> {
-        self.broken.as_deref()
+    /// Damage of the compressed stream, once everything before it has been read.
+    pub(crate) fn damage(&self) -> Option<&str> {
+        self.damage.as_deref()
     }
 
-    /// Makes the window at least `wanted` bytes long, if the stream has as many; `false` if it has not.
+    /// Extends the window to at least `wanted` bytes; returns `false` if the stream ends before.
     #[inline]
     pub(crate) fn want(&mut self, wanted: usize) -> Result<bool, io::Error> {
         if self.end - self.start >= wanted {
@@ -92,7 +154,7 @@ impl Input {
         }
         while self.end < wanted && !self.ended {
             if self.end == self.buffer.len() {
-                // Grows with what has arrived, not with what a length field promises.
+                // Grows with the data received, not to the value of a length field.
                 let larger = wanted.min(self.buffer.len() * 2);
                 self.buffer.resize(larger, 0);
             }
@@ -101,7 +163,7 @@ impl Input {
         Ok(self.end >= wanted)
     }
 
-    /// Reads once, behind the window.
+    /// Reads once, to the end of the window.
     fn read(&mut self) -> Result<(), io::Error> {
         let space = &mut self.buffer[self.end..];
         let result = match &mut self.origin {
@@ -113,15 +175,15 @@ impl Input {
             Ok(n) => self.end += n,
             Err(ReadFault::Io(error)) if error.kind() == ErrorKind::Interrupted => {}
             Err(ReadFault::Io(error)) => return Err(error),
-            Err(ReadFault::Broken(how)) => {
+            Err(ReadFault::Damaged(how)) => {
                 self.ended = true;
-                self.broken = Some(how);
+                self.damage = Some(how);
             }
         }
         Ok(())
     }
 
-    /// Moves on by `n` bytes that are in the window, and says where in [`Input::bytes`] they are.
+    /// Consumes `n` bytes of the window; returns their position for [`Input::bytes`].
     #[inline]
     pub(crate) fn take(&mut self, n: usize) -> usize {
         let at = self.start;
@@ -130,13 +192,13 @@ impl Input {
         at
     }
 
-    /// Bytes that have been taken, valid until the window moves.
+    /// Bytes consumed by [`Input::take`], valid until the window is extended.
     #[inline]
     pub(crate) fn bytes(&self, at: usize, len: usize) -> &[u8] {
         &self.buffer[at..at + len]
     }
 
-    /// Moves on by `n` bytes, in the window or beyond, without keeping them; how many of them there were.
+    /// Consumes `n` bytes, in the window or beyond, without keeping them. Returns how many of them the stream had.
     pub(crate) fn skip(&mut self, n: u64) -> Result<u64, io::Error> {
         let mut left = n;
         loop {

@@ -1,4 +1,4 @@
-//! Several captures as one trace in time order.
+//! Merging of several captures to one trace in time order.
 
 use crate::read::{CaptureError, CaptureReader, RawPacket, Sink};
 use gentle_units::Nanos;
@@ -8,32 +8,34 @@ use std::collections::binary_heap::PeekMut;
 
 /// Merges captures by the time of their packets.
 ///
-/// At each step the earliest of the captures' next packets comes, of equal ones that of the capture named first. The
-/// order within a capture stays as it is, so a capture whose own packets are out of order holds the others up as
-/// `mergecap` does. A single capture is passed through.
+/// Each step delivers the earliest of the captures' next packets; at equal times, that of the first capture. The order
+/// within a capture is kept: like `mergecap`, a capture whose packets are out of order delays the others. A single
+/// capture is passed through.
 pub struct Merge {
     readers: Vec<CaptureReader>,
-    /// The time of each capture's next packet, earliest first; captures that have ended are not in it.
+    /// Time of each capture's next packet, earliest first, without captures that have ended.
     next: BinaryHeap<Reverse<(Nanos, usize)>>,
-    /// Captures whose first packet has been looked for.
+    /// Number of captures whose first packet has been read.
     started: usize,
-    /// Whether the packet at the top has been handed out.
-    handed_out: bool,
+    /// Whether the packet at the top has been delivered.
+    delivered: bool,
 }
 
 impl Merge {
-    /// Merges these, which [`Sink::packet`] names by their index.
+    /// Merges captures, which [`Sink::packet`] identifies by their index in `readers`.
     pub fn new(readers: Vec<CaptureReader>) -> Merge {
         Merge {
             next: BinaryHeap::with_capacity(readers.len()),
             readers,
             started: 0,
-            handed_out: false,
+            delivered: false,
         }
     }
 
-    /// Hands the next packets to `to`, at least one; `false` at the end of all. After an error of one capture the others
-    /// go on if asked.
+    /// Passes the next packets to `to`, at least one; returns `false` at the end of all captures.
+    ///
+    /// # Errors
+    /// If a capture cannot be read further. The next call continues with the other captures.
     #[inline]
     pub fn read<S: Sink>(&mut self, to: &mut S) -> Result<bool, CaptureError> {
         match self.readers.as_mut_slice() {
@@ -42,19 +44,20 @@ impl Merge {
         }
     }
 
-    /// As [`Merge::read`] for several captures.
-    // `dyn`: what a sink does is compiled into the loop over a single pcap file's packets only if it is needed nowhere else.
+    /// Slow path of [`Merge::read`], for several captures.
+    // `dyn`, because the compiler inlines the sink into the loop over the packets of a single pcap file only if it has
+    // no other caller.
     #[inline(never)]
     fn read_earliest(&mut self, to: &mut dyn Sink) -> Result<bool, CaptureError> {
         let earliest = self.earliest()?;
         if let Some((file, packet)) = &earliest {
-            // It is the only one anyway.
+            // A break has no effect: one call delivers one packet.
             let _ = to.packet(*file, packet);
         }
         Ok(earliest.is_some())
     }
 
-    /// The next packet and the index of its capture.
+    /// Next packet with the index of its capture.
     fn earliest(&mut self) -> Result<Option<(usize, RawPacket<'_>)>, CaptureError> {
         while let Some(reader) = self.readers.get_mut(self.started) {
             let file = self.started;
@@ -63,18 +66,18 @@ impl Merge {
                 self.next.push(Reverse((time, file)));
             }
         }
-        if self.handed_out {
-            self.handed_out = false;
+        if self.delivered {
+            self.delivered = false;
             self.replace()?;
         }
         let Some(&Reverse((_, file))) = self.next.peek() else {
             return Ok(None);
         };
-        self.handed_out = true;
+        self.delivered = true;
         Ok(Some((file, self.readers[file].current())))
     }
 
-    /// Puts the following packet of its capture in the place of the one at the top.
+    /// Replaces the packet at the top by the next one of its capture.
     fn replace(&mut self) -> Result<(), CaptureError> {
         let Some(mut top) = self.next.peek_mut() else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Captures read.
+//! Reading of captures.
 
 mod clock;
 mod compression;
@@ -9,7 +9,6 @@ mod merge;
 mod pcap;
 mod pcapng;
 mod reader;
-mod zeros;
 
 pub use compression::Compression;
 pub use error::{CaptureError, Warning, WarningKind};
@@ -21,26 +20,26 @@ use gentle_wire::LinkType;
 use std::fmt;
 use std::ops::ControlFlow;
 
-/// Takes the packets of a [`Merge`].
+/// Receiver of the packets of a [`Merge`].
 pub trait Sink {
-    /// The next packet, of the capture with the index `file`. After a break, [`Merge::read`] returns.
+    /// Called for each packet, which is of the capture with the index `file`. [`Merge::read`] returns after a break.
     fn packet(&mut self, file: usize, packet: &RawPacket<'_>) -> ControlFlow<()>;
 }
 
-/// What packets were captured on, as the capture tells.
+/// Description of the interface that packets were captured on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// What its packets begin with.
+    /// Link type of its packets.
     pub link: LinkType,
-    /// Most bytes of a packet that were kept; `None` where the capture sets no limit.
+    /// Largest number of bytes of a packet that were kept; `None` without a limit.
     pub snap_length: Option<u32>,
-    /// Bytes of frame check sequence at the end of each packet, where the capture says.
+    /// Length of the frame check sequence at the end of each packet, bytes, if given.
     pub fcs_length: Option<u8>,
-    /// Name such as `eth0`, where the capture has one; at most 255 bytes of it.
+    /// Name such as `eth0`, if given; its first 255 bytes.
     pub name: Option<String>,
-    /// Description, where the capture has one; at most 255 bytes of it.
+    /// Description, if given; its first 255 bytes.
     pub description: Option<String>,
-    /// What the capturing program counted on it, as far as it has been read.
+    /// Counters of the capturing program, as far as the capture has been read.
     pub statistics: Statistics,
 }
 
@@ -58,12 +57,12 @@ pub struct Statistics {
     pub dropped_by_system: Option<u64>,
     /// `isb_usrdeliv`: packets that the operating system delivered.
     pub delivered: Option<u64>,
-    /// Packets dropped between packets of the file, by their drop counts.
+    /// Sum of the drop counts of packet blocks: packets dropped between packets of the file.
     pub dropped_between: u64,
 }
 
 impl Statistics {
-    /// Packets dropped while capturing: by the interface, the system, or the program.
+    /// Packets dropped while capturing, by the interface, the system or the program.
     pub fn dropped(&self) -> u64 {
         let of_interface = self.dropped_by_interface.unwrap_or(0);
         let of_system = self.dropped_by_system.unwrap_or(0);
@@ -72,7 +71,7 @@ impl Statistics {
             .max(self.dropped_between)
     }
 
-    /// Takes over the counters that `newer` has.
+    /// Replaces the counters that `newer` has.
     fn update(&mut self, newer: Statistics) {
         self.received = newer.received.or(self.received);
         self.dropped_by_interface = newer.dropped_by_interface.or(self.dropped_by_interface);
@@ -82,24 +81,23 @@ impl Statistics {
     }
 }
 
-/// How a capture is written.
+/// Format of a capture file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
-    /// Which file format.
+    /// File format.
     pub kind: FormatKind,
-    /// Whether numbers are written most significant byte first. A pcapng file may change this from section to section;
-    /// this is its first section.
+    /// Whether numbers are big-endian; of a pcapng file, whose sections may differ, in its first section.
     pub big_endian: bool,
-    /// What the file is compressed with.
+    /// Compression of the file.
     pub compression: Compression,
 }
 
-/// The file formats that are read.
+/// Supported file formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FormatKind {
     /// pcap with microseconds (magic number `0xa1b2c3d4`).
     PcapMicros,
-    /// pcap with nanoseconds (magic number `0xa1b23c4d`, and what AIX writes).
+    /// pcap with nanoseconds (magic number `0xa1b23c4d`, and files of AIX).
     PcapNanos,
     /// pcapng (draft-ietf-opsawg-pcapng).
     PcapNg,

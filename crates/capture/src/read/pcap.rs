@@ -5,53 +5,54 @@
 //! would exceed the original one; DG/UX writes version 543.0 with swapped lengths; AIX writes version 2.2 with
 //! nanoseconds and interface types of SNMP for link types. The time zone of the header is ignored, as everywhere.
 
+mod zeros;
+
 use crate::read::error::{Damage, Fault};
 use crate::read::identify::{CONVERT, Variant};
-use crate::read::input::Input;
-use crate::read::reader::Record;
+use crate::read::input::{Input, Record};
 use crate::read::{FormatKind, Interface, RawPacket, Sink, Statistics, WarningKind};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
 
 const FILE_HEADER: usize = 24;
-pub(crate) const RECORD_HEADER: usize = 16;
+const RECORD_HEADER: usize = 16;
 
-/// Most bytes a packet may have before its length is taken for damage: the largest snap length of libpcap and
-/// Wireshark.
+/// Largest length of a packet, bytes; a larger one is damage. The largest snap length of libpcap and Wireshark.
 const MAX_LEN: usize = 256 * 1024;
 
-/// The same for link types whose packets are no network packets and can be larger: D-Bus, USBPcap and EBHSCR.
+/// Largest length of a packet of the link types [`LARGE`], bytes.
 const MAX_LEN_LARGE: usize = 16 * 1024 * 1024;
+/// Link types whose packets are not network packets and can be larger: D-Bus, USBPcap and EBHSCR.
 const LARGE: [u16; 3] = [231, 249, 279];
 
-/// Records that are looked at before a file is believed to be of the common kind.
+/// Number of records that are examined to recognise variants with longer record headers.
 const PROBED: usize = 8;
 
-/// Where the captured and the original length stand in a record.
+/// Order of the captured and the original length in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lengths {
     CapturedFirst,
     OriginalFirst,
-    /// The smaller one is the captured one.
+    /// The smaller length is the captured one.
     Either,
 }
 
-/// The framing of a pcap file.
+/// Framing of a pcap file.
 #[derive(Debug)]
 pub(crate) struct Pcap {
     variant: Variant,
     lengths: Lengths,
     link: LinkType,
-    /// Nanoseconds in a unit of the fraction of a second.
+    /// Unit of the fraction of a second, nanoseconds.
     unit: u64,
-    pub(crate) max_len: usize,
+    max_len: usize,
     interface: Option<Interface>,
-    /// The bytes of a file header that is cut short.
+    /// Length of a file header that is cut short, bytes.
     header_cut: Option<usize>,
 }
 
 impl Pcap {
-    /// Reads the file header. The error says what else the file is.
+    /// Reads the file header. The inner error describes a file that is not supported.
     pub(crate) fn new(
         variant: Variant,
         input: &mut Input,
@@ -94,7 +95,7 @@ impl Pcap {
         if aix {
             link = aix_link(link);
         }
-        // Bit 26 says that the four highest bits are the length of the frame check sequence, in units of 16 bits.
+        // If bit 26 is set, the four highest bits are the length of the frame check sequence in units of 16 bits.
         let fcs_length = (network & 0x0400_0000 != 0).then_some((network >> 28) as u8 * 2);
         let snap_length = u32_at(16);
         let pcap = Pcap {
@@ -143,7 +144,7 @@ impl Pcap {
         self.interface.as_slice()
     }
 
-    /// Finds the next packet, if there is one, and writes down where.
+    /// Finds the next packet and describes it in `record`; returns `false` at the end of the file.
     #[inline(always)]
     pub(crate) fn next(
         &mut self,
@@ -159,10 +160,11 @@ impl Pcap {
         }
     }
 
-    /// Hands the packets to `to` that are in the window as a whole, until there is an odd one; `false` if there was none.
+    /// Passes the packets to `to` that are completely in the window, up to the first that needs [`Pcap::rare`]. Returns
+    /// `false` if there was none.
     ///
-    /// One by one they would pass through memory, and a processor that loads as a whole what it has just stored in parts
-    /// waits. As a loop it saves `gentle analyze` a tenth of its instructions (callgrind) and 6 % of its time.
+    /// Delivered one by one, packets would pass through memory, and a load of data just stored in parts stalls. This
+    /// loop saves `gentle analyze` a tenth of its instructions (callgrind) and 6 % of its time.
     #[inline(always)]
     pub(crate) fn read<S: Sink>(&self, input: &mut Input, to: &mut S) -> bool {
         let window = input.window();
@@ -187,7 +189,7 @@ impl Pcap {
         read > 0
     }
 
-    /// The fields of the record that begins the window, if it is whole and nothing about it is odd.
+    /// Fields of the record at the start of the window, if it is complete and its length valid.
     #[inline(always)]
     fn whole(&self, window: &[u8]) -> Option<[u32; 4]> {
         let fields = self.fields(window.first_chunk::<RECORD_HEADER>()?);
@@ -195,7 +197,8 @@ impl Pcap {
         (len != 0 && len <= self.max_len && RECORD_HEADER + len <= window.len()).then_some(fields)
     }
 
-    /// As [`Pcap::next`] for a record that is not as a whole in the window, or whose length is odd.
+    /// Slow path of [`Pcap::next`], for a record that is not completely in the window, or whose length is zero or too
+    /// large.
     #[cold]
     #[inline(never)]
     fn rare(&mut self, input: &mut Input, record: &mut Record) -> Result<bool, Box<Fault>> {
@@ -220,7 +223,7 @@ impl Pcap {
         Ok(true)
     }
 
-    /// Takes a record with these fields, which begins the window.
+    /// Consumes the record with these fields at the start of the window.
     #[inline(always)]
     fn take(&self, fields: [u32; 4], input: &mut Input, record: &mut Record) {
         let [.., len, original_len] = fields;
@@ -234,7 +237,7 @@ impl Pcap {
         };
     }
 
-    /// When a packet with these fields was captured.
+    /// Time of a packet with these fields.
     #[inline(always)]
     fn time(&self, [seconds, fraction, ..]: [u32; 4]) -> Nanos {
         Nanos(u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit)
@@ -242,7 +245,7 @@ impl Pcap {
 
     /// Seconds, fraction, captured and original length.
     #[inline]
-    pub(crate) fn fields(&self, header: &[u8; RECORD_HEADER]) -> [u32; 4] {
+    fn fields(&self, header: &[u8; RECORD_HEADER]) -> [u32; 4] {
         let [seconds, fraction, first, second] = self.variant.u32s(header);
         let swap = match self.lengths {
             Lengths::CapturedFirst => false,
@@ -256,7 +259,7 @@ impl Pcap {
         }
     }
 
-    /// A length that is too large, or a record that is another file's header.
+    /// Checks a record for a length that is too large, and for the header of another file.
     #[cold]
     fn check(&self, input: &Input, len: u32) -> Result<(), Box<Fault>> {
         let damage = |found| {
@@ -298,7 +301,7 @@ impl Pcap {
         Ok(())
     }
 
-    /// What is left is no whole record: nothing, or the rest of one.
+    /// Handles the end of the file, where less than a record is left.
     #[cold]
     fn end(&mut self, input: &Input) -> Result<bool, Box<Fault>> {
         let left = input.window();
@@ -322,9 +325,9 @@ impl Pcap {
         Err(Damage::cut_short(input.offset(), expected, left.len()))
     }
 
-    /// Which variant with longer record headers it is, that has the common magic number all the same: known only by
-    /// records that make sense in no other way. Only those that have arrived are looked at: a live stream may have one
-    /// packet now and the next one tomorrow.
+    /// Name of the variant with longer record headers, if the file is one. These variants have the common magic number
+    /// and are recognised by records that are plausible in no other way. Only records in the window are examined,
+    /// because the next packet of a live stream may take long.
     fn other_variant(&self, window: &[u8]) -> Option<String> {
         if self.plausible(window, RECORD_HEADER) {
             return None;
@@ -339,8 +342,8 @@ impl Pcap {
         Some(format!("it looks like a pcap variant, {name}: {CONVERT}"))
     }
 
-    /// Fractions in a second: one less is the largest that makes sense.
-    pub(crate) fn fractions(&self) -> u32 {
+    /// Number of fractions in a second; valid fractions are smaller.
+    fn fractions(&self) -> u32 {
         if self.variant.nanos {
             1_000_000_000
         } else {
@@ -348,7 +351,7 @@ impl Pcap {
         }
     }
 
-    /// Whether the first records make sense if their headers have this length.
+    /// Whether the first records are plausible with headers of this length.
     fn plausible(&self, mut window: &[u8], header_len: usize) -> bool {
         let fractions = self.fractions();
         for _ in 0..PROBED {
@@ -369,7 +372,7 @@ impl Pcap {
 }
 
 impl Variant {
-    /// The four numbers of a record header.
+    /// Decodes the four numbers of a record header.
     #[inline]
     fn u32s(self, bytes: &[u8; RECORD_HEADER]) -> [u32; 4] {
         let at = |i: usize| [bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]];
@@ -400,7 +403,7 @@ impl Variant {
     }
 }
 
-/// AIX writes `ifType` of RFC 1573.
+/// Converts the link type of AIX, an `ifType` of RFC 1573.
 fn aix_link(link: LinkType) -> LinkType {
     LinkType(match link.0 {
         6 => 1,   // Ethernet

@@ -1,13 +1,12 @@
 //! pcapng: blocks of a type, a length, a body and the length again (draft-ietf-opsawg-pcapng).
 //!
-//! Four types of blocks carry packets or what is needed to read them, and a fifth the counters of the capturing program; the
-//! others are passed over without being kept, whatever their size. Damage within a packet block whose length is
-//! sound costs that block; a length that is not sound ends the file, since the next block cannot be found.
+//! Five types of blocks are read: sections, interfaces, packets of two kinds, and the counters of the capturing
+//! program. Others are skipped without being kept, whatever their size. A packet block with damaged content and a valid
+//! length is ignored; an invalid length ends the file, because the next block cannot be found.
 
 use crate::read::clock::Clock;
 use crate::read::error::{Damage, Fault};
-use crate::read::input::Input;
-use crate::read::reader::Record;
+use crate::read::input::{Input, Record};
 use crate::read::{Interface, Statistics, WarningKind};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
@@ -15,61 +14,64 @@ use std::io;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
-/// Obsolete, and still in old files: as the enhanced packet, with 16 bits of interface and 16 bits of drops.
+/// Obsolete packet block of old files: as the enhanced packet block, with 16 bits of interface and 16 bits of drop
+/// count.
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Type, length, and the length at the end.
+/// Length of a block without body, bytes: type, length, and the length at the end.
 const EMPTY_BLOCK: usize = 12;
-/// Where the data of an enhanced packet begin.
+/// Offset of the data in an enhanced packet block, bytes.
 const PACKET_HEADER: usize = 28;
-/// Where the data of a simple packet begin.
+/// Offset of the data in a simple packet block, bytes.
 const SIMPLE_HEADER: usize = 12;
-/// Bytes of an interface description before its options.
+/// Offset of the options in an interface description block, bytes.
 const INTERFACE_HEADER: usize = 16;
+/// Length of the length field at the end of a block, bytes.
 const TRAILER: usize = 4;
 
-/// Largest block that is kept in memory, and so the largest packet: libpcap's limit.
+/// Largest block that is kept in memory, bytes, which bounds packets: the limit of libpcap.
 const MAX_BLOCK: usize = 16 * 1024 * 1024;
 
-/// Most interfaces a capture may describe. Real ones have a few in each section; without a limit, a file made of
-/// descriptions would fill the memory.
+/// Largest number of interfaces in a capture. Real captures have a few in each section; without a limit, a forged file
+/// could fill the memory.
 const MAX_INTERFACES: usize = 65_536;
 
-/// Bytes of an interface's name or description that are kept.
+/// Number of bytes of an interface's name or description that are kept.
 const MAX_TEXT: usize = 255;
 
-/// The framing of a pcapng file.
+/// Framing of a pcapng file.
 #[derive(Debug)]
 pub(crate) struct PcapNg {
     big_endian: bool,
-    /// Of all sections.
+    /// Interfaces of all sections.
     interfaces: Vec<Interface>,
-    /// What reading a packet needs of each interface of the section.
-    ports: Vec<Port>,
+    /// Interfaces of the current section.
+    section: Vec<SectionInterface>,
     /// Index of the section's first interface.
     first: u32,
     /// Time of the packet before.
     last: Nanos,
-    /// Whether it was said that simple packets have no time.
-    told_no_time: bool,
+    /// Whether the warning about simple packets without time was given.
+    warned_no_time: bool,
 }
 
+/// Properties of an interface that are needed to read its packets.
 #[derive(Debug)]
-struct Port {
+struct SectionInterface {
     clock: Clock,
     link: LinkType,
-    /// Largest captured length, as far as there is a limit.
+    /// Largest captured length, bytes; `u32::MAX` without a limit.
     snap_length: u32,
 }
 
-/// Whether a packet was found.
-type Found = Result<bool, Box<Fault>>;
+/// Result of looking for a packet: whether one was found.
+type PacketFound = Result<bool, Box<Fault>>;
 
 impl PcapNg {
-    /// Looks at the first section header, which remains to be read. The error says why the file cannot be.
+    /// Checks the first section header without consuming it. The inner error describes a file that is not supported.
     pub(crate) fn new(input: &mut Input) -> Result<Result<PcapNg, String>, io::Error> {
         input.want(16)?;
         let head = input.window();
@@ -77,14 +79,14 @@ impl PcapNg {
         let pcapng = PcapNg {
             big_endian,
             interfaces: Vec::new(),
-            ports: Vec::new(),
+            section: Vec::new(),
             first: 0,
             last: Nanos::ZERO,
-            told_no_time: false,
+            warned_no_time: false,
         };
         if let Some(&[a, b, c, d]) = head.get(12..16) {
             let version = (pcapng.u16([a, b]), pcapng.u16([c, d]));
-            if !known(version) {
+            if !is_supported(version) {
                 let (major, minor) = version;
                 return Ok(Err(format!(
                     "it is pcapng of version {major}.{minor}, which this program does not know"
@@ -102,8 +104,8 @@ impl PcapNg {
         &self.interfaces
     }
 
-    /// Finds the next packet, if there is one, and writes down where.
-    pub(crate) fn next(&mut self, input: &mut Input, record: &mut Record) -> Found {
+    /// Finds the next packet and describes it in `record`; returns `false` at the end of the file.
+    pub(crate) fn next(&mut self, input: &mut Input, record: &mut Record) -> PacketFound {
         loop {
             if !input.want(EMPTY_BLOCK)? {
                 return self.end(input);
@@ -118,7 +120,7 @@ impl PcapNg {
         }
     }
 
-    /// Type and size of the block that begins the window.
+    /// Type and size of the block at the start of the window.
     #[inline]
     fn block(&self, input: &Input) -> (u32, usize) {
         match *input.window() {
@@ -127,16 +129,22 @@ impl PcapNg {
         }
     }
 
-    /// A block's size by its length field. Lengths are to be multiples of 4; some writers pad to that without counting
-    /// the padding, so they are rounded up, as Wireshark does.
+    /// Size of a block with this length field. Lengths have to be multiples of 4; some writers do not count the
+    /// padding, so they are rounded up, as in Wireshark.
     #[inline]
     fn size(&self, length: [u8; 4]) -> usize {
         (self.u32(length).wrapping_add(3) & !3) as usize
     }
 
-    /// An enhanced packet or an obsolete packet.
+    /// Reads an enhanced or obsolete packet block.
     #[inline]
-    fn packet(&mut self, input: &mut Input, kind: u32, total: usize, record: &mut Record) -> Found {
+    fn packet(
+        &mut self,
+        input: &mut Input,
+        kind: u32,
+        total: usize,
+        record: &mut Record,
+    ) -> PacketFound {
         check_length(input.offset(), total, PACKET_HEADER + TRAILER, MAX_BLOCK)?;
         if !input.want(total)? {
             return self.end(input);
@@ -154,18 +162,18 @@ impl PcapNg {
         };
         let ticks = u64::from(at(12)) << 32 | u64::from(at(16));
         let (len, original_len) = (at(20), at(24));
-        let Some(port) = self.ports.get(interface as usize) else {
+        let Some(described) = self.section.get(interface as usize) else {
             return self.unknown_interface(input, total, interface);
         };
         if len as usize > total - PACKET_HEADER - TRAILER {
             return self.bad_block(input, total, PACKET_HEADER, len);
         }
-        self.last = port.clock.time(ticks);
+        self.last = described.clock.time(ticks);
         let data = (len as usize).next_multiple_of(4);
         let options = block.get(PACKET_HEADER + data..total - TRAILER);
         let dropped = match kind {
             ENHANCED_PACKET => options.map_or(0, |options| self.dropped_before(options)),
-            // 65,535: not known.
+            // 65,535 means unknown.
             _ => match self.u16([header[10], header[11]]) {
                 u16::MAX => 0,
                 dropped => u64::from(dropped),
@@ -180,7 +188,7 @@ impl PcapNg {
         *record = Record {
             time: self.last,
             interface: self.first + interface,
-            link: port.link,
+            link: described.link,
             original_len,
             at: input.take(total) + PACKET_HEADER,
             len: len as usize,
@@ -188,14 +196,14 @@ impl PcapNg {
         Ok(true)
     }
 
-    /// Packets lost between this one and the one before, by the option `epb_dropcount`.
+    /// Packets dropped between this packet and the one before, from the option `epb_dropcount`.
     #[inline]
     fn dropped_before(&self, options: &[u8]) -> u64 {
         const DROP_COUNT: u16 = 4;
         if options.len() < 4 {
             return 0;
         }
-        self.sound_options(options)
+        self.well_formed_options(options)
             .find_map(|(code, value)| match (code, <&[u8; 8]>::try_from(value)) {
                 (DROP_COUNT, Ok(&bytes)) if self.big_endian => Some(u64::from_be_bytes(bytes)),
                 (DROP_COUNT, Ok(&bytes)) => Some(u64::from_le_bytes(bytes)),
@@ -204,19 +212,26 @@ impl PcapNg {
             .unwrap_or(0)
     }
 
-    /// Any other block; a packet if it was one.
+    /// Reads any other block; returns whether it was a packet.
     #[inline(never)]
-    fn other(&mut self, input: &mut Input, kind: u32, total: usize, record: &mut Record) -> Found {
+    fn other(
+        &mut self,
+        input: &mut Input,
+        kind: u32,
+        total: usize,
+        record: &mut Record,
+    ) -> PacketFound {
         match kind {
-            SECTION_HEADER => self.section(input).map(|()| false),
+            SECTION_HEADER => self.begin_section(input).map(|()| false),
             INTERFACE_DESCRIPTION => self.interface(input, total).map(|()| false),
             SIMPLE_PACKET => self.simple_packet(input, total, record),
             INTERFACE_STATISTICS => self.statistics(input, total).map(|()| false),
-            _ => self.pass(input, total, EMPTY_BLOCK).map(|()| false),
+            _ => self.skip_block(input, total, EMPTY_BLOCK).map(|()| false),
         }
     }
 
-    fn section(&mut self, input: &mut Input) -> Result<(), Box<Fault>> {
+    /// Reads a section header block.
+    fn begin_section(&mut self, input: &mut Input) -> Result<(), Box<Fault>> {
         let offset = input.offset();
         input.want(16)?;
         let &[_, _, _, _, a, b, c, d, ref order @ .., e, f, g, h] =
@@ -239,16 +254,17 @@ impl PcapNg {
             }
         };
         let version = (self.u16([e, f]), self.u16([g, h]));
-        if !known(version) {
+        if !is_supported(version) {
             let found = format!("version {}.{}", version.0, version.1);
             return Err(corrupt(offset, "a section of pcapng 1.0", &found));
         }
-        self.ports.clear();
+        self.section.clear();
         // At most MAX_INTERFACES.
         self.first = self.interfaces.len() as u32;
-        self.pass(input, self.size([a, b, c, d]), 28)
+        self.skip_block(input, self.size([a, b, c, d]), 28)
     }
 
+    /// Reads an interface description block.
     fn interface(&mut self, input: &mut Input, total: usize) -> Result<(), Box<Fault>> {
         let offset = input.offset();
         check_length(input.offset(), total, INTERFACE_HEADER + TRAILER, MAX_BLOCK)?;
@@ -276,7 +292,7 @@ impl PcapNg {
             statistics: Statistics::default(),
         };
         let outcome = self.options(&mut interface, &block[INTERFACE_HEADER..]);
-        self.ports.push(Port {
+        self.section.push(SectionInterface {
             clock: outcome.clock,
             link,
             snap_length: snap_length.unwrap_or(u32::MAX),
@@ -293,7 +309,7 @@ impl PcapNg {
         }
     }
 
-    /// Reads the options of an interface as far as they are sound.
+    /// Reads the options of an interface up to the first malformed one.
     fn options(&self, interface: &mut Interface, mut options: &[u8]) -> Options {
         let (mut resolution, mut offset) = (6, 0);
         let mut malformed = None;
@@ -332,7 +348,7 @@ impl PcapNg {
         }
     }
 
-    /// What the capturing program counted on an interface. Counters go up from block to block; the last ones count.
+    /// Reads an interface statistics block. Counters are cumulative, so those of the last block count.
     fn statistics(&mut self, input: &mut Input, total: usize) -> Result<(), Box<Fault>> {
         const HEADER: usize = 20;
         check_length(input.offset(), total, HEADER + TRAILER, MAX_BLOCK)?;
@@ -344,7 +360,7 @@ impl PcapNg {
         let block = input.bytes(at, total - TRAILER);
         let interface = self.u32([block[8], block[9], block[10], block[11]]);
         let mut found = Statistics::default();
-        for (code, value) in self.sound_options(&block[HEADER..]) {
+        for (code, value) in self.well_formed_options(&block[HEADER..]) {
             let Ok(&bytes) = <&[u8; 8]>::try_from(value) else {
                 continue;
             };
@@ -362,9 +378,9 @@ impl PcapNg {
                 _ => {}
             }
         }
-        // Statistics of an interface that was not described say nothing of the packets.
+        // Statistics of an interface that is not described are ignored.
         let known = self.first as usize + interface as usize;
-        if (interface as usize) < self.ports.len()
+        if (interface as usize) < self.section.len()
             && let Some(interface) = self.interfaces.get_mut(known)
         {
             interface.statistics.update(found);
@@ -373,7 +389,10 @@ impl PcapNg {
     }
 
     /// Codes and values of options, up to the first malformed one.
-    fn sound_options<'a>(&self, mut options: &'a [u8]) -> impl Iterator<Item = (u16, &'a [u8])> {
+    fn well_formed_options<'a>(
+        &self,
+        mut options: &'a [u8],
+    ) -> impl Iterator<Item = (u16, &'a [u8])> {
         std::iter::from_fn(move || {
             let [a, b, c, d, rest @ ..] = options else {
                 return None;
@@ -385,15 +404,21 @@ impl PcapNg {
         })
     }
 
-    fn simple_packet(&mut self, input: &mut Input, total: usize, record: &mut Record) -> Found {
+    /// Reads a simple packet block.
+    fn simple_packet(
+        &mut self,
+        input: &mut Input,
+        total: usize,
+        record: &mut Record,
+    ) -> PacketFound {
         check_length(input.offset(), total, SIMPLE_HEADER + TRAILER, MAX_BLOCK)?;
         if !input.want(total)? {
             return self.end(input);
         }
         self.check_trailer(input, total)?;
-        if !self.told_no_time {
-            // The block is still there the next time.
-            self.told_no_time = true;
+        if !self.warned_no_time {
+            // The block is not consumed, so the next call reads it.
+            self.warned_no_time = true;
             return Err(Box::new(Fault::Damage(Damage {
                 kind: WarningKind::NoTime,
                 offset: input.offset(),
@@ -402,19 +427,19 @@ impl PcapNg {
                     .into(),
             })));
         }
-        let Some(port) = self.ports.first() else {
+        let Some(described) = self.section.first() else {
             return self.unknown_interface(input, total, 0);
         };
         let block = input.window();
         let original_len = self.u32([block[8], block[9], block[10], block[11]]);
-        let len = original_len.min(port.snap_length);
+        let len = original_len.min(described.snap_length);
         if len as usize > total - SIMPLE_HEADER - TRAILER {
             return self.bad_block(input, total, SIMPLE_HEADER, len);
         }
         *record = Record {
             time: self.last,
             interface: self.first,
-            link: port.link,
+            link: described.link,
             original_len,
             at: input.take(total) + SIMPLE_HEADER,
             len: len as usize,
@@ -422,8 +447,13 @@ impl PcapNg {
         Ok(true)
     }
 
-    /// Passes over a block without keeping it.
-    fn pass(&mut self, input: &mut Input, total: usize, least: usize) -> Result<(), Box<Fault>> {
+    /// Skips a block without keeping it.
+    fn skip_block(
+        &mut self,
+        input: &mut Input,
+        total: usize,
+        least: usize,
+    ) -> Result<(), Box<Fault>> {
         let offset = input.offset();
         check_length(offset, total, least, u32::MAX as usize)?;
         let body = (total - TRAILER) as u64;
@@ -439,7 +469,7 @@ impl PcapNg {
         Ok(())
     }
 
-    /// Checks the length at the end of a block that is whole in the window.
+    /// Checks the length at the end of a block that is completely in the window.
     #[inline]
     fn check_trailer(&self, input: &Input, total: usize) -> Result<(), Box<Fault>> {
         match input.window().get(total - TRAILER..total) {
@@ -449,10 +479,10 @@ impl PcapNg {
     }
 
     #[cold]
-    fn unknown_interface(&self, input: &mut Input, total: usize, interface: u32) -> Found {
+    fn unknown_interface(&self, input: &mut Input, total: usize, interface: u32) -> PacketFound {
         let offset = input.offset();
         input.take(total);
-        let expected = match self.ports.len() {
+        let expected = match self.section.len() {
             0 => "a packet of an interface described before it, of which there is none".into(),
             n => format!("a packet of an interface from 0 to {}", n - 1),
         };
@@ -465,7 +495,7 @@ impl PcapNg {
     }
 
     #[cold]
-    fn bad_block(&self, input: &mut Input, total: usize, header: usize, len: u32) -> Found {
+    fn bad_block(&self, input: &mut Input, total: usize, header: usize, len: u32) -> PacketFound {
         let offset = input.offset();
         input.take(total);
         Err(Box::new(Fault::Damage(Damage {
@@ -476,9 +506,9 @@ impl PcapNg {
         })))
     }
 
-    /// What is left is no whole block: nothing, or the rest of one.
+    /// Handles the end of the file, where less than a block is left.
     #[cold]
-    fn end(&self, input: &Input) -> Found {
+    fn end(&self, input: &Input) -> PacketFound {
         let left = input.window();
         if left.is_empty() {
             return Ok(false);
@@ -513,17 +543,18 @@ impl PcapNg {
     }
 }
 
-/// What the options of an interface say of its clock, and what was wrong with them.
+/// Clock from the options of an interface, and a description of a malformed option.
 struct Options {
     clock: Clock,
     malformed: Option<String>,
 }
 
-/// Some programs wrote 1.2 and meant 1.0; libpcap and Wireshark read it too.
-fn known(version: (u16, u16)) -> bool {
+/// Whether the version is supported. Some programs wrote 1.2 for 1.0, which libpcap and Wireshark read, too.
+fn is_supported(version: (u16, u16)) -> bool {
     matches!(version, (1, 0 | 2))
 }
 
+/// Text up to the first zero byte, at most [`MAX_TEXT`] bytes.
 fn text(bytes: &[u8]) -> String {
     let end = bytes
         .iter()

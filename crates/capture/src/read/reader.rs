@@ -1,28 +1,27 @@
-//! One capture as a sequence of packets.
+//! Reader of the packets of one capture.
 
-use crate::read::compression::{self, Progress};
+use crate::read::compression::Progress;
 use crate::read::error::{Damage, Fault};
 use crate::read::identify::{self, Identity};
-use crate::read::input::Input;
+use crate::read::input::{Input, Opened, Record};
 use crate::read::pcap::Pcap;
 use crate::read::pcapng::PcapNg;
 use crate::read::{
     CaptureError, Compression, Format, FormatKind, Interface, RawPacket, Sink, Warning, WarningKind,
 };
 use gentle_units::Nanos;
-use gentle_wire::LinkType;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Reads the packets of one capture, in the order in which they were written.
+/// Reads the packets of one capture, in the order of the file.
 ///
-/// Memory is bounded whatever the file contains: a window of 256 KiB, which a single large record makes grow, to 16 MiB
-/// at most; the interfaces, 65,536 at most; and for a compressed file 1.5 MiB of chunks and what its decompressor needs,
-/// for zstd and xz as much as the file was compressed with, 128 MiB at most.
+/// Memory is bounded whatever the file contains: a window of 256 KiB, which a large record extends to at most 16 MiB;
+/// at most 65,536 interfaces; and for a compressed file 1.5 MiB of chunks and the memory of the decompressor, which for
+/// zstd and xz depends on the file and is at most 128 MiB.
 pub struct CaptureReader {
     name: String,
-    /// The file, where it can be opened again.
+    /// Path of a file that can be opened again; `None` for a stream.
     path: Option<PathBuf>,
     input: Input,
     framing: Framing,
@@ -32,8 +31,8 @@ pub struct CaptureReader {
     warnings: Vec<Warning>,
     strict: bool,
     ended: bool,
-    /// The packet found last. It is written field by field and read so: a processor that has to load as a whole what it has
-    /// just stored in parts waits until it is through; that was 14 % of the time of `gentle analyze` (perf).
+    /// Packet found last. Written and read field by field: loading it as a whole right after storing its parts stalls
+    /// the processor, which took 14 % of the time of `gentle analyze` (perf).
     record: Record,
 }
 
@@ -42,42 +41,11 @@ enum Framing {
     PcapNg(PcapNg),
 }
 
-/// A packet found in the window.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Record {
-    pub(crate) time: Nanos,
-    pub(crate) interface: u32,
-    pub(crate) link: LinkType,
-    pub(crate) original_len: u32,
-    /// Where its bytes are, for [`Input::bytes`].
-    pub(crate) at: usize,
-    pub(crate) len: usize,
-}
-
-impl Record {
-    const NONE: Record = Record {
-        time: Nanos::ZERO,
-        interface: 0,
-        link: LinkType(0),
-        original_len: 0,
-        at: 0,
-        len: 0,
-    };
-
-    #[inline]
-    fn packet<'a>(&self, input: &'a Input) -> RawPacket<'a> {
-        RawPacket {
-            time: self.time,
-            interface: self.interface,
-            link: self.link,
-            original_len: self.original_len,
-            data: input.bytes(self.at, self.len),
-        }
-    }
-}
-
 impl CaptureReader {
-    /// Opens a capture; `-` is standard input, as a stream.
+    /// Opens a capture; `-` is standard input, read as a stream.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not a supported capture.
     pub fn open(path: &Path) -> Result<CaptureReader, CaptureError> {
         let name = path.display().to_string();
         if path.as_os_str() == "-" {
@@ -101,12 +69,18 @@ impl CaptureReader {
     }
 
     /// Opens the capture again from its beginning; `None` for a stream.
+    ///
+    /// # Errors
+    /// As [`CaptureReader::open`].
     pub fn reopen(&self) -> Option<Result<CaptureReader, CaptureError>> {
         let path = self.path.as_ref()?;
         Some(CaptureReader::open(path).map(|reader| reader.strict(self.strict)))
     }
 
-    /// Reads a capture from any stream of bytes, which `name` stands for in messages.
+    /// Reads a capture from a stream of bytes, which messages call `name`.
+    ///
+    /// # Errors
+    /// As [`CaptureReader::open`].
     pub fn from_reader(
         name: String,
         from: Box<dyn Read + Send>,
@@ -115,12 +89,15 @@ impl CaptureReader {
             file: name.clone(),
             source,
         };
-        let opened = compression::open(from).map_err(io_error)?;
-        let mut input = opened.input;
+        let Opened {
+            mut input,
+            compression,
+            progress,
+        } = Input::open(from).map_err(io_error)?;
         let framing = Framing::find(&mut input).map_err(io_error)?;
         let framing = framing.map_err(|found| CaptureError::NotACapture {
             file: name.clone(),
-            found: match opened.compression {
+            found: match compression {
                 Compression::None => found,
                 compression => format!("it is compressed with {compression}, and inside {found}"),
             },
@@ -137,9 +114,9 @@ impl CaptureReader {
             format: Format {
                 kind,
                 big_endian,
-                compression: opened.compression,
+                compression,
             },
-            progress: opened.progress,
+            progress,
             size: None,
             warnings: Vec::new(),
             strict: false,
@@ -148,13 +125,16 @@ impl CaptureReader {
         })
     }
 
-    /// Whether damage is an error ([`CaptureError::Damaged`]) instead of a warning. It is not unless this says so.
+    /// Sets whether damage is an error ([`CaptureError::Damaged`]) instead of a warning; initially it is a warning.
     pub fn strict(mut self, strict: bool) -> CaptureReader {
         self.strict = strict;
         self
     }
 
-    /// The next packet, or `None` at the end of the file or of what can be read of it. After an error there is none.
+    /// Next packet, or `None` at the end of the file or of its readable part, and after an error.
+    ///
+    /// # Errors
+    /// If reading fails, or the file is damaged and the reader strict.
     #[inline]
     #[allow(clippy::should_implement_trait)] // A packet borrows from the reader, which an iterator's items cannot.
     pub fn next(&mut self) -> Result<Option<RawPacket<'_>>, CaptureError> {
@@ -164,7 +144,7 @@ impl CaptureReader {
         })
     }
 
-    /// Hands the next packets to `to`: those that are in the window, and at least one; `false` at the end.
+    /// Passes the next packets to `to`, those that are in the window, and at least one; returns `false` at the end.
     #[inline]
     pub(crate) fn read<S: Sink>(&mut self, to: &mut S) -> Result<bool, CaptureError> {
         if let Framing::Pcap(pcap) = &self.framing
@@ -176,30 +156,30 @@ impl CaptureReader {
         self.read_one(to)
     }
 
-    /// The next packet alone. `dyn` for the reason that `Merge::read_earliest` has.
+    /// Passes one packet to `to`. `dyn` for the same reason as in `Merge::read_earliest`.
     #[inline(never)]
     fn read_one(&mut self, to: &mut dyn Sink) -> Result<bool, CaptureError> {
         let found = self.find()?;
         if found {
-            // It is the only one anyway.
+            // A break has no effect: one call delivers one packet.
             let _ = to.packet(0, &self.current());
         }
         Ok(found)
     }
 
-    /// Finds the next packet and keeps it for [`CaptureReader::current`]; its time, or `None` at the end.
+    /// Finds the next packet, which [`CaptureReader::current`] returns then. Returns its time, or `None` at the end.
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<Option<Nanos>, CaptureError> {
         Ok(self.find()?.then_some(self.record.time))
     }
 
-    /// The packet that [`CaptureReader::advance`] has found.
+    /// Packet found by [`CaptureReader::advance`].
     #[inline]
     pub(crate) fn current(&self) -> RawPacket<'_> {
         self.record.packet(&self.input)
     }
 
-    /// Whether there is a next packet; then it is in `record`.
+    /// Finds the next packet and describes it in `record`; returns `false` at the end.
     #[inline(always)]
     fn find(&mut self) -> Result<bool, CaptureError> {
         loop {
@@ -214,23 +194,23 @@ impl CaptureReader {
             match found {
                 Ok(true) => return Ok(true),
                 Ok(false) => self.end()?,
-                Err(fault) => self.suffer(*fault)?,
+                Err(fault) => self.handle_fault(*fault)?,
             }
         }
     }
 
-    /// The file ends between two packets; its compression may say that it should not.
+    /// Handles an end of the file between two packets, at which a compressed stream may be damaged.
     #[cold]
     fn end(&mut self) -> Result<(), CaptureError> {
         self.ended = true;
-        match self.input.broken() {
+        match self.input.damage() {
             None => Ok(()),
-            Some(how) => {
+            Some(found) => {
                 let damage = Damage {
                     kind: WarningKind::Compression,
                     offset: self.input.offset(),
                     expected: "more packets, or an end".into(),
-                    found: how.to_owned(),
+                    found: found.to_owned(),
                 };
                 self.warn(damage)
             }
@@ -238,7 +218,8 @@ impl CaptureReader {
     }
 
     #[cold]
-    fn suffer(&mut self, fault: Fault) -> Result<(), CaptureError> {
+    /// Adds a warning for damage, or returns the error.
+    fn handle_fault(&mut self, fault: Fault) -> Result<(), CaptureError> {
         let mut damage = match fault {
             Fault::Io(source) => {
                 self.ended = true;
@@ -250,15 +231,16 @@ impl CaptureReader {
             Fault::Damage(damage) => damage,
         };
         if damage.kind == WarningKind::CutShort
-            && let Some(how) = self.input.broken()
+            && let Some(found) = self.input.damage()
         {
             damage.kind = WarningKind::Compression;
-            damage.found = how.to_owned();
+            damage.found = found.to_owned();
         }
-        self.ended |= damage.kind.ends_the_file();
+        self.ended |= damage.kind.ends_reading();
         self.warn(damage)
     }
 
+    /// Adds a warning, or counts another occurrence; an error if the reader is strict.
     fn warn(&mut self, damage: Damage) -> Result<(), CaptureError> {
         if let Some(before) = self.warnings.iter_mut().find(|w| w.kind == damage.kind) {
             before.count += 1;
@@ -281,13 +263,13 @@ impl CaptureReader {
         Ok(())
     }
 
-    /// The file's name as it was given.
+    /// Name of the file as given.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The interfaces seen so far. A pcap file has one; pcapng describes each before its first packet, so that
-    /// [`RawPacket::interface`] is always among them, and every section adds its own.
+    /// Interfaces described so far. A pcap file has one. A pcapng file describes each before its first packet, so that
+    /// [`RawPacket::interface`] is always an index into the list, and every section adds its own.
     pub fn interfaces(&self) -> &[Interface] {
         match &self.framing {
             Framing::Pcap(pcap) => pcap.interfaces(),
@@ -295,18 +277,18 @@ impl CaptureReader {
         }
     }
 
-    /// How the file is written.
+    /// Format of the file.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Bytes of the capture, decompressed if it is compressed, before the next packet.
+    /// Offset of the next packet in the decompressed capture, bytes.
     pub fn offset(&self) -> u64 {
         self.input.offset()
     }
 
-    /// Bytes of the file on disk that have been read, for a display of progress: to be set against
-    /// [`CaptureReader::size`]. A compressed file is read some chunks ahead.
+    /// Bytes of the file on disk that have been read, of [`CaptureReader::size`], to show progress. A compressed file
+    /// is read some chunks ahead.
     pub fn consumed(&self) -> u64 {
         match &self.progress {
             Some(progress) => progress.bytes(),
@@ -314,19 +296,19 @@ impl CaptureReader {
         }
     }
 
-    /// Bytes of the file on disk, when it was opened; `None` for a stream.
+    /// Size of the file on disk when it was opened, bytes; `None` for a stream.
     pub fn size(&self) -> Option<u64> {
         self.size
     }
 
-    /// What was amiss up to here, at most one of each [`WarningKind`].
+    /// Warnings so far, at most one of each [`WarningKind`].
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 }
 
 impl Framing {
-    /// Finds out what the stream is; the inner error says what it is instead of a capture.
+    /// Identifies the format of the stream; the inner error describes a stream that is not a capture.
     fn find(input: &mut Input) -> Result<Result<Framing, String>, io::Error> {
         Ok(match identify::identify(input)? {
             Identity::Pcap(variant) => Pcap::new(variant, input)?.map(Framing::Pcap),

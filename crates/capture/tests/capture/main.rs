@@ -1,4 +1,4 @@
-//! Captures of every format, whole and damaged, and what other readers say of them.
+//! Captures of every format, whole and damaged, compared with other readers.
 
 mod build;
 mod damage;

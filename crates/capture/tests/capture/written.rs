@@ -1,4 +1,4 @@
-//! What is written is read back the same, by the reader here and by another library.
+//! Captures that are written are read back equal, by this crate and by another library.
 
 use crate::build::{Packet, drain, open};
 use gentle_capture::{InterfaceDescription, PcapNgWriter, PcapWriter, RawPacket, Resolution};

@@ -104,8 +104,8 @@ fn in_place_of_packets() {
 }
 
 proptest! {
-    /// Zeros up to the end of a record, wherever they begin, yield no packets of 1970 and lose none before them. (If they end
-    /// within a header, its time may be anything; the analysis warns of times far from the others.)
+    /// Zeros up to the end of a record, wherever they begin, yield no packets of 1970 and lose none before them. (If
+    /// they end within a header, its time may be anything; the analysis warns of times far from the others.)
     #[test]
     fn anywhere(big_endian: bool, nanos: bool, from in 0.0..1.0, length in 32_usize..400) {
         // The first eight packets identify the variant of the format, so they stay intact.

@@ -1,4 +1,4 @@
-//! What a shell offers for the values of options.
+//! Completion of option values in shells.
 
 use clap::Arg;
 use clap::builder::StyledStr;
@@ -11,8 +11,8 @@ use gentle_tcp::Profile;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The argument with a completer where its values are not files or words of a list: those know theirs.
-pub(super) fn completed(arg: Arg) -> Arg {
+/// Adds a completer to an argument that is a scheme, a scenario or a knob; clap completes paths and fixed lists itself.
+pub(super) fn with_completer(arg: Arg) -> Arg {
     let names = arg.get_value_names().unwrap_or_default();
     let [name] = names else {
         return arg;
@@ -29,7 +29,7 @@ fn candidate(value: String, help: &'static str) -> CompletionCandidate {
     CompletionCandidate::new(value).help(Some(StyledStr::from(help)))
 }
 
-/// Schemes, and behind a scheme and a space its options.
+/// Schemes; after a scheme and a space, the options of the scheme.
 fn schemes(written: &OsStr) -> Vec<CompletionCandidate> {
     let Some(written) = written.to_str() else {
         return Vec::new();
@@ -52,7 +52,7 @@ fn schemes(written: &OsStr) -> Vec<CompletionCandidate> {
     }
 }
 
-/// Options of a scheme and of the one beneath it that are still to be given.
+/// Options of a scheme and of its child that have not been given yet.
 fn options(spec: &Spec) -> impl Iterator<Item = &'static OptionSpec> {
     let of = |scheme: &'static Scheme| scheme.options;
     let beneath = spec.child().map_or(&[][..], |child| of(child.scheme()));
@@ -72,7 +72,7 @@ fn options(spec: &Spec) -> impl Iterator<Item = &'static OptionSpec> {
         .filter(move |option| !given.contains(&option.name))
 }
 
-/// The types of traffic that are built in, scenario files and lists of flows.
+/// Built-in scenarios, scenario files and flow lists.
 fn traffic(written: &OsStr) -> Vec<CompletionCandidate> {
     let start = written.to_string_lossy();
     let types = BUILTIN.iter().filter(|name| name.starts_with(&*start));

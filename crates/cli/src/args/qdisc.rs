@@ -10,9 +10,10 @@ use gentle_units::Rate;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
-A queue can only be managed where it forms. On a home router it forms in the modem, or at the provider's end for what
-comes in: --rate makes this machine the bottleneck instead. Give a little less than the link carries, 95 % for what is
-sent and 90 % for what arrives, and look with gentle qdisc show whether packets wait here.
+A queue scheme only has an effect where the queue builds up. On a home router that is the modem for upstream traffic
+and the provider's equipment for downstream traffic: --rate shapes to a lower rate, which makes this machine the
+bottleneck. Set it to about 95 % of the link's upstream rate, or with --ingress 90 % of its downstream rate, and check
+with gentle qdisc show that packets queue here.
 
 Examples:
   gentle qdisc plan eth0 spa --rate 20mbit
@@ -22,9 +23,9 @@ Examples:
   gentle qdisc show eth0 --watch 1
   gentle qdisc remove eth0";
 
-/// What stands in place of a scheme of gentle-aqm in messages and help.
+/// Help for the scheme. `cake` is not a scheme of gentle-aqm.
 const SCHEME_HELP: &str =
-    "A scheme with options, as in \"codel target=20ms\" (see gentle schemes), or cake";
+    "Scheme with options if any, such as \"codel target=20ms\" (see gentle schemes), or cake";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = EXAMPLES)]
@@ -35,52 +36,53 @@ pub(crate) struct QdiscArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum QdiscCommand {
-    /// Print the tc commands that apply would run
+    /// Print the tc commands that are equivalent to gentle qdisc apply
     Plan(SetupArgs),
-    /// Put a scheme on a device: all of it, or nothing is changed
+    /// Set up a scheme on a device, completely or not at all
     ///
-    /// What gentle put there before is replaced; if it is the same, nothing happens. Needs CAP_NET_ADMIN and nothing else.
+    /// Replaces an earlier setup by gentle, and changes nothing if that is the same. Requires CAP_NET_ADMIN only.
     Apply(ApplyArgs),
-    /// Show what the queues of a device have done
+    /// Show the queues of a device with their counters
     Show(ShowArgs),
-    /// Take off what apply put on a device, and bring back what was there before
+    /// Remove the setup by gentle from a device, and restore the qdiscs from before it
     Remove(RemoveArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SetupArgs {
-    /// The network device, as in eth0
+    /// Network device, such as eth0
     #[arg(value_name = "DEV")]
     pub(crate) dev: Device,
 
     #[arg(value_name = "SCHEME", help = SCHEME_HELP, value_parser = discipline)]
     pub(crate) discipline: Discipline,
 
-    /// Manage what arrives at the device instead of what leaves it, through an intermediate device (ifb)
+    /// Manage received packets instead of sent ones, on an intermediate device (ifb)
     #[arg(long)]
     pub(crate) ingress: bool,
 
-    /// Hold packets back to this rate, so that they queue here; a little less than the link carries
+    /// Shape to this rate, slightly below that of the link, so that packets queue on this machine
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
 
-    /// What holds them back; cake only for itself [default: htb]
+    /// Qdisc that shapes to --rate; cake only with the scheme cake [default: htb, or cake for the scheme cake]
     #[arg(long, value_name = "QDISC", requires = "rate", value_parser = shaper())]
     pub(crate) shaper: Option<ShaperKind>,
 
-    /// Bytes that each packet takes on the link beyond what the device counts
+    /// Framing overhead of the link in bytes per packet, beyond what the device counts
     #[arg(long, value_name = "BYTES", requires = "rate", default_value = "0", value_parser = whole::<u16>(0..=256))]
     pub(crate) overhead: u16,
 
-    /// Bytes that even the shortest packet takes on the link
+    /// Minimum packet size on the link, in bytes
     #[arg(long, value_name = "BYTES", requires = "rate", default_value = "0", value_parser = whole::<u16>(0..=256))]
     pub(crate) mpu: u16,
 
-    /// What carries the packets: frames, or cells of 53 bytes (ADSL)
+    /// Link layer: Ethernet frames, or ATM cells of 53 bytes (ADSL)
     #[arg(long, value_name = "KIND", requires = "rate", default_value = "ethernet", value_parser = linklayer())]
     pub(crate) linklayer: LinkLayer,
 
-    /// Whether spa, gsp and redfavor are gentle's kernel modules or stock parts; auto: modules where they are there
+    /// Implementation of spa, gsp and redfavor: gentle's kernel modules (native) or qdiscs of the stock kernel; auto:
+    /// modules if available
     #[arg(long, value_name = "PARTS", default_value = "auto", value_parser = ["auto", "native", "stock"])]
     pub(crate) backing: String,
 }
@@ -90,37 +92,37 @@ pub(crate) struct ApplyArgs {
     #[command(flatten)]
     pub(crate) setup: SetupArgs,
 
-    /// Put a queue aside that gentle did not put there; gentle qdisc remove brings it back
+    /// Replace a qdisc that gentle did not set up; gentle qdisc remove restores it
     #[arg(long)]
     pub(crate) replace: bool,
 
-    /// Only print the commands
+    /// Print the tc commands and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ShowArgs {
-    /// The network device
+    /// Network device
     #[arg(value_name = "DEV")]
     pub(crate) dev: Device,
 
-    /// Print JSON instead of a table; with --watch a line each time
+    /// Print JSON instead of a table; with --watch, one line per reading
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Show it again each time this has passed, 1s to 1h, until Ctrl-C; a number without a unit is in seconds
+    /// Repeat at this interval until Ctrl-C, 1s to 1h; a number without a unit is in seconds
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub(crate) watch: Option<Duration>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RemoveArgs {
-    /// The network device
+    /// Network device
     #[arg(value_name = "DEV")]
     pub(crate) dev: Device,
 
-    /// Only what manages arriving packets
+    /// Remove only the setup for received packets
     #[arg(long)]
     pub(crate) ingress: bool,
 }

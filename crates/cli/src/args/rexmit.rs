@@ -9,23 +9,24 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  gentle rexmit -d 200 -r 3 -c -p 80      the tool of handshake-2009, section 4, as it was
-  gentle rexmit -c                        what this host opens, with a delay learned for each network
-  gentle rexmit -c --dry-run              only say what it would do and save
-  gentle rexmit -c -s --edge -i wan0      a router, for both directions
-  gentle rexmit kernel install -c -d 200  this host's own connections, inside the kernel
+  gentle rexmit -c                        SYNs of this host, with a delay learned for each network
+  gentle rexmit -c --dry-run              the same without sending; reports the time it would have saved
+  gentle rexmit -c -s --edge -i wan0      on a router, SYNs and SYN/ACKs in both directions
+  gentle rexmit -d 200 -r 3 -c -p 80      the syn_optimizer call of Damjanovic et al. 2009, section 4
+  gentle rexmit kernel install -c -d 200  SYNs of this host, retransmitted by the kernel itself
   gentle rexmit kernel remove
   gentle rexmit status
 
-Options without a command are those of gentle rexmit wire. It ends on Ctrl-C or SIGTERM and leaves nothing behind. It
-needs CAP_NET_RAW, and gives up all capabilities, root and the file system but for its own files once it listens.
+Options without a command are those of gentle rexmit wire. It runs until Ctrl-C or SIGTERM and changes nothing on the
+system. It needs CAP_NET_RAW to start; once its socket is open it drops all capabilities and root, and restricts itself
+to its own files.
 
-Exit codes: 0 stopped by SIGTERM or Ctrl-C, 1 failure, 2 wrong usage.";
+Exit codes: 0 stopped by SIGTERM or Ctrl-C, 1 failure, 2 usage error.";
 
 const KERNEL_HELP: &str = "\
-A BPF program on a control group gives TCP another initial RTO. It stays until it is removed or the system boots. It needs
-CAP_BPF and CAP_NET_ADMIN. How often TCP repeats a packet is set by net.ipv4.tcp_syn_retries and
-net.ipv4.tcp_synack_retries.";
+A BPF program attached to a control group sets the initial RTO of TCP. It stays until it is removed or the system
+reboots. Installing it needs CAP_BPF and CAP_NET_ADMIN. The number of retransmissions is that of
+net.ipv4.tcp_syn_retries and net.ipv4.tcp_synack_retries.";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = EXAMPLES)]
@@ -40,23 +41,23 @@ pub(crate) struct RexmitArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RexmitCommand {
-    /// Watch handshakes on a network device and send copies of packets that nothing answers (the default)
+    /// Watch handshakes on a network device and retransmit unanswered packets (the default)
     Wire(Box<RexmitWireArgs>),
-    /// Have this host's TCP send lost SYNs and SYN/ACKs again sooner
+    /// Lower the initial RTO of this host's TCP by a BPF program
     #[command(subcommand)]
     Kernel(RexmitKernelCommand),
-    /// Show what both engines do: what was learned, sent and saved, what is installed
+    /// Show the status of both engines: learned delays, packets sent, time saved, installed programs
     Status(RexmitStatusArgs),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RexmitKernelCommand {
-    /// Install it, or replace what is installed
+    /// Install the BPF program, or replace the one installed
     #[command(after_long_help = KERNEL_HELP)]
     Install(RexmitKernelInstallArgs),
-    /// Show what is installed
+    /// Show the installed programs
     Status(RexmitKernelStatusArgs),
-    /// Remove it
+    /// Remove the installed programs
     Remove(RexmitKernelRemoveArgs),
 }
 
@@ -66,7 +67,7 @@ pub(crate) struct RexmitWireArgs {
     #[command(flatten)]
     pub(crate) handshakes: HandshakeArgs,
 
-    /// Packets with data (TCP Fast Open) too
+    /// Also retransmit packets with data (TCP Fast Open)
     #[arg(long)]
     pub(crate) with_data: bool,
 
@@ -91,39 +92,39 @@ pub(crate) struct RexmitKernelInstallArgs {
     #[command(flatten)]
     pub(crate) delay: DelayArgs,
 
-    /// The control group whose sockets are served [default: the root, all sockets of this host]
+    /// Control group whose sockets are affected [default: the root group, all sockets of this host]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Place")]
     pub(crate) cgroup: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RexmitKernelStatusArgs {
-    /// Print JSON instead of tables (schema: docs/rexmit.md)
+    /// Print JSON instead of tables (fields: docs/rexmit.md)
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RexmitKernelRemoveArgs {
-    /// Only from this control group [default: from all]
+    /// Remove only from this control group [default: from all]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cgroup: Option<PathBuf>,
 }
 
-/// Which packets.
+/// Packets to retransmit.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Which handshakes")]
 #[command(group = ArgGroup::new("sides").multiple(true).required(true).args(["client", "server"]))]
 pub(crate) struct HandshakeArgs {
-    /// The client's side: SYNs that leave
+    /// Retransmit outgoing SYNs (client side)
     #[arg(long, short)]
     pub(crate) client: bool,
 
-    /// The server's side: SYN/ACKs that leave
+    /// Retransmit outgoing SYN/ACKs (server side)
     #[arg(long, short)]
     pub(crate) server: bool,
 
-    /// Ports of servers, as in 80,443 or 8000-8099; repeat for more [default: all]
+    /// Server ports, such as 80,443 or 8000-8099; repeatable [default: all]
     #[arg(
         id = "port",
         long = "port",
@@ -133,140 +134,142 @@ pub(crate) struct HandshakeArgs {
     )]
     pub(crate) ports: Vec<Ports>,
 
-    /// Only with these addresses at the other end, as in 192.0.2.0/24; repeat for more
+    /// Only handshakes with these remote addresses, such as 192.0.2.0/24; repeatable
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) only: Vec<IpNet>,
 
-    /// Not with these, whatever else is said; repeat for more
+    /// No handshakes with these remote addresses; overrides all other selections; repeatable
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) except: Vec<IpNet>,
 }
 
-/// After which delay. Bounds that are not given are those of [`Timing::LEARNED`].
+/// Delay before a retransmission. Bounds that are not given are those of [`Timing::LEARNED`].
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Delay")]
 pub(crate) struct DelayArgs {
-    /// Always wait this long for an answer, in milliseconds, or with a unit [default: learned for each network]
+    /// Fixed delay before a retransmission, in milliseconds or with a unit [default: learned for each network]
     #[arg(long, short, value_name = "TIME", value_parser = milliseconds)]
     pub(crate) delay: Option<Nanos>,
 
     #[arg(long, value_name = "TIME", value_parser = milliseconds, conflicts_with = "delay")]
-    #[arg(help = format!("Where nothing has been learned yet [default: {}]", Timing::LEARNED.initial))]
+    #[arg(help = format!("Delay for networks without measurements [default: {}]", Timing::LEARNED.initial))]
     pub(crate) initial: Option<Nanos>,
 
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
-    #[arg(help = format!("Never less than this, where it is learned [default: {}]", Timing::LEARNED.least))]
+    #[arg(help = format!("Lower bound of learned delays [default: {}]", Timing::LEARNED.min))]
     pub(crate) min: Option<Nanos>,
 
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
-    #[arg(help = format!("Never more than this [default: {}]", Timing::LEARNED.most))]
+    #[arg(help = format!("Upper bound of all delays [default: {}]", Timing::LEARNED.max))]
     pub(crate) max: Option<Nanos>,
 
-    /// More careful, for a gateway that all traffic of a network passes: longer delays, also than --delay where that was learned
+    /// Use longer delays, for a gateway that carries all traffic of a network; a longer learned delay overrides --delay
     #[arg(long)]
     pub(crate) edge: bool,
 
-    /// What a wire engine has learned, from run to run: it keeps this file, the kernel engine takes its delays from it
+    /// File of learned delays: the wire engine reads and updates it, the kernel engine takes its delays from it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) learned: Option<PathBuf>,
 }
 
-/// The copies of one packet after each other, and how long learned delays hold.
+/// Series of retransmissions of one packet, and lifetime of learned delays.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SeriesArgs {
-    /// Each copy waits so many times as long as the one before [default: 1 with --delay, else 2]
+    /// Factor by which the delay grows with each retransmission [default: 1 with --delay, else 2]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=8))]
     pub(crate) backoff: Option<u32>,
 
-    /// Up to so many per cent longer, by chance [default: 0 with --delay, else 10]
+    /// Random addition to each delay, up to this percentage [default: 0 with --delay, else 10]
     #[arg(long, value_name = "PERCENT", value_parser = whole::<u8>(0..=100))]
     pub(crate) jitter: Option<u8>,
 
-    /// Forget what was learned of a network after this long without a new handshake
+    /// Lifetime of the learned delay of a network without new handshakes
     #[arg(long, value_name = "TIME", default_value = "3600s", value_parser = age)]
     pub(crate) age: Nanos,
 }
 
-/// How much.
+/// Limits.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// Copies of a packet at most, 0 to 10 [default: 3]
+    /// Maximum number of retransmissions of a packet, 0 to 10 [default: 3]
     #[arg(id = "retries", long = "retries", short = 'r', value_name = "N", value_parser = whole::<u32>(0..=10))]
     pub(crate) copies: Option<u32>,
 
-    /// Send every packet twice, the second after this gap, on top of the copies
+    /// Send every packet twice, this far apart, in addition to retransmissions
     #[arg(long, value_name = "GAP", value_parser = milliseconds)]
     pub(crate) duplicate: Option<Nanos>,
 
-    /// Copies and duplicates per second at most
+    /// Maximum number of retransmissions and duplicates per second
     #[arg(long, value_name = "N", default_value = "1000", value_parser = whole::<u32>(1..=1_000_000))]
     pub(crate) budget: u32,
 
-    /// Copies per hundred handshakes at most, after the first hundred copies
+    /// Maximum number of retransmissions per hundred handshakes, after the first hundred retransmissions
     #[arg(long, value_name = "PERCENT", default_value = "25", value_parser = whole::<u32>(1..=1_000))]
     pub(crate) share: u32,
 
-    /// Leave a host alone after so many handshakes in a row without an answer, until it answers; 0: never
+    /// Stop retransmitting to a host after this many unanswered handshakes in a row, until it answers; 0: never
     #[arg(long, value_name = "N", default_value = "5", value_parser = whole::<u32>(0..=u32::MAX))]
     pub(crate) give_up: u32,
 
-    /// Handshakes remembered at a time; beyond them the oldest is forgotten, and counted
+    /// Maximum number of handshakes tracked; beyond it the oldest is forgotten, and counted
     #[arg(long, value_name = "N", default_value = "65536", value_parser = whole::<u32>(1..=16_777_216))]
     pub(crate) table: u32,
 
-    /// Send nothing; count what would have been sent and saved
+    /// Send nothing; count what would have been sent, and the time it would have saved
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// After which time the stack sends a packet again itself: what savings are measured by
+    /// Initial RTO of the TCP stack, to compute the time saved
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = milliseconds)]
     pub(crate) stack_rto: Nanos,
 }
 
-/// Where, and what is reported.
+/// Network device, and reporting.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Place and output")]
 pub(crate) struct PlaceArgs {
-    /// The network device on which the packets leave [default: that of the default route]
+    /// Network device on which the packets leave [default: that of the default route]
     #[arg(long, short, value_name = "DEV")]
     pub(crate) interface: Option<String>,
 
-    /// A JSON object a line on standard output for every copy and what came of it (schema: docs/rexmit-wire.md)
+    /// Print a JSON line for every retransmission and its outcome (fields: docs/rexmit-wire.md)
     #[arg(long)]
     pub(crate) log_json: bool,
 
-    /// Write counters for Prometheus (node_exporter's textfile collector) every ten seconds; removed at the end
+    /// Write counters for Prometheus (node_exporter's textfile collector) every ten seconds; removed on exit
     #[arg(long, value_name = "FILE.prom", value_hint = ValueHint::FilePath)]
     pub(crate) metrics: Option<PathBuf>,
 
-    /// Where it can be asked for its status
+    /// Directory of the status socket
     #[arg(long, value_name = "DIR", default_value = RUN, value_hint = ValueHint::DirPath)]
     pub(crate) run_dir: PathBuf,
 
-    /// Run as this user once it listens; the files that it writes have to be theirs [default: nobody where root starts it]
+    /// User to switch to once the socket is open; must be able to write the files named above [default: nobody if started
+    /// by root]
     #[arg(long, value_name = "USER", value_hint = ValueHint::Username)]
     pub(crate) user: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RexmitStatusArgs {
-    /// Only the one on this network device
+    /// Show only the engine on this network device
     #[arg(long, short, value_name = "DEV")]
     pub(crate) interface: Option<String>,
 
-    /// Print JSON instead of tables (schema: docs/rexmit.md)
+    /// Print JSON instead of tables (fields: docs/rexmit.md)
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// The --run-dir of those that run [default: /run/gentle-rexmit, and those of services]
+    /// Directory given to the engines with --run-dir [default: /run/gentle-rexmit, and those of the systemd units]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) run_dir: Option<PathBuf>,
 }
 
 pub(crate) const RUN: &str = "/run/gentle-rexmit";
 
-/// A time; a number without a unit is in milliseconds, as in the paper's call.
+/// Reads a time of 1 ms to 60 s; a number without a unit is in milliseconds, as for `syn_optimizer` (Damjanovic et al.
+/// 2009, section 4).
 fn milliseconds(text: &str) -> Result<Nanos, String> {
     let time = match text.parse::<u32>() {
         Ok(number) => Nanos::from_millis(number.into()),

@@ -1,10 +1,11 @@
-//! `gentle testbed`.
+//! The flags of `gentle testbed`.
 
 use super::values::{rate, seconds, whole};
-use super::{MOST_SEEDS, MOST_THREADS, RecordArgs, ResultArgs, ScenarioArgs, Traffic};
+use super::{
+    ComparisonArgs, MAX_THREADS, RecordArgs, ResultArgs, RunArgs, ScenarioArgs, SchemesToCompare,
+};
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use gentle_aqm::Spec;
-use gentle_experiment::BUILTIN;
 use gentle_testbed::experiment::Rexmit;
 use gentle_units::{Rate, parse_size};
 use std::ffi::OsString;
@@ -12,8 +13,8 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// More compilers at a time than this would be a mistake.
-const MOST_JOBS: NonZero<usize> = NonZero::new(1_024).expect("not zero");
+/// Maximum number of parallel compilers.
+const MAX_JOBS: NonZero<usize> = NonZero::new(1_024).expect("not zero");
 
 const BUILD_EXAMPLES: &str = "\
 Examples:
@@ -30,7 +31,7 @@ Examples:
   gentle testbed exec -- sh -c 'ip link add d0 type dummy; tc qdisc add dev d0 root cake; tc -s qdisc show dev d0'
   gentle testbed exec --modules kernel -- sh -c 'ip link add d0 type dummy; tc qdisc add dev d0 root spa; tc -s qdisc show'
 
-Exit code: that of the program.";
+Exit code: that of the program in the machine.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -53,7 +54,7 @@ Examples:
   gentle testbed decisions office.pcapng
   gentle testbed decisions *.pcap --rate 400kbit --scheme 'codel ecn' --scheme fq_codel --scheme spa
 
-Exit code: 1 if a queue of the kernel decided anything differently.";
+Exit code: 1 if any decision differs.";
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TestbedArgs {
@@ -63,19 +64,19 @@ pub(crate) struct TestbedArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TestbedCommand {
-    /// Build the kernel of the machines, unless it has been built already
+    /// Build the Linux kernel that the testbed runs, unless it is in the cache
     Build(BuildArgs),
-    /// Run a program as root of a machine of its own
+    /// Run a program as root in a new virtual machine
     Exec(ExecArgs),
-    /// Run one scenario on a real Linux kernel
+    /// Run one scenario on a Linux kernel and print every metric
     Run(TestbedRunArgs),
-    /// One traffic, every queue scheme, as gentle compare, but on a real Linux kernel
+    /// Compare queue schemes as gentle compare does, but on a Linux kernel
     Compare(TestbedCompareArgs),
-    /// Simulator and kernel side by side: the same connections through both
+    /// Run the same connections in the simulator and on a Linux kernel, and print the difference
     Check(CheckArgs),
-    /// The packets of a capture through queues of the kernel and of this program: does each do the same to every packet?
+    /// Replay captures through qdiscs of the kernel and gentle's own, and compare the decision on every packet
     Decisions(DecisionsArgs),
-    /// The testbed's own: its stages on the host and in the machine
+    /// Internal: stages of a machine, on the host and inside
     #[command(hide = true)]
     Guest(GuestArgs),
 }
@@ -83,25 +84,24 @@ pub(crate) enum TestbedCommand {
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = BUILD_EXAMPLES)]
 pub(crate) struct BuildArgs {
-    /// The kernel's source: an archive (.tar, .tar.xz, .tar.gz) or a directory, Linux 7.2 or later
-    ///
-    /// Without it, what the distribution has installed in /usr/src is taken, or else its package is fetched.
+    /// Kernel source, Linux 7.2 or later: an archive (.tar, .tar.xz, .tar.gz) or a directory [default: the distribution's
+    /// source package in /usr/src, fetched if missing]
     #[arg(long, value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
     pub(crate) source: Option<PathBuf>,
 
-    /// The kernel that watches for mistakes: lockdep, KASAN, kmemleak, UBSAN
+    /// Build the debugging kernel: lockdep, KASAN, kmemleak, UBSAN
     #[arg(long)]
     pub(crate) debug: bool,
 
-    /// Build it even if it has been built already
+    /// Build even if the kernel is in the cache
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Compilers at a time [default: one for each core]
-    #[arg(long, short, value_name = "N", value_parser = whole(NonZero::<usize>::MIN..=MOST_JOBS))]
+    /// Number of parallel compilers [default: one per core]
+    #[arg(long, short, value_name = "N", value_parser = whole(NonZero::<usize>::MIN..=MAX_JOBS))]
     pub(crate) jobs: Option<NonZero<usize>>,
 
-    /// No progress bar
+    /// Hide the progress bar
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -109,7 +109,7 @@ pub(crate) struct BuildArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = EXEC_EXAMPLES)]
 pub(crate) struct ExecArgs {
-    /// The program and its arguments; it sees this computer's files, read-only
+    /// Program and arguments; the machine has a read-only view of this computer's files
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub(crate) argv: Vec<String>,
 
@@ -120,19 +120,10 @@ pub(crate) struct ExecArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = RUN_EXAMPLES)]
 pub(crate) struct TestbedRunArgs {
-    /// The scenario: one of the paper's types, a scenario file (.toml) or a list of flows (.csv)
-    #[arg(value_name = "TYPE|FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) traffic: Traffic,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
 
-    /// The queue under test, in place of the one that the scenario names
-    #[arg(long, value_name = "SPEC")]
-    pub(crate) scheme: Option<Spec>,
-
-    /// How many seeds to run it with
-    #[arg(long, value_name = "N", default_value = "1", value_parser = whole(1..=MOST_SEEDS))]
-    pub(crate) seeds: u32,
-
-    /// Run it on this computer's own kernel in real time; takes root, and as long as the traffic lasts
+    /// Run on this computer's own kernel, in network namespaces and real time; needs root
     #[arg(long, conflicts_with_all = ["debug", "memory", "modules", "real_time", "time_limit", "threads"])]
     pub(crate) native: bool,
 
@@ -158,21 +149,12 @@ pub(crate) struct TestbedRunArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = COMPARE_EXAMPLES)]
 pub(crate) struct TestbedCompareArgs {
-    /// The connections: one of the paper's types, a scenario file (.toml) or a list of flows (.csv)
-    #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
-    pub(crate) traffic: Traffic,
+    #[command(flatten)]
+    pub(crate) comparison: ComparisonArgs,
 
-    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those that the paper compares]
-    #[arg(long = "scheme", value_name = "SPEC")]
-    pub(crate) schemes: Vec<Spec>,
-
-    /// The scheme that the others are compared with, seed by seed [default: the first]
+    /// Scheme that the others are compared with, seed by seed [default: the first]
     #[arg(long, value_name = "SPEC")]
     pub(crate) reference: Option<Spec>,
-
-    /// How many seeds to run each scheme with
-    #[arg(long, value_name = "N", default_value = "5", value_parser = whole(1..=MOST_SEEDS))]
-    pub(crate) seeds: u32,
 
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
@@ -199,17 +181,8 @@ pub(crate) struct TestbedCompareArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = CHECK_EXAMPLES)]
 pub(crate) struct CheckArgs {
-    /// The connections: one of the paper's types, a scenario file (.toml) or a list of flows (.csv)
-    #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
-    pub(crate) traffic: Traffic,
-
-    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those that the paper compares]
-    #[arg(long = "scheme", value_name = "SPEC")]
-    pub(crate) schemes: Vec<Spec>,
-
-    /// How many seeds to run each scheme with; confidence intervals take at least two
-    #[arg(long, value_name = "N", default_value = "5", value_parser = whole(1..=MOST_SEEDS))]
-    pub(crate) seeds: u32,
+    #[command(flatten)]
+    pub(crate) comparison: ComparisonArgs,
 
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
@@ -218,11 +191,11 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// How many machines to run at a time [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = whole(1..=MOST_THREADS))]
+    /// Number of machines to run in parallel [default: one per core]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]
     pub(crate) threads: Option<u16>,
 
-    /// No progress bars
+    /// Hide progress bars
     #[arg(long, short)]
     pub(crate) quiet: bool,
 
@@ -236,39 +209,37 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = DECISIONS_EXAMPLES)]
 pub(crate) struct DecisionsArgs {
-    /// Captures, each on its own: pcap or pcapng, as they are or compressed; - is standard input
+    /// Captures in pcap or pcapng, plain or compressed, each replayed separately; - for standard input
     ///
-    /// All packets of a capture, whichever their direction, come to one link at their times; pauses of more than ten seconds
-    /// count as ten.
+    /// All IP packets of a capture, of both directions, arrive at one link at their times of capture; pauses of more than
+    /// ten seconds are cut to ten.
     #[arg(value_name = "CAPTURE", required = true, value_hint = ValueHint::FilePath)]
     pub(crate) captures: Vec<PathBuf>,
 
-    /// Rate of the link [default: half of what the packets come with on average, so that they queue up, but no more than
-    /// 2.4mbit]
+    /// Rate of the link [default: half the mean rate of the capture, so that a queue builds up, at most 2.4mbit]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
 
-    /// A scheme with options, as in "codel target=20ms"; repeat for more [default: those that the paper compares]
-    #[arg(long = "scheme", value_name = "SPEC")]
-    pub(crate) schemes: Vec<Spec>,
+    #[command(flatten)]
+    pub(crate) schemes: SchemesToCompare,
 
-    /// Most packets of each capture
+    /// Maximum number of packets per capture
     #[arg(long, value_name = "N", default_value = "100000", value_parser = whole::<u32>(1..=1_000_000))]
     pub(crate) packets: u32,
 
-    /// Seed of random decisions and of the hashes of flows, for both
+    /// Seed of random numbers and flow hashes, the same for both implementations
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
 
-    /// How many machines to run at a time [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = whole(1..=MOST_THREADS))]
+    /// Number of machines to run in parallel [default: one per core]
+    #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]
     pub(crate) threads: Option<u16>,
 
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// No progress bars
+    /// Hide progress bars
     #[arg(long, short)]
     pub(crate) quiet: bool,
 
@@ -276,56 +247,55 @@ pub(crate) struct DecisionsArgs {
     pub(crate) machine: MachineArgs,
 }
 
-/// What the hosts do beside TCP.
+/// Software on the end hosts beside TCP.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostArgs {
-    /// Both hosts send lost SYNs again with gentle rexmit: an engine, wire or kernel, and its delay, as in wire=200ms
-    /// [default: what the engine's is]
+    /// Run gentle rexmit on both hosts: an engine, wire or kernel, and optionally its delay, such as wire=200ms
     #[arg(long, value_name = "ENGINE[=TIME]", help_heading = "Scenario")]
     pub(crate) rexmit: Option<Rexmit>,
 }
 
-/// What is kept of a run beside its results.
+/// Observations of a run to keep beside its results.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct KeepArgs {
-    /// Keep what each run observed in a folder of its own: packets before and behind the router's queues
-    /// (entry.pcapng, exit.pcapng), connections.json, statistics of the queues (queues.json), and the commands that built the
-    /// network (commands.sh)
+    /// Keep the observations of each run in a subdirectory: packets before and after the router's queues (entry.pcapng,
+    /// exit.pcapng), connections (connections.json), queue statistics (queues.json), and the commands that set up the network
+    /// (commands.sh)
     #[arg(long = "keep", value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
     pub(crate) directory: Option<PathBuf>,
 }
 
-/// What schemes are made of that Linux does not have.
+/// Implementation of the schemes that Linux does not have.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PartsArgs {
-    /// Whether spa, the SYN priorities, gsp and redfavor are gentle's kernel modules or stock parts, which gsp and redfavor
-    /// cannot be; auto: modules where their source is found
+    /// Implementation of spa, syn_prio, syn_fin_prio, gsp and redfavor: gentle's kernel modules (native) or qdiscs of the
+    /// stock kernel (not gsp and redfavor); auto: modules if their source is found
     #[arg(long, value_name = "PARTS", default_value = "auto", value_parser = ["auto", "native", "stock"])]
     pub(crate) backing: String,
 }
 
-/// What the machine is like.
+/// Virtual machine.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Machine")]
 pub(crate) struct MachineArgs {
-    /// The kernel that watches for mistakes: lockdep, KASAN, kmemleak, UBSAN; what it finds goes to standard error
+    /// Use the debugging kernel (lockdep, KASAN, kmemleak, UBSAN); its reports go to standard error
     #[arg(long)]
     pub(crate) debug: bool,
 
-    /// Its memory, 64mb to 64gb; a number without a unit is in MiB
+    /// Memory of the machine, 64mb to 64gb; a number without a unit is in MiB
     #[arg(long, value_name = "SIZE", default_value = "512mb", value_parser = mebibytes)]
     pub(crate) memory: u32,
 
-    /// Build gentle's kernel modules from the source in DIR and load them, with their plug-ins for tc [default for scenarios:
-    /// the folder kernel/ that came with this program, or what DKMS has in /usr/src]
+    /// Build gentle's kernel modules and tc plug-ins from the source in DIR, and load them [default for scenarios: the
+    /// directory kernel/ of this program's source or installation, or the DKMS source in /usr/src]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) modules: Option<PathBuf>,
 
-    /// A clock like this computer's instead of one that jumps over idle time
+    /// Run in real time instead of virtual time, which skips idle periods
     #[arg(long)]
     pub(crate) real_time: bool,
 
-    /// Stop it after this time by the clock on the wall, 1s to 7d; a number without a unit is in seconds
+    /// Stop the machine after this wall-clock time, 1s to 7d; a number without a unit is in seconds
     #[arg(long, value_name = "TIME", default_value = "10min", value_parser = time_limit)]
     pub(crate) time_limit: Duration,
 }
@@ -336,7 +306,7 @@ pub(crate) struct GuestArgs {
     pub(crate) stage: Vec<OsString>,
 }
 
-/// In MiB, rounded up.
+/// Reads a size and returns it in MiB, rounded up.
 fn mebibytes(text: &str) -> Result<u32, String> {
     let bytes = match text.parse::<u64>() {
         Ok(mebibytes) => mebibytes.saturating_mul(1 << 20),

@@ -1,4 +1,4 @@
-//! Values of options, and what is said of wrong ones.
+//! Parsers of option values.
 
 use crate::output::warn;
 use gentle_units::{Nanos, Rate};
@@ -26,7 +26,7 @@ where
     }
 }
 
-/// Reads a rate, and remarks on one in bytes per second.
+/// Reads a rate; warns if its unit is bytes per second.
 pub(super) fn rate(text: &str) -> Result<Rate, String> {
     let rate = text.parse().map_err(|error| format!("{error}"))?;
     if let Some(remark) = Rate::remark(text) {

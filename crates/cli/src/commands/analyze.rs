@@ -3,10 +3,10 @@
 use super::table::Table;
 use super::{anonymize, replay, trace};
 use crate::args::{AnalyzeArgs, FlowsFile, ReportArgs, TableFile, TableFormat};
-use crate::files::Claims;
+use crate::files::FileClaims;
 use crate::interrupt;
 use crate::origin::origin;
-use crate::output::{OutputFile, Terminal, complain, print, sentence, warn};
+use crate::output::{OutputFile, Terminal, one_line, print, print_error, warn};
 use crate::usage::Usage;
 use anyhow::Context;
 use gentle_capture::CaptureReader;
@@ -68,8 +68,8 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     job.exit_code(&analyses, outcome)
 }
 
-fn claims(args: &AnalyzeArgs) -> Result<Claims, Usage> {
-    let mut claims = Claims::default();
+fn claims(args: &AnalyzeArgs) -> Result<FileClaims, Usage> {
+    let mut claims = FileClaims::default();
     for path in &args.captures {
         claims.reads_once(path)?;
     }
@@ -154,7 +154,7 @@ impl Job<'_> {
                 Err(_) if self.is_stopped() => break,
                 Err(error) => {
                     if let Err(earlier) = std::mem::replace(&mut outcome, Err(error)) {
-                        complain(&sentence(&earlier));
+                        print_error(&one_line(&earlier));
                     }
                 }
             }
@@ -205,7 +205,7 @@ impl Job<'_> {
     ) -> anyhow::Result<ExitCode> {
         let stopped = self.is_stopped();
         if stopped && analyses.is_empty() {
-            complain("stopped before anything had been read; no files were written");
+            print_error("stopped before anything had been read; no files were written");
         }
         outcome.map(|()| {
             if stopped {

@@ -18,7 +18,7 @@ pub(super) fn anonymizer(passphrase: Option<&str>) -> anyhow::Result<Anonymizer>
 
 fn random() -> anyhow::Result<[u8; Anonymizer::KEY_BYTES]> {
     let mut key = [0; Anonymizer::KEY_BYTES];
-    getrandom::fill(&mut key).context("--anonymize: the system gives no random key")?;
+    getrandom::fill(&mut key).context("--anonymize: cannot get random numbers from the system")?;
     Ok(key)
 }
 

@@ -1,9 +1,9 @@
 //! Packet captures of `--pcap`: the packets of the first seed, one file per scheme.
 
-use super::record::safe;
-use super::runs::Job;
+use super::job::Job;
+use super::record::file_name_part;
 use crate::files::is_stdout;
-use crate::output::{OutputFile, complain};
+use crate::output::{OutputFile, print_error};
 use crate::progress::Progress;
 use crate::usage::Usage;
 use anyhow::Context;
@@ -25,7 +25,7 @@ impl<'a> Captures<'a> {
     pub(crate) fn of(job: &'a Job<'_>) -> Result<Captures<'a>, Usage> {
         if job.schemes.len() > 1 && job.pcap.is_some_and(is_stdout) {
             return Err(Usage(format!(
-                "--pcap writes a capture for each of {} schemes, and standard output takes one; name a file, or a single --scheme",
+                "--pcap writes one capture per scheme, and standard output cannot take {}; name a file, or a single --scheme",
                 job.schemes.len()
             )));
         }
@@ -69,8 +69,8 @@ impl OpenCaptures<'_> {
                 // A partial capture could be taken for a complete one, so it is discarded.
                 Err(CaptureError::Stopped) => {
                     progress.suspend(|| {
-                        complain(&format!(
-                            "{}: not written, the run was stopped",
+                        print_error(&format!(
+                            "{}: not written, because the run was stopped",
                             file.name()
                         ));
                     });
@@ -86,9 +86,9 @@ impl OpenCaptures<'_> {
 
 /// Path of a scheme's capture: `out.pcapng` and `codel target=20ms` give `out-codel-target-20ms.pcapng`.
 fn path_for(path: &Path, label: &str) -> PathBuf {
-    let safe = safe(label);
+    let file_name_part = file_name_part(label);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let mut name = format!("{stem}-{safe}");
+    let mut name = format!("{stem}-{file_name_part}");
     if let Some(ending) = path.extension() {
         name.push('.');
         name.push_str(&ending.to_string_lossy());

@@ -1,11 +1,11 @@
 //! The command `gentle compare`.
 
-use super::runs::{self, Job};
-use super::{replay, trace};
-use crate::args::{CompareArgs, Traffic};
-use crate::files::Claims;
+use super::job::Job;
+use super::{replay, results, runs, scenario, trace};
+use crate::args::CompareArgs;
+use crate::files::FileClaims;
 use crate::interrupt;
-use crate::output::{complain, warn};
+use crate::output::{print_error, warn};
 use crate::usage::Usage;
 use anyhow::bail;
 use gentle_experiment::Scenario;
@@ -17,9 +17,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// TCP profile of the hosts in built-in scenarios, whose files name that of the paper.
-const TODAYS_HOSTS: &str = "linux-7.2";
-
 /// Rejects options for reading captures if there is no capture.
 fn check(args: &CompareArgs) -> Result<(), Usage> {
     let capture = &args.capture;
@@ -30,7 +27,7 @@ fn check(args: &CompareArgs) -> Result<(), Usage> {
     ];
     match given.into_iter().find(|(_, given)| *given) {
         Some((option, _)) if args.from.is_empty() => Err(Usage(format!(
-            "{option} says how a capture is read, and there is none; add --from CAPTURE or leave it out"
+            "{option} applies to captures only; add --from CAPTURE or leave it out"
         ))),
         _ => Ok(()),
     }
@@ -40,17 +37,17 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     check(args)?;
     let stop = interrupt::flag()?;
     let (mut scenario, inputs) = match &args.from[..] {
-        [] => scenario(&args.traffic)?,
+        [] => scenario::load(&args.comparison.traffic)?,
         _ => match from_captures(args, &stop)? {
             Some(scenario) => (scenario, args.from.clone()),
             None => {
-                complain("stopped while the capture was read; nothing was compared");
+                print_error("stopped while the capture was read; nothing was compared");
                 return Ok(interrupt::exit_code());
             }
         },
     };
-    runs::change(&mut scenario, &args.scenario)?;
-    let schemes = match &args.schemes[..] {
+    scenario::change(&mut scenario, &args.scenario)?;
+    let schemes = match &args.comparison.schemes.schemes[..] {
         [] => scenario.schemes_to_compare(),
         schemes => schemes.to_vec(),
     };
@@ -59,48 +56,32 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         scenario,
         inputs,
         schemes,
-        seeds: args.seeds,
+        seeds: args.comparison.seeds,
         first_seed: args.scenario.first_seed,
         reference: args.reference.as_ref(),
         output: &args.output.results,
         pcap: args.output.pcap.as_deref(),
         record: args.record.directory.as_deref(),
-        shows_choices: !args.from.is_empty(),
+        shows_assumptions: !args.from.is_empty(),
         table: match &args.from[..] {
             [] => gentle_report::compare::table,
-            _ => gentle_report::compare::table_with_choices,
+            _ => gentle_report::compare::table_with_assumptions,
         },
     };
     runs::run(&job, &Simulator, &stop)
 }
 
-/// Scenario named by `--traffic`, and the files read for it.
-pub(super) fn scenario(traffic: &Traffic) -> anyhow::Result<(Scenario, Vec<PathBuf>)> {
-    Ok(match traffic {
-        Traffic::Builtin(name) => (between_todays_hosts(builtin(name))?, Vec::new()),
-        Traffic::Scenario(path) => runs::read_scenario(path)?,
-        Traffic::Flows(path) => (
-            between_todays_hosts(runs::read_flows(path)?)?,
-            vec![path.clone()],
-        ),
-    })
-}
-
-pub(super) fn builtin(name: &str) -> Scenario {
-    Scenario::builtin(name).expect("its name is in the list of those that are built in")
-}
-
 /// Scenario with the connections of captures over a link of the given rate, the same in both directions unless
 /// `--up-rate` is given; `None` if interrupted.
 fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Option<Scenario>> {
-    let results = &args.output.results;
+    let output = &args.output.results;
     // Checked before the captures are read, which may take long. The names that --pcap derives from the schemes are
     // known only afterwards.
-    let mut claims = Claims::default();
+    let mut claims = FileClaims::default();
     for path in &args.from {
         claims.reads_once(path)?;
     }
-    runs::claim_results(&mut claims, &results.form)?;
+    results::claim_results(&mut claims, &output.form)?;
     if let Some(path) = &args.output.pcap {
         claims.writes_binary("--pcap", path)?;
     }
@@ -124,7 +105,7 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
         flows.add(row);
         Ok(())
     };
-    let quiet = results.quiet;
+    let quiet = output.quiet;
     let mut analysis = trace::analyze(readers?, &options, None, Some(&mut sink), quiet, stop)?;
     if stop.load(Ordering::Relaxed) {
         return Ok(None);
@@ -138,8 +119,8 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
         bail!("{name}: nothing to compare. {}", inferred.join(" "));
     }
     let flows = flows.iter().map(replay::flow).collect();
-    let mut scenario = between_todays_hosts(Scenario::replay(&name, flows))?;
-    scenario.choices.splice(..0, inferred);
+    let mut scenario = scenario::with_current_hosts(Scenario::replay(&name, flows))?;
+    scenario.assumptions.splice(..0, inferred);
     Ok(Some(scenario))
 }
 
@@ -149,9 +130,4 @@ fn name(captures: &[PathBuf]) -> String {
         .map(|path| path.display().to_string())
         .collect();
     names.join(", ")
-}
-
-fn between_todays_hosts(mut scenario: Scenario) -> anyhow::Result<Scenario> {
-    scenario.set_profile(TODAYS_HOSTS)?;
-    Ok(scenario)
 }

@@ -26,7 +26,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
     let shell = args.shell.to_string();
     let completer = shells
         .completer(&shell)
-        .with_context(|| format!("{shell}: no completions are known for this shell"))?;
+        .with_context(|| format!("{shell}: no completion script for this shell"))?;
     let mut script = Vec::new();
     completer.write_registration(COMPLETE, NAME, NAME, NAME, &mut script)?;
     if args.shell == Shell::Zsh {

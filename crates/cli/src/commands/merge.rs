@@ -1,21 +1,21 @@
-//! `gentle merge`.
+//! The command `gentle merge`.
 
 use super::record::ENDING;
-use super::runs;
+use super::{results, runs};
 use crate::args::MergeArgs;
-use crate::files::Claims;
+use crate::command_line::{command, merged_command};
+use crate::files::FileClaims;
 use crate::input::read_text;
 use crate::origin::origin_of;
 use crate::output::OutputFile;
-use crate::repeat::{command, together};
 use anyhow::{Context, bail};
 use gentle_aqm::Spec;
 use gentle_experiment::{Experiment, Merged, Record, merge};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Most bytes of a record: hundreds of times what a run has.
-const MOST_RECORD: usize = 256 << 20;
+/// Maximum size of a record, bytes: hundreds of times the usual size.
+const MAX_RECORD: usize = 256 << 20;
 
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     let form = &args.form;
@@ -23,14 +23,14 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     for path in &args.records {
         files.extend(records(path)?);
     }
-    let mut claims = Claims::default();
+    let mut claims = FileClaims::default();
     for path in &files {
         claims.reads(path)?;
     }
-    runs::claim_results(&mut claims, form)?;
+    results::claim_results(&mut claims, form)?;
     claims.redirected_stdout()?;
     let shown = form.json || !claims.stdout_is_taken();
-    // It holds the files open.
+    // The claims hold the files open.
     drop(claims);
     let read = files.iter().map(|path| read(path));
     let records = read.collect::<anyhow::Result<Vec<_>>>()?;
@@ -44,33 +44,33 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     };
     let reference = runs::reference(&schemes, args.reference.as_ref())?;
     comparison.command = match &reference {
-        None => comparison.command.or_else(|| of_all(&experiments)),
+        None => comparison.command.or_else(|| command_of_all(&experiments)),
         Some(reference) => {
-            comparison.refer_to(reference);
+            comparison.set_reference(reference);
             Some(command())
         }
     };
-    // Opened before anything is printed, so that an output that cannot be written is known first.
+    // Outputs are opened before anything is printed, to fail early.
     let csv = OutputFile::create_if(form.csv.as_deref())?;
     let html = OutputFile::create_if(form.html.as_deref())?;
-    let explained = experiments.iter().any(|e| e.shows_choices);
+    let explained = experiments.iter().any(|e| e.shows_assumptions);
     let table = match explained {
-        true => gentle_report::compare::table_with_choices,
+        true => gentle_report::compare::table_with_assumptions,
         false => gentle_report::compare::table,
     };
     let mut outcome = match shown {
-        true => runs::show(form.json, table, &comparison),
+        true => results::show(form.json, table, &comparison),
         false => Ok(()),
     };
-    outcome = outcome.and(runs::write_csv(csv, &comparison));
+    outcome = outcome.and(results::write_csv(csv, &comparison));
     let tool = experiments.first().map_or("gentle merge", |e| &e.tool);
     let origin = || origin_of(tool, comparison.command.clone());
-    outcome = outcome.and(runs::write_html(html, &comparison, origin));
+    outcome = outcome.and(results::write_html(html, &comparison, origin));
     outcome.map(|()| ExitCode::SUCCESS)
 }
 
-/// The command line that makes the runs of all experiments, or else this one.
-fn of_all(experiments: &[Experiment]) -> Option<String> {
+/// Command line of a single comparison with the runs of all experiments; if there is none, that of this process.
+fn command_of_all(experiments: &[Experiment]) -> Option<String> {
     let commands: Option<Vec<&str>> = experiments.iter().map(|e| e.command.as_deref()).collect();
     let mut schemes: Vec<String> = Vec::new();
     let mut seeds: Vec<u64> = Vec::new();
@@ -85,11 +85,11 @@ fn of_all(experiments: &[Experiment]) -> Option<String> {
     seeds.sort_unstable();
     seeds.dedup();
     commands
-        .and_then(|commands| together(&commands, &schemes, &seeds))
+        .and_then(|commands| merged_command(&commands, &schemes, &seeds))
         .or_else(|| Some(command()))
 }
 
-/// The records in a folder, in order of their names; or a file itself.
+/// Records in a directory, sorted by name; for a file, the file itself.
 fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -107,7 +107,7 @@ fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     }
     if files.is_empty() {
         bail!(
-            "{name}: no records of runs in this folder; expected files that gentle compare --record wrote"
+            "{name}: no run records in this directory; expected files written by gentle compare --record"
         );
     }
     files.sort();
@@ -116,7 +116,7 @@ fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 fn read(path: &Path) -> anyhow::Result<(String, Record)> {
     let name = path.display().to_string();
-    let text = read_text(path, MOST_RECORD).with_context(|| format!("{name}: cannot be read"))?;
+    let text = read_text(path, MAX_RECORD).with_context(|| format!("{name}: cannot be read"))?;
     let record = Record::from_json(&text).with_context(|| name.clone())?;
     Ok((name, record))
 }

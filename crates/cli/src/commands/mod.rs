@@ -17,8 +17,11 @@ pub(crate) mod testbed;
 
 mod anonymize;
 mod captures;
+mod job;
 mod record;
 mod replay;
+mod results;
 mod runs;
+mod scenario;
 mod table;
 mod trace;

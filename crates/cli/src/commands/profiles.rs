@@ -29,7 +29,7 @@ fn as_list() -> anyhow::Result<String> {
     let rows = rows.collect::<anyhow::Result<Vec<_>>>()?;
     let list = definitions(rows, Terminal::of_stdout().width);
     Ok(format!(
-        "{list}\ngentle profiles NAME shows one with its knobs.\n"
+        "{list}\ngentle profiles NAME shows the knobs of one.\n"
     ))
 }
 

@@ -6,8 +6,9 @@ use crate::args::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, Sho
 use crate::interrupt;
 use crate::output::{Terminal, print, warn};
 use gentle_deploy::{
-    Applied, ApplyError, Backing, Direction, Discipline, Framing, Link, Plan, Present, Removed,
-    Setup, Shaper, ShaperKind, Shown, StateDir, apply, backing_for, plan, present, remove, show,
+    Applied, ApplyError, Backing, DeviceQueues, Direction, Discipline, Framing, Link, Plan,
+    Present, Removed, Setup, Shaper, ShaperKind, StateDir, apply, backing_for, plan, present,
+    remove, show,
 };
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -29,9 +30,9 @@ pub(crate) fn run(args: &QdiscArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         QdiscCommand::Plan(args) => print_plan(args),
         QdiscCommand::Apply(args) if args.dry_run => print_plan(&args.setup),
-        QdiscCommand::Apply(args) => carry_out(args),
+        QdiscCommand::Apply(args) => apply_setup(args),
         QdiscCommand::Show(args) => watch(args),
-        QdiscCommand::Remove(args) => take_off(args),
+        QdiscCommand::Remove(args) => remove_setup(args),
     }
 }
 
@@ -55,7 +56,9 @@ fn setup(args: &SetupArgs, (link, present): (Link, Present)) -> (Setup, Backing)
             let chosen = backing_for(spec, Some(&args.dev));
             if let Some(missing) = &chosen.missing {
                 let scheme = spec.scheme().name;
-                warn(&format!("{scheme} without gentle's own module: {missing}"));
+                warn(&format!(
+                    "{scheme} is set up without gentle's kernel module: {missing}"
+                ));
             }
             chosen.backing
         }
@@ -85,7 +88,7 @@ fn print_plan(args: &SetupArgs) -> anyhow::Result<ExitCode> {
         Ok(found) => found,
         Err(ApplyError::NoDevice(dev)) => {
             warn(&format!(
-                "there is no device '{dev}' here; the plan takes it for Ethernet"
+                "this machine has no device '{dev}'; the plan assumes Ethernet"
             ));
             (Link::ETHERNET, Present::default())
         }
@@ -108,26 +111,28 @@ fn notes(plan: &Plan) {
     }
 }
 
-fn carry_out(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
+fn apply_setup(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let found = present(&args.setup.dev, direction(args.setup.ingress))?;
     let (setup, backing) = setup(&args.setup, found);
     let dev = &setup.dev;
     match apply(&setup, backing, args.replace, &StateDir::new(STATE))? {
-        Applied::Unchanged(_) => print(&format!("{dev}: nothing to do, it is set up like this\n"))?,
+        Applied::Unchanged(_) => {
+            print(&format!("{dev}: nothing to do, already set up like this\n"))?
+        }
         Applied::Changed {
             plan,
             recovered,
-            forgotten,
+            record_error,
         } => {
             notes(&plan);
             if recovered {
                 warn(&format!(
-                    "an earlier change of {dev} was cut short; what was there before it has been brought back first"
+                    "an earlier change of {dev} was interrupted; the qdiscs from before it were restored first"
                 ));
             }
-            if let Some(error) = forgotten {
+            if let Some(error) = record_error {
                 warn(&format!(
-                    "{STATE}: {error}; what was done cannot be remembered, so that applying it again makes it anew"
+                    "{STATE}: {error}; the setup could not be recorded, so the next apply will repeat it"
                 ));
             }
             print(&format!("{dev}: set up; see gentle qdisc show {dev}\n"))?;
@@ -136,7 +141,7 @@ fn carry_out(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn take_off(args: &RemoveArgs) -> anyhow::Result<ExitCode> {
+fn remove_setup(args: &RemoveArgs) -> anyhow::Result<ExitCode> {
     let dev = &args.dev;
     let directions: &[Direction] = match args.ingress {
         true => &[Direction::Ingress],
@@ -147,7 +152,7 @@ fn take_off(args: &RemoveArgs) -> anyhow::Result<ExitCode> {
         writeln!(text, "{dev}: {}", sentence(&removed))?;
     }
     if text.is_empty() {
-        writeln!(text, "{dev}: nothing of gentle's is there")?;
+        writeln!(text, "{dev}: nothing to remove")?;
     }
     print(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -156,9 +161,11 @@ fn take_off(args: &RemoveArgs) -> anyhow::Result<ExitCode> {
 fn sentence(removed: &Removed) -> String {
     let direction = removed.direction;
     match &removed.restored {
-        Some(before) => format!("{direction} taken off, {before} is back"),
-        None if removed.gone => format!("the device has gone, and with it its {direction} queue"),
-        None => format!("{direction} taken off"),
+        Some(before) => format!("{direction} removed, {before} restored"),
+        None if removed.device_gone => {
+            format!("the device no longer exists, nor does its {direction} queue")
+        }
+        None => format!("{direction} removed"),
     }
 }
 
@@ -195,7 +202,11 @@ fn wait(time: Duration, stop: &AtomicBool) -> bool {
 }
 
 /// Formats the current counters; `last` are the previous ones, if any.
-fn shown(args: &ShowArgs, shown: &Shown, last: Option<&Shown>) -> anyhow::Result<String> {
+fn shown(
+    args: &ShowArgs,
+    shown: &DeviceQueues,
+    last: Option<&DeviceQueues>,
+) -> anyhow::Result<String> {
     Ok(match (args.json, args.watch) {
         (true, None) => serde_json::to_string_pretty(shown)? + "\n",
         (true, Some(_)) => serde_json::to_string(shown)? + "\n",

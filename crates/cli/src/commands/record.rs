@@ -1,8 +1,8 @@
-//! `--record`: a file for each run.
+//! Files of `--record`, one per run.
 
-use super::runs::Job;
+use super::job::Job;
+use crate::command_line::command;
 use crate::output::OutputFile;
-use crate::repeat::command;
 use crate::usage::Usage;
 use anyhow::Context;
 use gentle_aqm::Spec;
@@ -10,10 +10,10 @@ use gentle_experiment::{Experiment, Observer, Record, Run, RunRecord, Scenario, 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Ending of the names of records.
+/// File name extension of records.
 pub(crate) const ENDING: &str = "json";
 
-/// Writes a record of each run while another observer hears of its progress.
+/// Observer that writes a record of each run and passes all calls on to `progress`.
 pub(crate) struct Recording<'a, O> {
     job: &'a Job<'a>,
     settings: &'a Settings,
@@ -40,7 +40,7 @@ impl<'a, O: Observer> Recording<'a, O> {
         }
     }
 
-    /// The first trouble with a file.
+    /// First error with a file, if any.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         let failed = self.failed.into_inner();
         match failed.unwrap_or_else(PoisonError::into_inner) {
@@ -69,7 +69,7 @@ impl<O: Observer> Observer for Recording<'_, O> {
             self.experiment.get_or_init(|| Experiment {
                 command: Some(command()),
                 reference: self.reference.clone(),
-                shows_choices: self.job.shows_choices,
+                shows_assumptions: self.job.shows_assumptions,
                 ..Experiment::new(self.job.tool, scenario, schemes, self.settings)
             });
         }
@@ -88,7 +88,7 @@ impl<O: Observer> Observer for Recording<'_, O> {
         if let Some(directory) = self.job.record
             && let Err(error) = self.write(directory, record)
         {
-            // The other runs go on: what was computed shall not be lost.
+            // The other runs continue, so that their results are not lost.
             let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
             failed.get_or_insert(error);
         }
@@ -100,7 +100,7 @@ impl<O: Observer> Observer for Recording<'_, O> {
     }
 }
 
-/// Makes the folder, and refuses one with a file that a run would overwrite.
+/// Creates the directory; an error if a run would overwrite a file in it.
 pub(crate) fn prepare(job: &Job<'_>, seeds: &[u64]) -> anyhow::Result<()> {
     let Some(directory) = job.record else {
         return Ok(());
@@ -109,7 +109,7 @@ pub(crate) fn prepare(job: &Job<'_>, seeds: &[u64]) -> anyhow::Result<()> {
     for (index, scheme) in job.schemes.iter().enumerate() {
         if job.schemes[..index].contains(scheme) {
             return Err(Usage(format!(
-                "--record {name}: {scheme} is compared twice, and its runs have one file each; name it once"
+                "--record {name}: {scheme} is given twice, and both would write the same files; give it once"
             ))
             .into());
         }
@@ -117,23 +117,23 @@ pub(crate) fn prepare(job: &Job<'_>, seeds: &[u64]) -> anyhow::Result<()> {
             let path = path(directory, &scheme.to_string(), *seed);
             if path.exists() {
                 return Err(Usage(format!(
-                    "--record: {} is there already; name another folder",
+                    "--record: {} exists already; name another directory",
                     path.display()
                 ))
                 .into());
             }
         }
     }
-    std::fs::create_dir_all(directory).with_context(|| format!("{name}: cannot be made"))
+    std::fs::create_dir_all(directory).with_context(|| format!("{name}: cannot be created"))
 }
 
-/// Where the run of a scheme with a seed goes: `codel-target-20ms-seed-1.json`.
+/// Path of the record of a run, such as `codel-target-20ms-seed-1.json`.
 fn path(directory: &Path, scheme: &str, seed: u64) -> PathBuf {
-    directory.join(format!("{}-seed-{seed}.{ENDING}", safe(scheme)))
+    directory.join(format!("{}-seed-{seed}.{ENDING}", file_name_part(scheme)))
 }
 
-/// The label of a scheme as a part of a file's name: `codel target=20ms` is `codel-target-20ms`.
-pub(crate) fn safe(label: &str) -> String {
+/// Label of a scheme as a part of a file name: `codel target=20ms` gives `codel-target-20ms`.
+pub(crate) fn file_name_part(label: &str) -> String {
     let kept = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
     label
         .chars()

@@ -7,13 +7,13 @@ mod status;
 use crate::args::{
     DelayArgs, HandshakeArgs, RexmitArgs, RexmitCommand, RexmitWireArgs, SeriesArgs,
 };
-use crate::files::{Claims, is_stdout};
+use crate::files::{FileClaims, is_stdout};
 use crate::interrupt;
 use crate::output::{print, warn};
 use crate::usage::Usage;
 use anyhow::Context;
-use gentle_rexmit::wire::{self, Account, Confinement, MOST_PORTS};
-use gentle_rexmit::{Config, Limits, PathRecord, Selection, Timing, recall};
+use gentle_rexmit::wire::{self, Account, Confinement, MAX_PORTS};
+use gentle_rexmit::{Config, Limits, PathRecord, Selection, Timing, parse_learned};
 use log::Log;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,9 +31,9 @@ pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Both files are written anew while others may read them, so they are two, and files.
+/// Checks that the two output files are distinct regular files: both are rewritten while others may read them.
 fn check_files(args: &RexmitWireArgs) -> Result<(), Usage> {
-    let mut claims = Claims::default();
+    let mut claims = FileClaims::default();
     if args.place.log_json {
         claims.prints("--log-json")?;
     }
@@ -45,7 +45,7 @@ fn check_files(args: &RexmitWireArgs) -> Result<(), Usage> {
         let Some(path) = path else { continue };
         if is_stdout(path) {
             return Err(Usage(format!(
-                "{option} is written anew again and again; name a file, not standard output"
+                "{option} is rewritten periodically; name a file, not standard output"
             )));
         }
         claims.writes(option, path)?;
@@ -58,7 +58,7 @@ fn watch(args: &RexmitWireArgs) -> anyhow::Result<ExitCode> {
     let config = config(args)?;
     let interface = match &args.place.interface {
         Some(interface) => interface.clone(),
-        None => wire::of_default_route()?,
+        None => wire::default_route_interface()?,
     };
     let learned = learned(args.delay.learned.as_deref())?;
     let seed = getrandom::u64().context("random numbers of the system")?;
@@ -78,15 +78,15 @@ fn watch(args: &RexmitWireArgs) -> anyhow::Result<ExitCode> {
     // Threads started from here on are confined, too.
     let stop = interrupt::flag()?;
     let mut log = Log::start(args, user)?;
-    if let Some(bytes) = engine.cramped()? {
+    if let Some(bytes) = engine.reduced_receive_buffer()? {
         warn(&format!(
-            "the system keeps only {} kB of packets while the engine is busy; more with CAP_NET_ADMIN, or net.core.rmem_max",
+            "the socket's receive buffer holds only {} kB; CAP_NET_ADMIN or a larger net.core.rmem_max allows more",
             bytes / 1000
         ));
     }
     log.started(&interface);
     let outcome = engine.run(&stop, &mut log);
-    let state = engine.state();
+    let state = engine.status();
     let kept = log.end(&state);
     outcome?;
     kept?;
@@ -96,7 +96,7 @@ fn watch(args: &RexmitWireArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Who the engine is once it listens; `None`: who has started it.
+/// User that the engine switches to once its socket is open; `None`: it keeps the current one.
 fn user(args: &RexmitWireArgs) -> Option<&str> {
     match &args.place.user {
         Some(user) => Some(user),
@@ -116,9 +116,9 @@ fn directory(path: &Path) -> PathBuf {
 
 fn config(args: &RexmitWireArgs) -> anyhow::Result<Config> {
     let limits = &args.limits;
-    if args.handshakes.ports.len() > MOST_PORTS {
+    if args.handshakes.ports.len() > MAX_PORTS {
         let usage = format!(
-            "at most {MOST_PORTS} ports or ranges can be named; give ranges, or none for all ports"
+            "at most {MAX_PORTS} ports or ranges can be given; merge them into ranges, or give none for all ports"
         );
         return Err(Usage(usage).into());
     }
@@ -157,16 +157,16 @@ fn selection(args: &HandshakeArgs) -> Selection {
 fn wire_timing(args: &DelayArgs, series: &SeriesArgs) -> Result<Timing, Usage> {
     if args.delay.is_some() && args.min.is_some() && !args.edge {
         return Err(Usage(
-            "--min is a bound of what is learned; with --delay it does nothing without --edge"
+            "--min bounds learned delays; with --delay it has an effect only together with --edge"
                 .to_owned(),
         ));
     }
     let timing = timing(args)?;
     if let Some(delay) = args.delay
-        && delay > timing.most
+        && delay > timing.max
     {
-        let most = timing.most;
-        return Err(Usage(format!("--delay {delay} is more than --max {most}")));
+        let max = timing.max;
+        return Err(Usage(format!("--delay {delay} is more than --max {max}")));
     }
     Ok(Timing {
         backoff: series.backoff.unwrap_or(timing.backoff),
@@ -180,12 +180,12 @@ fn timing(args: &DelayArgs) -> Result<Timing, Usage> {
     let kind = args.delay.map_or(Timing::LEARNED, Timing::fixed);
     let timing = Timing {
         initial: args.initial.unwrap_or(Timing::LEARNED.initial),
-        least: args.min.unwrap_or(Timing::LEARNED.least),
-        most: args.max.unwrap_or(Timing::LEARNED.most),
+        min: args.min.unwrap_or(Timing::LEARNED.min),
+        max: args.max.unwrap_or(Timing::LEARNED.max),
         edge: args.edge,
         ..kind
     };
-    let (min, max) = (("--min", timing.least), ("--max", timing.most));
+    let (min, max) = (("--min", timing.min), ("--max", timing.max));
     let mut bounds = vec![(min, max)];
     if let Some(initial) = args.initial {
         let initial = ("--initial", initial);
@@ -208,7 +208,7 @@ fn learned(path: Option<&Path>) -> anyhow::Result<Vec<PathRecord>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         text => Ok(text
             .map_err(anyhow::Error::from)
-            .and_then(|text| Ok(recall(&text)?))
+            .and_then(|text| Ok(parse_learned(&text)?))
             .with_context(|| path.display().to_string())?),
     }
 }

@@ -13,7 +13,7 @@ pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<ExitCode> {
         Output::Analyze => of::<Analysis>(),
         Output::Compare => of::<Comparison>(),
         #[cfg(target_os = "linux")]
-        Output::QdiscShow => of::<gentle_deploy::Shown>(),
+        Output::QdiscShow => of::<gentle_deploy::DeviceQueues>(),
         #[cfg(target_os = "linux")]
         Output::TestbedCheck => of::<gentle_testbed::check::Agreement>(),
     };

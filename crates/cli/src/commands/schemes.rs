@@ -26,7 +26,7 @@ pub(crate) fn run(args: &SchemesArgs) -> anyhow::Result<ExitCode> {
 fn as_list(schemes: impl Iterator<Item = &'static Scheme>, width: Option<usize>) -> String {
     let rows = schemes.map(|scheme| [scheme.name.to_owned(), scheme.summary.to_owned()]);
     let list = definitions(rows.collect(), width);
-    format!("{list}\ngentle schemes NAME shows one with its options.\n")
+    format!("{list}\ngentle schemes NAME shows the options of one.\n")
 }
 
 fn as_text(scheme: &Scheme, width: Option<usize>) -> String {
@@ -44,9 +44,8 @@ fn as_text(scheme: &Scheme, width: Option<usize>) -> String {
     if let Some(child) = scheme.child {
         options.push([
             "child".to_owned(),
-            child.to_owned(),
-            "the scheme beneath, any that stores packets itself; its options are accepted too"
-                .to_owned(),
+            child.name.to_owned(),
+            "inner scheme, any that stores packets itself; its options are accepted too".to_owned(),
         ]);
     }
     format!(
@@ -79,7 +78,7 @@ fn as_json(scheme: &Scheme) -> Value {
         "name": scheme.name,
         "summary": scheme.summary,
         "source": scheme.source,
-        "child": scheme.child,
+        "child": scheme.child.map(|child| child.name),
         "options": options,
     })
 }

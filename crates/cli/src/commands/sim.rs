@@ -1,7 +1,7 @@
 //! The command `gentle sim`.
 
-use super::compare;
-use super::runs::{self, Job};
+use super::job::Job;
+use super::{runs, scenario};
 use crate::args::SimArgs;
 use crate::interrupt;
 use gentle_experiment::Direction;
@@ -9,9 +9,10 @@ use gentle_sim::Simulator;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
-    let (mut scenario, inputs) = compare::scenario(&args.traffic)?;
-    runs::change(&mut scenario, &args.scenario)?;
+    let (mut scenario, inputs) = scenario::load(&args.run.traffic)?;
+    scenario::change(&mut scenario, &args.scenario)?;
     let scheme = args
+        .run
         .scheme
         .clone()
         .unwrap_or_else(|| scenario.link(Direction::Down).qdisc.clone());
@@ -20,13 +21,13 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
         scenario,
         inputs,
         schemes: vec![scheme],
-        seeds: args.seeds,
+        seeds: args.run.seeds,
         first_seed: args.scenario.first_seed,
         reference: None,
         output: &args.output.results,
         pcap: args.output.pcap.as_deref(),
         record: None,
-        shows_choices: false,
+        shows_assumptions: false,
         table: gentle_report::compare::single,
     };
     let stop = interrupt::flag()?;

@@ -6,7 +6,7 @@ use crate::usage::Usage;
 use anyhow::{Context, bail};
 use gentle_capture::CaptureReader;
 use gentle_trace::results::Analysis;
-use gentle_trace::{Anonymizer, Options, RowSink, Watch};
+use gentle_trace::{Anonymizer, Control, Options, RowSink};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -38,7 +38,7 @@ pub(crate) fn open(
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => {
                 bail!(
-                    "{name}: a directory; name the captures in it, as in {}",
+                    "{name}: is a directory; name the captures in it, such as {}",
                     path.join("*").display()
                 )
             }
@@ -63,19 +63,19 @@ pub(super) fn analyze(
     stop: &AtomicBool,
 ) -> anyhow::Result<Analysis> {
     let bar = Reading::new(readers.iter().map(CaptureReader::size).sum(), quiet);
-    let watch = Watch::default();
+    let control = Control::default();
     let outcome = thread::scope(|scope| {
         let (end, ended) = channel::<()>();
-        let (bar, watch) = (&bar, &watch);
+        let (bar, control) = (&bar, &control);
         scope.spawn(move || {
             while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                watch
+                control
                     .stop
                     .store(stop.load(Ordering::Relaxed), Ordering::Relaxed);
-                bar.reached(watch.consumed.load(Ordering::Relaxed));
+                bar.reached(control.consumed.load(Ordering::Relaxed));
             }
         });
-        let outcome = gentle_trace::analyze(readers, options, anonymizer, rows, watch);
+        let outcome = gentle_trace::analyze(readers, options, anonymizer, rows, control);
         drop(end);
         outcome
     });

@@ -277,9 +277,9 @@ fn wrong_arguments_are_refused_with_what_is_accepted() {
         ),
         (
             &["--html=formats/us.pcap"],
-            &["--html would overwrite formats/us.pcap, which is read"],
+            &["--html would overwrite formats/us.pcap, which is an input"],
         ),
-        (&[CAPTURE], &["formats/us.pcap is named twice"]),
+        (&[CAPTURE], &["formats/us.pcap is given twice"]),
     ];
     for (args, expected) in cases {
         let complaint = stderr(analyze(&[CAPTURE]).args(*args), 2);

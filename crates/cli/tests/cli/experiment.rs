@@ -100,13 +100,14 @@ fn a_load_that_cannot_be_had_is_wrong_usage() {
     let args = ["compare", "--load=50%", "--traffic", text(&flows)];
     let complaint = stderr(&mut gentle(&args), 2);
     assert!(
-        complaint.starts_with("error: --load: nothing starts at random"),
+        complaint
+            .starts_with("error: --load: the link under test has no traffic that starts at random"),
         "{complaint}"
     );
     for load in ["50", "0%", "-1%", "x%", "1001%", "nan%"] {
         let complaint = stderr(&mut gentle(&["compare", &format!("--load={load}")]), 2);
         assert!(
-            complaint.contains("expected a share of the rate in percent"),
+            complaint.contains("expected a percentage of the rate"),
             "{load}: {complaint}"
         );
     }
@@ -166,7 +167,7 @@ fn who_completes_nothing_wins_nothing() {
     }
     let table = stdout(brief(&args).args(["--bins=3"]));
     let said = format!(
-        "Connections that others finish are left unfinished under bfifo limit=1b ({0} of {0})",
+        "More connections than under other schemes are left unfinished under bfifo limit=1b ({0} of {0})",
         dead["connections"]
     );
     assert!(table.contains(&said), "{said}: {table}");
@@ -206,6 +207,6 @@ fn a_replay_counts_its_connections_once_and_has_no_interval() {
 #[test]
 fn nothing_to_measure_is_a_sentence() {
     let table = stdout(&mut brief(&["--duration=1us"]));
-    let said = "No connection starts within 1.00 µs, so there is nothing to measure; a longer --duration has some.";
+    let said = "No connection starts within 1.00 µs, so there is nothing to measure; use a longer --duration.";
     assert_eq!(table.lines().nth(3), Some(said), "{table}");
 }

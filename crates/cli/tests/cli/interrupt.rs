@@ -146,7 +146,7 @@ fn a_capture_that_was_stopped_is_not_kept() {
     assert_eq!(output.status.code(), Some(130));
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert!(
-        complaint.contains("out.pcapng: not written, the run was stopped"),
+        complaint.contains("out.pcapng: not written, because the run was stopped"),
         "{complaint}"
     );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -92,18 +92,18 @@ fn what_cannot_be_recorded_or_merged_gets_a_sentence() {
     stdout(&mut brief(&["--record", runs]));
     let again = stderr(&mut brief(&["--record", runs]), 2);
     assert!(
-        again.contains("pfifo-limit-20-seed-7.json is there already"),
+        again.contains("pfifo-limit-20-seed-7.json exists already"),
         "{again}"
     );
     let twice = stderr(&mut brief(&["--record", bad, "--scheme", "codel"]), 2);
-    assert!(twice.contains("codel is compared twice"), "{twice}");
+    assert!(twice.contains("codel is given twice"), "{twice}");
     stdout(&mut brief(&["--record", other, "--up-rate=1mbit"]));
     let mixed = stderr(&mut gentle(&["merge", runs, other]), 1);
     assert!(mixed.contains("do not belong together"), "{mixed}");
     fs::create_dir(bad).unwrap();
     let empty = stderr(&mut gentle(&["merge", bad]), 1);
     assert!(
-        empty.contains("no records of runs in this folder"),
+        empty.contains("no run records in this directory"),
         "{empty}"
     );
     fs::write(format!("{bad}/x.json"), "{\"a\":1}\n").unwrap();

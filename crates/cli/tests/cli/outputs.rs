@@ -277,7 +277,7 @@ fn standard_output_takes_one() {
     }
     let complaint = stderr(brief(&["--pcap=-"]).current_dir(folder.path()), 2);
     assert!(
-        complaint.contains("a capture for each of 2 schemes, and standard output takes one"),
+        complaint.contains("one capture per scheme, and standard output cannot take 2"),
         "{complaint}"
     );
 }
@@ -345,12 +345,12 @@ fn files_behind_standard_streams_are_files_too() {
 fn a_capture_is_read_once_by_whatever_name() {
     let folder = inputs();
     let cases: &[(&[&str], &str)] = &[
-        (&["analyze", "in.pcap", "in.pcap"], "in.pcap is named twice"),
+        (&["analyze", "in.pcap", "in.pcap"], "in.pcap is given twice"),
         (
             &["analyze", "in.pcap", "hard-in.pcap"],
             "hard-in.pcap is the same file as in.pcap",
         ),
-        (&["analyze", "-", "-"], "- is named twice"),
+        (&["analyze", "-", "-"], "- is given twice"),
     ];
     for (args, expected) in cases {
         let complaint = stderr(gentle(args).current_dir(folder.path()), 2);
@@ -384,7 +384,7 @@ fn a_terminal_gets_no_bytes_that_are_no_text() {
     assert_eq!(output.status.code(), Some(2));
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert!(
-        complaint.contains("--pcap is no text, and standard output is a terminal"),
+        complaint.contains("--pcap writes binary data, and standard output is a terminal"),
         "{complaint}"
     );
 }

@@ -58,9 +58,9 @@ fn the_link_is_the_one_asked_for() {
 #[test]
 fn what_was_inferred_is_said() {
     let json = compare(&["--from", CAPTURE, "--rate=1mbit"]);
-    let choices = json["scenario"]["choices"].as_array().unwrap();
+    let assumptions = json["scenario"]["choices"].as_array().unwrap();
     let said = "7 of 7 connections can be replayed, with 100 % of the TCP payload.";
-    assert_eq!(choices[0], said);
+    assert_eq!(assumptions[0], said);
     let args = [
         "compare",
         "--from",
@@ -70,11 +70,11 @@ fn what_was_inferred_is_said() {
         "--seeds=1",
     ];
     let table = stdout(&mut among_captures(&args));
-    for choice in choices {
-        let choice = choice.as_str().unwrap();
+    for assumption in assumptions {
+        let assumption = assumption.as_str().unwrap();
         assert!(
-            table.contains(&format!("\n- {choice}\n")),
-            "{choice}: {table}"
+            table.contains(&format!("\n- {assumption}\n")),
+            "{assumption}: {table}"
         );
     }
 }

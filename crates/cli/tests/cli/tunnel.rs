@@ -1,41 +1,38 @@
 //! Capture of a tunnel.
 
 use crate::command::capture;
-use std::fs;
+use gentle_capture::{CaptureReader, PcapWriter, RawPacket, Resolution};
+use gentle_wire::{EthernetHeader, Ipv4Header, LinkType, protocol};
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// Writes a test capture of `gentle-trace` into `folder`, with each of its IPv4 packets encapsulated in another (RFC
-/// 2003).
+/// 2003) and all others left out.
 pub(crate) fn tunnelled(name: &str, folder: &Path) -> PathBuf {
-    let file = folder.join("tunnel.pcap");
-    fs::write(&file, wrapped(&fs::read(capture(name)).unwrap())).unwrap();
-    file
-}
-
-/// Encapsulates the packets of a pcap file (draft-ietf-opsawg-pcap).
-fn wrapped(capture: &[u8]) -> Vec<u8> {
-    const ETHERNET: usize = 14;
-    let mut out = capture[..24].to_vec();
-    let mut rest = &capture[24..];
-    let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
-    while let Some((head, after)) = rest.split_at_checked(16) {
-        let frame = &after[..number(&head[8..12]) as usize];
-        rest = &after[frame.len()..];
-        if frame[12..ETHERNET] != [0x08, 0x00] {
+    const HEADER: usize = EthernetHeader::UNTAGGED_LEN;
+    let path = folder.join("tunnel.pcap");
+    let file = BufWriter::new(File::create(&path).unwrap());
+    let link = LinkType::ETHERNET;
+    let mut writer = PcapWriter::new(file, link, None, Resolution::Nanos).unwrap();
+    let mut reader = CaptureReader::open(&capture(name)).unwrap();
+    while let Some(packet) = reader.next().unwrap() {
+        let (ethernet, inner) = packet.data.split_at(HEADER);
+        if ethernet[12..] != EthernetHeader::IPV4.to_be_bytes() {
             continue;
         }
-        let inner = &frame[ETHERNET..];
-        let mut outer = [0; 20];
-        outer[0] = 0x45;
-        outer[2..4].copy_from_slice(&(inner.len() as u16 + 20).to_be_bytes());
-        (outer[8], outer[9]) = (64, 4);
-        outer[12..20].copy_from_slice(&[203, 0, 113, 1, 203, 0, 113, 2]);
-        out.extend_from_slice(&head[..8]);
-        out.extend_from_slice(&(number(&head[8..12]) + 20).to_le_bytes());
-        out.extend_from_slice(&(number(&head[12..16]) + 20).to_le_bytes());
-        out.extend_from_slice(&frame[..ETHERNET]);
-        out.extend_from_slice(&outer);
-        out.extend_from_slice(inner);
+        let [from, to] = ["203.0.113.1", "203.0.113.2"].map(|address| address.parse().unwrap());
+        let length = packet.original_len - HEADER as u32;
+        let outer = Ipv4Header::new(from, to, protocol::IPV4, length);
+        let mut header = vec![0; outer.header_len()];
+        outer.emit(&mut header).unwrap();
+        let encapsulated = RawPacket {
+            original_len: packet.original_len + header.len() as u32,
+            data: &[ethernet, &header, inner].concat(),
+            ..packet
+        };
+        writer.packet(&encapsulated).unwrap();
     }
-    out
+    writer.into_inner().into_inner().unwrap();
+    path
 }

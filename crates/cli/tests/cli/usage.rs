@@ -33,7 +33,7 @@ fn one_scheme_and_one_profile() {
 #[test]
 fn schemes_are_a_list_and_one_has_its_options() {
     let list = stdout(&mut gentle(&["schemes"]));
-    assert!(list.ends_with("gentle schemes NAME shows one with its options.\n"));
+    assert!(list.ends_with("gentle schemes NAME shows the options of one.\n"));
     let json: Value = serde_json::from_str(&stdout(&mut gentle(&["schemes", "--json"]))).unwrap();
     for (i, scheme) in SCHEMES.iter().enumerate() {
         let line = list.lines().nth(i).unwrap().trim();
@@ -45,7 +45,10 @@ fn schemes_are_a_list_and_one_has_its_options() {
             scheme.name, scheme.summary, scheme.source
         )));
         assert_eq!(json[i]["name"], scheme.name);
-        assert_eq!(json[i]["child"].as_str(), scheme.child);
+        assert_eq!(
+            json[i]["child"].as_str(),
+            scheme.child.map(|child| child.name)
+        );
         for (k, option) in scheme.options.iter().enumerate() {
             assert!(
                 one.contains(&format!("{} ({})", option.help, option.kind)),
@@ -176,13 +179,13 @@ fn wrong_arguments_are_refused_with_what_is_accepted() {
         ),
         (
             &["--local=192.0.2.0/24"],
-            &["--local says how a capture is read", "add --from CAPTURE"],
+            &["--local applies to captures only", "add --from CAPTURE"],
         ),
-        (&["--inner"], &["--inner says", "--from CAPTURE"]),
-        (&["--strict"], &["--strict says", "--from CAPTURE"]),
+        (&["--inner"], &["--inner applies", "--from CAPTURE"]),
+        (&["--strict"], &["--strict applies", "--from CAPTURE"]),
         (
             &["--from=x.pcap", "--from=x.pcap", "--rate=1mbit"],
-            &["x.pcap is named twice"],
+            &["x.pcap is given twice"],
         ),
         (
             &["--scheme=codel", "--scheme=codel", "--pcap=x.pcapng"],

@@ -6,6 +6,7 @@
 mod printed;
 
 use gentle_aqm::{Scheme, registry::SCHEMES};
+use gentle_experiment::Scenario;
 use gentle_tcp::Profile;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -29,7 +30,7 @@ fn options(scheme: &Scheme) -> String {
             cell(option.help)
         );
     }
-    if let Some(child) = scheme.child {
+    if let Some(Scheme { name: child, .. }) = scheme.child {
         let _ = writeln!(
             table,
             "| `child` | `{child}` | any scheme that stores packets | the scheme beneath; its options are accepted too |"
@@ -170,4 +171,30 @@ fn the_contents_name_every_page() {
             assert!(index.contains(&format!("({name})")), "{name}");
         }
     }
+}
+
+/// The example in docs/rexmit.md is a scenario: the connections and links of `real`, in two groups.
+#[test]
+fn the_example_of_two_groups_is_a_scenario() {
+    let page = include_str!("../../../../docs/rexmit.md");
+    let (_, rest) = page.split_once("```toml\n").expect("an example");
+    let (text, _) = rest.split_once("```").expect("its end");
+    let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    let scenario = Scenario::from_toml("few.toml", text, &none).unwrap();
+    assert_eq!(scenario.groups(), ["one in ten", "the others"]);
+    let real = Scenario::builtin("real").unwrap();
+    assert_eq!(scenario.duration, real.duration);
+    for (link, of_real) in scenario.links.iter().zip(&real.links) {
+        assert_eq!(
+            (link.rate, link.delay, &link.qdisc),
+            (of_real.rate, of_real.delay, &of_real.qdisc)
+        );
+    }
+    // Both groups together have the arrival rate of the original workload.
+    let arrivals = |scenario: &Scenario| scenario.schedule(1).count() as f64;
+    let ratio = arrivals(&scenario) / arrivals(&real);
+    assert!((0.95..1.05).contains(&ratio), "{ratio}");
+    let [initiator, responder] = scenario.profiles(&scenario.workloads[0]);
+    assert_eq!(initiator.initial_rto.as_millis(), 400);
+    assert_eq!(responder, scenario.profile);
 }

@@ -29,10 +29,10 @@ fn applied_once_it_is_there_and_again_nothing_happens() {
         "qdisc htb 5a0: root",
         "qdisc pfifo 5a1: parent 5a0:1 limit 50p",
         "rate 20Mbit ceil 20Mbit",
-        "wan: nothing to do, it is set up like this",
+        "wan: nothing to do, already set up like this",
         "qdisc pfifo 5a1: parent 5a0:1 limit 60p",
-        "wan: egress taken off",
-        "wan: nothing of gentle's is there",
+        "wan: egress removed",
+        "wan: nothing to remove",
     ] {
         assert!(text.contains(part), "no '{part}' in\n{text}");
     }
@@ -86,7 +86,7 @@ fn what_came_from_elsewhere_is_left_alone_unless_asked_and_comes_back() {
     ));
     let text = replaced.expect("namespaces work, as seen above");
     assert!(text.contains("qdisc pfifo 5a1: root"), "{text}");
-    assert!(text.contains("htb 77: is back"), "{text}");
+    assert!(text.contains("htb 77: restored"), "{text}");
 }
 
 #[test]
@@ -122,7 +122,10 @@ fn a_command_that_fails_in_the_middle_leaves_all_as_it_was() {
             text.contains("'tc qdisc add dev wan parent 5a0:1 handle 5a1: pfifo limit 9' failed: Error: not today."),
             "{name}: {text}"
         );
-        assert!(text.contains("is there again"), "{name}: {text}");
+        assert!(
+            text.contains("the previous state was restored"),
+            "{name}: {text}"
+        );
     }
 }
 
@@ -148,7 +151,7 @@ fn a_module_that_is_missing_is_named() {
     for part in [
         "this kernel has no sch_redfavor",
         "--backing stock or auto does without it",
-        "spa without gentle's own module: this kernel has no sch_spa",
+        "spa is set up without gentle's kernel module: this kernel has no sch_spa",
         "5a1: prio bands 2",
     ] {
         assert!(text.contains(part), "no '{part}' in\n{text}");

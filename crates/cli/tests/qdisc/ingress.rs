@@ -31,7 +31,7 @@ fn arriving_packets_pass_the_queue_and_taking_it_off_leaves_nothing() {
     let row: Vec<&str> = row.expect("its row").split_whitespace().collect();
     assert_eq!(row[2], "ingress");
     assert!(row[4].parse::<u64>().unwrap() >= 1, "{text}");
-    assert!(text.contains("wan: ingress taken off\n0\n"), "{text}");
+    assert!(text.contains("wan: ingress removed\n0\n"), "{text}");
 }
 
 #[test]

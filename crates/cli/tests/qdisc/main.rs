@@ -8,5 +8,3 @@ mod namespace;
 mod openwrt;
 mod plan;
 mod show;
-#[path = "../unshare/mod.rs"]
-mod unshare;

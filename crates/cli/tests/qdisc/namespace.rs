@@ -1,6 +1,7 @@
 //! Network namespace with a pair of devices and a `/run` of its own.
 
-use crate::unshare;
+use gentle_testkit::unshare;
+use std::path::Path;
 use std::process::Output;
 
 /// Setup for every script; `wan` and `peer` are the two ends of a cable.
@@ -14,7 +15,7 @@ ip link set peer up
 
 /// Runs a shell script in a new namespace; `None` if that is not permitted.
 pub(crate) fn run(script: &str) -> Option<Output> {
-    unshare::run(BEFORE, script)
+    unshare::run(Path::new(env!("CARGO_BIN_EXE_gentle")), BEFORE, script)
 }
 
 /// Standard output of a script, which must succeed.

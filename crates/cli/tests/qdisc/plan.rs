@@ -31,7 +31,7 @@ fn a_plan_is_printed_for_a_device_that_is_not_there() {
         "tc qdisc replace dev no-such-dev root handle 5a0: tbf rate 20mbit burst 2500 latency 50ms\n\
          tc qdisc add dev no-such-dev parent 5a0:1 handle 5a1: codel target 20ms\n"
     );
-    assert!(stderr.contains("takes it for Ethernet"), "{stderr}");
+    assert!(stderr.contains("assumes Ethernet"), "{stderr}");
 }
 
 #[test]

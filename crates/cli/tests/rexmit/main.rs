@@ -2,11 +2,13 @@
 
 #![cfg(target_os = "linux")]
 
-#[path = "../unshare/mod.rs"]
-mod unshare;
-
+use gentle_testkit::unshare;
 use serde_json::Value;
+use std::path::Path;
 use std::process::{Command, Output};
+
+/// Command under test.
+const GENTLE: &str = env!("CARGO_BIN_EXE_gentle");
 
 /// Setup of a cable towards 192.0.2.2, where nobody answers.
 const BEFORE: &str = "\
@@ -38,7 +40,7 @@ test ! -e /run/files/metrics.prom
 
 /// Runs a script in a new namespace; `None` if that is not permitted.
 fn run(script: &str) -> Option<Output> {
-    unshare::run(BEFORE, script)
+    unshare::run(Path::new(GENTLE), BEFORE, script)
 }
 
 fn texts(output: &Output) -> (String, String) {
@@ -94,7 +96,7 @@ fn without_a_log_there_is_a_summary() {
     assert!(output.status.success(), "{stdout}{stderr}");
     assert!(stderr.contains("sending nothing"), "{stderr}");
     for line in [
-        "  handshakes  1      SYNs and SYN/ACKs that were watched",
+        "  handshakes  1      SYNs and SYN/ACKs watched",
         "{\"version\":1,\"paths\":[]}",
         "# TYPE gentle_rexmit_frames_total counter",
         "gentle_rexmit_handshakes_total{interface=\"wan\",packet=\"syn\"} 0",
@@ -112,7 +114,7 @@ fn without_a_log_there_is_a_summary() {
         );
     }
     assert!(
-        stdout.contains("copies that would have been sent"),
+        stdout.contains("retransmissions that would have been sent"),
         "{stdout}"
     );
 }
@@ -132,7 +134,7 @@ wait $engine
     };
     let (stdout, stderr) = texts(&output);
     assert!(output.status.success(), "{stdout}{stderr}");
-    assert_eq!(stdout, "nothing runs\n");
+    assert_eq!(stdout, "no engine is running\n");
 }
 
 #[test]
@@ -179,8 +181,8 @@ gentle rexmit -c -i wan --user no-such-user || echo ended with $?
     for part in [
         "/run/nowhere/learned: cannot be written: No such file or directory",
         "/run/nowhere/metrics.prom: cannot be written: No such file or directory",
-        "the engine runs as user nobody (--user), who has to be able to write here: /run/roots/learned: cannot be written: Permission denied",
-        "there is no user 'no-such-user' here; --user names the one to run as",
+        "the engine runs as user nobody (--user), who must be able to write here: /run/roots/learned: cannot be written: Permission denied",
+        "there is no user 'no-such-user' here; expected the name of an existing user (--user)",
     ] {
         assert!(stderr.contains(part), "{part}\n{stderr}");
     }
@@ -213,7 +215,7 @@ kill $reader
     // At 150 bytes per line, the pipe of 64 kB has filled up long before.
     let copies = counters["copies"].as_u64().expect("a number");
     assert!(copies > 600, "{counters}");
-    assert!(stderr.contains("the log is not complete"), "{stderr}");
+    assert!(stderr.contains("the log is incomplete"), "{stderr}");
 }
 
 /// Setup of a control group for this script alone, and of the BPF file system.
@@ -245,7 +247,7 @@ test -z \"$(ls -d /sys/fs/bpf/gentle* 2> /dev/null)\"
 #[test]
 fn the_kernel_engine_works_on_this_machine_s_kernel_and_leaves_nothing_behind() {
     let before = format!("{BEFORE}{GROUP}");
-    let Some(output) = unshare::run(&before, KERNEL) else {
+    let Some(output) = unshare::run(Path::new(GENTLE), &before, KERNEL) else {
         return;
     };
     let (stdout, stderr) = texts(&output);
@@ -265,7 +267,7 @@ fn the_kernel_engine_works_on_this_machine_s_kernel_and_leaves_nothing_behind() 
     assert!(rest.contains("400ms  initial RTO of SYN/ACKs"), "{rest}");
     assert_eq!(rest.matches("kernel, ").count(), 2, "{rest}");
     assert!(
-        rest.ends_with("nothing is installed\nnothing runs\n"),
+        rest.ends_with("no program is installed\nno engine is running\n"),
         "{rest}"
     );
 }
@@ -312,10 +314,10 @@ fn mistakes_are_said() {
         (
             vec!["-c", "-i", "lo", "--learned", "/dev/null"],
             1,
-            "/dev/null: expected what gentle rexmit --learned has written: EOF",
+            "/dev/null: expected a file that gentle rexmit --learned has written: EOF",
         ),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_gentle"))
+        let output = Command::new(GENTLE)
             .arg("rexmit")
             .args(&args)
             .output()
@@ -349,9 +351,9 @@ fn an_option_that_would_do_nothing_is_refused() {
     ]
     .map(|option| (format!("{kernel} {option}"), "unexpected argument"));
     let others = [
-        ("-d 200 --learned a", "makes no use of --learned"),
-        ("--max 1s", "--max is about learned delays"),
-        ("--edge", "--edge is about learned delays"),
+        ("-d 200 --learned a", "--learned has one for each"),
+        ("--max 1s", "--max bounds learned delays"),
+        ("--edge", "--edge bounds learned delays"),
         ("-d 200 --initial 800", "cannot be used with"),
     ]
     .map(|(options, part)| (format!("{kernel} {options}"), part));
@@ -360,14 +362,14 @@ fn an_option_that_would_do_nothing_is_refused() {
         ("-c -d 200 --initial 800", "cannot be used with"),
         (
             "wire -c -d 200 --min 20",
-            "with --delay it does nothing without --edge",
+            "with --delay it has an effect only together with --edge",
         ),
         ("kernel remove -p 80", "unexpected argument"),
         ("-c kernel status", "cannot be used with"),
     ]
     .map(|(args, part)| (args.to_owned(), part));
     for (args, part) in wires.into_iter().chain(others).chain(rest) {
-        let output = Command::new(env!("CARGO_BIN_EXE_gentle"))
+        let output = Command::new(GENTLE)
             .arg("rexmit")
             .args(args.split(' '))
             .output()

@@ -4,12 +4,15 @@
 //! GENTLE_DECISIONS=N draws N schedules of each pattern for each scheme instead of one.
 
 use crate::kernel::{kernel, machine};
-use crate::modules::{RUNS_ON, kernel_folder};
+use crate::modules::{NOT_STOPPED, kernel_folder};
 use assert_cmd::cargo::cargo_bin;
-use gentle_aqm::Spec;
+use gentle_aqm::registry::SCHEMES;
+use gentle_aqm::{Scheme, Spec};
 use gentle_capture::CaptureReader;
 use gentle_testbed::build::{Cache, Kernel, modules, plugins};
-use gentle_testbed::decisions::{Captured, Case, Pattern, Tally, Traffic, decide, generate};
+use gentle_testbed::conformance::{
+    CaptureArrivals, Case, Pattern, Tally, Traffic, generate, run_cases,
+};
 use gentle_testkit::zeek;
 use gentle_units::Nanos;
 use serde_json::{Value, json};
@@ -60,16 +63,16 @@ fn cases(spec: &str) -> Vec<Case> {
 /// Compares all cases; returns the totals of what was compared.
 fn compare(kernel: Kernel, cases: &[Case]) -> Tally {
     let cache = Cache::of_user().unwrap();
-    let build = |sources: &Path| modules(&kernel, sources, &cache, &RUNS_ON).unwrap();
+    let build = |sources: &Path| modules(&kernel, sources, &cache, &NOT_STOPPED).unwrap();
     let mut loaded = build(&kernel_folder().join("testing/replay"));
     loaded.extend(build(&kernel_folder()));
     let mut machine = machine(kernel);
     machine.modules = loaded;
-    machine.plugins = plugins(&kernel_folder(), &cache, &RUNS_ON).unwrap();
-    let decided = decide(machine, cases, &RUNS_ON, &|_| {}).unwrap();
-    assert_eq!(decided.complaints, [""; 0]);
+    machine.plugins = plugins(&kernel_folder(), &cache, &NOT_STOPPED).unwrap();
+    let results = run_cases(machine, cases, &NOT_STOPPED, &|_| {}).unwrap();
+    assert_eq!(results.complaints, [""; 0]);
     let mut all = Tally::default();
-    for (number, (case, tally)) in cases.iter().zip(decided.cases).enumerate() {
+    for (number, (case, tally)) in cases.iter().zip(results.cases).enumerate() {
         match tally {
             Ok(tally) => all += tally,
             Err(error) => panic!("{}, schedule {number}: {error}", case.kernel),
@@ -86,6 +89,21 @@ fn equal(specs: &[&str], change: impl Fn(&mut Case)) {
     assert_eq!(tally.steps, STEPS * all.len());
     assert!(tally.sent > 0 && tally.dropped > 0, "{tally:?}");
     eprintln!("{}: {tally:?}", specs.join("; "));
+}
+
+/// Schemes that a kernel has.
+fn schemes_on_linux() -> impl Iterator<Item = &'static Scheme> {
+    SCHEMES
+        .iter()
+        .copied()
+        .filter(|scheme| scheme.linux.is_some())
+}
+
+/// Every scheme of the registry, a new one included; the tests below have the options that deserve attention.
+#[test]
+fn every_scheme_with_its_defaults() {
+    let names: Vec<&str> = schemes_on_linux().map(|scheme| scheme.name).collect();
+    equal(&names, |_| {});
 }
 
 #[test]
@@ -137,7 +155,7 @@ fn red_and_choke() {
 fn adaptive_red_that_tc_sets_up_does_not_adapt() {
     let Some(kernel) = kernel() else { return };
     let cases = cases("ared probability=0.1");
-    assert!(cases.iter().all(|case| case.ours.scheme().name == "red"));
+    assert!(cases.iter().all(|case| case.model.scheme().name == "red"));
     assert!(compare(kernel, &cases).dropped > 0);
 }
 
@@ -210,23 +228,14 @@ fn captures() -> Vec<PathBuf> {
     own.into_iter().chain(others).collect()
 }
 
-#[test]
-fn packets_of_captures() {
-    let Some(kernel) = kernel() else { return };
-    let read = |path: &PathBuf| {
-        let mut reader = CaptureReader::open(path).unwrap();
-        let mut captured = Captured::default();
-        while let Some(packet) = reader.next().unwrap() {
-            captured.push(packet.time, packet.link, packet.data, packet.original_len);
-        }
-        assert!(!captured.arrivals().is_empty(), "{}", path.display());
-        captured
-    };
-    let captures: Vec<Captured> = captures().iter().map(read).collect();
-    let specs = [
+/// Schemes that drop packets of the captures: those below with these options, every other one with the first sample of
+/// the registry.
+fn specs_for_captures() -> Vec<String> {
+    let chosen = [
         "pfifo limit=5",
         "bfifo limit=5000",
         "red probability=0.1 limit=20000",
+        "ared probability=0.1 limit=20000",
         // The kernel's table looks empty if it fills up with holes; a long table does not fill up.
         "choke limit=1000 min=2 max=6",
         "codel ecn",
@@ -240,12 +249,38 @@ fn packets_of_captures() {
         "syn_prio limit=5",
         "syn_fin_prio limit=5",
     ];
+    let spec = |scheme: &Scheme| {
+        let words = |spec: &&&str| spec.split(' ').next() == Some(scheme.name);
+        match chosen.iter().find(words) {
+            Some(spec) => (*spec).to_owned(),
+            None => {
+                let options = scheme.samples.first().copied().unwrap_or_default();
+                format!("{} {options}", scheme.name).trim_end().to_owned()
+            }
+        }
+    };
+    schemes_on_linux().map(spec).collect()
+}
+
+#[test]
+fn packets_of_captures() {
+    let Some(kernel) = kernel() else { return };
+    let read = |path: &PathBuf| {
+        let mut reader = CaptureReader::open(path).unwrap();
+        let mut arrivals = CaptureArrivals::default();
+        while let Some(packet) = reader.next().unwrap() {
+            arrivals.push(packet.time, packet.link, packet.data, packet.original_len);
+        }
+        assert!(!arrivals.packets().is_empty(), "{}", path.display());
+        arrivals
+    };
+    let captures: Vec<CaptureArrivals> = captures().iter().map(read).collect();
     let mut cases = Vec::new();
-    for spec in specs {
+    for spec in specs_for_captures() {
         let spec: Spec = spec.parse().unwrap();
-        for captured in &captures {
+        for arrivals in &captures {
             let rate = "100kbit".parse().unwrap();
-            cases.push(Case::over_link(&spec, 7, captured.arrivals(), rate));
+            cases.push(Case::over_link(&spec, 7, arrivals.packets(), rate));
         }
     }
     let tally = compare(kernel, &cases);

@@ -16,7 +16,7 @@ fn sh(script: &str) -> Command {
     }
 }
 
-static RUNS_ON: AtomicBool = AtomicBool::new(false);
+static NOT_STOPPED: AtomicBool = AtomicBool::new(false);
 
 #[test]
 fn a_directory_of_the_host_can_be_written() {
@@ -26,7 +26,7 @@ fn a_directory_of_the_host_can_be_written() {
     machine.files = Some(folder.path().to_owned());
     let outcome = machine.run(
         sh("echo from within >/run/gentle/files/note"),
-        &RUNS_ON,
+        &NOT_STOPPED,
         &|_| {},
     );
     let outcome = outcome.unwrap();
@@ -53,7 +53,7 @@ fn machines_run_side_by_side_and_answer_in_order() {
     let results = run_all(
         tasks.collect(),
         NonZero::new(2).unwrap(),
-        &RUNS_ON,
+        &NOT_STOPPED,
         &|number, fraction| {
             if fraction == 1.0 {
                 ended.lock().unwrap().push(number);
@@ -95,9 +95,12 @@ fn modules_are_built_once_and_loaded() {
     std::fs::write(sources.join("Kbuild"), "obj-m += hello.o\n").unwrap();
     std::fs::write(sources.join("hello.c"), HELLO).unwrap();
     let cache = Cache::of_user().unwrap();
-    let built = modules(&kernel, &sources, &cache, &RUNS_ON).unwrap();
+    let built = modules(&kernel, &sources, &cache, &NOT_STOPPED).unwrap();
     assert_eq!(names(&built), ["hello.ko"]);
-    assert_eq!(built, modules(&kernel, &sources, &cache, &RUNS_ON).unwrap());
+    assert_eq!(
+        built,
+        modules(&kernel, &sources, &cache, &NOT_STOPPED).unwrap()
+    );
     assert_eq!(
         std::fs::read_dir(&sources).unwrap().count(),
         2,
@@ -107,7 +110,7 @@ fn modules_are_built_once_and_loaded() {
     let mut machine = machine(kernel);
     machine.modules = built;
     let outcome = machine
-        .run(sh("cut -d' ' -f1 /proc/modules"), &RUNS_ON, &|_| {})
+        .run(sh("cut -d' ' -f1 /proc/modules"), &NOT_STOPPED, &|_| {})
         .unwrap();
     assert_eq!(outcome.answer.stdout, b"hello\n");
     // The module warns on purpose.
@@ -133,7 +136,7 @@ fn our_queue_disciplines_load_without_a_complaint() {
     let Some(kernel) = kernel() else { return };
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel");
     let cache = Cache::of_user().unwrap();
-    let built = modules(&kernel, &sources, &cache, &RUNS_ON).unwrap();
+    let built = modules(&kernel, &sources, &cache, &NOT_STOPPED).unwrap();
     let mut machine = machine(kernel);
     machine.modules = built
         .into_iter()
@@ -141,7 +144,11 @@ fn our_queue_disciplines_load_without_a_complaint() {
         .collect();
     let loaded = names(&machine.modules).join(" ");
     assert_eq!(loaded, "sch_gsp.ko sch_redfavor.ko sch_spa.ko");
-    let outcome = machine.run(sh("cut -d' ' -f1 /proc/modules | sort"), &RUNS_ON, &|_| {});
+    let outcome = machine.run(
+        sh("cut -d' ' -f1 /proc/modules | sort"),
+        &NOT_STOPPED,
+        &|_| {},
+    );
     let outcome = outcome.unwrap();
     assert_eq!(outcome.answer.stdout, b"sch_gsp\nsch_redfavor\nsch_spa\n");
     assert!(
@@ -162,7 +169,7 @@ fn a_module_that_does_not_compile_is_explained() {
     )
     .unwrap();
     let cache = Cache::of_user().unwrap();
-    let error = modules(&kernel, folder.path(), &cache, &RUNS_ON)
+    let error = modules(&kernel, folder.path(), &cache, &NOT_STOPPED)
         .unwrap_err()
         .to_string();
     assert!(error.contains("wrong.c:1"), "{error}");

@@ -64,8 +64,11 @@ fn it_gives_what_a_machine_gives_and_leaves_nothing() {
     let completed = value(&native, "completed");
     assert_eq!(completed, value(&native, "connections"));
     assert_eq!(completed, value(&machine, "completed"));
-    let choices = native.pointer("/scenario/choices").unwrap().to_string();
-    assert!(choices.contains("this computer's Linux"), "{choices}");
+    let assumptions = native.pointer("/scenario/choices").unwrap().to_string();
+    assert!(
+        assumptions.contains("this computer's Linux"),
+        "{assumptions}"
+    );
 }
 
 #[test]

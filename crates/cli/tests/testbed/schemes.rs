@@ -24,7 +24,7 @@ fn result<'a>(results: &'a Value, label: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {label} among {}", results.len()))
 }
 
-fn choices(results: &Value) -> String {
+fn assumptions(results: &Value) -> String {
     results["scenario"]["choices"].to_string()
 }
 
@@ -44,7 +44,7 @@ fn modules_are_used_where_they_are_and_stock_parts_where_not() {
         assert!(number(result, "/completed") > 50.0, "{scheme}");
         assert_eq!(result["completed"], result["connections"], "{scheme}");
     }
-    let said = choices(&native);
+    let said = assumptions(&native);
     assert!(
         said.contains("own kernel modules: gsp, redfavor, spa"),
         "{said}"
@@ -54,7 +54,7 @@ fn modules_are_used_where_they_are_and_stock_parts_where_not() {
     assert!(number(drops, "/early") > 0.0, "{drops}");
     let stock = run(&["--backing=stock"]);
     assert_eq!(stock["results"].as_array().unwrap().len(), 1);
-    let said = choices(&stock);
+    let said = assumptions(&stock);
     assert!(said.contains("from stock parts of Linux"), "{said}");
     assert!(said.contains("Not run: gsp"), "{said}");
 }
@@ -113,7 +113,7 @@ fn a_flood_of_syns_cannot_starve_data_while_priority_has_a_bound() {
     assert!(off.abs() < 0.01, "{off}");
 }
 
-/// papers.md 1.5: if a FIN overtakes its own data, the data is taken for lost.
+/// If a FIN overtakes its own data, the data is taken for lost (docs/papers/spa-2018.md).
 #[test]
 fn a_fin_that_overtakes_its_data_has_it_sent_again() {
     if kernel().is_none() {

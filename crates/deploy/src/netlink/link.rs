@@ -1,7 +1,8 @@
 //! Network devices.
 
 use super::attribute::{self, Attribute};
-use super::{Netlink, NetlinkError};
+use super::error::NetlinkError;
+use super::socket::Netlink;
 use crate::device::{Device, Link};
 
 const RTM_GETLINK: u16 = 18;

@@ -1,7 +1,7 @@
 //! Netlink socket: requests and answers.
 
-use super::NetlinkError;
 use super::attribute::{self, Attribute};
+use super::error::NetlinkError;
 use super::message::{Object, ROOT, TcMessage, tca};
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST,
@@ -48,18 +48,18 @@ impl Netlink {
         })
     }
 
-    /// All objects that match `question`.
+    /// All objects that match `query`.
     pub(crate) fn list(
         &mut self,
         object: Object,
-        question: &TcMessage,
+        query: &TcMessage,
     ) -> Result<Vec<TcMessage>, NetlinkError> {
-        let list = self.dump(object.new_type() + 2, &question.to_bytes(), object.name())?;
+        let list = self.dump(object.new_type() + 2, &query.to_bytes(), object.name())?;
         list.iter()
             .map(|bytes| TcMessage::parse(bytes).ok_or(NetlinkError::Malformed("struct tcmsg")))
             // Kernels before 4.20 send the filters of every device.
             .filter(|message| match message {
-                Ok(message) => message.ifindex == question.ifindex,
+                Ok(message) => message.ifindex == query.ifindex,
                 Err(_) => true,
             })
             .collect()
@@ -89,9 +89,9 @@ impl Netlink {
         ifindex: u32,
         kind: &str,
     ) -> Result<Option<bool>, NetlinkError> {
-        let mut question = TcMessage::about(ifindex, ROOT);
+        let mut query = TcMessage::about(ifindex, ROOT);
         let name = [kind.as_bytes(), &[0]].concat();
-        question.attributes = vec![
+        query.attributes = vec![
             Attribute {
                 raw_kind: tca::KIND,
                 value: name,
@@ -102,7 +102,7 @@ impl Netlink {
             },
         ];
         let flags = NLM_F_CREATE | NLM_F_EXCL | NLM_F_REPLACE | NLM_F_ACK;
-        self.send(Object::Qdisc.new_type(), flags, &question.to_bytes())?;
+        self.send(Object::Qdisc.new_type(), flags, &query.to_bytes())?;
         match self.receive(Object::Qdisc.name(), &mut Vec::new()) {
             Err(NetlinkError::Refused { code, .. }) => Ok(match code {
                 io::ErrorKind::NotFound => Some(false),
@@ -137,7 +137,7 @@ impl Netlink {
         }
         Err(NetlinkError::Refused {
             what,
-            reason: "it changed while it was read, every time; try again".to_owned(),
+            reason: "it kept changing while it was read; try again".to_owned(),
             code: io::ErrorKind::WouldBlock,
         })
     }
@@ -197,7 +197,7 @@ fn error(what: &'static str, payload: &[u8], flags: u16) -> Result<(), NetlinkEr
         return Ok(());
     }
     // The request follows the code; after a failure all of it, followed by the text.
-    let words = (flags & ACK_TLVS != 0)
+    let text = (flags & ACK_TLVS != 0)
         .then(|| {
             let request = payload.get(4..)?;
             let length = u32::from_ne_bytes(*request.first_chunk()?) as usize;
@@ -208,7 +208,7 @@ fn error(what: &'static str, payload: &[u8], flags: u16) -> Result<(), NetlinkEr
     let cause = io::Error::from_raw_os_error(code.saturating_neg());
     Err(NetlinkError::Refused {
         what,
-        reason: words.unwrap_or_else(|| cause.to_string()),
+        reason: text.unwrap_or_else(|| cause.to_string()),
         code: cause.kind(),
     })
 }

@@ -5,10 +5,10 @@ mod setups;
 mod under;
 
 use gentle_aqm::Spec;
-use gentle_deploy::{Backing, Link, Parent, Plan, PlanError, Under, plan_under};
+use gentle_deploy::{Backing, Link, Parent, Plan, PlanError, QueuePlace, plan_at};
 
-fn at_class(rate: Option<&str>) -> Under {
-    Under {
+fn at_class(rate: Option<&str>) -> QueuePlace {
+    QueuePlace {
         dev: "eth0".parse().unwrap(),
         parent: Parent::Class("1:10".to_owned()),
         handle: 0x10,
@@ -20,7 +20,7 @@ fn at_class(rate: Option<&str>) -> Under {
 
 fn under(spec: &str, backing: Backing, rate: Option<&str>) -> Result<Plan, PlanError> {
     let spec: Spec = spec.parse().unwrap();
-    plan_under(&at_class(rate), &spec, backing)
+    plan_at(&at_class(rate), &spec, backing)
 }
 
 /// Plan as a shell script, with the notes as comments.

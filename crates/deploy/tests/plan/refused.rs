@@ -2,7 +2,7 @@
 
 use super::{at_class, under};
 use gentle_aqm::Spec;
-use gentle_deploy::{Backing, plan_under};
+use gentle_deploy::{Backing, plan_at};
 
 #[test]
 fn what_linux_cannot_do_is_refused_with_what_to_do_instead() {
@@ -14,7 +14,7 @@ fn what_linux_cannot_do_is_refused_with_what_to_do_instead() {
         ("codel target=1500ns", "whole number of microseconds"),
         ("gsp", "load the module sch_gsp"),
         ("redfavor", "load the module sch_redfavor"),
-        ("spa child=gsp", "child=gsp is no part of Linux"),
+        ("spa child=gsp", "child=gsp is not part of Linux"),
         ("spa child=pfifo delay=10ms", "no limit in time"),
     ] {
         let error = under(spec, Backing::Stock, None).unwrap_err().to_string();
@@ -35,7 +35,7 @@ fn handles_that_linux_gives_itself_are_refused() {
     for handle in [0, 0x7ffe, 0x8000] {
         let mut at = at_class(None);
         at.handle = handle;
-        let error = plan_under(&at, &spec, Backing::Stock).unwrap_err();
+        let error = plan_at(&at, &spec, Backing::Stock).unwrap_err();
         assert!(error.to_string().contains("out of range"), "{handle:x}");
     }
 }

@@ -1,8 +1,9 @@
-//! From the records of all seeds to one scheme's result.
+//! Aggregation of a scheme's run records over seeds.
 
-use super::reading::{self, down, goodput_bps, jain, loss_of, retransmission, utilization};
-use super::record::{LinkRecord, REASONS, RunRecord};
-use super::spread::Spread;
+use super::class::{LOSS, REASONS};
+use super::histogram::TimeHistogram;
+use super::record::{LinkRecord, RunRecord};
+use super::scalar::{self, down, goodput_bps, jain, loss_of, retransmission, utilization};
 use super::statistics;
 use super::tally::{BySize, Tally};
 use crate::direction::Direction;
@@ -13,16 +14,16 @@ use crate::results::{
 use gentle_aqm::Spec;
 use std::collections::BTreeMap;
 
-/// The runs of a scheme.
+/// Runs of a scheme.
 #[derive(Clone, Copy)]
 struct Runs<'a> {
     runs: &'a [RunRecord],
-    /// Whether all gave the same: then there is nothing to make an interval of.
+    /// True if all runs have equal results, so that there are no confidence intervals.
     alike: bool,
 }
 
 impl Runs<'_> {
-    /// Mean of the values with its interval.
+    /// Mean of the values with its confidence interval.
     fn mean_of(&self, values: impl Iterator<Item = f64>) -> Mean {
         let mean = statistics::mean_of(values);
         Mean {
@@ -31,27 +32,27 @@ impl Runs<'_> {
         }
     }
 
-    /// Mean of what the runs say; those that say nothing are left out.
-    fn over(&self, reading: impl Fn(&RunRecord) -> Option<f64>) -> Mean {
-        self.mean_of(self.runs.iter().filter_map(reading))
+    /// Mean of a metric over the runs that have a value.
+    fn over(&self, metric: impl Fn(&RunRecord) -> Option<f64>) -> Mean {
+        self.mean_of(self.runs.iter().filter_map(metric))
     }
 
     fn count(&self, of: impl Fn(&RunRecord) -> u64) -> u64 {
         self.runs.iter().map(of).sum()
     }
 
-    fn pooled(&self, spread: impl Fn(&RunRecord) -> &Spread) -> Spread {
-        Spread::pooled(self.runs.iter().map(spread))
+    fn pooled(&self, times: impl Fn(&RunRecord) -> &TimeHistogram) -> TimeHistogram {
+        TimeHistogram::pooled(self.runs.iter().map(times))
     }
 }
 
-/// One scheme's result over the runs of all its seeds; `runs` is in order of seeds, `groups` are the scenario's.
+/// Result of the scheme `spec` over `runs`, which are in order of seeds; `groups` are those of the scenario.
 pub(crate) fn scheme_result(spec: &Spec, groups: &[String], runs: &[RunRecord]) -> SchemeResult {
-    let by_seed = reading::by_seed(runs);
+    let by_seed = scalar::by_seed(runs);
     let alike = runs.len() > 1
         && (by_seed.iter()).all(|series| series.values.windows(2).all(|pair| pair[0] == pair[1]));
     let runs = Runs { runs, alike };
-    let (loss, loss_ci95) = loss_over(runs, reading::loss);
+    let (loss, loss_ci95) = loss_over(runs, scalar::loss);
     let all = group_result("", runs, |run| &run.all);
     let utilization = runs.over(|r| utilization(r, down(r)));
     let links = Links {
@@ -59,7 +60,7 @@ pub(crate) fn scheme_result(spec: &Spec, groups: &[String], runs: &[RunRecord]) 
         up: link_result(runs, Direction::Up),
     };
     let mut drops = links.down.drops.clone();
-    drops.remove(super::record::LOSS);
+    drops.remove(LOSS);
     SchemeResult {
         scheme: spec.scheme().name.to_owned(),
         label: spec.to_string(),
@@ -100,7 +101,7 @@ pub(crate) fn scheme_result(spec: &Spec, groups: &[String], runs: &[RunRecord]) 
     }
 }
 
-/// The connections that `tally` says, named `group`.
+/// Result of the connections selected by `tally`, named `group`.
 fn group_result(
     group: &str,
     runs: Runs<'_>,
@@ -123,9 +124,12 @@ fn group_result(
     }
 }
 
-fn distribution(runs: Runs<'_>, spread: impl Fn(&RunRecord) -> &Spread + Copy) -> Distribution {
-    let Mean { mean, ci95 } = runs.over(|run| spread(run).mean_s());
-    let all = runs.pooled(spread);
+fn distribution(
+    runs: Runs<'_>,
+    times: impl Fn(&RunRecord) -> &TimeHistogram + Copy,
+) -> Distribution {
+    let Mean { mean, ci95 } = runs.over(|run| times(run).mean_s());
+    let all = runs.pooled(times);
     Distribution {
         mean,
         ci95,
@@ -135,7 +139,7 @@ fn distribution(runs: Runs<'_>, spread: impl Fn(&RunRecord) -> &Spread + Copy) -
     }
 }
 
-/// Every range, also those without a connection.
+/// Response times of all ranges, including those without connections.
 fn by_size(runs: Runs<'_>, sizes: impl Fn(&RunRecord) -> &BySize) -> Vec<SizeBin> {
     let Some(bins) = runs.runs.first().map(|run| &sizes(run).bins) else {
         return Vec::new();

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Upper ends of the ranges that results use unless told otherwise: 1–3, 4–10, 11–100 and above.
+/// Upper ends, in segments, of the default ranges: 1–3, 4–10, 11–100 and above.
 pub const DEFAULT_BINS: [u64; 3] = [3, 10, 100];
 
-/// Ranges of sizes in segments: the first begins at 1, each begins after the one before, the last has no end.
+/// Contiguous ranges of sizes in segments; the first starts at 1, the last has no upper end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Bins {
@@ -13,14 +13,14 @@ pub(crate) struct Bins {
 }
 
 impl Bins {
-    /// Ranges with these upper ends, ascending, and one above.
+    /// Ranges with the given upper ends, ascending, and one range above.
     pub(crate) fn new(upper: &[u64]) -> Bins {
         Bins {
             upper: upper.to_vec(),
         }
     }
 
-    /// Ranges of about equal width on a logarithmic axis, single sizes first, for plots.
+    /// Ranges for plots, of about equal width on a logarithmic axis; the first are single sizes.
     pub(crate) fn fine() -> Bins {
         let mut upper = vec![1_u64];
         while upper[upper.len() - 1] < 1_000_000 {
@@ -30,15 +30,17 @@ impl Bins {
         Bins { upper }
     }
 
+    /// Number of ranges.
     pub(crate) fn len(&self) -> usize {
         self.upper.len() + 1
     }
 
+    /// Index of the range that contains `segments`.
     pub(crate) fn of(&self, segments: u64) -> usize {
         self.upper.partition_point(|upper| *upper < segments)
     }
 
-    /// First and last size of a range.
+    /// First and last size of a range; `None`: no upper end.
     pub(crate) fn range(&self, index: usize) -> (u64, Option<u64>) {
         let min = match index {
             0 => 1,

@@ -1,14 +1,14 @@
-//! What is counted during a run ([`recorder`]), what is left of it ([`record`]) and what becomes of that over the seeds
+//! Measurements: counting during a run ([`recorder`]), the record of a run ([`record`]), and aggregation over seeds
 //! ([`aggregate`]).
 
 pub(crate) mod aggregate;
 pub(crate) mod bins;
 pub(crate) mod class;
-mod reading;
+mod histogram;
 pub(crate) mod record;
 pub(crate) mod recorder;
+mod scalar;
 mod serial;
-mod spread;
 pub(crate) mod statistics;
 pub(crate) mod tally;
 pub(crate) mod timeline;

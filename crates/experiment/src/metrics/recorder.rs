@@ -1,26 +1,26 @@
-//! Counts what happens in a run.
+//! Counting of the events of a run.
 
 use super::class::Class;
 use super::record::{LinkRecord, RECORD_VERSION, RunRecord};
 use super::tally::{Ending, Tally};
 use super::timeline::Timeline;
-use crate::backend::RunSpec;
 use crate::direction::Direction;
+use crate::run::RunSpec;
 use gentle_aqm::DropReason;
 use gentle_tcp::Stats;
 use gentle_units::Nanos;
 
-/// A record while its run is under way. Every backend reports to it, so that all count by the same rules. Times count from
-/// the start of the run.
+/// A record during its run. All backends report to it and so count by the same rules. Times are relative to the start
+/// of the run.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     record: RunRecord,
-    /// Index of each workload's group.
+    /// Index of the group of each workload.
     group_of: Vec<Option<usize>>,
 }
 
 impl Recorder {
-    /// The recorder of `run` on `backend`, before anything has happened.
+    /// An empty recorder for `run` on `backend`.
     pub fn new(run: &RunSpec<'_>, backend: &str) -> Recorder {
         let scenario = run.scenario;
         let groups = scenario.groups();
@@ -52,8 +52,8 @@ impl Recorder {
         self.record.from
     }
 
-    /// A packet reached the queue of `direction`. False: that was during the warm-up, and the packet's drop or departure
-    /// ([`Recorder::dropped`], [`Recorder::sent`]) must not be reported.
+    /// Counts a packet offered to the queue of `direction`. False during the warm-up: the drop or delivery of that
+    /// packet ([`Recorder::dropped`], [`Recorder::sent`]) must not be reported.
     #[inline]
     pub fn offered(&mut self, at: Nanos, direction: Direction, class: Class) -> bool {
         let counts = at >= self.record.from;
@@ -63,8 +63,8 @@ impl Recorder {
         counts
     }
 
-    /// A packet left the queue of `direction` after `delay`, no earlier than the one reported before it; sending it lasts
-    /// until `done`. To be reported of every packet, those of the warm-up too.
+    /// Counts a packet that left the queue of `direction` at `at` with the sojourn time `delay`; its transmission ends
+    /// at `done`. To be called for every packet in order of time, including those of the warm-up.
     #[inline]
     pub fn left(&mut self, at: Nanos, direction: Direction, delay: Nanos, done: Nanos) {
         let record = &mut self.record;
@@ -81,27 +81,30 @@ impl Recorder {
         }
     }
 
-    /// A packet came out of the link of `direction`.
+    /// Counts a packet delivered by the link of `direction`.
     #[inline]
     pub fn sent(&mut self, direction: Direction) {
         self.record.links[direction.index()].sent += 1;
     }
 
-    /// A packet was dropped by the queue of `direction`, or, without a reason, lost on the link behind it.
+    /// Counts a packet dropped by the queue of `direction` or, with `reason` `None`, lost on the link.
     pub fn dropped(&mut self, direction: Direction, class: Class, reason: Option<DropReason>) {
         let link = &mut self.record.links[direction.index()];
         link.dropped[class as usize] += 1;
         link.reasons[reason.map_or(DropReason::ALL.len(), |reason| reason as usize)] += 1;
     }
 
-    /// The queue of `direction` marked so many packets with ECN after the warm-up.
+    /// Sets the number of packets that the queue of `direction` has marked after the warm-up.
     pub fn marked(&mut self, direction: Direction, packets: u64) {
         self.record.links[direction.index()].marked = packets;
     }
 
-    /// A connection of the workload with the index `workload`, of `segments` full segments, that started after the warm-up has
-    /// ended, or the run has. `handshake`: time until its initiator was established; `ends`: the counters of its two end
-    /// points.
+    /// Counts a connection that started after the warm-up and has ended, or is open at the end of the run.
+    ///
+    /// * `workload`: index of its workload;
+    /// * `segments`: its size in full segments;
+    /// * `handshake`: time from the first SYN to the state ESTABLISHED of the initiator, if reached;
+    /// * `ends`: counters of its two end points.
     pub fn connection(
         &mut self,
         workload: usize,
@@ -118,15 +121,15 @@ impl Recorder {
         }
     }
 
-    /// Counters of one end point of a long-lived connection, and their values at the end of the warm-up.
+    /// Adds the counters of one end point of a long-lived connection; `before` are their values at the end of the
+    /// warm-up.
     pub fn endpoint(&mut self, workload: usize, stats: &Stats, before: &Stats) {
         for tally in self.tallies(workload) {
             tally.endpoint(stats, before);
         }
     }
 
-    /// A long-lived connection that began at `started` was over at `until` and had received `bytes` of payload since the
-    /// warm-up.
+    /// Counts a long-lived connection from `started` to `until` that received `bytes` of payload after the warm-up.
     pub fn goodput(&mut self, bytes: u64, started: Nanos, until: Nanos) {
         let span = until.saturating_sub(started.max(self.record.from));
         if span > Nanos::ZERO {
@@ -135,83 +138,23 @@ impl Recorder {
         }
     }
 
-    /// The record, when the run is over.
+    /// Returns the record at the end of the run.
     pub fn finish(mut self) -> RunRecord {
         let record = &mut self.record;
         for tally in std::iter::once(&mut record.all).chain(&mut record.groups) {
-            tally.settle();
+            tally.compact();
         }
         for link in &mut record.links {
-            link.queue_delay.settle();
+            link.queue_delay.compact();
         }
-        record.timeline.settle();
+        record.timeline.end_recording();
         self.record
     }
 
-    /// Tallies that count the connections of a workload.
+    /// Tallies to which the connections of a workload count.
     fn tallies(&mut self, workload: usize) -> impl Iterator<Item = &mut Tally> {
         let group = self.group_of.get(workload).copied().flatten();
         let group = group.and_then(|group| self.record.groups.get_mut(group));
         std::iter::once(&mut self.record.all).chain(group)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::comparison::{put_together, summary};
-    use crate::scenario::Scenario;
-
-    #[test]
-    fn what_is_observed_comes_out() {
-        let mut scenario = Scenario::builtin("real").unwrap();
-        scenario.set_duration(Nanos::from_secs(10));
-        scenario.warmup = Nanos::from_secs(1);
-        let codel = "codel".parse().unwrap();
-        let run = RunSpec {
-            scenario: &scenario,
-            scheme: &codel,
-            seed: 1,
-            bins: &[3],
-        };
-        let mut run = Recorder::new(&run, "a test");
-        assert!(!run.offered(Nanos::ZERO, Direction::Down, Class::Syn));
-        let at = Nanos::from_secs(2);
-        for class in [Class::Syn, Class::Data, Class::Data] {
-            assert!(run.offered(at, Direction::Down, class));
-        }
-        run.dropped(Direction::Down, Class::Data, Some(DropReason::Aqm));
-        let delay = Nanos::from_millis(5);
-        let done = Nanos::from_millis(2_905);
-        run.left(at + delay, Direction::Down, delay, done);
-        run.sent(Direction::Down);
-        let stats = Stats {
-            segments_sent: 4,
-            segments_retransmitted: 1,
-            rtt_samples: 1,
-            rtt_sum: Nanos::from_millis(94),
-            retransmission_delay: Nanos::from_millis(200),
-            ..Stats::default()
-        };
-        let response = Ending::Completed(Nanos::from_millis(300));
-        run.connection(0, 2, response, Some(Nanos::from_millis(94)), &[&stats]);
-        let schemes = [codel, "pie".parse().unwrap()];
-        let all = put_together(
-            summary(&scenario, &[1]),
-            &[],
-            &schemes,
-            vec![vec![Some(run.finish())], vec![None]],
-        );
-        assert!(all.interrupted);
-        assert_eq!(all.results.len(), 1);
-        let codel = &all.results[0];
-        assert_eq!(codel.response_time_s.mean, Some(0.3));
-        assert_eq!(codel.loss.data, Some(0.5));
-        assert_eq!(codel.loss.syn, Some(0.0));
-        assert_eq!(codel.drops["aqm"], 1);
-        assert_eq!(codel.rtt_s.mean, Some(0.094));
-        assert_eq!(codel.retransmission.packet_probability, Some(0.25));
-        assert_eq!(codel.queue_delay_s.mean, Some(0.005));
-        assert_eq!(codel.utilization, Some(0.1));
     }
 }

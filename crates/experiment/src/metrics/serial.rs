@@ -1,6 +1,6 @@
-//! How numbers of run records are written.
+//! Serialisation of times and counters in run records.
 
-/// Times as whole nanoseconds.
+/// Times as integers in nanoseconds.
 pub(super) mod nanos {
     use gentle_units::Nanos;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,13 +14,13 @@ pub(super) mod nanos {
     }
 }
 
-/// Counters by name; those at zero are left out.
+/// Writes counters by name; counters of zero are left out.
 fn named<S: serde::Serializer>(names: &[&str], counts: &[u64], to: S) -> Result<S::Ok, S::Error> {
     let named = names.iter().zip(counts);
     to.collect_map(named.filter(|(_, count)| **count > 0))
 }
 
-/// Counters by name, `0` where there is none; unknown names are refused.
+/// Reads counters by name; missing counters are zero, unknown names are refused.
 fn counts<'de, D: serde::Deserializer<'de>, const N: usize>(
     names: &[&str; N],
     from: D,
@@ -55,9 +55,9 @@ pub(super) mod by_class {
     }
 }
 
-/// Counters by reason of a drop.
+/// Counters by reason for a loss.
 pub(super) mod by_reason {
-    use crate::metrics::record::REASONS;
+    use crate::metrics::class::REASONS;
     use serde::{Deserializer, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(

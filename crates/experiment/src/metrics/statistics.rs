@@ -1,14 +1,14 @@
-//! Means, intervals and tests over seeds.
+//! Means, confidence intervals and tests over seeds.
 
 use crate::results::Mean;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Student's t with `n` − 1 degrees of freedom.
+/// Student's t distribution for `n` values: `n` − 1 degrees of freedom.
 fn students_t(n: usize) -> StudentsT {
     StudentsT::new(0.0, 1.0, n as f64 - 1.0).expect("at least one degree of freedom")
 }
 
-/// Mean and its standard error; `None` for the error of a single value.
+/// Mean and standard error of the mean; the error is `None` for a single value.
 fn mean_and_error(values: &[f64]) -> Option<(f64, Option<f64>)> {
     let n = values.len() as f64;
     if values.is_empty() {
@@ -22,7 +22,7 @@ fn mean_and_error(values: &[f64]) -> Option<(f64, Option<f64>)> {
     Some((mean, error))
 }
 
-/// Mean with the half-width of its 95 % interval by Student's t.
+/// Mean with the half-width of its 95 % confidence interval (Student's t).
 pub(crate) fn mean_of(values: impl Iterator<Item = f64>) -> Mean {
     let values: Vec<f64> = values.collect();
     let Some((mean, error)) = mean_and_error(&values) else {
@@ -34,16 +34,17 @@ pub(crate) fn mean_of(values: impl Iterator<Item = f64>) -> Mean {
     }
 }
 
-/// The mean of paired differences against zero.
+/// Result of a paired t-test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Test {
+    /// Mean of the differences.
     pub(crate) mean: f64,
-    /// Half-width of the 95 % interval, and the probability of a mean as far from zero if the truth is zero (two-sided t-test);
-    /// `None` for fewer than two differences and for differences without variance, of which chance cannot be estimated.
+    /// Half-width of the 95 % confidence interval of the mean, and the two-sided p-value; `None` for fewer than two
+    /// differences and for differences without variance.
     pub(crate) ci95_and_p: Option<(f64, f64)>,
 }
 
-/// The differences `a` − `b` of the seeds for which both have a value; `None`: there is no such seed.
+/// Tests the differences `a` − `b` of the seeds for which both have a value; `None` if there is no such seed.
 pub(crate) fn paired(a: &[Option<f64>], b: &[Option<f64>]) -> Option<Test> {
     let pairs = a.iter().zip(b);
     let differences: Vec<f64> = pairs.filter_map(|(a, b)| Some((*a)? - (*b)?)).collect();
@@ -59,18 +60,17 @@ pub(crate) fn paired(a: &[Option<f64>], b: &[Option<f64>]) -> Option<Test> {
     Some(Test { mean, ci95_and_p })
 }
 
-/// Adjusts the probabilities of a family of tests so that rejecting those below a level rejects any true hypothesis with at most
-/// that probability: Holm's sequentially rejective Bonferroni test (S. Holm, "A simple sequentially rejective multiple test
-/// procedure", Scandinavian Journal of Statistics 6, 1979, 65–70). It assumes nothing of how the tests depend on each other,
-/// as those against one reference do.
-pub(crate) fn holm(probabilities: &[f64]) -> Vec<f64> {
-    let family = probabilities.len();
+/// Adjusts the p-values of a family of tests by Holm's method: rejecting all below a level controls the family-wise
+/// error rate at that level (S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal
+/// of Statistics 6, 1979, 65–70). The method permits dependent tests, such as those against one reference.
+pub(crate) fn holm(p_values: &[f64]) -> Vec<f64> {
+    let family = p_values.len();
     let mut order: Vec<usize> = (0..family).collect();
-    order.sort_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));
+    order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
     let mut adjusted = vec![0.0; family];
     let mut least: f64 = 0.0;
     for (rank, index) in order.into_iter().enumerate() {
-        least = least.max((probabilities[index] * (family - rank) as f64).min(1.0));
+        least = least.max((p_values[index] * (family - rank) as f64).min(1.0));
         adjusted[index] = least;
     }
     adjusted
@@ -153,8 +153,8 @@ mod tests {
     }
 
     proptest! {
-        /// What all seeds have in common cancels, turning a pair round turns the sign, and an interval leaves zero out exactly
-        /// where the test says so.
+        /// A constant added to both sides cancels, swapping the sides changes the sign, and the confidence interval
+        /// excludes zero exactly if the p-value is below 5 %.
         #[test]
         fn a_pair_knows_only_differences(
             pairs in proptest::collection::vec((-1e3..1e3, -1e3..1e3), 2..12),
@@ -170,7 +170,7 @@ mod tests {
             let turned = paired(&b, &a).unwrap();
             prop_assert!((turned.mean + mean).abs() <= 1e-9);
             prop_assert!((0.0..=1.0).contains(&p));
-            // Rounding decides at the edge.
+            // At the boundary the result depends on rounding.
             if (mean.abs() / ci95 - 1.0).abs() > 1e-6 {
                 prop_assert_eq!(p < 0.05, mean.abs() > ci95);
             }
@@ -181,7 +181,7 @@ mod tests {
             prop_assert!((moved.mean - mean).abs() <= 1e-9);
         }
 
-        /// Adjusting keeps the order, lowers nothing, and is at most Bonferroni's.
+        /// Adjusted values keep the order, are at least the p-values, and at most those of Bonferroni's method.
         #[test]
         fn holm_lies_between_none_and_bonferroni(p in proptest::collection::vec(0.0..1.0, 0..20)) {
             let adjusted = holm(&p);

@@ -1,12 +1,12 @@
-//! What became of connections: of all of a run, or of one group of its workloads.
+//! Counts and times of connections: of all connections of a run, or of one group of workloads.
 
 use super::bins::Bins;
-use super::spread::Spread;
+use super::histogram::TimeHistogram;
 use gentle_tcp::Stats;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Sum and number.
+/// Sum and number of values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sum {
@@ -25,13 +25,13 @@ impl Sum {
     }
 }
 
-/// Response times by size.
+/// Response times by size of the connection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BySize {
     pub(crate) bins: Bins,
     pub(crate) sums: Vec<Sum>,
-    /// Connections of each range that did not complete.
+    /// Connections that did not complete, by range.
     pub(crate) open: Vec<u64>,
 }
 
@@ -42,7 +42,7 @@ impl BySize {
         BySize { bins, sums, open }
     }
 
-    /// Whether the ranges are `bins`, with an entry in each list.
+    /// True if the ranges are `bins` and the lists have matching lengths.
     fn fits(&self, bins: &Bins) -> bool {
         self.bins == *bins && self.sums.len() == bins.len() && self.open.len() == bins.len()
     }
@@ -56,14 +56,14 @@ impl BySize {
     }
 }
 
-/// How a connection ended.
+/// Outcome of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// It completed after this time.
+    /// The connection completed, with this response time.
     Completed(Nanos),
-    /// TCP gave it up.
+    /// TCP aborted the connection.
     Failed,
-    /// It was still open when the run ended.
+    /// The connection was open at the end of the run.
     Unfinished,
 }
 
@@ -75,17 +75,17 @@ pub(crate) struct Tally {
     pub(crate) completed: u64,
     pub(crate) failed: u64,
     pub(crate) unfinished: u64,
-    pub(crate) response: Spread,
-    pub(crate) handshake: Spread,
+    pub(crate) response: TimeHistogram,
+    pub(crate) handshake: TimeHistogram,
     pub(crate) by_size: BySize,
     pub(crate) by_size_fine: BySize,
-    /// TCP's own counters, of long-lived connections too.
+    /// Segments sent; this and the following counters of TCP include long-lived connections.
     pub(crate) segments_sent: u64,
     pub(crate) segments_retransmitted: u64,
     pub(crate) syn_sent: u64,
     pub(crate) syn_retransmitted: u64,
     pub(crate) rtt: Sum,
-    /// Retransmission delay per connection, long-lived ones left out.
+    /// Retransmission delay per connection, without long-lived connections.
     pub(crate) delay: Sum,
     pub(crate) delay_syn_part: Sum,
     pub(crate) delay_with_syn_loss: Sum,
@@ -99,8 +99,8 @@ impl Tally {
             completed: 0,
             failed: 0,
             unfinished: 0,
-            response: Spread::default(),
-            handshake: Spread::default(),
+            response: TimeHistogram::default(),
+            handshake: TimeHistogram::default(),
             by_size: BySize::new(Bins::new(bins)),
             by_size_fine: BySize::new(Bins::fine()),
             segments_sent: 0,
@@ -115,18 +115,18 @@ impl Tally {
         }
     }
 
-    /// Whether the ranges of sizes are those with the upper ends `bins`, and the fine ones of plots.
+    /// True if the ranges of sizes are those with the upper ends `bins` and the fine ranges of plots.
     pub(crate) fn fits(&self, bins: &[u64]) -> bool {
         self.by_size.fits(&Bins::new(bins)) && self.by_size_fine.fits(&Bins::fine())
     }
 
-    /// To be called when the run is over, before anything is read.
-    pub(crate) fn settle(&mut self) {
-        self.response.settle();
-        self.handshake.settle();
+    /// Ends recording: see [`TimeHistogram::compact`].
+    pub(crate) fn compact(&mut self) {
+        self.response.compact();
+        self.handshake.compact();
     }
 
-    /// TCP's counters of one end of a connection; `before`: what they were at the end of the warm-up.
+    /// Adds TCP's counters of one end of a connection; `before` are their values at the end of the warm-up.
     pub(crate) fn endpoint(&mut self, stats: &Stats, before: &Stats) {
         let grown = |counter: fn(&Stats) -> u32| u64::from(counter(stats) - counter(before));
         self.segments_sent += grown(|s| s.segments_sent);
@@ -137,7 +137,7 @@ impl Tally {
         self.rtt.total += (stats.rtt_sum - before.rtt_sum).as_secs_f64();
     }
 
-    /// One of a known size has ended, or the run has.
+    /// Counts a connection of known size that has ended, or is open at the end of the run.
     pub(crate) fn connection(
         &mut self,
         segments: u64,

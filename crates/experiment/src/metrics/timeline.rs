@@ -1,4 +1,4 @@
-//! The queue under test over time, in a fixed number of slices.
+//! Sojourn times in the queue under test over time, in a fixed number of slices.
 
 use super::serial::nanos;
 use crate::results::QueuePoint;
@@ -7,16 +7,17 @@ use serde::{Deserialize, Serialize};
 
 const SLICES: u64 = 400;
 
-/// Queueing delay in slices of time.
+/// Sojourn times by time slice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Timeline {
     #[serde(rename = "slice_ns", with = "nanos")]
     slice: Nanos,
     slices: Vec<Slice>,
-    /// While times are recorded: the slice of the last packet, and where it ends.
+    /// During recording: index of the current slice.
     #[serde(skip)]
     current: usize,
+    /// During recording: end of the current slice.
     #[serde(skip)]
     end: Nanos,
 }
@@ -42,7 +43,8 @@ impl Timeline {
         }
     }
 
-    /// A packet left the queue at `now`, which does not run back, after `delay`; ignored after the end.
+    /// Counts a packet that left the queue at `now` with the sojourn time `delay`; ignored after the last slice. `now`
+    /// must not decrease between calls.
     #[inline]
     pub(crate) fn record(&mut self, now: Nanos, delay: Nanos) {
         while now >= self.end {
@@ -59,13 +61,13 @@ impl Timeline {
         }
     }
 
-    /// Nothing more will be recorded.
-    pub(crate) fn settle(&mut self) {
+    /// Ends recording and resets its state, so that equal records compare equal.
+    pub(crate) fn end_recording(&mut self) {
         self.current = 0;
         self.end = Nanos::ZERO;
     }
 
-    /// Gives the memory back.
+    /// Removes all slices to free their memory.
     pub(crate) fn clear(&mut self) {
         self.slices = Vec::new();
     }
@@ -75,7 +77,7 @@ impl Timeline {
         slices
             .map(|(index, slice)| QueuePoint {
                 t_s: (self.slice * index as u64).as_secs_f64(),
-                // To the microsecond: it is for the eye, and there are many.
+                // Microseconds suffice for a plot and keep the JSON small.
                 mean_s: (slice.n > 0)
                     .then(|| (slice.sum.0 as f64 / f64::from(slice.n) / 1e3).round() / 1e6),
                 max_s: (slice.n > 0).then(|| slice.max.as_micros() as f64 / 1e6),

@@ -1,17 +1,19 @@
-//! Buffers that suit the rate of a link.
+//! Scaling of buffer limits with the link rate.
 
 use super::{Scenario, builtin};
 use crate::direction::Direction;
 use gentle_aqm::{Spec, Value};
 use gentle_units::Rate;
 
-/// Growing limits stop here: at the packets that Linux gives an Ethernet interface (`DEFAULT_TX_QUEUE_LEN`,
-/// include/net/pkt_sched.h and net/ethernet/eth.c), and at as many bytes as these have when they are full.
+/// Maximum of a scaled limit in packets: `txqueuelen` of an Ethernet interface in Linux (`DEFAULT_TX_QUEUE_LEN`,
+/// include/net/pkt_sched.h and net/ethernet/eth.c).
 const MOST_PACKETS: u64 = 1_000;
+/// Maximum of a scaled limit in bytes: as many packets of 1500 bytes.
 const MOST_BYTES: u64 = MOST_PACKETS * 1_500;
 
 impl Scenario {
-    /// The schemes to compare unless others are asked for: the scenario's own, or those of `real` with limits that suit the link.
+    /// Default schemes of a comparison: those of the scenario or, if it has none, those of `real` with limits scaled to
+    /// the link rate.
     pub fn schemes_to_compare(&self) -> Vec<Spec> {
         if !self.schemes.is_empty() {
             return self.schemes.clone();
@@ -26,9 +28,9 @@ impl Scenario {
             .collect()
     }
 
-    /// Makes the limits of the queues, which suit links of the rates `before`, suit the links as they are, so that a full buffer
-    /// takes as long: those of the schemes to compare and of the queue of each link. Defaults stay, and so do all limits
-    /// where the link has become slower: a buffer of a few packets would hold no burst.
+    /// Scales the explicit limits of the schemes to compare and of the queue of each link from the rates `before` to
+    /// the current rates, so that a full buffer takes the same time to drain. Default limits stay as they are, and so
+    /// do limits of a link that has become slower: a buffer of a few packets would not hold a burst.
     pub(super) fn fit_buffers(&mut self, before: [Rate; 2]) {
         let down = self.link(Direction::Down).rate;
         for spec in &mut self.schemes {
@@ -38,21 +40,21 @@ impl Scenario {
             link.qdisc = fit(&link.qdisc, before, link.rate);
         }
         if let Some(factor) = factor(before[0], down) {
-            self.choices.push(format!(
-                "Limits of buffers, unless given with a scheme, are those for {} times {factor:.1}, so that a full buffer takes as long at this rate; at most {MOST_PACKETS} packets or {MOST_BYTES} bytes.",
+            self.assumptions.push(format!(
+                "Buffer limits, unless given with a scheme, are those for {} times {factor:.1}, so that a full buffer takes the same time to drain; at most {MOST_PACKETS} packets or {MOST_BYTES} bytes.",
                 before[0]
             ));
         }
     }
 }
 
-/// How many times as large buffers have to be; `None`: the link is not faster.
+/// Factor by which limits grow; `None` if the link is not faster.
 fn factor(from: Rate, to: Rate) -> Option<f64> {
     let factor = to.bits_per_second() as f64 / from.bits_per_second() as f64;
     (factor > 1.0).then_some(factor)
 }
 
-/// The scheme with its limit, if one was given, times as large as the rate.
+/// Returns the scheme with an explicit limit scaled like the rate.
 fn fit(spec: &Spec, from: Rate, to: Rate) -> Spec {
     let Some(factor) = factor(from, to) else {
         return spec.clone();
@@ -63,7 +65,7 @@ fn fit(spec: &Spec, from: Rate, to: Rate) -> Spec {
         Some(Value::Count(packets)) => Value::Count(scale(packets, MOST_PACKETS)),
         _ => return spec.clone(),
     };
-    // A limit that the scheme does not take stays as it was.
+    // A limit that is out of range for the scheme stays as it was.
     spec.with("limit", limit).unwrap_or_else(|_| spec.clone())
 }
 
@@ -115,7 +117,7 @@ mod tests {
         assert_eq!(scenario.links[0].qdisc.to_string(), "pfifo limit=100");
         assert_eq!(scenario.links[1].qdisc.to_string(), "pfifo limit=100");
         let mut scenario = Scenario::builtin("real").unwrap();
-        let choices = scenario.choices.clone();
+        let assumptions = scenario.assumptions.clone();
         let change = LinkChange {
             up: Some("4mbit".parse().unwrap()),
             ..LinkChange::default()
@@ -123,7 +125,7 @@ mod tests {
         scenario.change_links(&change).unwrap();
         assert_eq!(scenario.links[0].qdisc.to_string(), "pfifo limit=50");
         assert_eq!(scenario.links[1].qdisc.to_string(), "pfifo limit=500");
-        assert_eq!(scenario.choices, choices);
+        assert_eq!(scenario.assumptions, assumptions);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Built-in scenarios: the set-ups of Braud, Heusse and Duda, "The Virtue of Gentleness" (IFIP Networking 2018), Table III.
+//! Built-in scenarios: the set-ups of Braud, Heusse and Duda, "The Virtue of Gentleness" (IFIP Networking 2018), Table
+//! III.
 
 use super::{Scenario, file};
 use crate::direction::Direction;
@@ -6,20 +7,15 @@ use crate::workload::flows::Flow;
 use crate::workload::{Initiator, TcpChanges, Traffic, Workload};
 use gentle_units::Nanos;
 
+/// Texts of the scenarios by name. The files are links to those in `papers/spa-2018`.
 const FILES: &[(&str, &str)] = &[
-    (
-        "real",
-        include_str!("../../../../papers/spa-2018/real.toml"),
-    ),
+    ("real", include_str!("../../scenarios/real.toml")),
     (
         "real-reverse",
-        include_str!("../../../../papers/spa-2018/real-reverse.toml"),
+        include_str!("../../scenarios/real-reverse.toml"),
     ),
-    (
-        "short",
-        include_str!("../../../../papers/spa-2018/short.toml"),
-    ),
-    ("10m", include_str!("../../../../papers/spa-2018/10m.toml")),
+    ("short", include_str!("../../scenarios/short.toml")),
+    ("10m", include_str!("../../scenarios/10m.toml")),
 ];
 
 /// Names of the built-in scenarios: the types of `spa-2018`, Table III.
@@ -34,8 +30,8 @@ pub(super) fn find(name: &str) -> Option<Scenario> {
     Some(scenario.unwrap_or_else(|error| panic!("built-in scenario: {error}")))
 }
 
-/// The link under test of `real` both ways, without its delay: a list of flows brings its own round-trip times, and says nothing
-/// of a slower way back.
+/// A scenario that replays `flows` over two links with the rate of the link under test of `real` and without delay: a
+/// list of flows has its own round-trip times and does not imply a slower reverse link.
 pub(super) fn replay(path: &str, flows: Vec<Flow>) -> Scenario {
     let mut scenario = find("real").expect("real is built in");
     let rtt = scenario.link_rtt();
@@ -50,10 +46,10 @@ pub(super) fn replay(path: &str, flows: Vec<Flow>) -> Scenario {
     scenario.source = path.to_owned();
     scenario.duration = last + Nanos::from_secs(1);
     scenario.warmup = Nanos::ZERO;
-    scenario.choices = Vec::new();
+    scenario.assumptions = Vec::new();
     if flows.iter().any(|flow| flow.rtt.is_none()) {
-        scenario.choices.push(format!(
-            "Flows without a round-trip time of their own get {rtt}, that of Table III in Braud, Heusse and Duda 2018."
+        scenario.assumptions.push(format!(
+            "Flows without a listed round-trip time get {rtt}, as in Table III of Braud, Heusse and Duda 2018."
         ));
     }
     scenario.workloads = vec![Workload {

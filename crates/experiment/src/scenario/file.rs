@@ -1,4 +1,4 @@
-//! From a TOML file to a [`Scenario`]: every key known, every value in its range, every unit right.
+//! Parsing of a TOML file to a [`Scenario`], with checks of all keys, ranges and units.
 
 use super::section::{Item, Section, Source};
 use super::{Access, LinkConfig, Scenario};
@@ -16,18 +16,18 @@ use std::sync::Arc;
 
 const DAY: Nanos = Nanos::from_secs(86_400);
 
-/// Ethernet's header, which Linux counts into a packet's length (`skb->len` at the qdisc).
+/// Length of an Ethernet header, which Linux includes in the length of a packet (`skb->len` at the qdisc).
 const ETHERNET_HEADER: u64 = 14;
 
-/// Lengths of IP packets, the shortest possible and the default: datagrams with IPv4 and UDP headers, full ones; SYNs with
-/// IPv4 and TCP headers, as floods send them, without options.
+/// Minimum and default length of a UDP packet: IPv4 and UDP headers; a full packet.
 const UDP_PACKET: (u64, u32) = (28, 1500);
+/// Minimum and default length of a SYN of a flood: IPv4 and TCP headers without options.
 const SYN_PACKET: (u64, u32) = (40, 40);
 
-/// `Profile::default()` by name.
+/// Name of `Profile::default()`.
 const DEFAULT_PROFILE: &str = "linux-7.2";
 
-/// The end hosts' TCP.
+/// TCP of the end hosts.
 struct Hosts {
     profile: Profile,
     name: String,
@@ -39,11 +39,11 @@ pub(super) fn parse(
     text: &str,
     read: &dyn Fn(&str) -> std::io::Result<String>,
 ) -> Result<Scenario, ScenarioError> {
-    let remarks = RefCell::default();
+    let warnings = RefCell::default();
     let source = Source {
         file,
         text,
-        remarks: &remarks,
+        warnings: &warnings,
     };
     let mut root = source.root()?;
     let name = stem(file);
@@ -88,7 +88,7 @@ pub(super) fn parse(
         .into_iter()
         .map(|item| spec(&item))
         .collect::<Result<Vec<_>, _>>()?;
-    let choices = strings(
+    let assumptions = strings(
         root.take("choices"),
         "[\"The paper is silent on X; this is Y.\"]",
     )?
@@ -110,12 +110,12 @@ pub(super) fn parse(
         access,
         workloads,
         schemes,
-        choices,
-        remarks: remarks.into_inner(),
+        assumptions,
+        warnings: warnings.into_inner(),
     })
 }
 
-/// A file's name without its folders and its ending.
+/// File name without folders and extension.
 pub(super) fn stem(file: &str) -> String {
     std::path::Path::new(file)
         .file_stem()
@@ -354,7 +354,7 @@ fn workload(
     })
 }
 
-/// A name for people, on one line.
+/// Parses a label for reports: 1 to 40 characters on one line.
 fn label(item: &Item<'_>) -> Result<String, ScenarioError> {
     let text = item.text()?.trim();
     if text.is_empty() || text.chars().count() > 40 || text.contains(char::is_control) {
@@ -363,7 +363,7 @@ fn label(item: &Item<'_>) -> Result<String, ScenarioError> {
     Ok(text.to_owned())
 }
 
-/// `{ profile = "freebsd-9.3", initial_rto = "200ms" }`.
+/// Parses a table such as `{ profile = "freebsd-9.3", initial_rto = "200ms" }`.
 fn tcp_changes(item: Option<Item<'_>>) -> Result<TcpChanges, ScenarioError> {
     let mut changes = TcpChanges::default();
     let Some(item) = item else {
@@ -391,7 +391,7 @@ fn constant_rate(
     if let Some(access) = access
         && rate > access.rate
     {
-        // Nothing holds it back, so the host's own queue would grow for ever.
+        // Without congestion control the queue of the host's access link would grow without bound.
         return Err(item.error(format!(
             "expected at most {}, the rate of the access links",
             access.rate

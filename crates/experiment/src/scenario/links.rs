@@ -1,4 +1,4 @@
-//! Other links under the same traffic.
+//! Changes of link rates and load that keep the character of the traffic.
 
 use super::Scenario;
 use crate::direction::Direction;
@@ -6,38 +6,38 @@ use crate::workload::{ConstantRate, Traffic};
 use gentle_units::{Nanos, Rate};
 use thiserror::Error;
 
-/// What is to be different about a scenario's links. Where nothing is said, the load stays.
+/// Change of a scenario's links.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LinkChange {
-    /// Rate of the link under test.
+    /// New rate of the link under test; `None`: unchanged.
     pub down: Option<Rate>,
-    /// Rate of the way back; `None`: it keeps its proportion to the link under test.
+    /// New rate of the reverse link; `None`: changes in proportion to the link under test.
     pub up: Option<Rate>,
-    /// What arrivals are to ask of the link under test, as a share of its rate.
+    /// New offered load of the link under test as a fraction of its rate; `None`: unchanged.
     pub load: Option<f64>,
 }
 
-/// Why a load cannot be had.
+/// Reason for which a load cannot be set.
 #[derive(Debug, Error, PartialEq)]
 pub enum LoadError {
-    /// There is nothing that could come more often or more rarely.
+    /// The link has no traffic whose arrival rate can change.
     #[error(
-        "nothing starts at random or at a constant rate on the link under test, so that its load cannot be set; --rate changes it"
+        "the link under test has no traffic that starts at random or at a constant rate, so its load cannot be set; --rate changes it"
     )]
     Fixed,
-    /// What cannot be changed asks for more.
-    #[error("the connections of the list alone ask for {:.0} % of the link; expected a higher load", .0 * 100.0)]
+    /// The load of listed connections, which cannot change, is higher: the fraction of the link rate.
+    #[error("the listed connections alone load the link to {:.0} %; expected a higher load", .0 * 100.0)]
     TooLow(f64),
 }
 
 impl Scenario {
-    /// Gives links other rates, without changes on the way, and scales what has to scale: arrivals of each direction, so that
-    /// the load of its link stays or becomes what `change` says, and the limits of buffers, so that a full one takes as long.
-    /// Lists of flows stay as they are, and long-lived connections take what they get. Says among the choices what became
-    /// of the rest.
+    /// Changes the rates of the links and removes their rate changes over time. Arrivals in each direction scale so
+    /// that the load stays or becomes that of `change`, and buffer limits scale so that a full buffer takes the same
+    /// time to drain. Lists of flows and long-lived connections stay as they are. Scaled limits are added to the
+    /// assumptions.
     ///
     /// # Errors
-    /// The load that is asked for cannot be had; then nothing has changed.
+    /// The load cannot be set. The scenario is then unchanged.
     pub fn change_links(&mut self, change: &LinkChange) -> Result<(), LoadError> {
         let mut scenario = self.clone();
         let before = scenario.links.each_ref().map(|link| link.rate);
@@ -65,7 +65,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Makes arrivals ask for the share `load` of the link under test.
+    /// Scales arrivals to an offered `load` of the link under test, as a fraction of its rate.
     fn set_load(&mut self, load: f64) -> Result<(), LoadError> {
         let rate = self.link(Direction::Down).rate.bits_per_second() as f64;
         let fixed = (self.workloads.iter().enumerate())
@@ -84,7 +84,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Makes what starts on its own and sends in `direction` come `factor` times as often.
+    /// Multiplies the arrival rates of the traffic in `direction` by `factor`.
     fn scale(&mut self, direction: Direction, factor: f64) {
         if factor == 1.0 {
             return;
@@ -109,7 +109,7 @@ impl Scenario {
                 Traffic::Udp(ConstantRate { rate, .. })
                 | Traffic::SynFlood(ConstantRate { rate, .. }) => {
                     let scaled = times(*rate, factor);
-                    // Nothing holds these packets back, so that the host's own queue would grow for ever.
+                    // Without congestion control the queue of the host's access link would grow without bound.
                     *rate = fastest.map_or(scaled, |fastest| scaled.min(fastest));
                 }
                 Traffic::Long { .. } | Traffic::Replay { .. } => {}
@@ -118,7 +118,7 @@ impl Scenario {
     }
 }
 
-/// Whether traffic of this kind can come more often or more rarely.
+/// True if the arrival rate of this traffic can change.
 fn scales(traffic: &Traffic) -> bool {
     !matches!(traffic, Traffic::Long { .. } | Traffic::Replay { .. })
 }
@@ -132,7 +132,7 @@ fn times(rate: Rate, factor: f64) -> Rate {
     Rate::from_bits_per_second(bits as u64).unwrap_or(rate)
 }
 
-/// What `rate` becomes when `from` becomes `to`, in whole numbers: no rounding of a proportion.
+/// Returns `rate * to / from`, in integers to avoid rounding of the quotient.
 fn in_proportion(rate: Rate, from: Rate, to: Rate) -> Rate {
     let scaled = u128::from(rate.bits_per_second()) * u128::from(to.bits_per_second())
         / u128::from(from.bits_per_second());
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn another_rate_keeps_the_load_and_the_way_back_in_proportion() {
+    fn another_rate_keeps_the_load_and_the_reverse_link_in_proportion() {
         let own = Scenario::builtin("real").unwrap();
         let fast = changed(
             "real",
@@ -184,7 +184,8 @@ mod tests {
         let both = changed("real", both);
         assert_eq!(both.link(Direction::Up).rate, rate("1mbit").unwrap());
         assert!((both.load(Direction::Down) - 0.5).abs() < 1e-6);
-        assert_eq!(changed("real", LinkChange::default()).choices, own.choices);
+        let unchanged = changed("real", LinkChange::default());
+        assert_eq!(unchanged.assumptions, own.assumptions);
     }
 
     fn mixed(list: &str) -> Scenario {
@@ -227,7 +228,7 @@ mod tests {
         };
         scenario.change_links(&change).unwrap();
         assert!(scenario.link(Direction::Down).changes.is_empty());
-        // Ten times as much would be more than a host's own link carries.
+        // Ten times the rate would exceed the rate of the access link.
         let Traffic::Udp(udp) = scenario.workloads[1].traffic else {
             panic!()
         };
@@ -255,7 +256,7 @@ mod tests {
             up: None,
         };
         let list = "start_s,bytes\n0,6250000\n";
-        // 6.25 MB in 100 s are a quarter of 2 Mb/s and some headers.
+        // 6.25 MB in 100 s are a quarter of 2 Mb/s, plus headers.
         let mut scenario = mixed(list);
         let Err(LoadError::TooLow(fixed)) = scenario.change_links(&load(0.2)) else {
             panic!()

@@ -1,32 +1,31 @@
-//! What a scenario's traffic asks of its links.
+//! Offered load of a scenario's links.
 
 use super::Scenario;
 use crate::direction::Direction;
-use crate::workload::{
-    Arrival, Arrivals, ConstantRate, IP_HEADER, Setting, Span, Traffic, Workload,
-};
+use crate::workload::{Arrival, Arrivals, ConstantRate, IP_HEADER, Span, Traffic, Workload};
 use gentle_units::Nanos;
 
-/// TCP's header without options, and what time stamps add (RFC 9293; RFC 7323, appendix A).
+/// Length of a TCP header without options, bytes (RFC 9293, section 3.1).
 const TCP_HEADER: u32 = 20;
+/// Length of the timestamps option with padding, bytes (RFC 7323, appendix A).
 const TIMESTAMPS: u32 = 12;
 
-/// Web sessions begin and end, so that their load has no simple formula: it is the mean over the first seeds, so many of them.
+/// Number of seeds over which the load of web sessions, which has no simple formula, is averaged.
 const DRAWS: u64 = 5;
 
-/// Where there are more connections than this, the load is that of the first ones: scenarios of any length are to begin at once.
+/// Maximum number of connections drawn per seed: of longer schedules only the start is counted, so that a scenario of
+/// any length starts without delay.
 const MOST_DRAWN: u32 = 200_000;
 
 impl Scenario {
-    /// What connections and packets that start on their own ask of the link of `direction`, as a share of its rate at the start:
-    /// full packets with all headers, once each, without ACKs and handshakes. Long-lived connections take what they get and
-    /// are not counted.
+    /// Offered load of the link of `direction` as a fraction of its rate at the start: data packets with all headers,
+    /// counted once, without ACKs, handshakes and long-lived connections.
     pub fn load(&self, direction: Direction) -> f64 {
         let asked = (0..self.workloads.len()).map(|index| self.bits_per_second(index, direction));
         asked.sum::<f64>() / self.link(direction).rate.bits_per_second() as f64
     }
 
-    /// How many long-lived connections send their data in `direction`.
+    /// The number of long-lived connections that send data in `direction`.
     pub fn long_flows(&self, direction: Direction) -> u64 {
         let flows = self
             .workloads
@@ -38,13 +37,13 @@ impl Scenario {
         flows.sum()
     }
 
-    /// Whether every seed starts the same connections.
+    /// True if every seed starts the same connections.
     pub fn replays(&self) -> bool {
         self.workloads.iter().all(|workload| {
             let varied_rtt = workload.rtt.is_some_and(|(from, to)| from != to);
             match &workload.traffic {
                 Traffic::Poisson { .. } | Traffic::Web { .. } => false,
-                // Their round-trip times are spread evenly, not drawn.
+                // Round-trip times of long-lived connections are spaced evenly, not drawn.
                 Traffic::Long { start, .. } => start.0 == start.1,
                 Traffic::Udp(_) | Traffic::SynFlood(_) => true,
                 Traffic::Replay { flows } => !varied_rtt || flows.iter().all(|f| f.rtt.is_some()),
@@ -52,7 +51,7 @@ impl Scenario {
         })
     }
 
-    /// What the workload at `index` asks of the link of `direction`, on average.
+    /// Mean offered load, bits per second, of the workload `index` on the link of `direction`.
     pub(super) fn bits_per_second(&self, index: usize, direction: Direction) -> f64 {
         let workload = &self.workloads[index];
         if workload.direction != direction && !matches!(workload.traffic, Traffic::Replay { .. }) {
@@ -68,13 +67,9 @@ impl Scenario {
                 8.0 * packets.bytes_of_mean(bytes) / gap.as_secs_f64()
             }
             Traffic::Web { .. } => {
-                let setting = Setting {
-                    end: self.duration,
-                    mss,
-                    link_rtt: self.link_rtt(),
-                };
+                let context = self.arrival_context();
                 let drawn = (1..=DRAWS).map(|seed| {
-                    let mut arrivals = Arrivals::new(workload, index, seed, &setting);
+                    let mut arrivals = Arrivals::new(workload, index, seed, &context);
                     let (mut bytes, mut until) = (0.0, seconds);
                     for number in 1.. {
                         let Some(arrival) = arrivals.next() else {
@@ -91,10 +86,10 @@ impl Scenario {
                 drawn.sum::<f64>() / DRAWS as f64
             }
             Traffic::Long { .. } => 0.0,
-            Traffic::Udp(paced) | Traffic::SynFlood(paced) => {
-                let on_link = f64::from(paced.bytes + overhead) / f64::from(paced.bytes);
-                let active = active(paced, self.duration).as_secs_f64() / seconds;
-                paced.rate.bits_per_second() as f64 * on_link * active
+            Traffic::Udp(cbr) | Traffic::SynFlood(cbr) => {
+                let on_link = f64::from(cbr.bytes + overhead) / f64::from(cbr.bytes);
+                let active = active(cbr, self.duration).as_secs_f64() / seconds;
+                cbr.rate.bits_per_second() as f64 * on_link * active
             }
             Traffic::Replay { flows } => {
                 let this_way = flows.iter().filter(|flow| {
@@ -108,16 +103,13 @@ impl Scenario {
     }
 }
 
-/// How long packets at a constant rate go on in arrivals that end at `end`.
-fn active(paced: &ConstantRate, end: Nanos) -> Nanos {
-    paced
-        .stop
-        .unwrap_or(end)
-        .min(end)
-        .saturating_sub(paced.start)
+/// Time for which a source of constant rate is active if arrivals end at `end`.
+fn active(cbr: &ConstantRate, end: Nanos) -> Nanos {
+    let stop = cbr.stop.unwrap_or(end).min(end);
+    stop.saturating_sub(cbr.start)
 }
 
-/// How payload is packed.
+/// Segmentation of payload into packets: payload and headers of a full packet, bytes.
 #[derive(Clone, Copy)]
 struct Packets {
     payload: u64,
@@ -134,7 +126,7 @@ impl Packets {
         }
     }
 
-    /// Bytes on the link of a connection with so much payload.
+    /// Bytes on the link of a connection with `payload` bytes.
     fn bytes(&self, payload: u64) -> u64 {
         payload + payload.div_ceil(self.payload) * self.headers
     }
@@ -146,7 +138,7 @@ impl Packets {
         }
     }
 
-    /// The same for connections with so much payload on average, all of it in full packets.
+    /// Mean bytes on the link of connections with a mean of `payload` bytes, all in full packets.
     fn bytes_of_mean(&self, payload: f64) -> f64 {
         payload * (1.0 + self.headers as f64 / self.payload as f64)
     }
@@ -161,7 +153,8 @@ mod tests {
         Direction::BOTH.map(|direction| scenario.load(direction))
     }
 
-    /// Braud, Heusse and Duda 2018 say 88 % and 95 %; with all headers, and the truncated distributions' own means, it is these.
+    /// Braud, Heusse and Duda 2018 report 88 % and 95 %. The values here include all headers and use the means of the
+    /// truncated distributions.
     #[test]
     fn the_types_of_the_paper_have_its_load() {
         for (name, expected) in [("real", 0.872), ("10m", 0.978)] {
@@ -187,28 +180,28 @@ mod tests {
     fn every_kind_of_traffic_is_counted() {
         let down = |text: &str| one_workload(text).load(Direction::Down);
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
-        // A connection of two packets of 1514 bytes a second.
+        // One connection of two packets of 1514 bytes per second.
         close(
             down("kind = \"poisson\"\ngap = \"1s\"\nsize = { segments = 2 }"),
             8.0 * 2.0 * 1514.0 / 1e6,
         );
-        // Half of the time, with Ethernet's header.
+        // Half of the time, with Ethernet headers.
         close(
             down("kind = \"udp\"\nrate = \"500kbit\"\npacket = 500\nstart = \"50s\""),
             0.25 * 514.0 / 500.0,
         );
         close(down("kind = \"long\"\nflows = 3"), 0.0);
-        // Ten packets within 100 s; one goes the other way, one starts too late.
+        // Ten packets within 100 s; one flow uses the reverse link, one starts too late.
         let listed = one_workload("kind = \"replay\"\nfile = \"x.csv\"");
         close(listed.load(Direction::Down), 8.0 * 15_140.0 / 100.0 / 1e6);
         close(listed.load(Direction::Up), 8.0 * 1_514.0 / 100.0 / 1e6);
         let web = down(
             "kind = \"web\"\nsessions = 40\nsession_gap = \"1s\"\npages = 4\npage_gap = \"1s\"\nobjects = 3\nobject_gap = \"100ms\"\nsize = { segments = 1 }",
         );
-        // Ceilings of exponentials: 4.52 pages of 3.53 objects; all end in time.
+        // Means of rounded-up exponentials: 4.52 pages of 3.53 objects. All sessions end in time.
         let expected = 40.0 * 4.52 * 3.53 * 1514.0 * 8.0 / 100.0 / 1e6;
         assert!((web / expected - 1.0).abs() < 0.15, "{web} {expected}");
-        // A thousand million pages a second, for ever: counted in part.
+        // 10^9 pages per second without end: only the start is counted.
         let endless = down(
             "kind = \"web\"\nsessions = 1000000\nsession_gap = \"1ns\"\npages = 1000000\npage_gap = \"1ns\"\nobjects = 1\nobject_gap = \"1ns\"\nsize = { segments = 1 }",
         );

@@ -1,4 +1,4 @@
-//! Scenarios: links, hosts and workloads, as a TOML file describes them (`docs/scenarios.md`), checked before a run.
+//! Scenarios: links, hosts and workloads, described by a TOML file (`docs/scenarios.md`).
 
 mod buffers;
 mod builtin;
@@ -13,7 +13,7 @@ pub use links::{LinkChange, LoadError};
 use crate::direction::Direction;
 use crate::error::ScenarioError;
 use crate::workload::flows::{self, Flow};
-use crate::workload::{Schedule, TcpChanges, Workload};
+use crate::workload::{ArrivalContext, Schedule, TcpChanges, Workload};
 use gentle_aqm::Spec;
 use gentle_tcp::{KnobError, Profile, UnknownProfile};
 use gentle_units::{Nanos, Rate};
@@ -25,70 +25,73 @@ use std::sync::Arc;
 pub struct LinkConfig {
     /// Rate at the start.
     pub rate: Rate,
-    /// Propagation delay, behind the queue.
+    /// One-way propagation delay, after the queue.
     pub delay: Nanos,
-    /// The queue. For [`Direction::Down`] a comparison puts each scheme in its place.
+    /// Queue. In a comparison each scheme in turn replaces that of [`Direction::Down`].
     pub qdisc: Spec,
-    /// Probability that a packet is lost on the link, behind the queue.
+    /// Probability of random loss on the link, after the queue, 0 to 1.
     pub loss: f64,
-    /// Bytes that the link layer adds to an IP packet; the queue sees them, as Linux's do.
+    /// Link-layer overhead per IP packet, bytes; included in the packet length that the queue sees, as in Linux.
     pub overhead: u32,
-    /// Rates from given times on, in order of time.
+    /// Rate changes as times and new rates, in order of time.
     pub changes: Vec<(Nanos, Rate)>,
 }
 
-/// Access links: each host's own link to the router.
+/// Access links between each host and the router.
 #[derive(Debug, Clone, Copy)]
 pub struct Access {
-    /// Rate of each.
+    /// Rate of each access link.
     pub rate: Rate,
-    /// Hosts on either side; connections take them in turn.
+    /// Number of hosts on either side; connections are assigned to them in turn.
     pub hosts: u32,
 }
 
-/// A checked scenario.
+/// A valid scenario.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Short name: `real`, or the file's name without its ending.
+    /// Short name: `real`, or the file name without extension.
     pub name: String,
-    /// For people.
+    /// Title for readers.
     pub title: String,
-    /// Where it comes from.
+    /// Source: a table of a paper, or a file.
     pub source: String,
-    /// Connections start within this time.
+    /// Length of the arrival process.
     pub duration: Nanos,
-    /// Part of it at the start that is left out of every number.
+    /// Warm-up at the start, left out of all results.
     pub warmup: Nanos,
-    /// How long connections may go on after `duration`.
+    /// Maximum time that connections may continue after `duration`.
     pub drain: Nanos,
-    /// The end hosts' TCP.
+    /// TCP of the end hosts.
     pub profile: Arc<Profile>,
     /// Name of the profile.
     pub profile_name: String,
-    /// Knobs of it that were overridden, as written.
+    /// Knobs that override the profile, as written.
     pub knobs: BTreeMap<String, String>,
-    /// Down, then up.
+    /// The links, [`Direction::Down`] first.
     pub links: [LinkConfig; 2],
     /// Access links; `None`: infinitely fast.
     pub access: Option<Access>,
-    /// What starts connections.
+    /// Sources of traffic.
     pub workloads: Vec<Workload>,
-    /// The schemes that the file suggests to compare.
+    /// Schemes to compare by default; may be empty.
     pub schemes: Vec<Spec>,
-    /// Choices made where the source is silent.
-    pub choices: Vec<String>,
-    /// What is to be said to whoever wrote the file: values that are right but perhaps not meant so.
-    pub remarks: Vec<String>,
+    /// Assumptions where the source is silent, one sentence each (key `choices` of scenario files).
+    pub assumptions: Vec<String>,
+    /// Warnings for the author of the file: values that are valid but possibly unintended.
+    pub warnings: Vec<String>,
 }
 
 impl Scenario {
-    /// One of the scenarios that come with the program: see [`BUILTIN`].
+    /// Returns a built-in scenario by name: see [`BUILTIN`].
     pub fn builtin(name: &str) -> Option<Scenario> {
         builtin::find(name)
     }
 
-    /// Reads a scenario from the text of a TOML file. `file` is how the user calls it; relative paths in it were
-    /// resolved by `read`, which gives the text of a file that the scenario names.
+    /// Parses the text of a TOML file. `file` is its name in error messages. `read` returns the text of a file that the
+    /// scenario refers to, by the path as written.
+    ///
+    /// # Errors
+    /// The text is not a valid scenario, or `read` failed.
     pub fn from_toml(
         file: &str,
         text: &str,
@@ -97,21 +100,27 @@ impl Scenario {
         file::parse(file, text, read)
     }
 
-    /// A scenario that replays the list of flows in a CSV file (`docs/scenarios.md`, "Flow lists") over the links of
-    /// `real`; the flows' round-trip times are their own.
+    /// Parses a list of flows in CSV (`docs/scenarios.md`, "Flow lists") and returns the scenario that replays them:
+    /// see [`Scenario::replay`].
+    ///
+    /// # Errors
+    /// The text is not a valid list of flows.
     pub fn from_flows(file: &str, text: &str) -> Result<Scenario, ScenarioError> {
         let flows = flows::parse(file, text, Nanos::ZERO)?;
         Ok(Scenario::replay(file, flows))
     }
 
-    /// A scenario that replays `flows`, each with payload, over the links of `real`; the flows' round-trip times are
-    /// their own. `file` is where they come from.
+    /// Returns a scenario that replays `flows`, each with payload, with their own round-trip times over links with the
+    /// rate of the link under test of `real`. `file` is the source of the flows.
     pub fn replay(file: &str, mut flows: Vec<Flow>) -> Scenario {
         flows.sort_by_key(|flow| flow.at);
         builtin::replay(file, flows)
     }
 
-    /// Puts other end hosts in: the profile `name` with all its knobs.
+    /// Replaces the TCP of the end hosts by the profile `name`, without overridden knobs.
+    ///
+    /// # Errors
+    /// No profile has this name.
     pub fn set_profile(&mut self, name: &str) -> Result<(), UnknownProfile> {
         self.profile = Arc::new(Profile::by_name(name)?);
         self.profile_name = name.to_owned();
@@ -120,27 +129,30 @@ impl Scenario {
     }
 
     /// Overrides one knob of the end hosts' TCP.
+    ///
+    /// # Errors
+    /// The knob does not exist, or the value is invalid.
     pub fn set_knob(&mut self, knob: &str, value: &str) -> Result<(), KnobError> {
         Arc::make_mut(&mut self.profile).set(knob, value)?;
         self.knobs.insert(knob.to_owned(), value.to_owned());
         Ok(())
     }
 
-    /// Makes the arrivals last `duration`; a warm-up shrinks in proportion.
+    /// Changes the length of the arrival process; the warm-up changes in proportion.
     pub fn set_duration(&mut self, duration: Nanos) {
         let part = self.warmup.as_secs_f64() / self.duration.as_secs_f64().max(1e-9);
         self.warmup = Nanos::from_secs_f64(duration.as_secs_f64() * part);
         self.duration = duration;
     }
 
-    /// Gives a link another rate from the start, without changes; everything else stays.
+    /// Changes the rate of a link and removes its rate changes over time.
     pub fn set_rate(&mut self, direction: Direction, rate: Rate) {
         let link = &mut self.links[direction.index()];
         link.rate = rate;
         link.changes.clear();
     }
 
-    /// The TCP of the ends of a workload's connections: of the one that connects, and of the other.
+    /// TCP of the two ends of a workload's connections: the initiator, then the other end.
     pub fn profiles(&self, workload: &Workload) -> [Arc<Profile>; 2] {
         let changed = |base: &Arc<Profile>, changes: &TcpChanges| match changes.is_empty() {
             true => Arc::clone(base),
@@ -150,7 +162,7 @@ impl Scenario {
         [changed(&both, &workload.initiator_tcp), both]
     }
 
-    /// The groups of its workloads, in the order in which they are first named.
+    /// Groups of the workloads without duplicates, in order of first use.
     pub fn groups(&self) -> Vec<&str> {
         let mut groups: Vec<&str> = Vec::new();
         for group in self
@@ -170,13 +182,41 @@ impl Scenario {
         &self.links[direction.index()]
     }
 
-    /// The connections that start under `seed`.
+    /// Connections that start with `seed`, in order of time.
     pub fn schedule(&self, seed: u64) -> Schedule {
-        Schedule::new(self, seed)
+        Schedule::new(&self.workloads, &self.arrival_context(), seed)
     }
 
-    /// Round-trip time of a packet that meets no queue and no extra delay, transmission times aside.
-    pub(crate) fn link_rtt(&self) -> Nanos {
+    fn arrival_context(&self) -> ArrivalContext {
+        ArrivalContext {
+            end: self.duration,
+            mss: u64::from(self.profile.mss),
+            link_rtt: self.link_rtt(),
+        }
+    }
+
+    /// Round-trip time of the links: propagation delays without queueing and transmission times.
+    fn link_rtt(&self) -> Nanos {
         self.links[0].delay + self.links[1].delay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::Span;
+
+    #[test]
+    fn connections_of_all_workloads_come_in_order_and_depend_on_the_seed_alone() {
+        let mut scenario = Scenario::builtin("real-reverse").unwrap();
+        scenario.set_duration(Nanos::from_secs(30));
+        let of = |seed| scenario.schedule(seed).collect::<Vec<_>>();
+        let first = of(1);
+        assert_eq!(first, of(1));
+        assert_ne!(first, of(2));
+        assert!(first.is_sorted_by_key(|arrival| arrival.at));
+        let long = first.iter().filter(|a| matches!(a.span, Span::Until(_)));
+        assert_eq!(long.count(), 1);
+        assert!((150..400).contains(&first.len()), "{}", first.len());
     }
 }

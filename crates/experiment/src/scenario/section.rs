@@ -1,5 +1,4 @@
-//! A table of a TOML file, read key by key: every value is checked where it stands, and keys nobody asked for are
-//! refused with those that are accepted.
+//! Reading of TOML tables key by key, with type and range checks, error positions, and refusal of unknown keys.
 
 use crate::error::ScenarioError;
 use gentle_units::{Nanos, Rate, parse_size, suggestion};
@@ -7,17 +6,17 @@ use std::cell::RefCell;
 use std::ops::{Range, RangeInclusive};
 use toml::de::{DeTable, DeValue};
 
-/// The file being read, for error messages.
+/// The file being read.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) file: &'a str,
     pub(crate) text: &'a str,
-    /// What is to be said of values that are right but perhaps not meant so.
-    pub(crate) remarks: &'a RefCell<Vec<String>>,
+    /// Warnings about values that are valid but possibly unintended.
+    pub(crate) warnings: &'a RefCell<Vec<String>>,
 }
 
 impl<'a> Source<'a> {
-    /// The file's top-level table.
+    /// Parses the file and returns the top-level table.
     pub(crate) fn root(self) -> Result<Section<'a>, ScenarioError> {
         let table = DeTable::parse(self.text).map_err(|error| {
             let problem = format!("not TOML: {}", error.message());
@@ -41,7 +40,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// One table. Take what is known out of it, then call [`Section::finish`].
+/// A table. Take the known keys out of it, then call [`Section::finish`].
 pub(crate) struct Section<'a> {
     source: Source<'a>,
     name: String,
@@ -50,7 +49,7 @@ pub(crate) struct Section<'a> {
     asked: Vec<&'static str>,
 }
 
-/// A value with the place where it stands.
+/// A value with its position.
 pub(crate) struct Item<'a> {
     source: Source<'a>,
     name: String,
@@ -59,7 +58,7 @@ pub(crate) struct Item<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// The value of `key`, if it is there.
+    /// Removes `key` and returns its value, if present.
     pub(crate) fn take(&mut self, key: &'static str) -> Option<Item<'a>> {
         self.asked.push(key);
         let value = self.table.remove(key)?;
@@ -71,7 +70,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// The value of `key`, or an error that says what belongs there.
+    /// Removes `key` and returns its value, or an error with `example` if it is missing.
     pub(crate) fn require(
         &mut self,
         key: &'static str,
@@ -81,7 +80,7 @@ impl<'a> Section<'a> {
             .ok_or_else(|| self.error(format!("missing '{key}', for example {key} = {example}")))
     }
 
-    /// The sub-table `key`, if it is there.
+    /// Removes the sub-table `key` and returns it, if present.
     pub(crate) fn section(
         &mut self,
         key: &'static str,
@@ -89,7 +88,7 @@ impl<'a> Section<'a> {
         self.take(key).map(Item::section).transpose()
     }
 
-    /// The keys that are left, for a table whose keys are not known here. Sorted by name.
+    /// Removes the remaining keys and returns them with their values, sorted by name, for a table with arbitrary keys.
     pub(crate) fn rest(&mut self) -> Vec<(String, Item<'a>)> {
         let prefix = self.name.clone();
         let source = self.source;
@@ -108,7 +107,7 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// Refuses the first key that was never asked for.
+    /// Returns an error for the first remaining key.
     pub(crate) fn finish(self) -> Result<(), ScenarioError> {
         let Some(key) = self.table.keys().min_by_key(|key| key.span().start) else {
             return Ok(());
@@ -129,7 +128,7 @@ impl<'a> Section<'a> {
         ))
     }
 
-    /// An error about the table as a whole.
+    /// An error that concerns the whole table.
     pub(crate) fn error(&self, problem: impl std::fmt::Display) -> ScenarioError {
         let problem = if self.name.is_empty() {
             problem.to_string()
@@ -153,7 +152,7 @@ fn join(prefix: &str, key: &str) -> String {
 }
 
 impl<'a> Item<'a> {
-    /// An error about this value.
+    /// An error that concerns this value.
     pub(crate) fn error(&self, problem: impl std::fmt::Display) -> ScenarioError {
         self.source
             .error(self.span.clone(), format!("{}: {problem}", self.name))
@@ -172,7 +171,7 @@ impl<'a> Item<'a> {
         self.error(format!("invalid value {found}: expected {expected}"))
     }
 
-    /// A string.
+    /// Returns a string.
     pub(crate) fn text(&self) -> Result<&str, ScenarioError> {
         match &self.value {
             DeValue::String(text) => Ok(text),
@@ -180,7 +179,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A string, a number or a boolean, as it would be written in text.
+    /// Returns a string, or the text of a number or a boolean.
     pub(crate) fn scalar(&self) -> Result<String, ScenarioError> {
         match &self.value {
             DeValue::String(text) => Ok(text.to_string()),
@@ -191,7 +190,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A time in quotes.
+    /// Returns a time, written in quotes.
     pub(crate) fn time(&self) -> Result<Nanos, ScenarioError> {
         match &self.value {
             DeValue::String(text) => text.parse().map_err(|e| self.error(e)),
@@ -199,14 +198,14 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A rate in quotes.
+    /// Returns a rate, written in quotes.
     pub(crate) fn rate(&self) -> Result<Rate, ScenarioError> {
         match &self.value {
             DeValue::String(text) => {
                 let rate = text.parse().map_err(|e| self.error(e))?;
                 if let Some(remark) = Rate::remark(text) {
                     let remark = self.error(remark).to_string();
-                    self.source.remarks.borrow_mut().push(remark);
+                    self.source.warnings.borrow_mut().push(remark);
                 }
                 Ok(rate)
             }
@@ -214,7 +213,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A size in bytes: a number, or a string with a unit.
+    /// Returns a size in bytes in `range`, written as a number or as a string with a unit.
     pub(crate) fn size(&self, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
         match &self.value {
             DeValue::String(text) => {
@@ -229,7 +228,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A whole number in `range`.
+    /// Returns a whole number in `range`.
     pub(crate) fn count(&self, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
         let expected = || format!("a whole number, {} to {}", range.start(), range.end());
         match &self.value {
@@ -241,7 +240,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A number in `range`.
+    /// Returns a number in `range`.
     pub(crate) fn real(&self, range: RangeInclusive<f64>) -> Result<f64, ScenarioError> {
         let value = match &self.value {
             DeValue::Integer(n) => n.to_string().parse().ok(),
@@ -253,7 +252,7 @@ impl<'a> Item<'a> {
             .ok_or_else(|| self.wrong(format!("a number, {} to {}", range.start(), range.end())))
     }
 
-    /// One of several words; gives its value.
+    /// Returns the value that belongs to one of several words.
     pub(crate) fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, ScenarioError> {
         let names: Vec<String> = words
             .iter()
@@ -272,7 +271,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A table.
+    /// Returns a table.
     pub(crate) fn section(self) -> Result<Section<'a>, ScenarioError> {
         match self.value {
             DeValue::Table(table) => Ok(Section {
@@ -286,7 +285,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The values of an array that has at least one; `example` is such an array.
+    /// Returns the values of an array with at least one; `example` is shown in errors.
     pub(crate) fn array(self, example: &str) -> Result<Vec<Item<'a>>, ScenarioError> {
         match self.value {
             DeValue::Array(array) if array.is_empty() => Err(self.source.error(
@@ -310,7 +309,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A time, or an array of two of them that says from where to where.
+    /// Returns a range of times, written as one time or as an array `[from, to]`.
     pub(crate) fn time_range(self) -> Result<(Nanos, Nanos), ScenarioError> {
         if !matches!(self.value, DeValue::Array(_)) {
             let time = self.time()?;

@@ -1,4 +1,4 @@
-//! Workloads turned into connections, in order of time.
+//! Generation of a workload's connections in order of time.
 
 use super::web::{Model, Web, exponential};
 use super::{Initiator, Traffic, Workload, flows::Flow, sizes::Sizes};
@@ -8,50 +8,50 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
 
-/// How long a connection goes on.
+/// End of a connection's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
-    /// Until so many bytes have been sent.
+    /// The connection closes after this number of bytes.
     Bytes(u64),
-    /// Until a time.
+    /// The connection has data to send until this time.
     Until(Nanos),
 }
 
-/// A connection about to start.
+/// Start of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// When, after the start of the run.
+    /// Time since the start of the run.
     pub at: Nanos,
-    /// How long it goes on.
+    /// End of the connection's data.
     pub span: Span,
-    /// The link that carries the data.
+    /// Link that carries the data.
     pub direction: Direction,
-    /// Which end connects.
+    /// End that connects.
     pub initiator: Initiator,
-    /// Round-trip time on top of the links' own.
+    /// Round-trip time in addition to that of the links.
     pub extra_rtt: Nanos,
-    /// The place of its workload in the scenario.
+    /// Index of the workload in the scenario.
     pub workload: usize,
 }
 
-/// What a workload has to know of its scenario.
+/// Properties of a scenario on which arrivals depend.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Setting {
-    /// No connection starts at or after it.
+pub(crate) struct ArrivalContext {
+    /// End of the arrival process: no connection starts at or after it.
     pub(crate) end: Nanos,
     /// Payload of a full segment, bytes.
     pub(crate) mss: u64,
-    /// Round-trip time of the links alone.
+    /// Round-trip time of the links.
     pub(crate) link_rtt: Nanos,
 }
 
-/// The connections of one workload.
+/// Generator of one workload's connections.
 pub(crate) struct Arrivals {
-    /// The workload's place in the scenario.
+    /// Index of the workload in the scenario.
     index: usize,
     source: Source,
     rng: Xoshiro256PlusPlus,
-    /// No connection starts at or after it.
+    /// End of the arrival process.
     end: Nanos,
     mss: u64,
     direction: Direction,
@@ -68,7 +68,7 @@ enum Source {
     },
     Web(Web),
     Long {
-        /// Starts and round-trip times, the latest start first.
+        /// Starts and round-trip times, latest start first.
         flows: Vec<(Nanos, Nanos)>,
         stop: Nanos,
     },
@@ -76,15 +76,20 @@ enum Source {
         flows: Arc<[Flow]>,
         next: usize,
     },
-    /// Packets without connections come from elsewhere.
+    /// No connections: the workload consists of packets without connections ([`ConstantRate`](super::ConstantRate)).
     Nothing,
 }
 
 impl Arrivals {
-    /// The connections of `workload`, the scenario's number `index`, under `seed`.
-    pub(crate) fn new(workload: &Workload, index: usize, seed: u64, setting: &Setting) -> Arrivals {
-        let Setting { end, mss, link_rtt } = *setting;
-        // Xoshiro's seeding (SplitMix64) makes unrelated streams of neighbouring seeds.
+    /// The connections of `workload`, which has the index `index` in the scenario, with `seed`.
+    pub(crate) fn new(
+        workload: &Workload,
+        index: usize,
+        seed: u64,
+        context: &ArrivalContext,
+    ) -> Arrivals {
+        let ArrivalContext { end, mss, link_rtt } = *context;
+        // The seeding of Xoshiro (SplitMix64) gives uncorrelated streams for adjacent seeds.
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(
             seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (index as u64 + 1),
         );
@@ -147,7 +152,7 @@ impl Arrivals {
         }
     }
 
-    /// The next connection; `None`: that was the last one.
+    /// The next connection; `None` after the last one.
     pub(crate) fn next(&mut self) -> Option<Arrival> {
         let (direction, initiator) = (self.direction, self.initiator);
         let mut listed = None;
@@ -190,14 +195,14 @@ impl Arrivals {
     }
 }
 
-/// The `i`th of `n` values spread evenly over a range, its ends included.
+/// Value `i` of `n` values spaced evenly over a range, both ends included.
 fn spread((from, to): (Nanos, Nanos), i: u32, n: u32) -> Nanos {
     let width = u128::from((to - from).0);
     let step = width * u128::from(i) / u128::from(n.saturating_sub(1).max(1));
     from + Nanos(step as u64)
 }
 
-/// One value of a range. A range without width costs no random number, so that it does not shift the stream.
+/// Draws a value from a range. An empty range draws no random number and so does not shift the stream.
 fn drawn((from, to): (Nanos, Nanos), rng: &mut Xoshiro256PlusPlus) -> Nanos {
     if from == to {
         return from;

@@ -1,4 +1,4 @@
-//! A list of flows in CSV: `start_s,bytes` and, as wanted, `rtt_s`, `direction` and `initiator`.
+//! Parsing of a list of flows in CSV: columns `start_s` and `bytes`, optionally `rtt_s`, `direction` and `initiator`.
 
 use super::Initiator;
 use crate::direction::Direction;
@@ -7,41 +7,41 @@ use csv::StringRecord;
 use gentle_units::{Nanos, suggestion};
 use std::ops::RangeInclusive;
 
-/// One listed connection.
+/// A listed connection. Properties that are not listed are those of the workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
-    /// When it starts.
+    /// Time since the start of the run.
     pub at: Nanos,
-    /// Payload.
+    /// Payload, bytes.
     pub bytes: u64,
     /// Round-trip time without queueing, if listed.
     pub rtt: Option<Nanos>,
-    /// The link that carries the data, if listed.
+    /// Link that carries the data, if listed.
     pub direction: Option<Direction>,
-    /// Which end connects, if listed.
+    /// End that connects, if listed.
     pub initiator: Option<Initiator>,
 }
 
 const COLUMNS: [&str; 5] = ["start_s", "bytes", "rtt_s", "direction", "initiator"];
 
-/// Columns that a list may leave out.
+/// Number of required columns, the first of [`COLUMNS`].
 const REQUIRED: usize = 2;
 
-/// A start is at most so many seconds after the first moment: thirty years.
+/// Maximum start in seconds: about thirty years.
 const LATEST_START_S: f64 = 1e9;
 
-/// A round-trip time is at most so many seconds: a link's delay is at most 60 s (`docs/scenarios.md`), each way.
+/// Maximum round-trip time in seconds: the delay of a link is at most 60 s (`docs/scenarios.md`), in each direction.
 const LONGEST_RTT_S: f64 = 120.0;
 
-/// Payload is at most so many bytes: a petabyte.
+/// Maximum payload in bytes: a petabyte.
 const MOST_BYTES: u64 = 1 << 50;
 
-/// Reads the list; the flows come back in order of start. `link_rtt` is the least round-trip time the links allow.
+/// Parses a list; flows are returned in order of start. `link_rtt` is the minimum of round-trip times.
 pub(crate) fn parse(file: &str, text: &str, link_rtt: Nanos) -> Result<Vec<Flow>, ScenarioError> {
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .comment(Some(b'#'))
-        // How many fields there are is checked here, in words of our own.
+        // The number of fields is checked below, with a message that names the position.
         .flexible(true)
         .has_headers(false)
         .from_reader(text.as_bytes());
@@ -72,14 +72,14 @@ pub(crate) fn parse(file: &str, text: &str, link_rtt: Nanos) -> Result<Vec<Flow>
     if flows.is_empty() {
         return Err(ScenarioError::whole(
             file,
-            "no flows in the list; expected a line start_s,bytes and one line a flow",
+            "the list has no flows; expected a header start_s,bytes and one line per flow",
         ));
     }
     flows.sort_by_key(|flow| flow.at);
     Ok(flows)
 }
 
-/// Where each of [`COLUMNS`] stands.
+/// Positions of [`COLUMNS`] in the header.
 fn columns(header: &Line<'_>) -> Result<[Option<usize>; COLUMNS.len()], ScenarioError> {
     let mut columns = [None; COLUMNS.len()];
     for (index, name) in header.record.iter().enumerate() {
@@ -92,7 +92,7 @@ fn columns(header: &Line<'_>) -> Result<[Option<usize>; COLUMNS.len()], Scenario
             return Err(header.error(index, problem));
         };
         if columns[column].replace(index).is_some() {
-            return Err(header.error(index, format!("column '{name}' is there twice")));
+            return Err(header.error(index, format!("duplicate column '{name}'")));
         }
     }
     match (0..REQUIRED).find(|required| columns[*required].is_none()) {
@@ -173,7 +173,7 @@ fn flow(
     })
 }
 
-/// A record with the text that it comes from, so that an error can say where its fields stand.
+/// A record with the text of the file, for positions in errors.
 struct Line<'a> {
     file: &'a str,
     text: &'a str,
@@ -185,7 +185,7 @@ impl<'a> Line<'a> {
         Line { file, text, record }
     }
 
-    /// An error at a field, or at the end of the record where it has no such field.
+    /// An error at a field, or at the end of the record if it has fewer fields.
     fn error(&self, field: usize, problem: String) -> ScenarioError {
         ScenarioError {
             file: self.file.to_owned(),
@@ -194,8 +194,8 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Line and column of a field, from 1. The reader's own position is that of the comments and empty lines before the
-    /// record, if there are any.
+    /// Line and column of a field, from 1. The position that the CSV reader reports includes comments and empty lines
+    /// before the record, which are skipped here.
     fn place(&self, field: usize) -> (usize, usize) {
         let (start, mut line) = match self.record.position() {
             Some(at) => (at.byte() as usize, at.line() as usize),
@@ -282,9 +282,9 @@ mod tests {
             ),
             (
                 "start_s,bytes, bytes\n",
-                "f.csv:1:16: column 'bytes' is there twice",
+                "f.csv:1:16: duplicate column 'bytes'",
             ),
-            ("start_s,bytes\n", "no flows in the list"),
+            ("start_s,bytes\n", "the list has no flows"),
             ("", "missing column 'start_s'"),
             (
                 "start_s,bytes\n0,1\n-1,1\n",

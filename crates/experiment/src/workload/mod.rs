@@ -1,5 +1,7 @@
-//! What starts connections. Every workload draws from a random stream of its own that depends on the seed and on its
-//! place in the scenario, never on the queue: all schemes see exactly the same connections.
+//! Workloads: the sources of connections and packets.
+//!
+//! Each workload draws from its own random stream, which depends on the seed and on the index of the workload in the
+//! scenario but not on the queue: all schemes see the same connections.
 
 mod arrivals;
 pub(crate) mod flows;
@@ -9,7 +11,7 @@ mod tcp;
 mod web;
 
 pub use arrivals::{Arrival, Span};
-pub(crate) use arrivals::{Arrivals, Setting};
+pub(crate) use arrivals::{ArrivalContext, Arrivals};
 pub use schedule::Schedule;
 pub use tcp::TcpChanges;
 
@@ -20,23 +22,23 @@ use sizes::Sizes;
 use std::fmt;
 use std::sync::Arc;
 
-/// Length of an IPv4 header without options, bytes: that of every packet of a scenario.
+/// Length in bytes of the IP header of every packet: IPv4 without options.
 pub const IP_HEADER: u32 = 20;
 
-/// Request of a receiver that connects, bytes of payload: one small segment.
+/// Payload in bytes of the request that a connecting receiver sends: one small segment.
 pub const REQUEST_BYTES: u64 = 300;
 
-/// Which end opens the connection.
+/// End that opens the connection (active open, RFC 9293).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Initiator {
-    /// The end that sends the data (as in Braud, Heusse and Duda 2018: SYN, data and FIN take the same link).
+    /// The end that sends the data (as in Braud, Heusse and Duda 2018: SYN, data and FIN use the same link).
     Sender,
-    /// The end that receives the data, as a browser does: its SYN takes the way back.
+    /// The end that receives the data, like a browser: its SYN uses the reverse link.
     Receiver,
 }
 
 impl Initiator {
-    /// As written in files.
+    /// Name in scenario files: `sender` or `receiver`.
     pub const fn name(self) -> &'static str {
         match self {
             Initiator::Sender => "sender",
@@ -45,27 +47,27 @@ impl Initiator {
     }
 }
 
-/// Traffic and the way it takes.
+/// A source of traffic with its direction and hosts.
 #[derive(Debug, Clone)]
 pub struct Workload {
-    /// What it consists of.
+    /// Kind of traffic.
     pub traffic: Traffic,
-    /// The link that carries the data.
+    /// Link that carries the data.
     pub direction: Direction,
-    /// Which end opens the connections.
+    /// End that opens the connections.
     pub initiator: Initiator,
-    /// Round-trip time of a connection without queueing, drawn (or, for long flows, spread) evenly between the two;
-    /// `None`: that of the links.
+    /// Range of the round-trip time of connections without queueing: drawn uniformly or, for long-lived connections,
+    /// spaced evenly; `None`: the round-trip time of the links.
     pub rtt: Option<(Nanos, Nanos)>,
-    /// Where its hosts' TCP differs from the scenario's.
+    /// Changes to the scenario's TCP for all hosts of the workload.
     pub tcp: TcpChanges,
-    /// Where, on top of that, the TCP of the end that connects does.
+    /// Further changes for the hosts that connect.
     pub initiator_tcp: TcpChanges,
-    /// The results of workloads of the same group are also given on their own; `None`: they are not.
+    /// Group for which results are reported separately; `None`: no group.
     pub group: Option<String>,
 }
 
-/// What a workload consists of.
+/// Kind of traffic.
 #[derive(Debug, Clone)]
 pub enum Traffic {
     /// Connections at the times of a Poisson process.
@@ -77,7 +79,7 @@ pub enum Traffic {
     },
     /// Web sessions (Feldmann et al. 1999, as `redfavor-2012` uses them): each object is a connection.
     Web {
-        /// How many sessions start in all.
+        /// Total number of sessions.
         sessions: u32,
         /// Mean gap between the starts of sessions, exponential.
         session_gap: Nanos,
@@ -92,42 +94,42 @@ pub enum Traffic {
         /// Sizes of objects in segments.
         sizes: Sizes,
     },
-    /// Connections that always have data to send.
+    /// Long-lived connections, which always have data to send.
     Long {
-        /// How many.
+        /// Number of connections.
         flows: u32,
-        /// They start at random times between the two.
+        /// Range of the start times, which are drawn uniformly.
         start: (Nanos, Nanos),
-        /// When they close; `None`: when arrivals end.
+        /// Time at which the connections close; `None`: the end of the arrival process.
         stop: Option<Nanos>,
     },
-    /// Datagrams of one flow, without congestion control.
+    /// UDP datagrams of one flow, without congestion control.
     Udp(ConstantRate),
-    /// SYNs that nobody answers, each from another address and port: a flood with forged addresses.
+    /// SYN flood: SYNs without answer, each from a different (forged) address and port.
     SynFlood(ConstantRate),
     /// A list of connections.
     Replay {
-        /// In order of start.
+        /// Connections in order of start.
         flows: Arc<[Flow]>,
     },
 }
 
-/// Packets that follow one another at a constant rate, whatever becomes of them.
+/// Packets at a constant rate, independent of losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConstantRate {
-    /// Rate in bits of IP packets per second.
+    /// Rate, counting the bits of IP packets.
     pub rate: Rate,
     /// Length of an IP packet, bytes.
     pub bytes: u32,
     /// Time of the first packet.
     pub start: Nanos,
-    /// No packet at or after it; `None`: until arrivals end.
+    /// Time at which the source stops; `None`: the end of the arrival process.
     pub stop: Option<Nanos>,
 }
 
 impl ConstantRate {
-    /// When packet `number`, from 0, is due, in arrivals that end at `end`; `None`: there is none. Reckoned from the start,
-    /// so that rounding does not add up.
+    /// Time of packet `number`, from 0, if the arrival process ends at `end`; `None` after the last packet. Calculated
+    /// from the start, so that rounding errors do not accumulate.
     pub fn due(&self, number: u64, end: Nanos) -> Option<Nanos> {
         let before = number.checked_mul(u64::from(self.bytes))?;
         let at = self.start + self.rate.time_to_send(before);
@@ -148,7 +150,7 @@ impl fmt::Display for ConstantRate {
     }
 }
 
-/// One line for people.
+/// Writes a one-line description.
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.traffic {
@@ -193,7 +195,7 @@ impl fmt::Display for Workload {
     }
 }
 
-/// A time, or the end of arrivals.
+/// Stop time for descriptions; `None` is written "the end".
 struct End(Option<Nanos>);
 
 impl fmt::Display for End {

@@ -1,39 +1,39 @@
-//! Sizes of connections, in segments.
+//! Distributions of connection sizes in segments.
 
 use rand::Rng;
 use rand_distr::{Distribution, Pareto, Zipf};
 use std::fmt;
 
-/// A distribution of sizes in segments, at least 1.
+/// Distribution of connection sizes in segments, at least 1.
 #[derive(Debug, Clone, Copy)]
 pub enum Sizes {
-    /// Always the same.
+    /// A constant size.
     Fixed(u64),
     /// Zipf: P(k) ∝ k^−exponent for k from 1 to `max` (Braud, Heusse and Duda 2018).
     Zipf {
-        /// μ of the paper.
+        /// Exponent (μ in the paper), above 0.
         exponent: f64,
-        /// Truncation.
+        /// Largest size, at least 1.
         max: u64,
-        /// The sampler (rejection-inversion, so that a large `max` costs nothing).
+        /// Sampler by rejection-inversion, whose cost does not depend on `max`.
         sampler: Zipf<f64>,
     },
     /// Pareto, rounded to the nearest segment (Feldmann et al. 1999).
     Pareto {
         /// Shape, above 1.
         shape: f64,
-        /// Mean, in segments, of the continuous distribution.
+        /// Mean of the continuous distribution, segments.
         mean: f64,
-        /// The sampler.
+        /// Sampler of the continuous distribution.
         sampler: Pareto<f64>,
     },
 }
 
-/// A draw beyond it is cut: no transfer of the models is meant to be longer than 10^9 segments.
+/// Maximum of a Pareto draw, segments: larger draws are truncated.
 const LONGEST: f64 = 1e9;
 
 impl Sizes {
-    /// Zipf; `exponent` above 0, `max` at least 1.
+    /// A Zipf distribution with `exponent` above 0 and `max` at least 1.
     pub(crate) fn zipf(exponent: f64, max: u64) -> Sizes {
         let sampler = Zipf::new(max as f64, exponent).expect("checked when the scenario was read");
         Sizes::Zipf {
@@ -43,7 +43,7 @@ impl Sizes {
         }
     }
 
-    /// Pareto; `shape` above 1, the minimum following from `mean`.
+    /// A Pareto distribution with `shape` above 1; the minimum follows from `mean`.
     pub(crate) fn pareto(shape: f64, mean: f64) -> Sizes {
         let minimum = mean * (shape - 1.0) / shape;
         let sampler = Pareto::new(minimum, shape).expect("checked when the scenario was read");
@@ -54,7 +54,7 @@ impl Sizes {
         }
     }
 
-    /// Mean, in segments.
+    /// Mean in segments.
     pub(crate) fn mean(&self) -> f64 {
         match self {
             Sizes::Fixed(segments) => *segments as f64,
@@ -65,7 +65,7 @@ impl Sizes {
         }
     }
 
-    /// Draws one.
+    /// Draws a size.
     pub(crate) fn sample<R: Rng>(&self, rng: &mut R) -> u64 {
         match self {
             Sizes::Fixed(segments) => *segments,
@@ -75,8 +75,8 @@ impl Sizes {
     }
 }
 
-/// Σ k^`power` for k from 1 to `max`: the first terms one by one, the rest by the Euler–Maclaurin formula to its first
-/// correction, which leaves an error of less than 10^−9 of the sum for the exponents that a scenario may have.
+/// Σ k^`power` for k from 1 to `max`. The first terms are summed directly, the rest by the Euler–Maclaurin formula with
+/// the first correction term; the relative error is below 10^−9 for the exponents that a scenario may have.
 fn power_sum(power: f64, max: u64) -> f64 {
     const EXACT: u64 = 10_000;
     let term = |k: f64| k.powf(power);
@@ -85,7 +85,7 @@ fn power_sum(power: f64, max: u64) -> f64 {
         return exact;
     }
     let (from, to) = (EXACT as f64, max as f64);
-    // ∫ k^power = from^next · (e^(next·ln(to/from)) − 1) / next, which tends to the logarithm where next is zero.
+    // ∫ k^power = from^next · (e^(next·ln(to/from)) − 1) / next, whose limit for next = 0 is the logarithm.
     let next = power + 1.0;
     let logarithm = (to / from).ln();
     let growth = next * logarithm;
@@ -139,7 +139,7 @@ mod tests {
         list.iter().sum::<u64>() as f64 / list.len() as f64
     }
 
-    /// Braud, Heusse and Duda 2018: the facts that fix the truncation of each type of Table III.
+    /// Means and quantiles of the types of Table III in Braud, Heusse and Duda 2018, which determine the truncation.
     #[test]
     fn zipf_has_the_published_means_and_quantiles() {
         let n = 1_000_000;
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn pareto_has_the_mean_asked_for() {
-        // Shape 3 so that the sample mean converges; shape 1.2 has no variance.
+        // The sample mean converges with shape 3; with shape 1.2 the variance is infinite.
         let list = sorted(Sizes::pareto(3.0, 12.0), 1_000_000);
         assert!((mean(&list) - 12.0).abs() < 0.1, "{}", mean(&list));
         assert_eq!(list[0], 8);

@@ -1,10 +1,10 @@
-//! Where the TCP of a workload's hosts differs from that of the scenario's.
+//! Changes to the scenario's TCP for the hosts of a workload.
 
 use gentle_tcp::{KnobError, Profile, UnknownProfile};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Another profile, knobs of it, or both; every value has been checked.
+/// A different profile, overridden knobs, or both. All values are valid.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TcpChanges {
     profile: Option<String>,
@@ -12,7 +12,10 @@ pub struct TcpChanges {
 }
 
 impl TcpChanges {
-    /// Begins with the profile `name` instead of the scenario's.
+    /// Replaces the profile by the one named `name`.
+    ///
+    /// # Errors
+    /// No profile has this name.
     pub fn set_profile(&mut self, name: &str) -> Result<(), UnknownProfile> {
         Profile::by_name(name)?;
         self.profile = Some(name.to_owned());
@@ -20,19 +23,22 @@ impl TcpChanges {
     }
 
     /// Overrides one knob.
+    ///
+    /// # Errors
+    /// The knob does not exist, or the value is invalid.
     pub fn set_knob(&mut self, knob: &str, value: &str) -> Result<(), KnobError> {
-        // What a knob accepts does not depend on the others.
+        // The valid values of a knob do not depend on other knobs.
         Profile::default().set(knob, value)?;
         self.knobs.insert(knob.to_owned(), value.to_owned());
         Ok(())
     }
 
-    /// Whether there is none.
+    /// True if nothing is changed.
     pub fn is_empty(&self) -> bool {
         self.profile.is_none() && self.knobs.is_empty()
     }
 
-    /// Hosts whose TCP would otherwise be `profile`.
+    /// Returns `profile` with these changes.
     pub(crate) fn applied_to(&self, profile: &Profile) -> Profile {
         let named = self.profile.as_deref();
         let mut profile = match named {
@@ -46,7 +52,7 @@ impl TcpChanges {
     }
 }
 
-/// As the command takes them: `freebsd-9.3 initial_rto=200ms`.
+/// Writes the changes in the syntax of the command: `freebsd-9.3 initial_rto=200ms`.
 impl fmt::Display for TcpChanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let knobs = self

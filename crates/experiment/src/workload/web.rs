@@ -1,4 +1,4 @@
-//! Web sessions: sessions of pages of objects (Feldmann et al. 1999), generated as time goes on.
+//! Web sessions, which consist of pages of objects (Feldmann et al. 1999), generated incrementally.
 
 use super::sizes::Sizes;
 use gentle_units::Nanos;
@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Means of the model; gaps and counts are exponential.
+/// Means of the model. Gaps and counts are exponentially distributed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Model {
     pub(super) sessions: u32,
@@ -19,11 +19,11 @@ pub(super) struct Model {
     pub(super) sizes: Sizes,
 }
 
-/// A page under way: its next object is due.
+/// The next event of a session or a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: Nanos,
-    /// Makes the order total.
+    /// Session, which breaks ties in time.
     session: u32,
     objects_left: u32,
     kind: Kind,
@@ -31,13 +31,14 @@ struct Due {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// A session starts a page; so many are left after it.
+    /// The session starts a page, after which `pages_left` remain.
     Page { pages_left: u32 },
-    /// An object of a page.
+    /// The page starts an object.
     Object,
 }
 
-/// The objects of all sessions in order of time. Memory: one entry a session and one a page under way.
+/// Generator of the objects of all sessions in order of time. Memory: one entry per active session and one per active
+/// page.
 #[derive(Debug)]
 pub(super) struct Web {
     model: Model,
@@ -56,7 +57,7 @@ impl Web {
         }
     }
 
-    /// The start and the size in segments of the next object.
+    /// Start and size in segments of the next object; `None` after the last one.
     pub(super) fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> Option<(Nanos, u64)> {
         loop {
             let next_due = self.due.peek().map(|Reverse(due)| due.at);
@@ -108,14 +109,14 @@ impl Web {
     }
 }
 
-/// A span with the given mean.
+/// An exponentially distributed time with the given mean.
 pub(super) fn exponential(mean: Nanos, rng: &mut Xoshiro256PlusPlus) -> Nanos {
     let rate = 1.0 / mean.as_secs_f64();
     let exp = Exp::new(rate).expect("means are above zero");
     Nanos::from_secs_f64(exp.sample(rng))
 }
 
-/// An exponential number with the given mean, rounded up: at least 1.
+/// An exponentially distributed number with the given mean, rounded up to at least 1.
 fn count(mean: f64, rng: &mut Xoshiro256PlusPlus) -> u32 {
     let exp = Exp::new(1.0 / mean).expect("means are above zero");
     exp.sample(rng).ceil().clamp(1.0, 1e9) as u32
@@ -147,7 +148,7 @@ mod tests {
             last = at;
             n += 1;
         }
-        // A ceiling of an exponential of mean m has mean 1 / (1 - exp(-1/m)): 20.5 and 3.53.
+        // A rounded-up exponential of mean m has the mean 1 / (1 - exp(-1/m)): 20.5 and 3.53.
         let expected = 400.0 * 20.504 * 3.528;
         assert!((f64::from(n) - expected).abs() < 0.1 * expected, "{n}");
     }

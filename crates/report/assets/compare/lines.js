@@ -3,7 +3,7 @@ const lineCharts = (() => {
   const { known, significant, time, times, timeWithInterval, percent, style, centred, tipLook, draw, nothing, logTicks } = charts;
   const { comparison, all, sizes } = schemes;
 
-  /** Which schemes are drawn, and the one that stands out, if any. */
+  /** Schemes that are drawn, and the highlighted one, if any. */
   const choice = { shown: new Set(schemes.firstChoice), highlighted: null };
   const visible = () => all.filter((s) => choice.shown.has(s));
   const opacity = (s) => (choice.highlighted === null || choice.highlighted === s ? 1 : 0.15);
@@ -80,7 +80,7 @@ const lineCharts = (() => {
     return { type: "log", domain, ticks, ...options };
   };
 
-  // ---- Distributions: the share that takes longer, on a logarithmic axis, which shows what befalls one in a thousand.
+  // ---- Complementary distributions on a logarithmic axis, which shows the slowest one in a thousand.
 
   const longer = (scheme, curve, what) =>
     curve
@@ -141,7 +141,7 @@ const lineCharts = (() => {
     lineChart("queue-ccdf", {
       points: (scheme) => longer(scheme, scheme.result.curves.queue_delay_cdf, "packets"),
       marked: everyHalfDecade,
-      x: (everything, _, zoom) => linear(d3.max(everything, (d) => d.x) || 1e-3, zoom, { label: "time in the queue", text: time }),
+      x: (everything, _, zoom) => linear(d3.max(everything, (d) => d.x) || 1e-3, zoom, { label: "sojourn time", text: time }),
       y: shares,
     });
     queueOverTime();
@@ -157,7 +157,7 @@ const lineCharts = (() => {
       const high = d3.max(data, (d) => d.max) || 1e-3;
       return Plot.plot({
         width,
-        // Few schemes share about the height of the two charts beside them.
+        // With few schemes, the height is about that of the two charts beside.
         height: some.length * Math.max(82, Math.min(width * 0.45, 680 / some.length)) + 62,
         marginLeft: 58,
         marginRight: 16,

@@ -1,29 +1,28 @@
-// The schemes of a comparison: a colour, a dash and a symbol each, the same in every chart and, for the common ones, on every
-// page. Lines are told apart by dash and symbol where colours are not.
+// The schemes of a comparison, each with a colour, a dash and a symbol that are the same in every chart of the page. Dash and
+// symbol distinguish lines whose colours are the same or look the same to the reader.
 const schemes = (() => {
   const { known } = charts;
   const comparison = JSON.parse(document.getElementById("data").textContent);
   const { results } = comparison;
 
-  const COMMON = ["pfifo", "bfifo", "red", "codel", "fq_codel", "pie", "redfavor", "spa"];
+  // Colours --s0 to --s7 of page.css.
+  const COLORS = 8;
   const DASHES = ["none", "6 3", "2 3"];
   const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "wye", "cross", "asterisk"];
 
   const all = results.map((result, index) => ({ index, result, label: result.label }));
-  for (const [slot, name] of COMMON.entries()) {
-    const scheme = all.find((s) => s.result.scheme === name);
-    if (scheme) scheme.slot = slot;
-  }
-  const taken = new Set(all.map((s) => s.slot));
-  let next = 0;
-  for (const scheme of all) {
-    if (scheme.slot === undefined) {
-      while (taken.has(next)) next += 1;
-      scheme.slot = next;
-      taken.add(next);
-    }
-    // Where colours come round again, dash and symbol are others.
-    const [round, hue] = [Math.floor(scheme.slot / COMMON.length), scheme.slot % COMMON.length];
+
+  /** The reference, the schemes that may be the best, the first variant of every other scheme, then the rest. */
+  const byInterest = (() => {
+    const isReference = (s) => s.label === comparison.reference;
+    const mayBeBest = (s) => s.result.paired[comparison.headline]?.best ?? false;
+    const isFirstVariant = (s) => all.find((other) => other.result.scheme === s.result.scheme) === s;
+    return d3.sort(all, (s) => [isReference, mayBeBest, isFirstVariant].findIndex((is) => is(s)) + 1 || 4);
+  })();
+  for (const [slot, scheme] of byInterest.entries()) {
+    // Schemes of the same colour differ in dash and symbol.
+    const [round, hue] = [Math.floor(slot / COLORS), slot % COLORS];
+    scheme.slot = slot;
     scheme.color = `var(--s${hue})`;
     scheme.dash = DASHES[round % DASHES.length];
     scheme.symbol = SYMBOLS[(hue + 3 * round) % SYMBOLS.length];
@@ -37,8 +36,8 @@ const schemes = (() => {
 
   const symbolType = (name) => d3[`symbol${name[0].toUpperCase()}${name.slice(1)}`];
 
-  /** Some, of which the charts can show as many at first as there are colours. */
-  const firstChoice = d3.sort(all, (s) => s.slot).slice(0, COMMON.length);
+  /** Schemes that the line charts show at first: one for each colour. */
+  const firstChoice = byInterest.slice(0, COLORS);
 
   return { comparison, all, firstChoice, sizes, symbolType };
 })();

@@ -23,7 +23,7 @@ pub(super) fn nothing_started(comparison: &Comparison) -> String {
         ),
     };
     format!(
-        "No connection starts {within}, so there is nothing to measure; a longer --duration has some."
+        "No connection starts {within}, so there is nothing to measure; use a longer --duration."
     )
 }
 

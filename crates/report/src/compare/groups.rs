@@ -73,7 +73,7 @@ pub(super) fn groups(comparison: &Comparison) -> (Vec<Row<'_>>, Vec<Column>) {
     columns.push(column("handshake", "mean", 5, Quantity::Time, &|group| {
         (group.handshake_s.mean, group.handshake_s.ci95)
     }));
-    columns.push(column("SYN twice", "", 1, Quantity::Share, &|group| {
+    columns.push(column("SYN rtx", "", 1, Quantity::Share, &|group| {
         let (share, ci95) = (&group.retransmission, &group.retransmission_ci95);
         (
             share.connections_with_syn_loss,

@@ -1,9 +1,9 @@
 //! HTML page of a comparison: one file with its data, styles and drawing library, which opens without network access.
 
+use super::conclusions::{conclusions, segments};
 use super::experiment::experiment;
 use super::groups;
 use super::metric::metrics;
-use super::words::{segments, words};
 use crate::format::{count, plural, rate, time, unbroken};
 use crate::page::{Origin, Provenance, Shell};
 use askama::Template;
@@ -55,7 +55,7 @@ struct Shown {
 
 /// Formats the comparison as one HTML file that needs neither other files nor network access.
 pub fn html(comparison: &Comparison, origin: &Origin) -> String {
-    let words = words(comparison);
+    let conclusions = conclusions(comparison);
     let mut columns = Vec::new();
     let mut rows: Vec<Row<'_>> = comparison
         .results
@@ -92,8 +92,8 @@ pub fn html(comparison: &Comparison, origin: &Origin) -> String {
         origin: Provenance::new(origin, &comparison.gentle),
         title: &comparison.scenario.title,
         population: population(comparison),
-        verdict: words.verdict.iter().map(|s| unbroken(s)).collect(),
-        notes: words.notes.iter().map(|s| unbroken(s)).collect(),
+        verdict: conclusions.verdict.iter().map(|s| unbroken(s)).collect(),
+        notes: conclusions.notes.iter().map(|s| unbroken(s)).collect(),
         headline: headline(comparison),
         intervals: comparison
             .results
@@ -137,7 +137,7 @@ fn headline(comparison: &Comparison) -> Option<Headline> {
     Some(Headline {
         caption: format!("Response time of connections of {sizes}, against {reference}"),
         hint: unbroken(&format!(
-            "difference of the means, paired by seed: to the left of the line a scheme is faster than {reference}; at the right the mean and the difference; whiskers: 95 % confidence interval"
+            "difference of the means, paired by seed; left of the line: faster than {reference}; on the right: mean and difference; whiskers: 95 % confidence interval"
         )),
     })
 }
@@ -159,13 +159,16 @@ fn facts(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
     };
     let warmup = match s.warmup_s {
         0.0 => String::new(),
-        warmup => format!(", the first {} left out of every number", time(warmup)),
+        warmup => format!(", the first {} excluded from all results", time(warmup)),
     };
     let mut facts = vec![
         ("Scenario", vec![format!("{}: {}", s.name, s.title)]),
         ("Source", vec![s.source.clone()]),
         ("Link under test", vec![link(&s.down)]),
-        ("Way back", vec![format!("{}, {}", link(&s.up), s.up.qdisc)]),
+        (
+            "Reverse link",
+            vec![format!("{}, {}", link(&s.up), s.up.qdisc)],
+        ),
         ("Workload", s.workloads.clone()),
         (
             "End hosts",
@@ -191,7 +194,10 @@ fn facts(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
                     .join(", "),
             ],
         ),
-        ("Choices made where the source is silent", s.choices.clone()),
+        (
+            "Assumptions where the source is silent",
+            s.assumptions.clone(),
+        ),
         (
             "Schemes",
             comparison.results.iter().map(scheme_facts).collect(),

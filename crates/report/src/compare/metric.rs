@@ -175,9 +175,7 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
             })
             .named(HEADLINE)
             .rank(1)
-            .about(
-                "mean difference to the reference over seeds; * marks what chance does not explain",
-            );
+            .about("mean difference to the reference over seeds; * marks significant differences");
             difference.paired = true;
             all.push(difference);
         }
@@ -189,7 +187,7 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
         metric("response", "mean", Time, |r| r.response_time_s.into())
             .named("response_time_s.mean")
             .rank(if leads { 2 } else { 0 })
-            .about("first SYN sent until everything, FIN included, is known to have arrived"),
+            .about("from the first SYN until the initiator knows that all its data and its FIN have arrived"),
         metric("response", "p50", Time, |r| {
             Measured::bare(r.response_time_s.p50)
         })
@@ -222,13 +220,13 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
         metric("queue", "mean", Time, |r| r.queue_delay_s.into())
             .named("queue_delay_s.mean")
             .rank(8)
-            .about("time in the queue under test"),
+            .about("sojourn time in the queue under test"),
         metric("queue", "p95", Time, |r| {
             Measured::bare(r.queue_delay_s.p95)
         })
         .named("queue_delay_s.p95")
         .rank(11)
-        .about("95 % of the packets spent at most this long in the queue under test"),
+        .about("95 % of the packets had at most this sojourn time in the queue under test"),
         metric("loss", "all", Share, |r| {
             let down = &r.links.down;
             Measured::sampled(down.loss.all, down.loss_ci95.all)
@@ -249,20 +247,20 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
         })
         .named("retransmission.delay_mean_s")
         .rank(6)
-        .about("time that retransmissions cost, added up per connection, over all connections"),
+        .about("mean over connections of the time added by retransmissions"),
         metric("rtx delay", "SYN part", Time, |r| {
             let (mean, ci95) = (&r.retransmission, &r.retransmission_ci95);
             Measured::sampled(mean.delay_mean_syn_part_s, ci95.delay_mean_syn_part_s)
         })
         .named("retransmission.delay_mean_syn_part_s")
         .rank(7)
-        .about("the part of it that SYNs and SYN/ACKs cause"),
+        .about("the part of the retransmission delay due to SYNs and SYN/ACKs"),
         metric("link", "used", Share, |r| {
             Measured::sampled(r.utilization, r.utilization_ci95)
         })
         .named("utilization")
         .rank(12)
-        .about("share of the capacity of the link under test that was used"),
+        .about("utilisation of the link under test"),
     ]);
     if comparison.results.iter().any(|r| r.jain_index.is_some()) {
         let rate = comparison.scenario.down.rate_bps as f64;

@@ -1,5 +1,6 @@
 //! Reports of queue scheme comparisons: a table for the terminal, CSV for notebooks, a page for a browser.
 
+mod conclusions;
 mod csv;
 mod experiment;
 mod groups;
@@ -7,9 +8,8 @@ mod html;
 mod metric;
 mod single;
 mod table;
-mod words;
 
 pub use self::csv::csv;
 pub use self::html::html;
 pub use self::single::single;
-pub use self::table::{table, table_with_choices};
+pub use self::table::{table, table_with_assumptions};

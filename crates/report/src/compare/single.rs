@@ -58,7 +58,7 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
         distribution(&mut page, "handshake", &group.handshake_s);
         let (rtx, ci) = (&group.retransmission, &group.retransmission_ci95);
         page.line(
-            "SYN, SYN/ACK again",
+            "with SYN, SYN/ACK rtx.",
             &share(rtx.connections_with_syn_loss, ci.connections_with_syn_loss),
         );
     }
@@ -75,7 +75,7 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
     );
     page.line("share of SYN, SYN/ACK", &share(rtx.syn_share, ci.syn_share));
     page.line(
-        "connections with one",
+        "with SYN, SYN/ACK rtx.",
         &share(rtx.connections_with_syn_loss, ci.connections_with_syn_loss),
     );
     page.line("delay", &mean(rtx.delay_mean_s, ci.delay_mean_s));
@@ -123,7 +123,7 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
     }
     link(
         &mut page,
-        "Way back",
+        "Reverse link",
         &scenario.up,
         &scenario.up.qdisc,
         &r.links.up,

@@ -1,9 +1,9 @@
 //! Table of a comparison for the terminal.
 
+use super::conclusions::conclusions;
 use super::experiment::{experiment, measured_anything};
 use super::groups;
 use super::metric::{Measured, Metric, metrics};
-use super::words::words;
 use crate::format::{Scale, plain, plural};
 use crate::terminal::{STYLE, align, bare, fits, paragraph};
 use comfy_table::{Attribute, Cell, Color, Table};
@@ -32,13 +32,17 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
 }
 
 /// Like [`table`], followed by the assumptions of the scenario, one per line.
-pub fn table_with_choices(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
+pub fn table_with_assumptions(
+    comparison: &Comparison,
+    width: Option<usize>,
+    color: bool,
+) -> String {
     let mut text = table(comparison, width, color);
-    if !comparison.scenario.choices.is_empty() {
+    if !comparison.scenario.assumptions.is_empty() {
         text.push('\n');
     }
-    for choice in &comparison.scenario.choices {
-        text += &paragraph("-", choice, width);
+    for assumption in &comparison.scenario.assumptions {
+        text += &paragraph("-", assumption, width);
     }
     text
 }
@@ -56,14 +60,14 @@ pub(crate) fn head(comparison: &Comparison, width: Option<usize>) -> String {
     text
 }
 
-/// Conclusions, then caveats; empty paragraphs are left out.
+/// Conclusions, then caveats; empty paragraphs are omitted.
 pub(crate) fn sentences(comparison: &Comparison, width: Option<usize>) -> String {
-    let words = words(comparison);
+    let conclusions = conclusions(comparison);
     let mut text = String::new();
-    if !words.verdict.is_empty() {
-        text += &paragraph("", &words.verdict.join(" "), width);
+    if !conclusions.verdict.is_empty() {
+        text += &paragraph("", &conclusions.verdict.join(" "), width);
     }
-    for note in &words.notes {
+    for note in &conclusions.notes {
         text += &paragraph("Note:", note, width);
     }
     text
@@ -122,7 +126,7 @@ fn missing(left_out: u64, intervals: Intervals, width: Option<usize>) -> String 
         Intervals::First if left_out == 0 => "most intervals".to_owned(),
         Intervals::First => format!("{columns} and most intervals"),
     };
-    let text = format!("Left out for want of room: {what}; --csv, --html and --json have them.");
+    let text = format!("Not shown for lack of space: {what}; see --csv, --html or --json.");
     String::from("\n") + &paragraph("", &text, width)
 }
 

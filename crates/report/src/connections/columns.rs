@@ -39,54 +39,54 @@ pub const COLUMNS: &[Column] = &[
     },
     Column {
         name: "client",
-        about: "address of the initiator: the side that sent the SYN; where no SYN was seen, the one that received \
-                the SYN/ACK, or else whose segment was seen first",
+        about: "address of the initiator: the host that sent the SYN; without a captured SYN, the one that received \
+                the SYN/ACK, otherwise the sender of the first segment",
         read: Read::Text(|r| r.client.to_string()),
     },
     Column {
         name: "client_port",
-        about: "the initiator's port",
+        about: "port of the initiator",
         read: Read::Port(|r| r.client_port),
     },
     Column {
         name: "server",
-        about: "the other address",
+        about: "address of the responder",
         read: Read::Text(|r| r.server.to_string()),
     },
     Column {
         name: "server_port",
-        about: "the other port",
+        about: "port of the responder",
         read: Read::Port(|r| r.server_port),
     },
     Column {
         name: "syn_seen",
-        about: "whether the SYN was seen",
+        about: "whether the SYN was captured",
         read: Read::Flag(|r| r.syn_seen),
     },
     Column {
         name: "established",
-        about: "whether the three-way handshake was seen",
+        about: "whether the three-way handshake was captured",
         read: Read::Flag(|r| r.established),
     },
     Column {
         name: "rtt_server_s",
-        about: "first SYN to first SYN/ACK: round trip between the vantage point and the server; with losses it \
-                includes waiting",
+        about: "first SYN to first SYN/ACK: round trip between capture point and server; includes waiting \
+                for retransmissions",
         read: Read::Span(|r| r.rtt_server),
     },
     Column {
         name: "rtt_client_s",
-        about: "first SYN/ACK to the ACK: round trip between the vantage point and the client",
+        about: "first SYN/ACK to the ACK: round trip between capture point and client",
         read: Read::Span(|r| r.rtt_client),
     },
     Column {
         name: "syn_retransmissions",
-        about: "retransmitted SYNs, copies made by the capture aside",
+        about: "retransmitted SYNs, without copies made by the capture",
         read: Read::Count(|r| r.syn_retransmissions.into()),
     },
     Column {
         name: "synack_retransmissions",
-        about: "retransmitted SYN/ACKs, copies made by the capture aside",
+        about: "retransmitted SYN/ACKs, without copies made by the capture",
         read: Read::Count(|r| r.synack_retransmissions.into()),
     },
     Column {
@@ -98,79 +98,79 @@ pub const COLUMNS: &[Column] = &[
     },
     Column {
         name: "handshake_lost",
-        about: "retransmitted SYNs and SYN/ACKs that were needed: what was sent before, or its answer, was lost",
+        about: "retransmitted SYNs and SYN/ACKs because the packet or its answer was lost",
         read: Read::Count(|r| r.handshake_lost.into()),
     },
     Column {
         name: "handshake_late",
-        about: "those that were not needed: the answer was late",
+        about: "spurious ones: the answer was late",
         read: Read::Count(|r| r.handshake_late.into()),
     },
     Column {
         name: "handshake_put_off",
-        about: "those that were sent because the server put the client off: SYNs after one that had reached it, SYN/ACKs \
-                behind the client's ACK",
+        about: "those because the server deferred the client: SYNs after one that had reached it, SYN/ACKs after the \
+                client's ACK",
         read: Read::Count(|r| r.handshake_put_off.into()),
     },
     Column {
         name: "handshake_copies",
-        about: "copies of SYNs and SYN/ACKs that the capture or a switch made",
+        about: "copies of SYNs and SYN/ACKs made by the capture or a switch",
         read: Read::Count(|r| r.handshake_copies.into()),
     },
     Column {
         name: "handshake_delay_s",
-        about: "time that the client waited because a SYN or SYN/ACK had to be sent again",
+        about: "time that the client waited for the retransmission of a SYN or SYN/ACK",
         read: Read::Span(|r| Some(r.handshake_delay)),
     },
     Column {
         name: "response_time_s",
-        about: "first SYN until the initiator knew that everything it sent, FIN included, had arrived",
+        about: "first SYN until the initiator knew that all its data and its FIN had arrived",
         read: Read::Span(|r| r.response_time),
     },
     Column {
         name: "segments_from_client",
-        about: "segments that the initiator sent, copies made by the capture aside",
+        about: "segments sent by the initiator, without copies made by the capture",
         read: Read::Count(|r| r.from_client.segments),
     },
     Column {
         name: "segments_from_server",
-        about: "the same of the other side",
+        about: "segments sent by the responder, without copies made by the capture",
         read: Read::Count(|r| r.from_server.segments),
     },
     Column {
         name: "bytes_from_client",
-        about: "payload bytes that the initiator sent, each counted once however often it was sent",
+        about: "payload bytes sent by the initiator, without retransmissions",
         read: Read::Count(|r| r.from_client.bytes),
     },
     Column {
         name: "bytes_from_server",
-        about: "the same of the other side",
+        about: "payload bytes sent by the responder, without retransmissions",
         read: Read::Count(|r| r.from_server.bytes),
     },
     Column {
         name: "retransmissions_from_client",
-        about: "segments that the initiator retransmitted, SYN included",
+        about: "segments retransmitted by the initiator, including SYNs",
         read: Read::Count(|r| r.from_client.retransmissions),
     },
     Column {
         name: "retransmissions_from_server",
-        about: "segments that the other side retransmitted, SYN/ACK included",
+        about: "segments retransmitted by the responder, including SYN/ACKs",
         read: Read::Count(|r| r.from_server.retransmissions),
     },
     Column {
         name: "retransmission_delay_from_client_s",
-        about: "for each of the initiator's retransmissions the time since the previous transmission of the same \
-                bytes, added up",
+        about: "sum over the initiator's retransmissions of the time since the previous transmission of the same \
+                bytes",
         read: Read::Span(|r| Some(r.from_client.retransmission_delay)),
     },
     Column {
         name: "retransmission_delay_from_server_s",
-        about: "the same of the other side",
+        about: "the same sum over the responder's retransmissions",
         read: Read::Span(|r| Some(r.from_server.retransmission_delay)),
     },
     Column {
         name: "close",
-        about: "how it ended: `fin` (both sides sent FIN), `rst`, `silent` (idle timeout or memory limit), `open` \
+        about: "how the connection ended: `fin` (both sides sent FIN), `rst`, `silent` (idle timeout or memory limit), `open` \
                 (when the capture ended)",
         read: Read::Text(|r| r.close.name().to_owned()),
     },

@@ -113,23 +113,23 @@ impl Map {
     }
 
     pub(super) fn update(&self, key: &[u8], value: &[u8]) -> io::Result<()> {
-        self.fits((key.len(), value.len()) == (self.shape.key, self.shape.value))?;
+        self.check_sizes((key.len(), value.len()) == (self.shape.key, self.shape.value))?;
         self.element(BPF_MAP_UPDATE_ELEM, key, value.as_ptr() as u64)
     }
 
     pub(super) fn look_up(&self, key: &[u8]) -> io::Result<Vec<u8>> {
-        self.fits(key.len() == self.shape.key)?;
+        self.check_sizes(key.len() == self.shape.key)?;
         let mut value = vec![0_u8; self.shape.value];
         self.element(BPF_MAP_LOOKUP_ELEM, key, value.as_mut_ptr() as u64)?;
         Ok(value)
     }
 
-    /// Checks a length, because the kernel does not take one as an argument.
-    fn fits(&self, so: bool) -> io::Result<()> {
-        match so {
+    /// Rejects keys and values of another size: the kernel takes no length as an argument and would read beyond them.
+    fn check_sizes(&self, fit: bool) -> io::Result<()> {
+        match fit {
             true => Ok(()),
             false => Err(io::Error::other(format!(
-                "does not fit a map of {:?}",
+                "key or value does not fit a map of {:?}",
                 self.shape
             ))),
         }
@@ -198,10 +198,10 @@ pub(super) fn load(name: &str, code: &[u64]) -> io::Result<OwnedFd> {
     attributes.log_size = log.len() as u32;
     attributes.log = log.as_mut_ptr() as u64;
     open(BPF_PROG_LOAD, &attributes).map_err(|error| {
-        let said = String::from_utf8_lossy(&log);
-        let said = said.trim_matches(['\0', '\n']);
+        let text = String::from_utf8_lossy(&log);
+        let text = text.trim_matches(['\0', '\n']);
         // The last line of the log gives the verification time, the one before it the error.
-        match said.lines().rev().nth(1) {
+        match text.lines().rev().nth(1) {
             Some(complaint) => io::Error::new(error.kind(), format!("{error}: {complaint}")),
             None => error,
         }

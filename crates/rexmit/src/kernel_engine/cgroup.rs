@@ -1,6 +1,6 @@
 //! Control groups.
 
-use super::KernelError;
+use super::error::KernelError;
 use rustix::fs::fstatfs;
 use std::fs::{self, File};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -40,7 +40,7 @@ impl Cgroup {
         let kind = fstatfs(&directory).map_err(|error| problem(error.to_string()))?;
         if kind.f_type as u32 != MAGIC {
             return Err(problem(
-                "is not a control group of version 2; /proc/mounts says where those are (cgroup2)"
+                "not a control group of version 2; /proc/mounts lists where these are (type cgroup2)"
                     .to_owned(),
             ));
         }

@@ -1,6 +1,5 @@
 //! Errors of the kernel engine.
 
-use super::Settings;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,24 +10,29 @@ use thiserror::Error;
 pub enum KernelError {
     /// The delay is out of the range of a kernel timer.
     #[error(
-        "a delay of {0:?}: the kernel's first timeout can be {low:?} to {high:?}",
-        low = Settings::SHORTEST,
-        high = Settings::LONGEST
+        "a delay of {delay:?} is out of range; expected an initial RTO from {min:?} to {max:?}"
     )]
-    Delay(Duration),
+    DelayOutOfRange {
+        /// Delay as given.
+        delay: Duration,
+        /// Minimum delay.
+        min: Duration,
+        /// Maximum delay.
+        max: Duration,
+    },
     /// There are more entries than the program or a map can hold.
-    #[error("{have} {what}: the kernel engine has room for {most}")]
+    #[error("{have} {what}: expected at most {max} for the kernel engine")]
     TooMany {
         /// Kind of the entries.
         what: &'static str,
         /// Number of entries.
         have: usize,
         /// Maximum number of entries.
-        most: usize,
+        max: usize,
     },
     /// Neither SYNs nor SYN/ACKs are selected.
-    #[error("neither connections that are opened nor such that are accepted were chosen")]
-    Nothing,
+    #[error("neither SYNs nor SYN/ACKs are selected, so there is nothing to do")]
+    NothingSelected,
     /// The directory is not a control group.
     #[error("{path}: {problem}")]
     Cgroup {
@@ -58,9 +62,9 @@ pub enum KernelError {
 fn hint(problem: &io::Error) -> &'static str {
     match problem.kind() {
         io::ErrorKind::PermissionDenied => {
-            "it takes root, or the capabilities CAP_BPF (CAP_SYS_ADMIN before Linux 5.8) and CAP_NET_ADMIN, and before \
+            "this needs root, or the capabilities CAP_BPF (CAP_SYS_ADMIN before Linux 5.8) and CAP_NET_ADMIN, and before \
              Linux 5.11 enough locked memory (ulimit -l)"
         }
-        _ => "it takes Linux 5.7 or later with CONFIG_BPF_SYSCALL and CONFIG_CGROUP_BPF",
+        _ => "this needs Linux 5.7 or later with CONFIG_BPF_SYSCALL and CONFIG_CGROUP_BPF",
     }
 }

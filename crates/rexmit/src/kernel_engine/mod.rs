@@ -26,7 +26,7 @@ use bpf::{Map, Shape};
 use cgroup::Cgroup;
 use ipnet::IpNet;
 use pins::{Pins, Record};
-use program::{SYN_ACKS, SYNS, Task, Verdict};
+use program::{ConnectionParams, ProgramSpec, SYN_ACKS, SYNS};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::Serialize;
 use std::fs;
@@ -38,7 +38,7 @@ use std::time::Duration;
 const NAME: &str = "gentle_rexmit";
 
 /// Default initial RTO of the kernel (`TCP_TIMEOUT_INIT`, include/net/tcp.h).
-const KERNELS_OWN: Duration = Duration::from_secs(1);
+const KERNEL_INITIAL_RTO: Duration = Duration::from_secs(1);
 
 /// Default number of SYN retransmissions of the kernel (`TCP_SYN_RETRIES`, include/net/tcp.h).
 const SYN_RETRIES: i32 = 6;
@@ -77,7 +77,7 @@ pub fn install(settings: &Settings, cgroup: &Path) -> Result<(), KernelError> {
         cgroup: cgroup.path.clone(),
         settings: settings.clone(),
     })?;
-    let pins = Pins::prepare()?;
+    let pins = Pins::open_or_create()?;
     let pinned = pins.of(cgroup.number);
     // The link of a removed control group whose number has been reused is not in force.
     let old = match pinned.link()? {
@@ -88,15 +88,15 @@ pub fn install(settings: &Settings, cgroup: &Path) -> Result<(), KernelError> {
         Some(link) => link,
         None => &loaded.link(&cgroup)?,
     };
-    let successor = pinned.succeed(link, &record, &loaded.counters)?;
+    let new_pins = pinned.prepare_replacement(link, &record, &loaded.counters)?;
     if let Some(link) = &old
         && let Err(problem) = bpf::replace(link, &loaded.program)
     {
-        successor.withdraw()?;
+        new_pins.discard()?;
         let what = "bpf(BPF_LINK_UPDATE)";
         return Err(KernelError::Kernel { what, problem });
     }
-    successor.take_over()
+    new_pins.commit()
 }
 
 /// Attaches the program to the control group until the value is dropped.
@@ -115,7 +115,7 @@ pub fn attach(settings: &Settings, cgroup: &Path) -> Result<Attached, KernelErro
 /// # Errors
 /// If the pins cannot be read.
 pub fn status() -> Result<Vec<Status>, KernelError> {
-    let Some(pins) = Pins::existing()? else {
+    let Some(pins) = Pins::open()? else {
         return Ok(Vec::new());
     };
     let mut all = Vec::new();
@@ -140,7 +140,7 @@ pub fn status() -> Result<Vec<Status>, KernelError> {
 /// # Errors
 /// If the pins cannot be read or removed.
 pub fn remove(cgroup: Option<&Path>) -> Result<usize, KernelError> {
-    let Some(pins) = Pins::existing()? else {
+    let Some(pins) = Pins::open()? else {
         return Ok(0);
     };
     let mut removed = 0;
@@ -158,7 +158,7 @@ pub fn remove(cgroup: Option<&Path>) -> Result<usize, KernelError> {
             removed += 1;
         }
     }
-    pins.tidy()?;
+    pins.remove_if_empty()?;
     Ok(removed)
 }
 
@@ -204,7 +204,7 @@ impl Loaded {
         );
         let kernel = |what| move |problem| KernelError::Kernel { what, problem };
         let hz = ticks::per_second().map_err(|error| kernel("clock_getres(2)")(error.into()))?;
-        let verdict = |treatment| verdict(settings.timeout(treatment), settings.patient, hz);
+        let params = |treatment| params(settings.timeout(treatment), settings.extend_retries, hz);
         let map = kernel("bpf(BPF_MAP_CREATE)");
         let counters = Map::create("counters", Shape::array(8, 2)).map_err(map)?;
         let networks = match settings.networks.len() {
@@ -213,7 +213,7 @@ impl Loaded {
                 let shape = Shape::prefixes(8, entries as u32);
                 let networks = Map::create("networks", shape).map_err(map)?;
                 for network in &settings.networks {
-                    let value = verdict(network.treatment).bytes();
+                    let value = params(network.treatment).bytes();
                     networks
                         .update(&key(network.prefix), &value)
                         .map_err(kernel("bpf(BPF_MAP_UPDATE_ELEM)"))?;
@@ -221,19 +221,19 @@ impl Loaded {
                 Some(networks)
             }
         };
-        let task = Task {
+        let spec = ProgramSpec {
             syn: settings.syn,
             syn_ack: settings.syn_ack,
             ports: &settings.ports,
             networks: networks.as_ref().map(AsFd::as_fd),
-            others: verdict(settings.others),
+            others: params(settings.others),
             counters: Some(counters.as_fd()),
             syn_retries: syn_retries(),
         };
-        let code = program::assemble(&task).ok_or(KernelError::TooMany {
+        let code = program::assemble(&spec).ok_or(KernelError::TooMany {
             what: "ranges of ports",
             have: settings.ports.len(),
-            most: Settings::MAX_PORTS,
+            max: Settings::MAX_PORTS,
         })?;
         let program = bpf::load(NAME, &code).map_err(kernel("bpf(BPF_PROG_LOAD)"))?;
         Ok(Loaded { program, counters })
@@ -247,17 +247,23 @@ impl Loaded {
     }
 }
 
-fn verdict(timeout: Option<Duration>, patient: bool, hz: u32) -> Verdict {
-    timeout.map_or(Verdict::default(), |timeout| Verdict {
+fn params(timeout: Option<Duration>, extend_retries: bool, hz: u32) -> ConnectionParams {
+    timeout.map_or(ConnectionParams::default(), |timeout| ConnectionParams {
         ticks: ticks::of(timeout, hz),
-        more_retries: if patient { more_retries(timeout) } else { 0 },
+        more_retries: if extend_retries {
+            more_retries(timeout)
+        } else {
+            0
+        },
     })
 }
 
 /// Number of additional SYN retransmissions after which `connect` gives up no sooner than with the kernel's own initial RTO.
 /// With n doubling timeouts after l equal ones it gives up after (l + 2^(n+1) - 1) times the initial RTO.
 fn more_retries(timeout: Duration) -> u32 {
-    let ratio = KERNELS_OWN.as_nanos().div_ceil(timeout.as_nanos().max(1));
+    let ratio = KERNEL_INITIAL_RTO
+        .as_nanos()
+        .div_ceil(timeout.as_nanos().max(1));
     ratio.next_power_of_two().ilog2()
 }
 
@@ -320,7 +326,7 @@ mod tests {
             let settings = Settings::everything(Duration::from_millis(ms));
             assert!(matches!(
                 install(&settings, cgroup),
-                Err(KernelError::Delay(_))
+                Err(KernelError::DelayOutOfRange { .. })
             ));
         }
         let mut settings = Settings::everything(Duration::from_millis(200));
@@ -333,7 +339,7 @@ mod tests {
         (settings.syn, settings.syn_ack) = (false, false);
         assert!(matches!(
             install(&settings, cgroup),
-            Err(KernelError::Nothing)
+            Err(KernelError::NothingSelected)
         ));
     }
 

@@ -1,7 +1,8 @@
 //! State that outlives the command: for each control group, a directory with three objects in the BPF file system.
 
 use super::bpf::{self, Map};
-use super::{KernelError, Settings};
+use super::error::KernelError;
+use super::settings::Settings;
 use rustix::fs::{FlockOperation, flock, statfs};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
@@ -44,7 +45,7 @@ pub(super) struct Pinned {
 
 impl Pins {
     /// Opens the directory of the pins; `None` if it does not exist.
-    pub(super) fn existing() -> Result<Option<Pins>, KernelError> {
+    pub(super) fn open() -> Result<Option<Pins>, KernelError> {
         let root = Path::new(FILE_SYSTEM).join(DIRECTORY);
         match File::open(&root) {
             Ok(directory) => Pins::locked(root, directory).map(Some),
@@ -54,10 +55,10 @@ impl Pins {
     }
 
     /// Opens the directory of the pins; creates it if it does not exist.
-    pub(super) fn prepare() -> Result<Pins, KernelError> {
+    pub(super) fn open_or_create() -> Result<Pins, KernelError> {
         let kind = statfs(FILE_SYSTEM).map_err(|error| problem(Path::new(FILE_SYSTEM), error))?;
         if kind.f_type as u32 != MAGIC {
-            let missing = "is not BPF's file system; mount -t bpf bpf /sys/fs/bpf makes it that";
+            let missing = "not a BPF file system; mount one with: mount -t bpf bpf /sys/fs/bpf";
             return Err(problem(Path::new(FILE_SYSTEM), missing));
         }
         let root = Path::new(FILE_SYSTEM).join(DIRECTORY);
@@ -100,7 +101,7 @@ impl Pins {
     }
 
     /// Removes the directory of the pins if it is empty.
-    pub(super) fn tidy(self) -> Result<(), KernelError> {
+    pub(super) fn remove_if_empty(self) -> Result<(), KernelError> {
         match fs::remove_dir(&self.root) {
             Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
                 Err(problem(&self.root, error))
@@ -143,13 +144,13 @@ impl Pinned {
         read().map_err(|error| problem(&path, error))
     }
 
-    /// Pins all objects under a temporary name until [`Successor::take_over`].
-    pub(super) fn succeed(
+    /// Pins all objects under a temporary name until [`NewPins::commit`].
+    pub(super) fn prepare_replacement(
         &self,
         link: &OwnedFd,
         settings: &Map,
         counters: &Map,
-    ) -> Result<Successor, KernelError> {
+    ) -> Result<NewPins, KernelError> {
         let mut name = self.directory.clone().into_os_string();
         name.push("-new");
         let new = Pinned {
@@ -157,11 +158,11 @@ impl Pinned {
         };
         // Left over from an interrupted command.
         new.remove()?;
-        let successor = Successor {
+        let new_pins = NewPins {
             new,
             old: self.clone(),
         };
-        let directory = &successor.new.directory;
+        let directory = &new_pins.new.directory;
         let made = DirBuilder::new().mode(0o700).create(directory);
         made.map_err(|error| problem(directory, error))?;
         for (name, object) in [
@@ -171,11 +172,11 @@ impl Pinned {
         ] {
             let path = directory.join(name);
             if let Err(error) = bpf::pin(object, &path) {
-                successor.new.remove()?;
+                new_pins.new.remove()?;
                 return Err(problem(&path, error));
             }
         }
-        Ok(successor)
+        Ok(new_pins)
     }
 
     /// Removes the pins; removing the link detaches the program from its control group.
@@ -196,21 +197,21 @@ impl Pinned {
 }
 
 /// New pins, created next to those in force.
-pub(super) struct Successor {
+pub(super) struct NewPins {
     new: Pinned,
     old: Pinned,
 }
 
-impl Successor {
+impl NewPins {
     /// Replaces the old pins by the new ones.
-    pub(super) fn take_over(self) -> Result<(), KernelError> {
+    pub(super) fn commit(self) -> Result<(), KernelError> {
         self.old.remove()?;
         let (new, old) = (&self.new.directory, &self.old.directory);
         fs::rename(new, old).map_err(|error| problem(new, error))
     }
 
     /// Discards the new pins.
-    pub(super) fn withdraw(self) -> Result<(), KernelError> {
+    pub(super) fn discard(self) -> Result<(), KernelError> {
         self.new.remove()
     }
 }

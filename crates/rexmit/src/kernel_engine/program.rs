@@ -46,7 +46,7 @@ mod field {
 /// Offsets of variables on the stack.
 mod stack {
     /// Index of the counter of the connection.
-    pub(super) const SIDE: i16 = -4;
+    pub(super) const COUNTER: i16 = -4;
     /// Value of a socket option.
     pub(super) const OPTION: i16 = -8;
     /// Key of the map of networks: prefix length and address.
@@ -58,16 +58,16 @@ pub(super) const SYNS: i32 = 0;
 /// Index of the counter of SYN/ACKs.
 pub(super) const SYN_ACKS: i32 = 1;
 
-/// Parameters that a connection gets.
+/// Parameters of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Verdict {
+pub(super) struct ConnectionParams {
     /// Initial RTO in ticks; 0: the kernel's own.
     pub(super) ticks: u32,
     /// SYN retransmissions in addition to the kernel's number.
     pub(super) more_retries: u32,
 }
 
-impl Verdict {
+impl ConnectionParams {
     /// Encoding as a value of the map of networks.
     pub(super) fn bytes(self) -> [u8; 8] {
         let [a, b, c, d] = self.ticks.to_ne_bytes();
@@ -78,7 +78,7 @@ impl Verdict {
 
 /// Specification of the program.
 #[derive(Debug, Clone)]
-pub(super) struct Task<'a> {
+pub(super) struct ProgramSpec<'a> {
     pub(super) syn: bool,
     pub(super) syn_ack: bool,
     /// Server ports; empty: all.
@@ -86,7 +86,7 @@ pub(super) struct Task<'a> {
     /// Map in which the remote address is looked up.
     pub(super) networks: Option<BorrowedFd<'a>>,
     /// Parameters for addresses in no network of the map.
-    pub(super) others: Verdict,
+    pub(super) others: ConnectionParams,
     /// Map of the counters of SYNs and SYN/ACKs that got an initial RTO.
     pub(super) counters: Option<BorrowedFd<'a>>,
     /// Number of SYN retransmissions of the kernel, not counting the linear timeouts (`net.ipv4.tcp_syn_retries`).
@@ -94,7 +94,7 @@ pub(super) struct Task<'a> {
 }
 
 /// Assembles the program; `None` if there are more ports than it can hold.
-pub(super) fn assemble(task: &Task<'_>) -> Option<Vec<u64>> {
+pub(super) fn assemble(spec: &ProgramSpec<'_>) -> Option<Vec<u64>> {
     let mut program = Assembler::default();
     let out = program.label();
     let (context, op, ticks, more_retries) = (R6, R7, R8, R9);
@@ -106,10 +106,10 @@ pub(super) fn assemble(task: &Task<'_>) -> Option<Vec<u64>> {
     program.jump_if(op, NotEqual, BPF_SOCK_OPS_TCP_CONNECT_CB, out);
     program.place(asked);
 
-    sides(&mut program, task, context, out);
-    program.set(ticks, constant(task.others.ticks));
-    program.set(more_retries, constant(task.others.more_retries));
-    if let Some(networks) = task.networks {
+    select_packets(&mut program, spec, context, out);
+    program.set(ticks, constant(spec.others.ticks));
+    program.set(more_retries, constant(spec.others.more_retries));
+    if let Some(networks) = spec.networks {
         look_up(&mut program, networks, context, [ticks, more_retries]);
     }
     program.jump_if(ticks, Equal, 0, out);
@@ -117,13 +117,13 @@ pub(super) fn assemble(task: &Task<'_>) -> Option<Vec<u64>> {
     let connect = program.label();
     program.jump_if(op, Equal, BPF_SOCK_OPS_TCP_CONNECT_CB, connect);
     program.store(context, field::REPLY, ticks);
-    if let Some(counters) = task.counters {
+    if let Some(counters) = spec.counters {
         count(&mut program, counters, context, out);
     }
     program.jump(out);
 
     program.place(connect);
-    retry_more(&mut program, task.syn_retries, context, more_retries, out);
+    retry_more(&mut program, spec.syn_retries, context, more_retries, out);
 
     program.place(out);
     // TCP would treat any other value as an error.
@@ -137,8 +137,8 @@ fn constant(number: u32) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }
 
-/// Distinguishes SYNs from SYN/ACKs, and skips those that are not selected.
-fn sides(program: &mut Assembler, task: &Task<'_>, context: Register, out: Label) {
+/// Distinguishes SYNs from SYN/ACKs, and skips packets that are not selected.
+fn select_packets(program: &mut Assembler, spec: &ProgramSpec<'_>, context: Register, out: Label) {
     let (state, port) = (R2, R3);
     let [syn, syn_ack, ports] = [program.label(), program.label(), program.label()];
     program.load(state, context, field::STATE);
@@ -148,8 +148,8 @@ fn sides(program: &mut Assembler, task: &Task<'_>, context: Register, out: Label
     program.jump_if(state, Equal, BPF_TCP_SYN_RECV, syn_ack);
     program.jump(out);
     program.place(syn);
-    if task.syn {
-        program.store_constant(FRAME, stack::SIDE, SYNS);
+    if spec.syn {
+        program.store_constant(FRAME, stack::COUNTER, SYNS);
         program.load(port, context, field::REMOTE_PORT);
         program.network_to_host(port);
         program.jump(ports);
@@ -157,18 +157,18 @@ fn sides(program: &mut Assembler, task: &Task<'_>, context: Register, out: Label
         program.jump(out);
     }
     program.place(syn_ack);
-    if task.syn_ack {
-        program.store_constant(FRAME, stack::SIDE, SYN_ACKS);
+    if spec.syn_ack {
+        program.store_constant(FRAME, stack::COUNTER, SYN_ACKS);
         program.load(port, context, field::LOCAL_PORT);
     } else {
         program.jump(out);
     }
     program.place(ports);
-    if task.ports.is_empty() {
+    if spec.ports.is_empty() {
         return;
     }
     let wanted = program.label();
-    for range in task.ports {
+    for range in spec.ports {
         let next = program.label();
         program.jump_if(port, Less, i32::from(*range.start()), next);
         program.jump_if(port, Greater, i32::from(*range.end()), next);
@@ -184,7 +184,7 @@ fn look_up(
     program: &mut Assembler,
     networks: BorrowedFd<'_>,
     context: Register,
-    verdict: [Register; 2],
+    params: [Register; 2],
 ) {
     let address = |word: i16| stack::KEY + 4 + 4 * word;
     let [ipv4, look, none] = [program.label(), program.label(), program.label()];
@@ -205,7 +205,7 @@ fn look_up(
     program.place(look);
     call_look_up(program, networks, stack::KEY);
     program.jump_if(R0, Equal, 0, none);
-    let [ticks, more_retries] = verdict;
+    let [ticks, more_retries] = params;
     program.load(ticks, R0, 0);
     program.load(more_retries, R0, 4);
     program.place(none);
@@ -215,7 +215,7 @@ fn look_up(
 fn count(program: &mut Assembler, counters: BorrowedFd<'_>, context: Register, out: Label) {
     program.load(R2, context, field::TOTAL_RETRANS);
     program.jump_if(R2, NotEqual, 0, out);
-    call_look_up(program, counters, stack::SIDE);
+    call_look_up(program, counters, stack::COUNTER);
     program.jump_if(R0, Equal, 0, out);
     program.set(R1, 1);
     program.add_atomically(R0, R1);

@@ -1,6 +1,6 @@
 //! Settings of the kernel engine.
 
-use super::KernelError;
+use super::error::KernelError;
 use crate::paths::PathRecord;
 use crate::timing::Timing;
 use ipnet::IpNet;
@@ -24,8 +24,9 @@ pub struct Settings {
     /// Treatment of remote addresses in none of these networks.
     pub others: Treatment,
     /// Retransmit SYNs more often than `net.ipv4.tcp_syn_retries`, so that `connect` gives up no sooner than with the
-    /// kernel's own initial RTO.
-    pub patient: bool,
+    /// kernel's own initial RTO. The serialized name is that of programs installed by earlier versions.
+    #[serde(rename = "patient")]
+    pub extend_retries: bool,
 }
 
 /// Network with the treatment of its connections.
@@ -55,9 +56,9 @@ impl Settings {
     /// Maximum number of networks; they then take some megabytes of kernel memory.
     pub const MAX_NETWORKS: usize = 16_384;
     /// Longest initial RTO: the kernel truncates longer ones to this value (`TCP_RTO_MAX`, include/net/tcp.h).
-    pub(super) const LONGEST: Duration = Duration::from_secs(120);
+    pub(super) const MAX_RTO: Duration = Duration::from_secs(120);
     /// Shortest initial RTO: two ticks at the highest tick rate of a kernel.
-    pub(super) const SHORTEST: Duration = Duration::from_millis(2);
+    pub(super) const MIN_RTO: Duration = Duration::from_millis(2);
 
     /// Settings that apply `delay` to the SYNs and SYN/ACKs of all connections and change nothing else.
     pub fn everything(delay: Duration) -> Settings {
@@ -68,7 +69,7 @@ impl Settings {
             ports: Vec::new(),
             networks: Vec::new(),
             others: Treatment::Default,
-            patient: false,
+            extend_retries: false,
         }
     }
 
@@ -83,23 +84,27 @@ impl Settings {
 
     pub(super) fn check(&self) -> Result<(), KernelError> {
         if !(self.syn || self.syn_ack) {
-            return Err(KernelError::Nothing);
+            return Err(KernelError::NothingSelected);
         }
         let own = self.networks.iter().map(|network| network.treatment);
         for treatment in own.chain([Treatment::Default, self.others]) {
             match self.timeout(treatment) {
-                Some(delay) if !(Self::SHORTEST..=Self::LONGEST).contains(&delay) => {
-                    return Err(KernelError::Delay(delay));
+                Some(delay) if !(Self::MIN_RTO..=Self::MAX_RTO).contains(&delay) => {
+                    return Err(KernelError::DelayOutOfRange {
+                        delay,
+                        min: Self::MIN_RTO,
+                        max: Self::MAX_RTO,
+                    });
                 }
                 _ => {}
             }
         }
-        for (what, have, most) in [
+        for (what, have, max) in [
             ("ranges of ports", self.ports.len(), Self::MAX_PORTS),
             ("networks", self.networks.len(), Self::MAX_NETWORKS),
         ] {
-            if have > most {
-                return Err(KernelError::TooMany { what, have, most });
+            if have > max {
+                return Err(KernelError::TooMany { what, have, max });
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use nix::time::{ClockId, clock_getres};
 use std::time::Duration;
 
 /// Shortest timeout of TCP's timers, in ticks (`TCP_TIMEOUT_MIN`, include/net/tcp.h).
-const SHORTEST: u32 = 2;
+const MIN_TICKS: u32 = 2;
 
 /// Ticks per second of the kernel (`CONFIG_HZ`).
 ///
@@ -29,7 +29,7 @@ fn from_tick(tick: Duration) -> u32 {
 /// Smallest number of ticks that lasts at least `timeout`.
 pub(super) fn of(timeout: Duration, per_second: u32) -> u32 {
     let ticks = (timeout.as_nanos() * u128::from(per_second)).div_ceil(1_000_000_000);
-    u32::try_from(ticks).unwrap_or(u32::MAX).max(SHORTEST)
+    u32::try_from(ticks).unwrap_or(u32::MAX).max(MIN_TICKS)
 }
 
 #[cfg(test)]
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_choice_that_a_kernel_has_is_found() {
+    fn every_config_hz_is_found() {
         for hz in [100, 250, 300, 1000] {
             let tick = (1_000_000_000 + u64::from(hz) / 2) / u64::from(hz);
             assert_eq!(from_tick(Duration::from_nanos(tick)), hz);
@@ -45,13 +45,13 @@ mod tests {
     }
 
     #[test]
-    fn this_kernel_tells() {
+    fn this_kernel_has_a_plausible_rate() {
         let hz = per_second().unwrap();
         assert!((24..=1200).contains(&hz), "{hz}");
     }
 
     #[test]
-    fn timeouts_are_never_shorter_than_asked() {
+    fn timeouts_are_rounded_up() {
         assert_eq!(of(Duration::from_millis(200), 1000), 200);
         assert_eq!(of(Duration::from_millis(200), 250), 50);
         assert_eq!(of(Duration::from_millis(201), 250), 51);

@@ -11,7 +11,7 @@ pub enum WireError {
     #[error("there is no network device '{0}' here; ip link lists them")]
     NoInterface(String),
     /// No device was given and there is no default route.
-    #[error("there is no default route, so which network device is meant must be said: -i DEV")]
+    #[error("there is no default route to take the network device from; name one: -i DEV")]
     NoDefaultRoute,
     /// The device has frames of an unsupported link type.
     #[error(
@@ -24,13 +24,13 @@ pub enum WireError {
         hardware: u16,
     },
     /// The process lacks CAP_NET_RAW.
-    #[error("a packet socket takes the capability CAP_NET_RAW; run this as root")]
+    #[error("a packet socket needs the capability CAP_NET_RAW; run this as root")]
     NotPermitted,
     /// The user to switch to does not exist.
-    #[error("there is no user '{0}' here; --user names the one to run as")]
+    #[error("there is no user '{0}' here; expected the name of an existing user (--user)")]
     NoUser(String),
     /// Switching to the user failed.
-    #[error("cannot go on as another user ({call}); --user root stays who it is")]
+    #[error("cannot switch to another user ({call}); --user root keeps the current one")]
     Account {
         /// System call that failed.
         call: &'static str,
@@ -38,7 +38,7 @@ pub enum WireError {
         source: io::Error,
     },
     /// Another process runs the engine on this device.
-    #[error("{interface}: gentle rexmit runs there already, as process {pid}")]
+    #[error("{interface}: gentle rexmit already runs there, as process {pid}")]
     Running {
         /// Name of the device.
         interface: String,
@@ -47,7 +47,7 @@ pub enum WireError {
     },
     /// The device was removed.
     #[error("{0}: the network device is gone")]
-    Gone(String),
+    InterfaceRemoved(String),
     /// A file operation failed.
     #[error("{}", path.display())]
     File {

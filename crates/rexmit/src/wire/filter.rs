@@ -1,7 +1,7 @@
 //! Filter program that the kernel runs on every packet of the interface, so that only handshakes reach user space.
 //!
 //! Classic BPF (Documentation/networking/filter.rst), assembled here because ports and roles are known only at run
-//! time, and because libpcap's compiler supports neither TCP flags behind IPv6 nor the direction of a packet. The
+//! time, and because libpcap's compiler supports neither TCP flags after_range IPv6 nor the direction of a packet. The
 //! filter accepts:
 //!
 //! - outgoing: SYNs (client side), SYN/ACKs (server side), resets, FINs, and ACKs without data while a handshake waits;
@@ -59,7 +59,7 @@ const PACKET_TYPE: u32 = (-0x1000_i32 + 4) as u32;
 /// Packet type of outgoing packets; include/uapi/linux/if_packet.h.
 pub(super) const OUTGOING: u8 = 4;
 
-/// Accepted length of a packet that is not copied: two VLAN tags, an IPv4 header with all its options, and an ICMP
+/// Accepted length of a packet that is not to be copied: two VLAN tags, an IPv4 header with all its options, and an ICMP
 /// error with a quoted header of the same size or a TCP header with all its options; bytes.
 const HEAD: u32 = 192;
 /// Accepted length of a packet that may be copied: all of it.
@@ -76,10 +76,10 @@ const FIN: u32 = TcpFlags::FIN.0 as u32;
 const SYN: u32 = TcpFlags::SYN.0 as u32;
 const ACK: u32 = TcpFlags::ACK.0 as u32;
 const RST: u32 = TcpFlags::RST.0 as u32;
-const PSH: u32 = 0x08;
+const PSH: u32 = TcpFlags::PSH.0 as u32;
 
 /// Maximum number of ports or ranges: jumps reach at most 255 instructions.
-pub(crate) const MOST_PORTS: usize = 32;
+pub(crate) const MAX_PORTS: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
@@ -95,20 +95,20 @@ enum Label {
     IcmpV6,
     IcmpError,
     Flags,
-    Leaves,
-    Opens,
+    Outgoing,
+    Syn,
     WithoutData,
     /// Position after the test of the upper end of a range of ports (by index); `true`: of the source port, `false`: of
     /// the destination port.
     Port(bool, usize),
-    Look,
-    Take,
+    AcceptHead,
+    AcceptWhole,
     Reject,
 }
 
 use Label::{
-    Flags, Icmp, IcmpError, IcmpV6, Ip, Leaves, Look, Next, Opens, Port, Reject, Tagged, Take, Tcp,
-    TwiceTagged, V4, V6, WithoutData,
+    AcceptHead, AcceptWhole, Flags, Icmp, IcmpError, IcmpV6, Ip, Next, Outgoing, Port, Reject, Syn,
+    Tagged, Tcp, TwiceTagged, V4, V6, WithoutData,
 };
 
 /// Instruction with unresolved jumps.
@@ -187,8 +187,8 @@ pub(super) fn program(link: LinkType, selection: &Selection, waiting: bool) -> V
     transport_layer(&mut p);
     ports(&mut p, selection);
     flags(&mut p, selection, waiting);
-    p.at(Look).op(RET | K, HEAD);
-    p.at(Take).op(RET | K, WHOLE);
+    p.at(AcceptHead).op(RET | K, HEAD);
+    p.at(AcceptWhole).op(RET | K, WHOLE);
     p.at(Reject).op(RET | K, 0);
     p.finish()
 }
@@ -240,7 +240,7 @@ fn transport_layer(p: &mut Assembler) {
     p.jump(JMP | JGT | K, 4, Reject, Next);
     p.jump(JMP | JGE | K, 1, IcmpError, Reject);
     p.at(IcmpError).op(LD | W | ABS, PACKET_TYPE);
-    p.is(OUTGOING.into(), Reject, Look);
+    p.is(OUTGOING.into(), Reject, AcceptHead);
 }
 
 /// Compares source and destination port; the flags decide later which of them is the server's.
@@ -256,10 +256,10 @@ fn ports(p: &mut Assembler, selection: &Selection) {
             if first == last {
                 p.is(first, Flags, Next);
             } else {
-                let behind = Port(source, number);
-                p.jump(JMP | JGE | K, first, Next, behind);
-                p.jump(JMP | JGT | K, last, behind, Flags);
-                p.at(behind);
+                let after_range = Port(source, number);
+                p.jump(JMP | JGE | K, first, Next, after_range);
+                p.jump(JMP | JGT | K, last, after_range, Flags);
+                p.at(after_range);
             }
         }
     }
@@ -268,32 +268,34 @@ fn ports(p: &mut Assembler, selection: &Selection) {
 
 fn flags(p: &mut Assembler, selection: &Selection, waiting: bool) {
     let (client, server) = (selection.client, selection.server);
-    p.at(Flags).op(LD | B | IND, 13).has(RST, Look, Next);
+    p.at(Flags).op(LD | B | IND, 13).has(RST, AcceptHead, Next);
     p.op(ST, FLAGS).op(LD | W | ABS, PACKET_TYPE);
-    p.is(OUTGOING.into(), Leaves, Next);
+    p.is(OUTGOING.into(), Outgoing, Next);
     p.op(LD | MEM, FLAGS).has(ACK, Next, Reject);
-    p.has(SYN, if client { Look } else { Reject }, Next);
+    p.has(SYN, if client { AcceptHead } else { Reject }, Next);
     if server {
-        p.has(PSH, Look, WithoutData);
+        p.has(PSH, AcceptHead, WithoutData);
     } else {
         p.goto(Reject);
     }
-    p.at(Leaves).op(LD | MEM, FLAGS).has(SYN, Opens, Next);
-    p.has(FIN, Look, if waiting { WithoutData } else { Reject });
+    p.at(Outgoing).op(LD | MEM, FLAGS).has(SYN, Syn, Next);
+    p.has(FIN, AcceptHead, if waiting { WithoutData } else { Reject });
     // A segment as long as its header carries no data.
     p.at(WithoutData).op(LD | B | IND, 12);
     p.op(ALU | AND | K, 0xf0).op(ALU | RSH | K, 2);
     p.op(LDX | MEM, LENGTH);
-    p.jump(JMP | JEQ | X, 0, Look, Reject);
-    let wanted = |wanted| if wanted { Take } else { Reject };
-    p.at(Opens).has(ACK, wanted(server), wanted(client));
+    p.jump(JMP | JEQ | X, 0, AcceptHead, Reject);
+    let wanted = |wanted| if wanted { AcceptWhole } else { Reject };
+    p.at(Syn).has(ACK, wanted(server), wanted(client));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::select::Ports;
+    use gentle_wire::{Ipv4Header, Ipv6Header, Tcp, protocol};
     use proptest::prelude::*;
+    use std::net::Ipv4Addr;
 
     /// Interpreter equivalent to the kernel's (net/core/filter.c, lib/test_bpf.c); returns the number of bytes
     /// accepted. Reading beyond the packet ends the program with 0.
@@ -376,34 +378,36 @@ mod tests {
         }
     }
 
-    /// TCP segment in IPv4 (with `options` words of options) or IPv6.
-    fn tcp(v6: bool, options: u8, ports: (u16, u16), flags: u8, data: u8) -> Vec<u8> {
-        let mut ip = if v6 {
-            let mut ip = vec![0x60, 0, 0, 0, 0, 20 + data, 6, 64];
-            ip.resize(40, 0);
-            ip
-        } else {
-            let header = 20 + 4 * options;
-            let mut ip = vec![
-                0x45 + options,
-                0,
-                0,
-                header + 20 + data,
-                0,
-                0,
-                0x40,
-                0,
-                64,
-                6,
-            ];
-            ip.resize(header.into(), 0);
-            ip
+    /// TCP segment in IPv4 (with `options` bytes of options) or IPv6.
+    fn tcp(v6: bool, options: usize, ports: (u16, u16), flags: TcpFlags, data: usize) -> Vec<u8> {
+        let tcp = Tcp {
+            src_port: ports.0,
+            dst_port: ports.1,
+            seq: 0,
+            ack: 0,
+            flags,
+            window: 0,
+            payload_len: data as u32,
+            options: &[],
+            payload: &[0; 100][..data],
         };
-        ip.extend(ports.0.to_be_bytes());
-        ip.extend(ports.1.to_be_bytes());
-        ip.extend([0; 8]);
-        ip.extend([0x50, flags, 0, 0, 0, 0, 0, 0]);
-        ip.resize(ip.len() + usize::from(data), 0);
+        let (src, dst) = (Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST);
+        let len = (tcp.header_len() + data) as u32;
+        let mut ip = vec![0; 256];
+        let (header, sum) = if v6 {
+            let (src, dst) = (src.to_ipv6_mapped(), dst.to_ipv6_mapped());
+            let header = Ipv6Header::new(src, dst, protocol::TCP, len);
+            (header.emit(&mut ip), header.pseudo_header())
+        } else {
+            let header = Ipv4Header {
+                options: &[0; 40][..options],
+                ..Ipv4Header::new(src, dst, protocol::TCP, len)
+            };
+            (header.emit(&mut ip), header.pseudo_header())
+        };
+        let header = header.expect("a header");
+        let segment = tcp.emit(&sum, &mut ip[header..]).expect("a segment");
+        ip.truncate(header + segment);
         ip
     }
 
@@ -417,11 +421,11 @@ mod tests {
         [&[2; 12][..], &[0x81, 0, 0, 7].repeat(tags), &kind, ip].concat()
     }
 
-    const FIN: u8 = 1;
-    const SYN: u8 = 2;
-    const RST: u8 = 4;
-    const PSH: u8 = 8;
-    const ACK: u8 = 16;
+    const FIN: TcpFlags = TcpFlags::FIN;
+    const SYN: TcpFlags = TcpFlags::SYN;
+    const RST: TcpFlags = TcpFlags::RST;
+    const PSH: TcpFlags = TcpFlags::PSH;
+    const ACK: TcpFlags = TcpFlags::ACK;
 
     #[test]
     fn each_side_gets_its_handshakes() {
@@ -442,7 +446,7 @@ mod tests {
             (RST | ACK, 0, false, head, head),
         ];
         for (flags, data, outgoing, client, server) in cases {
-            for (v6, options, tags) in [(false, 0, 0), (false, 3, 1), (true, 0, 0), (true, 0, 2)] {
+            for (v6, options, tags) in [(false, 0, 0), (false, 12, 1), (true, 0, 0), (true, 0, 2)] {
                 let ip = tcp(v6, options, (40_000, 80), flags, data);
                 for (sides, expected) in [
                     ((true, false), client),
@@ -454,7 +458,7 @@ mod tests {
                         let ethernet = program(LinkType::ETHERNET, &selection, waiting);
                         let raw = program(LinkType::RAW, &selection, waiting);
                         let case =
-                            format!("{flags:#x} {data} {outgoing} {v6} {tags} {sides:?} {waiting}");
+                            format!("{flags:?} {data} {outgoing} {v6} {tags} {sides:?} {waiting}");
                         let tagged = tagged(tags, &ip);
                         assert_eq!(run(&ethernet, &tagged, outgoing), expected, "{case}");
                         assert_eq!(run(&raw, &ip, outgoing), expected, "{case}");
@@ -482,7 +486,7 @@ mod tests {
 
     #[test]
     fn as_many_ports_as_are_allowed_fit() {
-        let ranges: Vec<String> = (0..MOST_PORTS)
+        let ranges: Vec<String> = (0..MAX_PORTS)
             .map(|n| format!("{}-{}", n * 100 + 1, n * 100 + 9))
             .collect();
         let texts: Vec<&str> = ranges.iter().map(String::as_str).collect();
@@ -505,7 +509,7 @@ mod tests {
     #[test]
     fn icmp_errors_pass_on_their_way_in_and_fragments_never() {
         let program = program(LinkType::RAW, &selection(true, true, &[]), true);
-        let mut icmp = tcp(false, 0, (0x0301, 0), 0, 0);
+        let mut icmp = tcp(false, 0, (0x0301, 0), TcpFlags(0), 0);
         icmp[9] = 1;
         assert_eq!(
             (run(&program, &icmp, false), run(&program, &icmp, true)),
@@ -513,7 +517,7 @@ mod tests {
         );
         icmp[20] = 8;
         assert_eq!(run(&program, &icmp, false), 0);
-        let mut icmp6 = tcp(true, 0, (0x0100, 0), 0, 0);
+        let mut icmp6 = tcp(true, 0, (0x0100, 0), TcpFlags(0), 0);
         icmp6[6] = 58;
         assert_eq!(run(&program, &icmp6, false), HEAD);
         icmp6[40] = 128;

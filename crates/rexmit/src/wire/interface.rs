@@ -5,7 +5,7 @@ use std::fs;
 
 /// Name of the interface of the default route: that of IPv4, else of IPv6; the lowest metric of several. The tables in
 /// /proc are sufficient for this and are read as text.
-pub fn of_default_route() -> Result<String, WireError> {
+pub fn default_route_interface() -> Result<String, WireError> {
     // proc_pid_net(5): tables of the network namespace of this process.
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     of_table_v4(&read("/proc/self/net/route"))

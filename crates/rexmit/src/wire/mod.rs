@@ -1,4 +1,4 @@
-//! Wire engine: a packet socket on one interface that drives the core.
+//! Wire engine: a packet socket on one interface that drives the core. Reads the system's clocks.
 
 mod call;
 mod clock;
@@ -10,15 +10,15 @@ mod socket;
 mod status_socket;
 
 pub use error::WireError;
-pub use interface::of_default_route;
+pub use interface::default_route_interface;
 pub use privileges::{Account, Confinement};
-pub use status_socket::running;
+pub use status_socket::running_engines;
 
 /// Maximum number of ports or port ranges in a selection, limited by the kernel's filter.
-pub const MOST_PORTS: usize = filter::MOST_PORTS;
+pub const MAX_PORTS: usize = filter::MAX_PORTS;
 
 use crate::config::Config;
-use crate::due::{Answered, Due};
+use crate::event::{Answered, Event};
 use crate::frame::Frame;
 use crate::paths::PathRecord;
 use crate::retransmitter::Retransmitter;
@@ -35,23 +35,23 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Maximum delay until a signal is noticed.
-const TICK: Nanos = Nanos::from_millis(250);
+/// Maximum time between checks of the stop flag.
+const STOP_CHECK: Nanos = Nanos::from_millis(250);
 
 /// Interval of [`Observer::report`].
-const REPORT: Nanos = Nanos::from_secs(10);
+const REPORT_INTERVAL: Nanos = Nanos::from_secs(10);
 
 /// Time without a waiting handshake after which outgoing ACKs are no longer received: replacing the filter costs the
 /// kernel more than receiving a few ACKs.
-const CALM: Nanos = Nanos::from_secs(1);
+const FILTER_HOLD: Nanos = Nanos::from_secs(1);
 
-/// Receives events in order; `unix_ns` is the time of the event.
+/// Receiver of events, in order; `unix_ns` is the Unix time of the event.
 pub trait Observer {
-    /// Copy, suppressed copy or decision that was due. `sent`: a copy was sent.
-    fn due(&mut self, unix_ns: Nanos, due: &Due<'_>, sent: bool);
-    /// First answer to a packet that was sent again.
+    /// Called for each event of the core; `sent`: the event is a copy, and it was sent.
+    fn event(&mut self, unix_ns: Nanos, event: &Event<'_>, sent: bool);
+    /// Called at the first answer to a packet that was copied.
     fn answered(&mut self, unix_ns: Nanos, answered: &Answered);
-    /// Current status, every ten seconds.
+    /// Called every ten seconds with the current status.
     fn report(&mut self, status: &Status);
 }
 
@@ -63,17 +63,17 @@ pub struct Engine {
     /// Whether the interface went down and no packet has arrived since; it may have been removed.
     down: bool,
     /// Time at which a handshake last waited for an answer.
-    waited: Nanos,
+    last_waiting: Nanos,
     core: Retransmitter,
     socket: PacketSocket,
-    status: StatusSocket,
+    status_socket: StatusSocket,
     clock: Clock,
 }
 
 impl Engine {
     /// Opens the socket, then drops the privileges of this thread and its future threads that are no longer needed.
     ///
-    /// `run`: directory of the status socket; `seed`: seed of the jitter; `learned`: paths learned by an earlier run;
+    /// `run_dir`: directory of the status socket; `seed`: seed of the jitter; `learned`: paths learned by an earlier run;
     /// `confinement`: remaining privileges.
     ///
     /// # Errors
@@ -81,18 +81,18 @@ impl Engine {
     pub fn open(
         interface: &str,
         config: Config,
-        run: &Path,
+        run_dir: &Path,
         seed: u64,
         learned: Vec<PathRecord>,
         mut confinement: Confinement,
     ) -> Result<Engine, WireError> {
         let socket = PacketSocket::open(interface, &config.selection)?;
-        let mut status = StatusSocket::open(run, interface, confinement.account)?;
+        let mut status_socket = StatusSocket::open(run_dir, interface, confinement.account)?;
         let index =
             if_nametoindex(interface).map_err(|_| WireError::NoInterface(interface.to_owned()))?;
-        confinement.directories.push(run.to_owned());
+        confinement.directories.push(run_dir.to_owned());
         privileges::drop_all(&confinement)?;
-        status.serve()?;
+        status_socket.serve()?;
         let clock = Clock::start();
         let dry_run = config.dry_run;
         let mut core = Retransmitter::new(config, seed);
@@ -102,10 +102,10 @@ impl Engine {
             index,
             dry_run,
             down: false,
-            waited: clock.now(),
+            last_waiting: clock.now(),
             core,
             socket,
-            status,
+            status_socket,
             clock,
         })
     }
@@ -114,8 +114,8 @@ impl Engine {
     ///
     /// # Errors
     /// If the system call fails.
-    pub fn cramped(&self) -> Result<Option<usize>, WireError> {
-        Ok(Some(self.socket.room()?).filter(|room| *room < socket::ROOM))
+    pub fn reduced_receive_buffer(&self) -> Result<Option<usize>, WireError> {
+        Ok(Some(self.socket.receive_buffer()?).filter(|size| *size < socket::RECEIVE_BUFFER))
     }
 
     /// Runs until `stop` is set.
@@ -127,14 +127,14 @@ impl Engine {
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             if now >= next_report {
-                next_report = now + REPORT;
-                observer.report(&self.state());
+                next_report = now + REPORT_INTERVAL;
+                observer.report(&self.status());
             }
             self.wait(now)?;
             self.receive(observer)?;
-            self.send_what_is_due(observer);
-            self.listen()?;
-            self.status.answer(|| self.state());
+            self.process_events(observer);
+            self.select_filter()?;
+            self.status_socket.answer(|| self.status());
         }
         Ok(())
     }
@@ -142,8 +142,8 @@ impl Engine {
     /// Waits for a packet, a status request or the next deadline.
     fn wait(&self, now: Nanos) -> Result<(), WireError> {
         let due = self.core.next_deadline().unwrap_or(Nanos::MAX);
-        let time = due.saturating_sub(now).min(TICK);
-        let mut sources = [self.socket.as_fd(), self.status.as_fd()]
+        let time = due.saturating_sub(now).min(STOP_CHECK);
+        let mut sources = [self.socket.as_fd(), self.status_socket.as_fd()]
             .map(|source| PollFd::new(source, PollFlags::POLLIN));
         let timeout = TimeSpec::from(Duration::from_nanos(time.0));
         match ppoll(&mut sources, Some(timeout), None) {
@@ -156,8 +156,8 @@ impl Engine {
     fn receive(&mut self, observer: &mut dyn Observer) -> Result<(), WireError> {
         let woke = self.clock.now();
         loop {
-            let (taken, newest) = self.receive_batch(observer)?;
-            if taken < BATCH || newest >= woke {
+            let (count, newest) = self.receive_batch(observer)?;
+            if count < BATCH || newest >= woke {
                 return Ok(());
             }
         }
@@ -167,61 +167,61 @@ impl Engine {
     fn receive_batch(&mut self, observer: &mut dyn Observer) -> Result<(usize, Nanos), WireError> {
         let (core, comparison) = (&mut self.core, self.clock.compare());
         let mut newest = Nanos::ZERO;
-        let outcome = self.socket.receive(|taken| {
-            let (passed, exact_time) = comparison.passed(taken.passed);
+        let outcome = self.socket.receive(|received| {
+            let (passed, exact_time) = comparison.passed(received.time);
             newest = newest.max(passed);
-            if taken.missed {
+            if received.after_loss {
                 core.missed(passed);
             }
             let frame = Frame {
                 exact_time,
-                ..taken.frame
+                ..received.frame
             };
-            if let Some(answered) = core.frame(passed, taken.direction, &frame) {
+            if let Some(answered) = core.frame(passed, received.direction, &frame) {
                 observer.answered(passed, &answered);
             }
         });
-        let taken = match outcome {
+        let count = match outcome {
             Err(nix::Error::ENETDOWN) => {
                 self.down = true;
                 0
             }
             outcome => outcome.map_err(WireError::errno("recvmmsg"))?,
         };
-        if taken > 0 {
+        if count > 0 {
             self.down = false;
         }
         // A removed device is reported only as down; a new device with the same name has another index.
         if self.down && if_nametoindex(self.interface.as_str()) != Ok(self.index) {
-            return Err(WireError::Gone(self.interface.clone()));
+            return Err(WireError::InterfaceRemoved(self.interface.clone()));
         }
-        Ok((taken, newest))
+        Ok((count, newest))
     }
 
     /// Selects the filter: with outgoing ACKs while handshakes wait or have recently waited.
-    fn listen(&mut self) -> Result<(), WireError> {
+    fn select_filter(&mut self) -> Result<(), WireError> {
         let now = self.clock.now();
         if self.core.is_waiting() {
-            self.waited = now;
+            self.last_waiting = now;
         }
-        let calm = now.saturating_sub(self.waited) >= CALM;
-        self.socket.wait_for_answers(!calm)
+        let idle = now.saturating_sub(self.last_waiting) >= FILTER_HOLD;
+        self.socket.wait_for_answers(!idle)
     }
 
-    fn send_what_is_due(&mut self, observer: &mut dyn Observer) {
+    fn process_events(&mut self, observer: &mut dyn Observer) {
         let now = self.clock.now();
         loop {
             let mut failed = None;
-            let Some(due) = self.core.poll(now) else {
+            let Some(event) = self.core.poll(now) else {
                 break;
             };
-            if let Due::Copy(copy) = &due
+            if let Event::Copy(copy) = &event
                 && !self.dry_run
                 && self.socket.send(copy.bytes).is_err()
             {
                 failed = Some((copy.connection, copy.number));
             }
-            observer.due(now, &due, failed.is_none() && !self.dry_run);
+            observer.event(now, &event, failed.is_none() && !self.dry_run);
             if let Some((connection, number)) = failed {
                 self.core.not_sent(&connection, number);
             }
@@ -229,7 +229,7 @@ impl Engine {
     }
 
     /// Current status.
-    pub fn state(&self) -> Status {
+    pub fn status(&self) -> Status {
         Status {
             version: STATUS_VERSION,
             engine: "wire".to_owned(),

@@ -53,7 +53,7 @@ const LANDLOCK: ABI = ABI::V5;
 
 /// System calls refused because they lead out of the confinement or into parts of the kernel that the engine does not
 /// need.
-const REFUSED: [libc::c_long; 26] = [
+const REFUSED_CALLS: [libc::c_long; 26] = [
     libc::SYS_add_key,
     libc::SYS_bpf,
     libc::SYS_chroot,
@@ -84,16 +84,16 @@ const REFUSED: [libc::c_long; 26] = [
 
 /// Files that remain accessible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Files {
+pub(super) enum FileAccess {
     /// Files of the confinement only.
-    Own,
+    Confined,
     /// All files of the user: the kernel lacks Landlock or has it disabled.
-    OfUser,
+    Unconfined,
 }
 
 /// Drops all privileges that are not needed, irrevocably, for this thread and its future threads: the open socket
 /// receives and sends without any capability.
-pub(super) fn drop_all(confinement: &Confinement) -> Result<Files, WireError> {
+pub(super) fn drop_all(confinement: &Confinement) -> Result<FileAccess, WireError> {
     set_no_new_privs(true).map_err(|error| WireError::call("PR_SET_NO_NEW_PRIVS")(error.into()))?;
     let files = restrict_files(&confinement.directories)?;
     if let Some(account) = confinement.account {
@@ -123,7 +123,7 @@ fn become_user(account: Account) -> Result<(), WireError> {
 }
 
 /// Restricts file access with Landlock as far as this kernel supports it.
-fn restrict_files(directories: &[PathBuf]) -> Result<Files, WireError> {
+fn restrict_files(directories: &[PathBuf]) -> Result<FileAccess, WireError> {
     let all = AccessFs::from_all(LANDLOCK);
     let restrict = || {
         Ruleset::default()
@@ -133,8 +133,8 @@ fn restrict_files(directories: &[PathBuf]) -> Result<Files, WireError> {
             .restrict_self()
     };
     match restrict() {
-        Ok(status) if status.ruleset == RulesetStatus::NotEnforced => Ok(Files::OfUser),
-        Ok(_) => Ok(Files::Own),
+        Ok(status) if status.ruleset == RulesetStatus::NotEnforced => Ok(FileAccess::Unconfined),
+        Ok(_) => Ok(FileAccess::Confined),
         Err(error) => Err(WireError::Call {
             call: "landlock_restrict_self",
             source: std::io::Error::other(error),
@@ -145,7 +145,7 @@ fn restrict_files(directories: &[PathBuf]) -> Result<Files, WireError> {
 /// Refuses system calls with seccomp; without CONFIG_SECCOMP_FILTER, or on an architecture that seccompiler does not
 /// support, none are refused.
 fn restrict_calls() {
-    let rules: BTreeMap<i64, _> = REFUSED.map(|call| (call, Vec::new())).into();
+    let rules: BTreeMap<i64, _> = REFUSED_CALLS.map(|call| (call, Vec::new())).into();
     let filter = std::env::consts::ARCH
         .try_into()
         .and_then(|processor| {
@@ -189,7 +189,7 @@ mod tests {
             fs::rename(mine.join("file"), mine.join("other")).expect("its own directory");
             let refused = Command::new("/bin/true").status().expect_err("execve");
             assert_eq!(refused.kind(), ErrorKind::PermissionDenied);
-            if files == Files::Own {
+            if files == FileAccess::Confined {
                 for path in ["/etc/passwd", "/proc/self/status", "/bin/true"] {
                     let error = fs::read(path).expect_err(path);
                     assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{path}");

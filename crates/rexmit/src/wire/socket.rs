@@ -21,11 +21,11 @@ pub(super) const BATCH: usize = 64;
 
 /// Buffer size for a frame, bytes: an Ethernet frame without jumbo extensions. Longer frames are recognized as
 /// truncated.
-const FRAME: usize = 2048;
+const MAX_FRAME: usize = 2048;
 
 /// Size of the kernel's receive buffer, bytes. A handshake packet takes about 0.8 kB of it (a page fragment and the
 /// descriptor), so it holds some 20,000.
-pub(super) const ROOM: usize = 16 << 20;
+pub(super) const RECEIVE_BUFFER: usize = 16 << 20;
 
 /// include/uapi/linux/if_ether.h
 const ETH_P_IP: u16 = 0x0800;
@@ -33,13 +33,13 @@ const ETH_P_IPV6: u16 = 0x86dd;
 const ETH_P_8021Q: u16 = 0x8100;
 
 /// Received packet with its metadata from the kernel.
-pub(super) struct Taken<'a> {
+pub(super) struct Received<'a> {
     pub(super) direction: Direction,
     pub(super) frame: Frame<'a>,
     /// Time at which the packet passed the device, Unix time.
-    pub(super) passed: Option<TimeSpec>,
+    pub(super) time: Option<TimeSpec>,
     /// Whether packets before this one were dropped because the buffer was full.
-    pub(super) missed: bool,
+    pub(super) after_loss: bool,
 }
 
 /// Packet socket bound to one interface.
@@ -54,7 +54,7 @@ pub(super) struct PacketSocket {
     missed: u64,
     /// Last value of the kernel's 32-bit counter of dropped packets.
     missed_count: u32,
-    buffers: Vec<[u8; FRAME]>,
+    buffers: Vec<[u8; MAX_FRAME]>,
 }
 
 impl PacketSocket {
@@ -84,8 +84,8 @@ impl PacketSocket {
         call::want_auxiliary_data(&socket).map_err(WireError::call("PACKET_AUXDATA"))?;
         setsockopt(&socket, sockopt::RxqOvfl, &1).map_err(WireError::errno("SO_RXQ_OVFL"))?;
         // Exceeding the system's limit needs CAP_NET_ADMIN; without it, the limit applies.
-        setsockopt(&socket, sockopt::RcvBufForce, &ROOM)
-            .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &ROOM))
+        setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER)
+            .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &RECEIVE_BUFFER))
             .map_err(WireError::errno("SO_RCVBUF"))?;
         call::bind(&socket, interface, ETH_P_ALL).map_err(WireError::call("bind"))?;
         Ok(PacketSocket {
@@ -96,7 +96,7 @@ impl PacketSocket {
             waiting: false,
             missed: 0,
             missed_count: 0,
-            buffers: vec![[0; FRAME]; BATCH],
+            buffers: vec![[0; MAX_FRAME]; BATCH],
         })
     }
 
@@ -106,14 +106,14 @@ impl PacketSocket {
     }
 
     /// Size of the kernel's receive buffer, bytes.
-    pub(super) fn room(&self) -> Result<usize, WireError> {
-        let room = getsockopt(&self.socket, sockopt::RcvBuf);
+    pub(super) fn receive_buffer(&self) -> Result<usize, WireError> {
+        let size = getsockopt(&self.socket, sockopt::RcvBuf);
         // The kernel doubles the requested size for its own overhead (socket(7)).
-        room.map(|room| room / 2)
+        size.map(|size| size / 2)
             .map_err(WireError::errno("SO_RCVBUF"))
     }
 
-    /// Selects the filter: with the packets of interest while a handshake waits, or only those that begin one.
+    /// Selects the filter: with the answers to handshakes (`waiting`), or only with the packets that begin one.
     pub(super) fn wait_for_answers(&mut self, waiting: bool) -> Result<(), WireError> {
         if self.waiting != waiting {
             self.waiting = waiting;
@@ -125,7 +125,10 @@ impl PacketSocket {
 
     /// Receives at most [`BATCH`] packets; returns their number. The time of each is that of the kernel,
     /// `CLOCK_REALTIME` when it passed the device.
-    pub(super) fn receive(&mut self, mut take: impl FnMut(Taken<'_>)) -> Result<usize, nix::Error> {
+    pub(super) fn receive(
+        &mut self,
+        mut handle: impl FnMut(Received<'_>),
+    ) -> Result<usize, nix::Error> {
         let space = cmsg_space!(libc::tpacket_auxdata, u32, libc::timespec);
         let mut headers = MultiHeaders::<LinkAddr>::preallocate(BATCH, Some(space));
         let mut slices: Vec<[IoSliceMut<'_>; 1]> = self
@@ -140,18 +143,18 @@ impl PacketSocket {
             Err(nix::Error::EAGAIN | nix::Error::EINTR) => return Ok(0),
             Err(error) => return Err(error),
         };
-        let mut taken = 0;
+        let mut received = 0;
         for message in messages {
-            taken += 1;
-            let (mut auxiliary, mut passed, mut missed) = (None, None, false);
+            received += 1;
+            let (mut auxiliary, mut time, mut after_loss) = (None, None, false);
             for control in message.cmsgs()? {
                 match control {
                     ControlMessageOwned::RxqOvfl(count) => {
-                        missed = count != self.missed_count;
+                        after_loss = count != self.missed_count;
                         self.missed += u64::from(count.wrapping_sub(self.missed_count));
                         self.missed_count = count;
                     }
-                    ControlMessageOwned::ScmTimestampns(time) => passed = Some(time),
+                    ControlMessageOwned::ScmTimestampns(stamp) => time = Some(stamp),
                     ControlMessageOwned::Unknown(message) => auxiliary = Auxiliary::of(&message),
                     _ => {}
                 }
@@ -171,14 +174,14 @@ impl PacketSocket {
                 partial_checksum: auxiliary.partial_checksum,
                 exact_time: false,
             };
-            take(Taken {
+            handle(Received {
                 direction,
                 frame,
-                passed,
-                missed,
+                time,
+                after_loss,
             });
         }
-        Ok(taken)
+        Ok(received)
     }
 
     /// Sends a frame unchanged. It was captured after the queue discipline and the filters before it, which may have

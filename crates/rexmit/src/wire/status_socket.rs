@@ -1,4 +1,5 @@
-//! Status socket of a running engine: a Unix socket in the run directory, which also shows that the engine runs.
+//! Status socket of a running engine: a Unix socket in the run directory, whose existence also keeps a second engine off
+//! the interface.
 
 use super::error::WireError;
 use super::privileges::Account;
@@ -13,11 +14,11 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// Timeout for a client.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Time limit for a client to read its answer, and for an engine to give it.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Maximum number of clients waiting for an answer; further ones get none.
-const WAITING: usize = 16;
+const MAX_CLIENTS: usize = 16;
 
 const PREFIX: &str = "rexmit-";
 const SUFFIX: &str = ".sock";
@@ -45,8 +46,8 @@ impl StatusSocket {
             path: path.clone(),
             source,
         };
-        make(directory, account).map_err(problem)?;
-        match ask(&path) {
+        create_directory(directory, account).map_err(problem)?;
+        match query(&path) {
             Ok(status) => {
                 return Err(WireError::Running {
                     interface: interface.to_owned(),
@@ -70,7 +71,7 @@ impl StatusSocket {
 
     /// Starts to answer requests. The thread for this inherits the privileges of the current one.
     pub(super) fn serve(&mut self) -> Result<(), WireError> {
-        let (sender, answers) = sync_channel(WAITING);
+        let (sender, answers) = sync_channel(MAX_CLIENTS);
         let thread = thread::Builder::new().name("status".to_owned());
         thread
             .spawn(move || write_answers(&answers))
@@ -91,7 +92,7 @@ impl StatusSocket {
 }
 
 /// Creates the directory; its last component is owned by the account.
-fn make(directory: &Path, account: Option<Account>) -> io::Result<()> {
+fn create_directory(directory: &Path, account: Option<Account>) -> io::Result<()> {
     if let Some(parent) = directory.parent() {
         fs::create_dir_all(parent)?;
     }
@@ -106,7 +107,7 @@ fn write_answers(answers: &Receiver<Answer>) {
     for (mut stream, text) in answers {
         let prepared = stream
             .set_nonblocking(false)
-            .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
+            .and_then(|()| stream.set_write_timeout(Some(CLIENT_TIMEOUT)));
         if prepared.is_ok() {
             // The client may have disconnected; ignore it.
             let _ = stream.write_all(text.as_bytes());
@@ -127,11 +128,14 @@ impl Drop for StatusSocket {
     }
 }
 
-/// Status of the running engines, by interface; `interface`: only that one.
+/// Status of the running engines, in order of their interfaces; with `interface`, only of the engine on it.
 ///
 /// # Errors
 /// If the directory or a socket cannot be read. No running engine is not an error.
-pub fn running(directory: &Path, interface: Option<&str>) -> Result<Vec<Status>, WireError> {
+pub fn running_engines(
+    directory: &Path,
+    interface: Option<&str>,
+) -> Result<Vec<Status>, WireError> {
     let problem = |path: &Path| {
         let path = path.to_owned();
         move |source| WireError::File { path, source }
@@ -148,7 +152,7 @@ pub fn running(directory: &Path, interface: Option<&str>) -> Result<Vec<Status>,
         if name.is_none() || interface.is_some_and(|interface| name != Some(interface)) {
             continue;
         }
-        match ask(&path) {
+        match query(&path) {
             Ok(status) => found.push(status),
             // The engine was killed, or has just ended.
             Err(error)
@@ -163,9 +167,9 @@ pub fn running(directory: &Path, interface: Option<&str>) -> Result<Vec<Status>,
     Ok(found)
 }
 
-fn ask(path: &Path) -> io::Result<Status> {
+fn query(path: &Path) -> io::Result<Status> {
     let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(CLIENT_TIMEOUT))?;
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
     Ok(serde_json::from_str(&text)?)

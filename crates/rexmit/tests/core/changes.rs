@@ -1,6 +1,6 @@
-//! Paths with a changing round-trip time: number of needless copies, and of lost packets rescued.
+//! Paths with a changing round-trip time: number of spurious copies, and of lost packets rescued.
 
-use crate::path::{Ends, Outcome, Run, Way, arrivals, run};
+use crate::path::{Endpoints, Outcome, PathModel, Run, arrivals, run};
 use gentle_units::Nanos;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -9,23 +9,23 @@ const MS: fn(u64) -> Nanos = Nanos::from_millis;
 const HOUR: Nanos = Nanos::from_secs(3_600);
 const SEEDS: u64 = 12;
 
-/// Linux at both ends.
-const LINUX: Ends = Ends {
-    answers_again: true,
-    one_way: false,
+/// Linux at both endpoints.
+const LINUX: Endpoints = Endpoints {
+    repeats_answers: true,
+    asymmetric: false,
     timestamps: true,
 };
-/// Ends that reveal the least: no second answer, no timestamp.
-const MUTE: Ends = Ends {
-    answers_again: false,
-    one_way: false,
+/// Endpoints that reveal the least: no second answer, no timestamp.
+const MINIMAL: Endpoints = Endpoints {
+    repeats_answers: false,
+    asymmetric: false,
     timestamps: false,
 };
-const ONE_WAY: Ends = Ends {
-    one_way: true,
+const ASYMMETRIC: Endpoints = Endpoints {
+    asymmetric: true,
     ..LINUX
 };
-const ENDS: [Ends; 3] = [LINUX, MUTE, ONE_WAY];
+const ENDPOINTS: [Endpoints; 3] = [LINUX, MINIMAL, ASYMMETRIC];
 
 /// Round-trip time that changes at given times and varies by a percentage.
 struct Steps {
@@ -34,10 +34,10 @@ struct Steps {
     lost_per_mille: u32,
 }
 
-impl Way for Steps {
+impl PathModel for Steps {
     fn round_trip(&mut self, now: Nanos, rng: &mut Xoshiro256PlusPlus) -> Nanos {
         let step = self.steps.iter().rev().find(|(from, _)| *from <= now);
-        let (_, time) = step.expect("the first begins at once");
+        let (_, time) = step.expect("the first starts at once");
         *time + Nanos(rng.random_range(0..=time.0 / 100 * self.vary_percent))
     }
 
@@ -86,7 +86,7 @@ impl Bufferbloat {
     }
 }
 
-impl Way for Bufferbloat {
+impl PathModel for Bufferbloat {
     fn round_trip(&mut self, now: Nanos, rng: &mut Xoshiro256PlusPlus) -> Nanos {
         let level = self.level(now) * rng.random_range(0.7..1.0);
         self.base + Nanos((self.full.0 as f64 * level) as u64)
@@ -117,7 +117,7 @@ impl Stalls {
     }
 }
 
-impl Way for Stalls {
+impl PathModel for Stalls {
     fn round_trip(&mut self, now: Nanos, rng: &mut Xoshiro256PlusPlus) -> Nanos {
         let time = self.base + Nanos(rng.random_range(0..self.base.0));
         let mut back = now + time;
@@ -140,29 +140,29 @@ fn lost(rng: &mut Xoshiro256PlusPlus, per_mille: u32) -> (bool, bool) {
     (one(), one())
 }
 
-/// Checks the invariants of every path: over any hour at most six needless copies plus one per hundred handshakes,
+/// Checks the invariants of every path: over any hour at most six spurious copies plus one per hundred handshakes,
 /// which is 2 % from 600 handshakes on; and no time reported as saved that was not.
-fn check<W: Way>(run: &Run<'_, W>, case: &str) {
+fn check<W: PathModel>(run: &Run<'_, W>, case: &str) {
     let outcomes = &run.outcomes;
     let mut from = 0;
-    let mut needless = 0;
+    let mut spurious = 0;
     for (to, outcome) in outcomes.iter().enumerate() {
-        needless += outcome.needless;
-        while outcomes[from].began + HOUR < outcome.began {
-            needless -= outcomes[from].needless;
+        spurious += outcome.spurious;
+        while outcomes[from].started + HOUR < outcome.started {
+            spurious -= outcomes[from].spurious;
             from += 1;
         }
         let handshakes = (to - from + 1) as u32;
         let allowed = 6 + handshakes / 100 + 1;
         assert!(
-            needless <= allowed,
-            "{case}: {needless} needless copies for {handshakes} handshakes"
+            spurious <= allowed,
+            "{case}: {spurious} spurious copies for {handshakes} handshakes"
         );
     }
     let c = run.core.counters();
     let rescued = rescued(outcomes);
     // Without a second answer, a brief increase of the round-trip time looks like a loss.
-    let doubtful = if run.ends.answers_again {
+    let doubtful = if run.endpoints.repeats_answers {
         0
     } else {
         rescued / 10 + 1
@@ -176,16 +176,16 @@ fn check<W: Way>(run: &Run<'_, W>, case: &str) {
 
 /// Number of answered handshakes whose packets before a copy were lost.
 fn rescued(outcomes: &[Outcome]) -> u64 {
-    let is = |outcome: &&Outcome| outcome.copies > outcome.needless && outcome.took.is_some();
+    let is = |outcome: &&Outcome| outcome.copies > outcome.spurious && outcome.took.is_some();
     outcomes.iter().filter(is).count() as u64
 }
 
-fn needless(outcomes: &[Outcome]) -> u32 {
-    outcomes.iter().map(|outcome| outcome.needless).sum()
+fn spurious(outcomes: &[Outcome]) -> u32 {
+    outcomes.iter().map(|outcome| outcome.spurious).sum()
 }
 
 /// Share of handshakes with a lost first packet or answer that did not wait for the stack's retransmission.
-fn cured(outcomes: &[Outcome]) -> f64 {
+fn recovered(outcomes: &[Outcome]) -> f64 {
     let lost: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.lost).collect();
     let quick = lost
         .iter()
@@ -196,9 +196,9 @@ fn cured(outcomes: &[Outcome]) -> f64 {
 /// R1: from 20 to 200 ms and back, 300 handshakes in total, no loss.
 #[test]
 fn a_path_that_has_become_ten_times_longer_is_learned_at_once() {
-    for ends in ENDS {
+    for endpoints in ENDPOINTS {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut way = Steps {
+        let mut path = Steps {
             steps: vec![
                 (Nanos::ZERO, MS(20)),
                 (Nanos::from_secs(100), MS(200)),
@@ -207,43 +207,46 @@ fn a_path_that_has_become_ten_times_longer_is_learned_at_once() {
             vary_percent: 0,
             lost_per_mille: 0,
         };
-        let begins: Vec<Nanos> = (0..300).map(Nanos::from_secs).collect();
-        let run = run(&mut way, ends, &begins, &mut rng);
+        let starts: Vec<Nanos> = (0..300).map(Nanos::from_secs).collect();
+        let run = run(&mut path, endpoints, &starts, &mut rng);
         let c = run.core.counters();
         let sent: Vec<u32> = run
             .outcomes
             .iter()
-            .map(|outcome| outcome.needless)
+            .map(|outcome| outcome.spurious)
             .collect();
-        assert!(needless(&run.outcomes) <= 3, "{ends:?}: {sent:?}");
-        assert!(sent[110..].iter().all(|copies| *copies == 0), "{ends:?}");
-        assert_eq!((c.rescued, c.saved_ms), (0, 0), "{ends:?}: {c:?}");
+        assert!(spurious(&run.outcomes) <= 3, "{endpoints:?}: {sent:?}");
+        assert!(
+            sent[110..].iter().all(|copies| *copies == 0),
+            "{endpoints:?}"
+        );
+        assert_eq!((c.rescued, c.saved_ms), (0, 0), "{endpoints:?}: {c:?}");
     }
 }
 
-/// Holds for any round-trip times before and after, and for any ends.
+/// Holds for any round-trip times before and after, and for any endpoints.
 #[test]
-fn no_copy_is_needless_after_ten_handshakes_at_a_new_round_trip() {
+fn no_copy_is_spurious_after_ten_handshakes_at_a_new_round_trip() {
     for seed in 0..40 {
-        for ends in ENDS {
+        for endpoints in ENDPOINTS {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             let mut time = || MS(rng.random_range(2..950));
             let every = Nanos::from_secs(60);
             let steps: Vec<(Nanos, Nanos)> = (0..20)
                 .map(|step| (Nanos(every.0 * step), time()))
                 .collect();
-            let mut way = Steps {
+            let mut path = Steps {
                 steps: steps.clone(),
                 vary_percent: 3,
                 lost_per_mille: 0,
             };
-            let begins: Vec<Nanos> = (0..1_200).map(Nanos::from_secs).collect();
-            let run = run(&mut way, ends, &begins, &mut rng);
-            check(&run, &format!("{ends:?}, seed {seed}"));
+            let starts: Vec<Nanos> = (0..1_200).map(Nanos::from_secs).collect();
+            let run = run(&mut path, endpoints, &starts, &mut rng);
+            check(&run, &format!("{endpoints:?}, seed {seed}"));
             for (number, outcome) in run.outcomes.iter().enumerate() {
                 assert!(
-                    number % 60 < 10 || outcome.needless == 0,
-                    "{ends:?}, seed {seed}, handshake {number}: {steps:?}"
+                    number % 60 < 10 || outcome.spurious == 0,
+                    "{endpoints:?}, seed {seed}, handshake {number}: {steps:?}"
                 );
             }
         }
@@ -252,29 +255,29 @@ fn no_copy_is_needless_after_ten_handshakes_at_a_new_round_trip() {
 
 /// Holds also for simultaneous handshakes: copies of those already waiting are suppressed.
 #[test]
-fn no_copy_is_needless_after_ten_handshakes_that_begin_together() {
-    for ends in ENDS {
+fn no_copy_is_spurious_after_ten_handshakes_that_begin_together() {
+    for endpoints in ENDPOINTS {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
-        let mut way = Steps {
+        let mut path = Steps {
             steps: vec![(Nanos::ZERO, MS(20)), (Nanos::from_secs(50), MS(300))],
             vary_percent: 5,
             lost_per_mille: 0,
         };
-        let mut begins: Vec<Nanos> = (0..50).map(Nanos::from_secs).collect();
-        begins.extend((0..100).map(|n| Nanos::from_secs(60) + MS(n / 10)));
-        begins.extend((0..100).map(|n| Nanos::from_secs(70) + MS(n)));
-        let run = run(&mut way, ends, &begins, &mut rng);
-        assert!(needless(&run.outcomes) <= 10, "{ends:?}");
-        assert_eq!(needless(&run.outcomes[150..]), 0, "{ends:?}");
+        let mut starts: Vec<Nanos> = (0..50).map(Nanos::from_secs).collect();
+        starts.extend((0..100).map(|n| Nanos::from_secs(60) + MS(n / 10)));
+        starts.extend((0..100).map(|n| Nanos::from_secs(70) + MS(n)));
+        let run = run(&mut path, endpoints, &starts, &mut rng);
+        assert!(spurious(&run.outcomes) <= 10, "{endpoints:?}");
+        assert_eq!(spurious(&run.outcomes[150..]), 0, "{endpoints:?}");
     }
 }
 
 /// Two hours of each kind of path; prints the results.
 #[test]
-fn over_any_hour_of_a_path_that_changes_few_copies_are_needless() {
+fn over_any_hour_of_a_path_that_changes_few_copies_are_spurious() {
     let end = Nanos::from_secs(2 * 3_600);
-    println!("| path | handshakes | needless | lost | within 1 s | mean of the lost |");
-    for ends in ENDS {
+    println!("| path | handshakes | spurious | lost | within 1 s | mean of the lost |");
+    for endpoints in ENDPOINTS {
         let mut table = [
             ("bufferbloat", [0.0; 5]),
             ("stalls", [0.0; 5]),
@@ -286,31 +289,31 @@ fn over_any_hour_of_a_path_that_changes_few_copies_are_needless() {
             let full = MS(rng.random_range(50..800));
             let per_hour = rng.random_range(600.0..4_000.0);
             let together = rng.random_range(1..=6);
-            let begins = arrivals(per_hour, together, end, &mut rng);
-            let case = format!("{ends:?}, seed {seed}");
+            let starts = arrivals(per_hour, together, end, &mut rng);
+            let case = format!("{endpoints:?}, seed {seed}");
             let mut note = |row: usize, outcomes: &[Outcome]| {
                 let lost = outcomes.iter().filter(|outcome| outcome.lost).count() as f64;
-                let [n, needless_copies, all_lost, all_cured, time] = &mut table[row].1;
+                let [n, spurious_copies, all_lost, all_recovered, time] = &mut table[row].1;
                 let took = outcomes.iter().filter(|outcome| outcome.lost);
                 *time += took
                     .filter_map(|outcome| outcome.took)
                     .map(Nanos::as_secs_f64)
                     .sum::<f64>();
                 *n += outcomes.len() as f64;
-                *needless_copies += f64::from(needless(outcomes));
+                *spurious_copies += f64::from(spurious(outcomes));
                 *all_lost += lost;
-                *all_cured += lost * cured(outcomes);
+                *all_recovered += lost * recovered(outcomes);
             };
-            let mut way = Bufferbloat::new(base, full, &mut rng, end);
-            let done = run(&mut way, ends, &begins, &mut rng);
+            let mut path = Bufferbloat::new(base, full, &mut rng, end);
+            let done = run(&mut path, endpoints, &starts, &mut rng);
             check(&done, &case);
             note(0, &done.outcomes);
-            let mut way = Stalls::new(base, &mut rng, end);
-            let done = run(&mut way, ends, &begins, &mut rng);
+            let mut path = Stalls::new(base, &mut rng, end);
+            let done = run(&mut path, endpoints, &starts, &mut rng);
             check(&done, &case);
             note(1, &done.outcomes);
             let times: Vec<u64> = (0..24).map(|_| rng.random_range(5..600)).collect();
-            let mut way = Steps {
+            let mut path = Steps {
                 steps: (0..)
                     .map(|n| Nanos::from_secs(300 * n))
                     .zip(times.into_iter().map(MS))
@@ -318,18 +321,21 @@ fn over_any_hour_of_a_path_that_changes_few_copies_are_needless() {
                 vary_percent: 10,
                 lost_per_mille: 30,
             };
-            let done = run(&mut way, ends, &begins, &mut rng);
+            let done = run(&mut path, endpoints, &starts, &mut rng);
             check(&done, &case);
             note(2, &done.outcomes);
         }
-        for (path, [n, needless, lost, cured, time]) in table {
+        for (path, [n, spurious, lost, recovered, time]) in table {
             println!(
-                "| {path}, {ends:?} | {n} | {needless} ({:.2} %) | {lost} | {:.0} % | {:.2} s |",
-                needless / n * 100.0,
-                cured / lost * 100.0,
+                "| {path}, {endpoints:?} | {n} | {spurious} ({:.2} %) | {lost} | {:.0} % | {:.2} s |",
+                spurious / n * 100.0,
+                recovered / lost * 100.0,
                 time / lost
             );
-            assert!(needless / n < 0.01, "{path}, {ends:?}: {needless} of {n}");
+            assert!(
+                spurious / n < 0.01,
+                "{path}, {endpoints:?}: {spurious} of {n}"
+            );
         }
     }
 }

@@ -37,7 +37,7 @@ fn a_path_of_10_ms_recovers_in_less_than_60() {
 }
 
 #[test]
-fn a_satellite_path_has_no_unneeded_copy() {
+fn a_satellite_path_has_no_spurious_copy() {
     let mut wire = Wire::new(learning());
     for port in 1..=50 {
         let rtt = 600 + u64::from(port % 7) * 10;
@@ -72,18 +72,18 @@ fn a_path_that_has_become_longer_is_noticed() {
     let mut wire = of_40_ms();
     // 40 ms plus 10 ms of granularity: the answer comes 10 ms after the copy, too soon to be an answer to it.
     assert_eq!(handshake(&mut wire, 21, 60), [50]);
-    assert_eq!(wire.core.counters().unneeded, 1);
+    assert_eq!(wire.core.counters().spurious, 1);
     assert_eq!(handshake(&mut wire, 22, 60), NONE);
 }
 
 #[test]
-fn a_second_answer_shows_that_the_copy_was_needless() {
+fn a_second_answer_shows_that_the_copy_was_spurious() {
     let mut wire = of_40_ms();
     assert_eq!(handshake(&mut wire, 21, 95), [50]);
-    assert_eq!(wire.core.counters().unneeded, 0);
+    assert_eq!(wire.core.counters().spurious, 0);
     wire.wait_ms(50);
     wire.arrives(&Segment::syn(21).answer(SYN | ACK).frame());
-    assert_eq!(wire.core.counters().unneeded, 1);
+    assert_eq!(wire.core.counters().spurious, 1);
     // The time is learned: mean 47 ms, deviation 14 ms.
     assert_eq!(wire.core.paths(wire.now)[0].samples, 21);
     assert_eq!(handshake(&mut wire, 22, 95), NONE);
@@ -120,10 +120,10 @@ fn a_second_answer_to_a_synack_does_too() {
         ..answer.clone()
     };
     wire.arrives(&later.frame());
-    assert_eq!(wire.core.counters().unneeded, 0);
+    assert_eq!(wire.core.counters().spurious, 0);
     wire.wait_ms(50);
     wire.arrives(&answer.frame());
-    assert_eq!(wire.core.counters().unneeded, 1);
+    assert_eq!(wire.core.counters().spurious, 1);
 }
 
 #[test]
@@ -136,12 +136,12 @@ fn a_rescue_counts_when_the_next_handshake_finds_the_path_as_fast_as_before() {
     assert_eq!(wire.core.paths(wire.now), before);
     let c = wire.core.counters();
     assert_eq!(
-        (c.answered_after_copy, c.rescued, c.unneeded, c.saved_ms),
+        (c.answered_after_copy, c.rescued, c.spurious, c.saved_ms),
         (1, 0, 0, 0)
     );
     assert_eq!(handshake(&mut wire, 22, 40), NONE);
     let c = wire.core.counters();
-    assert_eq!((c.rescued, c.unneeded, c.saved_ms), (1, 0, 950));
+    assert_eq!((c.rescued, c.spurious, c.saved_ms), (1, 0, 950));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn it_does_not_count_when_the_next_handshake_takes_as_long() {
     // The delay remains doubled until a time is certain (RFC 6298, 5.5 to 5.7).
     assert_eq!(handshake(&mut wire, 22, 90), NONE);
     let c = wire.core.counters();
-    assert_eq!((c.rescued, c.unneeded, c.saved_ms), (0, 1, 0));
+    assert_eq!((c.rescued, c.spurious, c.saved_ms), (0, 1, 0));
     assert_eq!(handshake(&mut wire, 23, 90), NONE);
 }
 
@@ -176,7 +176,7 @@ fn a_delay_grows_while_it_waits_if_others_are_answered_late() {
     wire.out(&Segment::syn(22).frame());
     assert_eq!(wire.wait_ms(15), [10]);
     wire.arrives(&Segment::syn(21).answer(SYN | ACK).frame());
-    assert_eq!(wire.core.counters().unneeded, 1);
+    assert_eq!(wire.core.counters().spurious, 1);
     assert_eq!(wire.wait_ms(38), NONE);
     wire.arrives(&Segment::syn(22).answer(SYN | ACK).frame());
     assert_eq!(wire.core.counters().copies, 1);
@@ -274,7 +274,7 @@ fn a_dry_run_sends_nothing_and_tells_what_it_would_have_saved() {
     assert_eq!(wire.core.counters().saved_ms, 980);
     // This one was not lost.
     handshake(&mut wire, 100, 25);
-    assert_eq!(wire.core.counters().unneeded, 1);
+    assert_eq!(wire.core.counters().spurious, 1);
 }
 
 #[test]

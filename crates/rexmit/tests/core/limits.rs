@@ -1,8 +1,9 @@
 //! Invariants for any input.
 
 use crate::packets::{ACK, FIN, RST, SYN, Segment, Wire, config};
-use gentle_rexmit::{Config, Due, Limits, SHARE_BURST};
+use gentle_rexmit::{Config, Event, Limits, SHARE_BURST};
 use gentle_units::Nanos;
+use gentle_wire::TcpFlags;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -103,7 +104,7 @@ struct Step {
     out: bool,
     port: u16,
     seq: u32,
-    flags: u8,
+    flags: TcpFlags,
     answers: bool,
 }
 
@@ -156,7 +157,7 @@ proptest! {
             let segment = if step.answers { opening.answer(step.flags) } else { opening };
             let frame = segment.frame();
             if step.out {
-                if step.flags & SYN != 0 {
+                if step.flags.any(SYN) {
                     *openings.entry(frame.clone()).or_default() += 1;
                 }
                 wire.out(&frame);
@@ -187,7 +188,7 @@ proptest! {
         let mut wire = Wire::new(config());
         if out { wire.out(&bytes) } else { wire.arrives(&bytes) }
         while let Some(due) = wire.core.poll(Nanos::MAX) {
-            if let Due::Copy(copy) = due {
+            if let Event::Copy(copy) = due {
                 prop_assert_eq!(copy.bytes.len(), bytes.len());
             }
         }

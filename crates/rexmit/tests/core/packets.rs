@@ -1,18 +1,22 @@
-//! Hand-made packets.
+//! Packets of two hosts on an Ethernet, and a core with a clock that they pass.
 
-use gentle_rexmit::{Config, Direction, Due, Frame, Retransmitter, Selection, Timing, Vlan};
+use gentle_rexmit::{Config, Direction, Event, Frame, Retransmitter, Selection, Timing, Vlan};
 use gentle_units::Nanos;
-use gentle_wire::LinkType;
+use gentle_wire::{
+    EmitError, EthernetHeader, Ipv4Header, Ipv6Header, LinkType, PseudoHeader, Tcp, TcpFlags,
+    Unreachable, protocol,
+};
+use std::net::{Ipv4Addr, Ipv6Addr};
 
-pub(crate) const FIN: u8 = 1;
-pub(crate) const SYN: u8 = 2;
-pub(crate) const RST: u8 = 4;
-pub(crate) const ACK: u8 = 16;
+pub(crate) const FIN: TcpFlags = TcpFlags::FIN;
+pub(crate) const SYN: TcpFlags = TcpFlags::SYN;
+pub(crate) const RST: TcpFlags = TcpFlags::RST;
+pub(crate) const ACK: TcpFlags = TcpFlags::ACK;
 
-/// Ethernet addresses of the two hosts.
-const LINK: [u8; 12] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
+/// Offset of the checksum in a TCP header.
+const CHECKSUM: usize = 16;
 
-/// TCP segment in Ethernet, with a valid checksum.
+/// TCP segment between two hosts.
 #[derive(Debug, Clone)]
 pub(crate) struct Segment {
     pub(crate) v6: bool,
@@ -21,7 +25,7 @@ pub(crate) struct Segment {
     pub(crate) ports: (u16, u16),
     pub(crate) seq: u32,
     pub(crate) ack: u32,
-    pub(crate) flags: u8,
+    pub(crate) flags: TcpFlags,
     pub(crate) options: Vec<u8>,
     pub(crate) data: Vec<u8>,
 }
@@ -42,7 +46,7 @@ impl Segment {
     }
 
     /// Answer of the receiver.
-    pub(crate) fn answer(&self, flags: u8) -> Segment {
+    pub(crate) fn answer(&self, flags: TcpFlags) -> Segment {
         Segment {
             hosts: (self.hosts.1, self.hosts.0),
             ports: (self.ports.1, self.ports.0),
@@ -54,136 +58,113 @@ impl Segment {
         }
     }
 
-    /// TCP header with options and data.
-    fn segment(&self) -> Vec<u8> {
-        let mut tcp = Vec::new();
-        tcp.extend(self.ports.0.to_be_bytes());
-        tcp.extend(self.ports.1.to_be_bytes());
-        tcp.extend(self.seq.to_be_bytes());
-        tcp.extend(self.ack.to_be_bytes());
-        tcp.extend([
-            (5 + self.options.len() as u8 / 4) << 4,
-            self.flags,
-            0xff,
-            0xff,
-        ]);
-        tcp.extend([0; 4]);
-        tcp.extend(&self.options);
-        tcp.extend(&self.data);
-        tcp
+    /// Length of the IP header.
+    fn ip_header(&self) -> usize {
+        if self.v6 { 40 } else { 20 }
     }
 
-    fn addresses(&self) -> (Vec<u8>, Vec<u8>) {
-        let of = |host: u8| match self.v6 {
-            false => vec![192, 0, 2, host],
-            true => vec![0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, host],
-        };
-        (of(self.hosts.0), of(self.hosts.1))
-    }
-
+    /// IP packet with a valid TCP checksum.
     pub(crate) fn ip(&self) -> Vec<u8> {
-        let mut tcp = self.segment();
-        let sum = self.sum(&tcp);
-        tcp[16..18].copy_from_slice(&(!sum).to_be_bytes());
-        self.around(&tcp)
+        let tcp = Tcp {
+            src_port: self.ports.0,
+            dst_port: self.ports.1,
+            seq: self.seq,
+            ack: self.ack,
+            flags: self.flags,
+            window: 0xffff,
+            payload_len: self.data.len() as u32,
+            options: &self.options,
+            payload: &self.data,
+        };
+        let len = tcp.header_len() + self.data.len();
+        ip(self.v6, self.hosts, protocol::TCP, len, |sum, out| {
+            tcp.emit(sum, out)
+        })
     }
 
     /// IP packet as the stack leaves it to a device with checksum offload: the checksum field has the pseudo-header sum
-    /// only.
+    /// only (include/linux/skbuff.h, CHECKSUM_PARTIAL).
     pub(crate) fn ip_partial(&self) -> Vec<u8> {
-        let mut tcp = self.segment();
-        let sum = self.sum_of_pseudo_header(tcp.len());
-        tcp[16..18].copy_from_slice(&sum.to_be_bytes());
-        self.around(&tcp)
-    }
-
-    fn around(&self, tcp: &[u8]) -> Vec<u8> {
-        let (src, dst) = self.addresses();
-        let mut ip = Vec::new();
-        if self.v6 {
-            ip.extend([0x60, 0, 0, 0, 0, tcp.len() as u8, 6, 64]);
-        } else {
-            ip.extend([0x45, 0, 0, 20 + tcp.len() as u8, 0, 1, 0x40, 0, 64, 6, 0, 0]);
-        }
-        ip.extend(src);
-        ip.extend(dst);
-        ip.extend(tcp);
-        ip
+        let mut packet = self.ip();
+        let header = self.ip_header();
+        // Addresses are the end of either IP header.
+        let addresses = &packet[if self.v6 { 8 } else { 12 }..header];
+        let length = (packet.len() - header) as u8;
+        let sum = ones_complement(&[addresses, &[0, protocol::TCP, 0, length]].concat());
+        packet[header + CHECKSUM..][..2].copy_from_slice(&sum.to_be_bytes());
+        packet
     }
 
     pub(crate) fn frame(&self) -> Vec<u8> {
         ethernet(self.v6, &self.ip())
     }
-
-    fn sum_of_pseudo_header(&self, length: usize) -> u16 {
-        let (src, dst) = self.addresses();
-        ones_complement([src, dst, vec![0, 6, 0, length as u8]].concat())
-    }
-
-    /// Sum over pseudo-header and segment.
-    fn sum(&self, tcp: &[u8]) -> u16 {
-        let mut bytes = self.sum_of_pseudo_header(tcp.len()).to_be_bytes().to_vec();
-        bytes.extend(tcp);
-        ones_complement(bytes)
-    }
-
-    /// Whether the checksum in an IP packet between these hosts is valid.
-    pub(crate) fn is_right(&self, ip: &[u8]) -> bool {
-        self.sum(&ip[if self.v6 { 40 } else { 20 }..]) == 0xffff
-    }
 }
 
-/// Internet checksum, RFC 1071, by its definition.
-fn ones_complement(mut bytes: Vec<u8>) -> u16 {
-    if bytes.len() % 2 == 1 {
-        bytes.push(0);
-    }
+/// IP packet between two hosts; `emit` writes its payload of `len` bytes.
+fn ip(
+    v6: bool,
+    (src, dst): (u8, u8),
+    protocol: u8,
+    len: usize,
+    emit: impl FnOnce(&PseudoHeader, &mut [u8]) -> Result<usize, EmitError>,
+) -> Vec<u8> {
+    let mut packet = vec![0; 40 + len];
+    let (header, sum) = if v6 {
+        let address = |host: u8| Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, host.into());
+        let header = Ipv6Header::new(address(src), address(dst), protocol, len as u32);
+        (header.emit(&mut packet), header.pseudo_header())
+    } else {
+        let address = |host| Ipv4Addr::new(192, 0, 2, host);
+        let header = Ipv4Header::new(address(src), address(dst), protocol, len as u32);
+        (header.emit(&mut packet), header.pseudo_header())
+    };
+    let header = header.expect("room for the header");
+    let payload = emit(&sum, &mut packet[header..]).expect("room for the payload");
+    packet.truncate(header + payload);
+    packet
+}
+
+/// Internet checksum without the final complement (RFC 1071), of an even number of bytes.
+fn ones_complement(bytes: &[u8]) -> u16 {
     bytes.chunks(2).fold(0, |sum: u16, word| {
-        let (sum, carry) = sum.overflowing_add(u16::from(word[0]) << 8 | u16::from(word[1]));
+        let (sum, carry) = sum.overflowing_add(u16::from_be_bytes([word[0], word[1]]));
         sum + u16::from(carry)
     })
 }
 
 pub(crate) fn ethernet(v6: bool, ip: &[u8]) -> Vec<u8> {
-    let ethertype = if v6 { [0x86, 0xdd] } else { [0x08, 0x00] };
-    [&LINK[..], &ethertype, ip].concat()
+    let header = EthernetHeader {
+        dst: [2, 0, 0, 0, 0, 2],
+        src: [2, 0, 0, 0, 0, 1],
+        tags: &[],
+        ether_type: match v6 {
+            false => EthernetHeader::IPV4,
+            true => EthernetHeader::IPV6,
+        },
+    };
+    let mut link = [0; 14];
+    header.emit(&mut link).expect("room for the header");
+    [&link, ip].concat()
 }
 
-/// ICMP or ICMPv6 error from host 9 to the sender of `segment` that quotes `quoted` bytes of it.
+/// ICMP or ICMPv6 message of type `kind` from host 9 to the sender of `segment` that quotes `quoted` bytes of it.
 pub(crate) fn icmp_error(segment: &Segment, kind: u8, quoted: usize) -> Vec<u8> {
-    let (src, _) = segment.addresses();
-    let mut message = vec![kind, 1, 0, 0, 0, 0, 0, 0];
-    message.extend(segment.ip().iter().take(quoted));
-    let mut ip = Vec::new();
-    if segment.v6 {
-        ip.extend([0x60, 0, 0, 0, 0, message.len() as u8, 58, 64]);
-    } else {
-        ip.extend([
-            0x45,
-            0,
-            0,
-            20 + message.len() as u8,
-            0,
-            1,
-            0,
-            0,
-            64,
-            1,
-            0,
-            0,
-        ]);
-    }
-    ip.extend(
-        Segment {
-            hosts: (9, 9),
-            ..segment.clone()
-        }
-        .addresses()
-        .0,
-    );
-    ip.extend(src);
-    ip.extend(message);
-    ethernet(segment.v6, &ip)
+    let packet = segment.ip();
+    let message = Unreachable {
+        code: 1,
+        quoted: &packet[..quoted.min(packet.len())],
+    };
+    let (v6, hosts, len) = (segment.v6, (9, segment.hosts.0), message.message_len());
+    let mut error = match v6 {
+        false => ip(v6, hosts, protocol::ICMP, len, |_, out| {
+            message.emit_v4(out)
+        }),
+        true => ip(v6, hosts, protocol::ICMPV6, len, |sum, out| {
+            message.emit_v6(sum, out)
+        }),
+    };
+    error[segment.ip_header()] = kind;
+    ethernet(v6, &error)
 }
 
 /// Configuration with the paper's fixed delay, for both sides.
@@ -212,38 +193,34 @@ impl Wire {
         }
     }
 
-    /// Passes a frame whose VLAN tag the kernel has stripped.
-    pub(crate) fn tagged(&mut self, direction: Direction, bytes: &[u8], vlan: Option<Vlan>) {
+    fn pass(&mut self, direction: Direction, bytes: &[u8], vlan: Option<Vlan>, exact_time: bool) {
         let frame = Frame {
             bytes,
             original_len: bytes.len() as u32,
             link: LinkType::ETHERNET,
             vlan,
             partial_checksum: false,
-            exact_time: true,
+            exact_time,
         };
         self.core.frame(self.now, direction, &frame);
     }
 
-    /// Like [`Wire::tagged`], but without a timestamp of the kernel.
+    /// Passes an outgoing frame whose VLAN tag the kernel has stripped.
+    pub(crate) fn out_tagged(&mut self, bytes: &[u8], vlan: Vlan) {
+        self.pass(Direction::Out, bytes, Some(vlan), true);
+    }
+
+    /// Passes a frame without a timestamp of the kernel.
     pub(crate) fn untimed(&mut self, direction: Direction, bytes: &[u8]) {
-        let frame = Frame {
-            bytes,
-            original_len: bytes.len() as u32,
-            link: LinkType::ETHERNET,
-            vlan: None,
-            partial_checksum: false,
-            exact_time: false,
-        };
-        self.core.frame(self.now, direction, &frame);
+        self.pass(direction, bytes, None, false);
     }
 
     pub(crate) fn out(&mut self, bytes: &[u8]) {
-        self.tagged(Direction::Out, bytes, None);
+        self.pass(Direction::Out, bytes, None, true);
     }
 
     pub(crate) fn arrives(&mut self, bytes: &[u8]) {
-        self.tagged(Direction::In, bytes, None);
+        self.pass(Direction::In, bytes, None, true);
     }
 
     /// Advances the time; returns the copies sent, with their times in milliseconds since the start of the wait.
@@ -253,7 +230,7 @@ impl Wire {
         while let Some(due) = self.core.next_deadline().filter(|due| *due <= end) {
             self.now = self.now.max(due);
             while let Some(due) = self.core.poll(self.now) {
-                if let Due::Copy(copy) = due {
+                if let Event::Copy(copy) = due {
                     sent.push(((self.now - start).as_millis(), copy.bytes.to_vec()));
                 }
             }

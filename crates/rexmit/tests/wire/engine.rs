@@ -2,7 +2,7 @@
 
 use crate::host::Host;
 use gentle_rexmit::wire::{Confinement, Engine, Observer, WireError};
-use gentle_rexmit::{Answered, Config, Due, Selection, Status, Timing};
+use gentle_rexmit::{Answered, Config, Event, Selection, Status, Timing};
 use gentle_units::Nanos;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,8 +41,8 @@ impl Running {
             let confinement = Confinement::default();
             let mut engine = Engine::open(interface, config, &path, 1, Vec::new(), confinement)?;
             told.send(()).expect("somebody waits for it");
-            engine.run(&ended, &mut Silent)?;
-            Ok(engine.state())
+            engine.run(&ended, &mut Ignore)?;
+            Ok(engine.status())
         });
         let outcome = listens.recv();
         assert!(
@@ -82,10 +82,10 @@ impl Running {
     }
 }
 
-struct Silent;
+struct Ignore;
 
-impl Observer for Silent {
-    fn due(&mut self, _: Nanos, _: &Due<'_>, _: bool) {}
+impl Observer for Ignore {
+    fn event(&mut self, _: Nanos, _: &Event<'_>, _: bool) {}
     fn answered(&mut self, _: Nanos, _: &Answered) {}
     fn report(&mut self, _: &Status) {}
 }

@@ -3,7 +3,7 @@
 use crate::engine::{Running, paper};
 use crate::network::{Network, SERVER_V4};
 use gentle_rexmit::Config;
-use gentle_rexmit::wire::{Confinement, Engine, WireError, running};
+use gentle_rexmit::wire::{Confinement, Engine, WireError, running_engines};
 use std::net::{SocketAddr, TcpStream};
 
 #[test]
@@ -21,7 +21,7 @@ fn without_losses_there_are_no_copies() {
         let c = status.counters;
         assert_eq!((c.syns, c.synacks, c.answered), (syns, synacks, 50));
         assert_eq!(
-            (c.copies, c.unneeded, c.malformed, status.pending),
+            (c.copies, c.spurious, c.malformed, status.pending),
             (0, 0, 0, 0)
         );
         assert_eq!((status.paths.len(), status.paths[0].samples), (1, 50));
@@ -83,14 +83,17 @@ fn it_can_be_asked_and_runs_once() {
     let engine = Running::start(&network.client, "eth0", paper(true, false));
     network.connect(SERVER_V4);
     let directory = engine.directory();
-    let found = running(&directory, Some("eth0")).expect("a status");
+    let found = running_engines(&directory, Some("eth0")).expect("a status");
     assert_eq!(found.len(), 1);
     assert_eq!(
         (found[0].interface.as_str(), found[0].counters.syns),
         ("eth0", 1)
     );
     assert_eq!(found[0].pid, std::process::id());
-    assert_eq!(running(&directory, Some("other")).expect("none"), []);
+    assert_eq!(
+        running_engines(&directory, Some("other")).expect("none"),
+        []
+    );
     let path = directory.clone();
     let second = network.client.run(move || {
         let (config, confinement) = (paper(true, false), Confinement::default());
@@ -101,7 +104,7 @@ fn it_can_be_asked_and_runs_once() {
         "{second:?}"
     );
     engine.end();
-    assert_eq!(running(&directory, None).expect("none"), []);
+    assert_eq!(running_engines(&directory, None).expect("none"), []);
 }
 
 #[test]
@@ -132,8 +135,11 @@ fn a_device_that_goes_away_ends_it() {
     network.client.sh("ip link set eth0 up");
     std::thread::sleep(std::time::Duration::from_millis(100));
     let directory = engine.directory();
-    assert_eq!(running(&directory, None).expect("a status").len(), 1);
+    assert_eq!(
+        running_engines(&directory, None).expect("a status").len(),
+        1
+    );
     network.client.sh("ip link delete eth0");
     let error = engine.fails();
-    assert!(matches!(error, WireError::Gone(_)), "{error}");
+    assert!(matches!(error, WireError::InterfaceRemoved(_)), "{error}");
 }

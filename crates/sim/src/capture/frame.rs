@@ -1,11 +1,9 @@
-//! The bytes of a simulated packet's headers.
+//! Headers of a simulated packet as bytes.
 
 use crate::engine::Packet;
+use crate::tcp_header::{tcp_header, tcp_options};
 use gentle_experiment::{Direction, IP_HEADER};
-use gentle_tcp::{Flags, Options, Segment};
-use gentle_wire::{
-    EthernetHeader, Ipv4Header, Tcp, TcpFlags, TcpOption, TcpOptions, Udp, protocol,
-};
+use gentle_wire::{EthernetHeader, Ipv4Header, TcpOptions, Udp, protocol};
 use std::net::Ipv4Addr;
 
 pub(super) const ETHERNET_HEADER: u32 = EthernetHeader::UNTAGGED_LEN as u32;
@@ -16,16 +14,16 @@ const LONGEST_HEADERS: usize = EthernetHeader::UNTAGGED_LEN + 20 + 60;
 /// Window scale that every simulated SYN announces: windows of up to 16 MB are shown to within 256 bytes.
 const WINDOW_SCALE: u8 = 8;
 
-/// RFC 863.
+/// Port of the discard service (RFC 863).
 const DISCARD: u16 = 9;
 
-/// 10.3.0.0/16: addresses that no host has.
+/// Second octet of the sources of a flood, 10.3.0.0/16: addresses that no host has.
 const FLOOD_NET: u8 = 3;
 
 const PORTS: u32 = 60_000;
 const FIRST_PORT: u32 = 1_024;
 
-/// The longest IPv4 packet. A scenario may ask for longer segments; what is shown of them is this long.
+/// Longest IPv4 packet, bytes. A scenario may ask for longer segments; the capture shows this much of them.
 pub(super) const LONGEST_IP_PACKET: u32 = u16::MAX as u32;
 
 /// ECN field of an IP header (RFC 3168, section 5).
@@ -83,9 +81,10 @@ pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
     } else {
         let options = match packet.is_of_flood() {
             true => TcpOptions::NONE,
-            false => options(&packet.segment),
+            false => tcp_options(&packet.segment, WINDOW_SCALE),
         };
-        let mut tcp = tcp(&packet.segment, src_port, dst_port, &options);
+        let segment = &packet.segment;
+        let mut tcp = tcp_header(segment, src_port, dst_port, WINDOW_SCALE, &options);
         tcp.payload_len = payload_len - tcp.header_len() as u32;
         let pseudo_header = ip.pseudo_header();
         tcp.emit(&pseudo_header, &mut headers[len..]).expect(fits)
@@ -100,107 +99,12 @@ fn mac(ip: Ipv4Addr) -> [u8; 6] {
     [2, 0, a, b, c, d]
 }
 
-fn tcp<'a>(segment: &Segment, src_port: u16, dst_port: u16, options: &'a TcpOptions) -> Tcp<'a> {
-    const FLAGS: [(Flags, TcpFlags); 7] = [
-        (Flags::SYN, TcpFlags::SYN),
-        (Flags::ACK, TcpFlags::ACK),
-        (Flags::FIN, TcpFlags::FIN),
-        (Flags::RST, TcpFlags::RST),
-        (Flags::PSH, TcpFlags::PSH),
-        (Flags::ECE, TcpFlags::ECE),
-        (Flags::CWR, TcpFlags::CWR),
-    ];
-    let has = |flag| segment.flags.contains(flag);
-    let mut flags = TcpFlags::default();
-    for (flag, bit) in FLAGS {
-        if has(flag) {
-            flags |= bit;
-        }
-    }
-    let scale = if has(Flags::SYN) { 0 } else { WINDOW_SCALE };
-    Tcp {
-        src_port,
-        dst_port,
-        seq: segment.seq.0,
-        ack: if has(Flags::ACK) { segment.ack.0 } else { 0 },
-        flags,
-        window: (segment.window >> scale).min(u32::from(u16::MAX)) as u16,
-        payload_len: segment.len,
-        options: options.as_bytes(),
-        payload: &[],
-    }
-}
-
-/// In the order and with the padding that Linux uses (`tcp_options_write`).
-fn options(segment: &Segment) -> TcpOptions {
-    use TcpOption::{Mss, NoOperation, Sack, SackPermitted, Timestamps, WindowScale};
-    let mut options = TcpOptions::NONE;
-    let mut push = |list: &[TcpOption<'_>]| {
-        for option in list {
-            options.push(*option).expect("at most 40 bytes of options");
-        }
-    };
-    let timestamps = segment.options.contains(Options::TIMESTAMPS);
-    let stamp = Timestamps(segment.ts_val, segment.ts_ecr);
-    if segment.flags.contains(Flags::SYN) {
-        push(&[Mss(segment.mss)]);
-        let sack = segment.options.contains(Options::SACK_PERMITTED);
-        match (sack, timestamps) {
-            (true, true) => push(&[SackPermitted, stamp]),
-            (true, false) => push(&[NoOperation, NoOperation, SackPermitted]),
-            (false, true) => push(&[NoOperation, NoOperation, stamp]),
-            (false, false) => {}
-        }
-        push(&[NoOperation, WindowScale(WINDOW_SCALE)]);
-        return options;
-    }
-    if timestamps {
-        push(&[NoOperation, NoOperation, stamp]);
-    }
-    let blocks = segment.sack_blocks();
-    if !blocks.is_empty() {
-        let mut edges = [(0, 0); 4];
-        for (edges, (left, right)) in edges.iter_mut().zip(blocks) {
-            *edges = (left.0, right.0);
-        }
-        push(&[NoOperation, NoOperation, Sack(&edges[..blocks.len()])]);
-    }
-    options
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::packet::Path;
-    use gentle_tcp::Seq;
+    use gentle_tcp::{Flags, Options, Segment, Seq};
     use gentle_units::Nanos;
-
-    /// What the simulator charges the link for a header is what the header takes.
-    #[test]
-    fn headers_are_as_long_as_the_simulator_says() {
-        for flags in [Flags::SYN, Flags::SYN | Flags::ACK, Flags::ACK] {
-            for options in 0..4 {
-                for blocks in 0..=3 {
-                    let mut segment = Segment::new(Seq(1), flags);
-                    if options & 1 != 0 {
-                        segment.options |= Options::TIMESTAMPS;
-                    }
-                    if options & 2 != 0 && flags.contains(Flags::SYN) {
-                        segment.options |= Options::SACK_PERMITTED;
-                    }
-                    if !flags.contains(Flags::SYN) {
-                        segment.sack_count = blocks;
-                    }
-                    let options = super::options(&segment);
-                    assert_eq!(
-                        tcp(&segment, 1, 2, &options).header_len() as u32,
-                        segment.header_bytes(),
-                        "{segment:?}"
-                    );
-                }
-            }
-        }
-    }
 
     /// A scenario may set an MSS that leaves no room for options; the frame shows as much as IPv4 can carry.
     #[test]

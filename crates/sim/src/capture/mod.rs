@@ -1,9 +1,9 @@
-//! A simulation that Wireshark can open: the packets at the bottleneck's entries and exits as pcapng.
+//! Capture of a run, for Wireshark: the packets at the bottleneck's entries and exits as pcapng.
 //!
-//! Each direction has three interfaces: `entry` (offered to the queue), `exit` (sent) and `drop` (with a comment that
-//! says why and after how long). Time 0 of the file is the start of the run. Frames are cut behind their headers; what
-//! is missing would be zeros, over which the checksums are right. The left hosts are 10.1.x.x, one port a connection,
-//! the right host is 10.2.0.1, port 9 (discard).
+//! Each direction has three interfaces: `entry` (offered to the queue), `exit` (sent) and `drop` (with the reason and
+//! the sojourn time in a comment). Time 0 of the file is the start of the run. Frames are cut after their headers;
+//! the checksums are those of a payload of zeros. The hosts on the left are 10.1.x.x, with a port for each
+//! connection, the host on the right is 10.2.0.1, port 9 (discard).
 
 mod frame;
 
@@ -16,7 +16,7 @@ use gentle_wire::LinkType;
 use std::io::{self, Write};
 use thiserror::Error;
 
-/// Why a capture was not written whole.
+/// Errors of [`capture`].
 #[derive(Debug, Error)]
 pub enum CaptureError {
     /// The writer failed.
@@ -29,7 +29,7 @@ pub enum CaptureError {
 
 /// Runs `scenario` under `spec` with `seed` and writes what passes the bottleneck to `writer`.
 ///
-/// It is the run that `compare` makes of the same three. Memory does not grow with the file.
+/// The run is the same as in a comparison with this scenario, scheme and seed. Memory does not grow with the file.
 ///
 /// # Errors
 /// The run was stopped, or `writer` failed.
@@ -57,7 +57,7 @@ pub fn capture<W: Write>(
     }
 }
 
-/// Interfaces of one direction, in the order in which they are described.
+/// Interface of one direction, in the order of the file's interface descriptions.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Entry,
@@ -139,7 +139,7 @@ impl<W: Write> Tap for Recorder<W> {
 
     fn dropped(&mut self, now: Nanos, direction: Direction, packet: &Packet, cause: DropCause) {
         let comment = match packet.arrived() {
-            // Refused on arrival, so never stamped; nothing else can be dropped at the very start.
+            // Dropped on arrival, before the queue set the time.
             Nanos::ZERO => format!("dropped: {cause}"),
             arrived => format!(
                 "dropped: {cause}, {:.3} ms after it entered the queue",

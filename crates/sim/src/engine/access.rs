@@ -4,9 +4,9 @@ use super::transmitter::Transmitter;
 use gentle_experiment::Direction;
 use gentle_units::Nanos;
 
-/// When each host's link is free again, for hosts on either side.
+/// Access links of the hosts on either side.
 pub(crate) struct Access {
-    /// Of either side: data and ACKs differ in size, and a transmitter remembers sizes.
+    /// Transmitters of the two sides: data and ACKs differ in size, and a transmitter caches sizes.
     transmitters: [Transmitter; 2],
     free_at: [Vec<Nanos>; 2],
 }
@@ -20,12 +20,12 @@ impl Access {
         }
     }
 
-    /// How many hosts there are on either side.
+    /// Number of hosts on either side.
     pub(crate) fn hosts(&self) -> u32 {
         self.free_at[0].len() as u32
     }
 
-    /// When a packet of `host`, sent now, reaches the bottleneck.
+    /// Time at which a packet of `host`, sent now, reaches the bottleneck.
     #[inline]
     pub(crate) fn cross(
         &mut self,

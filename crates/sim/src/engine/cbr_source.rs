@@ -6,19 +6,19 @@ use gentle_experiment::Scenario;
 use gentle_experiment::{ConstantRate, Traffic};
 use gentle_units::Nanos;
 
-/// A source.
+/// Source of packets at a constant bit rate.
 pub(crate) struct CbrSource {
     direction: Direction,
     /// Index among the sources of the scenario.
     number: u32,
     /// Length of each IP packet.
     ip_bytes: u32,
-    /// What the link layer adds to it.
+    /// Link-layer bytes added to each IP packet.
     overhead: u32,
     sent: u64,
     pace: ConstantRate,
     flood: bool,
-    /// The end of arrivals.
+    /// End of arrivals.
     end: Nanos,
 }
 
@@ -48,7 +48,7 @@ impl CbrSource {
             .collect()
     }
 
-    /// When the next packet is due.
+    /// Time of the next packet; `None`: no more packets.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
         self.pace.due(self.sent, self.end)
     }

@@ -5,7 +5,7 @@ use gentle_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is due.
+/// Event of a [`Simulation`](super::Simulation).
 #[derive(Debug)]
 pub(crate) enum Event {
     /// The packet reaches its end host. The place of its connection stands beside it, so that either is fetched from
@@ -19,18 +19,33 @@ pub(crate) enum Event {
     Stop(u32),
 }
 
-/// A calendar of the near future with a heap for what lies beyond it.
+/// Event queue of a [`Simulation`](super::Simulation).
+pub(crate) type Events = EventQueue<Event>;
+
+/// Queue of events by time; events at the same time come out in the order in which they were planned.
 ///
-/// Almost every event is a packet that arrives after a link's delay, so the near future is a ring of buckets, each one
-/// tick wide: planning is an index and a link, and finding the next event a look at a bit map. A heap took a third of
-/// the whole run on the benchmark of `bench/sim`. Timers beyond the ring wait in a heap and are compared with the ring's
-/// next event, never moved. A packet beyond the ring makes the ring longer, up to [`MOST_BUCKETS`]: on a link of 10 Gb/s,
-/// where a tick is short, a ring of fixed length left nearly all packets to the heap, and the heap took half of the run.
+/// Almost every event of a network simulation is a packet that arrives after a link's delay, so the near future is a
+/// ring of buckets, each one tick wide: planning is an index and a link, and finding the next event a look at a bit
+/// map. A heap took a third of the whole run on the benchmark of `bench/sim`. Timers beyond the ring wait in a heap and
+/// are compared with the ring's next event, never moved. A packet beyond the ring ([`EventQueue::plan_packet`]) makes
+/// the ring longer, up to 2^18 buckets: on a link of 10 Gb/s, where a tick is short, a ring of fixed length left nearly
+/// all packets to the heap, and the heap took half of the run.
+///
+/// ```
+/// use gentle_sim::EventQueue;
+/// use gentle_units::Nanos;
+///
+/// let mut queue = EventQueue::new(Nanos::from_micros(10));
+/// queue.plan(Nanos::from_secs(1), "timer");
+/// queue.plan_packet(Nanos::from_millis(20), "packet");
+/// assert_eq!(queue.next_at(), Nanos::from_millis(20));
+/// assert_eq!(queue.pop(), Some("packet"));
+/// ```
 #[derive(Debug)]
-pub(crate) struct Events {
-    /// The next event of the ring and of the heap; [`Nanos::MAX`]: there is none.
+pub struct EventQueue<E> {
+    /// Time of the next event, in the ring or in the heap; [`Nanos::MAX`]: none.
     next_at: Nanos,
-    /// The next event of the ring, and its bucket.
+    /// Time of the next event in the ring, and its bucket.
     near_at: Nanos,
     near_bucket: usize,
     /// A tick is 2^shift nanoseconds.
@@ -38,37 +53,38 @@ pub(crate) struct Events {
     free: u32,
     /// The tick of the last event taken out: where the ring begins.
     tick: u64,
-    nodes: Vec<Node>,
-    /// The last node of each bucket, whose events are in order; the node after it is the first. A power of two of them.
+    nodes: Vec<Node<E>>,
+    /// The last node of each bucket, whose events are in order; the node after it is the first. The length is a power
+    /// of two.
     ends: Vec<u32>,
     /// A bit for each bucket: it is not empty.
     occupied: Vec<u64>,
     /// Events beyond the ring: when, the number of the planning, the node.
     far: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
-    /// How many have been planned beyond the ring.
+    /// Number of events planned beyond the ring so far.
     planned_far: u64,
 }
 
-/// Buckets of a new ring. With ticks of a quarter of a packet's time it reaches a thousand packets far.
+/// Number of buckets of a new ring. With ticks of a quarter of a packet's time it covers a thousand packets.
 const FEWEST_BUCKETS: usize = 4096;
 
-/// Buckets of the longest ring, 1 MiB of them.
+/// Number of buckets of the longest ring, which takes 1 MiB.
 const MOST_BUCKETS: usize = 1 << 18;
 
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
-struct Node {
+struct Node<E> {
     at: Nanos,
-    event: Option<Event>,
-    /// In the same bucket, or among the free ones.
+    event: Option<E>,
+    /// Next node of the same bucket, or of the free list.
     next: u32,
 }
 
-impl Events {
-    /// An empty future. Events are about `spacing` apart, or further; a wrong guess costs time only.
-    pub(crate) fn new(spacing: Nanos) -> Events {
-        Events {
+impl<E> EventQueue<E> {
+    /// Creates an empty queue for events that are about `spacing` apart, or further; a wrong guess costs time only.
+    pub fn new(spacing: Nanos) -> EventQueue<E> {
+        EventQueue {
             next_at: Nanos::MAX,
             near_at: Nanos::MAX,
             near_bucket: 0,
@@ -83,24 +99,34 @@ impl Events {
         }
     }
 
-    /// When the next event is due; [`Nanos::MAX`]: there is none.
+    /// Time of the next event; [`Nanos::MAX`]: none.
     #[inline]
-    pub(crate) fn next_at(&self) -> Nanos {
+    pub fn next_at(&self) -> Nanos {
         self.next_at
     }
 
-    /// Plans an event; `at` is not before the last event taken out.
+    /// Plans an event for `at`, which must not be before the last event taken out.
     // Inlined, so that the event is built where it goes.
     #[inline(always)]
-    pub(crate) fn plan(&mut self, at: Nanos, event: Event) {
-        let delivery = matches!(event, Event::Deliver(..));
+    pub fn plan(&mut self, at: Nanos, event: E) {
+        self.insert(at, event, false);
+    }
+
+    /// Plans an event as [`EventQueue::plan`] does, of a kind that is frequent: beyond the ring it makes the ring longer.
+    #[inline(always)]
+    pub fn plan_packet(&mut self, at: Nanos, event: E) {
+        self.insert(at, event, true);
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, at: Nanos, event: E, lengthens: bool) {
         let place = self.store(at, event);
         let tick = at.0 >> self.shift;
         debug_assert!(tick >= self.tick, "planned for the past");
         if tick - self.tick < self.ends.len() as u64 {
             self.plan_near(at, self.bucket(tick), place);
         } else {
-            self.plan_far(at, place, delivery);
+            self.plan_far(at, place, lengthens);
         }
         self.next_at = self.next_at.min(at);
     }
@@ -112,9 +138,9 @@ impl Events {
     }
 
     #[inline(never)]
-    fn plan_far(&mut self, at: Nanos, place: u32, delivery: bool) {
+    fn plan_far(&mut self, at: Nanos, place: u32, lengthens: bool) {
         let tick = at.0 >> self.shift;
-        if delivery && tick - self.tick < MOST_BUCKETS as u64 {
+        if lengthens && tick - self.tick < MOST_BUCKETS as u64 {
             self.lengthen((tick - self.tick + 1).next_power_of_two() as usize);
             self.plan_near(at, self.bucket(tick), place);
         } else {
@@ -166,7 +192,7 @@ impl Events {
     }
 
     #[inline(always)]
-    fn store(&mut self, at: Nanos, event: Event) -> u32 {
+    fn store(&mut self, at: Nanos, event: E) -> u32 {
         let node = Node {
             at,
             event: Some(event),
@@ -185,10 +211,10 @@ impl Events {
 
     /// Takes the next event out.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Event> {
+    pub fn pop(&mut self) -> Option<E> {
         let at = self.next_at;
-        // Of two events at the same time the one planned first comes first: that in the heap, which was planned when
-        // the ring did not reach as far.
+        // At the same time, an event in the heap comes before one in the ring: it was planned earlier, when the ring
+        // did not reach as far.
         let place = if self.far_at() == at {
             let Reverse((_, _, place)) = self.far.pop()?;
             place
@@ -253,6 +279,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn plan(events: &mut Events, at: Nanos, event: Event) {
+        match event {
+            Event::Deliver(..) => events.plan_packet(at, event),
+            _ => events.plan(at, event),
+        }
+    }
+
     proptest! {
         #[test]
         fn events_come_in_order_of_time_then_of_planning(
@@ -275,7 +308,7 @@ mod tests {
             let mut expected: Vec<(u64, u32)> = Vec::new();
             let mut now = 0;
             for (number, (delay, takes)) in steps.into_iter().enumerate() {
-                events.plan(Nanos(now + delay), event(number as u32));
+                plan(&mut events, Nanos(now + delay), event(number as u32));
                 expected.push((now + delay, number as u32));
                 for _ in 0..takes.min(expected.len() as u8) {
                     expected.sort_unstable();
@@ -302,13 +335,13 @@ mod tests {
         let reach = 256 * FEWEST_BUCKETS as u64;
         events.plan(Nanos(reach), Event::Timer(0, false));
         assert_eq!((events.ends.len(), events.far.len()), (FEWEST_BUCKETS, 1));
-        events.plan(Nanos(3 * reach), Event::Deliver(1, Packet::blank()));
+        events.plan_packet(Nanos(3 * reach), Event::Deliver(1, Packet::blank()));
         assert_eq!(
             (events.ends.len(), events.far.len()),
             (4 * FEWEST_BUCKETS, 1)
         );
         let beyond = Nanos(256 * MOST_BUCKETS as u64);
-        events.plan(beyond, Event::Deliver(2, Packet::blank()));
+        events.plan_packet(beyond, Event::Deliver(2, Packet::blank()));
         assert_eq!(
             (events.ends.len(), events.far.len()),
             (4 * FEWEST_BUCKETS, 2)

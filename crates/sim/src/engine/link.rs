@@ -19,8 +19,8 @@ pub(crate) struct Link {
     /// Later changes of the rate, the next one last.
     changes: Vec<(Nanos, Rate)>,
     sending: Option<Box<Packet>>,
-    /// When the packet being sent has left, or, of an idle link, when its queue has to be asked again; [`Nanos::MAX`]: not
-    /// before a packet arrives.
+    /// When the packet being sent has left, or, of an idle link, when its queue has to be asked again;
+    /// [`Nanos::MAX`]: not before a packet arrives.
     pub(crate) done_at: Nanos,
     /// Packets under way that have no delay but the link's.
     pub(crate) wire: Pipe,
@@ -52,7 +52,7 @@ impl Link {
         }
     }
 
-    /// When something happens to it: it has sent a packet, or one has arrived.
+    /// Time of the next event of the link: a packet is sent, or one arrives at the far end.
     #[inline]
     pub(crate) fn next_at(&self) -> Nanos {
         self.done_at.min(self.wire.next_at())
@@ -64,8 +64,8 @@ impl Link {
         self.sending.is_none()
     }
 
-    /// An idle link begins to send the next packet, if there is one that may leave; returns when that entered the queue.
-    /// What the queue dropped and marked is in `signals`.
+    /// An idle link begins to send the next packet, if there is one that may leave; returns when that entered the
+    /// queue. Packets that the queue dropped, and its marks, are in `signals`.
     #[inline(always)]
     pub(crate) fn send(&mut self, now: Nanos) -> Option<Nanos> {
         let packet = match self.qdisc.dequeue(now, &mut self.signals) {
@@ -97,7 +97,8 @@ impl Link {
         self.sending.as_deref()
     }
 
-    /// Takes the packet that has just been sent; the link is idle then. `None`: it was idle, and its queue is to be asked.
+    /// Takes the packet that has just been sent; the link is idle then. `None`: it was idle, and its queue is to be
+    /// asked.
     pub(crate) fn sent(&mut self) -> Option<Box<Packet>> {
         self.done_at = Nanos::MAX;
         self.sending.take()

@@ -20,6 +20,8 @@ mod slab;
 mod tap;
 mod transmitter;
 
+pub use events::EventQueue;
 pub use packet::Packet;
 pub use simulation::{Simulation, Stopped};
+pub use slab::Slab;
 pub use tap::{DropCause, NoTap, Tap};

@@ -5,17 +5,17 @@ use gentle_experiment::{Class, Direction, IP_HEADER};
 use gentle_tcp::{Flags, Segment};
 use gentle_units::Nanos;
 
-/// Packets that belong to no connection are told by it: no connection gets this place.
+/// Place of packets without a connection; no connection gets it.
 pub(crate) const NO_CONNECTION: u32 = u32::MAX;
 
-/// Whose packet it is, and what that means for its way.
+/// Connection of a packet, and its path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Path {
     /// Place of the connection in the table.
     pub(crate) place: u32,
     /// Number of the connection.
     pub(crate) serial: u32,
-    /// Its host, on either side.
+    /// Host of the connection, on either side.
     pub(crate) host: u32,
     /// Delay on top of each link's own.
     pub(crate) extra_delay: Nanos,

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub(crate) struct Pipe {
     packets: VecDeque<(Nanos, Box<Packet>)>,
     next_at: Nanos,
-    /// When the last packet arrives, or arrived.
+    /// Arrival time of the last packet.
     last_at: Nanos,
 }
 
@@ -24,13 +24,13 @@ impl Default for Pipe {
 }
 
 impl Pipe {
-    /// When the next packet arrives; [`Nanos::MAX`]: there is none.
+    /// Arrival time of the next packet; [`Nanos::MAX`]: none.
     #[inline]
     pub(crate) fn next_at(&self) -> Nanos {
         self.next_at
     }
 
-    /// A packet sets out and will arrive at `at`. Cheap where few packets arrive later than that.
+    /// Adds a packet that arrives at `at`. Cheap if few packets arrive later than that.
     #[inline]
     pub(crate) fn push(&mut self, at: Nanos, packet: Box<Packet>) {
         self.next_at = self.next_at.min(at);

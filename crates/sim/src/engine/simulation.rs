@@ -167,7 +167,7 @@ impl<T: Tap> Simulation<T> {
     /// Does what is due next. False: nothing is left to do.
     pub fn step(&mut self) -> bool {
         let next = self.soonest();
-        if next > self.limit || (self.marks.is_empty() && self.connections.len() == 0) {
+        if next > self.limit || (self.marks.is_empty() && self.connections.is_empty()) {
             return false;
         }
         debug_assert!(next >= self.now, "time ran back");
@@ -502,7 +502,8 @@ impl<T: Tap> Simulation<T> {
                 link.wire.push(now + delay, packet);
             } else {
                 let at = now + delay + extra;
-                self.events.plan(at, Event::Deliver(packet.place, packet));
+                let event = Event::Deliver(packet.place, packet);
+                self.events.plan_packet(at, event);
             }
         }
         self.transmit(now, direction);

@@ -1,8 +1,8 @@
-//! Things in numbered places that are used again, so that memory follows what is alive.
+//! Table of values whose places are reused, so that memory follows the number alive.
 
-/// A table of values with stable places.
+/// Table of values with stable places. The place of a removed value is the next to be used.
 #[derive(Debug)]
-pub(crate) struct Slab<T> {
+pub struct Slab<T> {
     values: Vec<Option<T>>,
     free: Vec<u32>,
 }
@@ -18,12 +18,13 @@ impl<T> Default for Slab<T> {
 
 impl<T> Slab<T> {
     /// The place that the next [`Slab::insert`] will use.
-    pub(crate) fn vacant(&self) -> u32 {
+    pub fn vacant(&self) -> u32 {
         let last = self.free.last().copied();
         last.unwrap_or(self.values.len() as u32)
     }
 
-    pub(crate) fn insert(&mut self, value: T) -> u32 {
+    /// Stores a value and returns its place.
+    pub fn insert(&mut self, value: T) -> u32 {
         match self.free.pop() {
             Some(place) => {
                 self.values[place as usize] = Some(value);
@@ -36,7 +37,8 @@ impl<T> Slab<T> {
         }
     }
 
-    pub(crate) fn remove(&mut self, place: u32) -> Option<T> {
+    /// Removes the value at `place`; `None` if there is none.
+    pub fn remove(&mut self, place: u32) -> Option<T> {
         let value = self.values.get_mut(place as usize)?.take();
         if value.is_some() {
             self.free.push(place);
@@ -44,24 +46,36 @@ impl<T> Slab<T> {
         value
     }
 
+    /// The value at `place`, if there is one.
     #[inline]
-    pub(crate) fn get_mut(&mut self, place: u32) -> Option<&mut T> {
+    pub fn get(&self, place: u32) -> Option<&T> {
+        self.values.get(place as usize)?.as_ref()
+    }
+
+    /// The value at `place`, if there is one, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.values.get_mut(place as usize)?.as_mut()
     }
 
-    /// How many values there are.
-    pub(crate) fn len(&self) -> usize {
+    /// Number of values.
+    pub fn len(&self) -> usize {
         self.values.len() - self.free.len()
     }
 
-    /// How many places there are, in use or not.
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of places, in use or not.
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
         self.values.len()
     }
 
     /// Places of all values, in order.
-    pub(crate) fn places(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn places(&self) -> impl Iterator<Item = u32> + '_ {
         self.values
             .iter()
             .enumerate()

@@ -1,9 +1,9 @@
-//! How long a link is busy with a packet.
+//! Transmission time of packets.
 
 use gentle_units::{Nanos, Rate};
 
-/// A rate, with its last two answers: nearly all packets of one direction are full segments or bare ACKs, and a 64-bit
-/// division costs as much as the rest of an event.
+/// Rate of a link, with the last two results cached: nearly all packets of one direction are full segments or bare
+/// ACKs, and a 64-bit division costs as much as the rest of an event.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Transmitter {
     rate: Rate,

@@ -36,7 +36,7 @@ pub(crate) struct Cubic {
     epoch: Option<Nanos>,
     /// Shortest round trip; `Nanos::MAX` before the first.
     min_rtt: Nanos,
-    /// The Reno-friendly estimate W_est and what was delivered towards its next segment.
+    /// Reno-friendly estimate W_est, and the segments delivered towards its next increment.
     friendly: u32,
     delivered: u32,
 }
@@ -76,7 +76,7 @@ impl Cubic {
         self.per = self.per.max(2);
     }
 
-    /// Segments per segment of growth that lead to W_cubic(t + RTT).
+    /// Number of delivered segments per segment of growth with which the window reaches W_cubic(t + RTT).
     fn curve(&mut self, cwnd: u32, now: Nanos, acked: u32) -> u32 {
         let epoch = match self.epoch {
             Some(epoch) => epoch,
@@ -119,7 +119,7 @@ impl Cubic {
         if self.last_max == 0 { per.min(20) } else { per }
     }
 
-    /// RFC 9438, section 4.3: not slower than Reno.
+    /// Lets the window grow at least as fast as Reno's (RFC 9438, section 4.3).
     fn be_friendly(&mut self, cwnd: u32) {
         let step = ((u64::from(cwnd) * FRIENDLY) >> 3).max(1) as u32;
         self.friendly += self.delivered / step;
@@ -135,12 +135,12 @@ impl Controller for Cubic {
         Cubic::started(profile.hystart, now)
     }
 
-    /// `bictcp_reset` and `bictcp_hystart_reset`: what a timeout leaves.
+    /// Discards all measurements (`bictcp_reset`, `bictcp_hystart_reset`).
     fn on_timeout(&mut self, now: Nanos) {
         *self = Cubic::started(self.hystart.is_some(), now);
     }
 
-    /// Time without data in flight does not count as time of the epoch (RFC 9438, section 5.8).
+    /// Excludes idle time from the epoch (RFC 9438, section 5.8).
     fn on_restart(&mut self, idle: Nanos) {
         if let Some(epoch) = &mut self.epoch {
             *epoch += idle;
@@ -171,14 +171,14 @@ impl Controller for Cubic {
         }
     }
 
-    /// RFC 9438, section 4.2.
+    /// Follows the cubic curve (RFC 9438, section 4.2).
     #[inline]
     fn on_ack(&mut self, window: &mut Window, now: Nanos, acked: u32) {
         self.update(window.cwnd, now, acked);
         window.additive_increase(self.per, acked);
     }
 
-    /// RFC 9438, sections 4.6 and 4.7 (fast convergence).
+    /// Multiplicative decrease and fast convergence (RFC 9438, sections 4.6 and 4.7).
     fn on_loss(&mut self, cwnd: u32) -> u32 {
         self.epoch = None;
         self.last_max = if cwnd < self.last_max {

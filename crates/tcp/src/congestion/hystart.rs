@@ -6,7 +6,7 @@ use gentle_units::Nanos;
 
 /// Below this window slow start is never left early.
 const LOW_WINDOW: u32 = 16;
-/// Round-trip samples at the start of a round whose minimum is compared.
+/// Number of RTT samples at the start of a round, of which the minimum is compared.
 const MIN_SAMPLES: u8 = 8;
 /// Acknowledgements closer than this belong to one train.
 const ACK_SPACING: Nanos = Nanos::from_millis(2);
@@ -18,7 +18,7 @@ const MAX_RISE: Nanos = Nanos::from_millis(16);
 pub(super) struct HyStart {
     found: bool,
     samples: u8,
-    /// Where the current round ends.
+    /// Position at which the current round ends.
     round_end: u64,
     round_start: Nanos,
     last_ack: Nanos,

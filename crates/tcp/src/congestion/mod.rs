@@ -1,11 +1,11 @@
-//! Congestion control: a trait, one file an algorithm, and the one list of them.
+//! Congestion control: a trait, a file for each algorithm, and the list of algorithms.
 //!
-//! An algorithm says how far the window grows for what an acknowledgement delivered, and what `ssthresh` becomes when a loss
-//! is found. Slow start ([`Window::slow_start`]) and what happens between a loss and its repair (PRR, undo,
-//! [`recovery`](crate::recovery)) are the same for all.
+//! An algorithm sets the growth of the window per acknowledgement, and `ssthresh` after a loss. Slow start
+//! ([`Window::slow_start`]) and the course between a loss and its repair (PRR, undo, [`recovery`](crate::recovery))
+//! are common to all.
 //!
-//! Adding one is a file with a type that implements [`Controller`], and one line in the list below; scenario files, `--tcp`,
-//! `gentle profiles` and its knob `congestion_control` know it then.
+//! A new algorithm is a file with a type that implements [`Controller`], and one line in the list below; scenario
+//! files, `--tcp`, `gentle profiles` and the knob `congestion_control` follow from that.
 
 mod cubic;
 mod hystart;
@@ -15,14 +15,14 @@ use crate::profile::{Profile, texts};
 use gentle_units::Nanos;
 use std::fmt;
 
-/// The congestion window and what every algorithm needs with it.
+/// Congestion window and the state that all algorithms share.
 #[derive(Debug, Clone)]
 pub(crate) struct Window {
-    /// In segments.
+    /// Congestion window, segments.
     pub(crate) cwnd: u32,
     /// Segments delivered since the window last grew by one (`snd_cwnd_cnt`).
     pub(crate) credit: u32,
-    /// In segments; `u32::MAX` is infinite.
+    /// Slow start threshold, segments; `u32::MAX`: infinite.
     pub(crate) ssthresh: u32,
 }
 
@@ -32,8 +32,8 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Slow start (RFC 5681, section 3.1, with the byte counting of RFC 3465); returns what is left for congestion
-    /// avoidance. `limit` is RFC 3465's `L`, 0 for none.
+    /// Slow start (RFC 5681, section 3.1, with the byte counting of RFC 3465); returns the segments left for
+    /// congestion avoidance. `limit` is RFC 3465's `L`, 0 for none.
     #[inline]
     fn slow_start(&mut self, acked: u32, limit: u32) -> u32 {
         let grow = if limit > 0 { acked.min(limit) } else { acked };
@@ -43,7 +43,7 @@ impl Window {
         left
     }
 
-    /// One segment more for every `per` delivered (`tcp_cong_avoid_ai`).
+    /// Grows the window by a segment for every `per` segments delivered (`tcp_cong_avoid_ai`).
     #[inline]
     fn additive_increase(&mut self, per: u32, acked: u32) {
         // A credit above `per` stems from a time when `per` was larger; it buys one segment, not several.
@@ -60,36 +60,37 @@ impl Window {
     }
 }
 
-/// What an algorithm may know about an acknowledgement.
+/// State of the connection after an acknowledgement, for an algorithm.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress {
     pub(crate) now: Nanos,
     /// Segments delivered.
     pub(crate) delivered: u32,
-    /// Oldest position not acknowledged, and next to send.
+    /// Oldest unacknowledged position.
     pub(crate) una: u64,
+    /// Next position to send.
     pub(crate) nxt: u64,
 }
 
 /// A congestion control algorithm and its state for one connection.
 pub(crate) trait Controller {
-    /// State at the start of a connection at `now`.
+    /// Creates the state of a connection that starts at `now`.
     fn new(profile: &Profile, now: Nanos) -> Self;
 
-    /// Congestion avoidance: `acked` segments were delivered, beyond those that slow start took, while the window was in full
-    /// use.
+    /// Grows the window in congestion avoidance: `acked` segments, those taken by slow start not counted, were
+    /// delivered while the window was fully used.
     fn on_ack(&mut self, window: &mut Window, now: Nanos, acked: u32);
 
-    /// A loss was found, or congestion reported, with a window of `cwnd` segments: the new `ssthresh`.
+    /// Returns the new `ssthresh` after a loss or an ECN echo, with a window of `cwnd` segments.
     fn on_loss(&mut self, cwnd: u32) -> u32;
 
-    /// `segments` new segments were sent at `now`, with which `in_flight` are under way.
+    /// Accounts for `segments` new segments sent at `now`; `in_flight` includes them.
     #[inline]
     fn on_sent(&mut self, now: Nanos, segments: u32, in_flight: u32) {
         let _ = (now, segments, in_flight);
     }
 
-    /// A round-trip time was measured on data that was sent once. `ack_delay` is how long a full burst may hold
+    /// Takes an RTT sample of data that was sent once. `ack_delay` is the time for which a full burst may hold
     /// acknowledgements back ([`hystart`]).
     #[inline]
     fn on_rtt(
@@ -102,23 +103,23 @@ pub(crate) trait Controller {
         let _ = (window, progress, rtt, ack_delay);
     }
 
-    /// The retransmission timer expired: what was learned of the path may be wrong.
+    /// Accounts for a retransmission timeout, after which earlier measurements of the path may be wrong.
     #[inline]
     fn on_timeout(&mut self, now: Nanos) {
         let _ = now;
     }
 
-    /// Sending resumes after `idle` without anything in flight.
+    /// Accounts for `idle` time without data in flight, when sending resumes.
     #[inline]
     fn on_restart(&mut self, idle: Nanos) {
         let _ = idle;
     }
 }
 
-/// One line an algorithm: name of the variant, type, texts by which users name it.
+/// Takes a line for each algorithm: name of the variant, type, names in scenario files.
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $name:ident: $type:ty = $text:literal $(| $alias:literal)*;)*) => {
-        /// Which algorithm moves the congestion window.
+        /// Congestion control algorithm.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum CongestionControl {
             $($(#[$doc])* $name,)*
@@ -126,7 +127,7 @@ macro_rules! algorithms {
 
         texts!(CongestionControl { $($name = $text $(| $alias)*),* });
 
-        /// The algorithm of a connection, dispatched by variant so that calls inline.
+        /// Algorithm of a connection, dispatched by variant so that calls inline.
         #[derive(Debug, Clone)]
         pub(crate) enum Congestion {
             $($name($type),)*
@@ -198,7 +199,7 @@ algorithms! {
 }
 
 impl Congestion {
-    /// New data was acknowledged and the window was in full use: grow it, in slow start and beyond.
+    /// Grows a fully used window after an acknowledgement of new data, in slow start and congestion avoidance.
     #[inline]
     pub(crate) fn grow(&mut self, window: &mut Window, progress: &Progress, abc_limit: u32) {
         let mut left = progress.delivered;

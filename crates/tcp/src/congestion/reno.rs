@@ -7,7 +7,7 @@ use gentle_units::Nanos;
 /// Smallest `ssthresh` in segments: RFC 5681, equation 4.
 const MIN_SSTHRESH: u32 = 2;
 
-/// Reno needs no state but the window.
+/// Reno, without state beyond the window.
 #[derive(Debug, Clone)]
 pub(crate) struct Reno;
 
@@ -16,13 +16,13 @@ impl Controller for Reno {
         Reno
     }
 
-    /// One segment a window (RFC 5681, equation 3).
+    /// Grows by a segment per window (RFC 5681, equation 3).
     #[inline]
     fn on_ack(&mut self, window: &mut Window, _: Nanos, acked: u32) {
         window.additive_increase(window.cwnd, acked);
     }
 
-    /// Half the window (RFC 5681, equation 4).
+    /// Returns half the window (RFC 5681, equation 4).
     fn on_loss(&mut self, cwnd: u32) -> u32 {
         (cwnd / 2).max(MIN_SSTHRESH)
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// Interval at which a process that waits for another build retries the lock.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Directory that holds everything the testbed builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Cache {
                     if !std::mem::replace(&mut told, true) {
                         observer.began(Stage::Wait);
                     }
-                    sleep(LOOK);
+                    sleep(POLL_INTERVAL);
                 }
                 Err(TryLockError::Error(error)) => return Err(BuildError::file(&path, error)),
             }

@@ -2,7 +2,7 @@
 //!
 //! Mirror and keys are those of the host's own Debian sources; only the suite differs.
 
-use super::{BuildError, process, tools};
+use super::{BuildError, NoSource, process, tools};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -12,21 +12,15 @@ use std::sync::atomic::AtomicBool;
 const SUITE: &str = "trixie-backports";
 const PACKAGE: &str = "linux-source-7.2";
 
-/// Unpacks the package into `folder`.
+/// Downloads the package and unpacks it into `folder`.
 pub(super) fn debian(folder: &Path, stop: &AtomicBool) -> Result<(), BuildError> {
     for program in ["apt-get", "dpkg"] {
         if !tools::installed(program) {
-            return Err(BuildError::NoSource(format!(
-                "none is installed in /usr/src, and there is no {program} to fetch one with"
-            )));
+            return Err(BuildError::NoSource(NoSource::NoProgram(program)));
         }
     }
-    let source = own_source(Path::new("/etc/apt")).ok_or_else(|| {
-        BuildError::NoSource(
-            "none is installed in /usr/src, and /etc/apt names no source of Debian to fetch one from"
-                .to_owned(),
-        )
-    })?;
+    let source = debian_source(Path::new("/etc/apt"));
+    let source = source.ok_or(BuildError::NoSource(NoSource::NoMirror))?;
     for part in ["lists/partial", "cache/archives/partial"] {
         let path = folder.join(part);
         fs::create_dir_all(&path).map_err(|error| BuildError::file(&path, error))?;
@@ -59,11 +53,11 @@ fn package_in(folder: &Path) -> Result<std::path::PathBuf, BuildError> {
     entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .find(|path| path.extension().is_some_and(|extension| extension == "deb"))
-        .ok_or_else(|| BuildError::file(folder, "apt-get download left no package"))
+        .ok_or_else(|| BuildError::NoPackage(folder.to_owned()))
 }
 
 /// A Debian source of the host's configuration, with the suite replaced.
-fn own_source(apt: &Path) -> Option<String> {
+fn debian_source(apt: &Path) -> Option<String> {
     let mut files: Vec<_> = fs::read_dir(apt.join("sources.list.d"))
         .into_iter()
         .flatten()
@@ -133,8 +127,8 @@ mod tests {
 
     #[test]
     fn both_forms_of_sources_are_understood() {
-        let stanza = "Types: deb deb-src\n# a remark\nURIs: https://mirror.example/debian/\nSuites: bookworm bookworm-updates\n\
-                      Components: main\nSigned-By: /usr/share/keyrings/k.gpg";
+        let stanza = "Types: deb deb-src\n# a remark\nURIs: https://mirror.example/debian/\nSuites: bookworm \
+                      bookworm-updates\nComponents: main\nSigned-By: /usr/share/keyrings/k.gpg";
         let line = "deb [arch=amd64 signed-by=/usr/share/keyrings/k.gpg] https://mirror.example/debian/ bookworm main";
         let wanted = "Types: deb\nURIs: https://mirror.example/debian/\nSuites: trixie-backports\nComponents: main\n\
                       Signed-By: /usr/share/keyrings/k.gpg\n";

@@ -1,5 +1,7 @@
 //! Errors of building a kernel or a module.
 
+use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -17,30 +19,42 @@ pub enum BuildError {
     Tools(Vec<&'static str>),
     /// No kernel source was found.
     #[error(
-        "no source of Linux 7.2 or later: {0}. Install the package linux-source-7.2 (in Debian's trixie-backports), or name \
-         an archive or a directory with --source"
+        "no source of Linux 7.2 or later: {0}. Install the package linux-source-7.2 (in Debian's trixie-backports), or \
+         name an archive or a directory with --source"
     )]
-    NoSource(String),
-    /// A path is not a kernel source, or the version is too old.
-    #[error("{path}: {problem}")]
+    NoSource(NoSource),
+    /// A path is not a usable source of a kernel, of modules or of plug-ins.
+    #[error("{}: {problem}", path.display())]
     Source {
-        /// Archive or directory.
+        /// Archive, directory or file.
         path: PathBuf,
-        /// What is wrong and what was expected.
-        problem: String,
+        /// Reason.
+        #[source]
+        problem: SourceProblem,
     },
     /// A file or directory of the cache cannot be used.
-    #[error("{path}: {problem}")]
+    #[error("{}: {source}", path.display())]
     File {
         /// Path of the file or directory.
         path: PathBuf,
         /// Error of the operating system.
-        problem: String,
+        source: io::Error,
+    },
+    /// `apt-get download` succeeded without leaving a package.
+    #[error("{}: apt-get download left no package", .0.display())]
+    NoPackage(PathBuf),
+    /// A command of the build could not be run.
+    #[error("{command}: {source}")]
+    Run {
+        /// Command line.
+        command: String,
+        /// Error of the operating system.
+        source: io::Error,
     },
     /// A command of the build failed.
     #[error("{command} failed. It ends with:\n{tail}")]
     Command {
-        /// Command that was run.
+        /// Command line.
         command: String,
         /// Last lines of its output.
         tail: String,
@@ -51,17 +65,78 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    pub(super) fn file(path: &Path, problem: impl ToString) -> BuildError {
+    pub(super) fn file(path: &Path, source: io::Error) -> BuildError {
         BuildError::File {
             path: path.to_owned(),
-            problem: problem.to_string(),
+            source,
         }
     }
 
-    pub(super) fn source(path: &Path, problem: impl ToString) -> BuildError {
+    pub(super) fn source(path: &Path, problem: impl Into<SourceProblem>) -> BuildError {
         BuildError::Source {
             path: path.to_owned(),
-            problem: problem.to_string(),
+            problem: problem.into(),
         }
     }
+}
+
+/// Reasons why there is no kernel source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoSource {
+    /// None is installed, and this program to fetch one with is missing.
+    NoProgram(&'static str),
+    /// None is installed, and the configuration of apt names no Debian mirror.
+    NoMirror,
+    /// The package that was fetched contains none.
+    EmptyPackage,
+}
+
+impl fmt::Display for NoSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoSource::NoProgram(program) => write!(
+                f,
+                "none is installed in /usr/src, and there is no {program} to fetch one with"
+            ),
+            NoSource::NoMirror => f.write_str(
+                "none is installed in /usr/src, and /etc/apt names no source of Debian to fetch one from",
+            ),
+            NoSource::EmptyPackage => f.write_str("the package that was fetched has none"),
+        }
+    }
+}
+
+/// Reasons why a source cannot be built.
+#[derive(Debug, Error)]
+pub enum SourceProblem {
+    /// The source cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The directory is no kernel tree.
+    #[error("not the source of Linux: there is no Makefile or no arch/um")]
+    NotLinux,
+    /// The archive or directory has no readable Makefile.
+    #[error("not the source of Linux: Makefile: {0}")]
+    NoKernelMakefile(#[source] io::Error),
+    /// The Makefile is not the kernel's.
+    #[error("not the source of Linux: its Makefile has no VERSION, PATCHLEVEL and SUBLEVEL")]
+    NoVersion,
+    /// User-mode Linux of this version does not work.
+    #[error("Linux {version} is too old: 7.2 or later was expected")]
+    TooOld {
+        /// Version of the source.
+        version: String,
+    },
+    /// The version cannot be part of a file name.
+    #[error("its version has a slash in it")]
+    SlashInVersion,
+    /// The file name has no known ending.
+    #[error("expected a directory, or an archive whose name ends in .tar, .tar.xz or .tar.gz")]
+    UnknownArchive,
+    /// The directory describes no modules.
+    #[error("no modules are described: there is no Kbuild")]
+    NoKbuild,
+    /// The directory describes no plug-ins.
+    #[error("no plug-ins are described: there is no Makefile")]
+    NoPluginMakefile,
 }

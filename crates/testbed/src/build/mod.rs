@@ -20,7 +20,7 @@ mod tools;
 mod unpack;
 
 pub use cache::Cache;
-pub use error::BuildError;
+pub use error::{BuildError, NoSource, SourceProblem};
 pub use flavour::Flavour;
 pub use modules::modules;
 pub use observer::{Observer, Stage};
@@ -58,6 +58,9 @@ pub struct Request {
 }
 
 /// Returns the requested kernel, from the cache or newly built.
+///
+/// # Errors
+/// There is no source, a tool is missing, the build fails, or `stop` becomes true.
 pub fn build(
     request: &Request,
     cache: &Cache,

@@ -1,7 +1,7 @@
 //! Out-of-tree kernel modules.
 
 use super::copy::Sources;
-use super::{BuildError, Cache, Kernel, cache, compile, process, tools};
+use super::{BuildError, Cache, Kernel, SourceProblem, cache, compile, process, tools};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -21,7 +21,7 @@ pub fn modules(
     if !sources.has("Kbuild") {
         return Err(BuildError::source(
             sources.folder(),
-            "no modules are described: there is no Kbuild",
+            SourceProblem::NoKbuild,
         ));
     }
     let tree = kernel

@@ -1,7 +1,7 @@
 //! Plug-ins that add the options of modules to `tc`.
 
 use super::copy::Sources;
-use super::{BuildError, Cache, cache, process, tools};
+use super::{BuildError, Cache, SourceProblem, cache, process, tools};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -21,7 +21,7 @@ pub fn plugins(
     if !sources.has("Makefile") {
         return Err(BuildError::source(
             sources.folder(),
-            "no plug-ins are described: there is no Makefile",
+            SourceProblem::NoPluginMakefile,
         ));
     }
     let place = cache.plugins().join(sources.fingerprint());

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Number of lines that an error message shows.
 const TAIL: usize = 15;
 /// Maximum delay before a stop request is noticed.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs `command` to its end; calls `line` with every line of its output.
 pub(super) fn run(
@@ -23,14 +23,12 @@ pub(super) fn run(
     line: &mut dyn FnMut(&str),
 ) -> Result<(), BuildError> {
     let name = name(command);
-    let failed = |tail: String| BuildError::Command {
+    let failed = |source| BuildError::Run {
         command: name.clone(),
-        tail,
+        source,
     };
-    let (reader, writer) = std::io::pipe().map_err(|error| failed(error.to_string()))?;
-    let errors = writer
-        .try_clone()
-        .map_err(|error| failed(error.to_string()))?;
+    let (reader, writer) = std::io::pipe().map_err(failed)?;
+    let errors = writer.try_clone().map_err(failed)?;
     let child = command
         // The output is parsed, so it has to be the same in every locale.
         .env("LC_ALL", "C")
@@ -43,14 +41,14 @@ pub(super) fn run(
         .spawn();
     // Drops the command, which would keep its ends of the pipe open.
     *command = Command::new("true");
-    let mut group = Group(child.map_err(|error| failed(error.to_string()))?);
+    let mut group = Group(child.map_err(failed)?);
     let lines = lines(reader);
     let mut tail = VecDeque::new();
     loop {
         if stop.load(Ordering::Relaxed) {
             return Err(BuildError::Stopped);
         }
-        match lines.recv_timeout(LOOK) {
+        match lines.recv_timeout(POLL_INTERVAL) {
             Ok(text) => {
                 line(&text);
                 if tail.len() == TAIL {
@@ -62,11 +60,14 @@ pub(super) fn run(
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    let status = group.0.wait().map_err(|error| failed(error.to_string()))?;
+    let status = group.0.wait().map_err(failed)?;
     if status.success() {
         return Ok(());
     }
-    Err(failed(Vec::from(tail).join("\n")))
+    Err(BuildError::Command {
+        command: name,
+        tail: Vec::from(tail).join("\n"),
+    })
 }
 
 /// Program and arguments of the command, for error messages.

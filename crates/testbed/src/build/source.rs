@@ -1,7 +1,7 @@
 //! Sources of the kernel.
 
 use super::cache::numbers;
-use super::{BuildError, Observer, Stage, download};
+use super::{BuildError, NoSource, Observer, SourceProblem, Stage, download};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -26,10 +26,7 @@ impl Source {
             if path.join("Makefile").is_file() && path.join("arch/um").is_dir() {
                 return Ok(Source::Directory(path.to_owned()));
             }
-            return Err(BuildError::source(
-                path,
-                "not the source of Linux: there is no Makefile or no arch/um",
-            ));
+            return Err(BuildError::source(path, SourceProblem::NotLinux));
         }
         Ok(Source::Archive(path.to_owned()))
     }
@@ -66,7 +63,7 @@ impl Source {
         observer.began(Stage::Download);
         download::debian(folder, stop)?;
         Source::newest_in(&folder.join("usr/src"))
-            .ok_or_else(|| BuildError::NoSource("the package that was fetched has none".to_owned()))
+            .ok_or(BuildError::NoSource(NoSource::EmptyPackage))
     }
 
     /// Path for messages.
@@ -87,22 +84,17 @@ impl Source {
         let (Some(version), Some(patchlevel), Some(sublevel)) =
             (value("VERSION"), value("PATCHLEVEL"), value("SUBLEVEL"))
         else {
-            return Err(BuildError::source(
-                self.path(),
-                "not the source of Linux: its Makefile has no VERSION, PATCHLEVEL and SUBLEVEL",
-            ));
+            return Err(BuildError::source(self.path(), SourceProblem::NoVersion));
         };
         let extra = value("EXTRAVERSION").unwrap_or_default();
         let version = format!("{version}.{patchlevel}.{sublevel}{extra}");
         if numbers(&version)[..] < OLDEST[..] {
-            let problem = format!("Linux {version} is too old: 7.2 or later was expected");
+            let problem = SourceProblem::TooOld { version };
             return Err(BuildError::source(self.path(), problem));
         }
         if version.contains('/') {
-            return Err(BuildError::source(
-                self.path(),
-                "its version has a slash in it",
-            ));
+            let problem = SourceProblem::SlashInVersion;
+            return Err(BuildError::source(self.path(), problem));
         }
         Ok(version)
     }
@@ -112,9 +104,8 @@ impl Source {
 mod tests {
     use super::*;
 
-    fn version(makefile: &str) -> Result<String, String> {
-        let source = Source::Directory(PathBuf::from("linux"));
-        source.version(makefile).map_err(|error| error.to_string())
+    fn version(makefile: &str) -> Result<String, BuildError> {
+        Source::Directory(PathBuf::from("linux")).version(makefile)
     }
 
     #[test]
@@ -130,10 +121,11 @@ mod tests {
     fn old_and_foreign_sources_are_refused() {
         let makefile = "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 95\nEXTRAVERSION =\n";
         assert_eq!(
-            version(makefile).unwrap_err(),
+            version(makefile).unwrap_err().to_string(),
             "linux: Linux 6.12.95 is too old: 7.2 or later was expected"
         );
-        assert!(version("all:\n").unwrap_err().contains("not the source"));
+        let foreign = version("all:\n").unwrap_err().to_string();
+        assert!(foreign.contains("not the source"), "{foreign}");
     }
 
     #[test]

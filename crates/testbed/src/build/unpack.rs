@@ -1,6 +1,6 @@
 //! Unpacks a kernel source, without files that the testbed's configurations never compile.
 
-use super::{BuildError, Observer, Source, Stage};
+use super::{BuildError, Observer, Source, SourceProblem, Stage};
 use flate2::read::GzDecoder;
 use liblzma::read::XzDecoder;
 use std::fs::{self, File};
@@ -47,10 +47,7 @@ pub(super) fn unpack(
     }
     let makefile = into.join("Makefile");
     let makefile = fs::read_to_string(&makefile).map_err(|error| {
-        BuildError::source(
-            source.path(),
-            format!("not the source of Linux: Makefile: {error}"),
-        )
+        BuildError::source(source.path(), SourceProblem::NoKernelMakefile(error))
     })?;
     source.version(&makefile)
 }
@@ -75,10 +72,7 @@ fn archive(
         Some("gz" | "tgz") => Box::new(GzDecoder::new(counted)),
         Some("tar") => Box::new(counted),
         _ => {
-            return Err(BuildError::source(
-                path,
-                "expected a directory, or an archive whose name ends in .tar, .tar.xz or .tar.gz",
-            ));
+            return Err(BuildError::source(path, SourceProblem::UnknownArchive));
         }
     };
     let mut archive = Archive::new(reader);

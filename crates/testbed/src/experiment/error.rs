@@ -16,8 +16,8 @@ pub enum ExperimentError {
     Access,
     /// A workload has its own TCP settings; connections between the same two hosts would need different kernels.
     #[error(
-        "[[workload]] tcp: the testbed has one host on each side, whose TCP all connections share; leave it out, or use gentle \
-         sim"
+        "[[workload]] tcp: the testbed has one host on each side, whose TCP all connections share; leave it out, or use \
+         gentle sim"
     )]
     WorkloadTcp,
     /// The scenario has no traffic to measure.

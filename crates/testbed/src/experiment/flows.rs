@@ -35,7 +35,7 @@ pub struct Flow {
 /// Kind of packets sent at a constant rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum PacedKind {
+pub enum CbrKind {
     /// Datagrams between the hosts.
     Udp,
     /// SYNs to an unassigned address, from changing unassigned addresses and ports.
@@ -44,9 +44,9 @@ pub enum PacedKind {
 
 /// Packets at a constant rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Paced {
+pub struct CbrFlow {
     /// Kind of the packets.
-    pub kind: PacedKind,
+    pub kind: CbrKind,
     /// Whether the client sends them; otherwise the server does.
     pub from_client: bool,
     /// Rate in bits of IP packets per second.
@@ -59,7 +59,7 @@ pub struct Paced {
     pub stop_ns: u64,
 }
 
-impl Paced {
+impl CbrFlow {
     /// Payload of a datagram, bytes.
     pub fn payload(&self) -> u32 {
         self.ip_bytes.saturating_sub(UDP_OVERHEAD)
@@ -78,15 +78,15 @@ impl Paced {
 }
 
 /// Classes of round-trip times of a scenario's connections.
-pub(super) struct Classes {
+pub(super) struct RttClasses {
     extra_rtts: Vec<Nanos>,
     /// Maximum distance between a connection's round-trip time and that of its class.
     error: Nanos,
 }
 
-impl Classes {
+impl RttClasses {
     /// Classes for the connections of any seed: fixed round-trip times exactly, ranges by the middles of equal parts.
-    pub(super) fn of(scenario: &Scenario) -> Classes {
+    pub(super) fn of(scenario: &Scenario) -> RttClasses {
         let links: Nanos = scenario.links.iter().map(|link| link.delay).sum();
         let mut fixed = BTreeSet::new();
         let mut ranges: Option<(Nanos, Nanos)> = None;
@@ -125,7 +125,7 @@ impl Classes {
             fixed.clear();
         }
         let Some((from, to)) = ranges else {
-            return Classes {
+            return RttClasses {
                 extra_rtts: fixed.into_iter().collect(),
                 error: Nanos::ZERO,
             };
@@ -137,7 +137,7 @@ impl Classes {
             let part = u128::from(width) * u128::from(2 * i + 1) / u128::from(2 * n);
             from + Nanos(part as u64)
         }));
-        Classes {
+        RttClasses {
             extra_rtts: fixed.into_iter().take(MOST_CLASSES).collect(),
             error: Nanos(width.div_ceil(2 * n)),
         }
@@ -169,8 +169,8 @@ impl Classes {
 pub(super) fn plan(
     scenario: &Scenario,
     seed: u64,
-    classes: &Classes,
-) -> Result<(Vec<Flow>, Vec<Paced>), ExperimentError> {
+    classes: &RttClasses,
+) -> Result<(Vec<Flow>, Vec<CbrFlow>), ExperimentError> {
     let mss = scenario.profile.mss;
     // TCP in Linux does not keep to an MTU below 128 + 12 (TCP_MIN_MSS is 88).
     if !(88..=1460).contains(&mss) {
@@ -195,16 +195,16 @@ pub(super) fn plan(
         }
     };
     let flows: Vec<Flow> = scenario.schedule(seed).map(flow).collect();
-    let paced: Vec<Paced> = scenario
+    let cbr: Vec<CbrFlow> = scenario
         .workloads
         .iter()
         .filter_map(|workload| {
             let (kind, pace) = match workload.traffic {
-                Traffic::Udp(pace) => (PacedKind::Udp, pace),
-                Traffic::SynFlood(pace) => (PacedKind::SynFlood, pace),
+                Traffic::Udp(pace) => (CbrKind::Udp, pace),
+                Traffic::SynFlood(pace) => (CbrKind::SynFlood, pace),
                 _ => return None,
             };
-            Some(Paced {
+            Some(CbrFlow {
                 kind,
                 from_client: workload.direction == Direction::Down,
                 rate_bps: pace.rate.bits_per_second(),
@@ -214,10 +214,10 @@ pub(super) fn plan(
             })
         })
         .collect();
-    if flows.is_empty() && paced.is_empty() {
+    if flows.is_empty() && cbr.is_empty() {
         return Err(ExperimentError::Nothing { seed });
     }
-    Ok((flows, paced))
+    Ok((flows, cbr))
 }
 
 #[cfg(test)]
@@ -226,7 +226,9 @@ mod tests {
 
     fn scenario(workloads: &str) -> Scenario {
         let text = format!(
-            "duration = \"20s\"\n[link.down]\nrate = \"10mbit\"\ndelay = \"5ms\"\n[link.up]\nrate = \"10mbit\"\ndelay = \"5ms\"\n{workloads}"
+            "duration = \"20s\"\n\
+             [link.down]\nrate = \"10mbit\"\ndelay = \"5ms\"\n\
+             [link.up]\nrate = \"10mbit\"\ndelay = \"5ms\"\n{workloads}"
         );
         Scenario::from_toml("test.toml", &text, &|_| {
             Err(std::io::ErrorKind::NotFound.into())
@@ -238,10 +240,10 @@ mod tests {
     fn connections_are_those_of_the_simulator() {
         let mut real = Scenario::builtin("real-reverse").unwrap();
         real.set_duration(Nanos::from_secs(30));
-        let classes = Classes::of(&real);
+        let classes = RttClasses::of(&real);
         assert_eq!(classes.extra_rtts(), [Nanos::ZERO]);
-        let (flows, paced) = plan(&real, 3, &classes).unwrap();
-        assert_eq!(paced, []);
+        let (flows, cbr) = plan(&real, 3, &classes).unwrap();
+        assert_eq!(cbr, []);
         let simulated: Vec<Arrival> = real.schedule(3).collect();
         assert_eq!(flows.len(), simulated.len());
         for (flow, arrival) in flows.iter().zip(&simulated) {
@@ -263,8 +265,9 @@ mod tests {
 
     #[test]
     fn ranges_of_round_trip_times_are_rounded_and_fixed_ones_are_kept() {
-        let classes = Classes::of(&scenario(
-            "[[workload]]\nkind = \"long\"\nflows = 3\nrtt = [\"20ms\", \"180ms\"]\n[[workload]]\nkind = \"long\"\nrtt = \"11ms\"\n",
+        let classes = RttClasses::of(&scenario(
+            "[[workload]]\nkind = \"long\"\nflows = 3\nrtt = [\"20ms\", \"180ms\"]\n\
+             [[workload]]\nkind = \"long\"\nrtt = \"11ms\"\n",
         ));
         assert_eq!(classes.extra_rtts().len(), MOST_CLASSES);
         assert_eq!(classes.extra_rtts()[0], Nanos::from_millis(1));
@@ -278,22 +281,23 @@ mod tests {
     #[test]
     fn packets_at_a_constant_rate_are_planned_and_an_empty_run_is_refused() {
         let udp = scenario(
-            "[[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\nstart = \"1s\"\n[[workload]]\nkind = \"syn_flood\"\nrate = \"1mbit\"\ndirection = \"up\"\nstop = \"9s\"\n",
+            "[[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\nstart = \"1s\"\n\
+             [[workload]]\nkind = \"syn_flood\"\nrate = \"1mbit\"\ndirection = \"up\"\nstop = \"9s\"\n",
         );
-        let (flows, paced) = plan(&udp, 1, &Classes::of(&udp)).unwrap();
+        let (flows, cbr) = plan(&udp, 1, &RttClasses::of(&udp)).unwrap();
         assert_eq!(flows, []);
-        let [datagrams, flood] = paced[..] else {
-            panic!("{paced:?}");
+        let [datagrams, flood] = cbr[..] else {
+            panic!("{cbr:?}");
         };
-        assert_eq!(datagrams.kind, PacedKind::Udp);
+        assert_eq!(datagrams.kind, CbrKind::Udp);
         assert_eq!(datagrams.due_ns(1), Some(1_012_000_000));
         assert_eq!(datagrams.due_ns(1583), Some(19_996_000_000));
         assert_eq!(datagrams.due_ns(1584), None);
-        assert_eq!(flood.kind, PacedKind::SynFlood);
+        assert_eq!(flood.kind, CbrKind::SynFlood);
         assert!(!flood.from_client);
         assert_eq!((flood.ip_bytes, flood.stop_ns), (40, 9_000_000_000));
         let late = scenario("[[workload]]\nkind = \"long\"\nstart = \"25s\"\n");
-        let nothing = plan(&late, 1, &Classes::of(&late)).unwrap_err();
+        let nothing = plan(&late, 1, &RttClasses::of(&late)).unwrap_err();
         assert_eq!(nothing, ExperimentError::Nothing { seed: 1 });
     }
 }

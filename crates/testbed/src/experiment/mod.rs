@@ -2,18 +2,18 @@
 
 mod error;
 mod flows;
-mod names;
+mod namespaces;
 mod rexmit;
 mod step;
 mod tcp;
 mod topology;
 
 pub use error::ExperimentError;
-pub use flows::{Flow, Paced, PacedKind};
-pub use names::{Names, ROUTER_DOWN, ROUTER_UP};
-pub use rexmit::{Rexmit, RexmitEngine};
+pub use flows::{CbrFlow, CbrKind, Flow};
+pub use namespaces::{HostName, Namespaces, ROUTER_DOWN, ROUTER_UP};
+pub use rexmit::{Rexmit, RexmitEngine, RexmitError};
 pub use step::Step;
-pub use topology::{client_address, forged_address, is_forged, nobodys_address, server_address};
+pub use topology::{client_address, forged_address, is_forged, server_address, unassigned_address};
 
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;
@@ -31,8 +31,8 @@ const SAMPLES: u64 = 100;
 /// traffic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
-    /// Names of the namespaces.
-    pub names: Names,
+    /// Network namespaces.
+    pub namespaces: Namespaces,
     /// Steps that build the network, in order.
     pub setup: Vec<Step>,
     /// Rate changes during the run, in order of time.
@@ -44,7 +44,7 @@ pub struct Experiment {
     /// Connections, in order of their start.
     pub flows: Vec<Flow>,
     /// Constant-rate packets, sent regardless of loss.
-    pub paced: Vec<Paced>,
+    pub cbr: Vec<CbrFlow>,
     /// End of the warm-up.
     pub warmup_ns: u64,
     /// Time by which all connections have started and at which long-lived ones end.
@@ -64,7 +64,7 @@ pub struct Change {
     pub steps: Vec<Step>,
 }
 
-/// An experiment with its description for the reader of the results.
+/// An experiment with what the evaluation and the reader of the results need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
     /// Experiment to run.
@@ -84,7 +84,7 @@ pub fn plan(
     scheme: &Spec,
     seed: u64,
     backing: Backing,
-    names: &Names,
+    namespaces: &Namespaces,
 ) -> Result<Planned, ExperimentError> {
     if scenario.access.is_some() {
         return Err(ExperimentError::Access);
@@ -94,16 +94,17 @@ pub fn plan(
         return Err(ExperimentError::WorkloadTcp);
     }
     let tcp = tcp::settings(&scenario.profile);
-    let classes = flows::Classes::of(scenario);
-    let (flows, paced) = flows::plan(scenario, seed, &classes)?;
+    let classes = flows::RttClasses::of(scenario);
+    let (flows, cbr) = flows::plan(scenario, seed, &classes)?;
     let mut deviations = tcp.deviations.clone();
     deviations.extend(classes.deviation());
     if scenario.links.iter().any(|link| link.loss > 0.0) {
-        deviations.push("Packets lost on the links at random are not among the losses: what counts is what the queues drop.".to_owned());
+        let note = "Random losses on the links do not count as losses; drops of the queues do.";
+        deviations.push(note.to_owned());
     }
     let network = topology::Network {
         scenario,
-        names,
+        namespaces,
         tcp: &tcp,
         extra_rtts: classes.extra_rtts(),
     };
@@ -112,13 +113,13 @@ pub fn plan(
     let end = scenario.duration + scenario.drain;
     Ok(Planned {
         experiment: Experiment {
-            names: names.clone(),
+            namespaces: namespaces.clone(),
             setup,
             changes,
             initial_rto_ms: tcp.initial_rto_ms,
             rexmit: None,
             flows,
-            paced,
+            cbr,
             warmup_ns: scenario.warmup.0,
             duration_ns: scenario.duration.0,
             end_ns: end.0,

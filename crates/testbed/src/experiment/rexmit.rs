@@ -1,9 +1,10 @@
 //! Settings of `gentle rexmit` on the hosts of a run.
 
-use gentle_units::Nanos;
+use gentle_units::{Nanos, QuantityError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use thiserror::Error;
 
 /// Engine that retransmits lost SYNs sooner than TCP does; written as `wire`, `wire=200ms` or `kernel=200ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,7 +12,8 @@ use std::str::FromStr;
 pub struct Rexmit {
     /// Engine.
     pub engine: RexmitEngine,
-    /// Fixed delay before retransmission, 2 ms to 60 s; `None`: the engine's own, learned or initial.
+    /// Fixed delay before retransmission, [`Rexmit::MIN_DELAY`] to [`Rexmit::MAX_DELAY`]; `None`: the delay that the
+    /// engine learns from handshakes (wire), or its initial delay (kernel).
     pub delay: Option<Nanos>,
 }
 
@@ -24,10 +26,31 @@ pub enum RexmitEngine {
     Kernel,
 }
 
-impl FromStr for Rexmit {
-    type Err = String;
+/// Error of parsing a [`Rexmit`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RexmitError {
+    /// The engine is unknown.
+    #[error("expected wire or kernel, as in wire=200ms")]
+    Engine,
+    /// The delay is not a time.
+    #[error(transparent)]
+    Delay(#[from] QuantityError),
+    /// The delay is out of range.
+    #[error("expected a delay of {} to {}", Rexmit::MIN_DELAY, Rexmit::MAX_DELAY)]
+    Range,
+}
 
-    fn from_str(text: &str) -> Result<Rexmit, String> {
+impl Rexmit {
+    /// Shortest delay: two ticks of a kernel with 1000 of them per second.
+    pub const MIN_DELAY: Nanos = Nanos::from_millis(2);
+    /// Longest delay.
+    pub const MAX_DELAY: Nanos = Nanos::from_secs(60);
+}
+
+impl FromStr for Rexmit {
+    type Err = RexmitError;
+
+    fn from_str(text: &str) -> Result<Rexmit, RexmitError> {
         let (engine, delay) = match text.split_once('=') {
             Some((engine, delay)) => (engine, Some(delay)),
             None => (text, None),
@@ -35,13 +58,12 @@ impl FromStr for Rexmit {
         let engine = match engine {
             "wire" => RexmitEngine::Wire,
             "kernel" => RexmitEngine::Kernel,
-            _ => return Err("expected wire or kernel, as in wire=200ms".to_owned()),
+            _ => return Err(RexmitError::Engine),
         };
-        let delay = delay.map(str::parse::<Nanos>).transpose();
-        let delay = delay.map_err(|error| error.to_string())?;
-        let (least, most) = (Nanos::from_millis(2), Nanos::from_secs(60));
-        if delay.is_some_and(|delay| !(least..=most).contains(&delay)) {
-            return Err(format!("expected a delay of {least} to {most}"));
+        let delay = delay.map(str::parse::<Nanos>).transpose()?;
+        let range = Rexmit::MIN_DELAY..=Rexmit::MAX_DELAY;
+        if delay.is_some_and(|delay| !range.contains(&delay)) {
+            return Err(RexmitError::Range);
         }
         Ok(Rexmit { engine, delay })
     }
@@ -54,9 +76,9 @@ impl From<Rexmit> for String {
 }
 
 impl TryFrom<String> for Rexmit {
-    type Error = String;
+    type Error = RexmitError;
 
-    fn try_from(text: String) -> Result<Rexmit, String> {
+    fn try_from(text: String) -> Result<Rexmit, RexmitError> {
         text.parse()
     }
 }
@@ -79,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_read_as_it_is_written() {
+    fn parsing_reverses_formatting() {
         for text in ["wire", "kernel", "wire=200ms", "kernel=1s"] {
             assert_eq!(text.parse::<Rexmit>().unwrap().to_string(), text);
         }

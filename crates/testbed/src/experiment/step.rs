@@ -1,9 +1,9 @@
-//! Single step of setting up a system.
+//! Single step of setting up a network.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A command, or a write to a kernel file. Its [`Display`](fmt::Display) is a shell command line.
+/// A command, or a write to a kernel file. The [`Display`](fmt::Display) form is a shell command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
@@ -34,6 +34,19 @@ impl Step {
             namespace: namespace.map(str::to_owned),
             argv: words.split_ascii_whitespace().map(str::to_owned).collect(),
         }
+    }
+
+    /// Kind of the queue discipline that the step sets up; `None`: the step is no `tc qdisc` command.
+    pub fn qdisc_kind(&self) -> Option<&str> {
+        let Step::Run { argv, .. } = self else {
+            return None;
+        };
+        let is_qdisc = argv.first()? == "tc" && argv.iter().any(|word| word == "qdisc");
+        // The handle, as in `handle 10: codel`, ends the words that say where the qdisc is attached.
+        let handle = argv.iter().position(|word| word == "handle")?;
+        argv.get(handle + 2)
+            .filter(|_| is_qdisc)
+            .map(String::as_str)
     }
 
     /// Step that sets a parameter below `/proc/sys/net`.
@@ -78,5 +91,21 @@ impl fmt::Display for Step {
                 write!(f, "sh -c \"{unless}echo '{value}' > {path}\"")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_a_qdisc_follows_its_handle() {
+        let kind = |words| Step::run(None, words).qdisc_kind().map(str::to_owned);
+        let netem = "tc -n down qdisc add dev d1 root handle 1: netem limit 1000000 delay 42000us";
+        assert_eq!(kind(netem).as_deref(), Some("netem"));
+        let sized = "tc -n router qdisc add dev rup root stab overhead 24 handle 1: htb default 10";
+        assert_eq!(kind(sized).as_deref(), Some("htb"));
+        assert_eq!(kind("tc class add dev d1 parent 1: classid 1:10 htb"), None);
+        assert_eq!(kind("ip netns add client"), None);
     }
 }

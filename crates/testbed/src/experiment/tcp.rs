@@ -5,7 +5,7 @@ use gentle_tcp::Profile;
 /// Profile that the testbed's kernel has by default.
 const KERNEL: &str = "linux-7.2";
 
-/// Linux settings of the end hosts' TCP.
+/// Linux settings of the TCP of the end hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Settings {
     /// Parameters of a namespace below `/proc/sys/net`, with their values.
@@ -21,7 +21,7 @@ pub(super) struct Settings {
 }
 
 /// Linux interface through which a knob is set.
-enum Place {
+enum Interface {
     Sysctl(&'static str, fn(&Profile) -> String),
     Parameter(&'static str, fn(&Profile) -> String),
     Route(fn(&Profile) -> String),
@@ -31,66 +31,69 @@ enum Place {
 }
 
 /// Knobs that Linux has. A knob that is not listed does not exist in Linux or cannot be set to a profile's value.
-const PLACES: &[(&str, Place)] = &[
-    ("mss", Place::Planned),
-    ("initial_rto", Place::InitialRto),
+const INTERFACES: &[(&str, Interface)] = &[
+    ("mss", Interface::Planned),
+    ("initial_rto", Interface::InitialRto),
     // TCP_RTO_MIN is a route metric: ip-route(8).
     (
         "min_rto",
-        Place::Route(|p| format!("rto_min {}ms", p.min_rto.as_millis())),
+        Interface::Route(|p| format!("rto_min {}ms", p.min_rto.as_millis())),
     ),
     // Since Linux 6.15.
     (
         "max_rto",
-        Place::Sysctl("ipv4/tcp_rto_max_ms", |p| p.max_rto.as_millis().to_string()),
+        Interface::Sysctl("ipv4/tcp_rto_max_ms", |p| p.max_rto.as_millis().to_string()),
     ),
     (
         "syn_retries",
-        Place::Sysctl("ipv4/tcp_syn_retries", |p| p.syn_retries.to_string()),
+        Interface::Sysctl("ipv4/tcp_syn_retries", |p| p.syn_retries.to_string()),
     ),
     (
         "syn_linear_timeouts",
-        Place::Sysctl("ipv4/tcp_syn_linear_timeouts", |p| {
+        Interface::Sysctl("ipv4/tcp_syn_linear_timeouts", |p| {
             p.syn_linear_timeouts.to_string()
         }),
     ),
     (
         "synack_retries",
-        Place::Sysctl("ipv4/tcp_synack_retries", |p| p.synack_retries.to_string()),
+        Interface::Sysctl("ipv4/tcp_synack_retries", |p| p.synack_retries.to_string()),
     ),
     (
         "retries",
-        Place::Sysctl("ipv4/tcp_retries2", |p| p.retries.to_string()),
+        Interface::Sysctl("ipv4/tcp_retries2", |p| p.retries.to_string()),
     ),
     (
         "congestion_control",
-        Place::Sysctl("ipv4/tcp_congestion_control", |p| {
+        Interface::Sysctl("ipv4/tcp_congestion_control", |p| {
             p.get("congestion_control").unwrap_or_default()
         }),
     ),
-    ("iw", Place::Route(|p| format!("initcwnd {}", p.iw))),
+    ("iw", Interface::Route(|p| format!("initcwnd {}", p.iw))),
     (
         "hystart",
-        Place::Parameter("/sys/module/tcp_cubic/parameters/hystart", |p| {
+        Interface::Parameter("/sys/module/tcp_cubic/parameters/hystart", |p| {
             switch(p.hystart)
         }),
     ),
     (
         "idle_restart",
-        Place::Sysctl("ipv4/tcp_slow_start_after_idle", |p| switch(p.idle_restart)),
+        Interface::Sysctl("ipv4/tcp_slow_start_after_idle", |p| switch(p.idle_restart)),
     ),
-    ("sack", Place::Sysctl("ipv4/tcp_sack", |p| switch(p.sack))),
+    (
+        "sack",
+        Interface::Sysctl("ipv4/tcp_sack", |p| switch(p.sack)),
+    ),
     (
         "dsack",
-        Place::Sysctl("ipv4/tcp_dsack", |p| switch(p.dsack)),
+        Interface::Sysctl("ipv4/tcp_dsack", |p| switch(p.dsack)),
     ),
     (
         "timestamps",
-        Place::Sysctl("ipv4/tcp_timestamps", |p| switch(p.timestamps)),
+        Interface::Sysctl("ipv4/tcp_timestamps", |p| switch(p.timestamps)),
     ),
     (
         "ecn",
-        Place::Sysctl("ipv4/tcp_ecn", |p| {
+        Interface::Sysctl("ipv4/tcp_ecn", |p| {
             use gentle_tcp::Ecn;
             match p.ecn {
                 Ecn::Off => "0",
@@ -102,27 +105,27 @@ const PLACES: &[(&str, Place)] = &[
     ),
     (
         "dupthresh",
-        Place::Sysctl("ipv4/tcp_reordering", |p| p.dupthresh.to_string()),
+        Interface::Sysctl("ipv4/tcp_reordering", |p| p.dupthresh.to_string()),
     ),
     (
         "max_reordering",
-        Place::Sysctl("ipv4/tcp_max_reordering", |p| p.max_reordering.to_string()),
+        Interface::Sysctl("ipv4/tcp_max_reordering", |p| p.max_reordering.to_string()),
     ),
     // Bit 0 is TCP_RACK_LOSS_DETECTION.
     (
         "rack",
-        Place::Sysctl("ipv4/tcp_recovery", |p| switch(p.rack)),
+        Interface::Sysctl("ipv4/tcp_recovery", |p| switch(p.rack)),
     ),
     (
         "tlp",
-        Place::Sysctl("ipv4/tcp_early_retrans", |p| {
+        Interface::Sysctl("ipv4/tcp_early_retrans", |p| {
             if p.tlp { "3" } else { "0" }.to_owned()
         }),
     ),
     // 2 is the kernel's default for "on".
     (
         "frto",
-        Place::Sysctl("ipv4/tcp_frto", |p| {
+        Interface::Sysctl("ipv4/tcp_frto", |p| {
             if p.frto { "2" } else { "0" }.to_owned()
         }),
     ),
@@ -143,22 +146,22 @@ pub(super) fn settings(profile: &Profile) -> Settings {
         if value(profile) == value(&kernel) {
             continue;
         }
-        let place = PLACES.iter().find(|(known, _)| *known == name);
-        match place.map(|(_, place)| place) {
-            Some(Place::Sysctl(file, of)) => settings.sysctls.push((file, of(profile))),
-            Some(Place::Parameter(file, of)) => settings.parameters.push((file, of(profile))),
-            Some(Place::Route(of)) => settings.route.push(of(profile)),
-            Some(Place::InitialRto) => {
+        let interface = INTERFACES.iter().find(|(known, _)| *known == name);
+        match interface.map(|(_, interface)| interface) {
+            Some(Interface::Sysctl(file, of)) => settings.sysctls.push((file, of(profile))),
+            Some(Interface::Parameter(file, of)) => settings.parameters.push((file, of(profile))),
+            Some(Interface::Route(of)) => settings.route.push(of(profile)),
+            Some(Interface::InitialRto) => {
                 let ms = profile.initial_rto.as_millis();
                 settings.initial_rto_ms = Some(u32::try_from(ms).unwrap_or(u32::MAX));
             }
-            Some(Place::Planned) => {}
+            Some(Interface::Planned) => {}
             None => missing.push(format!("{name} = {}", value(profile))),
         }
     }
     if !missing.is_empty() {
         settings.deviations.push(format!(
-            "The end hosts are Linux and cannot be told: {}; they do as the profile {KERNEL} says.",
+            "The end hosts are Linux, which has no setting for {}; they behave like the profile {KERNEL}.",
             missing.join(", ")
         ));
     }
@@ -170,8 +173,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_belongs_to_a_knob() {
-        for (name, _) in PLACES {
+    fn every_interface_belongs_to_a_knob() {
+        for (name, _) in INTERFACES {
             let known = Profile::knobs().iter().any(|knob| knob.name == *name);
             assert!(known, "{name}");
         }

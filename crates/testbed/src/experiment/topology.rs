@@ -1,14 +1,14 @@
-//! Commands that build the network of a scenario (see [`Names`] for a diagram).
+//! Commands that build the network of a scenario (see [`Namespaces`] for a diagram).
 //!
 //! The bottleneck is htb with a burst of one byte: it dequeues a packet as soon as the bytes of the previous one are
 //! paid for, exactly when a link of that rate would begin to transmit it. The netem wire behind it adds the
 //! transmission time of the packet and the propagation delay.
 
-use super::names::{ROUTER_DOWN, ROUTER_UP};
+use super::namespaces::{ROUTER_DOWN, ROUTER_UP};
 use super::tcp::Settings;
-use super::{Change, ExperimentError, Names, Step};
+use super::{Change, ExperimentError, Namespaces, Step};
 use gentle_aqm::Spec;
-use gentle_deploy::{Backing, Link, Parent, Program, Under, plan_under};
+use gentle_deploy::{Backing, Link, Parent, Program, QueuePlace, plan_at};
 use gentle_experiment::{Direction, LinkConfig, Scenario, Traffic};
 use gentle_units::{Nanos, Rate};
 use std::net::Ipv4Addr;
@@ -40,14 +40,14 @@ const HOSTS: &[(&str, &str)] = &[
 /// Network of one run.
 pub(super) struct Network<'a> {
     pub(super) scenario: &'a Scenario,
-    pub(super) names: &'a Names,
+    pub(super) namespaces: &'a Namespaces,
     pub(super) tcp: &'a Settings,
     /// Round-trip times added to the delay of the links, by class.
     pub(super) extra_rtts: &'a [Nanos],
 }
 
 /// A veth pair with its addresses: `10.0.N.1` at the first end, `10.0.N.2` at the other.
-struct Cable<'a> {
+struct VethPair<'a> {
     number: u8,
     ends: [(&'a str, &'a str); 2],
 }
@@ -61,7 +61,7 @@ impl Network<'_> {
         notes: &mut Vec<String>,
     ) -> Result<Vec<Step>, ExperimentError> {
         let mut steps = Vec::new();
-        for name in self.names.all() {
+        for name in self.namespaces.all() {
             steps.push(ip(format!("netns add {name}")));
             // Set before any device exists: IPv6's own packets would pass the queues too.
             steps.push(Step::optional_sysctl(
@@ -69,7 +69,7 @@ impl Network<'_> {
                 "ipv6/conf/default/disable_ipv6",
                 1,
             ));
-            if self.has_flood() {
+            if self.has_syn_flood() {
                 // Accept packets with forged source addresses.
                 for of in ["all", "default"] {
                     let rp_filter = format!("ipv4/conf/{of}/rp_filter");
@@ -78,7 +78,7 @@ impl Network<'_> {
             }
             steps.push(ip(format!("-n {name} link set dev lo up")));
         }
-        self.cables(&mut steps);
+        self.veth_pairs(&mut steps);
         self.routes(&mut steps);
         self.hosts(&mut steps);
         let down = self.scenario.link(Direction::Down);
@@ -93,7 +93,7 @@ impl Network<'_> {
         Ok(steps)
     }
 
-    fn has_flood(&self) -> bool {
+    fn has_syn_flood(&self) -> bool {
         let mut workloads = self.scenario.workloads.iter();
         workloads.any(|workload| matches!(workload.traffic, Traffic::SynFlood(_)))
     }
@@ -114,28 +114,28 @@ impl Network<'_> {
         changes
     }
 
-    fn cables(&self, steps: &mut Vec<Step>) {
-        let Names {
+    fn veth_pairs(&self, steps: &mut Vec<Step>) {
+        let Namespaces {
             client,
             up,
             router,
             down,
             server,
-        } = self.names;
-        let cables = [
+        } = self.namespaces;
+        let pairs = [
             [(client.as_str(), "c0"), (up.as_str(), "u0")],
             [(up, "u1"), (router, ROUTER_UP)],
             [(router, ROUTER_DOWN), (down, "d0")],
             [(down, "d1"), (server, "s0")],
         ];
-        for (number, ends) in (1..).zip(cables) {
-            let cable = Cable { number, ends };
-            self.cable(&cable, steps);
+        for (number, ends) in (1..).zip(pairs) {
+            let pair = VethPair { number, ends };
+            self.veth_pair(&pair, steps);
         }
     }
 
-    fn cable(&self, cable: &Cable<'_>, steps: &mut Vec<Step>) {
-        let Cable { number, ends } = cable;
+    fn veth_pair(&self, pair: &VethPair<'_>, steps: &mut Vec<Step>) {
+        let VethPair { number, ends } = pair;
         let hardware = |end: usize| format!("02:00:00:00:{number:02x}:{end:02x}");
         let [(near, near_dev), (far, far_dev)] = ends;
         steps.push(ip(format!(
@@ -174,13 +174,13 @@ impl Network<'_> {
     }
 
     fn routes(&self, steps: &mut Vec<Step>) {
-        let Names {
+        let Namespaces {
             client,
             up,
             router,
             down,
             server,
-        } = self.names;
+        } = self.namespaces;
         for class in 0..self.extra_rtts.len().max(1) {
             steps.push(ip(format!(
                 "-n {client} address add {}/32 dev lo",
@@ -213,13 +213,13 @@ impl Network<'_> {
     }
 
     fn hosts(&self, steps: &mut Vec<Step>) {
-        let Names {
+        let Namespaces {
             client,
             up,
             router,
             down,
             server,
-        } = self.names;
+        } = self.namespaces;
         for namespace in [up, router, down] {
             steps.push(Step::sysctl(namespace, "ipv4/ip_forward", 1));
         }
@@ -251,7 +251,7 @@ impl Network<'_> {
         notes: &mut Vec<String>,
         steps: &mut Vec<Step>,
     ) -> Result<(), ExperimentError> {
-        let router = &self.names.router;
+        let router = &self.namespaces.router;
         let dev = router_device(direction);
         let stab = match i64::from(link.overhead) - ETHERNET_HEADER {
             0 => String::new(),
@@ -262,8 +262,8 @@ impl Network<'_> {
             format!("qdisc add dev {dev} root{stab} handle 1: htb default 10"),
         ));
         steps.push(self.class("add", direction, link.rate));
-        let queue = plan_under(
-            &Under {
+        let queue = plan_at(
+            &QueuePlace {
                 dev: dev.parse().expect("a valid name"),
                 parent: Parent::Class(CLASS.to_owned()),
                 handle: HANDLE,
@@ -296,9 +296,10 @@ impl Network<'_> {
     fn class(&self, verb: &str, direction: Direction, rate: Rate) -> Step {
         let dev = router_device(direction);
         tc(
-            &self.names.router,
+            &self.namespaces.router,
             format!(
-                "class {verb} dev {dev} parent 1: classid {CLASS} htb rate {rate} ceil {rate} burst 1b cburst 1b quantum 1514"
+                "class {verb} dev {dev} parent 1: classid {CLASS} htb rate {rate} ceil {rate} burst 1b cburst 1b \
+                 quantum 1514"
             ),
         )
     }
@@ -313,8 +314,8 @@ impl Network<'_> {
         steps: &mut Vec<Step>,
     ) {
         let (namespace, dev, field) = match direction {
-            Direction::Down => (&self.names.down, "d1", "src"),
-            Direction::Up => (&self.names.up, "u0", "dst"),
+            Direction::Down => (&self.namespaces.down, "d1", "src"),
+            Direction::Up => (&self.namespaces.up, "u0", "dst"),
         };
         let loss = match link.loss {
             0.0 => String::new(),
@@ -361,7 +362,8 @@ impl Network<'_> {
                 steps.push(tc(
                     namespace,
                     format!(
-                        "filter add dev {dev} parent 1: protocol ip prio 1 u32 match ip {field} {}/32 flowid 1:{band:x}",
+                        "filter add dev {dev} parent 1: protocol ip prio 1 u32 match ip {field} {}/32 \
+                         flowid 1:{band:x}",
                         client_address(class as u8)
                     ),
                 ));
@@ -375,7 +377,7 @@ pub fn client_address(class: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 1, 0, class + 1)
 }
 
-/// Unassigned source address of floods, in 10.3.0.0/16.
+/// Forged source address of floods, in 10.3.0.0/16, which no host has.
 pub fn forged_address(number: u16) -> Ipv4Addr {
     let [high, low] = number.to_be_bytes();
     Ipv4Addr::new(10, FORGED, high, low)
@@ -388,7 +390,7 @@ pub fn is_forged(address: Ipv4Addr) -> bool {
 
 /// Destination of floods: an unassigned address behind the queue of their direction, on the side of the server
 /// (`to_server`) or of the client, for which no ICMP error is returned.
-pub fn nobodys_address(to_server: bool) -> Ipv4Addr {
+pub fn unassigned_address(to_server: bool) -> Ipv4Addr {
     Ipv4Addr::new(10, if to_server { 2 } else { 1 }, 255, 1)
 }
 

@@ -1,9 +1,10 @@
-//! Runs an experiment in the machine.
+//! Execution of an experiment in the machine.
 
-use super::Place;
-use crate::conduct::{self, Observed, Surroundings};
+use super::JobContext;
+use super::error::JobError;
 use crate::experiment::Experiment;
-use crate::runs::PACKETS;
+use crate::protocol::PACKETS;
+use crate::traffic::{self, Environment, Observations};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -12,19 +13,23 @@ use std::time::Duration;
 /// nothing in virtual time.
 const START: Duration = Duration::from_secs(100);
 
-pub(super) fn run(experiment: &Experiment, place: &Place) -> Result<Observed, String> {
-    let files = place
+/// Runs an experiment; the packet capture goes to the machine's directory.
+pub(super) fn run(experiment: &Experiment, context: &JobContext) -> Result<Observations, JobError> {
+    let files = context
         .files()
-        .ok_or("an experiment needs a directory to write its packets to")?;
-    conduct::run(
+        .ok_or(JobError::NoFiles("the packets of the experiment"))?;
+    let environment = Environment {
+        cgroup: Path::new("/sys/fs/cgroup"),
+        start: START,
+    };
+    // To stop a run, the host kills the machine.
+    let stop = AtomicBool::new(false);
+    let progress = |fraction| context.progress(fraction);
+    Ok(traffic::run(
         experiment,
         &files.join(PACKETS),
-        Surroundings {
-            cgroup: Path::new("/sys/fs/cgroup"),
-            start: START,
-        },
-        // To stop a run, the host kills the machine.
-        &AtomicBool::new(false),
-        &|fraction| place.progress(fraction),
-    )
+        environment,
+        &stop,
+        &progress,
+    )?)
 }

@@ -1,7 +1,8 @@
 //! First process of the machine: sets it up, runs the job, powers it off.
 
-use super::{FILES, SHARE, SHARE_VARIABLE, share, watched};
-use crate::machine::Setup;
+use super::debug_kernel;
+use super::error::{FileError, InitError};
+use crate::protocol::{FILES, SHARE, SHARE_VARIABLE, Setup, share};
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{Resource, Rlimit, WaitOptions, setrlimit, wait};
 use rustix::system::{RebootCommand, finit_module, reboot, sethostname};
@@ -28,44 +29,44 @@ const ENVIRONMENT: [(&str, &str); 5] = [
 /// Maximum number of open files of a process: the traffic generator has one for each connection.
 const OPEN_FILES: u64 = 1 << 20;
 
-pub(super) fn run() -> Result<(), String> {
+pub(super) fn run() -> Result<(), InitError> {
     if rustix::process::getpid() != rustix::process::Pid::INIT {
-        return Err("init is the first process of a machine, and of nothing else".to_owned());
+        return Err(InitError::NotInit);
     }
-    if let Err(problem) = work() {
+    if let Err(error) = set_up_and_run() {
+        let text = error.to_string();
         // Standard error is the console, which the host reads.
-        eprintln!("{problem}");
-        let _ = fs::write(Path::new(SHARE).join(share::FAILURE), &problem);
+        eprintln!("{text}");
+        let _ = fs::write(Path::new(SHARE).join(share::FAILURE), &text);
     }
     rustix::fs::sync();
-    reboot(RebootCommand::PowerOff)
-        .map_err(|error| format!("the machine cannot be turned off: {error}"))
+    reboot(RebootCommand::PowerOff).map_err(InitError::PowerOff)
 }
 
-fn work() -> Result<(), String> {
+fn set_up_and_run() -> Result<(), InitError> {
     // Mount the share first, so that later errors can be reported through it.
     mount_here("tmpfs", "/run")?;
-    mount_host(share_of_host()?.as_os_str().as_bytes(), SHARE)?;
+    mount_host(&share_of_host()?, SHARE)?;
     file_systems()?;
     let setup = setup()?;
     if let Some(files) = &setup.files {
-        mount_host(files.as_bytes(), FILES)?;
+        mount_host(Path::new(files), FILES)?;
     }
-    sethostname(b"testbed").map_err(|error| format!("sethostname: {error}"))?;
+    sethostname(b"testbed").map_err(InitError::call("sethostname"))?;
     loopback()?;
     let limit = Rlimit {
         current: Some(OPEN_FILES),
         maximum: Some(OPEN_FILES),
     };
-    setrlimit(Resource::Nofile, limit).map_err(|error| format!("setrlimit: {error}"))?;
+    setrlimit(Resource::Nofile, limit).map_err(InitError::call("setrlimit"))?;
     for module in &setup.modules {
         insert(&Path::new(SHARE).join(share::MODULES).join(module))?;
     }
     job(&setup)?;
-    watched::end(&setup.modules, &ENVIRONMENT)
+    debug_kernel::check(&setup.modules, &ENVIRONMENT)
 }
 
-fn file_systems() -> Result<(), String> {
+fn file_systems() -> Result<(), InitError> {
     // /tmp stays the host's: paths given by the caller may be there.
     for (kind, place) in [
         ("proc", "/proc"),
@@ -90,20 +91,25 @@ fn file_systems() -> Result<(), String> {
         ("/proc/self/fd/1", "/dev/stdout"),
         ("/proc/self/fd/2", "/dev/stderr"),
     ] {
-        symlink(target, link).map_err(|error| format!("{link}: {error}"))?;
+        symlink(target, link).map_err(FileError::at(link))?;
     }
     Ok(())
 }
 
-fn mount_here(kind: &str, place: &str) -> Result<(), String> {
-    mount(kind, place, kind, MountFlags::empty(), None)
-        .map_err(|error| format!("{place}: {kind} cannot be mounted: {error}"))
+/// Mounts a file system of the kernel.
+fn mount_here(kind: &'static str, place: &'static str) -> Result<(), InitError> {
+    mount(kind, place, kind, MountFlags::empty(), None).map_err(|errno| InitError::Mount {
+        place,
+        kind,
+        errno,
+    })
 }
 
 /// Mounts a directory of the host read-write at `place`.
-fn mount_host(path: &[u8], place: &str) -> Result<(), String> {
+fn mount_host(directory: &Path, place: &'static str) -> Result<(), InitError> {
     make(place)?;
-    let data = CString::new(path).map_err(|_| format!("{place}: a path with a zero byte"))?;
+    let data = CString::new(directory.as_os_str().as_bytes())
+        .map_err(|_| InitError::ZeroByte { place })?;
     mount(
         "none",
         place,
@@ -111,15 +117,19 @@ fn mount_host(path: &[u8], place: &str) -> Result<(), String> {
         MountFlags::empty(),
         data.as_c_str(),
     )
-    .map_err(|error| format!("{place}: the host's directory cannot be mounted: {error}"))
+    .map_err(|errno| InitError::MountHost {
+        place,
+        directory: directory.to_owned(),
+        errno,
+    })
 }
 
-fn make(folder: &str) -> Result<(), String> {
-    fs::create_dir_all(folder).map_err(|error| format!("{folder}: {error}"))
+fn make(folder: &str) -> Result<(), FileError> {
+    fs::create_dir_all(folder).map_err(FileError::at(folder))
 }
 
 /// Brings the loopback interface up. A missing `ip` is no error here; jobs that build networks need it anyway.
-fn loopback() -> Result<(), String> {
+fn loopback() -> Result<(), InitError> {
     let up = Command::new("ip")
         .args(["link", "set", "lo", "up"])
         .env_clear()
@@ -127,34 +137,39 @@ fn loopback() -> Result<(), String> {
         .stdin(Stdio::null())
         .status();
     match up {
-        Ok(status) if !status.success() => Err(format!("ip link set lo up: {status}")),
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(format!("ip: {error}")),
+        Ok(status) if !status.success() => Err(InitError::Loopback(status)),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(InitError::Ip(error)),
         _ => Ok(()),
     }
 }
 
-fn share_of_host() -> Result<PathBuf, String> {
+/// Host path of the share.
+fn share_of_host() -> Result<PathBuf, InitError> {
     std::env::var_os(SHARE_VARIABLE)
         .map(PathBuf::from)
-        .ok_or_else(|| format!("{SHARE_VARIABLE} is missing from the kernel's command line"))
+        .ok_or(InitError::NoShare(SHARE_VARIABLE))
 }
 
-fn setup() -> Result<Setup, String> {
+fn setup() -> Result<Setup, FileError> {
     let path = Path::new(SHARE).join(share::SETUP);
-    let text = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", path.display()))
+    let text = fs::read(&path).map_err(FileError::at(&path))?;
+    serde_json::from_slice(&text).map_err(FileError::at(&path))
 }
 
-fn insert(path: &Path) -> Result<(), String> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
-    finit_module(&file, c"", 0).map_err(|error| {
-        format!("{name}: the kernel does not take the module ({error}); its console says why")
+/// Loads a kernel module.
+fn insert(path: &Path) -> Result<(), InitError> {
+    let file = File::open(path).map_err(FileError::at(path))?;
+    finit_module(&file, c"", 0).map_err(|errno| {
+        let name = path.file_name().unwrap_or_default();
+        InitError::Module {
+            module: name.to_string_lossy().into_owned(),
+            errno,
+        }
     })
 }
 
 /// Runs the job and waits for it; also reaps orphaned processes.
-fn job(setup: &Setup) -> Result<(), String> {
+fn job(setup: &Setup) -> Result<(), InitError> {
     let plugins = Path::new(SHARE).join(share::PLUGINS);
     let mut job = Command::new("/proc/self/exe")
         .args(&setup.arguments)
@@ -165,9 +180,9 @@ fn job(setup: &Setup) -> Result<(), String> {
         .current_dir("/")
         .stdin(Stdio::null())
         .spawn()
-        .map_err(|error| format!("the job cannot be started: {error}"))?;
+        .map_err(InitError::StartJob)?;
     loop {
-        let ended = wait(WaitOptions::empty()).map_err(|error| format!("wait: {error}"))?;
+        let ended = wait(WaitOptions::empty()).map_err(InitError::call("wait"))?;
         if let Some((pid, status)) = ended
             && pid.as_raw_nonzero().get() == job.id() as i32
         {
@@ -175,7 +190,7 @@ fn job(setup: &Setup) -> Result<(), String> {
             let _ = job.try_wait();
             let signal = status.terminating_signal();
             return match signal {
-                Some(signal) => Err(format!("the job was ended by signal {signal}")),
+                Some(signal) => Err(InitError::Signal(signal)),
                 None => Ok(()),
             };
         }

@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn a_host_that_forbids_tracing_is_recognised() {
-        let text = "Checking that seccomp filters can be installed...error\ncheck_ptrace: PTRACE_SETOPTIONS failed: x\n";
+        let text = "Checking that seccomp filters can be installed...error\n\
+            check_ptrace: PTRACE_SETOPTIONS failed: x\n";
         assert!(Console::read(text.as_bytes()).tracing_refused());
         assert!(!Console::read("Linux version 7.2.12\n".as_bytes()).tracing_refused());
     }

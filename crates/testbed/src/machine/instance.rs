@@ -1,13 +1,14 @@
 //! One run of a machine: its files, its process, and its termination.
 
-use super::{Clock, Console, Machine, MachineError, Outcome, Setup, memory};
-use crate::Job;
+use super::{Clock, Console, Machine, MachineError, Outcome, memory};
 use crate::build::Flavour;
-use crate::guest::{SHARE_VARIABLE, share};
+use crate::job::Job;
+use crate::protocol::{SHARE_VARIABLE, Setup, share};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs;
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Interval at which the host polls for the exit of the machine; a boot takes some tens of polls.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Start of the virtual clock: 1 January 2026, in nanoseconds since 1970, so that all runs show the same time.
 const START_OF_TIME_NS: u64 = 1_767_225_600_000_000_000;
@@ -27,6 +28,7 @@ pub(super) struct Instance<'a> {
     machine: &'a Machine,
     /// Directory that carries job and answer; removed with the instance.
     share: TempDir,
+    /// Directory for the file of the kernel's memory.
     memory: PathBuf,
 }
 
@@ -35,16 +37,16 @@ impl<'a> Instance<'a> {
         let share = tempfile::Builder::new()
             .prefix("gentle-machine-")
             .tempdir()
-            .map_err(|error| trouble(&std::env::temp_dir(), error))?;
+            .map_err(MachineError::file(&std::env::temp_dir()))?;
         let instance = Instance {
             machine,
             share,
             memory: memory::directory(machine.memory_mib)?,
         };
-        let modules = instance.bring(share::MODULES, &machine.modules)?;
-        let plugins = instance.bring(share::PLUGINS, &machine.plugins)?;
+        let modules = instance.copy_to_share(share::MODULES, &machine.modules)?;
+        let plugins = instance.copy_to_share(share::PLUGINS, &machine.plugins)?;
         let files = match &machine.files {
-            Some(files) => Some(word(&absolute(files)?)?),
+            Some(files) => Some(quotable(&absolute(files)?)?),
             None => None,
         };
         let setup = Setup {
@@ -60,14 +62,14 @@ impl<'a> Instance<'a> {
 
     /// Copies files into a folder of the share, because file systems mounted in the guest may hide their original
     /// paths.
-    fn bring(&self, folder: &str, files: &[PathBuf]) -> Result<Vec<String>, MachineError> {
+    fn copy_to_share(&self, folder: &str, files: &[PathBuf]) -> Result<Vec<String>, MachineError> {
         let folder = self.share.path().join(folder);
-        fs::create_dir(&folder).map_err(|error| trouble(&folder, error))?;
+        fs::create_dir(&folder).map_err(MachineError::file(&folder))?;
         let mut names = Vec::new();
         for file in files {
             let name = file.file_name().unwrap_or_default();
-            fs::copy(file, folder.join(name)).map_err(|error| trouble(file, error))?;
-            names.push(word(Path::new(name))?);
+            fs::copy(file, folder.join(name)).map_err(MachineError::file(file))?;
+            names.push(quotable(Path::new(name))?);
         }
         Ok(names)
     }
@@ -81,23 +83,23 @@ impl<'a> Instance<'a> {
         let status = self.wait(&mut process, stop, progress);
         let console = process.end();
         match status? {
-            End::Stopped => Err(MachineError::Stopped),
-            End::TimeLimit => Err(MachineError::TimeLimit {
+            WaitOutcome::Stopped => Err(MachineError::Stopped),
+            WaitOutcome::TimeLimit => Err(MachineError::TimeLimit {
                 limit: self.machine.time_limit,
                 console,
             }),
-            End::Exited(status) => self.outcome(status, console),
+            WaitOutcome::Exited(status) => self.outcome(status, console),
         }
     }
 
     fn start(&self) -> Result<Process, MachineError> {
         let program = &self.machine.program;
         let path = absolute(&program.path)?;
-        let failed = |error: std::io::Error| MachineError::Start {
+        let failed = |source| MachineError::Start {
             path: path.clone(),
-            problem: error.to_string(),
+            source,
         };
-        let (reader, writer) = std::io::pipe().map_err(failed)?;
+        let (reader, writer) = io::pipe().map_err(failed)?;
         let child = Command::new(&path)
             .args(&program.arguments)
             .arg("launch")
@@ -120,14 +122,14 @@ impl<'a> Instance<'a> {
     }
 
     fn command_line(&self, program: &Path) -> Result<Vec<String>, MachineError> {
-        let share = word(self.share.path())?;
+        let share = quotable(self.share.path())?;
         let mut line = vec![
             format!("mem={}M", self.machine.memory_mib),
             "root=/dev/root".to_owned(),
             "rootfstype=hostfs".to_owned(),
             "rootflags=/".to_owned(),
             "ro".to_owned(),
-            format!("init=\"{}\"", word(program)?),
+            format!("init=\"{}\"", quotable(program)?),
             format!("{SHARE_VARIABLE}=\"{share}\""),
             // Directory of the kernel's management socket and PID file; the default is in the user's home.
             format!("uml_dir={share}/"),
@@ -160,28 +162,29 @@ impl<'a> Instance<'a> {
         process: &mut Process,
         stop: &AtomicBool,
         progress: &dyn Fn(f64),
-    ) -> Result<End, MachineError> {
+    ) -> Result<WaitOutcome, MachineError> {
         let started = Instant::now();
         let path = self.share.path().join(share::PROGRESS);
         loop {
             if let Some(status) = process.exited()? {
-                return Ok(End::Exited(status));
+                return Ok(WaitOutcome::Exited(status));
             }
             if stop.load(Ordering::Relaxed) {
-                return Ok(End::Stopped);
+                return Ok(WaitOutcome::Stopped);
             }
             if started.elapsed() > self.machine.time_limit {
-                return Ok(End::TimeLimit);
+                return Ok(WaitOutcome::TimeLimit);
             }
             if let Ok(text) = fs::read_to_string(&path)
                 && let Ok(fraction) = text.parse()
             {
                 progress(fraction);
             }
-            sleep(LOOK);
+            sleep(POLL_INTERVAL);
         }
     }
 
+    /// Reads what the ended machine left in the share.
     fn outcome<A: DeserializeOwned>(
         &self,
         status: ExitStatus,
@@ -197,13 +200,9 @@ impl<'a> Instance<'a> {
             if console.tracing_refused() {
                 return Err(MachineError::Trace(console));
             }
-            return Err(MachineError::Died {
-                status: status.to_string(),
-                console,
-            });
+            return Err(MachineError::Died { status, console });
         };
-        let answer = serde_json::from_slice(&answer)
-            .map_err(|error| MachineError::Answer(error.to_string()))?;
+        let answer = serde_json::from_slice(&answer).map_err(MachineError::Answer)?;
         let leaks = self.read(share::LEAKS)?;
         Ok(Outcome {
             answer,
@@ -214,22 +213,25 @@ impl<'a> Instance<'a> {
 
     fn write(&self, name: &str, value: &impl Serialize) -> Result<(), MachineError> {
         let path = self.share.path().join(name);
-        let text = serde_json::to_vec(value).map_err(|error| trouble(&path, error))?;
-        fs::write(&path, text).map_err(|error| trouble(&path, error))
+        serde_json::to_vec(value)
+            .map_err(io::Error::from)
+            .and_then(|text| fs::write(&path, text))
+            .map_err(MachineError::file(&path))
     }
 
+    /// Content of a file of the share; `None`: there is no such file.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, MachineError> {
         let path = self.share.path().join(name);
         match fs::read(&path) {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(trouble(&path, error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(MachineError::file(&path)(error)),
         }
     }
 }
 
 /// Reason why the wait for a machine ended.
-enum End {
+enum WaitOutcome {
     Exited(ExitStatus),
     Stopped,
     TimeLimit,
@@ -242,13 +244,12 @@ struct Process {
 }
 
 impl Process {
+    /// Exit status of the kernel; `None`: it runs.
     fn exited(&mut self) -> Result<Option<ExitStatus>, MachineError> {
         let Some(child) = &mut self.child else {
             return Ok(None);
         };
-        let status = child
-            .try_wait()
-            .map_err(|error| trouble(Path::new("the machine"), error))?;
+        let status = child.try_wait().map_err(MachineError::Wait)?;
         if status.is_some() {
             // The PID may be reused from now on.
             self.child = None;
@@ -278,19 +279,12 @@ impl Drop for Process {
     }
 }
 
-fn trouble(path: &Path, error: impl ToString) -> MachineError {
-    MachineError::File {
-        path: path.to_owned(),
-        problem: error.to_string(),
-    }
-}
-
 fn absolute(path: &Path) -> Result<PathBuf, MachineError> {
-    fs::canonicalize(path).map_err(|error| trouble(path, error))
+    fs::canonicalize(path).map_err(MachineError::file(path))
 }
 
 /// A path as text that fits between quotation marks on the kernel command line.
-fn word(path: &Path) -> Result<String, MachineError> {
+fn quotable(path: &Path) -> Result<String, MachineError> {
     match path.to_str() {
         Some(text) if !text.chars().any(|c| c == '"' || c.is_control()) => Ok(text.to_owned()),
         _ => Err(MachineError::Path(path.to_owned())),

@@ -5,15 +5,14 @@ mod error;
 mod instance;
 mod memory;
 mod pool;
-mod setup;
 
 pub use console::Console;
 pub use error::MachineError;
+pub use memory::{NoMemory, Unfit};
 pub use pool::run_all;
-pub(crate) use setup::Setup;
 
-use crate::Task;
 use crate::build::Kernel;
+use crate::job::Task;
 use instance::Instance;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -34,7 +33,7 @@ pub struct Machine {
     pub modules: Vec<PathBuf>,
     /// Plug-ins of `tc` (`TC_LIB_DIR`). If any are given they replace the plug-ins of the host.
     pub plugins: Vec<PathBuf>,
-    /// Directory of the host that the task may read and write ([`Place::files`](crate::guest::Place::files)).
+    /// Directory of the host that the task may read and write ([`JobContext::files`](crate::guest::JobContext::files)).
     pub files: Option<PathBuf>,
     /// Limit of the run in wall-clock time, boot and shutdown included.
     pub time_limit: Duration,
@@ -97,6 +96,10 @@ impl Machine {
     /// that the task reports as done, 0 to 1.
     ///
     /// No process or file of the machine is left when this returns, or when the calling process ends for any reason.
+    ///
+    /// # Errors
+    /// The machine cannot be started, exceeds its time limit, is stopped, or ends without an answer; or the task fails
+    /// in it.
     pub fn run<T: Task>(
         &self,
         task: T,

@@ -1,11 +1,10 @@
 //! Runs several machines at a time.
 
 use super::{Machine, MachineError, Outcome};
-use crate::Task;
+use crate::job::Task;
 use std::num::NonZero;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Runs every task in its machine, at most `parallel` at a time; the results are in the order of the tasks.

@@ -36,7 +36,7 @@ impl Endpoint {
         &self.stats
     }
 
-    /// Whether its SYN had this sequence number.
+    /// Whether the SYN of this end had the sequence number `seq`.
     pub(super) fn began_with(&self, seq: u32) -> bool {
         self.isn == Some(seq)
     }

@@ -1,24 +1,23 @@
 //! Reader of the packet capture of a run; keeps the header fields that the evaluation needs.
 
 use super::ResultsError;
-use crate::conduct::Point;
 use crate::experiment::{client_address, is_forged, server_address};
+use crate::traffic::CapturePoint;
 use gentle_capture::CaptureReader;
 use gentle_experiment::Class;
 use gentle_units::Nanos;
-use gentle_wire::{Address, LinkType, TcpFlags, Transport, Tunnels, dissect};
+use gentle_wire::{
+    Address, EthernetHeader, LinkType, TcpFlags, Transport, Tunnels, dissect, protocol,
+};
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::path::Path;
-
-const ETHERNET_HEADER: u32 = 14;
-const UDP: u8 = 17;
 
 /// A packet seen at one of the taps.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
     pub(super) at: Nanos,
-    pub(super) point: Point,
+    pub(super) point: CapturePoint,
     /// Length of the IP packet, bytes.
     pub(super) ip_bytes: u32,
     /// Whether the packet is a UDP datagram.
@@ -84,7 +83,7 @@ impl Frames {
     /// Next IP packet; `None` at the end of the file.
     pub(super) fn next(&mut self) -> Result<Option<Frame>, ResultsError> {
         while let Some(packet) = self.reader.next()? {
-            let Some(point) = Point::ALL.get(packet.interface as usize) else {
+            let Some(point) = CapturePoint::ALL.get(packet.interface as usize) else {
                 continue;
             };
             if let Some(frame) = frame(packet.time, *point, packet.data, packet.original_len) {
@@ -95,12 +94,12 @@ impl Frames {
     }
 }
 
-fn frame(at: Nanos, point: Point, bytes: &[u8], original_len: u32) -> Option<Frame> {
+fn frame(at: Nanos, point: CapturePoint, bytes: &[u8], original_len: u32) -> Option<Frame> {
     let packet = dissect(LinkType::ETHERNET, bytes, original_len, Tunnels::Outer).ok()?;
-    let of_flood = matches!(IpAddr::from(packet.ip.src), IpAddr::V4(src) if is_forged(src));
+    let from_flood = matches!(IpAddr::from(packet.ip.src), IpAddr::V4(src) if is_forged(src));
     // Packets between the router and its neighbours pass no queue.
     let mut ends = [packet.ip.src, packet.ip.dst].into_iter();
-    if !of_flood && ends.any(|address| !is_host(address)) {
+    if !from_flood && ends.any(|address| !is_host(address)) {
         return None;
     }
     let segment = match packet.transport {
@@ -129,10 +128,10 @@ fn frame(at: Nanos, point: Point, bytes: &[u8], original_len: u32) -> Option<Fra
     Some(Frame {
         at,
         point,
-        ip_bytes: original_len.saturating_sub(ETHERNET_HEADER),
-        udp: packet.ip.protocol == UDP,
+        ip_bytes: original_len.saturating_sub(EthernetHeader::UNTAGGED_LEN as u32),
+        udp: packet.ip.protocol == protocol::UDP,
         // A packet of a flood belongs to no connection, regardless of its flags.
-        segment: segment.filter(|_| !of_flood),
+        segment: segment.filter(|_| !from_flood),
         identity: hasher.finish(),
     })
 }

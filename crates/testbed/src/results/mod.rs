@@ -5,40 +5,41 @@
 //! loss, so all retransmissions are seen there. An acknowledgement reaches its host one wire delay after it left the
 //! queue.
 
+mod counters;
 mod endpoint;
 mod error;
 mod frames;
-mod passage;
-mod reasons;
+mod link_rate;
+mod queue_tracker;
 mod split;
-mod wire;
 
 pub use error::ResultsError;
 pub use split::split;
 
-use crate::conduct::{Connection, End, Observed, Point};
 use crate::experiment::Planned;
+use crate::traffic::{CapturePoint, Connection, ConnectionOutcome, Observations};
+use counters::QueueCounters;
 use endpoint::Endpoint;
 use frames::{Frame, Frames, Segment};
 use gentle_experiment::{Class, Direction, Ending, Recorder, RunRecord, RunSpec};
 use gentle_tcp::Stats;
 use gentle_units::Nanos;
-use passage::{Passage, Waiting};
+use link_rate::LinkRate;
+use queue_tracker::{QueueTracker, QueuedPacket};
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 use std::path::Path;
-use wire::Wire;
 
 /// Inputs of the evaluation of one run.
-pub struct Run<'a> {
-    /// What was run.
-    pub run: RunSpec<'a>,
-    /// The name of the kernel, for the record.
+pub struct Inputs<'a> {
+    /// Scenario, scheme and seed of the run.
+    pub spec: RunSpec<'a>,
+    /// Name of the kernel, for the record.
     pub backend: &'a str,
-    /// What was planned.
+    /// Plan that the run carried out.
     pub planned: &'a Planned,
     /// Observations of the run.
-    pub observed: &'a Observed,
+    pub observations: &'a Observations,
     /// Packet capture of the run.
     pub packets: &'a Path,
 }
@@ -46,23 +47,24 @@ pub struct Run<'a> {
 /// Evaluates a run.
 ///
 /// # Errors
-/// If the file of packets cannot be read, or does not hold all of them.
-pub fn measure(run: &Run<'_>) -> Result<RunRecord, ResultsError> {
-    if run.observed.missed > 0 {
+/// The packet capture cannot be read, or the taps missed packets.
+pub fn evaluate(inputs: &Inputs<'_>) -> Result<RunRecord, ResultsError> {
+    if inputs.observations.missed > 0 {
         return Err(ResultsError::Missed {
-            packets: run.observed.missed,
+            packets: inputs.observations.missed,
         });
     }
-    let mut measuring = Measuring::new(run);
-    let mut frames = Frames::open(run.packets)?;
+    let mut evaluation = Evaluation::new(inputs);
+    let mut frames = Frames::open(inputs.packets)?;
     while let Some(frame) = frames.next()? {
-        measuring.frame(&frame);
+        evaluation.frame(&frame);
     }
-    Ok(measuring.finish())
+    Ok(evaluation.finish())
 }
 
-/// An open connection with its two ends, the initiator first.
-struct Tracked {
+/// A connection that has sent packets.
+struct TrackedConnection {
+    /// The two ends, the initiator first.
     ends: [Endpoint; 2],
     /// Counters of both ends at the end of the warm-up.
     before: [Stats; 2],
@@ -71,38 +73,40 @@ struct Tracked {
 }
 
 /// A segment with an acknowledgement on its way to a host.
-struct Arriving {
+struct InFlight {
+    /// Time of arrival.
     at: Nanos,
     /// Sequence number that makes the order total.
     number: u64,
+    /// Index in the list of connections.
     connection: usize,
     /// Index of the receiving end.
     end: usize,
     segment: Segment,
 }
 
-impl Arriving {
+impl InFlight {
     fn due(&self) -> (Nanos, u64) {
         (self.at, self.number)
     }
 }
 
-impl PartialEq for Arriving {
-    fn eq(&self, other: &Arriving) -> bool {
+impl PartialEq for InFlight {
+    fn eq(&self, other: &InFlight) -> bool {
         self.due() == other.due()
     }
 }
 
-impl Eq for Arriving {}
+impl Eq for InFlight {}
 
-impl PartialOrd for Arriving {
-    fn partial_cmp(&self, other: &Arriving) -> Option<Ordering> {
+impl PartialOrd for InFlight {
+    fn partial_cmp(&self, other: &InFlight) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Arriving {
-    fn cmp(&self, other: &Arriving) -> Ordering {
+impl Ord for InFlight {
+    fn cmp(&self, other: &InFlight) -> Ordering {
         self.due().cmp(&other.due())
     }
 }
@@ -110,64 +114,70 @@ impl Ord for Arriving {
 /// Key of a connection: whether the client opened it, and the port of the initiator.
 type Key = (bool, u16);
 
-struct Measuring<'a> {
-    run: &'a Run<'a>,
+/// State of the evaluation after some of the packets.
+struct Evaluation<'a> {
+    inputs: &'a Inputs<'a>,
     recorder: Recorder,
-    passages: [Passage; 2],
-    wires: [Wire; 2],
-    /// Indices in the list of connections by key, the next one last.
-    coming: HashMap<Key, Vec<usize>>,
+    /// Queues by direction.
+    queues: [QueueTracker; 2],
+    /// Links by direction.
+    links: [LinkRate; 2],
+    /// Indices in the list of connections that have not started, by key, the next one last.
+    upcoming: HashMap<Key, Vec<usize>>,
+    /// Indices in the list of connections of those that started last, by key.
     current: HashMap<Key, usize>,
-    tracked: HashMap<usize, Tracked>,
-    arriving: BinaryHeap<Reverse<Arriving>>,
-    arrivals: u64,
+    /// Connections by index in the list.
+    tracked: HashMap<usize, TrackedConnection>,
+    in_flight: BinaryHeap<Reverse<InFlight>>,
+    /// Number of segments put into `in_flight` so far.
+    segments: u64,
     warmed_up: bool,
 }
 
-impl<'a> Measuring<'a> {
-    fn new(run: &'a Run<'a>) -> Measuring<'a> {
-        let mut coming: HashMap<Key, Vec<usize>> = HashMap::new();
-        for (place, connection) in run.observed.connections.iter().enumerate().rev() {
+impl<'a> Evaluation<'a> {
+    fn new(inputs: &'a Inputs<'a>) -> Evaluation<'a> {
+        let mut upcoming: HashMap<Key, Vec<usize>> = HashMap::new();
+        for (place, connection) in inputs.observations.connections.iter().enumerate().rev() {
             let key = (connection.from_client, connection.port);
-            coming.entry(key).or_default().push(place);
+            upcoming.entry(key).or_default().push(place);
         }
-        let wire = |direction| Wire::new(run.run.scenario.link(direction));
-        Measuring {
-            recorder: Recorder::new(&run.run, run.backend),
-            passages: Default::default(),
-            wires: [wire(Direction::Down), wire(Direction::Up)],
-            coming,
+        let link = |direction| LinkRate::new(inputs.spec.scenario.link(direction));
+        Evaluation {
+            recorder: Recorder::new(&inputs.spec, inputs.backend),
+            queues: Default::default(),
+            links: [link(Direction::Down), link(Direction::Up)],
+            upcoming,
             current: HashMap::new(),
             tracked: HashMap::new(),
-            arriving: BinaryHeap::new(),
-            arrivals: 0,
-            warmed_up: run.run.scenario.warmup == Nanos::ZERO,
-            run,
+            in_flight: BinaryHeap::new(),
+            segments: 0,
+            warmed_up: inputs.spec.scenario.warmup == Nanos::ZERO,
+            inputs,
         }
     }
 
     fn frame(&mut self, frame: &Frame) {
         self.deliver_until(frame.at);
-        if !self.warmed_up && frame.at >= self.run.run.scenario.warmup {
+        if !self.warmed_up && frame.at >= self.inputs.spec.scenario.warmup {
             self.warmed_up = true;
             for tracked in self.tracked.values_mut() {
                 tracked.before = [0, 1].map(|end| *tracked.ends[end].stats());
             }
         }
         match frame.point {
-            Point::DownEntry => self.enter(Direction::Down, frame),
-            Point::UpEntry => self.enter(Direction::Up, frame),
-            Point::DownExit => self.leave(Direction::Down, frame),
-            Point::UpExit => self.leave(Direction::Up, frame),
+            CapturePoint::DownEntry => self.enter(Direction::Down, frame),
+            CapturePoint::UpEntry => self.enter(Direction::Up, frame),
+            CapturePoint::DownExit => self.leave(Direction::Down, frame),
+            CapturePoint::UpExit => self.leave(Direction::Up, frame),
         }
     }
 
     fn enter(&mut self, direction: Direction, frame: &Frame) {
         let class = frame.class();
         let counts = self.recorder.offered(frame.at, direction, class);
-        self.passages[direction as usize].enter(
+        self.queues[direction as usize].enter(
             frame,
-            Waiting {
+            QueuedPacket {
                 since: frame.at,
                 class,
                 counts,
@@ -176,14 +186,17 @@ impl<'a> Measuring<'a> {
         let Some((place, end)) = self.connection_of(direction, frame, true) else {
             return;
         };
-        let warmup = self.run.run.scenario.warmup;
-        let connection = &self.run.observed.connections[place];
-        let flow = &self.run.planned.experiment.flows[connection.flow as usize];
-        let tracked = self.tracked.entry(place).or_insert_with(|| Tracked {
-            ends: Default::default(),
-            before: [Stats::default(); 2],
-            received: (0, 0),
-        });
+        let warmup = self.inputs.spec.scenario.warmup;
+        let connection = &self.inputs.observations.connections[place];
+        let flow = &self.inputs.planned.experiment.flows[connection.flow as usize];
+        let tracked = self
+            .tracked
+            .entry(place)
+            .or_insert_with(|| TrackedConnection {
+                ends: Default::default(),
+                before: [Stats::default(); 2],
+                received: (0, 0),
+            });
         let Some(segment) = &frame.segment else {
             return;
         };
@@ -202,15 +215,15 @@ impl<'a> Measuring<'a> {
     }
 
     fn leave(&mut self, direction: Direction, frame: &Frame) {
-        let wire = &mut self.wires[direction as usize];
-        let done = frame.at + wire.time_to_send(frame.at, frame.ip_bytes);
+        let link = &mut self.links[direction as usize];
+        let done = frame.at + link.time_to_send(frame.at, frame.ip_bytes);
         // A packet that was queued before the tap started has no entry.
-        let Some(waiting) = self.passages[direction as usize].leave(frame) else {
+        let Some(packet) = self.queues[direction as usize].leave(frame) else {
             return;
         };
-        let delay = frame.at.saturating_sub(waiting.since);
+        let delay = frame.at.saturating_sub(packet.since);
         self.recorder.left(frame.at, direction, delay, done);
-        if waiting.counts {
+        if packet.counts {
             self.recorder.sent(direction);
         }
         let Some((place, sender)) = self.connection_of(direction, frame, false) else {
@@ -219,14 +232,14 @@ impl<'a> Measuring<'a> {
         let Some(segment) = frame.segment.as_ref().filter(|s| s.ack.is_some()) else {
             return;
         };
-        let connection = &self.run.observed.connections[place];
-        let flow = &self.run.planned.experiment.flows[connection.flow as usize];
-        let extra = self.run.planned.extra_rtts.get(usize::from(flow.class));
+        let connection = &self.inputs.observations.connections[place];
+        let flow = &self.inputs.planned.experiment.flows[connection.flow as usize];
+        let extra = self.inputs.planned.extra_rtts.get(usize::from(flow.class));
         let extra = Nanos(extra.copied().unwrap_or_default().0 / 2);
-        self.arrivals += 1;
-        self.arriving.push(Reverse(Arriving {
-            at: done + self.run.run.scenario.link(direction).delay + extra,
-            number: self.arrivals,
+        self.segments += 1;
+        self.in_flight.push(Reverse(InFlight {
+            at: done + self.inputs.spec.scenario.link(direction).delay + extra,
+            number: self.segments,
             connection: place,
             end: 1 - sender,
             segment: segment.clone(),
@@ -234,10 +247,10 @@ impl<'a> Measuring<'a> {
     }
 
     fn deliver_until(&mut self, now: Nanos) {
-        while let Some(Reverse(next)) = self.arriving.peek()
+        while let Some(Reverse(next)) = self.in_flight.peek()
             && next.at <= now
         {
-            if let Some(Reverse(next)) = self.arriving.pop()
+            if let Some(Reverse(next)) = self.in_flight.pop()
                 && let Some(tracked) = self.tracked.get_mut(&next.connection)
             {
                 tracked.ends[next.end].receives(next.at, &next.segment);
@@ -268,7 +281,7 @@ impl<'a> Measuring<'a> {
                 tracked.is_some_and(|tracked| tracked.ends[0].began_with(segment.seq))
             });
             if !repeated {
-                let place = self.coming.get_mut(&key)?.pop()?;
+                let place = self.upcoming.get_mut(&key)?.pop()?;
                 self.current.insert(key, place);
             }
         }
@@ -277,38 +290,48 @@ impl<'a> Measuring<'a> {
 
     fn finish(mut self) -> RunRecord {
         self.deliver_until(Nanos::MAX);
-        let last = self.run.observed.samples.last();
+        let last = self.inputs.observations.samples.last();
         for direction in Direction::BOTH {
             let spec = match direction {
-                Direction::Down => self.run.run.scheme,
-                Direction::Up => &self.run.run.scenario.link(Direction::Up).qdisc,
+                Direction::Down => self.inputs.spec.scheme,
+                Direction::Up => &self.inputs.spec.scenario.link(Direction::Up).qdisc,
             };
-            let passage = std::mem::take(&mut self.passages[direction as usize]);
-            let waiting = last.map_or(0, |sample| reasons::waiting(sample, direction));
-            let dropped: Vec<Class> = passage.dropped(waiting);
-            let counted =
-                reasons::Counted::of(self.run.observed, self.run.run.scenario, direction, spec);
-            let reasons = counted.of_drops(dropped.len());
+            let queue = std::mem::take(&mut self.queues[direction as usize]);
+            let queued = last.map_or(0, |sample| counters::queued(sample, direction));
+            let dropped: Vec<Class> = queue.dropped(queued);
+            let counters = QueueCounters::of(
+                self.inputs.observations,
+                self.inputs.spec.scenario,
+                direction,
+                spec,
+            );
+            let reasons = counters.of_drops(dropped.len());
             for (class, reason) in dropped.into_iter().zip(reasons) {
                 self.recorder.dropped(direction, class, Some(reason));
             }
-            self.recorder.marked(direction, counted.marks());
+            self.recorder.marked(direction, counters.marks());
         }
-        let nothing = Tracked {
+        let nothing = TrackedConnection {
             ends: Default::default(),
             before: [Stats::default(); 2],
             received: (0, 0),
         };
-        for (place, connection) in self.run.observed.connections.iter().enumerate() {
+        for (place, connection) in self.inputs.observations.connections.iter().enumerate() {
             let tracked = self.tracked.get(&place).unwrap_or(&nothing);
-            report(self.run, connection, tracked, &mut self.recorder);
+            report(self.inputs, connection, tracked, &mut self.recorder);
         }
         self.recorder.finish()
     }
 }
 
-fn report(run: &Run<'_>, connection: &Connection, tracked: &Tracked, to: &mut Recorder) {
-    let flow = &run.planned.experiment.flows[connection.flow as usize];
+/// Reports a connection to the recorder.
+fn report(
+    inputs: &Inputs<'_>,
+    connection: &Connection,
+    tracked: &TrackedConnection,
+    to: &mut Recorder,
+) {
+    let flow = &inputs.planned.experiment.flows[connection.flow as usize];
     let started = Nanos(connection.started_ns);
     let stats = [0, 1].map(|end| tracked.ends[end].stats());
     let Some(bytes) = flow.bytes else {
@@ -320,16 +343,16 @@ fn report(run: &Run<'_>, connection: &Connection, tracked: &Tracked, to: &mut Re
         to.goodput(bytes, started, Nanos(flow.until_ns));
         return;
     };
-    if started < run.run.scenario.warmup {
+    if started < inputs.spec.scenario.warmup {
         return;
     }
     let since = |at_ns: u64| Nanos(at_ns.saturating_sub(connection.started_ns));
-    let ending = match (connection.end, connection.ended_ns) {
-        (End::Completed, Some(at)) => Ending::Completed(since(at)),
-        (End::Failed, _) => Ending::Failed,
-        (End::Completed | End::Unfinished, _) => Ending::Unfinished,
+    let ending = match (connection.outcome, connection.ended_ns) {
+        (ConnectionOutcome::Completed, Some(at)) => Ending::Completed(since(at)),
+        (ConnectionOutcome::Failed, _) => Ending::Failed,
+        (ConnectionOutcome::Completed | ConnectionOutcome::Unfinished, _) => Ending::Unfinished,
     };
-    let mss = u64::from(run.run.scenario.profile.mss);
+    let mss = u64::from(inputs.spec.scenario.profile.mss);
     let segments = bytes.div_ceil(mss).max(1);
     to.connection(
         flow.workload,

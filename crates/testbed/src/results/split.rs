@@ -2,7 +2,7 @@
 //! take the second observation of a packet for a retransmission.
 
 use super::ResultsError;
-use crate::conduct::Point;
+use crate::traffic::CapturePoint;
 use gentle_capture::{CaptureReader, InterfaceDescription, PcapNgWriter, RawPacket};
 use gentle_wire::LinkType;
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// One of the files cannot be read or written.
-pub fn split(from: &Path, to: &Path, points: &[Point]) -> Result<(), ResultsError> {
+pub fn split(from: &Path, to: &Path, points: &[CapturePoint]) -> Result<(), ResultsError> {
     let writing = |source| ResultsError::Write {
         path: to.to_owned(),
         source,
@@ -29,7 +29,7 @@ pub fn split(from: &Path, to: &Path, points: &[Point]) -> Result<(), ResultsErro
         writer.interface(&interface).map_err(writing)?;
     }
     while let Some(packet) = reader.next()? {
-        let seen_at = Point::ALL.get(packet.interface as usize);
+        let seen_at = CapturePoint::ALL.get(packet.interface as usize);
         let Some(interface) = points.iter().position(|point| Some(point) == seen_at) else {
             continue;
         };

@@ -2,6 +2,7 @@
 
 use super::path::Host;
 use super::vantage::Seen;
+use crate::event_loop::Side;
 use gentle_tcp::{Endpoint, Flags, Profile, Segment, Seq};
 use gentle_units::Nanos;
 use std::sync::Arc;
@@ -9,10 +10,10 @@ use std::sync::Arc;
 /// Size of the client's request for data: one small segment, bytes.
 const REQUEST_BYTES: u32 = 300;
 
-/// Index of the client in pairs.
-pub const CLIENT: usize = 0;
-/// Index of the server in pairs.
-pub const SERVER: usize = 1;
+/// The client opens the connection.
+pub const CLIENT: Side = Side::Initiator;
+/// The server is the responder.
+pub const SERVER: Side = Side::Responder;
 
 /// Answer to an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,19 +28,19 @@ pub enum Answer {
     None,
 }
 
-/// Place on the path where something happens to all packets of one side.
+/// Part of the path where a fault happens to all packets of one side.
 #[derive(Debug, Clone, Copy)]
-pub struct Way {
-    /// The side: [`CLIENT`] or [`SERVER`].
-    pub from: usize,
-    /// Before they are captured, else behind.
+pub struct PathPart {
+    /// Sender of the packets.
+    pub from: Side,
+    /// Whether the fault is before the vantage point, else behind it.
     pub before: bool,
 }
 
 /// Planned course of a connection.
 #[derive(Debug)]
 pub struct Plan {
-    /// What becomes of it.
+    /// Answer to the SYN.
     pub answer: Answer,
     /// The client sends the data, else the server.
     pub upload: bool,
@@ -47,17 +48,17 @@ pub struct Plan {
     pub abort: bool,
     /// Bytes of data.
     pub bytes: u64,
-    /// All packets vanish there.
-    pub swallowed: Option<Way>,
-    /// All packets take so much longer there.
-    pub late: Option<(Way, Nanos)>,
+    /// Part of the path where all packets vanish.
+    pub swallowed: Option<PathPart>,
+    /// Part of the path where all packets take longer, and by how much.
+    pub late: Option<(PathPart, Nanos)>,
     /// The server's packets are not captured.
     pub one_sided: bool,
 }
 
-/// One side of a connection.
+/// One side of a connection: a host with its end point and program.
 #[derive(Debug)]
-pub struct Side {
+pub struct Peer {
     /// The host.
     pub host: Host,
     pub(crate) profile: Arc<Profile>,
@@ -68,22 +69,19 @@ pub struct Side {
     pub(crate) ip_id: u16,
     /// Time at which everything sent has left the host.
     pub(crate) free_at: Nanos,
-    /// Time of the earliest timer event planned.
-    pub(crate) planned: Nanos,
     spoken: bool,
     closed: bool,
 }
 
-impl Side {
-    pub(crate) fn new(host: Host, profile: Arc<Profile>, isn: Seq, ip_id: u16) -> Side {
-        Side {
+impl Peer {
+    pub(crate) fn new(host: Host, profile: Arc<Profile>, isn: Seq, ip_id: u16) -> Peer {
+        Peer {
             host,
             profile,
             isn,
             end: None,
             ip_id,
             free_at: Nanos::ZERO,
-            planned: Nanos::MAX,
             spoken: false,
             closed: false,
         }
@@ -99,16 +97,16 @@ impl Side {
 /// Connection with its state.
 #[derive(Debug)]
 pub struct Connection {
-    /// Client and server.
-    pub sides: [Side; 2],
-    /// What it is to do.
+    /// Client and server, by [`Side::index`].
+    pub peers: [Peer; 2],
+    /// Planned course.
     pub plan: Plan,
     /// Time that a byte takes on the slowest link, picoseconds.
     pub(crate) picos_per_byte: u64,
     /// Number of packets in flight.
     pub(crate) in_flight: u32,
     pub(crate) seen: Seen,
-    /// What became of its SYNs and SYN/ACKs.
+    /// Fate of its SYNs and SYN/ACKs.
     pub opening: Opening,
 }
 
@@ -129,9 +127,15 @@ impl Connection {
         self.seen.syns > 0
     }
 
+    /// Host, end point and program of one side.
+    #[inline]
+    pub(crate) fn peer(&mut self, side: Side) -> &mut Peer {
+        &mut self.peers[side.index()]
+    }
+
     /// Sends the first SYN to `out`.
     pub(crate) fn open(&mut self, now: Nanos, out: &mut Vec<Segment>) {
-        let client = &mut self.sides[CLIENT];
+        let client = self.peer(CLIENT);
         let profile = Arc::clone(&client.profile);
         client.end = Some(Endpoint::connect(profile, client.isn, now, out));
     }
@@ -140,14 +144,14 @@ impl Connection {
     pub(crate) fn deliver(
         &mut self,
         now: Nanos,
-        to: usize,
+        to: Side,
         segment: &Segment,
         out: &mut Vec<Segment>,
     ) {
         if to == SERVER && matches!(self.plan.answer, Answer::None | Answer::Reject) {
             return;
         }
-        let side = &mut self.sides[to];
+        let side = &mut self.peers[to.index()];
         let is_syn = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
         match &mut side.end {
             Some(end) if !end.is_failed() => {
@@ -171,16 +175,16 @@ impl Connection {
     }
 
     /// Runs the program on one side after a change.
-    fn act(&mut self, now: Nanos, who: usize, out: &mut Vec<Segment>) {
+    fn act(&mut self, now: Nanos, who: Side, out: &mut Vec<Segment>) {
         let plan = &self.plan;
-        let side = &mut self.sides[who];
+        let side = &mut self.peers[who.index()];
         let Some(end) = &mut side.end else {
             return;
         };
         let sends = plan.upload == (who == CLIENT);
         let may_speak = match who {
             CLIENT => end.is_established(),
-            _ => sends && end.received() >= u64::from(REQUEST_BYTES),
+            SERVER => sends && end.received() >= u64::from(REQUEST_BYTES),
         };
         if may_speak && !side.spoken {
             side.spoken = true;
@@ -206,7 +210,8 @@ impl Connection {
     }
 
     /// Whether no packets are in flight and both sides are over.
+    #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.in_flight == 0 && self.sides.iter().all(Side::is_over)
+        self.in_flight == 0 && self.peers.iter().all(Peer::is_over)
     }
 }

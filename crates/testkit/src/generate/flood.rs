@@ -1,4 +1,4 @@
-//! SYN flood: SYNs of distinct attempts and nothing else.
+//! SYN flood: SYNs of distinct attempts, without any answer.
 
 use super::file::Capture;
 use super::frame;
@@ -42,6 +42,7 @@ pub fn write(count: u64, options: &Options, file: &mut Capture) -> Result<()> {
     let mut syn = Segment::new(Seq(0), Flags::SYN);
     syn.mss = 1448;
     syn.options |= TcpOptions::TIMESTAMPS;
+    syn.options |= TcpOptions::SACK_PERMITTED;
     syn.window = 64_240;
     let mut bytes = Vec::new();
     let whole = frame::write(&syn, 0, &hosts, false, None, file.snaplen, &mut bytes);

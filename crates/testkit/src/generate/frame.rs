@@ -1,10 +1,10 @@
-//! The bytes of a frame.
+//! Frames as bytes.
 
 use super::path::Host;
-use gentle_tcp::{Flags, Options, Segment};
+use gentle_sim::{tcp_header, tcp_options};
+use gentle_tcp::{Flags, Segment};
 use gentle_wire::{
-    EthernetHeader, Ipv4Header, Ipv6Header, PseudoHeader, Tcp, TcpFlags, TcpOption, TcpOptions,
-    Unreachable, VlanTag, protocol,
+    EthernetHeader, Ipv4Header, Ipv6Header, PseudoHeader, Unreachable, VlanTag, protocol,
 };
 use std::net::IpAddr;
 
@@ -43,12 +43,15 @@ pub(crate) fn write(
     out: &mut Vec<u8>,
 ) -> u32 {
     let side = usize::from(from_server);
-    let options = options(segment, &hosts[side], &hosts[1 - side]);
-    let tcp = tcp(segment, &hosts[side], &hosts[1 - side], &options);
+    let (source, destination) = (&hosts[side], &hosts[1 - side]);
+    let segment = on_the_wire(segment, source, destination);
+    let options = tcp_options(&segment, WINDOW_SCALE);
+    let ports = (source.port, destination.port);
+    let tcp = tcp_header(&segment, ports.0, ports.1, WINDOW_SCALE, &options);
     let mut headers = [0; LONGEST_HEADERS];
     let mut len = link_header(side, hosts, vlan, &mut headers);
     let ip_payload = tcp.header_len() as u32 + tcp.payload_len;
-    let ip = (ip_id, hosts[side].ttl, protocol::TCP, ip_payload);
+    let ip = (ip_id, source.ttl, protocol::TCP, ip_payload);
     let (ip_header, pseudo_header) = ip_header(side, hosts, ip, &mut headers[len..]);
     len += ip_header;
     len += tcp.emit(&pseudo_header, &mut headers[len..]).expect(FITS);
@@ -60,8 +63,8 @@ pub(crate) fn write(
     whole as u32
 }
 
-/// Replaces `out` by a frame with the ICMP message "destination unreachable" of a router before the server about `segment` of the
-/// client, of which at most `snaplen` bytes are kept, and returns its whole length.
+/// Replaces `out` by a frame with the ICMP message "destination unreachable" of a router before the server about
+/// `segment` of the client, of which at most `snaplen` bytes are kept, and returns its whole length.
 pub(crate) fn write_undelivered(
     segment: &Segment,
     hosts: &[Host; 2],
@@ -111,8 +114,8 @@ fn link_header(side: usize, hosts: &[Host; 2], vlan: Option<u16>, out: &mut [u8]
     ethernet.emit(out).expect(FITS)
 }
 
-/// Writes the IP header of a packet with this identification, time to live, protocol and payload length, and returns its length
-/// and what it gives to the checksum behind it.
+/// Writes the IP header of a packet with this identification, time to live, protocol and payload length, and returns
+/// its length and what it gives to the checksum behind it.
 fn ip_header(
     side: usize,
     hosts: &[Host; 2],
@@ -140,76 +143,15 @@ fn ip_header(
     (len.expect(FITS), pseudo_header)
 }
 
-fn tcp<'a>(
-    segment: &Segment,
-    source: &Host,
-    destination: &Host,
-    options: &'a TcpOptions,
-) -> Tcp<'a> {
-    const FLAGS: [(Flags, TcpFlags); 5] = [
-        (Flags::SYN, TcpFlags::SYN),
-        (Flags::ACK, TcpFlags::ACK),
-        (Flags::FIN, TcpFlags::FIN),
-        (Flags::RST, TcpFlags::RST),
-        (Flags::PSH, TcpFlags::PSH),
-    ];
-    let has = |flag| segment.flags.contains(flag);
-    let mut flags = TcpFlags::default();
-    for (flag, bit) in FLAGS {
-        if has(flag) {
-            flags |= bit;
-        }
-    }
-    let scale = if has(Flags::SYN) { 0 } else { WINDOW_SCALE };
-    Tcp {
-        src_port: source.port,
-        dst_port: destination.port,
-        seq: segment.seq.0,
-        ack: if has(Flags::ACK) { segment.ack.0 } else { 0 },
-        flags,
-        window: (segment.window >> scale).min(u32::from(u16::MAX)) as u16,
-        payload_len: segment.len,
-        options: options.as_bytes(),
-        payload: &[],
-    }
-}
-
-/// In the order and with the padding that Linux uses (`tcp_options_write`).
-fn options(segment: &Segment, source: &Host, destination: &Host) -> TcpOptions {
-    use TcpOption::{Mss, NoOperation, Sack, SackPermitted, Timestamps, WindowScale};
-    let mut options = TcpOptions::NONE;
-    let mut push = |list: &[TcpOption<'_>]| {
-        for option in list {
-            options.push(*option).expect("at most 40 bytes of options");
-        }
-    };
+/// The segment as it leaves `source`: with the clocks of the two hosts in its timestamps, and an MSS that leaves room
+/// for the options of a data segment (RFC 6691).
+fn on_the_wire(segment: &Segment, source: &Host, destination: &Host) -> Segment {
     let answers = segment.flags.contains(Flags::ACK);
     let echo = segment.ts_ecr.wrapping_add(destination.clock);
-    let stamp = Timestamps(
-        segment.ts_val.wrapping_add(source.clock),
-        if answers { echo } else { 0 },
-    );
-    let timestamps = segment.options.contains(Options::TIMESTAMPS);
-    if segment.flags.contains(Flags::SYN) {
-        // What is announced leaves room for the options of a data segment (RFC 6691).
-        push(&[Mss(segment.mss + TIMESTAMPS), SackPermitted]);
-        match timestamps {
-            true => push(&[stamp]),
-            false => push(&[NoOperation, NoOperation]),
-        }
-        push(&[NoOperation, WindowScale(WINDOW_SCALE)]);
-        return options;
+    Segment {
+        mss: segment.mss + TIMESTAMPS,
+        ts_val: segment.ts_val.wrapping_add(source.clock),
+        ts_ecr: if answers { echo } else { 0 },
+        ..*segment
     }
-    if timestamps {
-        push(&[NoOperation, NoOperation, stamp]);
-    }
-    let blocks = segment.sack_blocks();
-    if !blocks.is_empty() {
-        let mut edges = [(0, 0); 4];
-        for (edges, (left, right)) in edges.iter_mut().zip(blocks) {
-            *edges = (left.0, right.0);
-        }
-        push(&[NoOperation, NoOperation, Sack(&edges[..blocks.len()])]);
-    }
-    options
 }

@@ -1,9 +1,9 @@
-//! Captures that a benchmark or a test can order: so many packets, so many connections, such losses, and beside the
-//! capture the truth about it.
+//! Captures for benchmarks and tests, with a given number of packets and connections and given losses, and the ground
+//! truth about each capture.
 //!
 //! The connections are run by the end points of `gentle-tcp` (so backoff, delayed ACKs, slow start, SACK and recovery
-//! are those of its profiles) over a path that loses packets at random, and recorded in its middle. Without a queue
-//! there is no congestion: what is lost is what the options ask for.
+//! are those of its profiles) on [`event_loop`](crate::event_loop), over a path that loses packets at random, and
+//! recorded in its middle. Without a queue there is no congestion: packets are lost only as the options ask.
 
 mod connection;
 mod file;
@@ -16,7 +16,7 @@ mod sizes;
 mod truth;
 mod vantage;
 
-pub use connection::{Answer, CLIENT, Connection, Opening, Plan, SERVER, Side, Way};
+pub use connection::{Answer, CLIENT, Connection, Opening, PathPart, Peer, Plan, SERVER};
 pub use file::Capture;
 pub use flood::write as write_flood;
 pub use generator::Generator;

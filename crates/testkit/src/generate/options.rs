@@ -15,7 +15,7 @@ pub enum Format {
     Pcapng,
 }
 
-/// Where the capture is taken.
+/// Vantage point of the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Vantage {
     /// At the clients
@@ -69,13 +69,13 @@ pub struct Options {
     /// Probability that a SYN is lost: in the middle, in half of the cases before it is captured
     #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
     pub syn_loss: f64,
-    /// The same of a SYN/ACK
+    /// Probability that a SYN/ACK is lost, likewise
     #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
     pub synack_loss: f64,
-    /// The same of a segment with data or FIN
+    /// Probability that a segment with data or FIN is lost, likewise
     #[arg(long, value_name = "SHARE", default_value_t = 0.005, value_parser = share)]
     pub data_loss: f64,
-    /// The same of any other segment
+    /// Probability that any other segment is lost, likewise
     #[arg(long, value_name = "SHARE", default_value_t = 0.002, value_parser = share)]
     pub ack_loss: f64,
     /// Probability that a segment with data is delayed by 1 to 5 ms before it is captured
@@ -90,19 +90,19 @@ pub struct Options {
     /// Share of attempts that a router before the server answers by an ICMP message
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub rejected: f64,
-    /// Share of attempts of which one side's packets all vanish, though the server is alive
+    /// Share of attempts in which all packets of one side vanish, though the server is alive
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub swallowed: f64,
-    /// Share of connections of which one way takes 1.1 to 2.2 s longer, as through a queue that is far too long
+    /// Share of connections with 1.1 to 2.2 s more delay in one direction, as through a bloated queue
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub late: f64,
-    /// Share of connections of which the server's packets are not captured
+    /// Share of connections whose server's packets are not captured
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub one_sided: f64,
-    /// Share of connections without TCP time stamps
+    /// Share of connections without TCP timestamps
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub no_timestamps: f64,
-    /// Where the capture is taken
+    /// Vantage point of the capture
     #[arg(long, value_enum, default_value_t = Vantage::Middle)]
     pub vantage: Vantage,
     /// Share of clients that close with an RST
@@ -114,7 +114,7 @@ pub struct Options {
     /// Probability that a frame is captured twice
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub capture_duplicates: f64,
-    /// How long after a frame its copy is captured, give or take 5 %; 1 to 50 µs if absent
+    /// Time from a frame to its copy, give or take 5 %; 1 to 50 µs if absent
     #[arg(long, value_name = "TIME", requires = "capture_duplicates")]
     pub copy_delay: Option<Nanos>,
     /// Write this many distinct SYNs, 1 µs apart, and nothing else

@@ -1,4 +1,4 @@
-//! Hosts of connections, and the paths between them.
+//! Hosts, and the paths between them.
 
 use super::options::{Options, Vantage};
 use gentle_units::Nanos;
@@ -17,14 +17,14 @@ const SERVICES: [u16; 8] = [443, 443, 443, 443, 80, 80, 993, 8080];
 /// Delay between a host and a capture point beside it, nanoseconds.
 const BESIDE: u64 = 20_000;
 
-/// End of a connection.
+/// Host at one end of a connection, and its part of the path.
 #[derive(Debug, Clone, Copy)]
 pub struct Host {
     /// Address.
     pub address: IpAddr,
     /// Port.
     pub port: u16,
-    /// What is left of the TTL at the vantage point.
+    /// TTL left at the vantage point.
     pub(crate) ttl: u8,
     /// Offset of the host's timestamps from the time since the capture began, ms.
     pub(crate) clock: u32,

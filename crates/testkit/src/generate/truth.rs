@@ -14,7 +14,7 @@ pub struct Truth {
     pub attempts: u64,
     /// Attempts with a completed handshake.
     pub successes: u64,
-    /// Attempts without.
+    /// Attempts without a completed handshake.
     pub failures: u64,
     /// Failures that an RST answered.
     pub refused: u64,
@@ -24,18 +24,17 @@ pub struct Truth {
     pub duplicate_synack: u64,
     /// Attempts with a duplicate SYN.
     pub attempts_with_duplicate_syn: u64,
-    /// Of them: successes.
+    /// Successes with a duplicate SYN.
     pub successes_with_duplicate_syn: u64,
     /// Copies made by the capture.
     pub capture_duplicates: Copies,
     /// Segments with payload.
     pub data_segments: u64,
-    /// Of them: some of the bytes were captured before.
+    /// Data segments of which some bytes were captured before.
     pub data_retransmitted: u64,
-    /// Of them: later bytes or the FIN behind them were captured before, these were not, and it is a retransmission.
+    /// Retransmissions whose bytes were not captured before, but later bytes or the FIN were.
     pub data_hole_filling: u64,
-    /// Of them: later bytes or the FIN behind them were captured before, these were not, and it is the first
-    /// transmission.
+    /// First transmissions whose bytes were not captured before, but later bytes or the FIN were.
     pub data_reordered: u64,
     /// Segments with FIN and without payload, captured when a FIN of that side had been captured before.
     pub fin_retransmitted: u64,

@@ -12,11 +12,12 @@ pub(crate) struct Seen {
     success: bool,
     refused: bool,
     /// Data sent by client and server.
-    ways: [Way; 2],
+    data: [Coverage; 2],
 }
 
+/// Bytes of one side that passed the vantage point.
 #[derive(Debug, Default)]
-struct Way {
+struct Coverage {
     /// End of the payload known to exist, bytes after the first.
     end: u32,
     /// Missing ranges below `end`.
@@ -53,16 +54,16 @@ impl Seen {
                 && self
                     .synack
                     .is_some_and(|isn| segment.ack.distance(isn) == 1);
-            let way = &mut self.ways[usize::from(from_server)];
+            let side = &mut self.data[usize::from(from_server)];
             let start = segment.seq.0.wrapping_sub(isn.0).wrapping_sub(1);
             if segment.len > 0 {
                 truth.data_segments += 1;
-                way.data(start, start + segment.len, segment.retransmitted, truth);
+                side.data(start, start + segment.len, segment.retransmitted, truth);
             } else if flags.contains(Flags::FIN) {
-                truth.fin_retransmitted += u64::from(way.fin);
-                way.reach(start);
+                truth.fin_retransmitted += u64::from(side.fin);
+                side.reach(start);
             }
-            way.fin |= flags.contains(Flags::FIN);
+            side.fin |= flags.contains(Flags::FIN);
         }
     }
 
@@ -82,7 +83,7 @@ impl Seen {
     }
 }
 
-impl Way {
+impl Coverage {
     /// Extends the known payload to `start`, and records the gap as a hole.
     fn reach(&mut self, start: u32) {
         if start > self.end {

@@ -1,21 +1,21 @@
-//! Record of a handshake with retransmissions: transmissions and answers, from which [`judge`](super::judge) infers why
-//! each retransmission was sent.
+//! Record of a handshake with retransmissions: transmissions and answers, from which [`classify`](super::classify)
+//! infers why each retransmission was sent.
 
-use super::clock::Tick;
-use super::seq::after;
-use crate::connections::{CLIENT, SERVER};
+use super::compact_time::CompactTime;
+use super::connection::{CLIENT, SERVER};
 use crate::segment::Segment;
+use crate::segment::after;
 use gentle_units::Nanos;
 use gentle_wire::TcpFlags;
 
-/// Most transmissions kept per side; beyond, the newest replaces the last.
+/// Largest number of transmissions kept per endpoint; beyond it, the newest replaces the last.
 pub(super) const KEPT: usize = 8;
 
 /// SYN or SYN/ACK seen at the capture point.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Transmission {
-    pub(super) at: Tick,
-    /// Low half of the timestamp value (TSval); `echo`: of the timestamp echo (TSecr); zero without timestamps.
+    pub(super) at: CompactTime,
+    /// Low 16 bits of the timestamp value (TSval); `echo`: of the timestamp echo (TSecr); zero without timestamps.
     pub(super) stamp: u16,
     pub(super) echo: u16,
     /// Number of SYN/ACKs seen before this SYN, or of SYNs before this SYN/ACK.
@@ -26,7 +26,7 @@ pub(super) struct Transmission {
     pub(super) asked_for: bool,
 }
 
-/// SYNs or SYN/ACKs of one side, in the order seen.
+/// SYNs or SYN/ACKs of one endpoint, in the order seen.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Transmissions {
     kept: [Transmission; KEPT],
@@ -37,6 +37,7 @@ pub(super) struct Transmissions {
 }
 
 impl Transmissions {
+    /// Adds a transmission.
     fn push(&mut self, transmission: Transmission) {
         let at = usize::from(self.all).min(KEPT - 1);
         if usize::from(self.all) < KEPT || !transmission.asked_for {
@@ -66,18 +67,18 @@ impl Transmissions {
 /// First segment which shows that the client had received an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
-    pub(super) at: Tick,
-    /// Low half of the timestamp echo (TSecr); zero without timestamps.
+    pub(super) at: CompactTime,
+    /// Low 16 bits of the timestamp echo (TSecr); zero without timestamps.
     pub(super) echo: u16,
     /// Time at which the client repeated the acknowledgement without data.
-    pub(super) again: Option<Tick>,
+    pub(super) again: Option<CompactTime>,
 }
 
-/// Round-trip time measured from one side's first data after the handshake to its acknowledgement.
+/// Round-trip time measured from an endpoint's first data after the handshake to its acknowledgement.
 #[derive(Debug, Clone, Copy, Default)]
 struct RoundTrip {
     /// Data being timed: sequence number of its end, and time seen.
-    timing: Option<(u32, Tick)>,
+    timing: Option<(u32, CompactTime)>,
     took: Option<Nanos>,
 }
 
@@ -88,9 +89,9 @@ pub(crate) struct Exchange {
     pub(super) sent: [Transmissions; 2],
     pub(super) answer: Option<Answer>,
     round_trips: [RoundTrip; 2],
-    /// Side that sent the first data. If a SYN/ACK is retransmitted after the client's ACK: the client if any data was seen
-    /// before, else the first side that sends data afterwards.
-    pub(super) spoke: Option<u8>,
+    /// Side that sent the first data. If a SYN/ACK is retransmitted after the client's ACK: the client if any data was
+    /// seen before, else the first side that sends data afterwards.
+    pub(super) first_sender: Option<u8>,
     /// The client had unacknowledged data when a SYN/ACK was retransmitted after its ACK.
     pub(super) client_waits: bool,
 }
@@ -102,7 +103,7 @@ impl Exchange {
     }
 
     /// Records a SYN (side client) or SYN/ACK (side server).
-    pub(super) fn sent(&mut self, side: usize, transmission: Transmission) {
+    pub(super) fn record_handshake(&mut self, side: usize, transmission: Transmission) {
         let others_before = self.sent[1 - side].all;
         self.sent[side].push(Transmission {
             others_before,
@@ -111,7 +112,7 @@ impl Exchange {
     }
 
     /// Records the first segment, seen at `at`, which shows that the client had received an answer.
-    pub(super) fn answered(&mut self, at: Tick, echo: u16) {
+    pub(super) fn record_answer(&mut self, at: CompactTime, echo: u16) {
         self.answer.get_or_insert(Answer {
             at,
             echo,
@@ -125,8 +126,8 @@ impl Exchange {
     }
 
     /// Records a segment of `side` without SYN; `isns` are the initial sequence numbers of both sides.
-    pub(super) fn other(&mut self, side: usize, segment: &Segment, isns: [u32; 2]) {
-        let now = Tick::at(segment.time);
+    pub(super) fn record_other(&mut self, side: usize, segment: &Segment, isns: [u32; 2]) {
+        let now = CompactTime::at(segment.time);
         let other = &mut self.round_trips[1 - side];
         if let Some((end, at)) = other.timing
             && segment.flags().any(TcpFlags::ACK)
@@ -135,7 +136,7 @@ impl Exchange {
             other.took.get_or_insert(now.since(at));
             other.timing = None;
         }
-        if segment.span() == 0 {
+        if segment.seq_len() == 0 {
             if side == CLIENT
                 && segment.ack == isns[SERVER].wrapping_add(1)
                 && let Some(answer) = &mut self.answer
@@ -145,11 +146,11 @@ impl Exchange {
             }
             return;
         }
-        if self.spoke.is_none() {
-            self.spoke = Some(side as u8);
+        if self.first_sender.is_none() {
+            self.first_sender = Some(side as u8);
         }
         let own = &mut self.round_trips[side];
-        let end = segment.seq.wrapping_add(segment.span());
+        let end = segment.seq.wrapping_add(segment.seq_len());
         own.timing = match own.timing {
             // After a retransmission, the acknowledgement is ambiguous (Karn's algorithm; RFC 6298, 3).
             Some((timed, _)) if after(timed, segment.seq) => None,
@@ -158,10 +159,10 @@ impl Exchange {
         };
     }
 
-    /// Records a SYN/ACK retransmitted after the client's ACK; `spoken`: data had been seen before it; `client_waits`: some of
-    /// the client's data was unacknowledged.
-    pub(super) fn put_off(&mut self, spoken: bool, client_waits: bool) {
+    /// Records a SYN/ACK retransmitted after the client's ACK; `data_seen`: data had been seen before it;
+    /// `client_waits`: some of the client's data was unacknowledged.
+    pub(super) fn deferred(&mut self, data_seen: bool, client_waits: bool) {
         self.client_waits |= client_waits;
-        self.spoke = spoken.then_some(CLIENT as u8);
+        self.first_sender = data_seen.then_some(CLIENT as u8);
     }
 }

@@ -1,48 +1,50 @@
-//! Latest transmissions: they give the delay of a retransmission and tell copies from retransmissions.
+//! Latest transmissions, from which follow the delay of a retransmission and whether a segment is a copy made by the
+//! capture.
 
-use super::clock::Tick;
+use super::compact_time::CompactTime;
 use crate::segment::Segment;
 use gentle_units::Nanos;
 
 /// Time and identity of a transmission.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sent {
-    pub(crate) at: Tick,
-    /// IP identification; `stamp`: low half of the timestamp value. A retransmission differs in both.
+    pub(crate) at: CompactTime,
+    /// IP identification; `stamp`: low 16 bits of the timestamp value (TSval). A retransmission differs in both.
     pub(crate) ip_id: u16,
     pub(crate) stamp: u16,
 }
 
 impl Sent {
+    /// Transmission that `segment` is.
     #[inline]
     pub(crate) fn new(segment: &Segment) -> Sent {
         Sent {
-            at: Tick::at(segment.time),
+            at: CompactTime::at(segment.time),
             ip_id: segment.ip_id,
             stamp: segment.timestamp.0 as u16,
         }
     }
 
-    /// Transmission missed by the capture, inferred from its `acknowledgement`.
+    /// Transmission that is not in the capture, inferred from its `acknowledgement`.
     pub(crate) fn unseen(acknowledgement: &Segment) -> Sent {
         Sent {
-            at: Tick::at(acknowledgement.time),
+            at: CompactTime::at(acknowledgement.time),
             ip_id: 0,
             stamp: 0,
         }
     }
 
-    /// Whether `segment`, which ends at the same sequence number, is the same packet captured twice by the capture or a switch,
-    /// not a second packet with the same bytes.
+    /// Whether `segment`, which ends at the same sequence number, is the same packet captured twice by the capture or a
+    /// switch, not a second packet with the same bytes.
     ///
-    /// A retransmission gets a new IP identification (unless the sender leaves it zero, as Linux does in SYN/ACKs, or uses IPv6)
-    /// and, after one tick of the timestamp clock (RFC 7323, 5.4: 1 ms to 1 s), a new timestamp. The more of these fields are
-    /// present, the longer the gap for which equal values prove a copy.
+    /// A retransmission gets a new IP identification (unless the sender leaves it zero, as Linux does in SYN/ACKs, or
+    /// uses IPv6) and, after one tick of the timestamp clock (RFC 7323, 5.4: 1 ms to 1 s), a new timestamp. The more of
+    /// these fields are present, the longer the gap for which equal values prove a copy.
     pub(crate) fn is_copy(&self, segment: &Segment) -> bool {
         if segment.ip_id != self.ip_id || segment.timestamp.0 as u16 != self.stamp {
             return false;
         }
-        Tick::at(segment.time).since(self.at) <= Sent::longest_copy_gap(segment)
+        CompactTime::at(segment.time).since(self.at) <= Sent::longest_copy_gap(segment)
     }
 
     /// Longest gap between `segment` and an earlier packet of which it may be a copy.
@@ -58,15 +60,15 @@ impl Sent {
 
 /// Newest transmission of the bytes that end at `end`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Flying {
+pub(crate) struct InFlight {
     pub(crate) end: u32,
     pub(crate) sent: Sent,
 }
 
-/// Identity and time of the last segment of a side without sequence numbers; tells a copied acknowledgement from the next
-/// one.
+/// Identity and time of the last segment of an endpoint that took no sequence numbers, by which a copy of an
+/// acknowledgement is distinguished from the next one.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Bare {
+pub(crate) struct PureAck {
     ip_id: u16,
     /// XOR of the other fields, folded to 16 bits: acknowledgements of a window of data differ in these even without an
     /// identification, and acknowledgements repeated because of a hole differ in their SACK blocks.
@@ -75,9 +77,10 @@ pub(crate) struct Bare {
     at: u16,
 }
 
-impl Bare {
+impl PureAck {
+    /// Identity of `segment`.
     #[inline]
-    pub(crate) fn new(segment: &Segment) -> Bare {
+    pub(crate) fn new(segment: &Segment) -> PureAck {
         let mark = segment.ack
             ^ segment.seq.rotate_left(5)
             ^ segment.timestamp.0.rotate_left(9)
@@ -86,20 +89,21 @@ impl Bare {
             ^ segment.sack.1.rotate_left(21)
             ^ u32::from(segment.window).rotate_left(25)
             ^ u32::from(segment.flags().0);
-        Bare {
+        PureAck {
             ip_id: segment.ip_id,
             mark: (mark ^ mark >> 16) as u16,
             at: (segment.time.as_micros() >> 8) as u16,
         }
     }
 
+    /// Whether both are equal but for their times.
     #[inline]
-    pub(crate) fn is_same(self, other: Bare) -> bool {
+    pub(crate) fn is_same(self, other: PureAck) -> bool {
         self.ip_id == other.ip_id && self.mark == other.mark
     }
 
     /// Duration from `earlier`; long if the capture's clock went back.
-    pub(crate) fn since(self, earlier: Bare) -> Nanos {
+    pub(crate) fn since(self, earlier: PureAck) -> Nanos {
         Nanos::from_micros(u64::from(self.at.wrapping_sub(earlier.at)) << 8)
     }
 }

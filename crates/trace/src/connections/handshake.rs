@@ -1,29 +1,28 @@
-//! Handshake segments: SYN, SYN/ACK and the completing ACK, by the definitions of handshake-2009 (papers.md 3.1).
+//! Handshake segments: SYN, SYN/ACK and the completing ACK, by the definitions of handshake-2009, section 3.
 
 use super::Connections;
-use super::clock::{Span, Tick};
-use super::connection::{CLIENT, Connection, HalfState, SERVER, State};
+use super::compact_time::{CompactDuration, CompactTime};
+use super::connection::{CLIENT, Connection, ConnectionFlags, EndpointFlags, SERVER};
 use super::exchange::Transmission;
 use super::flight::Sent;
-use super::seq::{after, distance};
-use super::table::SAME_ENDS;
-use super::trouble::Trouble;
-use crate::measure::Tally;
-use crate::measure::backoff::Candidates;
+use super::loss_state::LossState;
+use super::table::CHAIN_SCAN;
 use crate::segment::Segment;
+use crate::segment::{after, distance};
+use crate::tally::{Candidates, Tally};
 use gentle_units::Nanos;
 use gentle_wire::{Address, TcpFlags};
 
 /// Range of sequence numbers above the initial one for the first segments after a handshake: larger than any initial
 /// window, and small enough that a segment of an older connection falls into it with a probability of 1/4096.
-const FURTHEST: i32 = 1 << 20;
+const FIRST_WINDOW: i32 = 1 << 20;
 
 impl Connections {
     /// Handles a SYN without ACK: a new attempt or a repeated SYN. Returns the connection and the sending side.
     pub(super) fn syn(
         &mut self,
         segment: &Segment,
-        wide: Option<[Address; 2]>,
+        v6: Option<[Address; 2]>,
         newest: u32,
         tally: &mut Tally,
     ) -> (u32, usize) {
@@ -33,29 +32,29 @@ impl Connections {
                 && connection.is_attempt()
                 && connection.side(segment) == CLIENT
         };
-        let of_crowd = || self.table.of_crowd(segment, wide, segment.seq);
-        let known = self.table.chain(newest).take(SAME_ENDS).find(is_it);
-        let at = match known.or_else(|| of_crowd().filter(is_it)) {
+        let in_index = || self.table.find_by_isn(segment, v6, segment.seq);
+        let known = self.table.chain(newest).take(CHAIN_SCAN).find(is_it);
+        let at = match known.or_else(|| in_index().filter(is_it)) {
             Some(at) => at,
             None => {
-                let at = self.begin(segment, wide, newest, CLIENT);
+                let at = self.begin(segment, v6, newest, CLIENT);
                 self.table.get_mut(at).isn[CLIENT] = segment.seq;
-                self.table.isn_known(at, segment.ends.hash);
+                self.table.index_isn(at, segment.key.hash);
                 at
             }
         };
         let connection = self.table.get_mut(at);
-        if connection.state.has(State::SYN) {
-            connection.syn_again(segment, tally);
+        if connection.flags.has(ConnectionFlags::SYN) {
+            connection.syn_repeated(segment, tally);
         } else {
-            connection.state.add(State::SYN);
+            connection.flags.add(ConnectionFlags::SYN);
             if connection.synacks > 0 {
                 // Captured in the wrong order: the times give no round-trip time.
-                connection.state.add(State::HANDSHAKE_AGAIN);
+                connection.flags.add(ConnectionFlags::HANDSHAKE_REPEATED);
                 tally.order.answered_before(connection.first, segment.time);
             }
             connection.syns = 1;
-            connection.opens(CLIENT, segment);
+            connection.open(CLIENT, segment);
             tally.attempts += 1;
             tally.syn_with_data += u64::from(segment.payload_len > 0);
             tally.vantage.ttl(CLIENT, segment.ttl);
@@ -68,7 +67,7 @@ impl Connections {
     pub(super) fn synack(
         &mut self,
         segment: &Segment,
-        wide: Option<[Address; 2]>,
+        v6: Option<[Address; 2]>,
         newest: u32,
         tally: &mut Tally,
     ) -> (u32, usize) {
@@ -77,32 +76,32 @@ impl Connections {
             let connection = self.table.get(*at);
             // A simultaneous open with itself: the program answers its own SYN (RFC 9293, 3.5).
             connection.is_attempt()
-                && (connection.side(segment) == SERVER || segment.is_to_itself(wide))
+                && (connection.side(segment) == SERVER || segment.is_to_itself(v6))
         };
         let by_isn = |at: &u32| self.table.get(*at).isn[CLIENT] == isn;
         // A SYN with data (RFC 7413) is acknowledged together with its data.
         let by_data = |at: &u32| {
-            let client = &self.table.get(*at).halves[CLIENT];
-            client.state.has(HalfState::OPENING) && client.next == segment.ack
+            let client = &self.table.get(*at).endpoints[CLIENT];
+            client.flags.has(EndpointFlags::OPENING) && client.next == segment.ack
         };
-        let chain = || self.table.chain(newest).take(SAME_ENDS).filter(answers);
-        let of_crowd = || self.table.of_crowd(segment, wide, isn);
+        let chain = || self.table.chain(newest).take(CHAIN_SCAN).filter(answers);
+        let in_index = || self.table.find_by_isn(segment, v6, isn);
         let known = chain()
             .find(by_isn)
-            .or_else(|| of_crowd().filter(|at| answers(at) && by_isn(at)))
+            .or_else(|| in_index().filter(|at| answers(at) && by_isn(at)))
             .or_else(|| chain().find(by_data));
         let at = match known {
             Some(at) => at,
             None => {
-                let at = self.begin(segment, wide, newest, SERVER);
+                let at = self.begin(segment, v6, newest, SERVER);
                 self.table.get_mut(at).isn[CLIENT] = isn;
-                self.table.isn_known(at, segment.ends.hash);
+                self.table.index_isn(at, segment.key.hash);
                 tally.synack_without_syn += 1;
                 at
             }
         };
         let connection = self.table.get_mut(at);
-        connection.synack(segment, tally);
+        connection.record_synack(segment, tally);
         connection.acknowledge(SERVER, segment, tally, &mut self.pool);
         (at, SERVER)
     }
@@ -112,13 +111,13 @@ impl Connections {
         let attempt = self.table.chain(newest).find(|&at| {
             let connection = self.table.get(at);
             connection.isn[CLIENT] == segment.seq
-                && connection.state.has(State::SYN)
+                && connection.flags.has(ConnectionFlags::SYN)
                 && connection.side(segment) == CLIENT
         });
         if let Some(at) = attempt {
-            let state = &mut self.table.get_mut(at).state;
-            state.add(State::REJECTED);
-            state.add(State::TURNED_AWAY);
+            let state = &mut self.table.get_mut(at).flags;
+            state.add(ConnectionFlags::REJECTED);
+            state.add(ConnectionFlags::TURNED_AWAY);
         }
     }
 }
@@ -126,58 +125,61 @@ impl Connections {
 impl Connection {
     /// Whether a segment of the handshake was seen, so that the initiator is known.
     pub(crate) fn is_attempt(&self) -> bool {
-        self.state.has(State::SYN) || self.synacks > 0
+        self.flags.has(ConnectionFlags::SYN) || self.synacks > 0
     }
 
-    /// Records the first SYN or SYN/ACK of a side, which opens its sequence space.
-    fn opens(&mut self, side: usize, segment: &Segment) {
-        let end = segment.seq.wrapping_add(segment.span());
+    /// Records the first SYN or SYN/ACK of `side`, which opens its sequence space.
+    fn open(&mut self, side: usize, segment: &Segment) {
+        let end = segment.seq.wrapping_add(segment.seq_len());
         self.bytes[side] += u64::from(segment.payload_len);
-        let half = &mut self.halves[side];
+        let endpoint = &mut self.endpoints[side];
         self.segments[side] += 1;
-        if !half.state.has(HalfState::SENT) {
-            half.state.set(HalfState::SENT, true);
-            half.state.set(HalfState::OPENING, true);
-            half.next = end;
-            half.recent = Sent::new(segment);
+        if !endpoint.flags.has(EndpointFlags::SENT) {
+            endpoint.flags.set(EndpointFlags::SENT, true);
+            endpoint.flags.set(EndpointFlags::OPENING, true);
+            endpoint.next = end;
+            endpoint.recent = Sent::new(segment);
         }
     }
 
     /// Previous transmission of the side's SYN or SYN/ACK; `None` if the side has sent anything after it.
     fn previous_open(&mut self, side: usize) -> Option<&mut Sent> {
-        let half = &mut self.halves[side];
-        half.state
-            .has(HalfState::OPENING)
-            .then_some(&mut half.recent)
+        let endpoint = &mut self.endpoints[side];
+        endpoint
+            .flags
+            .has(EndpointFlags::OPENING)
+            .then_some(&mut endpoint.recent)
     }
 
-    fn syn_again(&mut self, segment: &Segment, tally: &mut Tally) {
+    /// Records a repeated SYN.
+    fn syn_repeated(&mut self, segment: &Segment, tally: &mut Tally) {
         self.syns = self.syns.saturating_add(1);
         tally.duplicate_syn += 1;
-        let Some(interval) = self.handshake_again(CLIENT, segment, tally) else {
+        let Some(interval) = self.handshake_repeated(CLIENT, segment, tally) else {
             return;
         };
-        let settled = self.state.take(State::TURNED_AWAY);
-        self.pass(CLIENT, segment, settled, false);
-        if self.state.has(State::SYNACK) {
+        let settled = self.flags.take(ConnectionFlags::TURNED_AWAY);
+        self.record_transmission(CLIENT, segment, settled, false);
+        if self.flags.has(ConnectionFlags::SYNACK) {
             tally.vantage.syn_after_synack += 1;
         } else {
             tally.vantage.syn_before_synack += 1;
         }
         if !tally.intervals.record(CLIENT, interval) {
-            self.state.add(State::OUTSIDE);
+            self.flags.add(ConnectionFlags::OUTSIDE);
         }
-        if !self.state.has(State::ESTABLISHED) {
-            self.trouble().syn_pending = true;
+        if !self.flags.has(ConnectionFlags::ESTABLISHED) {
+            self.loss_state().syn_pending = true;
         }
     }
 
-    fn synack(&mut self, segment: &Segment, tally: &mut Tally) {
+    /// Records a SYN/ACK, first or repeated.
+    fn record_synack(&mut self, segment: &Segment, tally: &mut Tally) {
         let answers_syn = self.isn[CLIENT].wrapping_add(1) == segment.ack;
         if self.synacks == 0 {
             self.synacks = 1;
-            let server = &self.halves[SERVER];
-            if server.state.has(HalfState::ACKED)
+            let server = &self.endpoints[SERVER];
+            if server.flags.has(EndpointFlags::ACKED)
                 && !after(segment.seq.wrapping_add(1), server.acked)
             {
                 // The time of the segment that acknowledged it is not kept; it is not after the last segment.
@@ -185,108 +187,119 @@ impl Connection {
             }
             self.isn[SERVER] = segment.seq;
             self.synack_acks = segment.ack;
-            self.opens(SERVER, segment);
+            self.open(SERVER, segment);
             tally.vantage.ttl(SERVER, segment.ttl);
-            if self.state.has(State::SYN) {
-                self.synack_at = Span::new(segment.time.saturating_sub(self.first));
+            if self.flags.has(ConnectionFlags::SYN) {
+                self.synack_at = CompactDuration::new(segment.time.saturating_sub(self.first));
             }
             if answers_syn {
-                self.state.add(State::SYNACK);
+                self.flags.add(ConnectionFlags::SYNACK);
             }
-            if let Some(trouble) = &mut self.trouble {
-                trouble.syn_pending = false;
-                if trouble.exchange.is_used() {
-                    self.pass(SERVER, segment, false, true);
+            if let Some(loss_state) = &mut self.loss_state {
+                loss_state.syn_pending = false;
+                if loss_state.exchange.is_used() {
+                    self.record_transmission(SERVER, segment, false, true);
                 }
             }
             return;
         }
         if answers_syn {
-            self.state.add(State::SYNACK);
+            self.flags.add(ConnectionFlags::SYNACK);
         }
         if (segment.seq, segment.ack) != (self.isn[SERVER], self.synack_acks) {
-            // Another initial sequence number: a recomputed SYN cookie, or another host's answer. Or another acknowledgement
-            // number: of the SYN with its data, and of the SYN alone (RFC 7413).
-            let others = &mut self.trouble().other_synacks;
+            // Another initial sequence number: a recomputed SYN cookie, or another host's answer. Or another
+            // acknowledgement number: of the SYN with its data, and of the SYN alone (RFC 7413).
+            let others = &mut self.loss_state().other_synacks;
             let other = (segment.seq, segment.ack);
             if !others.contains(&other) {
-                if others.len() == Trouble::OTHER_SYNACKS {
+                if others.len() == LossState::OTHER_SYNACKS {
                     others.remove(0);
                 }
                 others.push(other);
                 self.segments[SERVER] += 1;
-                self.trouble().syn_pending = false;
+                self.loss_state().syn_pending = false;
                 self.begin_exchange();
-                self.pass(SERVER, segment, self.state.has(State::WENT_ON), true);
+                self.record_transmission(
+                    SERVER,
+                    segment,
+                    self.flags.has(ConnectionFlags::WENT_ON),
+                    true,
+                );
                 return;
             }
         }
         self.synacks = self.synacks.saturating_add(1);
         tally.duplicate_synack += 1;
-        let Some(interval) = self.handshake_again(SERVER, segment, tally) else {
+        let Some(interval) = self.handshake_repeated(SERVER, segment, tally) else {
             return;
         };
-        if self.state.has(State::ESTABLISHED) {
+        if self.flags.has(ConnectionFlags::ESTABLISHED) {
             tally.vantage.synack_after_ack += 1;
         } else {
             tally.vantage.synack_before_ack += 1;
         }
         tally.intervals.record(SERVER, interval);
-        let asked_for = std::mem::take(&mut self.trouble().syn_pending);
-        let went_on = self.state.has(State::WENT_ON);
-        self.pass(SERVER, segment, went_on, asked_for);
+        let asked_for = std::mem::take(&mut self.loss_state().syn_pending);
+        let went_on = self.flags.has(ConnectionFlags::WENT_ON);
+        self.record_transmission(SERVER, segment, went_on, asked_for);
         if went_on && !asked_for {
-            let client = &self.halves[CLIENT];
-            let spoken = self.bytes.iter().any(|&bytes| bytes > 0);
+            let client = &self.endpoints[CLIENT];
+            let data_seen = self.bytes.iter().any(|&bytes| bytes > 0);
             let waits = self.bytes[CLIENT] > 0
-                && (!client.state.has(HalfState::ACKED) || after(client.next, client.acked));
-            self.trouble().exchange.put_off(spoken, waits);
+                && (!client.flags.has(EndpointFlags::ACKED) || after(client.next, client.acked));
+            self.loss_state().exchange.deferred(data_seen, waits);
         }
     }
 
     /// Starts the record of the exchange at the first retransmission, from what is still known of earlier segments.
     fn begin_exchange(&mut self) {
-        if self.trouble().exchange.is_used() {
+        if self.loss_state().exchange.is_used() {
             return;
         }
         let opening = [CLIENT, SERVER].map(|side| self.previous_open(side).copied());
-        let first = Tick::at(self.first);
-        let seen = |sent: Option<Sent>, at: Tick| Transmission {
+        let first = CompactTime::at(self.first);
+        let seen = |sent: Option<Sent>, at: CompactTime| Transmission {
             at: sent.map_or(at, |sent| sent.at),
             stamp: sent.map_or(0, |sent| sent.stamp),
             ..Transmission::default()
         };
-        let after_first = |span: Span| {
+        let after_first = |span: CompactDuration| {
             let at = self.first.saturating_add(span.get().unwrap_or_default());
-            Tick::at(at)
+            CompactTime::at(at)
         };
         let syn = self
-            .state
-            .has(State::SYN)
+            .flags
+            .has(ConnectionFlags::SYN)
             .then(|| seen(opening[CLIENT], first));
         let synack = (self.synacks > 0).then(|| seen(opening[SERVER], after_first(self.synack_at)));
         let answered = self
-            .state
-            .has(State::WENT_ON)
+            .flags
+            .has(ConnectionFlags::WENT_ON)
             .then(|| after_first(self.ack_at));
-        let exchange = &mut self.trouble().exchange;
+        let exchange = &mut self.loss_state().exchange;
         if let Some(syn) = syn {
-            exchange.sent(CLIENT, syn);
+            exchange.record_handshake(CLIENT, syn);
         }
         if let Some(synack) = synack {
-            exchange.sent(SERVER, synack);
+            exchange.record_handshake(SERVER, synack);
         }
         if let Some(at) = answered {
-            exchange.answered(at, 0);
+            exchange.record_answer(at, 0);
         }
     }
 
     /// Records a SYN or SYN/ACK; `settled` and `asked_for` as in [`Transmission`].
-    fn pass(&mut self, side: usize, segment: &Segment, settled: bool, asked_for: bool) {
-        self.trouble().exchange.sent(
+    fn record_transmission(
+        &mut self,
+        side: usize,
+        segment: &Segment,
+        settled: bool,
+        asked_for: bool,
+    ) {
+        self.loss_state().exchange.record_handshake(
             side,
             Transmission {
-                at: Tick::at(segment.time),
+                at: CompactTime::at(segment.time),
                 stamp: segment.timestamp.0 as u16,
                 echo: segment.timestamp.1 as u16,
                 others_before: 0,
@@ -296,32 +309,33 @@ impl Connection {
         );
     }
 
-    /// Records a repeated SYN or SYN/ACK. Returns the time since the previous one; `None` for a copy made by the capture.
-    fn handshake_again(
+    /// Records a repeated SYN or SYN/ACK. Returns the time since the previous one; `None` for a copy made by the
+    /// capture.
+    fn handshake_repeated(
         &mut self,
         side: usize,
         segment: &Segment,
         tally: &mut Tally,
     ) -> Option<Nanos> {
         let previous = self.previous_open(side).copied();
-        // After a repeated SYN, the answer to it and a retransmission by timer may follow each other almost immediately, because
-        // both sides start their timers within one round trip. Only the IP identification tells them apart, which most hosts
-        // leave zero in SYN/ACKs; a capture that makes copies has also copied some SYNs.
+        // After a repeated SYN, the answer to it and a retransmission by timer may follow each other almost
+        // immediately, because both sides start their timers within one round trip. Only the IP identification tells
+        // them apart, which most hosts leave zero in SYN/ACKs; a capture that makes copies has also copied some SYNs.
         let answers_again = side == SERVER
-            && self.trouble.as_ref().is_some_and(|trouble| {
-                trouble.syn_pending
-                    || (trouble.sides[CLIENT].handshake > 0
+            && self.loss_state.as_ref().is_some_and(|loss_state| {
+                loss_state.syn_pending
+                    || (loss_state.sides[CLIENT].handshake > 0
                         && segment.ip_id == 0
-                        && !self.state.has(State::COPIED))
+                        && !self.flags.has(ConnectionFlags::COPIED))
             });
         let known_original = segment.ip_id == 0 && segment.is_marked_original();
-        let is_copy = segment.is_marked_copy()
+        let is_copy = segment.is_marked_duplicate()
             || (!answers_again
                 && !known_original
                 && previous.is_some_and(|sent| sent.is_copy(segment)));
         if is_copy {
-            self.state.add(State::COPIED);
-            self.trouble().sides[side].handshake_copies += 1;
+            self.flags.add(ConnectionFlags::COPIED);
+            self.loss_state().sides[side].handshake_copies += 1;
             let copies = &mut tally.capture_duplicates;
             *(if side == CLIENT {
                 &mut copies.syn
@@ -331,18 +345,20 @@ impl Connection {
             return None;
         }
         self.begin_exchange();
-        let interval = previous.map_or(Nanos::ZERO, |sent| Tick::at(segment.time).since(sent.at));
+        let interval = previous.map_or(Nanos::ZERO, |sent| {
+            CompactTime::at(segment.time).since(sent.at)
+        });
         if let Some(sent) = self.previous_open(side) {
             *sent = Sent::new(segment);
         }
         self.segments[side] += 1;
-        self.state.add(State::HANDSHAKE_AGAIN);
-        let trouble = self.trouble();
-        trouble.sides[side].handshake += 1;
-        let delay = &mut trouble.sides[side].handshake_delay;
+        self.flags.add(ConnectionFlags::HANDSHAKE_REPEATED);
+        let loss_state = self.loss_state();
+        loss_state.sides[side].handshake += 1;
+        let delay = &mut loss_state.sides[side].handshake_delay;
         *delay = delay.saturating_add(interval);
-        let series = trouble.series[side].unwrap_or_else(Candidates::all);
-        trouble.series[side] = Some(series.then(interval));
+        let series = loss_state.series[side].unwrap_or_else(Candidates::all);
+        loss_state.series[side] = Some(series.then(interval));
         tally.timeline.at(segment.time).handshake_retransmissions += 1;
         Some(interval)
     }
@@ -350,17 +366,19 @@ impl Connection {
     /// Handles a segment with ACK, without SYN and RST, of a connection whose handshake is not known to be complete.
     #[inline(never)]
     pub(super) fn acknowledged(&mut self, side: usize, segment: &Segment) {
-        if !self.state.has(State::WENT_ON) && self.shows_answer(side, segment) {
-            self.state.add(State::WENT_ON);
-            if let Some(trouble) = &mut self.trouble
-                && trouble.exchange.is_used()
+        if !self.flags.has(ConnectionFlags::WENT_ON) && self.shows_answer(side, segment) {
+            self.flags.add(ConnectionFlags::WENT_ON);
+            if let Some(loss_state) = &mut self.loss_state
+                && loss_state.exchange.is_used()
             {
                 let echo = if side == CLIENT {
                     segment.timestamp.1 as u16
                 } else {
                     0
                 };
-                trouble.exchange.answered(Tick::at(segment.time), echo);
+                loss_state
+                    .exchange
+                    .record_answer(CompactTime::at(segment.time), echo);
             }
         }
         if side == CLIENT {
@@ -368,8 +386,8 @@ impl Connection {
         }
     }
 
-    /// Whether a segment with ACK, without SYN and RST, proves that the client got an answer: its sequence number continues the
-    /// SYN's, or SYN/ACK's, and so does its acknowledgement number.
+    /// Whether a segment with ACK, without SYN and RST, proves that the client got an answer: its sequence number
+    /// continues the SYN's, or SYN/ACK's, and so does its acknowledgement number.
     fn shows_answer(&self, side: usize, segment: &Segment) -> bool {
         let other = 1 - side;
         let opened = |side: usize| match side {
@@ -378,11 +396,11 @@ impl Connection {
         };
         let beyond = |number: u32, side: usize| {
             let beyond = distance(number, self.isn[side]);
-            opened(side).then_some((1..=FURTHEST).contains(&beyond))
+            opened(side).then_some((1..=FIRST_WINDOW).contains(&beyond))
         };
         // A server may acknowledge a SYN before its own SYN/ACK is answered.
         let is_new = side == CLIENT
-            || segment.span() > 0
+            || segment.seq_len() > 0
             || distance(segment.ack, self.isn[CLIENT].wrapping_add(1)) > 0;
         match (beyond(segment.seq, side), beyond(segment.ack, other)) {
             (None, None) => false,
@@ -390,10 +408,10 @@ impl Connection {
         }
     }
 
-    /// Handles a segment of the client with ACK, without SYN and RST: by the definition, the handshake is complete if it
-    /// acknowledges a SYN/ACK.
+    /// Handles a segment of the client with ACK, without SYN and RST: by the definition, the handshake is complete if
+    /// it acknowledges a SYN/ACK.
     pub(super) fn establish(&mut self, segment: &Segment) {
-        if !self.state.has(State::SYNACK) {
+        if !self.flags.has(ConnectionFlags::SYNACK) {
             return;
         }
         debug_assert!(segment.flags().any(TcpFlags::ACK));
@@ -401,17 +419,17 @@ impl Connection {
             segment.ack.wrapping_sub(1),
             self.isn[CLIENT].wrapping_add(1),
         );
-        let of_another = self
-            .trouble
+        let acks_other = self
+            .loss_state
             .as_ref()
-            .is_some_and(|trouble| trouble.other_synacks.contains(&completed));
-        if completed != (self.isn[SERVER], self.synack_acks) && !of_another {
+            .is_some_and(|loss_state| loss_state.other_synacks.contains(&completed));
+        if completed != (self.isn[SERVER], self.synack_acks) && !acks_other {
             return;
         }
-        self.state.add(State::ESTABLISHED);
-        if self.state.has(State::SYN) {
+        self.flags.add(ConnectionFlags::ESTABLISHED);
+        if self.flags.has(ConnectionFlags::SYN) {
             // Otherwise the SYN may still come, if the capture is out of order.
-            self.ack_at = Span::new(segment.time.saturating_sub(self.first));
+            self.ack_at = CompactDuration::new(segment.time.saturating_sub(self.first));
         }
     }
 }

@@ -1,38 +1,35 @@
 //! Reconstruction of TCP connections from segments: handshakes, sequence spaces, closes.
 //!
-//! A connection is identified by addresses, ports and the initial sequence number of its initiator, so that reused ports
-//! make a new connection. [`Connections::observe_all`] takes the segments in order; results that are known at once go into
-//! the [`Tally`], others are reported when the connection is over: closed, silent, or at the end of the trace.
+//! A connection is identified by addresses, ports and the initial sequence number of its initiator, so that reused
+//! ports make a new connection. [`Connections::observe_all`] takes the segments in order; results that are known at
+//! once go into the [`Tally`]; the connection itself goes to a [`ClosedSink`] when it is closed, idle or evicted, or at
+//! the end of the trace.
 
-mod clock;
+mod capture_duplicates;
+mod classify;
+mod compact_time;
 mod connection;
-mod copies;
-mod ends;
+mod eviction;
 mod exchange;
 mod flight;
-mod half;
 mod handshake;
-mod judge;
-mod other;
-mod retire;
-mod seq;
+mod loss_state;
+mod non_syn;
+mod sequence_space;
 mod table;
-mod trouble;
 mod window;
 
-pub(crate) use connection::{CLIENT, Connection, SERVER, State};
-pub(crate) use ends::{Ends, EndsHasher, Found};
-pub(crate) use half::Kind;
-pub(crate) use judge::Judged;
-pub(crate) use retire::{Departure, Farewell};
-pub(crate) use seq::after;
+pub(crate) use classify::Classification;
+pub(crate) use connection::{CLIENT, Connection, ConnectionFlags, SERVER};
+pub(crate) use eviction::{ClosedConnection, ClosedSink};
 
-use crate::measure::Tally;
+use crate::flow_key::FlowKeyHasher;
 use crate::options::Options;
 use crate::segment::{Batch, Segment};
-use copies::Copies;
+use crate::tally::Tally;
+use capture_duplicates::DuplicateDetector;
+use eviction::Eviction;
 use gentle_wire::{Address, TcpFlags};
-use retire::Retirement;
 use table::Table;
 use window::Pool;
 
@@ -47,62 +44,62 @@ const GROUP: usize = 64;
 pub(crate) struct Connections {
     table: Table,
     pool: Pool,
-    retirement: Retirement,
-    copies: Copies,
+    eviction: Eviction,
+    duplicates: DuplicateDetector,
     /// Whether a segment's direction follows from its connection.
     by_initiator: bool,
 }
 
 impl Connections {
-    /// Creates an empty set; `hasher` must be the one that hashed the segments' ends.
-    pub(crate) fn new(options: &Options, by_initiator: bool, hasher: EndsHasher) -> Connections {
+    /// Creates an empty set; `hasher` must be the one that computed the segments' flow keys.
+    pub(crate) fn new(options: &Options, by_initiator: bool, hasher: FlowKeyHasher) -> Connections {
         Connections {
             table: Table::new(hasher),
             pool: Pool::default(),
-            retirement: Retirement::new(options),
-            copies: Copies::default(),
+            eviction: Eviction::new(options),
+            duplicates: DuplicateDetector::default(),
             by_initiator,
         }
     }
 
     /// Handles the next segments of the trace.
-    pub(crate) fn observe_all<F: Farewell>(
+    pub(crate) fn observe_all<F: ClosedSink>(
         &mut self,
         batch: &mut Batch,
         tally: &mut Tally,
-        farewell: &mut F,
+        sink: &mut F,
     ) -> Result<(), F::Error> {
-        self.copies.mark(batch.segments_mut());
+        self.duplicates.mark(batch.segments_mut());
         for group in batch.segments().chunks(GROUP) {
-            self.make_room(tally, farewell)?;
-            self.table.fetch(group);
+            self.make_room(tally, sink)?;
+            self.table.prefetch(group);
             for segment in group {
-                self.observe(segment, batch.wide(segment), tally, farewell)?;
+                self.observe(segment, batch.v6_addresses(segment), tally, sink)?;
             }
         }
         Ok(())
     }
 
-    /// Handles the next segment; `wide` has the addresses if they are IPv6.
-    fn observe<F: Farewell>(
+    /// Handles the next segment; `v6` has the addresses if they are IPv6.
+    fn observe<F: ClosedSink>(
         &mut self,
         segment: &Segment,
-        wide: Option<[Address; 2]>,
+        v6: Option<[Address; 2]>,
         tally: &mut Tally,
-        farewell: &mut F,
+        sink: &mut F,
     ) -> Result<(), F::Error> {
-        if self.retirement.is_due(segment.time) {
-            self.retire(segment.time, tally, farewell)?;
+        if self.eviction.is_due(segment.time) {
+            self.evict_idle(segment.time, tally, sink)?;
         }
-        let newest = self.table.newest(segment, wide);
+        let newest = self.table.newest(segment, v6);
         let syn = segment.flags().any(TcpFlags::SYN);
-        // Fast path for nearly every segment: one lookup, and only one connection has these ends.
-        let side = if !syn && let Some(connection) = self.table.alone(newest) {
-            let side = connection.other(segment, tally, &mut self.pool);
-            self.retirement.troubles += connection.seen(side, segment, self.by_initiator);
+        // Fast path for nearly every segment: one lookup, and only one connection has this flow key.
+        let side = if !syn && let Some(connection) = self.table.unchained(newest) {
+            let side = connection.observe_non_syn(segment, tally, &mut self.pool);
+            self.eviction.loss_states += connection.seen(side, segment, self.by_initiator);
             side
         } else {
-            self.rare(segment, wide, newest, tally)
+            self.observe_rare(segment, v6, newest, tally)
         };
         if self.by_initiator {
             tally.meters[side].record(segment.time, segment.wire_len);
@@ -110,12 +107,13 @@ impl Connections {
         Ok(())
     }
 
-    /// Handles a handshake segment, or one whose connection has to be chosen; returns the side that sent it.
+    /// Handles a SYN, SYN/ACK or ICMP message, or a segment that may belong to several connections; returns the side
+    /// that sent it.
     #[inline(never)]
-    fn rare(
+    fn observe_rare(
         &mut self,
         segment: &Segment,
-        wide: Option<[Address; 2]>,
+        v6: Option<[Address; 2]>,
         newest: u32,
         tally: &mut Tally,
     ) -> usize {
@@ -124,14 +122,14 @@ impl Connections {
             return CLIENT;
         }
         let (at, side) = if !segment.flags().any(TcpFlags::SYN) {
-            self.of_several(segment, wide, newest, tally)
+            self.non_syn_of_several(segment, v6, newest, tally)
         } else if segment.flags().is_syn() {
-            self.syn(segment, wide, newest, tally)
+            self.syn(segment, v6, newest, tally)
         } else {
-            self.synack(segment, wide, newest, tally)
+            self.synack(segment, v6, newest, tally)
         };
         let connection = self.table.get_mut(at);
-        self.retirement.troubles += connection.seen(side, segment, self.by_initiator);
+        self.eviction.loss_states += connection.seen(side, segment, self.by_initiator);
         side
     }
 
@@ -139,20 +137,18 @@ impl Connections {
     fn begin(
         &mut self,
         segment: &Segment,
-        wide: Option<[Address; 2]>,
+        v6: Option<[Address; 2]>,
         newest: u32,
         first_side: usize,
     ) -> u32 {
         let connection = Connection::new(segment, first_side);
-        let at = self
-            .table
-            .insert(connection, segment.ends.hash, wide, newest);
-        self.retirement.began(at, segment.time, self.table.len());
+        let at = self.table.insert(connection, segment.key.hash, v6, newest);
+        self.eviction.began(at, segment.time, self.table.len());
         at
     }
 
     /// Addresses of client and server of a connection.
-    fn ends(&self, at: u32) -> [Address; 2] {
+    fn addresses(&self, at: u32) -> [Address; 2] {
         self.table.addresses(self.table.get(at))
     }
 }

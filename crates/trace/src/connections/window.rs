@@ -1,19 +1,20 @@
-//! Segments in flight, and holes in the sequence space.
+//! Segments in flight and holes in the sequence space of an endpoint.
 
-use super::clock::Tick;
-use super::flight::{Flying, Sent};
-use super::seq::{after, distance};
+use super::compact_time::CompactTime;
+use super::flight::{InFlight, Sent};
 use crate::segment::Segment;
+use crate::segment::{after, distance};
 use gentle_units::Nanos;
 use std::collections::VecDeque;
 
-/// Most transmissions remembered per side. A larger window forgets its oldest ones (in a capture without acknowledgements
-/// every window grows without limit); their retransmissions are timed from the oldest one known.
+/// Largest number of transmissions remembered per endpoint. A larger window forgets its oldest ones (in a capture
+/// without acknowledgements every window grows without limit); their retransmissions are timed from the oldest one
+/// known.
 const FLIGHT: usize = 256;
-/// Most holes remembered per side; beyond, the oldest is treated as filled.
+/// Largest number of holes remembered per endpoint; beyond it, the oldest is treated as filled.
 const HOLES: usize = 64;
 
-/// Largest distance of two segments for comparing the low halves of their timestamps: half the range of 15 bits of
+/// Largest distance of two segments for comparing the low 16 bits of their timestamps: half the range of 15 bits of
 /// milliseconds.
 const COMPARABLE: Nanos = Nanos::from_secs(16);
 
@@ -24,21 +25,21 @@ pub(crate) struct Hole {
     pub(crate) to: u32,
     /// Segment that left the hole; without IP identification and timestamp if it was an acknowledgement.
     pub(crate) by: Sent,
-    /// Whether the other side's acknowledgement left the hole: the missing data had arrived by then.
+    /// Whether an acknowledgement of the other endpoint revealed the hole: the missing data had arrived by then.
     pub(crate) by_ack: bool,
     /// Whether the whole range has been acknowledged.
     pub(crate) acked: bool,
 }
 
 impl Hole {
-    /// Whether `segment`, which fills at least a part of this hole, was sent before the segment that left it: then it is out of
-    /// order, otherwise a retransmission. If an acknowledgement left the hole, `segment` is compared with `newest`, the newest
-    /// segment of its side.
+    /// Whether `segment`, which fills at least a part of this hole, was sent before the segment that left it: then it
+    /// is out of order, otherwise a retransmission. If an acknowledgement left the hole, `segment` is compared with
+    /// `newest`, the newest segment of its side.
     ///
-    /// IP identification and timestamps show the sender's order; without them, a segment is out of order if it came within
-    /// `longest` of the segment that left the hole.
+    /// IP identification and timestamps show the sender's order; without them, a segment is out of order if it came
+    /// within `longest` of the segment that left the hole.
     pub(crate) fn was_overtaken(&self, segment: &Segment, newest: Sent, longest: Nanos) -> bool {
-        let is_recent = Tick::at(segment.time).since(newest.at) <= COMPARABLE;
+        let is_recent = CompactTime::at(segment.time).since(newest.at) <= COMPARABLE;
         let later = if self.by_ack && is_recent {
             newest
         } else {
@@ -58,20 +59,21 @@ impl Hole {
         if segment.has_timestamp() && later.stamp != 0 && stamp != 0 {
             return stamp < 0;
         }
-        Tick::at(segment.time).since(self.by.at) <= longest
+        CompactTime::at(segment.time).since(self.by.at) <= longest
     }
 }
 
-/// In-flight segments and holes of one side.
+/// In-flight segments and holes of one endpoint.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Window {
-    /// In order of sequence numbers, without the newest, which is the `recent` of the side.
-    flight: VecDeque<Flying>,
+    /// In order of sequence numbers, without the newest, which is `EndpointState::recent`.
+    flight: VecDeque<InFlight>,
     holes: Vec<Hole>,
 }
 
 impl Window {
-    pub(crate) fn push(&mut self, sent: Flying) {
+    /// Adds a transmission that ends beyond all others.
+    pub(crate) fn push(&mut self, sent: InFlight) {
         if self.flight.len() == FLIGHT {
             self.flight.pop_front();
         }
@@ -79,7 +81,7 @@ impl Window {
     }
 
     /// Adds a transmission that came out of order.
-    pub(crate) fn insert(&mut self, sent: Flying) {
+    pub(crate) fn insert(&mut self, sent: InFlight) {
         if self.flight.len() == FLIGHT {
             self.flight.pop_front();
         }
@@ -89,8 +91,8 @@ impl Window {
         self.flight.insert(at, sent);
     }
 
-    /// Removes transmissions that end at `acked` or before. Returns the number of holes that became acknowledged: data that the
-    /// capture lacks, or has later.
+    /// Removes transmissions that end at `acked` or before. Returns the number of holes that became acknowledged: data
+    /// that the capture lacks, or has later.
     pub(crate) fn acknowledge(&mut self, acked: u32) -> u64 {
         while self
             .flight
@@ -110,11 +112,12 @@ impl Window {
     }
 
     /// Transmission with the byte at `seq`.
-    pub(crate) fn find(&mut self, seq: u32) -> Option<&mut Flying> {
+    pub(crate) fn find(&mut self, seq: u32) -> Option<&mut InFlight> {
         let at = self.flight.partition_point(|sent| !after(sent.end, seq));
         self.flight.get_mut(at)
     }
 
+    /// Adds a hole.
     pub(crate) fn leave_hole(&mut self, hole: Hole) {
         if self.holes.len() == HOLES {
             self.holes.remove(0);
@@ -122,7 +125,8 @@ impl Window {
         self.holes.push(hole);
     }
 
-    /// Removes `from..to` from the holes. Returns the number of bytes that were missing, and the first hole that had them.
+    /// Removes `from..to` from the holes. Returns the number of bytes that were missing, and the first hole that had
+    /// them.
     pub(crate) fn fill(&mut self, from: u32, to: u32) -> (u32, Option<Hole>) {
         let mut filled = 0;
         let mut first = None;
@@ -176,11 +180,11 @@ impl Window {
     }
 
     fn bytes(&self) -> usize {
-        self.flight.capacity() * size_of::<Flying>() + self.holes.capacity() * size_of::<Hole>()
+        self.flight.capacity() * size_of::<InFlight>() + self.holes.capacity() * size_of::<Hole>()
     }
 }
 
-/// Windows of both sides. Taken from a [`Pool`] when first needed, given back when nothing is in flight or missing.
+/// Windows of both endpoints. Taken from a [`Pool`] when first needed, given back when nothing is in flight or missing.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Windows {
     pub(crate) sides: [Window; 2],
@@ -201,7 +205,7 @@ impl Windows {
 pub(crate) struct Pool {
     #[expect(
         clippy::vec_box,
-        reason = "they move between here and connections as they are, without being copied"
+        reason = "boxes move between the pool and connections without copying their contents"
     )]
     free: Vec<Box<Windows>>,
     /// Memory of all windows, used or not, bytes.
@@ -209,10 +213,10 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Most unused windows kept: an eighth of the smallest memory limit.
+    /// Largest number of unused windows kept: an eighth of the smallest memory limit.
     const KEPT: usize = 64;
 
-    /// Changes the window of one side of `slot`, allocating windows if it has none.
+    /// Changes the window of one endpoint in `slot`, allocating windows if it has none.
     pub(crate) fn change<T>(
         &mut self,
         slot: &mut Option<Box<Windows>>,
@@ -236,7 +240,7 @@ impl Pool {
     /// Takes back windows that are no longer needed.
     pub(crate) fn take_back(&mut self, slot: &mut Option<Box<Windows>>) {
         if let Some(mut windows) = slot.take() {
-            // Large windows are freed, so that a single need is not kept for ever.
+            // Large windows are freed, so that one connection that needed them does not keep the memory.
             if self.free.len() < Pool::KEPT && windows.bytes() < 2048 {
                 windows.sides.iter_mut().for_each(Window::clear);
                 self.free.push(windows);

@@ -1,51 +1,52 @@
 //! Quantities of spa-2018, section III, for each direction of a link.
 
-use super::rate::Meter;
 use crate::connections::Connection;
 use crate::results::{Direction, MeanOf, RetransmissionDelay, RetransmissionDelayDetail};
+use crate::tally::Meter;
 use gentle_units::{Nanos, Rate};
 
-/// Contribution of one side of a connection to its direction.
+/// Contribution of one endpoint of a connection to the direction of its segments.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Share {
-    pub(crate) sent: Sent,
-    pub(crate) again: Again,
+pub(crate) struct Contribution {
+    pub(crate) segments: SegmentCounts,
+    pub(crate) retransmissions: RetransmissionCounts,
 }
 
-/// Part of a [`Share`] that every side has.
+/// Part of a [`Contribution`] that every endpoint has.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sent {
+pub(crate) struct SegmentCounts {
     segments: u32,
     handshake: u16,
     direction: u8,
 }
 
-/// Part of a [`Share`] that few sides have: retransmissions and their delay.
+/// Part of a [`Contribution`] that few endpoints have: retransmissions and their delay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Again {
+pub(crate) struct RetransmissionCounts {
     delay: Nanos,
     retransmitted: u32,
     handshake: u16,
 }
 
-impl Share {
-    pub(crate) fn of(connection: &Connection, side: usize) -> Share {
-        let half = &connection.halves[side];
+impl Contribution {
+    /// Contribution of `side` of a closed connection.
+    pub(crate) fn of(connection: &Connection, side: usize) -> Contribution {
+        let endpoint = &connection.endpoints[side];
         let handshake = [connection.syns, connection.synacks][side];
         let copies = connection
-            .trouble
+            .loss_state
             .as_ref()
-            .map_or(0, |trouble| trouble.sides[side].handshake_copies);
+            .map_or(0, |loss_state| loss_state.sides[side].handshake_copies);
         let handshake_again = connection.handshake_retransmissions(side);
         let (of_handshake, of_data) = connection.delays(side);
         let saturated = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
-        Share {
-            sent: Sent {
+        Contribution {
+            segments: SegmentCounts {
                 segments: connection.segments[side],
                 handshake: handshake.saturating_sub(saturated(copies)),
-                direction: half.direction,
+                direction: endpoint.direction,
             },
-            again: Again {
+            retransmissions: RetransmissionCounts {
                 delay: of_handshake.saturating_add(of_data),
                 retransmitted: u32::try_from(connection.retransmissions(side)).unwrap_or(u32::MAX),
                 handshake: saturated(handshake_again),
@@ -55,7 +56,7 @@ impl Share {
 
     /// Whether the retransmission delay exceeds `longest`.
     pub(crate) fn waits_longer_than(&self, longest: Nanos) -> bool {
-        self.again.delay > longest
+        self.retransmissions.delay > longest
     }
 }
 
@@ -139,8 +140,12 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 
 impl DirectionSums {
     /// Adds a connection that passes the filters.
-    pub(crate) fn record(&mut self, shares: &[Share; 2]) {
-        for Share { sent, again } in shares.iter().filter(|share| share.sent.segments > 0) {
+    pub(crate) fn record(&mut self, contributions: &[Contribution; 2]) {
+        for Contribution {
+            segments: sent,
+            retransmissions: again,
+        } in contributions.iter().filter(|it| it.segments.segments > 0)
+        {
             let sums = self.of(usize::from(sent.direction));
             sums.segments += u64::from(sent.segments);
             sums.retransmitted += u64::from(again.retransmitted);
@@ -201,7 +206,8 @@ impl DirectionSums {
                     rate_bps,
                     capacity_bps,
                     capacity_given: rate.is_some(),
-                    // The capture's own highest rate says nothing about the link: in a short capture it equals the mean rate.
+                    // The capture's own highest rate says nothing about the link: in a short capture it equals the mean
+                    // rate.
                     utilization: rate.map(|rate| rate_bps / rate.bits_per_second() as f64),
                     packet_retransmission_probability: ratio(sums.retransmitted, sums.segments),
                     syn_share_of_retransmissions: ratio(

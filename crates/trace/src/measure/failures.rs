@@ -1,11 +1,11 @@
 //! Attempts that were not completed, by reason: dead hosts, silent drops by firewalls, refusals, scans, floods.
 //!
-//! The reason depends on everything the client and the server did, so attempts are kept until the end; if memory is short, it
-//! is decided early, from the connections so far ([`Failures::settle`]).
+//! The reason depends on everything the client and the server did, so attempts are kept until the end; if memory is
+//! short, it is decided early, from the connections so far ([`Failures::decide_early`]).
 
 use super::parties::PartyCounts;
-use crate::connections::Judged;
-use crate::results::{Apart, Named};
+use crate::connections::Classification;
+use crate::results::{AttemptGroup, NamedParty};
 use crate::row::Outcome;
 use crate::table_size::list_bytes_with_one_more;
 use gentle_units::Nanos;
@@ -15,9 +15,10 @@ use std::collections::{HashMap, HashSet};
 
 /// Smallest SYN flood: attempts at a server with one SYN each, by clients that completed no handshake.
 const FLOOD: u64 = 1_000;
-/// Smallest rate of a SYN flood, attempts per second between first and last; clients that retry a dead server are slower.
+/// Smallest rate of a SYN flood, attempts per second between first and last; clients that retry a dead server are
+/// slower.
 const FLOOD_RATE: u64 = 10;
-/// Most parties named for each reason.
+/// Largest number of parties named for each reason.
 const NAMED: usize = 3;
 
 /// Attempt that was not completed.
@@ -47,9 +48,10 @@ pub(super) enum Reason {
     Unseen,
 }
 
+/// Number of variants of [`Reason`].
 const REASONS: usize = 7;
 
-/// Attempts for a reason, by server (address and port) or client (address and port 0).
+/// Number of attempts for a reason, by server (address and port) or client (address and port 0).
 type ByParty = HashMap<(Address, u16), u64>;
 
 /// Attempts that were not completed.
@@ -58,10 +60,11 @@ pub(crate) struct Failures {
     undecided: Vec<Failure>,
     /// Decided attempts, by [`Reason`].
     decided: [Decided; REASONS],
-    /// Attempts with none of the reasons: only a SYN/ACK came. `half_open_with_loss` counts those with a loss before it.
+    /// Attempts with none of the reasons: only a SYN/ACK came. `half_open_with_loss` counts those with a loss before
+    /// it.
     pub(super) half_open: u64,
     pub(super) half_open_with_loss: u64,
-    pub(super) judged_early: u64,
+    pub(super) decided_early: u64,
 }
 
 /// Attempts decided for one reason.
@@ -74,12 +77,12 @@ struct Decided {
 }
 
 impl Failures {
-    /// Records an attempt of `client` at `server` that is over and was not completed.
+    /// Records an attempt of `client` at `server` that was not completed.
     pub(super) fn record(
         &mut self,
         [client, server]: [Address; 2],
         port: u16,
-        judged: &Judged,
+        class: &Classification,
         once: bool,
         at: Nanos,
     ) {
@@ -87,16 +90,16 @@ impl Failures {
             client,
             server,
             port,
-            outcome: judged.outcome,
+            outcome: class.outcome,
             once,
-            swallowed: judged.swallowed,
-            lost: judged.repeats.lost > 0,
+            swallowed: class.swallowed,
+            lost: class.repeats.lost > 0,
             at: u32::try_from(at.0 / 1_000_000_000).unwrap_or(u32::MAX),
         });
     }
 
     /// Decides about all undecided attempts, by the counts of `parties` so far.
-    pub(super) fn judge(&mut self, parties: &PartyCounts) {
+    pub(super) fn decide(&mut self, parties: &PartyCounts) {
         let undecided = std::mem::take(&mut self.undecided);
         let flooded = flooded(&undecided, parties);
         for failure in &undecided {
@@ -141,11 +144,11 @@ impl Failures {
     }
 
     /// Frees memory when it is short: decides early, and keeps only the parties that may be named.
-    pub(super) fn settle(&mut self, parties: &PartyCounts) {
-        self.judged_early += self.undecided.len() as u64;
-        self.judge(parties);
+    pub(super) fn decide_early(&mut self, parties: &PartyCounts) {
+        self.decided_early += self.undecided.len() as u64;
+        self.decide(parties);
         for decided in &mut self.decided {
-            let most = decided.most(SETTLED);
+            let most = decided.most(KEPT);
             decided.forgotten += (decided.parties.len() - most.len()) as u64;
             decided.parties = most.into_iter().collect();
         }
@@ -157,15 +160,19 @@ impl Failures {
     }
 
     /// Attempts decided for `reason`; `show` formats a party.
-    pub(super) fn apart(&self, reason: Reason, show: impl Fn(Address, u16) -> String) -> Apart {
+    pub(super) fn group(
+        &self,
+        reason: Reason,
+        show: impl Fn(Address, u16) -> String,
+    ) -> AttemptGroup {
         let decided = &self.decided[reason as usize];
-        Apart {
+        AttemptGroup {
             attempts: decided.attempts,
             parties: decided.parties.len() as u64 + decided.forgotten,
             most: decided
                 .most(NAMED)
                 .into_iter()
-                .map(|((address, port), attempts)| Named {
+                .map(|((address, port), attempts)| NamedParty {
                     name: show(address, port),
                     attempts,
                 })
@@ -174,8 +181,8 @@ impl Failures {
     }
 }
 
-/// Parties kept for each reason when memory is short.
-const SETTLED: usize = 100;
+/// Number of parties kept for each reason when memory is short.
+const KEPT: usize = 100;
 
 impl Decided {
     /// The `n` parties with most attempts, in descending order.
@@ -202,7 +209,7 @@ fn may_flood(failure: &Failure, parties: &PartyCounts) -> bool {
     outcome && failure.once && !parties.has_completed(failure.client)
 }
 
-/// Servers that are flooded.
+/// Servers under a SYN flood.
 fn flooded(failures: &[Failure], parties: &PartyCounts) -> HashSet<(Address, u16)> {
     let mut servers: HashMap<(Address, u16), (u64, u32, u32)> = HashMap::new();
     for failure in failures

@@ -1,21 +1,21 @@
 //! Filters of spa-2018, section III: connections to leave out before the quantities of a link are computed.
 //!
-//! Whether an address floods is known only at the end, so the contribution of every connection is
-//! [remembered](Remembered) until then. If memory is short, the decision is made early, from the connections so far
-//! ([`Filters::settle`]).
+//! Whether an address floods is known only at the end of the trace, so the contribution of every connection is kept
+//! until then ([`UndecidedConnections`]). If memory is short, the decision is made early, from the connections so far
+//! ([`Filters::decide_early`]).
 
-use super::directions::{DirectionSums, Share};
-use super::flood::Parties;
-use super::remembered::Remembered;
-use crate::connections::{Departure, State};
+use super::directions::{Contribution, DirectionSums};
+use super::flood::FloodDetector;
+use super::undecided::UndecidedConnections;
+use crate::connections::{ClosedConnection, ConnectionFlags};
 use crate::options::Options;
 use crate::results::{Direction, Filter};
 use gentle_units::Nanos;
 use gentle_wire::Address;
 
-/// Longest retransmission delay of a connection that is kept: that of four SYNs lost at 3 s, doubling.
+/// Longest retransmission delay of a connection that is kept: that of four SYNs lost with an initial RTO of 3 s.
 const LONGEST_DELAY: Nanos = Nanos::from_secs(45);
-/// Most flooding addresses that are named.
+/// Largest number of flooding addresses that are named.
 const EXAMPLES: usize = 10;
 
 /// Connections that pass a filter.
@@ -26,9 +26,9 @@ struct Passed {
 }
 
 impl Passed {
-    fn record(&mut self, shares: &[Share; 2]) {
+    fn record(&mut self, contributions: &[Contribution; 2]) {
         self.connections += 1;
-        self.sums.record(shares);
+        self.sums.record(contributions);
     }
 
     fn add(&mut self, other: &Passed) {
@@ -67,20 +67,20 @@ impl Split {
 
 /// Filters in the order in which they apply.
 ///
-/// Limited to a sixteenth of the memory limit. Aligned to separate cache lines, as `Decoder` is.
+/// Memory is limited to a sixteenth of the memory limit. Aligned to separate cache lines, as `Decoder` is.
 #[repr(align(128))]
 #[derive(Debug)]
 pub(crate) struct Filters {
-    remembered: Remembered,
-    parties: Parties,
+    undecided_connections: UndecidedConnections,
+    flood: FloodDetector,
     without_syn: u64,
     too_long: Passed,
-    /// Sums over the remembered connections, so that without a flood they need not be gone through.
+    /// Sums over the undecided connections; if no address floods, they are added as a whole.
     undecided: Split,
-    /// Decided connections that are not too long; `harmless` has those of them that are not involved in a flood.
+    /// Decided connections with at most [`LONGEST_DELAY`]; `benign` has those of them that are not involved in a flood.
     decided: Split,
-    harmless: Split,
-    judged_early: u64,
+    benign: Split,
+    decided_early: u64,
     memory_limit: usize,
     peak_bytes: usize,
 }
@@ -105,67 +105,76 @@ const FILTERS: [(&str, &str); 4] = [
 impl Filters {
     pub(crate) fn new(options: &Options) -> Filters {
         Filters {
-            remembered: Remembered::default(),
-            parties: Parties::default(),
+            undecided_connections: UndecidedConnections::default(),
+            flood: FloodDetector::default(),
             without_syn: 0,
             too_long: Passed::default(),
             undecided: Split::default(),
             decided: Split::default(),
-            harmless: Split::default(),
-            judged_early: 0,
+            benign: Split::default(),
+            decided_early: 0,
             memory_limit: options.memory() / 16,
             peak_bytes: 0,
         }
     }
 
-    /// Records a connection that is over.
-    pub(crate) fn record(&mut self, departure: &Departure) {
-        let Departure {
-            connection, ends, ..
-        } = departure;
-        if !connection.state.has(State::SYN) {
+    /// Records a closed connection.
+    pub(crate) fn record(&mut self, closed: &ClosedConnection) {
+        let ClosedConnection {
+            connection,
+            addresses,
+            ..
+        } = closed;
+        if !connection.flags.has(ConnectionFlags::SYN) {
             self.without_syn += 1;
             return;
         }
-        let shares = [Share::of(connection, 0), Share::of(connection, 1)];
-        if shares
+        let contributions = [
+            Contribution::of(connection, 0),
+            Contribution::of(connection, 1),
+        ];
+        if contributions
             .iter()
-            .any(|share| share.waits_longer_than(LONGEST_DELAY))
+            .any(|contribution| contribution.waits_longer_than(LONGEST_DELAY))
         {
-            self.too_long.record(&shares);
+            self.too_long.record(&contributions);
             return;
         }
         let has_data = connection.bytes.iter().any(|&bytes| bytes > 0);
-        let parties = self.parties.record(*ends, has_data);
-        let established_with_data = has_data && connection.state.has(State::ESTABLISHED);
-        self.undecided.of(established_with_data).record(&shares);
-        self.remembered
-            .push(&shares, parties, established_with_data);
+        let places = self.flood.record(*addresses, has_data);
+        let established_with_data = has_data && connection.flags.has(ConnectionFlags::ESTABLISHED);
+        self.undecided
+            .of(established_with_data)
+            .record(&contributions);
+        self.undecided_connections
+            .push(&contributions, places, established_with_data);
         self.limit_memory();
     }
 
     fn limit_memory(&mut self) {
-        let bytes = self.remembered.bytes_with_one_more() + self.parties.bytes_with_one_more();
+        let bytes =
+            self.undecided_connections.bytes_with_one_more() + self.flood.bytes_with_one_more();
         if bytes > self.memory_limit {
-            self.settle();
+            self.decide_early();
         } else {
             self.peak_bytes = self.peak_bytes.max(bytes);
         }
     }
 
-    /// Decides about all remembered connections by the addresses' counts so far; at the end of the trace, these are complete.
-    pub(crate) fn judge(&mut self) {
+    /// Decides about all undecided connections by the addresses' counts so far; at the end of the trace, these are
+    /// complete.
+    pub(crate) fn decide(&mut self) {
         let undecided = std::mem::take(&mut self.undecided);
-        let mut remembered = std::mem::take(&mut self.remembered);
+        let mut undecided_connections = std::mem::take(&mut self.undecided_connections);
         self.decided.add(&undecided);
-        if !self.parties.catch() {
-            self.harmless.add(&undecided);
+        if !self.flood.mark_flooders() {
+            self.benign.add(&undecided);
             return;
         }
-        for (kept, shares) in remembered.drain() {
-            if !kept.parties.iter().any(|&at| self.parties.floods(at)) {
-                let harmless = self.harmless.of(kept.established_with_data);
-                harmless.record(&shares);
+        for (kept, contributions) in undecided_connections.drain() {
+            if !kept.places.iter().any(|&at| self.flood.floods(at)) {
+                let benign = self.benign.of(kept.established_with_data);
+                benign.record(&contributions);
             }
         }
     }
@@ -176,33 +185,34 @@ impl Filters {
     }
 
     /// Frees memory when it is short: decides early, and forgets the addresses that are far from flooding.
-    fn settle(&mut self) {
-        self.judged_early += self.remembered.len() as u64;
-        self.judge();
-        // The parties may double, and as much again is left for connections, before the limit is next reached.
-        self.parties.forget_the_harmless(self.memory_limit / 4);
+    fn decide_early(&mut self) {
+        self.decided_early += self.undecided_connections.len() as u64;
+        self.decide();
+        // The table of addresses may double, and as much again is left for connections, before the limit is next
+        // reached.
+        self.flood.forget_benign(self.memory_limit / 4);
     }
 
     /// Number of connections decided early.
-    pub(crate) fn judged_early(&self) -> u64 {
-        self.judged_early
+    pub(crate) fn decided_early(&self) -> u64 {
+        self.decided_early
     }
 
-    /// Results of the filters; call [`judge`](Filters::judge) first. `show` formats an address.
+    /// Results of the filters; call [`decide`](Filters::decide) first. `show` formats an address.
     pub(crate) fn result(
         &self,
         show: impl Fn(Address) -> String,
         directions: impl Fn(&DirectionSums) -> Vec<Direction>,
     ) -> Vec<Filter> {
-        let flooders = self.parties.caught();
+        let flooders = self.flood.flooders();
         let not_too_long = self.decided.all();
         let mut syn_seen = self.too_long.clone();
         syn_seen.add(&not_too_long);
         let passed = [
             syn_seen,
             not_too_long,
-            self.harmless.all(),
-            self.harmless.established_with_data.clone(),
+            self.benign.all(),
+            self.benign.established_with_data.clone(),
         ];
         let removed = [
             self.without_syn,
@@ -217,12 +227,12 @@ impl Filters {
                 name,
                 description: description.to_string(),
                 removed_connections: removed[i],
-                removed_addresses: (name == "syn-flood").then(|| self.parties.number_caught()),
+                removed_addresses: (name == "syn-flood").then(|| self.flood.flooder_count()),
                 examples: if name == "syn-flood" {
                     flooders
                         .iter()
                         .take(EXAMPLES)
-                        .map(|party| show(party.address))
+                        .map(|flooder| show(flooder.address))
                         .collect()
                 } else {
                     Vec::new()

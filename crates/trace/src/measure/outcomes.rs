@@ -1,43 +1,43 @@
-//! Statistics of connections, recorded when each is over.
+//! Statistics of closed connections.
 
 use super::failures::{Failures, Reason};
-use super::intervals::SeriesCounts;
 use super::parties::PartyCounts;
-use super::spread::Spread;
-use super::tally::Tally;
-use crate::connections::{CLIENT, Connection, Departure, SERVER, State};
-use crate::options::{Options, Side};
+use crate::connections::{CLIENT, ClosedConnection, Connection, ConnectionFlags, SERVER};
+use crate::options::{Options, VantagePoint};
 use crate::results::{self, Closes, HandshakeRtt, Handshakes, Waiting};
 use crate::row::{Close, Outcome};
+use crate::tally::Distribution;
+use crate::tally::SeriesCounts;
+use crate::tally::Tally;
 use gentle_units::Nanos;
 use gentle_wire::Address;
 
-/// Statistics of connections that are over.
+/// Statistics of closed connections.
 ///
-/// Memory grows with the number of addresses and failures, up to a sixteenth of the memory limit; beyond, only the largest
-/// entries are kept.
+/// Memory grows with the number of addresses and failures, up to a sixteenth of the memory limit; beyond, only the
+/// largest entries are kept.
 ///
 /// Aligned to separate cache lines, as `Decoder` is.
 #[repr(align(128))]
 #[derive(Debug)]
 pub(crate) struct Outcomes {
-    /// Fields that follow from how attempts ended; others are zero.
+    /// Fields that are known when a connection is closed; the other fields are zero.
     handshakes: Handshakes,
-    /// Fields that follow from how attempts were answered; others are zero.
-    judged: results::Outcomes,
+    /// Fields that are known when a connection is closed; the other fields are zero.
+    inferred: results::Outcomes,
     failures: Failures,
     pub(crate) parties: PartyCounts,
     pub(crate) series: SeriesCounts,
     pub(crate) closes: Closes,
     /// Round-trip times: server half, client half, sum.
-    round_trips: [Spread; 3],
+    round_trips: [Distribution; 3],
     waited: Nanos,
     waited_with_loss: Nanos,
     waited_for_data: Nanos,
     put_off: Nanos,
     failed: Nanos,
     syns_of_successes: u64,
-    vantage: Option<Side>,
+    vantage: Option<VantagePoint>,
     memory_limit: usize,
     peak_bytes: usize,
 }
@@ -46,7 +46,7 @@ impl Outcomes {
     pub(crate) fn new(options: &Options) -> Outcomes {
         Outcomes {
             handshakes: Handshakes::default(),
-            judged: results::Outcomes::default(),
+            inferred: results::Outcomes::default(),
             failures: Failures::default(),
             parties: PartyCounts::default(),
             series: SeriesCounts::default(),
@@ -64,45 +64,48 @@ impl Outcomes {
         }
     }
 
-    /// Records a connection that is over.
-    pub(crate) fn record(&mut self, departure: &Departure) {
-        let Departure {
+    /// Records a closed connection.
+    pub(crate) fn record(&mut self, closed: &ClosedConnection) {
+        let ClosedConnection {
             connection, close, ..
-        } = departure;
+        } = closed;
         for side in [CLIENT, SERVER] {
             self.waited_for_data = self
                 .waited_for_data
                 .saturating_add(connection.delays(side).1);
         }
-        if connection.state.has(State::SYN) {
-            self.attempt(departure);
+        if connection.flags.has(ConnectionFlags::SYN) {
+            self.attempt(closed);
         } else {
             self.close(*close);
             if connection.is_attempt() {
-                self.judged.without_syn += 1;
+                self.inferred.without_syn += 1;
                 let again = connection.handshake_retransmissions(SERVER) > 0;
-                self.judged.without_syn_again += u64::from(again);
+                self.inferred.without_syn_again += u64::from(again);
             }
         }
         self.limit_memory();
     }
 
-    /// Records a connection attempt that is over.
-    fn attempt(&mut self, departure: &Departure) {
-        let Departure {
+    /// Records an attempt whose connection is closed.
+    fn attempt(&mut self, closed: &ClosedConnection) {
+        let ClosedConnection {
             connection,
-            ends,
+            addresses,
             close,
-        } = departure;
-        self.series.record(connection);
+        } = closed;
+        if let Some(loss_state) = &connection.loss_state {
+            self.series.record(&loss_state.series);
+        }
         let handshakes = &mut self.handshakes;
-        let success = connection.state.has(State::ESTABLISHED);
+        let success = connection.flags.has(ConnectionFlags::ESTABLISHED);
         let again = connection.syns > 1;
         let sent_again = connection.handshake_retransmissions(CLIENT) > 0
             || connection.handshake_retransmissions(SERVER) > 0;
         handshakes.attempts_with_duplicate_syn += u64::from(again);
         handshakes.attempts_with_retransmission += u64::from(sent_again);
-        handshakes.outside_standard_intervals += u64::from(connection.state.has(State::OUTSIDE));
+        handshakes.outside_standard_intervals +=
+            u64::from(connection.flags.has(ConnectionFlags::OUTSIDE));
         if success {
             handshakes.successes += 1;
             handshakes.successes_with_duplicate_syn += u64::from(again);
@@ -112,8 +115,8 @@ impl Outcomes {
                 (connection.round_trip(), connection.synack_at.get())
             {
                 let halves = [server, both.saturating_sub(server), both];
-                for (spread, time) in self.round_trips.iter_mut().zip(halves) {
-                    spread.record(time);
+                for (distribution, time) in self.round_trips.iter_mut().zip(halves) {
+                    distribution.record(time);
                 }
             }
             self.close(*close);
@@ -122,48 +125,48 @@ impl Outcomes {
             handshakes.failures_with_duplicate_syn += u64::from(again);
             self.closes.never_established += 1;
         }
-        self.judge(connection, *ends);
+        self.infer(connection, *addresses);
     }
 
-    /// Records the inferred outcome of an attempt that is over.
-    fn judge(&mut self, connection: &Connection, ends: [Address; 2]) {
-        let judged = connection.judge(self.vantage);
+    /// Records the inferred outcome of an attempt whose connection is closed.
+    fn infer(&mut self, connection: &Connection, addresses: [Address; 2]) {
+        let class = connection.classify(self.vantage);
         let mut failed = Nanos::ZERO;
-        let counts = &mut self.judged;
+        let counts = &mut self.inferred;
         let repeats = &mut counts.repeats;
-        repeats.lost += u64::from(judged.repeats.lost);
-        repeats.late += u64::from(judged.repeats.late);
-        repeats.turned_away += u64::from(judged.repeats.turned_away);
-        repeats.put_off += u64::from(judged.repeats.put_off);
-        repeats.in_vain += u64::from(judged.repeats.in_vain);
-        if judged.outcome.is_complete() {
-            let has_loss = judged.has_loss();
+        repeats.lost += u64::from(class.repeats.lost);
+        repeats.late += u64::from(class.repeats.late);
+        repeats.turned_away += u64::from(class.repeats.turned_away);
+        repeats.put_off += u64::from(class.repeats.put_off);
+        repeats.in_vain += u64::from(class.repeats.in_vain);
+        if class.outcome.is_complete() {
+            let has_loss = class.has_loss();
             counts.completed += 1;
-            counts.one_sided += u64::from(judged.outcome == Outcome::OneSided);
+            counts.one_sided += u64::from(class.outcome == Outcome::OneSided);
             counts.completed_with_loss += u64::from(has_loss);
-            counts.late += u64::from(!has_loss && judged.repeats.late > 0);
-            self.waited = self.waited.saturating_add(judged.waited);
+            counts.late += u64::from(!has_loss && class.repeats.late > 0);
+            self.waited = self.waited.saturating_add(class.waited);
             if has_loss {
-                self.waited_with_loss = self.waited_with_loss.saturating_add(judged.waited);
+                self.waited_with_loss = self.waited_with_loss.saturating_add(class.waited);
             }
-            if judged.repeats.put_off > 0 {
+            if class.repeats.put_off > 0 {
                 counts.put_off += 1;
-                let waited = judged.waited.saturating_add(judged.waited_with_data);
+                let waited = class.waited.saturating_add(class.waited_with_data);
                 self.put_off = self.put_off.saturating_add(waited);
             }
         } else {
             failed = connection.delays(CLIENT).0;
             self.failed = self.failed.saturating_add(failed);
             let copies = connection
-                .trouble
+                .loss_state
                 .as_ref()
-                .map_or(0, |trouble| trouble.sides[CLIENT].handshake_copies);
+                .map_or(0, |loss_state| loss_state.sides[CLIENT].handshake_copies);
             let once = u32::from(connection.syns).saturating_sub(copies) <= 1;
             let port = connection.ports()[1];
             self.failures
-                .record(ends, port, &judged, once, connection.first);
+                .record(addresses, port, &class, once, connection.first);
         }
-        self.parties.record(connection, ends, &judged, failed);
+        self.parties.record(connection, addresses, &class, failed);
     }
 
     fn close(&mut self, close: Close) {
@@ -178,10 +181,10 @@ impl Outcomes {
     fn limit_memory(&mut self) {
         let bytes = self.parties.bytes_with_one_more() + self.failures.bytes_with_one_more();
         if bytes > self.memory_limit {
-            self.parties.note_alive();
-            self.failures.settle(&self.parties);
-            // Both tables may double before the limit is next reached: after as many connections as were kept.
-            self.parties.settle(self.memory_limit / 2);
+            self.parties.update_alive();
+            self.failures.decide_early(&self.parties);
+            // Both tables may double before the limit is next reached, after as many connections as were kept.
+            self.parties.keep_largest(self.memory_limit / 2);
         } else {
             self.peak_bytes = self.peak_bytes.max(bytes);
         }
@@ -215,27 +218,27 @@ impl Outcomes {
     }
 
     /// Server half and client half of the round-trip time.
-    pub(crate) fn halves(&self) -> [&Spread; 2] {
+    pub(crate) fn round_trip_halves(&self) -> [&Distribution; 2] {
         [&self.round_trips[0], &self.round_trips[1]]
     }
 
     /// Assigns a reason to each attempt that was not completed, once all connections are recorded.
     pub(crate) fn decide(&mut self) {
-        self.parties.note_alive();
-        self.failures.judge(&self.parties);
+        self.parties.update_alive();
+        self.failures.decide(&self.parties);
     }
 
-    /// Outcomes of the attempts; call [`decide`](Outcomes::decide) first. `show` formats an address, `show_server` one with its
-    /// port.
+    /// Outcomes of the attempts; call [`decide`](Outcomes::decide) first. `show` formats an address, `show_server` one
+    /// with its port.
     pub(crate) fn result(
         &self,
         show: impl Fn(Address) -> String,
         show_server: impl Fn(Address, u16) -> String,
     ) -> results::Outcomes {
         let failures = &self.failures;
-        let server = |reason| failures.apart(reason, &show_server);
-        let answered = self.judged.completed + failures.half_open;
-        let with_loss = self.judged.completed_with_loss + failures.half_open_with_loss;
+        let server = |reason| failures.group(reason, &show_server);
+        let answered = self.inferred.completed + failures.half_open;
+        let with_loss = self.inferred.completed_with_loss + failures.half_open_with_loss;
         results::Outcomes {
             answered,
             half_open: failures.half_open,
@@ -246,11 +249,11 @@ impl Outcomes {
             dead: server(Reason::Dead),
             refused: server(Reason::Refused),
             rejected: server(Reason::Rejected),
-            scans: failures.apart(Reason::Scan, |client, _| show(client)),
+            scans: failures.group(Reason::Scan, |client, _| show(client)),
             floods: server(Reason::Flood),
             unseen: server(Reason::Unseen),
-            judged_early: failures.judged_early,
-            ..self.judged.clone()
+            judged_early: failures.decided_early,
+            ..self.inferred.clone()
         }
     }
 
@@ -260,7 +263,7 @@ impl Outcomes {
         let loss_s = self.waited_with_loss.as_secs_f64();
         let data_s = self.waited_for_data.as_secs_f64();
         let all = handshake_s + data_s;
-        let with_loss = self.judged.completed_with_loss;
+        let with_loss = self.inferred.completed_with_loss;
         Waiting {
             handshake_s,
             loss_s,

@@ -1,6 +1,6 @@
 //! Time lost by server, client and prefix.
 
-use crate::connections::{Connection, Judged};
+use crate::connections::{Classification, Connection};
 use crate::results::{Top, TopEntry};
 use crate::row::Outcome;
 use crate::table_size::{hash_table_bytes, hash_table_room};
@@ -11,21 +11,20 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
-/// Losses of one party.
+/// Losses of one server, client or prefix.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Loss {
+struct PartyLoss {
     lost: Nanos,
     failed: Nanos,
     with_loss: u32,
     failures: u32,
     attempts: u32,
-    /// Answers of a server, or failed attempts of a client.
-    ways: Ways,
+    facts: PartyFacts,
 }
 
-/// Further facts about a server or a client.
+/// Answers of a server, or failed attempts of a client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Ways {
+struct PartyFacts {
     /// For a client: the servers and ports of its failed attempts, as a set of 64 hash bits.
     tried: u64,
     /// For a server: an answer to an attempt was captured.
@@ -48,16 +47,16 @@ fn bit(server: Address, port: u16) -> u64 {
     1 << (spread >> 122)
 }
 
-impl Loss {
-    fn add(&mut self, more: &Loss) {
+impl PartyLoss {
+    fn add(&mut self, more: &PartyLoss) {
         self.lost = self.lost.saturating_add(more.lost);
         self.failed = self.failed.saturating_add(more.failed);
         self.with_loss = self.with_loss.saturating_add(more.with_loss);
         self.failures = self.failures.saturating_add(more.failures);
         self.attempts = self.attempts.saturating_add(more.attempts);
-        self.ways.tried |= more.ways.tried;
-        self.ways.seen |= more.ways.seen;
-        self.ways.unseen |= more.ways.unseen;
+        self.facts.tried |= more.facts.tried;
+        self.facts.seen |= more.facts.seen;
+        self.facts.unseen |= more.facts.unseen;
     }
 
     fn entry(&self, name: String) -> TopEntry {
@@ -76,8 +75,8 @@ impl Loss {
 /// Losses by server and by client.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PartyCounts {
-    servers: HashMap<(Address, u16), Loss>,
-    clients: HashMap<Address, Loss>,
+    servers: HashMap<(Address, u16), PartyLoss>,
+    clients: HashMap<Address, PartyLoss>,
     alive: HashSet<Address>,
 }
 
@@ -86,42 +85,42 @@ const PREFIX_V4: usize = 24;
 const PREFIX_V6: usize = 48;
 
 impl PartyCounts {
-    /// Records an attempt that is over; `failed` is the time waited if it was not completed.
+    /// Records an attempt; `failed` is the time waited if it was not completed.
     pub(crate) fn record(
         &mut self,
         connection: &Connection,
         [client, server]: [Address; 2],
-        judged: &Judged,
+        class: &Classification,
         failed: Nanos,
     ) {
-        let complete = judged.outcome.is_complete();
+        let complete = class.outcome.is_complete();
         let port = connection.ports()[1];
-        let mut loss = Loss {
-            lost: if complete { judged.waited } else { Nanos::ZERO },
+        let mut loss = PartyLoss {
+            lost: if complete { class.waited } else { Nanos::ZERO },
             failed,
-            with_loss: u32::from(complete && judged.has_loss()),
+            with_loss: u32::from(complete && class.has_loss()),
             failures: u32::from(!complete),
             attempts: 1,
-            ways: Ways::default(),
+            facts: PartyFacts::default(),
         };
         if !complete {
-            loss.ways.tried = bit(server, port);
+            loss.facts.tried = bit(server, port);
         }
         self.clients.entry(client).or_default().add(&loss);
-        loss.ways = Ways {
+        loss.facts = PartyFacts {
             tried: 0,
             seen: matches!(
-                judged.outcome,
+                class.outcome,
                 Outcome::Succeeded | Outcome::HalfOpen | Outcome::Refused
             ),
-            unseen: judged.outcome == Outcome::OneSided,
+            unseen: class.outcome == Outcome::OneSided,
         };
         self.servers.entry((server, port)).or_default().add(&loss);
     }
 
     /// Updates the set of hosts for [`PartyCounts::is_alive`].
-    pub(super) fn note_alive(&mut self) {
-        let alive = self.servers.iter().filter(|(_, loss)| loss.ways.seen);
+    pub(super) fn update_alive(&mut self) {
+        let alive = self.servers.iter().filter(|(_, loss)| loss.facts.seen);
         self.alive = alive.map(|(&(server, _), _)| server).collect();
     }
 
@@ -134,13 +133,13 @@ impl PartyCounts {
     pub(super) fn is_unseen(&self, server: (Address, u16)) -> bool {
         self.servers
             .get(&server)
-            .is_some_and(|loss| loss.ways.unseen && !loss.ways.seen)
+            .is_some_and(|loss| loss.facts.unseen && !loss.facts.seen)
     }
 
     /// Whether the client's failed attempts go to many servers and ports.
     pub(super) fn scans(&self, client: Address) -> bool {
         self.clients.get(&client).is_some_and(|loss| {
-            loss.ways.tried.count_ones() >= SCAN_BITS
+            loss.facts.tried.count_ones() >= SCAN_BITS
                 && loss.failures.saturating_mul(SCAN_SHARE) >= loss.attempts
         })
     }
@@ -154,12 +153,14 @@ impl PartyCounts {
 
     /// Memory after one more server and client, bytes.
     pub(crate) fn bytes_with_one_more(&self) -> usize {
-        hash_table_bytes(self.servers.len() + 1, size_of::<((Address, u16), Loss)>())
-            + hash_table_bytes(self.clients.len() + 1, size_of::<(Address, Loss)>())
+        hash_table_bytes(
+            self.servers.len() + 1,
+            size_of::<((Address, u16), PartyLoss)>(),
+        ) + hash_table_bytes(self.clients.len() + 1, size_of::<(Address, PartyLoss)>())
     }
 
     /// Keeps the parties that lose most, as many as fit into `bytes` with one more of each.
-    pub(crate) fn settle(&mut self, bytes: usize) {
+    pub(crate) fn keep_largest(&mut self, bytes: usize) {
         keep(&mut self.servers, bytes / 2);
         keep(&mut self.clients, bytes / 2);
     }
@@ -172,7 +173,7 @@ impl PartyCounts {
         show_server: impl Fn(Address, u16) -> String,
         show_prefix: impl Fn(Address, usize) -> String,
     ) -> Top {
-        let mut prefixes: BTreeMap<(Address, usize), Loss> = BTreeMap::new();
+        let mut prefixes: BTreeMap<(Address, usize), PartyLoss> = BTreeMap::new();
         for ((server, _), loss) in &self.servers {
             prefixes.entry(prefix(*server)).or_default().add(loss);
         }
@@ -203,7 +204,7 @@ fn prefix(address: Address) -> (Address, usize) {
 /// First `n` by time lost, without those that lost none.
 fn first<'a, K: Ord + 'a>(
     n: usize,
-    all: impl Iterator<Item = (&'a K, &'a Loss)>,
+    all: impl Iterator<Item = (&'a K, &'a PartyLoss)>,
     name: impl Fn(&K) -> String,
 ) -> Vec<TopEntry> {
     let mut losers: Vec<_> = all
@@ -217,12 +218,12 @@ fn first<'a, K: Ord + 'a>(
         .collect()
 }
 
-fn keep<K: Ord + Hash + Copy>(map: &mut HashMap<K, Loss>, bytes: usize) {
-    let room = hash_table_room(bytes, size_of::<(K, Loss)>()).saturating_sub(1);
+fn keep<K: Ord + Hash + Copy>(map: &mut HashMap<K, PartyLoss>, bytes: usize) {
+    let room = hash_table_room(bytes, size_of::<(K, PartyLoss)>()).saturating_sub(1);
     if map.len() <= room {
         return;
     }
-    let mut all: Vec<(Reverse<Loss>, K)> = map
+    let mut all: Vec<(Reverse<PartyLoss>, K)> = map
         .iter()
         .map(|(&key, &loss)| (Reverse(loss), key))
         .collect();
@@ -238,28 +239,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_who_stay_fit_and_lose_most() {
+    fn the_parties_that_lose_most_are_kept_as_far_as_they_fit() {
         const ALL: u32 = 3_000;
         let name = |i: u32| Address::v4(i.to_be_bytes());
         let mut all = PartyCounts::default();
         for i in 0..ALL {
-            let loss = Loss {
+            let loss = PartyLoss {
                 lost: Nanos(i.into()),
-                ..Loss::default()
+                ..PartyLoss::default()
             };
             all.servers.insert((name(i), 80), loss);
             all.clients.insert(name(i), loss);
         }
         for bytes in (0..100_000).step_by(97).chain([1 << 20]) {
             let mut counts = all.clone();
-            counts.settle(bytes);
+            counts.keep_largest(bytes);
             let stay = counts.clients.len() as u32;
             if stay > 0 {
                 assert!(counts.bytes_with_one_more() <= bytes, "{stay} in {bytes}");
             }
-            // Lower bound of the entries of a table, which has half of the bytes and may leave about half of these unused,
-            // because its number of slots is a power of two.
-            let room = bytes / 5 / (size_of::<(Address, Loss)>() + 1);
+            // Lower bound of the entries of a table, which has half of the bytes and may leave about half of these
+            // unused, because its number of slots is a power of two.
+            let room = bytes / 5 / (size_of::<(Address, PartyLoss)>() + 1);
             assert!(stay + 2 >= ALL.min(room as u32), "{stay} in {bytes}");
             for i in 0..ALL {
                 let stays = i >= ALL - stay;

@@ -1,7 +1,7 @@
 //! Handshake counts of one protocol.
 
-use crate::measure::Spread;
 use crate::results::OtherHandshakes;
+use crate::tally::Distribution;
 use gentle_units::Nanos;
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(super) struct Counts {
     retransmissions: BTreeMap<&'static str, u64>,
     attempts_with_loss: u64,
     time_lost_ns: u128,
-    rtt: Spread,
+    rtt: Distribution,
     versions: BTreeMap<String, u64>,
 }
 

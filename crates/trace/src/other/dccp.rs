@@ -1,9 +1,9 @@
 //! DCCP (RFC 4340, 8.1): Request, Response, Ack.
 //!
 //! An attempt is identified by the client's address and port, the server's, the service code and an initial sequence
-//! number. A further Request is a retransmission: it has the next sequence number (8.1.1); one with a number seen before is
-//! a copy made by the capture. A further Response answers a further Request (8.1.3). An attempt succeeds with the client's
-//! Ack or DataAck after a Response.
+//! number. A further Request is a retransmission: it has the next sequence number (8.1.1); one with a number seen
+//! before is a copy made by the capture. A further Response answers a further Request (8.1.3). An attempt succeeds with
+//! the client's Ack or DataAck after a Response.
 
 use super::Flow;
 use super::counts::Counts;
@@ -37,7 +37,8 @@ pub(super) struct Dccp {
 #[derive(Debug)]
 struct Attempt {
     service: Option<u32>,
-    /// Sequence number of the first Request minus [`REQUESTS`], so that a Request captured out of order before it has one too.
+    /// Sequence number of the first Request minus [`REQUESTS`], so that a Request captured out of order before it has
+    /// one too.
     origin: u64,
     requests: Numbers,
     responses: Numbers,

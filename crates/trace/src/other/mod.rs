@@ -1,9 +1,8 @@
-//! Handshakes beyond TCP: QUIC, SCTP and DCCP.
+//! Handshakes of QUIC, SCTP and DCCP.
 //!
-//! Each protocol tracks the packets that open a connection and their retransmissions, and discards all others once they are
-//! recognised. The state of attempts is in a table of fixed size ([`table::Table`]): when it is full, or attempts have been
-//! idle for long, the oldest are forgotten. Their counts stay; only their later packets are not seen, and a late
-//! retransmission counts as a new attempt.
+//! Each protocol tracks the packets that open a connection and their retransmissions. The state of attempts is in a
+//! table of fixed size ([`table::Table`]): when it is full, or attempts have been idle for long, the oldest are
+//! forgotten. Their counts are kept, but a later retransmission counts as a new attempt.
 
 mod counts;
 mod dccp;
@@ -55,8 +54,8 @@ pub(crate) struct Others {
 }
 
 impl Others {
-    /// Remembers attempts for `idle_timeout`, in at most `memory_limit_bytes`, but at least 16 attempts of each protocol. Nothing
-    /// is allocated before the first attempt.
+    /// Remembers attempts for `idle_timeout`, in at most `memory_limit_bytes`, but at least 16 attempts of each
+    /// protocol. Nothing is allocated before the first attempt.
     pub(crate) fn new(memory_limit_bytes: usize, idle_timeout: Nanos) -> Others {
         let quarter = memory_limit_bytes / 4;
         Others {

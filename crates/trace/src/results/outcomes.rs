@@ -3,90 +3,90 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What became of the attempts, and why SYNs and SYN/ACKs were sent again.
+/// Inferred outcomes of connection attempts, and causes of retransmitted SYNs and SYN/ACKs.
 ///
-/// Every attempt is in one of `answered`, `swallowed`, `dead`, `refused`, `rejected`, `scans`, `floods` and `unseen`. Where
-/// [`Handshakes`](super::Handshakes) goes by the definition of handshake-2009, this goes by all that was captured of
-/// a connection.
+/// Every attempt is in exactly one of `answered`, `swallowed`, `dead`, `refused`, `rejected`, `scans`, `floods` and
+/// `unseen`. Unlike [`Handshakes`](super::Handshakes), which follows the definitions of handshake-2009, the inference
+/// uses everything that was captured of a connection.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Outcomes {
-    /// Attempts that a SYN/ACK answered, or that went on as only an answered one can. What scans and floods got for an
-    /// answer is not among them.
+    /// Attempts that were answered by a SYN/ACK, or went on as only an answered attempt can. Attempts of scans and
+    /// floods do not count.
     pub answered: u64,
-    /// Of those answered: completed.
+    /// Answered attempts that completed.
     pub completed: u64,
-    /// Of those completed: the SYN/ACK is missing from the capture.
+    /// Completed attempts whose SYN/ACK is missing from the capture.
     pub one_sided: u64,
-    /// Of those answered: not completed, though no SYN came again.
+    /// Answered attempts that did not complete, without a retransmitted SYN.
     pub half_open: u64,
-    /// Of those answered: lost a SYN or SYN/ACK, or the ACK of it, on the way.
+    /// Answered attempts that lost a SYN or SYN/ACK, or the ACK of it, in the network.
     pub with_loss: u64,
-    /// `with_loss` as a share of `answered`.
+    /// `with_loss` as a fraction of `answered`.
     pub loss: Option<f64>,
-    /// Of those with a loss: completed.
+    /// Completed attempts with a loss.
     pub completed_with_loss: u64,
-    /// Of those completed: lost nothing, but sent a SYN or SYN/ACK again because an answer was late.
+    /// Completed attempts without loss that retransmitted a SYN or SYN/ACK because an answer was late.
     pub late: u64,
-    /// Of those completed: the server left a SYN unanswered that had reached it, or sent its SYN/ACK again though the
-    /// client's ACK is in the capture.
+    /// Completed attempts that the server deferred: it left a SYN unanswered that had reached it, or retransmitted its
+    /// SYN/ACK although the client's ACK is in the capture.
     pub put_off: u64,
-    /// Time that they waited because of that.
+    /// Time that the attempts in `put_off` waited because of it, seconds.
     pub put_off_s: f64,
-    /// Attempts at servers that are alive, of which every packet one way or the other vanished.
-    pub swallowed: Apart,
+    /// Attempts at live servers of which every packet in at least one direction was lost or discarded.
+    pub swallowed: AttemptGroup,
     /// Attempts at hosts of which nothing was captured.
-    pub dead: Apart,
-    /// Attempts that an RST answered.
-    pub refused: Apart,
-    /// Attempts that an ICMP or ICMPv6 message "destination unreachable" answered.
-    pub rejected: Apart,
-    /// Attempts in vain of clients that tried many servers and ports.
-    pub scans: Apart,
-    /// Attempts of a SYN flood.
-    pub floods: Apart,
-    /// Attempts without an answer at servers of which only the clients' side was captured.
-    pub unseen: Apart,
-    /// Connections of which the SYN/ACK was captured, but not the SYN; they are no attempts.
+    pub dead: AttemptGroup,
+    /// Attempts answered by an RST.
+    pub refused: AttemptGroup,
+    /// Attempts answered by an ICMP or ICMPv6 message "destination unreachable".
+    pub rejected: AttemptGroup,
+    /// Failed attempts of clients that tried many servers and ports.
+    pub scans: AttemptGroup,
+    /// Attempts that belong to a SYN flood.
+    pub floods: AttemptGroup,
+    /// Unanswered attempts at servers of which only the packets from clients were captured.
+    pub unseen: AttemptGroup,
+    /// Connections whose SYN/ACK was captured, but not the SYN; they do not count as attempts.
     pub without_syn: u64,
-    /// Of those: the SYN/ACK was sent again.
+    /// Connections in `without_syn` whose SYN/ACK was retransmitted.
     pub without_syn_again: u64,
-    /// Why SYNs were sent again, and SYN/ACKs, those that answered such a SYN aside.
+    /// Causes of retransmitted SYNs and SYN/ACKs, without SYN/ACKs that answered a retransmitted SYN.
     pub repeats: Repeats,
-    /// Whether that was decided before the end for some, because of the memory limit.
+    /// Attempts whose outcome was decided before the end of the trace because of the memory limit.
     pub judged_early: u64,
 }
 
-/// Attempts that are told apart from those that were answered.
+/// Failed attempts with a common reason.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-pub struct Apart {
-    /// How many.
+pub struct AttemptGroup {
+    /// Number of attempts.
     pub attempts: u64,
-    /// Servers, or clients (`scans`), to which they belong.
+    /// Number of servers (address and port) of the attempts; for `scans`, of clients.
     pub parties: u64,
-    /// The first of those, at most three, those with most attempts first.
-    pub most: Vec<Named>,
+    /// Servers or clients with most attempts, at most three, in descending order.
+    pub most: Vec<NamedParty>,
 }
 
-/// One of those who are named.
+/// Server or client with its number of attempts.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Named {
-    /// Address and port, or the address of a client.
+pub struct NamedParty {
+    /// Address and port of a server, or address of a client.
     pub name: String,
-    /// Its attempts.
+    /// Number of attempts.
     pub attempts: u64,
 }
 
-/// Why SYNs and SYN/ACKs were sent again.
+/// Retransmitted SYNs and SYN/ACKs by cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Repeats {
-    /// What had been sent before, or its answer, was lost.
+    /// The previous transmission or its answer was lost.
     pub lost: u64,
-    /// It had arrived, and the answer was late.
+    /// The previous transmission had arrived, and the answer was late.
     pub late: u64,
-    /// An RST or an ICMP message had answered.
+    /// An RST or an ICMP message had answered the previous SYN.
     pub turned_away: u64,
-    /// The server put the client off: SYNs after one that had reached it, SYN/ACKs behind the client's ACK.
+    /// The server deferred the client: SYNs after one that had reached the server, SYN/ACKs after the client's ACK.
     pub put_off: u64,
-    /// Of attempts that led nowhere.
+    /// The attempt was never completed.
     pub in_vain: u64,
 }

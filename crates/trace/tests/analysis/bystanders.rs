@@ -1,4 +1,4 @@
-//! Losses of users are told apart from scans, worms, floods, dead hosts and firewalls in the same capture.
+//! Losses of users are distinguished from scans, worms, floods, dead hosts and firewalls in the same capture.
 
 use crate::frames::SERVER;
 use crate::talk::{Talk, analyze, does_not_say, repeats, says, users};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 /// Scans, worms and floods beside users.
 #[test]
 fn users_beside_scans_and_floods() {
-    const USERS: &str = "10 % of 20 answered connection attempts lost a SYN or SYN/ACK (2) and waited 1.0 s for it on average";
+    const USERS: &str = "10 % of 20 answered connection attempts lost a SYN or SYN/ACK (2) and waited 1.00 s for it on average";
     let server = ("198.51.100.2", 443);
     let users = users(20, 2, server);
     let after = |talks: Vec<Talk>| {
@@ -44,7 +44,7 @@ fn users_beside_scans_and_floods() {
     assert_eq!(analysis.outcomes.dead.attempts, 0);
     assert_eq!(repeats(&analysis), [2, 0, 0, 0, 6_000]);
 
-    // Floods of the users' server from invented addresses; the server answers, or no longer can.
+    // Floods of the users' server from spoofed addresses; the server answers, or no longer can.
     for answers in [true, false] {
         let flood = (0..10_000_u32).map(|i| {
             let client = format!("100.{}.{}.7", i / 250, i % 250);
@@ -114,7 +114,7 @@ fn one_direction_of_nothing() {
     );
 }
 
-/// All packets to or from a live server are swallowed, for some attempts.
+/// All packets of some attempts to or from a live server are discarded.
 #[test]
 fn swallowed() {
     let server = ("198.51.100.2", 443);

@@ -3,7 +3,7 @@
 use gentle_capture::CaptureReader;
 use gentle_trace::results::Analysis;
 use gentle_trace::row::Row;
-use gentle_trace::{Options, Watch};
+use gentle_trace::{Control, Options};
 use std::io::Cursor;
 use std::path::Path;
 
@@ -13,8 +13,8 @@ fn analyze_readers(readers: Vec<CaptureReader>, options: &Options) -> (Analysis,
         rows.push(row.clone());
         Ok(())
     };
-    let watch = Watch::default();
-    let analysis = gentle_trace::analyze(readers, options, None, Some(&mut keep), &watch)
+    let control = Control::default();
+    let analysis = gentle_trace::analyze(readers, options, None, Some(&mut keep), &control)
         .expect("damage is a warning, and rows cannot fail");
     (analysis, rows)
 }

@@ -1,6 +1,12 @@
-//! Hand-written segments, and captures of them.
+//! Segments with chosen fields, and captures of them.
 
-use std::net::IpAddr;
+use gentle_capture::{InterfaceDescription, PcapNgWriter, PcapWriter, RawPacket, Resolution};
+use gentle_units::Nanos;
+use gentle_wire::{
+    EmitError, Ipv4Header, Ipv6Header, LinkType, PseudoHeader, Tcp, TcpFlags, TcpOption,
+    TcpOptions, Unreachable, protocol,
+};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub(crate) const FIN: u8 = 1;
 pub(crate) const SYN: u8 = 2;
@@ -8,8 +14,8 @@ pub(crate) const RST: u8 = 4;
 pub(crate) const PSH: u8 = 8;
 pub(crate) const ACK: u8 = 16;
 
-/// Begin of the captures, seconds since 1970.
-const BEGIN: u64 = 1_600_000_000;
+/// Beginning of the captures, since 1970.
+const BEGIN: Nanos = Nanos::from_secs(1_600_000_000);
 
 /// Segment; [`Segment::client`] and [`Segment::server`] create one between two fixed hosts, and methods change it.
 #[derive(Debug, Clone)]
@@ -137,156 +143,147 @@ impl Segment {
         }
     }
 
+    /// Time of the segment since 1970.
+    pub(crate) fn time(&self) -> Nanos {
+        BEGIN + Nanos::from_micros(self.at_us)
+    }
+
     /// Encodes a raw IP packet.
     pub(crate) fn packet(&self) -> Vec<u8> {
-        let segment = self.segment();
+        let packet = self.segment();
         let Some((kind, code)) = self.icmp else {
-            return segment;
+            return packet;
         };
-        let mut message = vec![kind, code, 0, 0, 0, 0, 0, 0];
         let header = if self.src.0.is_ipv4() { 20 } else { 40 };
-        message.extend(&segment[..header + 8]);
-        let length = message.len() as u16;
-        let mut packet = Vec::new();
-        match self.src.0 {
-            IpAddr::V4(src) => {
-                packet.extend([0x45, 0]);
-                packet.extend((20 + length).to_be_bytes());
-                packet.extend([0, 0, 0x40, 0, 64, 1, 0, 0, 203, 0, 113, 254]);
-                packet.extend(src.octets());
-            }
-            IpAddr::V6(src) => {
-                packet.extend([0x60, 0, 0, 0]);
-                packet.extend(length.to_be_bytes());
-                packet.extend([58, 64]);
-                packet.extend([0xfd; 16]);
-                packet.extend(src.octets());
-            }
-        }
-        packet.extend(message);
-        packet
+        let message = Unreachable {
+            code,
+            quoted: &packet[..header + 8],
+        };
+        let (router, protocol) = match self.src.0 {
+            IpAddr::V4(_) => (Ipv4Addr::new(203, 0, 113, 254).into(), protocol::ICMP),
+            IpAddr::V6(_) => (Ipv6Addr::from([0xfd; 16]).into(), protocol::ICMPV6),
+        };
+        let ip = (protocol, 64, 0);
+        ip_packet(router, self.src.0, ip, message.message_len(), |sum, out| {
+            let len = match router {
+                IpAddr::V4(_) => message.emit_v4(out)?,
+                IpAddr::V6(_) => message.emit_v6(sum, out)?,
+            };
+            out[0] = kind;
+            Ok(len)
+        })
     }
 
     fn segment(&self) -> Vec<u8> {
-        let mut options = Vec::new();
-        if let Some((value, echo)) = self.timestamps {
-            options.extend([1, 1, 8, 10]);
-            options.extend(value.to_be_bytes());
-            options.extend(echo.to_be_bytes());
-        }
-        if !self.sack.is_empty() {
-            options.extend([1, 1, 5, 2 + 8 * self.sack.len() as u8]);
-            for (from, to) in &self.sack {
-                options.extend(from.to_be_bytes());
-                options.extend(to.to_be_bytes());
-            }
-        }
-        let mut tcp = Vec::new();
-        tcp.extend(self.src.1.to_be_bytes());
-        tcp.extend(self.dst.1.to_be_bytes());
-        tcp.extend(self.seq.to_be_bytes());
-        tcp.extend(self.ack.to_be_bytes());
-        tcp.extend([((20 + options.len()) as u8 / 4) << 4, self.flags]);
-        tcp.extend(self.window.to_be_bytes());
-        tcp.extend([0; 4]);
-        tcp.extend(options);
-        tcp.resize(tcp.len() + usize::from(self.payload), 0x55);
-        let mut packet = Vec::new();
-        match (self.src.0, self.dst.0) {
-            (IpAddr::V4(src), IpAddr::V4(dst)) => {
-                packet.extend([0x45, 0]);
-                packet.extend((20 + tcp.len() as u16).to_be_bytes());
-                packet.extend(self.id.to_be_bytes());
-                packet.extend([0x40, 0, self.ttl, 6, 0, 0]);
-                packet.extend(src.octets());
-                packet.extend(dst.octets());
-            }
-            (IpAddr::V6(src), IpAddr::V6(dst)) => {
-                packet.extend([0x60, 0, 0, 0]);
-                packet.extend((tcp.len() as u16).to_be_bytes());
-                packet.extend([6, self.ttl]);
-                packet.extend(src.octets());
-                packet.extend(dst.octets());
-            }
-            _ => unreachable!("both ends have the same version"),
-        }
-        packet.extend(tcp);
-        packet
+        let padding = [TcpOption::NoOperation; 2];
+        let timestamps = self
+            .timestamps
+            .map(|(value, echo)| TcpOption::Timestamps(value, echo));
+        let sack = (!self.sack.is_empty()).then_some(TcpOption::Sack(&self.sack));
+        let options: Vec<TcpOption<'_>> = [timestamps, sack]
+            .into_iter()
+            .flatten()
+            .flat_map(|option| [padding[0], padding[1], option])
+            .collect();
+        let options = TcpOptions::new(&options).expect("two options fit");
+        let payload = vec![0x55; self.payload.into()];
+        let tcp = Tcp {
+            src_port: self.src.1,
+            dst_port: self.dst.1,
+            seq: self.seq,
+            ack: self.ack,
+            flags: TcpFlags(self.flags.into()),
+            window: self.window,
+            payload_len: self.payload.into(),
+            options: options.as_bytes(),
+            payload: &payload,
+        };
+        let ip = (protocol::TCP, self.ttl, self.id);
+        let len = tcp.header_len() + payload.len();
+        ip_packet(self.src.0, self.dst.0, ip, len, |sum, out| {
+            tcp.emit(sum, out)
+        })
     }
+}
+
+/// An IP packet between addresses of the same version with a protocol, a time to live, an identification (IPv4), and a
+/// payload of `len` bytes that `emit` writes.
+pub(crate) fn ip_packet(
+    src: IpAddr,
+    dst: IpAddr,
+    (protocol, ttl, id): (u8, u8, u16),
+    len: usize,
+    emit: impl FnOnce(&PseudoHeader, &mut [u8]) -> Result<usize, EmitError>,
+) -> Vec<u8> {
+    let mut packet = vec![0; 40 + len];
+    let (header, pseudo_header) = match (src, dst) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => {
+            let ip = Ipv4Header {
+                ttl,
+                id,
+                ..Ipv4Header::new(src, dst, protocol, len as u32)
+            };
+            (ip.emit(&mut packet), ip.pseudo_header())
+        }
+        (IpAddr::V6(src), IpAddr::V6(dst)) => {
+            let ip = Ipv6Header {
+                hop_limit: ttl,
+                ..Ipv6Header::new(src, dst, protocol, len as u32)
+            };
+            (ip.emit(&mut packet), ip.pseudo_header())
+        }
+        _ => unreachable!("both ends have the same version"),
+    };
+    let header = header.expect("a packet of at most 64 KiB");
+    let payload = emit(&pseudo_header, &mut packet[header..]).expect("a valid payload");
+    packet.truncate(header + payload);
+    packet
 }
 
 /// A pcap file of raw IP with timestamps in microseconds.
 pub(crate) fn pcap(segments: &[Segment]) -> Vec<u8> {
-    let mut file = pcap_header();
-    for segment in segments {
-        pcap_record(segment, &mut file);
-    }
-    file
+    let packets = segments.iter().map(|segment| (segment, segment.packet()));
+    pcap_of(LinkType::RAW, packets)
 }
 
-/// File header of pcap.
-pub(crate) fn pcap_header() -> Vec<u8> {
-    const RAW: u32 = 101;
-    [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, RAW]
-        .into_iter()
-        .flat_map(u32::to_le_bytes)
-        .collect()
-}
-
-/// Appends the record of one packet.
-pub(crate) fn pcap_record(segment: &Segment, file: &mut Vec<u8>) {
-    let packet = segment.packet();
-    let length = packet.len() as u32;
-    let seconds = BEGIN + segment.at_us / 1_000_000;
-    for word in [
-        seconds as u32,
-        (segment.at_us % 1_000_000) as u32,
-        length,
-        length,
-    ] {
-        file.extend(word.to_le_bytes());
+/// A pcap file of packets that have the times of segments, in microseconds.
+pub(crate) fn pcap_of<'a>(
+    link: LinkType,
+    packets: impl IntoIterator<Item = (&'a Segment, Vec<u8>)>,
+) -> Vec<u8> {
+    let mut writer = PcapWriter::new(Vec::new(), link, Some(65_535), Resolution::Micros)
+        .expect("a list can be written");
+    for (segment, data) in packets {
+        let packet = raw(segment, link, &data);
+        writer.packet(&packet).expect("a time before 2106");
     }
-    file.extend(packet);
+    writer.into_inner()
 }
 
 /// A pcapng file of raw IP with `interfaces` interfaces, named `eth0` and so on.
 pub(crate) fn pcapng(segments: &[Segment], interfaces: u32) -> Vec<u8> {
-    fn block(kind: u32, body: &[u8], file: &mut Vec<u8>) {
-        let padded = body.len().next_multiple_of(4);
-        let length = (12 + padded as u32).to_le_bytes();
-        file.extend(kind.to_le_bytes());
-        file.extend(length);
-        file.extend(body);
-        file.resize(file.len() + padded - body.len(), 0);
-        file.extend(length);
-    }
-    let mut file = Vec::new();
-    let mut section = 0x1a2b_3c4d_u32.to_le_bytes().to_vec();
-    section.extend([1, 0, 0, 0]);
-    section.extend([0xff; 8]);
-    block(0x0a0d_0d0a, &section, &mut file);
+    let mut writer = PcapNgWriter::new(Vec::new()).expect("a list can be written");
     for interface in 0..interfaces {
-        let mut body = vec![101, 0, 0, 0, 0, 0, 0, 0, 2, 0, 4, 0];
-        body.extend(format!("eth{interface}").as_bytes());
-        body.extend([0; 4]);
-        block(1, &body, &mut file);
+        let description = InterfaceDescription {
+            name: Some(&format!("eth{interface}")),
+            ..InterfaceDescription::new(LinkType::RAW)
+        };
+        writer.interface(&description).expect("a short name");
     }
     for segment in segments {
-        let ticks = BEGIN * 1_000_000 + segment.at_us;
-        let packet = segment.packet();
-        let length = packet.len() as u32;
-        let mut body: Vec<u8> = [
-            segment.interface,
-            (ticks >> 32) as u32,
-            ticks as u32,
-            length,
-            length,
-        ]
-        .into_iter()
-        .flat_map(u32::to_le_bytes)
-        .collect();
-        body.extend(packet);
-        block(6, &body, &mut file);
+        let data = segment.packet();
+        let packet = raw(segment, LinkType::RAW, &data);
+        writer.packet(&packet).expect("an interface that exists");
     }
-    file
+    writer.into_inner()
+}
+
+fn raw<'a>(segment: &Segment, link: LinkType, data: &'a [u8]) -> RawPacket<'a> {
+    RawPacket {
+        time: segment.time(),
+        interface: segment.interface,
+        link,
+        original_len: data.len() as u32,
+        data,
+    }
 }

@@ -1,11 +1,14 @@
 //! Invariants of the analysis of any capture.
 
 use crate::captures::{analyze_bytes, try_analyze};
-use crate::frames::{self, ACK, FIN, RST, SYN, Segment, pcap};
+use crate::frames::{ACK, FIN, RST, SYN, Segment, pcap};
 use crate::handshakes::{self, Counts};
 use crate::tshark;
+use gentle_capture::{PcapWriter, RawPacket, Resolution};
 use gentle_trace::Options;
 use gentle_trace::results::Analysis;
+use gentle_units::Nanos;
+use gentle_wire::LinkType;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -221,20 +224,23 @@ proptest! {
     #[test]
     fn no_packets_are_too_strange(
         link in prop_oneof![Just(1_u8), Just(101), Just(113), Just(127), Just(228), any::<u8>()],
-        packets in vec((vec(any::<u8>(), 0..120), any::<u32>(), 0..60_u32), 0..20),
+        packets in vec((vec(any::<u8>(), 0..120), any::<u32>(), 0..60_u64), 0..20),
     ) {
-        let mut capture = frames::pcap_header();
-        capture[20] = link;
+        let link = LinkType(link.into());
+        let mut writer = PcapWriter::new(Vec::new(), link, None, Resolution::Micros).unwrap();
         let mut seconds = 0;
-        for (packet, wire, gap) in packets {
+        for (data, wire, gap) in packets {
             seconds += gap;
-            let length = packet.len() as u32;
-            for word in [seconds, 0, length, wire.max(length)] {
-                capture.extend(word.to_le_bytes());
-            }
-            capture.extend(packet);
+            let packet = RawPacket {
+                time: Nanos::from_secs(seconds),
+                interface: 0,
+                link,
+                original_len: wire.max(data.len() as u32),
+                data: &data,
+            };
+            writer.packet(&packet).unwrap();
         }
-        try_analyze(capture);
+        try_analyze(writer.into_inner());
     }
 
     /// Random bytes in a capture of segments do not make the analysis fail.

@@ -1,11 +1,11 @@
-//! Limits of memory and idle time: removal of connections, and its effects.
+//! Limits of memory and idle time: eviction of connections, and its effects.
 
 use crate::captures::{analyze_bytes, analyze_files};
-use crate::frames::{ACK, FIN, RST, SYN, Segment, pcap, pcap_header, pcap_record};
+use crate::frames::{ACK, FIN, RST, SYN, Segment, pcap};
 use crate::programs;
 use gentle_capture::CaptureReader;
 use gentle_trace::row::Close;
-use gentle_trace::{Options, Watch};
+use gentle_trace::{Control, Options};
 use gentle_units::Nanos;
 use std::io::{self, Read};
 
@@ -117,7 +117,7 @@ impl Flood {
         Flood {
             made: 0,
             all,
-            ready: pcap_header(),
+            ready: pcap(&[]),
             read: 0,
         }
     }
@@ -126,16 +126,18 @@ impl Flood {
 impl Read for Flood {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.read == self.ready.len() {
-            self.ready.clear();
-            self.read = 0;
-            for i in self.made..self.all.min(self.made + 1_000) {
+            let to = self.all.min(self.made + 1_000);
+            let syns = (self.made..to).map(|i| {
                 let mut syn = Segment::client(0.0, SYN);
                 syn.at_us = u64::from(i);
                 // Each from another address.
                 syn.src.0 = std::net::Ipv4Addr::from(0x0a00_0000 + i).into();
-                pcap_record(&syn, &mut self.ready);
-                self.made = i + 1;
-            }
+                syn
+            });
+            self.ready = pcap(&syns.collect::<Vec<_>>());
+            // The file header has been read.
+            self.read = pcap(&[]).len();
+            self.made = to;
         }
         let n = buffer.len().min(self.ready.len() - self.read);
         buffer[..n].copy_from_slice(&self.ready[self.read..self.read + n]);
@@ -152,8 +154,8 @@ fn a_syn_flood_passes_through_a_fixed_limit() {
         memory_limit: 16 << 20,
         ..Options::default()
     };
-    let watch = Watch::default();
-    let analysis = gentle_trace::analyze(vec![reader], &options, None, None, &watch).unwrap();
+    let control = Control::default();
+    let analysis = gentle_trace::analyze(vec![reader], &options, None, None, &control).unwrap();
     assert_eq!(analysis.captures[0].packets, u64::from(SYNS));
     assert_eq!(analysis.handshakes.attempts, u64::from(SYNS));
     assert_eq!(analysis.outcomes.floods.attempts, u64::from(SYNS));
@@ -268,7 +270,7 @@ fn several_captures_are_one_trace() {
     assert_eq!(json(&together), json(&apart));
 }
 
-/// Removal for lack of memory must not depend on the random keys of hash tables.
+/// Eviction for lack of memory must not depend on the random keys of hash tables.
 #[test]
 fn the_same_is_forgotten_again() {
     let segments: Vec<Segment> = (0..60_000_u32)

@@ -13,7 +13,7 @@ mod per_connection;
 mod programs;
 mod repeats;
 mod retransmissions;
-mod same_ends;
+mod same_flow_key;
 mod sequences;
 mod talk;
 mod tcptrace;

@@ -1,5 +1,5 @@
-//! Captures of real Linux TCP that lost exactly chosen packets (`tests/make-captures`): the analysis finds these losses and
-//! no others.
+//! Captures of real Linux TCP that lost exactly chosen packets (`tests/make-captures`): the analysis finds these losses
+//! and no others.
 
 use crate::captures;
 use gentle_trace::Options;
@@ -284,8 +284,8 @@ fn how_connections_end() {
     }
 }
 
-/// After the loss of both FINs, the client's second FIN arrived, but the server's FIN, which acknowledged it, was lost: the
-/// client's third FIN was spurious, and Linux answers it with a DSACK.
+/// After the loss of both FINs, the client's second FIN arrived, but the server's FIN, which acknowledged it, was lost:
+/// the client's third FIN was spurious, and Linux answers it with a DSACK.
 #[test]
 fn what_was_sent_again_for_nothing() {
     for (name, _) in truth() {

@@ -1,13 +1,13 @@
-//! Outcomes of attempts, causes of retransmitted SYNs and SYN/ACKs, and the verdict on them: one hand-written capture per
-//! case.
+//! Outcomes of attempts, causes of retransmitted SYNs and SYN/ACKs, and the verdict on them: one capture per case,
+//! written segment by segment.
 
 use crate::frames::{ACK, CLIENT, SERVER, SYN, Segment};
 use crate::talk::{Talk, analyze, does_not_say, repeats, says, talk, users};
-use gentle_trace::results::{Apart, Outcomes};
+use gentle_trace::results::{AttemptGroup, Outcomes};
 use gentle_trace::row::Outcome;
 
 /// Reasons of unanswered attempts, each with its counts.
-pub(crate) fn apart(outcomes: &Outcomes) -> impl Iterator<Item = &Apart> {
+pub(crate) fn apart(outcomes: &Outcomes) -> impl Iterator<Item = &AttemptGroup> {
     [
         &outcomes.swallowed,
         &outcomes.dead,
@@ -94,7 +94,7 @@ fn put_off_by_the_server() {
     assert!((waited - 0.9999).abs() < 1e-3, "{waited}");
     says(
         &analysis,
-        "1 answered attempt was put off by the server and waited 1.0 s",
+        "1 answered attempt was put off by the server and waited 1.00 s",
     );
 
     // The queue was full when the SYN came: Linux drops it.
@@ -125,7 +125,7 @@ fn the_ack_is_lost() {
     assert_eq!(rows[0].handshake_delay.as_secs_f64(), waited);
     says(
         &analysis,
-        "100 % of 1 connection attempt lost a SYN or SYN/ACK (1) and waited 1.0 s for it",
+        "100 % of 1 connection attempt lost a SYN or SYN/ACK (1) and waited 1.01 s for it",
     );
 }
 
@@ -244,15 +244,16 @@ fn rejected_by_icmp() {
             "1 attempt was rejected by ICMP (unreachable or prohibited): 198.51.100.2:443.",
         );
     }
-    let wide = |at_s| {
+    let v6 = |at_s| {
         let ends = [("2001:db8::1", 40_000), ("2001:db8::2", 443)];
         Segment::between(at_s, ends[0], ends[1], SYN).seq(1_000)
     };
     for code in [0, 1, 3, 4, 5, 6] {
-        let (_, rows) = analyze(&[wide(0.0), wide(0.01).icmp(1, code)]);
+        let (_, rows) = analyze(&[v6(0.0), v6(0.01).icmp(1, code)]);
         assert_eq!(rows[0].outcome, Some(Outcome::Rejected), "{code}");
     }
-    // Messages about another attempt, about none, and of other kinds; then about an attempt that was answered after all.
+    // Messages about another attempt, about none, and of other kinds; then about an attempt that was answered after
+    // all.
     for message in [
         syn(0.01).seq(7).icmp(3, 3),
         syn(0.01).port(7).icmp(3, 3),

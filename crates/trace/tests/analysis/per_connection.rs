@@ -1,4 +1,5 @@
-//! Packets, bytes, SYNs and retransmissions of every connection equal those of `tcptrace`, except for known differences.
+//! Packets, bytes, SYNs and retransmissions of every connection equal those of `tcptrace`, except for known
+//! differences.
 
 use crate::{captures, tcptrace};
 use gentle_testkit::zeek;
@@ -91,8 +92,8 @@ enum Reason {
     Copies,
     /// `tcptrace` counts keep-alives as retransmissions, gentle counts them separately.
     Probes,
-    /// The length in the IP header is 0, because the network card was to segment the data: gentle uses the length of the
-    /// frame, `tcptrace` skips the packet.
+    /// The length in the IP header is 0, because the network card was to segment the data: gentle uses the length of
+    /// the frame, `tcptrace` skips the packet.
     Offloaded,
     /// Known differences: client and server port, and the number of packets, bytes, retransmissions and SYNs.
     Known(&'static str, &'static [(u16, u16, [i64; 4])]),

@@ -103,8 +103,8 @@ fn a_fin_is_no_copy_of_a_syn() {
     assert_eq!((copies.syn, copies.other), (0, 0));
 }
 
-/// The capture lacks a segment but has its acknowledgement. If the IP identification shows that it was sent after a later
-/// segment, it is the retransmission of one lost before the capture, however soon it comes.
+/// The capture lacks a segment but has its acknowledgement. If the IP identification shows that it was sent after a
+/// later segment, it is the retransmission of one lost before the capture, however soon it comes.
 #[test]
 fn a_retransmission_behind_its_acknowledgement_is_late() {
     let server = |at, seq: u32, id| {

@@ -85,8 +85,8 @@ fn simultaneous_open() {
 
 #[test]
 fn a_synack_with_another_sequence_number() {
-    // A server that lost its state, or another host: it answers the same SYN, so it is no duplicate, and an ACK of either
-    // completes the handshake.
+    // A server that lost its state, or another host: it answers the same SYN, so it is no duplicate, and an ACK of
+    // either completes the handshake.
     for acknowledged in [5_001, 9_001] {
         let (analysis, _) = analyze(&[
             Segment::client(0.0, SYN).seq(1_000),
@@ -509,8 +509,8 @@ fn one_direction_only() {
 
 #[test]
 fn a_syn_with_data() {
-    // RFC 7413: the SYN/ACK also acknowledges the data, so by the definition it does not answer the SYN, but it is known to
-    // belong to it. If only the SYN is acknowledged, as after a retransmission, the handshake counts.
+    // RFC 7413: the SYN/ACK also acknowledges the data, so by the definition it does not answer the SYN, but it is
+    // known to belong to it. If only the SYN is acknowledged, as after a retransmission, the handshake counts.
     let syn = Segment::client(0.0, SYN).seq(1_000).payload(10);
     let synack = |at_s, ack| Segment::server(at_s, SYN | ACK).seq(5_000).ack(ack);
     let ack = Segment::client(1.1, ACK).seq(1_011).ack(5_001);

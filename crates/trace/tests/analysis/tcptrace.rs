@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
 
-/// Counts of the segments that one end of a connection sent.
+/// Counts of the segments that one endpoint of a connection sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Side {
     pub(crate) packets: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Side {
     pub(crate) late: u64,
 }
 
-/// Ends of a connection with the counts of each.
+/// Endpoints of a connection with the counts of each.
 pub(crate) type Connection = [((IpAddr, u16), Side); 2];
 
 /// Connections of a capture; empty if `tcptrace` cannot read it.

@@ -1,9 +1,10 @@
 //! Misleading captures are reported as such, with evidence; others are not.
 
 use crate::captures::{analyze_bytes, analyze_files};
-use crate::frames::{ACK, FIN, PSH, SYN, Segment, pcap, pcap_header, pcap_record, pcapng};
+use crate::frames::{ACK, FIN, PSH, SYN, Segment, end, ip_packet, pcap, pcap_of, pcapng};
 use gentle_trace::Options;
 use gentle_trace::results::{Analysis, TrustWarning, TrustWarningKind as Kind};
+use gentle_wire::{EthernetHeader, LinkType, Udp, protocol};
 use std::io::Write;
 
 /// Connection that begins at `at_s` from `port`, 20 ms from the server, with four responses of 1,000 bytes.
@@ -70,36 +71,36 @@ fn a_sound_capture_is_not_suspected() {
 
 /// `packet` in VXLAN between two hosts.
 fn in_vxlan(packet: &[u8]) -> Vec<u8> {
-    let mut udp = vec![0xc0, 1, 0x12, 0xb5];
-    udp.extend((8 + 8 + 14 + packet.len() as u16).to_be_bytes());
-    udp.extend([0, 0, 8, 0, 0, 0, 0, 0, 7, 0]);
-    udp.extend([2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
-    udp.extend(packet);
-    let mut outer = vec![0x45, 0];
-    outer.extend((20 + udp.len() as u16).to_be_bytes());
-    outer.extend([0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-    outer.extend(udp);
-    outer
-}
-
-/// A pcap file of raw IP with these packets.
-fn pcap_of<'a>(packets: impl IntoIterator<Item = (&'a Segment, Vec<u8>)>) -> Vec<u8> {
-    let mut file = pcap_header();
-    for (segment, packet) in packets {
-        let mut record = Vec::new();
-        pcap_record(segment, &mut record);
-        record.truncate(8);
-        file.extend(record);
-        file.extend((packet.len() as u32).to_le_bytes().repeat(2));
-        file.extend(packet);
-    }
-    file
+    let ethernet = EthernetHeader {
+        dst: [2, 0, 0, 0, 0, 1],
+        src: [2, 0, 0, 0, 0, 2],
+        tags: &[],
+        ether_type: EthernetHeader::IPV4,
+    };
+    let mut payload = vec![8, 0, 0, 0, 0, 0, 7, 0];
+    payload.extend([0; EthernetHeader::UNTAGGED_LEN]);
+    ethernet.emit(&mut payload[8..]).unwrap();
+    payload.extend(packet);
+    let udp = Udp {
+        src_port: 49_153,
+        dst_port: 4_789,
+        payload_len: payload.len() as u32,
+        payload: &payload,
+    };
+    let [src, dst] = ["10.0.0.1", "10.0.0.2"].map(|address| end((address, 0)).0);
+    let len = Udp::HEADER_LEN + payload.len();
+    ip_packet(src, dst, (protocol::UDP, 64, 0), len, |_, out| {
+        udp.emit(None, out)
+    })
 }
 
 #[test]
 fn tunnels_are_looked_into_where_nothing_else_is_there() {
     let segments = connections(20);
-    let capture = pcap_of(segments.iter().map(|it| (it, in_vxlan(&it.packet()))));
+    let capture = pcap_of(
+        LinkType::RAW,
+        segments.iter().map(|it| (it, in_vxlan(&it.packet()))),
+    );
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&capture).unwrap();
     let (analysis, rows) = analyze_files(&[file.path()], &Options::default());
@@ -138,7 +139,7 @@ fn tunnels_beside_other_traffic_are_told() {
         _ => (it, it.packet()),
     });
     let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(&pcap_of(packets)).unwrap();
+    file.write_all(&pcap_of(LinkType::RAW, packets)).unwrap();
     let analysis = analyze_files(&[file.path()], &Options::default()).0;
     let warning = analysis.warnings.last().unwrap();
     assert_eq!(warning.kind, Kind::TunnelsNotRead);
@@ -165,15 +166,17 @@ fn encrypted_frames_are_told() {
         frame.extend(it.packet());
         frame
     };
-    let mut capture = pcap_of(segments.iter().map(|it| (it, macsec(it))));
-    capture[20] = 1;
+    let capture = pcap_of(
+        LinkType::ETHERNET,
+        segments.iter().map(|it| (it, macsec(it))),
+    );
     assert_eq!(only(&analyze(&capture)).kind, Kind::Encrypted);
     let esp = |it: &Segment| {
         let mut packet = it.packet();
         packet[9] = 50;
         packet
     };
-    let capture = pcap_of(segments.iter().map(|it| (it, esp(it))));
+    let capture = pcap_of(LinkType::RAW, segments.iter().map(|it| (it, esp(it))));
     assert_eq!(only(&analyze(&capture)).kind, Kind::Encrypted);
 }
 
@@ -209,8 +212,8 @@ fn a_clock_set_back_while_capturing_is_told() {
     );
 }
 
-/// Two taps, one per direction, whose clocks differ by more than the round-trip time: either the SYN/ACKs come before the
-/// SYNs, or the ACKs before the SYN/ACKs.
+/// Two taps, one per direction, whose clocks differ by more than the round-trip time: either the SYN/ACKs come before
+/// the SYNs, or the ACKs before the SYN/ACKs.
 #[test]
 fn two_clocks_give_themselves_away() {
     for (ahead_us, least) in [(-200_000_i64, 0.15), (200_000, 0.01)] {

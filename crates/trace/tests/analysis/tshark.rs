@@ -1,7 +1,7 @@
 //! TCP segments as Wireshark's `tshark` shows them.
 //!
-//! `tshark` takes a second to start, so all captures are concatenated by `mergecap` and read at once; `capinfos` gives the
-//! number of packets of each.
+//! `tshark` takes a second to start, so all captures are concatenated by `mergecap` and read at once; `capinfos` gives
+//! the number of packets of each.
 
 use crate::programs;
 use std::ffi::{OsStr, OsString};

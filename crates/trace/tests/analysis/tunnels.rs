@@ -3,11 +3,11 @@
 use crate::handshakes::{Counts, count};
 use crate::tshark::{self, Layer};
 use crate::{captures, netns};
-use gentle_capture::CaptureReader;
+use gentle_capture::{CaptureReader, PcapWriter, RawPacket, Resolution};
 use gentle_trace::Options;
 use gentle_trace::results::{Analysis, TrustWarningKind};
 use gentle_units::Nanos;
-use gentle_wire::LinkType;
+use gentle_wire::{EthernetHeader, Ipv4Header, LinkType, Udp, protocol};
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ const CAPTURES: [&str; 12] = [
     "unanswered.client.pcap",
 ];
 
-const ETHERNET: usize = 14;
+const ETHERNET: usize = EthernetHeader::UNTAGGED_LEN;
 
 #[derive(Debug, Clone, Copy)]
 enum Tunnel {
@@ -65,26 +65,23 @@ impl Frame {
 
     /// Wraps the frame in a tunnel between two other hosts, as an Ethernet frame again.
     fn inside(&self, tunnel: Tunnel) -> Frame {
-        const IPV4_IN_IP: u8 = 4;
-        const IPV6_IN_IP: u8 = 41;
-        const GRE: u8 = 47;
         // Some tunnels carry the frame, others the IP packet in it.
         let skipped = match tunnel {
             Tunnel::IpInIp | Tunnel::Gre | Tunnel::GtpU => ETHERNET,
             Tunnel::Erspan2 | Tunnel::Erspan3 | Tunnel::Vxlan | Tunnel::Geneve => 0,
         };
-        let carried = self.original_len as u16 - skipped as u16;
+        let carried = self.original_len - skipped as u32;
         let (protocol, header) = match tunnel {
-            Tunnel::IpInIp if self.is_ipv6() => (IPV6_IN_IP, Vec::new()),
-            Tunnel::IpInIp => (IPV4_IN_IP, Vec::new()),
-            Tunnel::Gre => (GRE, vec![0, 0, self.bytes[12], self.bytes[13]]),
+            Tunnel::IpInIp if self.is_ipv6() => (protocol::IPV6, Vec::new()),
+            Tunnel::IpInIp => (protocol::IPV4, Vec::new()),
+            Tunnel::Gre => (protocol::GRE, vec![0, 0, self.bytes[12], self.bytes[13]]),
             Tunnel::Erspan2 => (
-                GRE,
+                protocol::GRE,
                 // GRE with a sequence number; version 1, session 1.
                 vec![0x10, 0, 0x88, 0xbe, 0, 0, 0, 1, 0x10, 0, 0, 1, 0, 0, 0, 0],
             ),
             Tunnel::Erspan3 => (
-                GRE,
+                protocol::GRE,
                 // Version 2, session 1, no subheader, an Ethernet frame.
                 [
                     &[0x10, 0, 0x22, 0xeb, 0, 0, 0, 1][..],
@@ -95,31 +92,43 @@ impl Frame {
             Tunnel::Vxlan => udp(4789, &[8, 0, 0, 0, 0, 0, 1, 0], carried),
             Tunnel::Geneve => udp(6081, &[0, 0, 0x65, 0x58, 0, 0, 1, 0], carried),
             Tunnel::GtpU => {
-                let [high, low] = carried.to_be_bytes();
+                let [high, low] = (carried as u16).to_be_bytes();
                 udp(2152, &[0x30, 255, high, low, 0, 0, 0, 1], carried)
             }
         };
-        let mut bytes = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x08, 0x00];
-        bytes.extend([0x45, 0]);
-        bytes.extend((20 + header.len() as u16 + carried).to_be_bytes());
-        bytes.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
-        bytes.extend([203, 0, 113, 1, 203, 0, 113, 2]);
+        let ethernet = EthernetHeader {
+            dst: [2, 0, 0, 0, 0, 2],
+            src: [2, 0, 0, 0, 0, 1],
+            tags: &[],
+            ether_type: EthernetHeader::IPV4,
+        };
+        let [src, dst] = [[203, 0, 113, 1], [203, 0, 113, 2]].map(Into::into);
+        let ip = Ipv4Header::new(src, dst, protocol, header.len() as u32 + carried);
+        let mut bytes = vec![0; ETHERNET + ip.header_len()];
+        ethernet.emit(&mut bytes).expect("there is room");
+        ip.emit(&mut bytes[ETHERNET..]).expect("there is room");
         bytes.extend(header);
         let added = bytes.len() as u32;
         bytes.extend(&self.bytes[skipped..]);
         Frame {
             time: self.time,
-            original_len: u32::from(carried) + added,
+            original_len: carried + added,
             bytes,
         }
     }
 }
 
-/// Protocol number of UDP, and the header of a datagram with `header` and `carried` bytes.
-fn udp(port: u16, header: &[u8], carried: u16) -> (u8, Vec<u8>) {
-    let len = 8 + header.len() as u16 + carried;
-    let datagram = [50_000, port, len, 0].map(u16::to_be_bytes).concat();
-    (17, [&datagram, header].concat())
+/// Protocol number of UDP, and the UDP and tunnel headers of a datagram to `dst_port` that carries `carried` bytes.
+fn udp(dst_port: u16, tunnel_header: &[u8], carried: u32) -> (u8, Vec<u8>) {
+    let udp = Udp {
+        src_port: 50_000,
+        dst_port,
+        payload_len: tunnel_header.len() as u32 + carried,
+        payload: tunnel_header,
+    };
+    let mut headers = vec![0; Udp::HEADER_LEN + tunnel_header.len()];
+    udp.emit(None, &mut headers).expect("there is room");
+    (protocol::UDP, headers)
 }
 
 fn frames(path: &Path) -> Vec<Frame> {
@@ -138,19 +147,19 @@ fn frames(path: &Path) -> Vec<Frame> {
 
 /// A pcap file with timestamps in nanoseconds.
 fn pcap(frames: impl Iterator<Item = Frame>) -> Vec<u8> {
-    let head = [0xa1b2_3c4d, 0x0004_0002, 0, 0, 65_535, 1];
-    let mut file = head.map(u32::to_le_bytes).concat();
+    let mut writer = PcapWriter::new(Vec::new(), LinkType::ETHERNET, None, Resolution::Nanos)
+        .expect("a list can be written");
     for frame in frames {
-        let head = [
-            (frame.time.0 / 1_000_000_000) as u32,
-            (frame.time.0 % 1_000_000_000) as u32,
-            frame.bytes.len() as u32,
-            frame.original_len,
-        ];
-        file.extend(head.map(u32::to_le_bytes).concat());
-        file.extend(frame.bytes);
+        let packet = RawPacket {
+            time: frame.time,
+            interface: 0,
+            link: LinkType::ETHERNET,
+            original_len: frame.original_len,
+            data: &frame.bytes,
+        };
+        writer.packet(&packet).expect("a list can be written");
     }
-    file
+    writer.into_inner()
 }
 
 /// Writes every capture in every tunnel to a file. Returns these files, each with the original capture.

@@ -2,11 +2,12 @@
 
 use clap::Parser;
 use gentle_capture::CaptureReader;
+use gentle_testkit::event_loop::Side;
 use gentle_testkit::generate::{
     Answer, CLIENT, Capture, Connection, Generator, Options as Generate, SERVER,
 };
 use gentle_trace::row::{Outcome, Row};
-use gentle_trace::{Options, Watch};
+use gentle_trace::{Control, Options};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
@@ -62,7 +63,7 @@ impl Class {
             Answer::Refuse => Class::Refused,
             Answer::Reject => Class::Rejected,
             Answer::Accept if plan.one_sided => Class::OneSided,
-            // A needless retransmission may be lost, too, without effect.
+            // A spurious retransmission may be lost, too, without effect.
             Answer::Accept if opening.again && (plan.late.is_some() || !opening.lost) => {
                 Class::Late
             }
@@ -171,8 +172,8 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
     let mut truth = HashMap::new();
     let mut over = |connection: &Connection| {
         if connection.has_captured_syn() {
-            let end = |side: usize| {
-                let host = &connection.sides[side].host;
+            let end = |side: Side| {
+                let host = &connection.peers[side.index()].host;
                 SocketAddr::new(host.address, host.port)
             };
             let before = truth.insert((end(CLIENT), end(SERVER)), Class::of_truth(connection));
@@ -201,8 +202,8 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
         Ok(())
     };
     let options = Options::default();
-    let watch = Watch::default();
-    let analysis = gentle_trace::analyze(vec![reader], &options, None, Some(&mut judge), &watch)
+    let control = Control::default();
+    let analysis = gentle_trace::analyze(vec![reader], &options, None, Some(&mut judge), &control)
         .expect("it is not damaged");
     assert!(truth.is_empty(), "every attempt is judged");
 

@@ -6,13 +6,13 @@ use clap::Parser;
 use gentle_capture::CaptureReader;
 use gentle_testkit::generate::{self, Capture, Connection, Generator, Truth};
 use gentle_trace::results::Analysis;
-use gentle_trace::{Options, Watch};
+use gentle_trace::{Control, Options};
 use std::path::Path;
 
 fn analyze(path: &Path) -> Analysis {
     let reader = CaptureReader::open(path).expect("it is a capture");
-    let watch = Watch::default();
-    gentle_trace::analyze(vec![reader], &Options::default(), None, None, &watch)
+    let control = Control::default();
+    gentle_trace::analyze(vec![reader], &Options::default(), None, None, &control)
         .expect("it is not damaged")
 }
 
@@ -117,10 +117,10 @@ fn losses() {
 }
 
 /// Copies 1 to 50 µs after their originals, with other segments of the side in between. Copies of handshake and data
-/// segments are told from retransmissions unless they are identical: without IP identification, a SYN/ACK that answers a
-/// repeated SYN equals one sent by timer in the same millisecond. Only the last pure acknowledgement is remembered, and
-/// without IP identification it counts as a copy only after other copies were seen; from then on, an acknowledgement that
-/// a host repeats unchanged within a millisecond or two does, too.
+/// segments are told from retransmissions unless they are identical: without IP identification, a SYN/ACK that answers
+/// a repeated SYN equals one sent by timer in the same millisecond. Only the last pure acknowledgement is remembered,
+/// and without IP identification it counts as a copy only after other copies were seen; from then on, an
+/// acknowledgement that a host repeats unchanged within a millisecond or two does, too.
 #[test]
 fn copies_made_by_the_capture() {
     for (args, bare) in [
@@ -151,8 +151,8 @@ fn copies_made_by_the_capture() {
     }
 }
 
-/// Copies by mirror ports at different places, also of segments that have neither IP identification nor a new timestamp, and
-/// of data acknowledged before the copy came.
+/// Copies by mirror ports at different places, also of segments that have neither IP identification nor a new
+/// timestamp, and of data acknowledged before the copy came.
 #[test]
 fn copies_made_by_distant_mirror_ports() {
     for (delay, ipv6) in [

@@ -1,9 +1,9 @@
 //! ICMP (RFC 792) and ICMPv6 (RFC 4443) messages "destination unreachable" that quote a TCP segment.
 
-use super::{extension, protocol};
+use super::extension;
 use crate::captured::{Captured, be16};
 use crate::emit::{Checksum, EmitError, PseudoHeader, room};
-use crate::{Address, Packet, Transport};
+use crate::{Address, Packet, Transport, protocol};
 
 /// Type "destination unreachable" of ICMP, and of ICMPv6.
 const UNREACHABLE_V4: u8 = 3;
@@ -55,9 +55,9 @@ fn quoted_v4(mut at: Captured<'_>) -> Option<Undelivered> {
     if h[0] >> 4 != 4 || header_len < 20 || h[9] != protocol::TCP || !is_first {
         return None;
     }
-    let ends = [[h[12], h[13], h[14], h[15]], [h[16], h[17], h[18], h[19]]].map(Address::v4);
+    let addresses = [[h[12], h[13], h[14], h[15]], [h[16], h[17], h[18], h[19]]].map(Address::v4);
     at.skip(header_len).ok()?;
-    quoted_tcp(ends, at)
+    quoted_tcp(addresses, at)
 }
 
 fn quoted_v6(mut at: Captured<'_>) -> Option<Undelivered> {
@@ -65,9 +65,9 @@ fn quoted_v6(mut at: Captured<'_>) -> Option<Undelivered> {
     if h[0] >> 4 != 6 {
         return None;
     }
-    let mut ends = [Address([0; 16]); 2];
-    ends[0].0.copy_from_slice(&h[8..24]);
-    ends[1].0.copy_from_slice(&h[24..40]);
+    let mut addresses = [Address([0; 16]); 2];
+    addresses[0].0.copy_from_slice(&h[8..24]);
+    addresses[1].0.copy_from_slice(&h[24..40]);
     let mut protocol = h[6];
     // Terminates, because each iteration removes 8 bytes or more.
     while protocol != protocol::TCP {
@@ -78,7 +78,7 @@ fn quoted_v6(mut at: Captured<'_>) -> Option<Undelivered> {
             _ => return None,
         };
     }
-    quoted_tcp(ends, at)
+    quoted_tcp(addresses, at)
 }
 
 fn quoted_tcp([src, dst]: [Address; 2], at: Captured<'_>) -> Option<Undelivered> {
@@ -92,15 +92,15 @@ fn quoted_tcp([src, dst]: [Address; 2], at: Captured<'_>) -> Option<Undelivered>
     })
 }
 
-/// Bytes of a message before what it quotes.
+/// Length of a message before the quoted packet, bytes.
 const HEADER: usize = 8;
 
-/// A message "destination unreachable" to be written, of ICMP or ICMPv6.
+/// An ICMP or ICMPv6 message "destination unreachable" to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreachable<'a> {
-    /// Code: why it is unreachable. The codes of ICMP (RFC 792) and of ICMPv6 (RFC 4443, 3.1) are different ones.
+    /// Code, which gives the reason. ICMP (RFC 792) and ICMPv6 (RFC 4443, 3.1) number the reasons differently.
     pub code: u8,
-    /// The beginning of the packet that was not delivered, from its IP header on.
+    /// Beginning of the packet that was not delivered, from its IP header on.
     pub quoted: &'a [u8],
 }
 
@@ -111,7 +111,7 @@ impl Unreachable<'_> {
         HEADER + self.quoted.len()
     }
 
-    /// Writes an ICMP message, the payload of an IPv4 packet, and returns how many bytes it has.
+    /// Writes an ICMP message, the payload of an IPv4 packet, and returns its length.
     ///
     /// # Errors
     /// If `out` is too short.
@@ -121,7 +121,7 @@ impl Unreachable<'_> {
         })
     }
 
-    /// Writes an ICMPv6 message, the payload of an IPv6 packet, and returns how many bytes it has.
+    /// Writes an ICMPv6 message, the payload of an IPv6 packet, and returns its length.
     ///
     /// # Errors
     /// If `out` is too short.
@@ -153,8 +153,8 @@ impl Unreachable<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::SEGMENT;
     use crate::{LinkType, Tunnels, dissect};
+    use gentle_testkit::frames::SEGMENT;
 
     /// ICMP message that quotes the first `quoted` bytes of the segment.
     fn icmp(kind: u8, code: u8, quoted: usize) -> Vec<u8> {
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn whatever_is_unreachable_or_prohibited() {
-        let ends = [12, 16].map(|at| Address::v4(SEGMENT[at..][..4].try_into().unwrap()));
-        let segment = Some(expected(ends[0], ends[1]));
+        let addresses = [12, 16].map(|at| Address::v4(SEGMENT[at..][..4].try_into().unwrap()));
+        let segment = Some(expected(addresses[0], addresses[1]));
         for code in [0, 1, 2, 3, 5, 9, 10, 13] {
             for quoted in [28, 40, SEGMENT.len()] {
                 assert_eq!(read(LinkType::IPV4, &icmp(3, code, quoted)), segment);

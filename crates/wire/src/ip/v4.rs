@@ -26,9 +26,9 @@ pub struct Ipv4Header<'a> {
     pub tos: u8,
     /// Identification.
     pub id: u16,
-    /// Routers are not to fragment the packet.
+    /// Flag "don't fragment".
     pub dont_fragment: bool,
-    /// More fragments follow.
+    /// Flag "more fragments".
     pub more_fragments: bool,
     /// Offset of the payload in the packet that was fragmented, bytes: a multiple of 8.
     pub fragment_offset: u16,
@@ -36,7 +36,7 @@ pub struct Ipv4Header<'a> {
     pub ttl: u8,
     /// Protocol number of the payload.
     pub protocol: u8,
-    /// Options, as they stand in the header: a multiple of 4 bytes, at most 40.
+    /// Options as in the header: a multiple of 4 bytes, at most 40.
     pub options: &'a [u8],
     /// Bytes after the header.
     pub payload_len: u32,
@@ -66,18 +66,17 @@ impl Ipv4Header<'_> {
         MIN_HEADER + self.options.len()
     }
 
-    /// The part of transport checksums that this header gives.
+    /// Pseudo-header for transport checksums.
     #[inline]
     pub fn pseudo_header(&self) -> PseudoHeader {
         let sum = Checksum::default();
         PseudoHeader(sum.add(&self.src.octets()).add(&self.dst.octets()))
     }
 
-    /// Writes the header with its checksum, and returns how many bytes it has.
+    /// Writes the header with its checksum, and returns its length.
     ///
-    /// # Errors
-    /// If `out` is too short, the packet is longer than its length field can say, the options are more than 40 bytes or no
-    /// multiple of 4, or the offset of the fragment is no multiple of 8.
+    /// # Errors If `out` is too short, the packet is longer than its length field can express, the options are longer
+    /// than 40 bytes or not a multiple of 4, or the fragment offset is not a multiple of 8.
     #[inline]
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
         let len = self.header_len();
@@ -152,8 +151,8 @@ pub(super) fn packet(at: Captured<'_>) -> Result<Packet<'_>, Skip> {
 
 #[cfg(test)]
 mod tests {
-    use crate::frames::SEGMENT;
     use crate::{Fragment, LinkType, Packet, Skip, Transport, Tunnels, dissect};
+    use gentle_testkit::frames::SEGMENT;
 
     /// The test segment with some bytes of its IP header changed.
     fn changed(changes: &[(usize, u8)]) -> Vec<u8> {

@@ -30,8 +30,8 @@ pub struct Ipv6Header<'a> {
     pub payload_len: u32,
 }
 
-/// An extension header of IPv6. Its content is what stands behind its first two bytes, next header and length, and has 6 bytes
-/// and a multiple of 8.
+/// An IPv6 extension header. Its content is what follows the two bytes of next header and length: 6 bytes more than a
+/// multiple of 8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ipv6Extension<'a> {
     /// Hop-by-hop options (RFC 8200, 4.3).
@@ -55,7 +55,7 @@ impl Ipv6Extension<'_> {
         }
     }
 
-    /// Its number in the next header field of the header before it.
+    /// Protocol number of the extension header, for the next header field of the header before it.
     const fn number(&self) -> u8 {
         match self {
             Ipv6Extension::HopByHop(_) => extension::HOP_BY_HOP,
@@ -65,7 +65,7 @@ impl Ipv6Extension<'_> {
         }
     }
 
-    /// Writes the extension header, which is as long as `out`.
+    /// Writes the extension header, which fills `out`.
     fn emit(&self, next: u8, out: &mut [u8]) -> Result<(), EmitError> {
         out[0] = next;
         match self {
@@ -115,18 +115,18 @@ impl Ipv6Header<'_> {
         HEADER + extensions.sum::<usize>()
     }
 
-    /// The part of transport checksums that this header gives.
+    /// Pseudo-header for transport checksums.
     #[inline]
     pub fn pseudo_header(&self) -> PseudoHeader {
         let sum = Checksum::default();
         PseudoHeader(sum.add(&self.src.octets()).add(&self.dst.octets()))
     }
 
-    /// Writes the header with its extension headers, and returns how many bytes they have.
+    /// Writes the header with its extension headers, and returns their length.
     ///
-    /// # Errors
-    /// If `out` is too short, the packet is longer than its length field can say (there are no jumbograms), the flow label has
-    /// more than 20 bits, or the length of an extension header is not 8 times a number from 1 to 256.
+    /// # Errors If `out` is too short, the packet is longer than its length field can express (jumbograms are not
+    /// supported), the flow label has more than 20 bits, or the length of an extension header is not 8 times a number
+    /// from 1 to 256.
     #[inline]
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
         let len = self.header_len();
@@ -151,7 +151,7 @@ impl Ipv6Header<'_> {
         Ok(len)
     }
 
-    /// Number of the extension header in this place, or of the payload behind the last one.
+    /// Protocol number of the extension header at index `place`, or of the payload after the last one.
     #[inline]
     fn next_header(&self, place: usize) -> u8 {
         let extension = self.extensions.get(place);
@@ -223,8 +223,8 @@ pub(super) fn packet(mut at: Captured<'_>) -> Result<Packet<'_>, Skip> {
 
 #[cfg(test)]
 mod tests {
-    use crate::frames::SEGMENT;
     use crate::{Fragment, LinkType, Packet, Skip, Transport, Tunnels, dissect};
+    use gentle_testkit::frames::SEGMENT;
 
     /// Header with these lengths, followed by `payload`.
     fn ipv6(payload_len: u16, next: u8, payload: &[u8]) -> Vec<u8> {

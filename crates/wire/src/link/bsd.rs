@@ -1,7 +1,7 @@
 //! BSD pseudo link layers that name an address family: loopback, `enc` and `pflog`
 //! (<https://www.tcpdump.org/linktypes.html>).
 
-use super::{Layer, Peeled};
+use super::{Layer, NextLayer};
 use crate::Skip;
 use crate::captured::Captured;
 
@@ -11,25 +11,25 @@ const AF_INET: u32 = 2;
 const AF_INET6: [u32; 4] = [10, 24, 28, 30];
 
 /// Family in the byte order of the capturing machine, which only the value reveals.
-pub(super) fn null(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn null(at: &mut Captured<'_>) -> NextLayer {
     let family = at.take::<4>()?;
     ip(either_order(*family))
 }
 
 /// Family in network byte order.
-pub(super) fn loopback(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn loopback(at: &mut Captured<'_>) -> NextLayer {
     let family = at.take::<4>()?;
     ip(u32::from_be_bytes(*family))
 }
 
 /// `enc`: family in the byte order of the capturing machine, security parameter index, flags.
-pub(super) fn enc(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn enc(at: &mut Captured<'_>) -> NextLayer {
     let h = at.take::<12>()?;
     ip(either_order([h[0], h[1], h[2], h[3]]))
 }
 
 /// `pflog`: a header that starts with its length, rounded up to a multiple of 4, and the family.
-pub(super) fn pflog(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn pflog(at: &mut Captured<'_>) -> NextLayer {
     let h = at.peek::<2>()?;
     let len = usize::from(h[0]).next_multiple_of(4);
     if len < 4 {
@@ -44,7 +44,7 @@ fn either_order(bytes: [u8; 4]) -> u32 {
     u32::from_be_bytes(bytes).min(u32::from_le_bytes(bytes))
 }
 
-fn ip(family: u32) -> Peeled {
+fn ip(family: u32) -> NextLayer {
     if family == AF_INET || AF_INET6.contains(&family) {
         Ok(Layer::Ip)
     } else {
@@ -58,25 +58,25 @@ mod tests {
     use crate::LinkType;
     use crate::captured::Captured;
 
-    fn peel(link: LinkType, frame: &[u8]) -> Peeled {
-        super::super::peel_one(Layer::Link(link), &mut Captured::new(frame, 100))
+    fn strip(link: LinkType, frame: &[u8]) -> NextLayer {
+        super::super::strip_layer(Layer::Link(link), &mut Captured::new(frame, 100))
     }
 
     #[test]
     fn families_in_either_order() {
         for family in [2, 10, 24, 28, 30] {
-            assert_eq!(peel(LinkType::NULL, &[family, 0, 0, 0]), Ok(Layer::Ip));
-            assert_eq!(peel(LinkType::NULL, &[0, 0, 0, family]), Ok(Layer::Ip));
-            assert_eq!(peel(LinkType::LOOP, &[0, 0, 0, family]), Ok(Layer::Ip));
-            assert_eq!(peel(LinkType::LOOP, &[family, 0, 0, 0]), Err(Skip::NotIp));
+            assert_eq!(strip(LinkType::NULL, &[family, 0, 0, 0]), Ok(Layer::Ip));
+            assert_eq!(strip(LinkType::NULL, &[0, 0, 0, family]), Ok(Layer::Ip));
+            assert_eq!(strip(LinkType::LOOP, &[0, 0, 0, family]), Ok(Layer::Ip));
+            assert_eq!(strip(LinkType::LOOP, &[family, 0, 0, 0]), Err(Skip::NotIp));
         }
-        assert_eq!(peel(LinkType::NULL, &[7, 0, 0, 0]), Err(Skip::NotIp));
+        assert_eq!(strip(LinkType::NULL, &[7, 0, 0, 0]), Err(Skip::NotIp));
     }
 
     #[test]
     fn a_pflog_header_has_a_length() {
-        assert_eq!(peel(LinkType::PFLOG, &[0, 2, 0, 0]), Err(Skip::Malformed));
-        assert_eq!(peel(LinkType::PFLOG, &[4, 2, 0, 0]), Ok(Layer::Ip));
-        assert_eq!(peel(LinkType::PFLOG, &[61, 2, 0, 0]), Err(Skip::Truncated));
+        assert_eq!(strip(LinkType::PFLOG, &[0, 2, 0, 0]), Err(Skip::Malformed));
+        assert_eq!(strip(LinkType::PFLOG, &[4, 2, 0, 0]), Ok(Layer::Ip));
+        assert_eq!(strip(LinkType::PFLOG, &[61, 2, 0, 0]), Err(Skip::Truncated));
     }
 }

@@ -1,6 +1,6 @@
 //! Ethernet (IEEE 802.3) and the tags and encapsulations between its addresses and IP.
 
-use super::{Layer, LinkType, Peeled, mpls, nsh, ppp};
+use super::{Layer, LinkType, NextLayer, mpls, nsh, ppp};
 use crate::Skip;
 use crate::captured::{Captured, be16};
 use crate::emit::{EmitError, room};
@@ -66,9 +66,9 @@ pub struct EthernetHeader<'a> {
 /// A VLAN tag (IEEE 802.1Q, 9.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VlanTag {
-    /// Whether it is a service tag (IEEE 802.1ad), as the outer of two is.
+    /// Whether this is a service tag (IEEE 802.1ad), the outer of two tags.
     pub service: bool,
-    /// Tag control information: priority (3 bits), drop eligible (1 bit), number of the VLAN (12 bits).
+    /// Tag control information: priority (3 bits), drop eligible (1 bit), VLAN identifier (12 bits).
     pub control: u16,
 }
 
@@ -86,7 +86,7 @@ impl EthernetHeader<'_> {
         HEADER + TAG * self.tags.len()
     }
 
-    /// Writes the header, and returns how many bytes it has.
+    /// Writes the header, and returns its length.
     ///
     /// # Errors
     /// If `out` is too short.
@@ -126,7 +126,7 @@ pub(crate) fn untagged_ip(mut at: Captured<'_>) -> Option<Captured<'_>> {
 }
 
 /// Parses a frame starting with its destination address.
-pub(super) fn frame(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn frame(at: &mut Captured<'_>) -> NextLayer {
     let h = at.take::<14>()?;
     Ok(length_or_type(be16(h[12], h[13])))
 }
@@ -140,7 +140,7 @@ fn length_or_type(field: u16) -> Layer {
 }
 
 /// Parses the payload of an EtherType.
-pub(super) fn payload(ethertype: u16, at: &mut Captured<'_>) -> Peeled {
+pub(super) fn payload(ethertype: u16, at: &mut Captured<'_>) -> NextLayer {
     match ethertype {
         ethertype::IPV4 | ethertype::IPV6 => Ok(Layer::Ip),
         ethertype::VLAN
@@ -163,13 +163,13 @@ pub(super) fn payload(ethertype: u16, at: &mut Captured<'_>) -> Peeled {
     }
 }
 
-fn ethernet_after(len: usize, at: &mut Captured<'_>) -> Peeled {
+fn ethernet_after(len: usize, at: &mut Captured<'_>) -> NextLayer {
     at.skip(len)?;
     Ok(ETHERNET_LAYER)
 }
 
 /// Removes the `N` bytes of a tag after its EtherType; the last two are the next EtherType.
-fn tag<const N: usize>(at: &mut Captured<'_>) -> Peeled {
+fn tag<const N: usize>(at: &mut Captured<'_>) -> NextLayer {
     let h = at.take::<N>()?;
     Ok(length_or_type(be16(h[N - 2], h[N - 1])))
 }
@@ -177,7 +177,7 @@ fn tag<const N: usize>(at: &mut Captured<'_>) -> Peeled {
 /// Removes a MACsec tag (IEEE 802.1AE, 9.3): control bits, short length, packet number, and the 8 bytes of a secure
 /// channel identifier if a control bit says so. Frames with integrity protection only can be read, encrypted ones
 /// cannot.
-fn macsec(at: &mut Captured<'_>) -> Peeled {
+fn macsec(at: &mut Captured<'_>) -> NextLayer {
     const HAS_CHANNEL: u8 = 0x20;
     const ENCRYPTED_OR_CHANGED: u8 = 0x0c;
     let control = at.peek::<1>()?[0];
@@ -191,7 +191,7 @@ fn macsec(at: &mut Captured<'_>) -> Peeled {
 }
 
 /// Removes a TRILL header (RFC 6325, 3): 6 bytes and options, whose length in units of 4 bytes is in bits 5 to 9.
-fn trill(at: &mut Captured<'_>) -> Peeled {
+fn trill(at: &mut Captured<'_>) -> NextLayer {
     let h = at.take::<6>()?;
     let options = usize::from((be16(h[0], h[1]) >> 6) & 0x1f) * 4;
     ethernet_after(options, at)
@@ -200,11 +200,11 @@ fn trill(at: &mut Captured<'_>) -> Peeled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::{ETHERNET, SEGMENT, cat};
+    use gentle_testkit::frames::{ETHERNET, SEGMENT, cat};
 
-    fn peel(frame: &[u8]) -> Result<&[u8], Skip> {
+    fn strip(frame: &[u8]) -> Result<&[u8], Skip> {
         let mut at = Captured::new(frame, frame.len() as u32);
-        super::super::peel(ETHERNET_LAYER, &mut at)?;
+        super::super::strip_layers(ETHERNET_LAYER, &mut at)?;
         Ok(at.bytes)
     }
 
@@ -218,21 +218,21 @@ mod tests {
         ];
         let stack = [2, 0, 3, 1, 1, 0].map(|i| tags[i]).concat();
         let frame = cat(&[ETHERNET, &stack.repeat(300), &[8, 0], SEGMENT]);
-        assert_eq!(peel(&frame), Ok(SEGMENT));
+        assert_eq!(strip(&frame), Ok(SEGMENT));
     }
 
     #[test]
     fn a_length_in_place_of_a_type_announces_llc() {
         let snap = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
         assert_eq!(
-            peel(&cat(&[ETHERNET, &[0x05, 0xdc], &snap, SEGMENT])),
+            strip(&cat(&[ETHERNET, &[0x05, 0xdc], &snap, SEGMENT])),
             Ok(SEGMENT)
         );
         let tagged = cat(&[ETHERNET, &[0x81, 0, 0, 7, 0, 48], &snap, SEGMENT]);
-        assert_eq!(peel(&tagged), Ok(SEGMENT));
+        assert_eq!(strip(&tagged), Ok(SEGMENT));
         // 1501 to 1535 are neither lengths nor types.
         assert_eq!(
-            peel(&cat(&[ETHERNET, &[0x05, 0xdd], &snap, SEGMENT])),
+            strip(&cat(&[ETHERNET, &[0x05, 0xdd], &snap, SEGMENT])),
             Err(Skip::NotIp)
         );
     }
@@ -240,9 +240,9 @@ mod tests {
     #[test]
     fn what_is_not_ip_says_so() {
         let arp = cat(&[ETHERNET, &[0x08, 0x06], &[0; 28]]);
-        assert_eq!(peel(&arp), Err(Skip::NotIp));
+        assert_eq!(strip(&arp), Err(Skip::NotIp));
         let pppoe_discovery = cat(&[ETHERNET, &[0x88, 0x63, 0x11, 9, 0, 0, 0, 0]]);
-        assert_eq!(peel(&pppoe_discovery), Err(Skip::NotIp));
+        assert_eq!(strip(&pppoe_discovery), Err(Skip::NotIp));
     }
 
     #[test]
@@ -251,10 +251,10 @@ mod tests {
             let number = [control, 0, 0, 0, 0, 1];
             cat(&[ETHERNET, &[0x88, 0xe5], &number, channel, &[8, 0], SEGMENT])
         };
-        assert_eq!(peel(&tagged(0, &[])), Ok(SEGMENT));
-        assert_eq!(peel(&tagged(0x20, &[7; 8])), Ok(SEGMENT));
-        assert_eq!(peel(&tagged(0x2c, &[7; 8])), Err(Skip::Encrypted));
-        assert_eq!(peel(&tagged(0x0c, &[])), Err(Skip::Encrypted));
+        assert_eq!(strip(&tagged(0, &[])), Ok(SEGMENT));
+        assert_eq!(strip(&tagged(0x20, &[7; 8])), Ok(SEGMENT));
+        assert_eq!(strip(&tagged(0x2c, &[7; 8])), Err(Skip::Encrypted));
+        assert_eq!(strip(&tagged(0x0c, &[])), Err(Skip::Encrypted));
     }
 
     #[test]
@@ -267,6 +267,6 @@ mod tests {
             &[8, 0],
             SEGMENT,
         ]);
-        assert_eq!(peel(&trill), Ok(SEGMENT));
+        assert_eq!(strip(&trill), Ok(SEGMENT));
     }
 }

@@ -1,6 +1,6 @@
 //! Frame Relay with the encapsulation of RFC 2427, or that of Cisco, which has an EtherType after the address.
 
-use super::{Layer, LinkType, Peeled, llc};
+use super::{Layer, LinkType, NextLayer, llc};
 use crate::Skip;
 use crate::captured::{Captured, be16};
 
@@ -14,7 +14,7 @@ const NLPID_IPV6: u8 = 0x8e;
 const NLPID_SNAP: u8 = 0x80;
 const NLPID_PPP: u8 = 0xcf;
 
-pub(super) fn frame(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn frame(at: &mut Captured<'_>) -> NextLayer {
     let mut address_len = 0;
     loop {
         let byte = at.take::<1>()?;
@@ -52,15 +52,15 @@ mod tests {
 
     #[test]
     fn an_address_has_two_to_four_bytes() {
-        let peel = |bytes: &[u8]| frame(&mut Captured::new(bytes, 100));
-        assert_eq!(peel(&[0x18, 0x41, 3, 0xcc]), Ok(Layer::Ip));
-        assert_eq!(peel(&[0x18, 0x40, 0x41, 3, 0xcc]), Ok(Layer::Ip));
-        assert_eq!(peel(&[0x18, 0x40, 0x40, 0x41, 3, 0xcc]), Ok(Layer::Ip));
+        let strip = |bytes: &[u8]| frame(&mut Captured::new(bytes, 100));
+        assert_eq!(strip(&[0x18, 0x41, 3, 0xcc]), Ok(Layer::Ip));
+        assert_eq!(strip(&[0x18, 0x40, 0x41, 3, 0xcc]), Ok(Layer::Ip));
+        assert_eq!(strip(&[0x18, 0x40, 0x40, 0x41, 3, 0xcc]), Ok(Layer::Ip));
         assert_eq!(
-            peel(&[0x18, 0x40, 0x40, 0x40, 0x41, 3, 0xcc]),
+            strip(&[0x18, 0x40, 0x40, 0x40, 0x41, 3, 0xcc]),
             Err(Skip::Malformed)
         );
-        assert_eq!(peel(&[0x19, 3, 0xcc]), Err(Skip::Malformed));
-        assert_eq!(peel(&[0x18, 0x41, 3, 0x82]), Err(Skip::NotIp));
+        assert_eq!(strip(&[0x19, 3, 0xcc]), Err(Skip::Malformed));
+        assert_eq!(strip(&[0x18, 0x41, 3, 0x82]), Err(Skip::NotIp));
     }
 }

@@ -3,7 +3,7 @@
 //! Only the first subframe of an aggregate (A-MSDU) is read: one frame, one packet. Frames that a monitor in
 //! promiscuous mode cannot decrypt are [`Skip::Encrypted`]. Fragments other than the first have no IP header.
 
-use super::{Layer, Peeled};
+use super::{Layer, NextLayer};
 use crate::Skip;
 use crate::captured::Captured;
 
@@ -29,7 +29,7 @@ const HT_CONTROL: u8 = 0x80;
 /// QoS control, first byte (9.2.4.5): the body is an A-MSDU.
 const AGGREGATE: u8 = 0x80;
 
-pub(super) fn frame(at: &mut Captured<'_>, padding: Padding) -> Peeled {
+pub(super) fn frame(at: &mut Captured<'_>, padding: Padding) -> NextLayer {
     let h = at.peek::<2>()?;
     let [control, flags] = *h;
     if control & VERSION != 0 || control & TYPE != TYPE_DATA || control & NO_DATA != 0 {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     /// Layer after a header with this frame control and sequence control.
-    fn peel(control: [u8; 2], sequence: u8) -> Peeled {
+    fn strip(control: [u8; 2], sequence: u8) -> NextLayer {
         let mut header = [0; 40];
         (header[0], header[1], header[22]) = (control[0], control[1], sequence);
         frame(&mut Captured::new(&header, 100), Padding::None)
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn only_data_in_the_clear_leads_on() {
-        assert_eq!(peel([0x08, 0x01], 0), Ok(Layer::Llc));
-        assert_eq!(peel([0x88, 0x02], 0), Ok(Layer::Llc));
+        assert_eq!(strip([0x08, 0x01], 0), Ok(Layer::Llc));
+        assert_eq!(strip([0x88, 0x02], 0), Ok(Layer::Llc));
         for (what, control) in [
             ("beacon", 0x80),
             ("acknowledgement", 0xd4),
@@ -90,14 +90,14 @@ mod tests {
             ("QoS null", 0xc8),
             ("another version", 0x09),
         ] {
-            assert_eq!(peel([control, 0], 0), Err(Skip::NotIp), "{what}");
+            assert_eq!(strip([control, 0], 0), Err(Skip::NotIp), "{what}");
         }
-        assert_eq!(peel([0x88, 0x41], 0), Err(Skip::Encrypted));
+        assert_eq!(strip([0x88, 0x41], 0), Err(Skip::Encrypted));
     }
 
     #[test]
     fn later_fragments_have_no_llc() {
-        assert_eq!(peel([0x08, 0x04], 0x10), Ok(Layer::Llc));
-        assert_eq!(peel([0x08, 0x00], 0x11), Err(Skip::NotIp));
+        assert_eq!(strip([0x08, 0x04], 0x10), Ok(Layer::Llc));
+        assert_eq!(strip([0x08, 0x00], 0x11), Err(Skip::NotIp));
     }
 }

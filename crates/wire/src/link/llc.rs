@@ -1,6 +1,6 @@
 //! Logical link control (IEEE 802.2), with SNAP (RFC 1042) and without.
 
-use super::{Layer, LinkType, Peeled};
+use super::{Layer, LinkType, NextLayer};
 use crate::Skip;
 use crate::captured::{Captured, be16};
 
@@ -18,7 +18,7 @@ const OUI_BRIDGE_TUNNEL: [u8; 3] = [0, 0, 0xf8];
 const OUI_BRIDGED: [u8; 3] = [0, 0x80, 0xc2];
 
 /// Parses a header starting with its destination service access point.
-pub(super) fn header(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn header(at: &mut Captured<'_>) -> NextLayer {
     let h = at.take::<3>()?;
     match *h {
         [SAP_SNAP, SAP_SNAP, UNNUMBERED_INFORMATION] => {
@@ -36,7 +36,7 @@ pub(super) fn header(at: &mut Captured<'_>) -> Peeled {
 }
 
 /// Parses a SNAP header: organisation and protocol number.
-pub(super) fn snap(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn snap(at: &mut Captured<'_>) -> NextLayer {
     let h = at.take::<5>()?;
     let protocol = be16(h[3], h[4]);
     match [h[0], h[1], h[2]] {

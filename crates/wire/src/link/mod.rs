@@ -37,19 +37,19 @@ pub(crate) enum Layer {
     Ip,
 }
 
-/// Type of the header that follows a removed one.
-pub(crate) type Peeled = Result<Layer, Skip>;
+/// Type of the header that follows the one that was removed.
+pub(crate) type NextLayer = Result<Layer, Skip>;
 
 /// Removes layers until an IP header is at the start. Every layer removes bytes or leads to one that does, so the loop
 /// ends for every frame; it is not a recursion because frames may nest too deep for the stack.
-pub(crate) fn peel(mut layer: Layer, at: &mut Captured<'_>) -> Result<(), Skip> {
+pub(crate) fn strip_layers(mut layer: Layer, at: &mut Captured<'_>) -> Result<(), Skip> {
     while layer != Layer::Ip {
-        layer = peel_one(layer, at)?;
+        layer = strip_layer(layer, at)?;
     }
     Ok(())
 }
 
-fn peel_one(layer: Layer, at: &mut Captured<'_>) -> Peeled {
+fn strip_layer(layer: Layer, at: &mut Captured<'_>) -> NextLayer {
     match layer {
         Layer::Ip => Ok(Layer::Ip),
         Layer::EtherType(ethertype) => ethernet::payload(ethertype, at),
@@ -93,7 +93,7 @@ fn peel_one(layer: Layer, at: &mut Captured<'_>) -> Peeled {
 }
 
 /// Frame of another link type after `len` bytes.
-fn after(len: usize, link: LinkType, at: &mut Captured<'_>) -> Peeled {
+fn after(len: usize, link: LinkType, at: &mut Captured<'_>) -> NextLayer {
     at.skip(len)?;
     Ok(Layer::Link(link))
 }

@@ -2,12 +2,12 @@
 //! (<https://www.tcpdump.org/linktypes.html>).
 
 use super::ieee80211::{self, Padding};
-use super::{Layer, LinkType, Peeled};
+use super::{Layer, LinkType, NextLayer};
 use crate::Skip;
 use crate::captured::Captured;
 
 /// Radiotap: version, padding, length and a bit map of the fields present, little-endian.
-pub(super) fn radiotap(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn radiotap(at: &mut Captured<'_>) -> NextLayer {
     let h = at.peek::<8>()?;
     let len = usize::from(u16::from_le_bytes([h[2], h[3]]));
     if h[0] != 0 || len < 8 {
@@ -57,7 +57,7 @@ fn radiotap_flags(header: &[u8]) -> Option<u8> {
 
 /// Prism: message code and length in the byte order of the capturing machine, then fields. Drivers use the same device
 /// type for AVS headers.
-pub(super) fn prism(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn prism(at: &mut Captured<'_>) -> NextLayer {
     let h = at.peek::<8>()?;
     if is_avs(h) {
         return avs(at);
@@ -73,7 +73,7 @@ pub(super) fn prism(at: &mut Captured<'_>) -> Peeled {
 }
 
 /// AVS: magic number with version, and length, big-endian.
-pub(super) fn avs(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn avs(at: &mut Captured<'_>) -> NextLayer {
     let h = at.peek::<8>()?;
     let len = u32::from_be_bytes([h[4], h[5], h[6], h[7]]) as usize;
     if !is_avs(h) || len < 8 {
@@ -107,23 +107,23 @@ mod tests {
 
     #[test]
     fn headers_without_sense() {
-        let peel = |layer: fn(&mut Captured<'_>) -> Peeled, frame: &[u8; 8]| {
+        let strip = |layer: fn(&mut Captured<'_>) -> NextLayer, frame: &[u8; 8]| {
             layer(&mut Captured::new(frame, 8))
         };
         assert_eq!(
-            peel(radiotap, &[1, 0, 8, 0, 0, 0, 0, 0]),
+            strip(radiotap, &[1, 0, 8, 0, 0, 0, 0, 0]),
             Err(Skip::Malformed)
         );
         assert_eq!(
-            peel(radiotap, &[0, 0, 7, 0, 0, 0, 0, 0]),
+            strip(radiotap, &[0, 0, 7, 0, 0, 0, 0, 0]),
             Err(Skip::Malformed)
         );
         assert_eq!(
-            peel(prism, &[0x44, 0, 0, 0, 7, 0, 0, 0]),
+            strip(prism, &[0x44, 0, 0, 0, 7, 0, 0, 0]),
             Err(Skip::Malformed)
         );
         assert_eq!(
-            peel(avs, &[0x44, 0, 0, 0, 0, 0, 0, 8]),
+            strip(avs, &[0x44, 0, 0, 0, 0, 0, 0, 8]),
             Err(Skip::Malformed)
         );
     }

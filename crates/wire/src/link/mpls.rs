@@ -1,14 +1,14 @@
 //! MPLS label stacks (RFC 3032). Labels do not identify the payload, so it is guessed from its first bytes, as routers
 //! do (RFC 4928, 2).
 
-use super::{Layer, LinkType, Peeled};
+use super::{Layer, LinkType, NextLayer};
 use crate::Skip;
 use crate::captured::Captured;
 
 /// Bottom of stack, in the third byte of an entry.
 const BOTTOM: u8 = 0x01;
 
-pub(super) fn stack(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn stack(at: &mut Captured<'_>) -> NextLayer {
     loop {
         let entry = at.take::<4>()?;
         if entry[2] & BOTTOM != 0 {
@@ -17,7 +17,7 @@ pub(super) fn stack(at: &mut Captured<'_>) -> Peeled {
     }
 }
 
-fn payload(at: &mut Captured<'_>) -> Peeled {
+fn payload(at: &mut Captured<'_>) -> NextLayer {
     const ETHERNET: Layer = Layer::Link(LinkType::ETHERNET);
     let first = at.peek::<1>()?;
     match first[0] >> 4 {
@@ -49,10 +49,10 @@ fn payload(at: &mut Captured<'_>) -> Peeled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::{ETHERNET as ADDRESSES, SEGMENT, cat};
+    use gentle_testkit::frames::{ETHERNET as ADDRESSES, SEGMENT, cat};
 
     /// Layer after a bottom label followed by `payload`, and the number of bytes left.
-    fn peel(payload: &[u8]) -> Result<(Layer, usize), Skip> {
+    fn strip(payload: &[u8]) -> Result<(Layer, usize), Skip> {
         let frame = cat(&[&[0, 1, 1, 64], payload]);
         let mut at = Captured::new(&frame, frame.len() as u32);
         let layer = stack(&mut at)?;
@@ -63,15 +63,15 @@ mod tests {
     fn the_payload_is_guessed() {
         const ETHERNET: Layer = Layer::Link(LinkType::ETHERNET);
         let frame = cat(&[ADDRESSES, &[8, 0], SEGMENT]);
-        assert_eq!(peel(SEGMENT), Ok((Layer::Ip, 56)));
-        assert_eq!(peel(&[0x60; 40]), Ok((Layer::Ip, 40)));
-        assert_eq!(peel(&frame), Ok((ETHERNET, 70)));
-        assert_eq!(peel(&cat(&[&[0; 4], &frame])), Ok((ETHERNET, 70)));
-        assert_eq!(peel(&[0x10, 0, 0, 7, 0, 0]), Err(Skip::NotIp));
+        assert_eq!(strip(SEGMENT), Ok((Layer::Ip, 56)));
+        assert_eq!(strip(&[0x60; 40]), Ok((Layer::Ip, 40)));
+        assert_eq!(strip(&frame), Ok((ETHERNET, 70)));
+        assert_eq!(strip(&cat(&[&[0; 4], &frame])), Ok((ETHERNET, 70)));
+        assert_eq!(strip(&[0x10, 0, 0, 7, 0, 0]), Err(Skip::NotIp));
         // An address that starts like an IPv4 header.
         let mut like_ip = frame.clone();
         like_ip[..4].copy_from_slice(&[0x44, 0, 0, 40]);
-        assert_eq!(peel(&like_ip), Ok((ETHERNET, 70)));
+        assert_eq!(strip(&like_ip), Ok((ETHERNET, 70)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Messages of the Linux netfilter log (<https://www.tcpdump.org/linktypes/LINKTYPE_NFLOG.html>).
 
-use super::{Layer, Peeled};
+use super::{Layer, NextLayer};
 use crate::Skip;
 use crate::captured::{Captured, be16};
 
@@ -12,7 +12,7 @@ const NFULA_PAYLOAD: u16 = 9;
 
 /// Parses a message: family, version and resource, then attributes, one of which is the packet from its network header
 /// on.
-pub(super) fn message(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn message(at: &mut Captured<'_>) -> NextLayer {
     let h = at.take::<4>()?;
     if h[1] != 0 {
         return Err(Skip::Malformed);
@@ -56,7 +56,7 @@ fn len_and_type([a, b, c, d]: [u8; 4]) -> (u16, u16) {
 mod tests {
     use super::*;
 
-    fn peel(message: &[u8]) -> Result<(Layer, Vec<u8>), Skip> {
+    fn strip(message: &[u8]) -> Result<(Layer, Vec<u8>), Skip> {
         let mut at = Captured::new(message, message.len() as u32);
         let layer = super::message(&mut at)?;
         Ok((layer, at.bytes.to_vec()))
@@ -67,24 +67,24 @@ mod tests {
         let little = [
             2, 0, 0, 0, 5, 0, 10, 0, b'x', 0, 0, 0, 6, 0, 9, 0, 0x45, 0, 0xee,
         ];
-        assert_eq!(peel(&little), Ok((Layer::Ip, vec![0x45, 0])));
+        assert_eq!(strip(&little), Ok((Layer::Ip, vec![0x45, 0])));
         let big = [
             2, 0, 0, 0, 0, 5, 0, 10, b'x', 0, 0, 0, 0, 6, 0, 9, 0x45, 0, 0xee,
         ];
-        assert_eq!(peel(&big), Ok((Layer::Ip, vec![0x45, 0])));
+        assert_eq!(strip(&big), Ok((Layer::Ip, vec![0x45, 0])));
     }
 
     #[test]
     fn on_a_bridge_the_protocol_is_in_an_attribute() {
         let arp = [7, 0, 0, 0, 8, 0, 1, 0, 8, 6, 0, 0, 4, 0, 9, 0];
-        assert_eq!(peel(&arp), Ok((Layer::EtherType(0x0806), vec![])));
-        assert_eq!(peel(&[7, 0, 0, 0, 4, 0, 9, 0]), Err(Skip::NotIp));
+        assert_eq!(strip(&arp), Ok((Layer::EtherType(0x0806), vec![])));
+        assert_eq!(strip(&[7, 0, 0, 0, 4, 0, 9, 0]), Err(Skip::NotIp));
     }
 
     #[test]
     fn messages_without_packet_or_with_impossible_attributes() {
-        assert_eq!(peel(&[2, 0, 0, 0, 4, 0, 8, 0]), Err(Skip::Malformed));
-        assert_eq!(peel(&[2, 0, 0, 0, 3, 0, 9, 0]), Err(Skip::Malformed));
-        assert_eq!(peel(&[2, 1, 0, 0, 4, 0, 9, 0]), Err(Skip::Malformed));
+        assert_eq!(strip(&[2, 0, 0, 0, 4, 0, 8, 0]), Err(Skip::Malformed));
+        assert_eq!(strip(&[2, 0, 0, 0, 3, 0, 9, 0]), Err(Skip::Malformed));
+        assert_eq!(strip(&[2, 1, 0, 0, 4, 0, 9, 0]), Err(Skip::Malformed));
     }
 }

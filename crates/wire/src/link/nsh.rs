@@ -1,10 +1,10 @@
 //! Network service header (RFC 8300).
 
-use super::{Layer, LinkType, Peeled};
+use super::{Layer, LinkType, NextLayer};
 use crate::Skip;
 use crate::captured::Captured;
 
-pub(super) fn header(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn header(at: &mut Captured<'_>) -> NextLayer {
     let h = at.peek::<4>()?;
     // Length in units of 4 bytes, this word included (RFC 8300, 2.2).
     let len = usize::from(h[1] & 0x3f) * 4;

@@ -1,6 +1,6 @@
 //! PPP (RFC 1661), bare, in HDLC-like framing (RFC 1662) and over Ethernet (RFC 2516).
 
-use super::{Layer, LinkType, Peeled, hdlc};
+use super::{Layer, LinkType, NextLayer, hdlc};
 use crate::Skip;
 use crate::captured::{Captured, be16};
 
@@ -15,7 +15,7 @@ const MPLS_UNICAST: u16 = 0x0281;
 const MPLS_MULTICAST: u16 = 0x0283;
 
 /// Parses a frame with or without address and control, with compressed or uncompressed protocol number.
-pub(super) fn frame(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn frame(at: &mut Captured<'_>) -> NextLayer {
     if *at.peek()? == [ADDRESS, CONTROL] {
         at.skip(2)?;
     }
@@ -36,7 +36,7 @@ pub(super) fn frame(at: &mut Captured<'_>) -> Peeled {
 }
 
 /// Parses a frame of a serial line; the address byte distinguishes Cisco HDLC from PPP.
-pub(super) fn hdlc_frame(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn hdlc_frame(at: &mut Captured<'_>) -> NextLayer {
     match at.bytes {
         [hdlc::UNICAST | hdlc::MULTICAST, ..] => hdlc::frame(at),
         _ => frame(at),
@@ -44,7 +44,7 @@ pub(super) fn hdlc_frame(at: &mut Captured<'_>) -> Peeled {
 }
 
 /// Parses a frame recorded by `pppd`: the address is 0 for a frame received and 1 for one sent.
-pub(super) fn pppd_frame(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn pppd_frame(at: &mut Captured<'_>) -> NextLayer {
     at.skip(1)?;
     if let [CONTROL, ..] = at.bytes {
         at.skip(1)?;
@@ -53,7 +53,7 @@ pub(super) fn pppd_frame(at: &mut Captured<'_>) -> Peeled {
 }
 
 /// Parses a PPPoE header (RFC 2516, 4).
-pub(super) fn pppoe_session(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn pppoe_session(at: &mut Captured<'_>) -> NextLayer {
     const VERSION_AND_TYPE: u8 = 0x11;
     const SESSION_DATA: u8 = 0x00;
     let h = at.take::<6>()?;
@@ -61,7 +61,7 @@ pub(super) fn pppoe_session(at: &mut Captured<'_>) -> Peeled {
         (VERSION_AND_TYPE, SESSION_DATA) => {
             // Some access concentrators count the padding of a short Ethernet frame in the length of the IP packet; the
             // PPPoE length is correct.
-            *at = at.with_firm_len(u32::from(be16(h[4], h[5])));
+            *at = at.with_reliable_len(u32::from(be16(h[4], h[5])));
             Ok(Layer::Link(LinkType::PPP))
         }
         (VERSION_AND_TYPE, _) => Err(Skip::NotIp),
@@ -72,8 +72,8 @@ pub(super) fn pppoe_session(at: &mut Captured<'_>) -> Peeled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::{SEGMENT, cat};
     use crate::{Transport, Tunnels, dissect};
+    use gentle_testkit::frames::{SEGMENT, cat};
 
     #[test]
     fn the_length_of_a_pppoe_session_bounds_the_packet_in_it() {

@@ -1,10 +1,10 @@
-//! TCP segments written.
+//! Writing TCP segments.
 
 use super::MIN_HEADER;
 use super::options::MAX_OPTIONS;
 use crate::Tcp;
 use crate::emit::{EmitError, PseudoHeader, room};
-use crate::ip::protocol;
+use crate::protocol;
 
 impl Tcp<'_> {
     /// Bytes of the header with its options.
@@ -13,12 +13,13 @@ impl Tcp<'_> {
         MIN_HEADER + self.options.len()
     }
 
-    /// Writes the header and the bytes at hand of the payload, and returns how many bytes that are. The checksum is that of
-    /// the whole segment, of whose payload what is not at hand is taken for zeros. The urgent pointer is 0.
+    /// Writes the header and [`Tcp::payload`], and returns the number of bytes written. The checksum is that of the
+    /// whole segment of [`Tcp::payload_len`] bytes of payload, of which those not in `payload` count as zeros. The
+    /// urgent pointer is 0.
     ///
     /// # Errors
-    /// If `out` is too short, the options are more than 40 bytes or no multiple of 4, or more payload is at hand than
-    /// [`Tcp::payload_len`] says.
+    /// If `out` is too short, the options are more than 40 bytes or no multiple of 4, or `payload` is longer than
+    /// [`Tcp::payload_len`].
     #[inline]
     pub fn emit(&self, pseudo_header: &PseudoHeader, out: &mut [u8]) -> Result<usize, EmitError> {
         let header_len = self.header_len();

@@ -55,7 +55,7 @@ fn cut_window(bytes: &[u8]) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::SEGMENT;
+    use gentle_testkit::frames::SEGMENT;
 
     const TCP: &[u8] = SEGMENT.split_at(20).1;
 

@@ -11,7 +11,8 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
-/// Most bytes of options: a header has at most 15 words of 4 bytes, of which options begin at the sixth (RFC 9293, 3.1).
+/// Largest length of options, bytes: a header has at most 15 words of 4 bytes, and options begin at the sixth (RFC
+/// 9293, 3.1).
 pub(super) const MAX_OPTIONS: usize = 40;
 
 /// An option of a TCP header.
@@ -23,7 +24,7 @@ pub enum TcpOption<'a> {
     Mss(u16),
     /// Shift count of the window (RFC 7323, 2.2).
     WindowScale(u8),
-    /// Selective acknowledgements are understood (RFC 2018, 2).
+    /// Selective acknowledgements are permitted (RFC 2018, 2).
     SackPermitted,
     /// Left and right edges of blocks received out of order (RFC 2018, 3).
     Sack(&'a [(u32, u32)]),
@@ -31,7 +32,7 @@ pub enum TcpOption<'a> {
     Timestamps(u32, u32),
 }
 
-/// Options of a TCP header as they stand in it, for [`Tcp::options`].
+/// Encoded options of a TCP header, for [`Tcp::options`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpOptions {
     bytes: [u8; MAX_OPTIONS],
@@ -45,10 +46,10 @@ impl TcpOptions {
         len: 0,
     };
 
-    /// Options one after another.
+    /// Encodes options one after another.
     ///
     /// # Errors
-    /// If they take more than 40 bytes.
+    /// If the options take more than 40 bytes.
     pub fn new(options: &[TcpOption<'_>]) -> Result<TcpOptions, EmitError> {
         let mut new = TcpOptions::NONE;
         for option in options {
@@ -60,7 +61,7 @@ impl TcpOptions {
     /// Appends an option.
     ///
     /// # Errors
-    /// If it takes the options beyond 40 bytes.
+    /// If the options would exceed 40 bytes.
     #[inline]
     pub fn push(&mut self, option: TcpOption<'_>) -> Result<(), EmitError> {
         match option {
@@ -92,7 +93,7 @@ impl TcpOptions {
         }
     }
 
-    /// The bytes of the options, with ends of the option list up to a multiple of 4.
+    /// Bytes of the options, padded with the option "end of option list" to a multiple of 4.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len.next_multiple_of(4)]

@@ -2,16 +2,16 @@
 
 use crate::Skip;
 use crate::captured::{Captured, be16};
-use crate::link::{Layer, LinkType, Peeled};
+use crate::link::{Layer, LinkType, NextLayer};
 
 /// Type II: a header of 8 bytes and an Ethernet frame.
-pub(super) fn type_2(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn type_2(at: &mut Captured<'_>) -> NextLayer {
     at.skip(8)?;
     Ok(Layer::Link(LinkType::ETHERNET))
 }
 
 /// Type III: a header of 12 bytes, an optional subheader of 8, and a frame of the type that the header names.
-pub(super) fn type_3(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn type_3(at: &mut Captured<'_>) -> NextLayer {
     const SUBHEADER: u16 = 0x0001;
     let h = at.take::<12>()?;
     let field = be16(h[10], h[11]);

@@ -2,9 +2,9 @@
 
 use crate::Skip;
 use crate::captured::Captured;
-use crate::link::{Layer, LinkType, Peeled};
+use crate::link::{Layer, LinkType, NextLayer};
 
-pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn payload(at: &mut Captured<'_>) -> NextLayer {
     const VERSION: u8 = 3;
     let h = at.take::<2>()?;
     if h[0] >> 4 != VERSION {

@@ -2,9 +2,9 @@
 
 use crate::Skip;
 use crate::captured::{Captured, be16};
-use crate::link::{Layer, Peeled};
+use crate::link::{Layer, NextLayer};
 
-pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn payload(at: &mut Captured<'_>) -> NextLayer {
     let h = at.take::<8>()?;
     if h[0] >> 6 != 0 {
         return Err(Skip::Malformed);

@@ -3,7 +3,7 @@
 use super::erspan;
 use crate::Skip;
 use crate::captured::{Captured, be16};
-use crate::link::{Layer, LinkType, Peeled, ethertype};
+use crate::link::{Layer, LinkType, NextLayer, ethertype};
 
 const CHECKSUM: u16 = 0x8000;
 const ROUTING: u16 = 0x4000;
@@ -20,7 +20,7 @@ const ERSPAN_III: u16 = 0x22eb;
 const WCCP: u16 = 0x883e;
 
 /// Removes a GRE header of either version; returns the layer of the payload.
-pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn payload(at: &mut Captured<'_>) -> NextLayer {
     let h = at.take::<4>()?;
     let flags = be16(h[0], h[1]);
     let protocol = be16(h[2], h[3]);
@@ -31,7 +31,7 @@ pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
     }
 }
 
-fn version_0(flags: u16, protocol: u16, at: &mut Captured<'_>) -> Peeled {
+fn version_0(flags: u16, protocol: u16, at: &mut Captured<'_>) -> NextLayer {
     // Checksum and offset are both present if either flag is set (RFC 1701, "Checksum Present").
     for present in [CHECKSUM | ROUTING, KEY, SEQUENCE] {
         if flags & present != 0 {
@@ -62,7 +62,7 @@ fn skip_routes(at: &mut Captured<'_>) -> Result<(), Skip> {
     }
 }
 
-fn pptp(flags: u16, at: &mut Captured<'_>) -> Peeled {
+fn pptp(flags: u16, at: &mut Captured<'_>) -> NextLayer {
     // Payload length and call ID; without sequence number it is a pure acknowledgement (RFC 2637, 4.1).
     at.skip(4)?;
     if flags & SEQUENCE == 0 {
@@ -77,7 +77,7 @@ fn pptp(flags: u16, at: &mut Captured<'_>) -> Peeled {
 
 /// Web cache redirection: version 2 has 4 bytes before the packet, which never start like an IPv4 packet; version 1 has
 /// none.
-fn wccp(at: &mut Captured<'_>) -> Peeled {
+fn wccp(at: &mut Captured<'_>) -> NextLayer {
     let first = at.peek::<1>()?;
     if first[0] >> 4 != 4 {
         at.skip(4)?;
@@ -88,7 +88,7 @@ fn wccp(at: &mut Captured<'_>) -> Peeled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::{SEGMENT, cat};
+    use gentle_testkit::frames::{SEGMENT, cat};
 
     fn inside(gre: &[u8]) -> Result<(Layer, usize), Skip> {
         let frame = cat(&[gre, SEGMENT]);

@@ -2,9 +2,9 @@
 
 use crate::Skip;
 use crate::captured::Captured;
-use crate::link::{Layer, Peeled};
+use crate::link::{Layer, NextLayer};
 
-pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn payload(at: &mut Captured<'_>) -> NextLayer {
     /// Mask of version and protocol type; `GTP_VERSION_1` is version 1, protocol type GTP.
     const VERSION_AND_TYPE: u8 = 0xf0;
     const GTP_VERSION_1: u8 = 0x30;
@@ -45,13 +45,13 @@ mod tests {
 
     #[test]
     fn only_user_data_has_a_packet_inside() {
-        let peel = |bytes: &[u8]| payload(&mut Captured::new(bytes, bytes.len() as u32));
-        assert_eq!(peel(&[0x30, 255, 0, 0, 0, 0, 0, 1]), Ok(Layer::Ip));
+        let strip = |bytes: &[u8]| payload(&mut Captured::new(bytes, bytes.len() as u32));
+        assert_eq!(strip(&[0x30, 255, 0, 0, 0, 0, 0, 1]), Ok(Layer::Ip));
         let echo_request = [0x32, 1, 0, 4, 0, 0, 0, 0, 0, 1, 0, 0];
-        assert_eq!(peel(&echo_request), Err(Skip::NotIp));
+        assert_eq!(strip(&echo_request), Err(Skip::NotIp));
         let prime = [0x20, 255, 0, 0, 0, 0, 0, 1];
-        assert_eq!(peel(&prime), Err(Skip::NotIp));
+        assert_eq!(strip(&prime), Err(Skip::NotIp));
         let empty_extension = [0x34, 255, 0, 8, 0, 0, 0, 1, 0, 0, 0, 0x85, 0, 0, 0, 0];
-        assert_eq!(peel(&empty_extension), Err(Skip::Malformed));
+        assert_eq!(strip(&empty_extension), Err(Skip::Malformed));
     }
 }

@@ -9,8 +9,9 @@ mod teredo;
 mod vxlan;
 
 use crate::captured::Captured;
-use crate::ip::{self, protocol};
-use crate::link::{self, Layer, LinkType, Peeled};
+use crate::ip;
+use crate::link::{self, Layer, LinkType, NextLayer};
+use crate::protocol;
 use crate::{Packet, Skip, Transport};
 
 /// Maximum nesting depth of tunnels; beyond any real network, but a forged frame may nest deeper.
@@ -102,7 +103,7 @@ impl Tunnel {
     }
 
     /// Removes the tunnel header.
-    fn payload(self, at: &mut Captured<'_>) -> Peeled {
+    fn payload(self, at: &mut Captured<'_>) -> NextLayer {
         match self {
             Tunnel::IpInIp => Ok(Layer::Ip),
             Tunnel::Gre => gre::payload(at),
@@ -132,7 +133,7 @@ fn inside<'a>(packet: &Packet<'a>) -> Result<Captured<'a>, Skip> {
         _ => Captured::new(packet.payload, packet.ip.payload_len),
     };
     let layer = tunnel.payload(&mut at)?;
-    link::peel(layer, &mut at)?;
+    link::strip_layers(layer, &mut at)?;
     Ok(at)
 }
 
@@ -156,8 +157,8 @@ mod port {
 #[cfg(test)]
 mod tests {
     use super::{Tunnel, tunnelled};
-    use crate::frames::{IPV4_OUTER, SEGMENT};
     use crate::{LinkType, Tunnels, dissect};
+    use gentle_testkit::frames::{IPV4_OUTER, SEGMENT};
 
     /// Wraps a payload in an IPv4 header without options, with TTL `ttl`.
     fn ipv4(protocol: u8, ttl: u8, payload: &[u8]) -> Vec<u8> {

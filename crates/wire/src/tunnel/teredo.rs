@@ -2,9 +2,9 @@
 
 use crate::Skip;
 use crate::captured::Captured;
-use crate::link::{Layer, Peeled};
+use crate::link::{Layer, NextLayer};
 
-pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn payload(at: &mut Captured<'_>) -> NextLayer {
     // Authentication comes before the origin indication if both are present (RFC 4380, 5.1.1).
     if let [0, 1, id_len, value_len, ..] = *at.bytes {
         const NONCE_AND_CONFIRMATION: usize = 9;

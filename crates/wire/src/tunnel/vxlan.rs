@@ -2,9 +2,9 @@
 
 use crate::Skip;
 use crate::captured::Captured;
-use crate::link::{Layer, LinkType, Peeled, next_protocol};
+use crate::link::{Layer, LinkType, NextLayer, next_protocol};
 
-pub(super) fn payload(at: &mut Captured<'_>) -> Peeled {
+pub(super) fn payload(at: &mut Captured<'_>) -> NextLayer {
     /// Network identifier is valid; set in every packet.
     const IDENTIFIER: u8 = 0x08;
     /// Generic protocol extension: the last reserved byte is the next protocol.

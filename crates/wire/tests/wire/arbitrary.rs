@@ -1,4 +1,4 @@
-//! Whatever the bytes are, there is an answer, and it does not exceed the frame.
+//! Any bytes give a packet or a reason to skip them, and no result reaches beyond the frame.
 
 use crate::samples;
 use gentle_wire::{LinkType, Packet, Skip, Transport, Tunnels, dissect, is_handshake};

@@ -1,4 +1,5 @@
-//! What is written is read back as it was meant, here and by etherparse, which also checks lengths and checksums.
+//! Headers that are written are read back with the same fields, by this crate and by etherparse, which also checks
+//! lengths and checksums.
 
 use etherparse::{
     IpHeaders, IpNumber, NetSlice, PacketHeaders, SlicedPacket, TcpOptionElement, TransportHeader,
@@ -12,10 +13,10 @@ use gentle_wire::{
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Room for every frame here.
+/// Buffer size that holds every frame of these tests, bytes.
 const LONGEST: usize = 2_048;
 
-/// What of an IP header is chosen at random; its payload follows.
+/// Fields of an IP header that are chosen at random.
 #[derive(Debug, Clone)]
 enum AnyIp {
     V4 {
@@ -426,7 +427,7 @@ proptest! {
         prop_assert_eq!(header.checksum, sum);
     }
 
-    /// Of a message that a segment will not be delivered, the segment that it quotes is read.
+    /// The segment that an ICMP message "destination unreachable" quotes is read back.
     #[test]
     fn unreachable_is_read_back(
         ip in any_ip(),

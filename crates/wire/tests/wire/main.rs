@@ -3,6 +3,5 @@
 mod arbitrary;
 mod emit;
 mod encapsulations;
-mod frames;
 mod samples;
 mod tshark;

@@ -1,9 +1,9 @@
 //! One frame for every encapsulation, each with the same TCP segment inside.
 
-use crate::frames::{ETHERNET, IPV4_OUTER, SEGMENT, cat};
+use gentle_testkit::frames::{ETHERNET, IPV4_OUTER, SEGMENT, cat};
 use gentle_wire::LinkType;
 
-/// A frame and where in it the segment is.
+/// A frame with the segment inside.
 pub(crate) struct Sample {
     pub(crate) name: &'static str,
     pub(crate) link: LinkType,
@@ -63,8 +63,7 @@ fn ethernet() -> Vec<u8> {
     cat(&[ETHERNET, &[8, 0], SEGMENT])
 }
 
-/// What a generic routing encapsulation header of `flags` and `protocol` makes of a payload, the optional fields being
-/// `fields`.
+/// A payload in GRE in an IPv4 packet; `fields` are the optional fields that `flags` announce.
 fn gre(flags: u16, protocol: u16, fields: &[u8], payload: &[u8]) -> Vec<u8> {
     outer(
         47,

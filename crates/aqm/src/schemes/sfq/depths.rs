@@ -1,8 +1,8 @@
-//! SFQ's slots sorted by how many packets they hold, so that the longest is found without a search.
+//! SFQ's slots by number of packets, so that the longest slot is found without a search.
 //!
-//! One circular doubly-linked list for each depth, as in Linux (`dep` in `net/sched/sch_sfq.c`): a slot moves to the
-//! next list with every packet that comes or goes, and is the first to be found there. Which of several slots is found
-//! first decides whose packet is dropped, so the order within a list is the kernel's.
+//! One circular doubly-linked list per depth, as in Linux (`dep` in `net/sched/sch_sfq.c`): with every packet a slot
+//! moves to the head of the list of its new depth. The first slot of a list loses a packet, so the order within lists
+//! follows the kernel.
 
 #[derive(Debug, Clone, Copy)]
 struct Links {
@@ -10,17 +10,17 @@ struct Links {
     prev: u32,
 }
 
-/// The slots by depth; depth 0 holds the unused ones.
+/// Slots by depth; unused slots have depth 0.
 #[derive(Debug)]
 pub(crate) struct Depths {
-    /// One for each slot, then one anchor for each depth.
+    /// Links of the slots, then of the list heads of all depths.
     links: Box<[Links]>,
     depth: Box<[u32]>,
     deepest: u32,
 }
 
 impl Depths {
-    /// `slots` empty slots that get up to `max_depth` packets each.
+    /// `slots` empty slots for up to `max_depth` packets each.
     pub(crate) fn new(slots: u32, max_depth: u32) -> Self {
         let links = (0..slots + max_depth + 1).map(|i| Links { next: i, prev: i });
         let mut depths = Depths {
@@ -34,27 +34,27 @@ impl Depths {
         depths
     }
 
-    /// Packets in the deepest slot.
+    /// The number of packets in the longest slot.
     pub(crate) fn deepest(&self) -> u32 {
         self.deepest
     }
 
-    /// Packets in `slot`.
+    /// The number of packets in `slot`.
     #[inline]
     pub(crate) fn depth(&self, slot: u32) -> u32 {
         self.depth[slot as usize]
     }
 
-    /// The slot that came to hold `depth` packets last, if there is one.
+    /// The slot that reached `depth` packets last, if any slot has that many.
     #[inline]
-    pub(crate) fn latest(&self, depth: u32) -> Option<u32> {
+    pub(crate) fn first_at(&self, depth: u32) -> Option<u32> {
         let slot = self.links[self.anchor(depth)].next;
         ((slot as usize) < self.depth.len()).then_some(slot)
     }
 
-    /// `slot` has one packet more.
+    /// Counts a packet added to `slot` (Linux: `sfq_inc`).
     #[inline]
-    pub(crate) fn deepen(&mut self, slot: u32) {
+    pub(crate) fn increment(&mut self, slot: u32) {
         self.unlink(slot);
         let depth = &mut self.depth[slot as usize];
         *depth += 1;
@@ -62,12 +62,12 @@ impl Depths {
         self.link(slot);
     }
 
-    /// `slot` has one packet less.
+    /// Counts a packet removed from `slot` (Linux: `sfq_dec`).
     #[inline]
-    pub(crate) fn lessen(&mut self, slot: u32) {
+    pub(crate) fn decrement(&mut self, slot: u32) {
         let Links { next, prev } = self.unlink(slot);
         let depth = &mut self.depth[slot as usize];
-        // It was alone if both its neighbours were the anchor.
+        // The slot was the only one of its depth if both neighbours are the list head.
         if next == prev && self.deepest == *depth {
             self.deepest -= 1;
         }
@@ -110,17 +110,17 @@ mod tests {
             let mut model = [0u32; 5];
             for (slot, more) in ops {
                 if more && model[slot as usize] < 20 {
-                    depths.deepen(slot);
+                    depths.increment(slot);
                     model[slot as usize] += 1;
                 } else if !more && model[slot as usize] > 0 {
-                    depths.lessen(slot);
+                    depths.decrement(slot);
                     model[slot as usize] -= 1;
                 }
                 let most = *model.iter().max().unwrap();
                 prop_assert_eq!(depths.deepest(), most);
-                let longest = depths.latest(most).unwrap();
+                let longest = depths.first_at(most).unwrap();
                 prop_assert_eq!(model[longest as usize], most);
-                prop_assert_eq!(depths.latest(0).is_some(), model.contains(&0));
+                prop_assert_eq!(depths.first_at(0).is_some(), model.contains(&0));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! A sequence of lz4 frames as one stream.
 //!
-//! `lz4_flex` decodes one frame after another, but takes a file that ends between two blocks for the end of the frame
-//! and does not know skippable frames; this tells the one from the other and skips the others.
+//! `lz4_flex` decodes one frame after another, but treats the end of the file between two blocks as the end of the
+//! frame, and does not support skippable frames. [`Frames`] reports the former as an error and skips the latter.
 
 use lz4_flex::frame::FrameDecoder;
 use std::io::{self, ErrorKind, Read};
@@ -12,9 +12,11 @@ const SKIPPABLE_MASK: u32 = 0xffff_fff0;
 
 /// Decodes all frames of a file.
 pub(crate) enum Frames<R: Read> {
+    /// Between two frames.
     Between(R),
-    /// In a frame, with whether the frame ends where the file ends (`lz4 -l`).
+    /// In a frame; `true` for a legacy frame, which ends with the file (`lz4 -l`).
     Within(Box<FrameDecoder<Framed<R>>>, bool),
+    /// After the last frame.
     Ended,
 }
 
@@ -64,7 +66,7 @@ fn enter<R: Read>(mut from: R) -> io::Result<Frames<R>> {
         }
         return Ok(Frames::Between(from));
     }
-    // A decoder of its own for each frame: the buffers of one are laid out for the block size of its first.
+    // Each frame gets a new decoder: the buffers of a decoder have the block size of its first frame.
     let framed = Framed {
         magic,
         magic_read: 0,
@@ -77,8 +79,8 @@ fn enter<R: Read>(mut from: R) -> io::Result<Frames<R>> {
     ))
 }
 
-/// What a frame's decoder reads: the magic number that has been read already, then the rest; notes when it asked for
-/// more than there is.
+/// Input of a frame's decoder: the magic number, which has been read already, then the rest of the file. Records
+/// whether the decoder tried to read beyond the end of the file.
 pub(crate) struct Framed<R> {
     magic: [u8; 4],
     magic_read: usize,

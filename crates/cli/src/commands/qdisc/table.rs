@@ -1,8 +1,8 @@
 //! Table of the queues of a device.
 
-use crate::output::bare_table;
+use crate::output::borderless_table;
 use comfy_table::CellAlignment;
-use gentle_deploy::{Counter, Qdisc, Shown};
+use gentle_deploy::{Counter, DeviceQueues, Qdisc};
 use gentle_units::{Nanos, Rate};
 
 /// Columns of numbers.
@@ -10,8 +10,12 @@ const NUMBERS: std::ops::Range<usize> = 4..8;
 
 /// Table with a row per queue. If there are counters of a `last` reading, the increase is shown after a number as
 /// `(+N)`.
-pub(super) fn of(shown: &Shown, last: Option<&Shown>, width: Option<usize>) -> String {
-    let mut table = bare_table(width);
+pub(super) fn of(
+    shown: &DeviceQueues,
+    last: Option<&DeviceQueues>,
+    width: Option<usize>,
+) -> String {
+    let mut table = borderless_table(width);
     table.set_header([
         "qdisc", "at", "holds", "set to", "packets", "bytes", "drops", "waiting", "counters",
     ]);
@@ -107,9 +111,9 @@ fn counters(qdisc: &Qdisc, last: Option<&Qdisc>) -> String {
 mod tests {
     use super::*;
 
-    fn look(packets: u64, sent: u64, delay: u64) -> Shown {
+    fn look(packets: u64, sent: u64, delay: u64) -> DeviceQueues {
         let counter = |name, value| Counter { name, value };
-        Shown {
+        DeviceQueues {
             dev: "eth0".to_owned(),
             qdiscs: vec![Qdisc {
                 direction: "egress",

@@ -40,7 +40,7 @@ fn install(args: &RexmitKernelInstallArgs) -> anyhow::Result<ExitCode> {
             true => Treatment::Default,
             false => Treatment::Exclude,
         },
-        patient: true,
+        extend_retries: true,
     };
     let cgroup = args.cgroup.clone().unwrap_or_else(default_cgroup);
     kernel_engine::install(&settings, &cgroup)?;
@@ -55,8 +55,7 @@ fn install(args: &RexmitKernelInstallArgs) -> anyhow::Result<ExitCode> {
 /// Refuses options that the others leave nothing to do.
 fn check(args: &DelayArgs) -> Result<(), Usage> {
     if args.delay.is_some() && args.learned.is_some() {
-        let usage =
-            "--delay holds for all networks and makes no use of --learned; leave one of them out";
+        let usage = "--delay is the same for all networks and --learned has one for each; leave one of them out";
         return Err(Usage(usage.to_owned()));
     }
     let bounds = [
@@ -66,7 +65,7 @@ fn check(args: &DelayArgs) -> Result<(), Usage> {
     ];
     match bounds.into_iter().find(|(_, given)| *given) {
         Some((option, _)) if args.learned.is_none() => Err(Usage(format!(
-            "{option} is about learned delays; the kernel engine learns none itself, give it what a wire engine has --learned"
+            "{option} bounds learned delays, and the kernel engine learns none; give it a wire engine's file with --learned"
         ))),
         _ => Ok(()),
     }
@@ -79,7 +78,7 @@ fn show(as_json: bool) -> anyhow::Result<ExitCode> {
             let all: Vec<Value> = installed.iter().map(json).collect();
             serde_json::to_string_pretty(&all)? + "\n"
         }
-        (false, true) => "nothing is installed\n".to_owned(),
+        (false, true) => "no program is installed\n".to_owned(),
         (false, false) => installed.iter().map(text).collect(),
     })?;
     Ok(ExitCode::SUCCESS)
@@ -88,7 +87,7 @@ fn show(as_json: bool) -> anyhow::Result<ExitCode> {
 fn remove(cgroup: Option<&Path>) -> anyhow::Result<ExitCode> {
     let removed = kernel_engine::remove(cgroup)?;
     if removed == 0 {
-        print("nothing was installed\n")?;
+        print("no program was installed\n")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -117,29 +116,29 @@ pub(super) fn text(status: &Status) -> String {
         rows.push(row(
             "ports",
             ports.join(","),
-            "of servers; others are left alone",
+            "server ports; other connections keep their RTO",
         ));
     }
     if !settings.networks.is_empty() {
         let rest = match settings.others {
-            Treatment::Exclude => "treated on their own; others are left alone",
-            _ => "treated on their own",
+            Treatment::Exclude => "with settings of their own; all others keep their RTO",
+            _ => "with settings of their own",
         };
         rows.push(row("networks", settings.networks.len().to_string(), rest));
     }
     rows.push(row(
         "SYNs",
         status.syns.to_string(),
-        "that got this initial RTO",
+        "sent with this initial RTO",
     ));
     rows.push(row(
         "SYN/ACKs",
         status.syn_acks.to_string(),
-        "that got this initial RTO",
+        "sent with this initial RTO",
     ));
     let state = match status.in_force {
         true => "",
-        false => " (the group has gone; gentle rexmit kernel remove tidies up)",
+        false => " (the control group no longer exists; gentle rexmit kernel remove cleans up)",
     };
     let table = definitions(rows, Terminal::of_stdout().width);
     format!("kernel, {}{state}\n{table}", status.cgroup.display())

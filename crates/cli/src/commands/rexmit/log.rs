@@ -3,10 +3,10 @@
 //! A separate thread writes them, so that packets do not wait for a terminal, a pipe or a disk.
 
 use crate::args::RexmitWireArgs;
-use crate::output::{OutputFile, print, sentence, warn};
+use crate::output::{OutputFile, one_line, print, warn};
 use anyhow::Context;
 use gentle_rexmit::wire::Observer;
-use gentle_rexmit::{Answered, Connection, Due, Status, metrics, remember};
+use gentle_rexmit::{Answered, Connection, Event, Status, format_learned, metrics};
 use gentle_units::Nanos;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -63,7 +63,7 @@ impl Log {
             match user {
                 Some(user) => tried.with_context(|| {
                     format!(
-                        "the engine runs as user {user} (--user), who has to be able to write here"
+                        "the engine runs as user {user} (--user), who must be able to write here"
                     )
                 })?,
                 None => tried?,
@@ -115,7 +115,7 @@ impl Log {
         let written = self.ended.recv_timeout(PATIENCE).is_ok();
         if self.left_out > 0 || !written {
             warn(&format!(
-                "the log is not complete: its reader was too slow for {} lines or reports",
+                "the log is incomplete: {} lines or reports were dropped because its reader was too slow",
                 self.left_out
             ));
         }
@@ -150,12 +150,12 @@ impl Log {
 }
 
 impl Observer for Log {
-    fn due(&mut self, unix_ns: Nanos, due: &Due<'_>, sent: bool) {
+    fn event(&mut self, unix_ns: Nanos, event: &Event<'_>, sent: bool) {
         if !self.json {
             return;
         }
-        let (event, fields) = match due {
-            Due::Copy(copy) => (
+        let (name, fields) = match event {
+            Event::Copy(copy) => (
                 "copy",
                 json!({
                     "packet": copy.kind.name(),
@@ -164,25 +164,25 @@ impl Observer for Log {
                     "sent": sent,
                 }),
             ),
-            Due::Held { kind, reason, .. } => (
+            Event::Suppressed { kind, reason, .. } => (
                 "held",
                 json!({ "packet": kind.name(), "reason": reason.name() }),
             ),
-            Due::Unanswered { kind, copies, .. } => (
+            Event::Unanswered { kind, copies, .. } => (
                 "unanswered",
                 json!({ "packet": kind.name(), "copies": copies }),
             ),
-            Due::Settled(settled) => (
+            Event::Decided(outcome) => (
                 "settled",
                 json!({
-                    "packet": settled.kind.name(),
-                    "copies": settled.copies,
-                    "unneeded": settled.needless,
-                    "saved_ms": milliseconds(settled.saved),
+                    "packet": outcome.kind.name(),
+                    "copies": outcome.copies,
+                    "unneeded": outcome.spurious,
+                    "saved_ms": milliseconds(outcome.saved),
                 }),
             ),
         };
-        self.line(unix_ns, event, due.connection(), fields);
+        self.line(unix_ns, name, event.connection(), fields);
     }
 
     fn answered(&mut self, unix_ns: Nanos, answered: &Answered) {
@@ -220,7 +220,7 @@ impl Writer {
             && !self.complained
         {
             self.complained = true;
-            warn(&sentence(&error));
+            warn(&one_line(&error));
         }
     }
 
@@ -237,7 +237,7 @@ impl Writer {
 }
 
 fn keep(path: &Path, status: &Status) -> anyhow::Result<()> {
-    replace(path, &remember(&status.paths))
+    replace(path, &format_learned(&status.paths))
 }
 
 fn replace(path: &Path, text: &str) -> anyhow::Result<()> {

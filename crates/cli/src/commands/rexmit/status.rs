@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Maximum number of paths in a table; the JSON has all.
-const MOST_PATHS: usize = 20;
+const MAX_PATHS: usize = 20;
 
 /// Prefix of the services' directories, followed by the device.
 const SERVICES: &str = "gentle-rexmit-";
@@ -17,7 +17,10 @@ const SERVICES: &str = "gentle-rexmit-";
 pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
     let mut running = Vec::new();
     for directory in args.run_dir.clone().map_or_else(run_dirs, |one| vec![one]) {
-        running.extend(wire::running(&directory, args.interface.as_deref())?);
+        running.extend(wire::running_engines(
+            &directory,
+            args.interface.as_deref(),
+        )?);
     }
     // Pins are readable by root only. An interface selects the wire engine.
     let installed = match args.interface {
@@ -43,7 +46,7 @@ pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
         text.push_str(&kernel::text(status));
     }
     if running.is_empty() && installed.is_empty() {
-        text.push_str("nothing runs\n");
+        text.push_str("no engine is running\n");
     }
     print(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -78,111 +81,118 @@ pub(super) fn summary(status: &Status) -> String {
         Some([name.to_owned(), count.to_string(), meaning.to_owned()])
     };
     let (sent, late) = match status.dry_run {
-        false => ("copies that were sent", "handshakes answered behind a copy"),
+        false => (
+            "retransmissions sent",
+            "handshakes answered after a retransmission",
+        ),
         true => (
-            "copies that would have been sent",
-            "handshakes answered after a copy had been due",
+            "retransmissions that would have been sent",
+            "handshakes answered after a retransmission was due",
         ),
     };
     let rows = [
         always(
             "handshakes",
             c.syns + c.synacks,
-            "SYNs and SYN/ACKs that were watched",
+            "SYNs and SYN/ACKs watched",
         ),
         always("copies", c.copies, sent),
-        row("duplicates", c.duplicates, "second packets sent on request"),
-        row("answered after", c.answered_after_copy, late),
         row(
-            "rescued",
-            c.rescued,
-            "of them: the packet was lost, so the copy was needed",
+            "duplicates",
+            c.duplicates,
+            "second packets sent for --duplicate",
         ),
+        row("answered after", c.answered_after_copy, late),
+        row("rescued", c.rescued, "of these, the original was lost"),
         row(
             "unneeded",
-            c.unneeded,
-            "of them: the packet itself was answered",
+            c.spurious,
+            "of these, the original was answered (spurious retransmission)",
         ),
         row(
             "undecided",
-            c.answered_after_copy.saturating_sub(c.rescued + c.unneeded),
-            "of them: nothing tells which, or not yet",
+            c.answered_after_copy.saturating_sub(c.rescued + c.spurious),
+            "of these, not known, or not yet",
         ),
         row(
             "unseen",
             c.answered_unseen,
-            "handshakes whose answer came another way",
+            "handshakes whose answer took another path",
         ),
         row("refused", c.resets, "handshakes ended by a reset"),
-        row(
-            "reset",
-            c.abandoned,
-            "handshakes that the opening end itself has reset",
-        ),
+        row("reset", c.abandoned, "handshakes reset by the initiator"),
         row(
             "undeliverable",
             c.undeliverable,
             "handshakes ended by an ICMP error",
         ),
-        row(
-            "unanswered",
-            c.unanswered,
-            "handshakes that nothing answered",
-        ),
+        row("unanswered", c.unanswered, "handshakes without an answer"),
         row(
             "by the stack",
             c.stack_retransmissions,
-            "handshakes whose packet the stack itself sent again",
+            "handshakes that the TCP stack retransmitted itself",
         ),
-        row("held: rate", c.held_by_rate, "copies beyond --budget"),
-        row("held: share", c.held_by_share, "copies beyond --share"),
+        row(
+            "held: rate",
+            c.held_by_rate,
+            "retransmissions suppressed by --budget",
+        ),
+        row(
+            "held: share",
+            c.held_by_share,
+            "retransmissions suppressed by --share",
+        ),
         row(
             "held: silence",
             c.held_by_silence,
-            "copies to hosts that do not answer",
+            "retransmissions suppressed to unresponsive hosts",
         ),
         row(
-            "held: needless",
-            c.held_by_needless,
-            "copies to networks that got too many needless ones",
+            "held: spurious",
+            c.held_by_spurious,
+            "retransmissions suppressed to networks with too many spurious ones",
         ),
         row(
             "held: missed",
             c.held_by_missed,
-            "copies whose answer may have been missed",
+            "retransmissions suppressed because the answer may have been missed",
         ),
         row(
             "with data",
             c.with_data,
-            "packets left alone because of their data",
+            "packets ignored because they carry data",
         ),
         row(
             "damaged",
             c.not_copied,
-            "packets left alone because of their checksum or length",
+            "packets ignored because of a wrong checksum or length",
+        ),
+        row("malformed", c.malformed, "frames with inconsistent headers"),
+        row(
+            "forgotten",
+            c.evicted,
+            "handshakes forgotten because of --table",
         ),
         row(
-            "malformed",
-            c.malformed,
-            "frames that contradict themselves",
+            "missed",
+            status.missed,
+            "packets lost before the engine because they arrived too fast",
         ),
-        row("forgotten", c.evicted, "handshakes beyond --table"),
-        row("missed", status.missed, "packets that came too fast"),
         row(
             "not sent",
             c.send_errors,
-            "copies that the system did not take",
+            "retransmissions that the system could not send",
         ),
         row(
             "pending",
             status.pending,
-            "handshakes that wait for their answer",
+            "handshakes waiting for an answer",
         ),
     ];
     let saved = [
         "saved".to_owned(),
         format!("{:.1} s", c.saved_ms as f64 / 1e3),
-        "time that the rescued did not wait".to_owned(),
+        "waiting time avoided".to_owned(),
     ];
     let rows = rows.into_iter().flatten().chain([saved]).collect();
     let width = Terminal::of_stdout().width;
@@ -192,9 +202,9 @@ pub(super) fn summary(status: &Status) -> String {
 fn paths(status: &Status) -> String {
     let mut paths: Vec<_> = status.paths.iter().collect();
     paths.sort_by_key(|path| std::cmp::Reverse(path.samples));
-    let more = paths.len().saturating_sub(MOST_PATHS);
+    let more = paths.len().saturating_sub(MAX_PATHS);
     let ms = |us: u64| us as f64 / 1e3;
-    let rows = paths.iter().take(MOST_PATHS).map(|path| {
+    let rows = paths.iter().take(MAX_PATHS).map(|path| {
         [
             path.prefix.to_string(),
             format!("{:.1} ms", ms(path.srtt_us)),

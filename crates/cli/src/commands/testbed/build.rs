@@ -24,7 +24,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitCode> {
     building.clear();
     match kernel {
         Err(error @ BuildError::Stopped) => {
-            crate::output::complain(&error.to_string());
+            crate::output::print_error(&error.to_string());
             Ok(interrupt::exit_code())
         }
         kernel => {

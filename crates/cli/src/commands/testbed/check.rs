@@ -4,7 +4,7 @@ use super::scenario::{self, Asked};
 use crate::args::CheckArgs;
 use crate::commands::runs;
 use crate::interrupt;
-use crate::output::{complain, print, ruled_table};
+use crate::output::{print, print_error, ruled_table};
 use crate::progress::Progress;
 use gentle_experiment::{DEFAULT_BINS, Settings, compare};
 use gentle_testbed::check::{Agreement, Row, agreement};
@@ -12,13 +12,18 @@ use std::process::ExitCode;
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
-    let asked = scenario::asked(&args.traffic, &args.schemes, &args.scenario)?;
+    let comparison = &args.comparison;
+    let asked = scenario::asked(
+        &comparison.traffic,
+        &comparison.schemes.schemes,
+        &args.scenario,
+    )?;
     let testbed = scenario::testbed(&asked, &args.machine, &args.parts, None, &stop)?;
     let Asked {
         scenario, schemes, ..
     } = asked;
     let settings = Settings {
-        seeds: runs::seeds(args.scenario.first_seed, args.seeds),
+        seeds: runs::seeds(args.scenario.first_seed, comparison.seeds),
         bins: DEFAULT_BINS.to_vec(),
     };
     let threads = runs::threads(args.threads)?;
@@ -29,7 +34,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     progress.clear();
     let kernel = kernel?;
     if kernel.interrupted {
-        complain("stopped before all runs had finished; nothing was compared");
+        print_error("stopped before all runs had finished; nothing was compared");
         return Ok(interrupt::exit_code());
     }
     let simulator =
@@ -68,8 +73,8 @@ fn drawn(agreement: &Agreement) -> String {
         ]);
     }
     let mut text = format!("{}\n{}\n", agreement.title, table.trim_fmt());
-    for choice in &agreement.choices {
-        text.push_str(&format!("- {choice}\n"));
+    for assumption in &agreement.assumptions {
+        text.push_str(&format!("- {assumption}\n"));
     }
     text
 }

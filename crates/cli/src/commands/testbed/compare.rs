@@ -2,13 +2,19 @@
 
 use super::scenario::{self, Asked};
 use crate::args::TestbedCompareArgs;
-use crate::commands::runs::{self, Job};
+use crate::commands::job::Job;
+use crate::commands::runs;
 use crate::interrupt;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
-    let asked = scenario::asked(&args.traffic, &args.schemes, &args.scenario)?;
+    let comparison = &args.comparison;
+    let asked = scenario::asked(
+        &comparison.traffic,
+        &comparison.schemes.schemes,
+        &args.scenario,
+    )?;
     let keep = args.keep.directory.as_deref();
     let mut testbed = scenario::testbed(&asked, &args.machine, &args.parts, keep, &stop)?;
     testbed.rexmit = args.hosts.rexmit;
@@ -22,14 +28,14 @@ pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
         scenario,
         inputs,
         schemes,
-        seeds: args.seeds,
+        seeds: comparison.seeds,
         first_seed: args.scenario.first_seed,
         reference: args.reference.as_ref(),
         output: &args.results,
         pcap: None,
         record: args.record.directory.as_deref(),
-        shows_choices: true,
-        table: gentle_report::compare::table_with_choices,
+        shows_assumptions: true,
+        table: gentle_report::compare::table_with_assumptions,
     };
     runs::run(&job, &testbed, &stop)
 }

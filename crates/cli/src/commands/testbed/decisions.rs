@@ -4,7 +4,7 @@ mod outcome;
 
 use super::modules;
 use crate::args::DecisionsArgs;
-use crate::commands::{compare, runs, trace};
+use crate::commands::{runs, scenario, trace};
 use crate::interrupt;
 use crate::output::warn;
 use crate::progress::Progress;
@@ -12,7 +12,9 @@ use crate::usage::Usage;
 use anyhow::{Context, bail};
 use gentle_aqm::Spec;
 use gentle_experiment::BUILTIN;
-use gentle_testbed::decisions::{Captured, Case, DecideError, Decided, decide};
+use gentle_testbed::conformance::{
+    CaptureArrivals, Case, CaseResults, ConformanceError, run_cases,
+};
 use gentle_testbed::machine::MachineError;
 use gentle_units::Rate;
 use outcome::Outcome;
@@ -22,13 +24,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Default rate of the link, bits per second: the paper's downlink.
-const MOST_RATE: u64 = 2_400_000;
+/// Upper limit of the link's default rate, bits per second: the paper's downlink.
+const DEFAULT_RATE_LIMIT: u64 = 2_400_000;
 
 /// Capture and the link that it is replayed on.
 struct Input {
     name: String,
-    captured: Captured,
+    arrivals: CaptureArrivals,
     rate: Rate,
     /// Number of frames beyond the limit of `--packets`.
     beyond: u64,
@@ -36,10 +38,10 @@ struct Input {
 
 pub(crate) fn run(args: &DecisionsArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
-    let schemes = if args.schemes.is_empty() {
-        compare::builtin(BUILTIN[0]).schemes
+    let schemes = if args.schemes.schemes.is_empty() {
+        scenario::builtin(BUILTIN[0]).schemes
     } else {
-        args.schemes.clone()
+        args.schemes.schemes.clone()
     };
     let read = |path| read(path, args, &stop);
     let inputs = args
@@ -50,36 +52,36 @@ pub(crate) fn run(args: &DecisionsArgs) -> anyhow::Result<ExitCode> {
     let machine = machine(args, &stop)?;
     let threads = runs::threads(args.threads)?;
     let progress = Progress::new(schemes.len(), args.quiet);
-    let decided = threads.install(|| {
+    let results = threads.install(|| {
         schemes
             .par_iter()
             .with_max_len(1)
             .map(|spec| {
                 let case = |input: &Input| {
-                    let arrivals = input.captured.arrivals();
+                    let arrivals = input.arrivals.packets();
                     Case::over_link(spec, args.seed, arrivals, input.rate)
                 };
                 let cases: Vec<Case> = inputs.iter().map(case).collect();
                 let bar = progress.begin(spec.to_string());
                 let reached = |fraction| progress.reached(&bar, fraction);
-                let decided = decide(machine.clone(), &cases, &stop, &reached);
+                let results = run_cases(machine.clone(), &cases, &stop, &reached);
                 progress.end(&bar);
-                decided.map_err(|error| (spec, error))
+                results.map_err(|error| (spec, error))
             })
-            .collect::<Result<Vec<Decided>, (&Spec, DecideError)>>()
+            .collect::<Result<Vec<CaseResults>, (&Spec, ConformanceError)>>()
     });
     progress.clear();
-    let decided = match decided {
-        Err((_, DecideError::Machine(MachineError::Stopped))) => {
+    let results = match results {
+        Err((_, ConformanceError::Machine(MachineError::Stopped))) => {
             return Ok(interrupt::exit_code());
         }
         Err((spec, error)) => return Err(error).with_context(|| spec.to_string()),
-        Ok(decided) => decided,
+        Ok(results) => results,
     };
     let outcome = Outcome {
         inputs: &inputs,
         schemes: &schemes,
-        decided: &decided,
+        results: &results,
     };
     outcome.report(args.json)
 }
@@ -88,11 +90,11 @@ pub(crate) fn run(args: &DecisionsArgs) -> anyhow::Result<ExitCode> {
 fn read(path: &Path, args: &DecisionsArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Input> {
     let name = path.display().to_string();
     let mut reader = trace::open(path, false, stop)?;
-    let mut captured = Captured::default();
-    while captured.arrivals().len() < args.packets as usize
+    let mut arrivals = CaptureArrivals::default();
+    while arrivals.packets().len() < args.packets as usize
         && let Some(packet) = reader.next()?
     {
-        captured.push(packet.time, packet.link, packet.data, packet.original_len);
+        arrivals.push(packet.time, packet.link, packet.data, packet.original_len);
     }
     let mut beyond = 0;
     while reader.next()?.is_some() {
@@ -101,19 +103,19 @@ fn read(path: &Path, args: &DecisionsArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     for warning in reader.warnings() {
         warn(&warning.to_string());
     }
-    if captured.arrivals().is_empty() {
+    if arrivals.packets().is_empty() {
         bail!("{name}: no IP packet in it; expected at least one");
     }
     let half = || {
-        let mean = captured
+        let mean = arrivals
             .mean_rate()
-            .map_or(MOST_RATE, Rate::bits_per_second);
-        Rate::from_bits_per_second((mean / 2).clamp(1, MOST_RATE)).expect("more than zero")
+            .map_or(DEFAULT_RATE_LIMIT, Rate::bits_per_second);
+        Rate::from_bits_per_second((mean / 2).clamp(1, DEFAULT_RATE_LIMIT)).expect("more than zero")
     };
     let rate = args.rate.unwrap_or_else(half);
     Ok(Input {
         name,
-        captured,
+        arrivals,
         rate,
         beyond,
     })

@@ -2,16 +2,17 @@
 
 use super::scenario::{self, Asked};
 use crate::args::TestbedRunArgs;
-use crate::commands::runs::{self, Job};
+use crate::commands::job::Job;
+use crate::commands::runs;
 use crate::interrupt;
 use gentle_experiment::Direction;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
-    let mut asked = scenario::asked(&args.traffic, &[], &args.scenario)?;
+    let mut asked = scenario::asked(&args.run.traffic, &[], &args.scenario)?;
     let own = || asked.scenario.link(Direction::Down).qdisc.clone();
-    asked.schemes = vec![args.scheme.clone().unwrap_or_else(own)];
+    asked.schemes = vec![args.run.scheme.clone().unwrap_or_else(own)];
     let keep = args.keep.directory.as_deref();
     let mut testbed = if args.native {
         scenario::native(&asked, &args.parts, keep)
@@ -29,13 +30,13 @@ pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
         scenario,
         inputs,
         schemes,
-        seeds: args.seeds,
+        seeds: args.run.seeds,
         first_seed: args.scenario.first_seed,
         reference: None,
         output: &args.results,
         pcap: None,
         record: None,
-        shows_choices: true,
+        shows_assumptions: true,
         table: gentle_report::compare::single,
     };
     runs::run(&job, &testbed, &stop)

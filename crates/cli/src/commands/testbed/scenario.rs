@@ -2,7 +2,7 @@
 
 use super::modules;
 use crate::args::{MachineArgs, PartsArgs, ScenarioArgs, Traffic};
-use crate::commands::{compare, runs};
+use crate::commands;
 use crate::usage::Usage;
 use anyhow::Context;
 use gentle_aqm::Spec;
@@ -34,8 +34,8 @@ pub(super) fn asked(
     schemes: &[Spec],
     changes: &ScenarioArgs,
 ) -> anyhow::Result<Asked> {
-    let (mut scenario, inputs) = compare::scenario(traffic)?;
-    runs::change(&mut scenario, changes)?;
+    let (mut scenario, inputs) = commands::scenario::load(traffic)?;
+    commands::scenario::change(&mut scenario, changes)?;
     let schemes = match schemes {
         [] => scenario.schemes_to_compare(),
         schemes => schemes.to_vec(),
@@ -70,7 +70,9 @@ pub(super) fn testbed(
             }
             None if wanted == "native" => {
                 return Err(Usage(
-                    "--backing native: the source of gentle's kernel modules was not found; say where it is with --modules DIR".to_owned(),
+                    "--backing native: the source of gentle's kernel modules was not found; say where it is with \
+                     --modules DIR"
+                        .to_owned(),
                 )
                 .into());
             }

@@ -2,8 +2,11 @@
 
 use super::guest::{attempt, dummy, only_here, qdiscs, run};
 use super::laboratory::{Laboratory, number};
-use super::packets::{ACK, FIN, IPV4, IPV6, SYN, Sender, TCP, UDP, ethernet, ipv4, ipv6, tcp};
-use gentle_wire::{LinkType, TcpFlags, Transport, Tunnels, dissect};
+use super::packets::{OPTIONS, SERVICE_VLAN, Sender, V4, V6, VLAN, ethernet, ipv4, ipv6, tcp};
+use gentle_wire::{
+    EthernetHeader, Fragment, Ipv4Header, Ipv6Extension, Ipv6Header, LinkType, TcpFlags, Transport,
+    Tunnels, dissect, protocol,
+};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -13,20 +16,17 @@ use std::time::Duration;
 /// Default `maxlen` of spa, the length of IP packets.
 const MAXLEN: usize = 127;
 
-const VLAN: u16 = 0x8100;
-const SERVICE_VLAN: u16 = 0x88a8;
+/// EtherTypes (IANA, IEEE 802 Numbers).
+const IPV4: u16 = EthernetHeader::IPV4;
+const IPV6: u16 = EthernetHeader::IPV6;
 const ARP: u16 = 0x0806;
-const RST: u8 = 0x04;
-
 const PPPOE: u16 = 0x8864;
 const MPLS: u16 = 0x8847;
 
-/// Fragment words of an IPv4 header: first fragment with more to follow; later fragment.
-const MORE: u16 = 0x2000;
-const LATER: u16 = 185;
-
-const HOP_BY_HOP: u8 = 0;
-const FRAGMENT: u8 = 44;
+const SYN: TcpFlags = TcpFlags::SYN;
+const ACK: TcpFlags = TcpFlags::ACK;
+const FIN_ACK: TcpFlags = TcpFlags(TcpFlags::FIN.0 | TcpFlags::ACK.0);
+const SYN_ACK: TcpFlags = TcpFlags(TcpFlags::SYN.0 | TcpFlags::ACK.0);
 
 /// Frame with the expected bands.
 struct Row {
@@ -71,13 +71,12 @@ fn rows() -> Vec<Row> {
             stock,
         });
     };
-    let v4 = |segment: &[u8]| ipv4(TCP, 0, 0, segment);
-    let v6 = |segment: &[u8]| ipv6(TCP, segment);
-    // Packet with an extension header of eight bytes.
-    let behind = |next: u8, words: [u8; 7], segment: &[u8]| {
-        ipv6(next, &[&[TCP][..], &words, segment].concat())
+    let v4 = |segment: &[u8]| ipv4(V4, segment);
+    let v6 = |segment: &[u8]| ipv6(V6, segment);
+    let behind = |extension, segment: &[u8]| {
+        let extensions = &[extension];
+        ipv6(Ipv6Header { extensions, ..V6 }, segment)
     };
-    let padding = [0, 1, 4, 0, 0, 0, 0];
     let plain = &[IPV4][..];
 
     row("SYN", plain, v4(&tcp(SYN, 0, 0)), true, true);
@@ -91,7 +90,13 @@ fn rows() -> Vec<Row> {
     row(
         "SYN/ACK behind all options of IPv4",
         plain,
-        ipv4(TCP, 40, 0, &tcp(SYN | ACK, 40, 0)),
+        ipv4(
+            Ipv4Header {
+                options: OPTIONS,
+                ..V4
+            },
+            &tcp(SYN_ACK, 40, 0),
+        ),
         true,
         true,
     );
@@ -110,34 +115,52 @@ fn rows() -> Vec<Row> {
         false,
         false,
     );
-    row("FIN", plain, v4(&tcp(FIN | ACK, 12, 0)), false, false);
+    row("FIN", plain, v4(&tcp(FIN_ACK, 12, 0)), false, false);
     row(
         "FIN with data",
         plain,
-        v4(&tcp(FIN | ACK, 12, 1000)),
+        v4(&tcp(FIN_ACK, 12, 1000)),
         false,
         false,
     );
-    row("RST", plain, v4(&tcp(RST, 0, 0)), false, false);
+    row("RST", plain, v4(&tcp(TcpFlags::RST, 0, 0)), false, false);
     row("ACK", plain, v4(&tcp(ACK, 12, 0)), false, false);
     row("data", plain, v4(&tcp(ACK, 12, 1448)), false, false);
     let bytes = tcp(SYN, 0, 0);
     row(
         "first fragment",
         plain,
-        ipv4(TCP, 0, MORE, &bytes),
+        ipv4(
+            Ipv4Header {
+                more_fragments: true,
+                ..V4
+            },
+            &bytes,
+        ),
         true,
         true,
     );
     row(
         "later fragment",
         plain,
-        ipv4(TCP, 0, LATER, &bytes),
+        ipv4(
+            Ipv4Header {
+                fragment_offset: 1480,
+                ..V4
+            },
+            &bytes,
+        ),
         false,
         false,
     );
-    row("UDP", plain, ipv4(UDP, 0, 0, &bytes), false, false);
+    let protocol = protocol::UDP;
+    let udp = ipv4(Ipv4Header { protocol, ..V4 }, &bytes);
+    row("UDP", plain, udp, false, false);
 
+    let fragment = |offset, more| {
+        let id = 7;
+        Ipv6Extension::Fragment(Fragment { id, offset, more })
+    };
     let plain = &[IPV6][..];
     row("IPv6 SYN", plain, v6(&tcp(SYN, 40, 0)), true, true);
     row(
@@ -154,28 +177,30 @@ fn rows() -> Vec<Row> {
         false,
         false,
     );
-    row("IPv6 FIN", plain, v6(&tcp(FIN | ACK, 12, 0)), false, false);
+    row("IPv6 FIN", plain, v6(&tcp(FIN_ACK, 12, 0)), false, false);
     row("IPv6 ACK", plain, v6(&tcp(ACK, 12, 0)), false, false);
-    row("IPv6 UDP", plain, ipv6(UDP, &bytes), false, false);
+    let udp = ipv6(Ipv6Header { protocol, ..V6 }, &bytes);
+    row("IPv6 UDP", plain, udp, false, false);
     // Stated as a note at setup: stock parts do not skip extension headers.
     row(
         "IPv6 SYN behind options",
         plain,
-        behind(HOP_BY_HOP, padding, &bytes),
+        // An option of four bytes of padding (RFC 8200, 4.2).
+        behind(Ipv6Extension::HopByHop(&[1, 4, 0, 0, 0, 0]), &bytes),
         true,
         false,
     );
     row(
         "IPv6 first fragment",
         plain,
-        behind(FRAGMENT, [0, 0, 1, 0, 0, 0, 7], &bytes),
+        behind(fragment(0, true), &bytes),
         true,
         false,
     );
     row(
         "IPv6 later fragment",
         plain,
-        behind(FRAGMENT, [0, 5, 0, 0, 0, 0, 7], &bytes),
+        behind(fragment(1280, false), &bytes),
         false,
         false,
     );

@@ -109,7 +109,7 @@ fn filters_of_a_clsact_are_put_aside_and_come_back() {
         gentle qdisc remove wan
         look >/run/after; same remove
         # The remedy that the refusal names.
-        gentle qdisc apply wan fq_codel --ingress 2>&1 | sed -n 's/.*take it off with //p' >/run/remedy
+        gentle qdisc apply wan fq_codel --ingress 2>&1 | sed -n 's/.*delete it with: //p' >/run/remedy
         test -s /run/remedy
         sh -e /run/remedy
         gentle qdisc apply wan fq_codel --ingress --rate 20mbit
@@ -240,7 +240,7 @@ fn what_somebody_set_up_after_a_kill_stays() {
         tc qdisc replace dev wan root handle 9: pfifo limit 9
         look >/run/before
         refused 'pfifo 9:' gentle qdisc apply wan fq_codel --rate 20mbit
-        gentle qdisc remove wan | grep 'nothing of gentle'
+        gentle qdisc remove wan | grep 'nothing to remove'
         look >/run/after; same recovery
         "#
     ));
@@ -272,7 +272,7 @@ fn many_transmit_queues_do_not_become_one_without_a_word() {
         look >/run/before
         gentle qdisc plan many spa --rate 20mbit 2>&1 | grep 'many has 4 transmit queues'
         gentle qdisc apply many spa --rate 20mbit --replace 2>&1 | grep 'many has 4 transmit queues'
-        gentle qdisc remove many | grep 'mq 66: is back'
+        gentle qdisc remove many | grep 'mq 66: restored'
         look >/run/after; same remove
         "#,
     );

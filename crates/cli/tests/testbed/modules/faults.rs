@@ -1,6 +1,6 @@
 //! Faults that the debugging kernel must report: without this test, the absence of reports would prove nothing.
 
-use super::laboratory::{RUNS_ON, kernel_folder};
+use super::laboratory::{NOT_STOPPED, kernel_folder};
 use crate::kernel::{kernel, machine};
 use gentle_testbed::Command;
 use gentle_testbed::build::{Cache, Flavour, modules};
@@ -42,7 +42,7 @@ fn the_debugging_kernel_reports_every_kind_of_fault() {
         return;
     }
     let sources = kernel_folder().join("testing/faults");
-    let built = modules(&kernel, &sources, &Cache::of_user().unwrap(), &RUNS_ON).unwrap();
+    let built = modules(&kernel, &sources, &Cache::of_user().unwrap(), &NOT_STOPPED).unwrap();
     for (fault, report) in FAULTS {
         let mut machine = machine(kernel.clone());
         machine.modules = built.clone();
@@ -50,7 +50,7 @@ fn the_debugging_kernel_reports_every_kind_of_fault() {
         let command = Command {
             argv: vec!["sh".to_owned(), "-c".to_owned(), script],
         };
-        let outcome = machine.run(command, &RUNS_ON, &|_| {}).unwrap();
+        let outcome = machine.run(command, &NOT_STOPPED, &|_| {}).unwrap();
         assert_eq!(outcome.answer.status, 0, "{fault}: {outcome:?}");
         assert!(!outcome.complaints().is_empty(), "{fault}: {outcome:?}");
         let blind = |line: &String| line.contains("no longer watches locks");

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub(crate) static RUNS_ON: AtomicBool = AtomicBool::new(false);
+/// Stop flag of builds and machines, which no test sets.
+pub(crate) static NOT_STOPPED: AtomicBool = AtomicBool::new(false);
 
 /// The tests take seconds on an idle computer, but tests may be many and cores few.
 const TIME_LIMIT: Duration = Duration::from_secs(3600);
@@ -29,8 +30,8 @@ impl Laboratory {
         let kernel = kernel()?;
         let cache = Cache::of_user().unwrap();
         let mut machine = machine(kernel);
-        machine.modules = modules(&machine.kernel, &kernel_folder(), &cache, &RUNS_ON).unwrap();
-        machine.plugins = plugins(&kernel_folder(), &cache, &RUNS_ON).unwrap();
+        machine.modules = modules(&machine.kernel, &kernel_folder(), &cache, &NOT_STOPPED).unwrap();
+        machine.plugins = plugins(&kernel_folder(), &cache, &NOT_STOPPED).unwrap();
         machine.time_limit = TIME_LIMIT;
         Some(Laboratory { machine })
     }
@@ -49,7 +50,7 @@ impl Laboratory {
         let mut words = vec!["env".to_owned(), "RUST_BACKTRACE=0".to_owned()];
         words.extend(argv.iter().map(|&word| word.to_owned()));
         let command = Command { argv: words };
-        let outcome = self.machine.run(command, &RUNS_ON, &|_| {}).unwrap();
+        let outcome = self.machine.run(command, &NOT_STOPPED, &|_| {}).unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (stdout, stderr) = (text(&outcome.answer.stdout), text(&outcome.answer.stderr));
         assert_eq!(outcome.answer.status, 0, "{argv:?}: {stdout}{stderr}");

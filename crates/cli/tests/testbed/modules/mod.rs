@@ -20,4 +20,4 @@ mod selftests;
 mod smp;
 mod table;
 
-pub(crate) use laboratory::{RUNS_ON, kernel_folder};
+pub(crate) use laboratory::{NOT_STOPPED, kernel_folder};

@@ -1,93 +1,120 @@
 //! Frames, and a socket to send them.
 
+use gentle_wire::{EthernetHeader, Ipv4Header, Ipv6Header, Tcp, TcpFlags, VlanTag, protocol};
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{AddressFamily, LinkAddr, MsgFlags, SockFlag, SockType, sendto, socket};
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-pub(super) const FIN: u8 = 0x01;
-pub(super) const SYN: u8 = 0x02;
-pub(super) const ACK: u8 = 0x10;
+/// Most bytes of options of a TCP or an IPv4 header, all of them no-operation options (kind 1 of either).
+pub(super) const OPTIONS: &[u8; 40] = &[1; 40];
 
-pub(super) const IPV4: u16 = 0x0800;
-pub(super) const IPV6: u16 = 0x86dd;
+/// EtherTypes of VLAN tags (IEEE 802.1Q, 802.1ad).
+pub(super) const VLAN: u16 = 0x8100;
+pub(super) const SERVICE_VLAN: u16 = 0x88a8;
 
-pub(super) const TCP: u8 = 6;
-pub(super) const UDP: u8 = 17;
+/// IPv4 header of a whole packet.
+pub(super) const V4: Ipv4Header<'_> = Ipv4Header {
+    dont_fragment: false,
+    ..Ipv4Header::new(
+        Ipv4Addr::new(10, 0, 0, 1),
+        Ipv4Addr::new(10, 0, 0, 2),
+        protocol::TCP,
+        0,
+    )
+};
 
-/// TCP segment with flags and the given numbers of bytes of options (a multiple of four) and payload.
-pub(super) fn tcp(flags: u8, options: usize, payload: usize) -> Vec<u8> {
-    let words = (20 + options) / 4;
-    let mut bytes = vec![0; 20];
-    bytes[..2].copy_from_slice(&1000u16.to_be_bytes());
-    bytes[2..4].copy_from_slice(&80u16.to_be_bytes());
-    bytes[12] = (words as u8) << 4;
-    bytes[13] = flags;
-    bytes[14..16].copy_from_slice(&1000u16.to_be_bytes());
-    bytes.resize(20 + options, 1);
-    bytes.resize(20 + options + payload, b'x');
+/// IPv6 header without extension headers.
+pub(super) const V6: Ipv6Header<'_> = Ipv6Header::new(
+    Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1),
+    Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2),
+    protocol::TCP,
+    0,
+);
+
+/// TCP segment with flags and the given numbers of bytes of options (a multiple of four) and payload. The checksum is
+/// that of a segment in IPv4.
+pub(super) fn tcp(flags: TcpFlags, options: usize, payload: usize) -> Vec<u8> {
+    let tcp = Tcp {
+        src_port: 1000,
+        dst_port: 80,
+        seq: 0,
+        ack: 0,
+        flags,
+        window: 1000,
+        payload_len: payload as u32,
+        options: &OPTIONS[..options],
+        payload: &vec![b'x'; payload],
+    };
+    let mut bytes = vec![0; tcp.header_len() + payload];
+    tcp.emit(&V4.pseudo_header(), &mut bytes).expect("room");
     bytes
 }
 
-/// IPv4 packet around `payload`, with `options` bytes of options (a multiple of four) and the fragment word `fragment`.
-pub(super) fn ipv4(protocol: u8, options: usize, fragment: u16, payload: &[u8]) -> Vec<u8> {
-    let header = 20 + options;
-    let mut bytes = vec![0; 20];
-    bytes[0] = 0x40 | (header / 4) as u8;
-    bytes[2..4].copy_from_slice(&((header + payload.len()) as u16).to_be_bytes());
-    bytes[6..8].copy_from_slice(&fragment.to_be_bytes());
-    bytes[8] = 64;
-    bytes[9] = protocol;
-    bytes[12..16].copy_from_slice(&[10, 0, 0, 1]);
-    bytes[16..20].copy_from_slice(&[10, 0, 0, 2]);
-    // No-operation options.
-    bytes.resize(header, 1);
+/// IPv4 packet of `header`, whose payload length is set, and `payload`.
+pub(super) fn ipv4(header: Ipv4Header<'_>, payload: &[u8]) -> Vec<u8> {
+    let header = Ipv4Header {
+        payload_len: payload.len() as u32,
+        ..header
+    };
+    let mut bytes = vec![0; header.header_len()];
+    header.emit(&mut bytes).expect("a valid header");
     bytes.extend(payload);
     bytes
 }
 
-/// IPv6 packet around `payload` of protocol `next`.
-pub(super) fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![0; 40];
-    bytes[0] = 0x60;
-    bytes[4..6].copy_from_slice(&(payload.len() as u16).to_be_bytes());
-    bytes[6] = next;
-    bytes[7] = 64;
-    (bytes[8], bytes[23], bytes[24], bytes[39]) = (0xfd, 1, 0xfd, 2);
+/// IPv6 packet of `header`, whose payload length is set, and `payload`.
+pub(super) fn ipv6(header: Ipv6Header<'_>, payload: &[u8]) -> Vec<u8> {
+    let header = Ipv6Header {
+        payload_len: payload.len() as u32,
+        ..header
+    };
+    let mut bytes = vec![0; header.header_len()];
+    header.emit(&mut bytes).expect("a valid header");
     bytes.extend(payload);
     bytes
 }
 
 /// Ethernet frame around a packet; `types` are the EtherTypes of the tags, outermost first, and finally of the packet.
 pub(super) fn ethernet(types: &[u16], packet: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
-    let (last, tags) = types.split_last().expect("a type");
-    for tag in tags {
-        bytes.extend(tag.to_be_bytes());
-        // VLAN identifier.
-        bytes.extend(5u16.to_be_bytes());
-    }
-    bytes.extend(last.to_be_bytes());
+    let (ether_type, tags) = types.split_last().expect("a type");
+    let tags: Vec<VlanTag> = tags
+        .iter()
+        .map(|tag| VlanTag {
+            service: *tag == SERVICE_VLAN,
+            // The number of the VLAN.
+            control: 5,
+        })
+        .collect();
+    let header = EthernetHeader {
+        dst: [2, 0, 0, 0, 0, 2],
+        src: [2, 0, 0, 0, 0, 1],
+        tags: &tags,
+        ether_type: *ether_type,
+    };
+    let mut bytes = vec![0; header.header_len()];
+    header.emit(&mut bytes).expect("room");
     bytes.extend(packet);
     bytes
 }
 
 fn plain(segment: &[u8]) -> Vec<u8> {
-    ethernet(&[IPV4], &ipv4(TCP, 0, 0, segment))
+    ethernet(&[EthernetHeader::IPV4], &ipv4(V4, segment))
 }
 
 /// SYN with the options that Linux sends.
 pub(super) fn syn() -> Vec<u8> {
-    plain(&tcp(SYN, 20, 0))
+    plain(&tcp(TcpFlags::SYN, 20, 0))
 }
 
 /// FIN without data.
 pub(super) fn fin() -> Vec<u8> {
-    plain(&tcp(FIN | ACK, 12, 0))
+    plain(&tcp(TcpFlags::FIN | TcpFlags::ACK, 12, 0))
 }
 
 /// Data segment.
 pub(super) fn data(payload: usize) -> Vec<u8> {
-    plain(&tcp(ACK, 12, payload))
+    plain(&tcp(TcpFlags::ACK, 12, payload))
 }
 
 /// Sender of frames on a device, through its qdisc.

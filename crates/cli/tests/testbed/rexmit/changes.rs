@@ -1,4 +1,4 @@
-//! Wire engine on changing paths, and suspended: none of these packets is lost, so every copy is needless.
+//! Wire engine on changing paths, and suspended: none of these packets is lost, so every copy is spurious (RFC 5682).
 
 use super::engine::Engine;
 use super::inside;
@@ -94,8 +94,8 @@ fn where_answers_come_another_way_nothing_is_copied() {
 
 /// Queue of up to 0.6 s that uploads fill for ten seconds of every minute, for an hour.
 #[test]
-fn over_an_hour_of_bufferbloat_few_copies_are_needless() {
-    if !inside("rexmit::changes::over_an_hour_of_bufferbloat_few_copies_are_needless") {
+fn over_an_hour_of_bufferbloat_few_copies_are_spurious() {
+    if !inside("rexmit::changes::over_an_hour_of_bufferbloat_few_copies_are_spurious") {
         return;
     }
     const MINUTES: u64 = 60;
@@ -116,15 +116,15 @@ fn over_an_hour_of_bufferbloat_few_copies_are_needless() {
     });
     let (syns, _) = network.seen();
     let all = handshakes + MINUTES;
-    let needless = syns - all;
+    let spurious = syns - all;
     let status = engine.status();
     let (counters, path) = (&status[0]["counters"], &status[0]["paths"][0]);
-    println!("| bufferbloat | {all} handshakes | {needless} copies | {path} |");
-    assert!(needless * 50 <= all, "{needless} of {all}: {counters}");
+    println!("| bufferbloat | {all} handshakes | {spurious} copies | {path} |");
+    assert!(spurious * 50 <= all, "{spurious} of {all}: {counters}");
     // The queue did build up.
     let copies = counters["copies"].as_u64().unwrap();
     assert!(path["tail_us"].as_u64().unwrap() > 200_000, "{path}");
-    assert_eq!(copies, needless, "{counters}");
+    assert_eq!(copies, spurious, "{counters}");
     assert_eq!(counters["rescued"], 0, "{counters}");
     assert_eq!(counters["saved_ms"], 0, "{counters}");
     engine.stop();

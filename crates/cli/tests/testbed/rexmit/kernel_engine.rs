@@ -23,7 +23,7 @@ const ONE_SYN_ACK: Loses = Loses {
 fn settings(delay_ms: u64) -> Settings {
     Settings {
         syn_ack: false,
-        patient: true,
+        extend_retries: true,
         ..Settings::everything(Duration::from_millis(delay_ms))
     }
 }

@@ -179,7 +179,7 @@ fn table(host: &str, cases: &[Case]) {
             syn: client,
             syn_ack: !client,
             ports: vec![80..=80],
-            patient: true,
+            extend_retries: true,
             ..Settings::everything(DELAY)
         };
         install(&settings, &cgroup).unwrap();
@@ -227,7 +227,7 @@ fn table(host: &str, cases: &[Case]) {
     }
 }
 
-/// With the backoff of 2009, which doubles from the first timeout on, three lost SYNs cost the published time.
+/// With the backoff of 2009, which doubles from the initial RTO on, three lost SYNs cost the published time.
 #[test]
 fn three_lost_syns_with_the_backoff_of_2009() {
     if !inside("rexmit::published::three_lost_syns_with_the_backoff_of_2009") {

@@ -19,11 +19,11 @@ pub(super) fn attempts(analysis: &Analysis) -> Option<Section> {
     let apart: Vec<String> = [
         ("refused", &o.refused),
         ("rejected", &o.rejected),
-        ("swallowed", &o.swallowed),
+        ("blackholed", &o.swallowed),
         ("to dead hosts", &o.dead),
         ("of scans", &o.scans),
         ("of floods", &o.floods),
-        ("one side captured", &o.unseen),
+        ("with one side captured", &o.unseen),
     ]
     .into_iter()
     .filter(|(_, apart)| apart.attempts > 0)
@@ -42,10 +42,7 @@ pub(super) fn attempts(analysis: &Analysis) -> Option<Section> {
         );
     }
     if w.failed_s > 0.0 {
-        fact(
-            "waited in vain",
-            format!("{} by attempts never completed", time(w.failed_s)),
-        );
+        fact("failed attempts", format!("waited {}", time(w.failed_s)));
     }
     let rtt = &analysis.handshakes.rtt_s.both;
     if let (Some(p50), Some(p95)) = (rtt.p50, rtt.p95) {

@@ -12,7 +12,7 @@ pub(super) fn closes(analysis: &Analysis) -> Option<Section> {
     let ways = [
         ("FIN from both sides", c.fin),
         ("RST", c.rst),
-        ("fell silent", c.silent),
+        ("idle timeout", c.silent),
         ("still open at the end", c.open),
         ("never established", c.never_established),
     ];
@@ -45,7 +45,7 @@ pub(super) fn capture(analysis: &Analysis) -> Option<Section> {
             plural(file.tcp_segments, "TCP segment", "TCP segments"),
             bytes(file.wire_bytes)
         );
-        for (what, kinds) in [("not TCP", &file.other), ("not looked into", &file.skipped)] {
+        for (what, kinds) in [("not TCP", &file.other), ("not analysed", &file.skipped)] {
             let kinds = by_kind(kinds);
             if !kinds.is_empty() {
                 value += &format!("; {what}: {kinds}");
@@ -103,13 +103,16 @@ pub(super) fn limits(analysis: &Analysis) -> Option<Section> {
     }
     if l.judged_early > 0 {
         let value = format!(
-            "{} by the SYN-flood filter, before the end",
+            "{} by the SYN-flood filter, because of the memory limit",
             count(l.judged_early)
         );
-        fact("judged early", value);
+        fact("classified early", value);
     }
     let most = plural(l.peak_connections, "connection", "connections");
-    fact("most at a time", format!("{most}, {}", bytes(l.peak_bytes)));
+    fact(
+        "peak connections",
+        format!("{most}, {}", bytes(l.peak_bytes)),
+    );
     Section::new("limits", "Limits").facts(facts).unless_empty()
 }
 
@@ -117,12 +120,12 @@ pub(super) fn notes(analysis: &Analysis) -> Vec<String> {
     let mut notes = Vec::new();
     if analysis.interrupted {
         notes.push(
-            "The analysis was stopped early: the numbers cover what had been read.".to_owned(),
+            "The analysis was stopped early: the numbers cover the packets read until then."
+                .to_owned(),
         );
     }
     if analysis.anonymized {
-        notes
-            .push("Addresses were replaced; those with a common prefix still have one.".to_owned());
+        notes.push("Addresses are anonymised; common prefixes are preserved.".to_owned());
     }
     for file in &analysis.captures {
         // Warnings include the name of their file.

@@ -94,7 +94,7 @@ pub(super) fn directions(analysis: &Analysis) -> Option<Section> {
     if lossy {
         section = section
             .charts(CHARTS)
-            .prose("Delay: for each retransmission the time since the segment was sent before, added up per connection. ± is the half-width of the 95 % confidence interval over connections.");
+            .prose("Delay: time from each transmission of a segment to its retransmission, summed per connection. ± is the half-width of the 95 % confidence interval over connections.");
     }
     Some(section)
 }
@@ -106,8 +106,8 @@ pub(super) fn filters(analysis: &Analysis) -> Option<Section> {
     }
     let mut removed = Table::new([
         Head::words("filter"),
-        Head::new("connections", "left out"),
-        Head::new("connections", "left"),
+        Head::new("connections", "removed"),
+        Head::new("connections", "remaining"),
     ]);
     for filter in filters {
         let cells = vec![

@@ -12,7 +12,7 @@ pub(super) fn handshakes(analysis: &Analysis) -> Option<Section> {
     }
     let percents = Scale::of(Quantity::Share, [1.0].into_iter());
     let mut table = Table::new([
-        Head::words("of all captured"),
+        Head::words("all captured"),
         Head::new("count", ""),
         Head::new("% of attempts", ""),
     ]);
@@ -42,7 +42,7 @@ pub(super) fn handshakes(analysis: &Analysis) -> Option<Section> {
         if h.attempts_with_retransmission > 0 {
             line(
                 0,
-                "attempts that sent a SYN or SYN/ACK again",
+                "attempts with SYN or SYN/ACK retransmission",
                 h.attempts_with_retransmission,
             );
             line(1, "successful ones", h.successes_with_retransmission);
@@ -91,9 +91,9 @@ pub(super) fn handshakes(analysis: &Analysis) -> Option<Section> {
             .narrow()
             .table(table)
             .table(round_trips([
-                ("both halves", h.rtt_s.both),
-                ("to the server and back", h.rtt_s.server_side),
-                ("to the client and back", h.rtt_s.client_side),
+                ("whole path", h.rtt_s.both),
+                ("capture point to server", h.rtt_s.server_side),
+                ("capture point to client", h.rtt_s.client_side),
             ])),
     )
 }

@@ -5,9 +5,9 @@ use crate::analyze::section::{Cell, Chart, Head, Row, Section, Table};
 use crate::format::{count, interval, plural};
 use gentle_trace::results::{Analysis, IntervalHistogram};
 
-const HINT: &str = "bars rise with the square root of the count, so that rare intervals show";
+const HINT: &str = "bar height: square root of the count, so that rare intervals are visible";
 
-const KEYS: &[(&str, &str)] = &[("near", "near a standard interval"), ("stray", "near none")];
+const KEYS: &[(&str, &str)] = &[("near", "near a standard interval"), ("stray", "other")];
 
 const CHARTS: &[Chart] = &[
     Chart {
@@ -68,7 +68,7 @@ fn histogram(segment: &str, histogram: &IntervalHistogram) -> Table {
         Head::words("standard"),
     ])
     .caption(format!(
-        "{} between duplicate {segment}s, {} near no standard one",
+        "{} between duplicate {segment}s, {} not near a standard one",
         plural(histogram.total, "interval", "intervals"),
         count(histogram.outside)
     ));

@@ -43,7 +43,7 @@ pub(super) fn others(analysis: &Analysis) -> Option<Section> {
             .map(|(kind, n)| format!("{kind} {}", count(*n)))
             .collect();
         if !sent_again.is_empty() {
-            facts.push((format!("{name} sent again"), sent_again.join(", ")));
+            facts.push((format!("{name} retransmitted"), sent_again.join(", ")));
         }
         if !found.versions.is_empty() {
             let versions: Vec<String> = found

@@ -25,19 +25,19 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
         }
     };
     line(0, "answered", o.answered);
-    line(1, "with a loss on the way", o.with_loss);
+    line(1, "with handshake loss", o.with_loss);
     line(1, "with a late answer", o.late);
-    line(1, "put off by the server", o.put_off);
+    line(1, "deferred by the server", o.put_off);
     line(1, "whose SYN/ACK was not captured", o.one_sided);
     line(1, "not completed", o.half_open);
     for (name, apart) in [
-        ("swallowed, host alive", &o.swallowed),
+        ("blackholed, host alive", &o.swallowed),
         ("host dead or filtered", &o.dead),
         ("refused (RST)", &o.refused),
         ("rejected (ICMP)", &o.rejected),
         ("scans", &o.scans),
         ("SYN floods", &o.floods),
-        ("servers' side not captured", &o.unseen),
+        ("server side not captured", &o.unseen),
     ] {
         if apart.attempts > 0 {
             line(0, name, apart.attempts);
@@ -45,15 +45,15 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
     }
     let r = &o.repeats;
     let mut repeats = Table::new([
-        Head::words("SYNs and SYN/ACKs sent again because"),
+        Head::words("SYNs and SYN/ACKs retransmitted because"),
         Head::new("count", ""),
     ]);
     for (name, n) in [
-        ("one before was lost, or its answer", r.lost),
+        ("the packet or its answer was lost", r.lost),
         ("the answer was late", r.late),
-        ("an RST or ICMP had answered", r.turned_away),
-        ("the server put the client off", r.put_off),
-        ("nothing led anywhere", r.in_vain),
+        ("an RST or ICMP error had answered", r.turned_away),
+        ("the server deferred the client", r.put_off),
+        ("the attempt failed", r.in_vain),
     ] {
         if n > 0 {
             repeats.row(Row::new(name, vec![Cell::count(n)]));
@@ -61,10 +61,10 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
     }
     let mut facts = Vec::new();
     if o.put_off_s > 0.0 {
-        facts.push(("put off, waited".to_owned(), time(o.put_off_s)));
+        facts.push(("deferred, waited".to_owned(), time(o.put_off_s)));
     }
     Some(
-        Section::new("outcomes", "What became of the attempts")
+        Section::new("outcomes", "Outcomes of the attempts")
             .narrow()
             .table(table)
             .table(repeats)

@@ -11,7 +11,7 @@ const BRIEFLY: usize = 2;
 pub(super) fn top(analysis: &Analysis) -> Option<Section> {
     let top = &analysis.top;
     let list = |what, entries| list(what, entries, usize::MAX, analysis);
-    Section::new("top", "Who loses most time")
+    Section::new("top", "Largest time losses")
         .table(list("server", &top.servers))
         .table(list("client", &top.clients))
         .table(list("prefix of servers", &top.prefixes))
@@ -22,7 +22,7 @@ pub(super) fn top(analysis: &Analysis) -> Option<Section> {
 pub(super) fn worst(analysis: &Analysis) -> Option<Section> {
     let top = &analysis.top;
     let list = |what, entries| list(what, entries, BRIEFLY, analysis);
-    Section::new("top", "Who loses most time")
+    Section::new("top", "Largest time losses")
         .table(list("server", &top.servers))
         .table(list("client", &top.clients))
         .unless_empty()
@@ -59,7 +59,7 @@ fn list(what: &str, entries: &[TopEntry], most: usize, analysis: &Analysis) -> T
         Head::new("attempts", ""),
         Head::new("with", "loss"),
         Head::new("not", "completed"),
-        Head::new("in vain", vain_unit),
+        Head::new("failed", vain_unit),
     ];
     if filtered {
         heads.push(Head::words("Wireshark display filter"));

@@ -16,9 +16,13 @@ pub(super) fn vantage(analysis: &Analysis) -> Option<Section> {
         "middle" => "between clients and servers",
         _ => "unknown",
     };
-    let known = if v.given { "as given" } else { "a guess" };
-    let mut facts = vec![("capture taken".to_owned(), format!("{place} ({known})"))];
-    facts.extend(v.evidence.iter().map(|e| ("because".to_owned(), e.clone())));
+    let known = if v.given { "given" } else { "inferred" };
+    let mut facts = vec![("capture point".to_owned(), format!("{place} ({known})"))];
+    facts.extend(
+        v.evidence
+            .iter()
+            .map(|e| ("evidence".to_owned(), e.clone())),
+    );
     if h.duplicate_syn > 0 {
         let seen = format!(
             "{} before any SYN/ACK was seen, {} after one",

@@ -21,16 +21,13 @@ pub(super) fn waiting(analysis: &Analysis) -> Option<Section> {
         fact("SYNs, SYN/ACKs", value);
     }
     if let Some(mean) = w.loss_mean_s {
-        fact("mean, where lost", time(mean));
+        fact("mean per loss", time(mean));
     }
     if lost(w.data_s) {
         fact("all other segments", time(w.data_s));
     }
     if lost(w.failed_s) {
-        fact(
-            "in vain",
-            format!("{} by attempts never completed", time(w.failed_s)),
-        );
+        fact("failed attempts", format!("waited {}", time(w.failed_s)));
     }
     Section::new("waiting", "Time spent waiting for retransmissions")
         .narrow()
@@ -43,7 +40,7 @@ pub(super) fn retransmissions(analysis: &Analysis) -> Option<Section> {
     let kinds = [
         (0, "retransmitted: bytes seen before", r.retransmitted),
         (0, "late: filled a hole after a loss", r.late),
-        (1, "of both, unnecessary (DSACK, time stamps)", r.spurious),
+        (1, "of both, spurious (DSACK, time stamps)", r.spurious),
         (0, "reordered: filled a hole, nothing lost", r.reordered),
         (0, "keep-alive and window probes", r.probes),
     ];

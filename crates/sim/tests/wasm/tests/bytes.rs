@@ -6,7 +6,7 @@ use std::process::Command;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// What a program printed, after it succeeded.
+/// Standard output of a program, which must succeed.
 fn output(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| {
         panic!("{command:?}: {error}; scripts/bootstrap test installs what is missing")
@@ -21,7 +21,7 @@ const RUN: &str = "const bytes = require('fs').readFileSync(process.argv[1]);
 const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), {});
 exports.main(0, 0);";
 
-/// Builds the program such that it traps unless it finds `digest`, and says whether it ran to its end in Node.js.
+/// Builds the program such that it traps unless it finds `digest`; returns whether it ran to its end in Node.js.
 fn finds(digest: &str) -> bool {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wasm");
     output(
@@ -42,7 +42,7 @@ fn finds(digest: &str) -> bool {
     let run = Command::new("node").args(["-e", RUN]).arg(module).output();
     let run = run.expect("node runs; scripts/bootstrap test installs it");
     let complaints = String::from_utf8_lossy(&run.stderr);
-    // Any other trouble is none of the module's.
+    // A trap is the module's answer; any other failure is an error of the test.
     assert!(
         run.status.success() || complaints.contains("RuntimeError: unreachable"),
         "{complaints}"

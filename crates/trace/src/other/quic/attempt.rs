@@ -21,7 +21,7 @@ pub(super) enum Meaning {
     Probe,
     /// An acknowledgement, the end of the connection, or a copy made by the capture.
     Nothing,
-    /// Captured too incompletely to tell.
+    /// Cut too short by the capture to classify.
     Unknown,
 }
 
@@ -91,18 +91,18 @@ impl Direction {
 /// Attempt, stored by the flow from client to server and the client's connection ID.
 #[derive(Debug)]
 pub(super) struct Attempt {
-    /// Destination Connection ID of the client's first packet, or of its first after a Retry or Version Negotiation; the keys
-    /// are derived from it.
+    /// Destination Connection ID of the client's first packet, or of its first after a Retry or Version Negotiation;
+    /// the keys are derived from it.
     dcid: Id,
     /// Version of the client's first packet with `dcid`.
     version: QuicVersion,
-    /// Server's own connection ID, once seen.
+    /// Connection ID chosen by the server, once seen.
     pub(super) server_id: Option<Id>,
     client: Direction,
     server: Direction,
-    /// Client's Initial packets, until the server goes on.
+    /// Initial packets of the client, until the server continues.
     pub(super) hello: Step,
-    /// Server's Initial packets, or its Retry, until the client goes on.
+    /// Initial packets of the server, or its Retry, until the client continues.
     pub(super) reply: Step,
     /// Time lost before the client followed a Retry or Version Negotiation.
     lost: Nanos,
@@ -110,11 +110,11 @@ pub(super) struct Attempt {
     pub(super) restart: bool,
     /// Whether a packet of the server was seen.
     pub(super) answered: bool,
-    /// Whether the server has gone on to the TLS handshake.
+    /// Whether the server has continued with the TLS handshake.
     pub(super) progressed: bool,
     /// Whether there was a retransmission.
     pub(super) lossy: bool,
-    /// Whether there may have been a retransmission: a client packet after the first was cut too short to tell.
+    /// Whether there may have been a retransmission: the capture cut a later client packet too short to classify it.
     pub(super) unsure: bool,
     pub(super) succeeded: bool,
 }
@@ -173,7 +173,8 @@ impl Attempt {
             .read(reader, initial.version, &self.dcid, Sender::Server, sealed)
     }
 
-    /// Restarts the attempt when the client follows a Retry or Version Negotiation: all data is sent anew, under new keys.
+    /// Restarts the attempt when the client follows a Retry or Version Negotiation: all data is sent anew, under new
+    /// keys.
     fn follow(&mut self, version: QuicVersion, dcid: Id, client: Direction) {
         self.lost = self.lost();
         self.version = version;

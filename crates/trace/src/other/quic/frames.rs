@@ -15,8 +15,8 @@ pub(super) struct Content {
     pub(super) whole: bool,
 }
 
-/// Reads the frames of a packet, and the ranges of its CRYPTO frames into `crypto`. `None` if the first frame is not allowed
-/// in an Initial packet, which shows that it was opened with the wrong keys.
+/// Reads the frames of a packet, and the ranges of its CRYPTO frames into `crypto`. `None` if the first frame is not
+/// allowed in an Initial packet, which shows that it was opened with the wrong keys.
 pub(super) fn read(opened: &Opened<'_>, crypto: &mut Vec<Range>) -> Option<Content> {
     crypto.clear();
     let mut content = Content::default();

@@ -1,5 +1,5 @@
-//! Keys of Initial packets (RFC 9001, 5.2; RFC 9369, 3.3), derived from the client's first Destination Connection ID, which
-//! any observer can see.
+//! Keys of Initial packets (RFC 9001, 5.2; RFC 9369, 3.3), derived from the client's first Destination Connection ID,
+//! which any observer can see.
 
 use gentle_wire::QuicVersion;
 use hkdf::Hkdf;

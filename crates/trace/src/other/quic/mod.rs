@@ -3,20 +3,21 @@
 //! An attempt is identified by the client's address and port, the server's, and the Destination Connection ID of the
 //! client's first Initial packet. A client that follows a Retry or a Version Negotiation packet continues its attempt.
 //!
-//! QUIC never retransmits a packet; it sends the same data in a new packet. So Initial packets are deciphered, with the keys
-//! that follow from the connection ID, and a packet counts as a retransmission if it has bytes of the TLS handshake that
-//! were sent before in its direction. Neither the second packet of a long ClientHello nor an acknowledgement counts. A packet
-//! with PING but no CRYPTO is a probe, sent after the same timeout by a sender with nothing to repeat; it is counted as a
-//! kind of its own, and as loss. A packet with a number seen before is a copy made by the capture.
+//! QUIC never retransmits a packet; it sends the same data in a new packet. So Initial packets are deciphered, with the
+//! keys that follow from the connection ID, and a packet counts as a retransmission if it has bytes of the TLS
+//! handshake that were sent before in its direction. Neither the second packet of a long ClientHello nor an
+//! acknowledgement counts. A packet with PING but no CRYPTO is a probe, sent after the same timeout by a sender with
+//! nothing to repeat; it is counted as a kind of its own, and as loss. A packet with a number seen before is a copy
+//! made by the capture.
 //!
-//! An attempt succeeds with a Handshake packet of the client (RFC 9000, 17.2.4), which requires the server's answer, or with
-//! the client's first packet with a short header.
+//! An attempt succeeds with a Handshake packet of the client (RFC 9000, 17.2.4), which requires the server's answer, or
+//! with the client's first packet with a short header.
 //!
 //! With a short snap length, the authentication tag cannot be checked, and only the frames at the front of a packet are
-//! seen: a retransmission is recognised if its first CRYPTO frame is. The header of a client's first packet takes at least
-//! 18 bytes, and reading its number needs 20 more. If these are cut off, or a client puts PING or much PADDING before
-//! CRYPTO, attempts and successes are counted, but no retransmissions; a round-trip time is then taken only if the client
-//! had sent a single packet.
+//! seen: a retransmission is recognised if its first CRYPTO frame is. The header of a client's first packet takes at
+//! least 18 bytes, and reading its number needs 20 more. If these are cut off, or a client puts PING or much PADDING
+//! before CRYPTO, attempts and successes are counted, but no retransmissions; a round-trip time is then taken only if
+//! the client had sent a single packet.
 
 mod attempt;
 mod frames;
@@ -37,7 +38,7 @@ use gentle_units::Nanos;
 use gentle_wire::{Ip, QuicInitial, QuicKind, QuicPacket, Udp};
 use id::Id;
 use keys::Sender;
-use short::{Places, Waiting};
+use short::{Awaited, ShortHeaders};
 
 /// Smallest length of a client's first Destination Connection ID, bytes (RFC 9000, 7.2).
 const SHORTEST_FIRST_ID: usize = 8;
@@ -50,7 +51,7 @@ type Key = (Flow, Id);
 #[derive(Debug)]
 pub(super) struct Quic {
     attempts: Table<Key, Attempt>,
-    waiting: Places,
+    awaited: ShortHeaders,
     reader: Reader,
     counts: Counts,
 }
@@ -59,7 +60,7 @@ impl Quic {
     pub(super) fn new(bytes: usize, idle: Nanos) -> Quic {
         Quic {
             attempts: Table::new(bytes / 8 * 7, idle),
-            waiting: Places::new(bytes / 8),
+            awaited: ShortHeaders::new(bytes / 8),
             reader: Reader::default(),
             counts: Counts::default(),
         }
@@ -82,8 +83,8 @@ impl Quic {
 
     #[inline]
     fn short(&mut self, time: Nanos, flow: Flow, packet: &[u8]) {
-        if let Some(waiting) = self.waiting.find(&flow, packet) {
-            self.succeed(time, &(flow, waiting.client));
+        if let Some(awaited) = self.awaited.find(&flow, packet) {
+            self.succeed(time, &(flow, awaited.client));
         }
     }
 
@@ -199,7 +200,7 @@ impl Quic {
         if attempt.server_id.is_none() && !attempt.succeeded {
             let server = Id::new(packet.scid);
             attempt.server_id = Some(server);
-            self.waiting.insert(Waiting {
+            self.awaited.insert(Awaited {
                 flow: key.0,
                 server,
                 client: key.1,
@@ -207,7 +208,8 @@ impl Quic {
         }
     }
 
-    /// Records a Retry or Version Negotiation: the server asks the client to begin again, once, and before anything else.
+    /// Records a Retry or Version Negotiation: the server asks the client to begin again, once, and before anything
+    /// else.
     fn restart(&mut self, time: Nanos, key: &Key) {
         let Some(attempt) = self.attempts.get(time, key) else {
             return;
@@ -237,7 +239,7 @@ impl Quic {
         self.counts.success(attempt.lost());
         attempt.hello.end();
         attempt.reply.end();
-        self.waiting.remove(&key.0, &key.1);
+        self.awaited.remove(&key.0, &key.1);
     }
 
     pub(super) fn finish(self) -> Option<OtherHandshakes> {

@@ -1,7 +1,7 @@
 //! Sets of bytes of the TLS handshake that were sent.
 
-/// Most ranges per set. A client may split its ClientHello into any number of pieces, but few holes are left at the end of
-/// a packet.
+/// Largest number of ranges per set. A client may split its ClientHello into any number of pieces, but few holes are
+/// left at the end of a packet.
 const MOST: usize = 16;
 
 /// Bytes `start..end` of the stream of CRYPTO frames. Offsets saturate at 65,535, which is more than end points buffer.

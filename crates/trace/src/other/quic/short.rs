@@ -1,18 +1,18 @@
-//! Connections that the server has answered and the client has not: the client's first packet with a short header may be
-//! the first sign that the handshake was completed.
+//! Connections that the server has answered and the client has not: the client's first packet with a short header may
+//! be the first sign that the handshake was completed.
 
 use super::id::Id;
 use crate::other::Flow;
 
-/// Most connections awaited.
+/// Largest number of awaited connections.
 const MOST: usize = 4096;
 
 /// Smallest capacity.
 const LEAST: usize = 16;
 
-/// Awaited connection.
+/// Connection whose first packet with a short header is awaited.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Waiting {
+pub(super) struct Awaited {
     /// Flow from client to server.
     pub(super) flow: Flow,
     /// Connection ID chosen by the server, with which the client's short headers begin.
@@ -21,21 +21,21 @@ pub(super) struct Waiting {
     pub(super) client: Id,
 }
 
-/// Direct-mapped table: connections that hash to the same place overwrite each other. All packets with short headers are
-/// looked up here, so a lookup must not search.
+/// Direct-mapped table: connections that hash to the same place overwrite each other. All packets with short headers
+/// are looked up here, so a lookup must not search.
 #[derive(Debug)]
-pub(super) struct Places {
-    places: Vec<Option<Waiting>>,
+pub(super) struct ShortHeaders {
+    places: Vec<Option<Awaited>>,
     /// Number of places once allocated; a power of two.
     wanted: usize,
     taken: usize,
 }
 
-impl Places {
+impl ShortHeaders {
     /// Creates a table of at most `bytes`.
-    pub(super) fn new(bytes: usize) -> Places {
-        let places = (bytes / size_of::<Option<Waiting>>()).clamp(LEAST, MOST);
-        Places {
+    pub(super) fn new(bytes: usize) -> ShortHeaders {
+        let places = (bytes / size_of::<Option<Awaited>>()).clamp(LEAST, MOST);
+        ShortHeaders {
             places: Vec::new(),
             wanted: 1 << places.ilog2(),
             taken: 0,
@@ -52,28 +52,28 @@ impl Places {
     }
 
     /// Adds a connection.
-    pub(super) fn insert(&mut self, waiting: Waiting) {
+    pub(super) fn insert(&mut self, awaited: Awaited) {
         if self.places.is_empty() {
             self.places.resize(self.wanted, None);
         }
-        let place = self.place(&waiting.flow);
+        let place = self.place(&awaited.flow);
         self.taken += usize::from(self.places[place].is_none());
-        self.places[place] = Some(waiting);
+        self.places[place] = Some(awaited);
     }
 
     /// Connection that a packet with a short header belongs to.
     #[inline]
-    pub(super) fn find(&self, flow: &Flow, packet: &[u8]) -> Option<Waiting> {
+    pub(super) fn find(&self, flow: &Flow, packet: &[u8]) -> Option<Awaited> {
         if self.taken == 0 {
             return None;
         }
-        let waiting = self.places[self.place(flow)].as_ref()?;
+        let awaited = self.places[self.place(flow)].as_ref()?;
         let named = || {
             packet
                 .get(1..)
-                .is_some_and(|ids| ids.starts_with(waiting.server.as_slice()))
+                .is_some_and(|ids| ids.starts_with(awaited.server.as_slice()))
         };
-        (waiting.flow == *flow && named()).then_some(*waiting)
+        (awaited.flow == *flow && named()).then_some(*awaited)
     }
 
     /// Removes a connection.
@@ -94,8 +94,8 @@ mod tests {
     use super::*;
     use gentle_wire::Address;
 
-    fn waiting(port: u16, server: &[u8]) -> Waiting {
-        Waiting {
+    fn awaited(port: u16, server: &[u8]) -> Awaited {
+        Awaited {
             flow: Flow {
                 src: (Address::v4([192, 0, 2, 1]), port),
                 dst: (Address::v4([192, 0, 2, 2]), 443),
@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn a_short_header_names_the_servers_connection_id() {
-        let mut places = Places::new(0);
-        let one = waiting(50_000, &[7, 8]);
+        let mut places = ShortHeaders::new(0);
+        let one = awaited(50_000, &[7, 8]);
         assert!(places.find(&one.flow, &[0x40, 7, 8]).is_none());
         places.insert(one);
         assert!(places.find(&one.flow, &[0x40, 7, 8, 9]).is_some());
@@ -116,7 +116,7 @@ mod tests {
         assert!(places.find(&one.flow, &[0x40, 7, 9]).is_none());
         assert!(
             places
-                .find(&waiting(50_001, &[7, 8]).flow, &[0x40, 7, 8])
+                .find(&awaited(50_001, &[7, 8]).flow, &[0x40, 7, 8])
                 .is_none()
         );
         places.remove(&one.flow, &Id::new(&[1]));
@@ -130,15 +130,15 @@ mod tests {
 
     #[test]
     fn a_flood_takes_no_more_places() {
-        let mut places = Places::new(1 << 30);
+        let mut places = ShortHeaders::new(1 << 30);
         for port in 0..=u16::MAX {
-            places.insert(waiting(port, &[1]));
+            places.insert(awaited(port, &[1]));
         }
         assert!(places.taken <= MOST && places.places.len() == MOST);
         assert!(places.taken > MOST / 2, "they are spread");
         assert!(
             places
-                .find(&waiting(u16::MAX, &[1]).flow, &[0x40, 1])
+                .find(&awaited(u16::MAX, &[1]).flow, &[0x40, 1])
                 .is_some()
         );
     }

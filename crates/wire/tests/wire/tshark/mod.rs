@@ -10,7 +10,7 @@ use gentle_wire::Tunnels;
 use reading::{Reading, Row, ours, tshark};
 use std::collections::BTreeMap;
 
-/// Captures, how many of their frames tshark 4.0 reads differently, and why ours is the better reading.
+/// Captures, the number of their frames that tshark 4.0 reads differently, and why the reading of this crate is right.
 const CAPTURES_READ_DIFFERENTLY: &[(&str, usize, &str)] = &[
     (
         "zeek/cisco-fabric-path.pcap",
@@ -72,8 +72,8 @@ fn differences(frames: &[Frame], rows: &[Row]) -> Vec<(String, String)> {
     differences
 }
 
-/// Whether both readings of a frame are the same. Where it was cut, either may say less: a TCP header that was not captured
-/// as a whole is none to tshark, and here a packet is none without one.
+/// Whether both readings of a frame are equal. Of a cut frame, either may have less: tshark reads no TCP header that
+/// was not captured as a whole, and this crate no packet without a transport header.
 fn agree(frame: &Frame, ours: Option<&Reading>, theirs: Option<&Reading>) -> bool {
     match (ours, theirs) {
         (Some(ours), Some(theirs)) if frame.is_cut() && theirs.transport.is_none() => {

@@ -1,4 +1,4 @@
-//! What tshark and what this crate make of a frame, in the same terms.
+//! Fields of a frame as tshark and as this crate read them, in one type.
 
 use super::capture::{self, Frame};
 use gentle_wire::{Packet, Skip, Transport, Tunnels, dissect};
@@ -22,7 +22,7 @@ pub(crate) struct Header {
     pub(crate) fields: Vec<u64>,
 }
 
-/// Protocols with the fields of theirs that are compared.
+/// Protocols with their fields that are compared.
 const IP: (&str, &[&str]) = ("ip", &["ip.src", "ip.dst", "ip.ttl"]);
 const IPV6: (&str, &[&str]) = ("ipv6", &["ipv6.src", "ipv6.dst", "ipv6.hlim"]);
 const TRANSPORTS: [(&str, &[&str]); 4] = [
@@ -49,7 +49,7 @@ const TRANSPORTS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// What tshark says of a frame: the protocols in it, and every field as often as it occurs.
+/// Output of tshark for a frame: the protocols in it, and every field as often as it occurs.
 pub(crate) struct Row {
     pub(crate) protocols: Vec<String>,
     values: Vec<Vec<String>>,
@@ -62,7 +62,7 @@ fn fields() -> impl Iterator<Item = &'static str> {
         .flat_map(|(_, fields)| fields.iter().copied())
 }
 
-/// Runs tshark over frames; `None` when there is no tshark.
+/// Runs tshark over frames.
 pub(crate) fn tshark(frames: &[Frame]) -> Vec<Row> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&capture::write(frames)).unwrap();
@@ -130,7 +130,7 @@ impl Row {
         Some(number.unwrap())
     }
 
-    /// The first IP packet of the frame, or the last of those in each other: packets quoted by ICMP are none of them.
+    /// The first IP packet of the frame, or the last of those in each other: packets quoted by ICMP do not count.
     pub(crate) fn reading(&self, tunnels: Tunnels) -> Option<Reading> {
         let mut reading = None;
         let mut seen: Vec<&str> = Vec::new();
@@ -170,7 +170,7 @@ fn match_ip(protocol: &str) -> Option<(&'static str, [&'static str; 3])> {
     Some((name, fields.try_into().unwrap()))
 }
 
-/// What this crate says of a frame.
+/// Reading of a frame by this crate.
 pub(crate) fn ours(frame: &Frame, tunnels: Tunnels) -> Result<Reading, Skip> {
     dissect(frame.link, &frame.bytes, frame.original_len, tunnels).map(|packet| reading(&packet))
 }

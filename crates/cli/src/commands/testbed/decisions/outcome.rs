@@ -4,7 +4,7 @@ use super::Input;
 use crate::output::{print, ruled_table, warn};
 use anyhow::bail;
 use gentle_aqm::Spec;
-use gentle_testbed::decisions::{CaseError, Decided, Tally};
+use gentle_testbed::conformance::{CaseError, CaseResults, Tally};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -16,17 +16,17 @@ pub(super) struct Outcome<'a> {
     pub(super) inputs: &'a [Input],
     pub(super) schemes: &'a [Spec],
     /// Results by scheme.
-    pub(super) decided: &'a [Decided],
+    pub(super) results: &'a [CaseResults],
 }
 
 impl Outcome<'_> {
     /// Prints the results. The exit code is a failure if any decision differs.
     pub(super) fn report(&self, as_json: bool) -> anyhow::Result<ExitCode> {
-        for (spec, decided) in self.of_schemes() {
-            for complaint in &decided.complaints {
+        for (spec, results) in self.by_scheme() {
+            for complaint in &results.complaints {
                 warn(&format!("{spec}: the kernel complains: {complaint}"));
             }
-            for case in &decided.cases {
+            for case in &results.cases {
                 if let Err(error @ CaseError::File { .. }) = case {
                     bail!("{spec}: {error}");
                 }
@@ -42,24 +42,24 @@ impl Outcome<'_> {
         })
     }
 
-    fn of_schemes(&self) -> impl Iterator<Item = (&Spec, &Decided)> {
-        self.schemes.iter().zip(self.decided)
+    fn by_scheme(&self) -> impl Iterator<Item = (&Spec, &CaseResults)> {
+        self.schemes.iter().zip(self.results)
     }
 
     fn is_alike(&self) -> bool {
-        self.decided
+        self.results
             .iter()
-            .all(|decided| decided.cases.iter().all(Result::is_ok))
+            .all(|results| results.cases.iter().all(Result::is_ok))
     }
 
     /// Captures for which the kernel and this program differ.
     fn differences<'a>(
         &'a self,
-        decided: &'a Decided,
+        results: &'a CaseResults,
     ) -> impl Iterator<Item = (&'a Input, &'a CaseError)> {
         self.inputs
             .iter()
-            .zip(&decided.cases)
+            .zip(&results.cases)
             .filter_map(|(input, case)| Some((input, case.as_ref().err()?)))
     }
 
@@ -67,13 +67,13 @@ impl Outcome<'_> {
         let mut text = String::new();
         for Input {
             name,
-            captured,
+            arrivals,
             rate,
             beyond,
         } in self.inputs
         {
-            let (packets, flows) = (captured.arrivals().len(), captured.flows());
-            let left_out = match captured.left_out() {
+            let (packets, flows) = (arrivals.packets().len(), arrivals.flows());
+            let left_out = match arrivals.skipped() {
                 0 => String::new(),
                 frames => format!(", {frames} frames left out that are not IP"),
             };
@@ -86,8 +86,8 @@ impl Outcome<'_> {
             );
         }
         text += &format!("\n{}\n", self.table());
-        for (spec, decided) in self.of_schemes() {
-            for (input, difference) in self.differences(decided) {
+        for (spec, results) in self.by_scheme() {
+            for (input, difference) in self.differences(results) {
                 text += &format!("\n{spec}, {}: {difference}\n", input.name);
             }
         }
@@ -104,9 +104,9 @@ impl Outcome<'_> {
             "decided alike",
         ];
         let mut table = ruled_table(head, 1..5);
-        for (spec, decided) in self.of_schemes() {
-            let (all, alike) = sum(decided);
-            let verdict = match decided.cases.len() {
+        for (spec, results) in self.by_scheme() {
+            let (all, alike) = sum(results);
+            let verdict = match results.cases.len() {
                 cases if cases == alike => "all".to_owned(),
                 cases => format!("{alike} of {cases} captures"),
             };
@@ -126,15 +126,15 @@ impl Outcome<'_> {
         let capture = |input: &Input| {
             json!({
                 "path": input.name,
-                "packets": input.captured.arrivals().len(),
-                "flows": input.captured.flows(),
-                "left_out": input.captured.left_out(),
+                "packets": input.arrivals.packets().len(),
+                "flows": input.arrivals.flows(),
+                "left_out": input.arrivals.skipped(),
                 "not_read": input.beyond,
                 "rate_bps": input.rate.bits_per_second(),
             })
         };
-        let scheme = |(spec, decided): (&Spec, &Decided)| {
-            let (all, alike) = sum(decided);
+        let scheme = |(spec, results): (&Spec, &CaseResults)| {
+            let (all, alike) = sum(results);
             let difference = |(input, error): (&Input, &CaseError)| {
                 let step = match error {
                     CaseError::Difference(difference) => Some(difference.step),
@@ -149,8 +149,8 @@ impl Outcome<'_> {
                 "marked": all.marked,
                 "dropped": all.dropped,
                 "captures_alike": alike,
-                "differences": self.differences(decided).map(difference).collect::<Vec<_>>(),
-                "kernel_complaints": decided.complaints,
+                "differences": self.differences(results).map(difference).collect::<Vec<_>>(),
+                "kernel_complaints": results.complaints,
             })
         };
         json!({
@@ -158,16 +158,16 @@ impl Outcome<'_> {
             "gentle": env!("CARGO_PKG_VERSION"),
             "alike": self.is_alike(),
             "captures": self.inputs.iter().map(capture).collect::<Vec<_>>(),
-            "results": self.of_schemes().map(scheme).collect::<Vec<_>>(),
+            "results": self.by_scheme().map(scheme).collect::<Vec<_>>(),
         })
     }
 }
 
 /// Totals over the captures with identical decisions, and the number of these captures.
-fn sum(decided: &Decided) -> (Tally, usize) {
+fn sum(results: &CaseResults) -> (Tally, usize) {
     let mut all = Tally::default();
     let mut alike = 0;
-    for tally in decided.cases.iter().flatten() {
+    for tally in results.cases.iter().flatten() {
         all += *tally;
         alike += 1;
     }

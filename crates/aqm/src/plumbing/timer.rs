@@ -1,0 +1,68 @@
+//! A periodic timer that is polled: it returns how often it has expired since the last call.
+
+use gentle_units::Nanos;
+
+/// A periodic timer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PeriodicTimer {
+    next: Nanos,
+    period: Nanos,
+}
+
+impl PeriodicTimer {
+    /// A timer that expires at `first` and then every `period`, which must not be zero.
+    pub(crate) fn new(first: Nanos, period: Nanos) -> Self {
+        PeriodicTimer {
+            next: first,
+            period,
+        }
+    }
+
+    /// A timer that never expires.
+    pub(crate) fn never() -> Self {
+        PeriodicTimer::new(Nanos::MAX, Nanos::MAX)
+    }
+
+    /// Returns the number of expirations since the last call, up to and including `now`.
+    #[inline]
+    pub(crate) fn expirations(&mut self, now: Nanos) -> u64 {
+        if now < self.next {
+            return 0;
+        }
+        self.count(now)
+    }
+
+    #[cold]
+    fn count(&mut self, now: Nanos) -> u64 {
+        let missed = (now - self.next).0 / self.period.0;
+        self.next = Nanos(
+            self.period
+                .0
+                .saturating_mul(missed.saturating_add(1))
+                .saturating_add(self.next.0),
+        );
+        missed + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_every_period_once() {
+        let mut timer = PeriodicTimer::new(Nanos(500), Nanos(15));
+        assert_eq!(timer.expirations(Nanos(499)), 0);
+        assert_eq!(timer.expirations(Nanos(500)), 1);
+        assert_eq!(timer.expirations(Nanos(500)), 0);
+        assert_eq!(timer.expirations(Nanos(529)), 1);
+        assert_eq!(timer.expirations(Nanos(560)), 3);
+        assert_eq!(timer.expirations(Nanos(574)), 0);
+        assert_eq!(timer.expirations(Nanos(575)), 1);
+    }
+
+    #[test]
+    fn never_is_never() {
+        assert_eq!(PeriodicTimer::never().expirations(Nanos(u64::MAX - 1)), 0);
+    }
+}

@@ -1,0 +1,25 @@
+//! Errors of netlink requests.
+
+use std::io::{self, ErrorKind};
+use thiserror::Error;
+
+/// Error of a netlink request.
+#[derive(Debug, Error)]
+pub enum NetlinkError {
+    /// The socket failed.
+    #[error("netlink: {0}")]
+    Socket(#[from] io::Error),
+    /// The kernel rejected a request.
+    #[error("the kernel refused {what}: {reason}")]
+    Refused {
+        /// Description of the request.
+        what: &'static str,
+        /// Message of the kernel, or of its error code.
+        reason: String,
+        /// Error code of the kernel.
+        code: ErrorKind,
+    },
+    /// The answer is truncated or malformed.
+    #[error("netlink: the kernel sent a malformed answer ({0})")]
+    Malformed(&'static str),
+}

@@ -1,0 +1,197 @@
+//! Scalar metrics of a run, with their direction of improvement.
+
+use super::class::Class;
+use super::record::{LinkRecord, RunRecord};
+use super::tally::Tally;
+use crate::direction::Direction;
+use crate::results::Better::{self, Higher, Lower};
+use crate::results::{Loss, Retransmission, Series};
+
+/// A scalar metric: path in the JSON of a scheme's result, direction of improvement, value of a run.
+type Metric = (&'static str, Option<Better>, fn(&RunRecord) -> Option<f64>);
+
+const METRICS: &[Metric] = &[
+    ("connections", None, |r| Some(r.all.connections as f64)),
+    ("completed", None, |r| Some(r.all.completed as f64)),
+    ("unfinished", Some(Lower), |r| Some(r.all.unfinished as f64)),
+    ("failed", Some(Lower), |r| Some(r.all.failed as f64)),
+    ("response_time_s.mean", Some(Lower), |r| {
+        r.all.response.mean_s()
+    }),
+    ("response_time_s.p50", Some(Lower), |r| {
+        r.all.response.quantile_s(0.50)
+    }),
+    ("response_time_s.p95", Some(Lower), |r| {
+        r.all.response.quantile_s(0.95)
+    }),
+    ("response_time_s.p99", Some(Lower), |r| {
+        r.all.response.quantile_s(0.99)
+    }),
+    ("handshake_s.mean", Some(Lower), |r| {
+        r.all.handshake.mean_s()
+    }),
+    ("rtt_s.mean", Some(Lower), |r| r.all.rtt.mean()),
+    ("queue_delay_s.mean", Some(Lower), |r| {
+        down(r).queue_delay.mean_s()
+    }),
+    ("queue_delay_s.p50", Some(Lower), |r| {
+        down(r).queue_delay.quantile_s(0.50)
+    }),
+    ("queue_delay_s.p95", Some(Lower), |r| {
+        down(r).queue_delay.quantile_s(0.95)
+    }),
+    ("queue_delay_s.p99", Some(Lower), |r| {
+        down(r).queue_delay.quantile_s(0.99)
+    }),
+    ("loss.all", Some(Lower), |r| loss(r).all),
+    ("loss.data", Some(Lower), |r| loss(r).data),
+    ("loss.syn", Some(Lower), |r| loss(r).syn),
+    ("loss.synack", Some(Lower), |r| loss(r).synack),
+    ("loss.handshake", Some(Lower), |r| loss(r).handshake),
+    ("links.down.loss.all", Some(Lower), |r| {
+        loss_of(&[down(r)]).all
+    }),
+    ("links.down.loss.handshake", Some(Lower), |r| {
+        loss_of(&[down(r)]).handshake
+    }),
+    ("links.up.loss.handshake", Some(Lower), |r| {
+        loss_of(&[up(r)]).handshake
+    }),
+    ("retransmission.packet_probability", Some(Lower), |r| {
+        retransmission(&r.all).packet_probability
+    }),
+    ("retransmission.syn_probability", Some(Lower), |r| {
+        retransmission(&r.all).syn_probability
+    }),
+    ("retransmission.syn_share", None, |r| {
+        retransmission(&r.all).syn_share
+    }),
+    (
+        "retransmission.connections_with_syn_loss",
+        Some(Lower),
+        |r| retransmission(&r.all).connections_with_syn_loss,
+    ),
+    ("retransmission.delay_mean_s", Some(Lower), |r| {
+        retransmission(&r.all).delay_mean_s
+    }),
+    ("retransmission.delay_mean_syn_part_s", Some(Lower), |r| {
+        retransmission(&r.all).delay_mean_syn_part_s
+    }),
+    // The scheme determines which connections these means cover, so the values of two schemes are not comparable.
+    ("retransmission.delay_mean_with_syn_loss_s", None, |r| {
+        retransmission(&r.all).delay_mean_with_syn_loss_s
+    }),
+    ("retransmission.delay_mean_without_syn_loss_s", None, |r| {
+        retransmission(&r.all).delay_mean_without_syn_loss_s
+    }),
+    ("utilization", Some(Higher), |r| utilization(r, down(r))),
+    ("long_goodput_bps.mean", Some(Higher), |r| {
+        goodput_bps(&r.long_goodput)
+    }),
+    ("jain_index", Some(Higher), |r| jain(&r.long_goodput)),
+];
+
+/// Values of all metrics in `runs`, after the mean response time of each range of sizes.
+pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
+    let series = |name: &str, better, of: &dyn Fn(&RunRecord) -> Option<f64>| Series {
+        name: name.to_owned(),
+        better,
+        values: runs.iter().map(of).collect(),
+    };
+    let ranges = runs.first().map_or(0, |run| run.all.by_size.sums.len());
+    let of_ranges = (0..ranges).map(|range| {
+        let name = format!("response_time_by_size.{range}.mean_s");
+        series(&name, Some(Lower), &|run| {
+            run.all.by_size.sums[range].mean()
+        })
+    });
+    of_ranges
+        .chain(
+            METRICS
+                .iter()
+                .map(|(name, better, of)| series(name, *better, of)),
+        )
+        .collect()
+}
+
+pub(super) fn down(run: &RunRecord) -> &LinkRecord {
+    &run.links[Direction::Down.index()]
+}
+
+fn up(run: &RunRecord) -> &LinkRecord {
+    &run.links[Direction::Up.index()]
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// Loss on `links` together.
+pub(super) fn loss_of(links: &[&LinkRecord]) -> Loss {
+    let of = |classes: &[Class]| {
+        let sum = |counts: fn(&LinkRecord) -> &[u64; Class::COUNT]| -> u64 {
+            let cells = links.iter().flat_map(|link| {
+                classes
+                    .iter()
+                    .map(move |class| counts(link)[*class as usize])
+            });
+            cells.sum()
+        };
+        ratio(sum(|link| &link.dropped), sum(|link| &link.offered))
+    };
+    Loss {
+        all: of(&[Class::Syn, Class::SynAck, Class::Data, Class::Other]),
+        data: of(&[Class::Data]),
+        syn: of(&[Class::Syn]),
+        synack: of(&[Class::SynAck]),
+        handshake: of(&[Class::Syn, Class::SynAck]),
+    }
+}
+
+pub(super) fn loss(run: &RunRecord) -> Loss {
+    loss_of(&[&run.links[0], &run.links[1]])
+}
+
+/// Retransmissions of the connections of `tally`.
+pub(super) fn retransmission(tally: &Tally) -> Retransmission {
+    Retransmission {
+        packet_probability: ratio(tally.segments_retransmitted, tally.segments_sent),
+        syn_probability: ratio(tally.syn_retransmitted, tally.syn_sent),
+        syn_share: ratio(tally.syn_retransmitted, tally.segments_retransmitted),
+        connections_with_syn_loss: ratio(tally.delay_with_syn_loss.n, tally.connections),
+        delay_mean_s: tally.delay.mean(),
+        delay_mean_syn_part_s: tally.delay_syn_part.mean(),
+        delay_mean_with_syn_loss_s: tally.delay_with_syn_loss.mean(),
+        delay_mean_without_syn_loss_s: tally.delay_without_syn_loss.mean(),
+    }
+}
+
+/// Fraction of the time between the end of the warm-up and the last arrival in which the link transmitted.
+pub(super) fn utilization(run: &RunRecord, link: &LinkRecord) -> Option<f64> {
+    let window = run.to.saturating_sub(run.from).as_secs_f64();
+    (window > 0.0).then(|| link.busy.as_secs_f64() / window)
+}
+
+/// Total goodput in bits per second of flows given in bytes per second.
+pub(super) fn goodput_bps(flows: &[f64]) -> Option<f64> {
+    (!flows.is_empty()).then(|| 8.0 * flows.iter().sum::<f64>())
+}
+
+/// Jain's fairness index, (Σx)² / (n·Σx²).
+pub(super) fn jain(rates: &[f64]) -> Option<f64> {
+    let sum: f64 = rates.iter().sum();
+    let squares: f64 = rates.iter().map(|x| x * x).sum();
+    (squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jain_is_one_for_equals_and_one_nth_for_a_hog() {
+        assert_eq!(jain(&[2.0; 4]), Some(1.0));
+        assert_eq!(jain(&[2.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain(&[]), None);
+    }
+}

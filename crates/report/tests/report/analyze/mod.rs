@@ -1,0 +1,6 @@
+//! Reports of an analysis.
+
+mod docs;
+pub(crate) mod fixture;
+mod page;
+mod text;

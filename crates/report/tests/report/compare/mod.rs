@@ -1,0 +1,5 @@
+//! Reports of a comparison.
+
+pub(crate) mod fixture;
+mod page;
+mod text;

@@ -1,0 +1,315 @@
+//! Terminal table, detailed view and CSV, as their reader sees them.
+
+use super::fixture::comparison;
+use gentle_experiment::results::{GroupResult, HEADLINE};
+use gentle_report::Origin;
+use gentle_report::compare::{csv, html, single, table};
+
+fn widest(text: &str) -> usize {
+    text.lines()
+        .map(|line| line.chars().count())
+        .max()
+        .unwrap_or(0)
+}
+
+#[test]
+fn table_fits_every_usual_width() {
+    for width in [200, 120, 80, 60] {
+        let text = table(&comparison(), Some(width), false);
+        assert!(widest(&text) <= width, "wider than {width}:\n{text}");
+        insta::assert_snapshot!(format!("table_{width}"), text);
+    }
+}
+
+#[test]
+fn table_without_a_width_keeps_every_column_and_wraps_nothing() {
+    insta::assert_snapshot!(table(&comparison(), None, false));
+}
+
+#[test]
+fn table_in_a_hopeless_width_keeps_scheme_and_headline() {
+    let text = table(&comparison(), Some(10), false);
+    let row = text
+        .lines()
+        .find(|line| line.starts_with("fq_codel target=20ms"))
+        .unwrap();
+    assert!(row.ends_with("0.372 ±0.015"), "{row}");
+}
+
+#[test]
+fn colour_is_the_caller_s_choice_and_marks_what_may_be_best() {
+    let comparison = comparison();
+    assert!(!table(&comparison, Some(60), false).contains('\u{1b}'));
+    let text = table(&comparison, Some(60), true);
+    let coloured = text.lines().filter(|line| line.contains('\u{1b}'));
+    let coloured: Vec<&str> = coloured
+        .map(|line| line.split("  ").next().unwrap())
+        .collect();
+    let best = |name: &str| -> Vec<&str> {
+        let best = comparison.results.iter().filter(|r| r.paired[name].best);
+        best.map(|r| r.label.as_str()).collect()
+    };
+    // Only these columns remain.
+    let mut expected = best(HEADLINE);
+    expected.extend(best("unfinished"));
+    assert!(!expected.is_empty());
+    for label in coloured {
+        assert!(expected.contains(&label), "{label}: {text}");
+    }
+}
+
+#[test]
+fn a_difference_is_marked_where_chance_does_not_explain_it() {
+    let comparison = comparison();
+    let text = table(&comparison, None, false);
+    for result in &comparison.results {
+        let row = text
+            .lines()
+            .find(|line| line.starts_with(&format!("{} ", result.label)));
+        let marked = result.paired[HEADLINE].verdict.is_some();
+        assert_eq!(row.unwrap().contains(" *"), marked, "{text}");
+    }
+    let reference = text.lines().find(|line| line.starts_with("pfifo "));
+    assert!(reference.unwrap().contains("reference"), "{text}");
+}
+
+#[test]
+fn numbers_that_no_seed_changes_have_a_dash_for_an_interval() {
+    let mut comparison = comparison();
+    comparison.results.truncate(2);
+    comparison.scenario.replayed = true;
+    for result in &mut comparison.results {
+        result.seeds_alike = true;
+        result.response_time_s.ci95 = None;
+        result.response_time_by_size[0].ci95_s = None;
+        let value = result.response_time_by_size[0].mean_s;
+        result
+            .by_seed
+            .iter_mut()
+            .for_each(|series| series.values = vec![value; 3]);
+    }
+    comparison.set_reference("pfifo");
+    insta::assert_snapshot!("replayed", table(&comparison, None, false));
+}
+
+#[test]
+fn who_leaves_connections_open_is_named_and_not_best() {
+    let mut comparison = comparison();
+    comparison.results.truncate(3);
+    let hasty = &mut comparison.results[1];
+    hasty.unfinished = 700;
+    hasty.failed = 3;
+    hasty.completed -= 703;
+    hasty.response_time_by_size[0].unfinished = 600;
+    comparison.results[0].unfinished = 0;
+    comparison.set_reference("pfifo");
+    let text = table(&comparison, None, false);
+    assert!(
+        text.contains(
+            "More connections than under other schemes are left unfinished under bfifo (703 of 41,630)"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("The lowest mean of 3 schemes is 1.71 s under red"),
+        "{text}"
+    );
+    assert!(
+        text.contains("red is better than pfifo; bfifo is not significantly different"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_scheme_without_observations_shows_dashes() {
+    let mut comparison = comparison();
+    comparison.results.truncate(2);
+    let empty = &mut comparison.results[1];
+    empty.response_time_s = Default::default();
+    empty.links.down.loss = Default::default();
+    empty.links.down.loss_ci95 = Default::default();
+    empty
+        .response_time_by_size
+        .iter_mut()
+        .for_each(|bin| bin.mean_s = None);
+    empty.by_seed.clear();
+    comparison.set_reference("pfifo");
+    let text = table(&comparison, Some(120), false);
+    let row = text.lines().find(|line| line.starts_with("bfifo")).unwrap();
+    // Shortest connections, mean and 95th percentile of all, both losses; no scheme has a difference.
+    assert_eq!(row.matches('–').count(), 5, "{text}");
+}
+
+#[test]
+fn one_seed_and_an_early_stop_are_said() {
+    let mut comparison = comparison();
+    comparison.interrupted = true;
+    comparison.results.truncate(3);
+    comparison.left_out = vec!["codel".to_owned()];
+    comparison.seeds = vec![1];
+    for result in &mut comparison.results {
+        result.seeds = 1;
+        result.response_time_s.ci95 = None;
+        result.response_time_by_size[0].ci95_s = None;
+        result
+            .by_seed
+            .iter_mut()
+            .for_each(|series| series.values.truncate(1));
+    }
+    comparison.set_reference("pfifo");
+    insta::assert_snapshot!(table(&comparison, Some(100), false));
+}
+
+#[test]
+fn a_long_label_wraps_in_its_cell() {
+    let mut comparison = comparison();
+    comparison.results.truncate(2);
+    comparison.results[1].label =
+        "red limit=1500000b min=150000b max=450000b avpkt=1500b ewma=9 bandwidth=100mbit"
+            .to_owned();
+    comparison.set_reference("pfifo");
+    for width in [80, 90, 120] {
+        let text = table(&comparison, Some(width), false);
+        assert!(widest(&text) <= width, "wider than {width}:\n{text}");
+        let text = single(&comparison, Some(width), false);
+        assert!(widest(&text) <= width, "wider than {width}:\n{text}");
+    }
+    insta::assert_snapshot!(table(&comparison, Some(90), false));
+}
+
+#[test]
+fn without_connections_that_is_all_that_is_said() {
+    let mut comparison = comparison();
+    comparison.results.truncate(1);
+    let only = &mut comparison.results[0];
+    only.connections = 0;
+    only.response_time_s = Default::default();
+    only.response_time_by_size.clear();
+    only.loss = Default::default();
+    only.links = Default::default();
+    only.retransmission = Default::default();
+    only.unfinished = 0;
+    only.failed = 0;
+    let text = single(&comparison, Some(100), false);
+    assert!(
+        text.contains("No connection starts within 1,000 s, so there is nothing to measure"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("\n\n\n") && !text.ends_with("\n\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn equal_means_are_said_to_be_equal() {
+    let mut comparison = comparison();
+    comparison.results.truncate(2);
+    comparison.results[1] = gentle_experiment::results::SchemeResult {
+        label: "red".to_owned(),
+        scheme: "red".to_owned(),
+        ..comparison.results[0].clone()
+    };
+    comparison.set_reference("pfifo");
+    let text = table(&comparison, None, false);
+    assert!(
+        text.contains("under pfifo, the reference; none of 2 schemes has a lower mean."),
+        "{text}"
+    );
+    assert!(text.contains("is 4.12 s under pfifo."), "{text}");
+    assert!(!text.contains("best"), "{text}");
+}
+
+#[test]
+fn groups_have_a_table_of_their_own() {
+    let mut comparison = comparison();
+    comparison.results.truncate(2);
+    comparison.set_reference("pfifo");
+    assert!(!table(&comparison, None, false).contains("group"));
+    for result in &mut comparison.results {
+        result.groups = [("one in ten", 4_163), ("the rest", 37_467)]
+            .map(|(name, connections)| GroupResult {
+                group: name.to_owned(),
+                connections,
+                completed: connections,
+                unfinished: 0,
+                failed: 0,
+                response_time_s: result.response_time_s,
+                response_time_by_size: result.response_time_by_size.clone(),
+                rtt_s: result.rtt_s,
+                handshake_s: result.handshake_s,
+                retransmission: result.retransmission,
+                retransmission_ci95: result.retransmission_ci95,
+            })
+            .into();
+    }
+    insta::assert_snapshot!("groups", table(&comparison, None, false));
+    let narrow = table(&comparison, Some(70), false);
+    assert!(
+        narrow.contains("one in ten") && widest(&narrow) <= 70,
+        "{narrow}"
+    );
+    assert!(single(&comparison, Some(80), false).contains("Group the rest"));
+    let page = html(&comparison, &Origin::default());
+    assert_eq!(page.matches("<td>one in ten</td>").count(), 2);
+}
+
+#[test]
+fn nothing_finished_is_a_sentence() {
+    let mut comparison = comparison();
+    comparison.results.clear();
+    assert_eq!(
+        table(&comparison, Some(80), true),
+        "No run has finished, so there are no results.\n"
+    );
+    assert_eq!(
+        single(&comparison, Some(80), true),
+        "No run has finished, so there are no results.\n"
+    );
+}
+
+#[test]
+fn labels_cannot_control_the_terminal() {
+    let mut comparison = comparison();
+    comparison.results[0].label = "\u{1b}[2Jpfifo\r\n".to_owned();
+    comparison.scenario.title = "\u{1b}]0;title\u{7}".to_owned();
+    for text in [
+        table(&comparison, Some(120), false),
+        single(&comparison, Some(120), false),
+    ] {
+        assert!(
+            !text.chars().any(|c| c.is_control() && c != '\n'),
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
+fn single_shows_every_number_of_a_scheme() {
+    let mut comparison = comparison();
+    comparison.results.truncate(1);
+    insta::assert_snapshot!(single(&comparison, Some(100), false));
+}
+
+#[test]
+fn csv_has_a_row_a_seed_and_one_over_all() {
+    let mut comparison = comparison();
+    comparison.results.truncate(2);
+    let mut bytes = Vec::new();
+    csv(&comparison, &mut bytes).unwrap();
+    insta::assert_snapshot!(String::from_utf8(bytes).unwrap());
+}
+
+#[test]
+fn csv_reports_a_full_disk() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    assert!(csv(&comparison(), Full).is_err());
+}

@@ -1,0 +1,91 @@
+//! Replay of a schedule through a queue of `gentle-aqm`.
+
+use super::outcome::Outcome;
+use super::schedule::{Call, Offer, Schedule};
+use gentle_aqm::{Ecn, Handshake, Packet, Signals, Spec, registry};
+use gentle_units::Nanos;
+
+/// Replays `schedule` through the queue that `spec` and `seed` build; `clock` gives the time of each step.
+pub(super) fn replay(
+    spec: &Spec,
+    seed: u64,
+    schedule: &Schedule,
+    clock: impl Fn(usize) -> Nanos,
+) -> Vec<Outcome> {
+    let mut queue = registry::build::<NumberedPacket>(spec, seed);
+    let mut signals = Signals::new();
+    let mut number = 0;
+    schedule
+        .steps
+        .iter()
+        .enumerate()
+        .map(|(place, step)| {
+            let at = clock(place);
+            let mut sent = None;
+            match step.call {
+                Call::Enqueue(offer) => {
+                    queue.enqueue(at, NumberedPacket::new(number, offer), &mut signals);
+                    number += 1;
+                }
+                Call::Dequeue | Call::PeekDequeue => {
+                    sent = queue.dequeue(at, &mut signals).packet();
+                }
+            }
+            let mut dropped: Vec<u32> = signals.drain().map(|(packet, _)| packet.number).collect();
+            // The mark is in the packet's ECN codepoint.
+            signals.drain_marks().for_each(drop);
+            dropped.sort_unstable();
+            Outcome {
+                sent: sent.map(|packet| (packet.number, packet.offer.ecn)),
+                dropped,
+                len: queue.len(),
+                backlog: queue.backlog(),
+            }
+        })
+        .collect()
+}
+
+/// A packet of a schedule.
+#[derive(Debug)]
+pub(super) struct NumberedPacket {
+    number: u32,
+    offer: Offer,
+    arrived: Nanos,
+}
+
+impl NumberedPacket {
+    pub(super) fn new(number: u32, offer: Offer) -> NumberedPacket {
+        NumberedPacket {
+            number,
+            offer,
+            arrived: Nanos::ZERO,
+        }
+    }
+}
+
+impl Packet for NumberedPacket {
+    fn bytes(&self) -> u32 {
+        self.offer.bytes
+    }
+    fn ip_bytes(&self) -> u32 {
+        self.offer.bytes - self.offer.bytes_of_link()
+    }
+    fn flow(&self) -> u64 {
+        u64::from(self.offer.flow)
+    }
+    fn handshake(&self) -> Handshake {
+        self.offer.handshake()
+    }
+    fn ecn(&self) -> Ecn {
+        self.offer.ecn
+    }
+    fn set_ce(&mut self) {
+        self.offer.ecn = Ecn::Ce;
+    }
+    fn arrived(&self) -> Nanos {
+        self.arrived
+    }
+    fn set_arrived(&mut self, now: Nanos) {
+        self.arrived = now;
+    }
+}

@@ -1,0 +1,34 @@
+//! Outcome of a call of a queue, the kernel's or the model's.
+
+use gentle_aqm::Ecn;
+use std::fmt;
+
+/// Outcome of one call of a queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// Number of the packet that left, and its ECN codepoint.
+    pub(super) sent: Option<(u32, Ecn)>,
+    /// Numbers of the packets dropped since the previous call, in ascending order: packets dropped in a batch have no
+    /// order of their own.
+    pub(super) dropped: Vec<u32>,
+    /// Packets in the queue after the call.
+    pub(super) len: usize,
+    /// Bytes in the queue after the call.
+    pub(super) backlog: u64,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((number, ecn)) = self.sent {
+            write!(f, "sent {number}")?;
+            if ecn == Ecn::Ce {
+                f.write_str(" marked")?;
+            }
+            f.write_str(", ")?;
+        }
+        if !self.dropped.is_empty() {
+            write!(f, "dropped {:?}, ", self.dropped)?;
+        }
+        write!(f, "holds {} packets, {} bytes", self.len, self.backlog)
+    }
+}

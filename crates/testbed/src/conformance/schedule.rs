@@ -1,0 +1,150 @@
+//! Schedule of calls of a queue.
+
+use gentle_aqm::{Ecn, Handshake};
+use gentle_units::Nanos;
+use gentle_wire::EthernetHeader;
+
+/// Arrivals and departures in order of time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Schedule {
+    /// Calls. Times do not decrease; the first is at least [`Schedule::FIRST`].
+    pub steps: Vec<Step>,
+}
+
+impl Schedule {
+    /// Earliest time of a call; the queue is set up before.
+    pub const FIRST: Nanos = Nanos::from_millis(1);
+
+    /// Packets offered, in order. The position of a packet is its number.
+    pub fn offers(&self) -> impl Iterator<Item = &Offer> {
+        self.steps.iter().filter_map(|step| match &step.call {
+            Call::Enqueue(offer) => Some(offer),
+            Call::Dequeue | Call::PeekDequeue => None,
+        })
+    }
+}
+
+/// A call of the queue with its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// Time since the start of the schedule.
+    pub at: Nanos,
+    /// Call.
+    pub call: Call,
+}
+
+/// A call of the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// A packet arrives.
+    Enqueue(Offer),
+    /// The link asks for a packet.
+    Dequeue,
+    /// A shaper peeks at the next packet before it dequeues it; to `gentle-aqm`, this equals [`Call::Dequeue`].
+    PeekDequeue,
+}
+
+/// A packet offered to the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offer {
+    /// Number of the packet's flow, below 2^24.
+    pub flow: u32,
+    /// Length of the Ethernet frame, bytes; at least [`Offer::shortest`].
+    pub bytes: u32,
+    /// Headers.
+    pub headers: Headers,
+    /// ECN codepoint.
+    pub ecn: Ecn,
+}
+
+impl Offer {
+    /// Length of all headers, bytes.
+    pub fn shortest(&self) -> u32 {
+        let transport = match self.headers.transport {
+            Transport::Tcp(_) => 20,
+            Transport::Udp => 8,
+        };
+        self.bytes_before_transport() + transport
+    }
+
+    /// Length of the link and network headers, bytes.
+    pub(super) fn bytes_before_transport(&self) -> u32 {
+        let network = match self.headers.ip {
+            Ip::V4 => 20,
+            Ip::V6 => 40,
+        };
+        self.bytes_of_link() + network
+    }
+
+    /// Length of the frame before its IP header, bytes.
+    pub(super) fn bytes_of_link(&self) -> u32 {
+        const UNTAGGED: u32 = EthernetHeader::UNTAGGED_LEN as u32;
+        match self.headers.tag {
+            Tag::None | Tag::Metadata => UNTAGGED,
+            Tag::InFrame | Tag::Both => UNTAGGED + 4,
+        }
+    }
+
+    /// SYN and FIN flags of the packet.
+    pub fn handshake(&self) -> Handshake {
+        match self.headers.transport {
+            Transport::Tcp(flags) => Handshake {
+                syn: flags & Transport::SYN != 0,
+                fin: flags & Transport::FIN != 0,
+            },
+            Transport::Udp => Handshake::default(),
+        }
+    }
+}
+
+/// Headers of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Headers {
+    /// Network layer.
+    pub ip: Ip,
+    /// VLAN tags.
+    pub tag: Tag,
+    /// Transport layer.
+    pub transport: Transport,
+}
+
+/// Version of IP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Ip {
+    V4,
+    V6,
+}
+
+/// Place of a packet's VLAN tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tag {
+    /// No tag.
+    None,
+    /// A tag in the packet's metadata (Linux: `skb->vlan_tci`), as on a VLAN device.
+    Metadata,
+    /// A tag in the frame.
+    InFrame,
+    /// A tag in the frame and one in the metadata.
+    Both,
+}
+
+/// Transport protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP with the flags of byte 13 of its header.
+    Tcp(u8),
+    /// UDP, whose bytes must not be read as flags.
+    Udp,
+}
+
+impl Transport {
+    /// Flag FIN.
+    pub const FIN: u8 = 0x01;
+    /// Flag SYN.
+    pub const SYN: u8 = 0x02;
+    /// Flag RST.
+    pub const RST: u8 = 0x04;
+    /// Flag ACK.
+    pub const ACK: u8 = 0x10;
+}

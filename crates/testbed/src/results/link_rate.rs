@@ -1,0 +1,36 @@
+//! Transmission times at the bottleneck.
+
+use gentle_experiment::LinkConfig;
+use gentle_units::{Nanos, Rate};
+
+/// Rate of a link over time.
+pub(super) struct LinkRate {
+    rate: Rate,
+    /// Bytes per packet in addition to the IP packet.
+    overhead: u32,
+    /// Future rate changes with their times, the next one last.
+    changes: Vec<(Nanos, Rate)>,
+}
+
+impl LinkRate {
+    pub(super) fn new(link: &LinkConfig) -> LinkRate {
+        let mut changes = link.changes.clone();
+        changes.reverse();
+        LinkRate {
+            rate: link.rate,
+            overhead: link.overhead,
+            changes,
+        }
+    }
+
+    /// Transmission time of an IP packet that starts at `now`; `now` must not decrease between calls.
+    pub(super) fn time_to_send(&mut self, now: Nanos, ip_bytes: u32) -> Nanos {
+        while let Some((at, rate)) = self.changes.last()
+            && *at <= now
+        {
+            self.rate = *rate;
+            self.changes.pop();
+        }
+        self.rate.time_to_send(u64::from(ip_bytes + self.overhead))
+    }
+}

@@ -1,0 +1,69 @@
+//! Observations of an experiment.
+
+use serde::{Deserialize, Serialize};
+
+/// All observations but the packets, which are in a file. Times are in nanoseconds from the start of the traffic.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Observations {
+    /// All connections that were started, as seen by the host that connected; in order of their starts.
+    pub connections: Vec<Connection>,
+    /// Statistics of the router's queues, in order of time; the last sample is from the end.
+    pub samples: Vec<Sample>,
+    /// Packets that the taps missed for lack of buffer space.
+    pub missed: u64,
+    /// Whether the run was stopped before its end.
+    pub interrupted: bool,
+}
+
+/// A connection. Kernel counters are those of the end that connected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connection {
+    /// Index in the experiment's list of flows.
+    pub flow: u32,
+    /// Whether the client connected.
+    pub from_client: bool,
+    /// Local port of the connecting end.
+    pub port: u16,
+    /// Time of the call of `connect`.
+    pub started_ns: u64,
+    /// Time at which the connection was established.
+    pub connected_ns: Option<u64>,
+    /// Time at which the first byte was received, if this end receives.
+    pub first_byte_ns: Option<u64>,
+    /// Time at which the connection ended or was given up.
+    pub ended_ns: Option<u64>,
+    /// Outcome.
+    #[serde(rename = "end")]
+    pub outcome: ConnectionOutcome,
+    /// Payload received, bytes.
+    pub received: u64,
+    /// Segments retransmitted, SYNs included (`tcpi_total_retrans`).
+    pub retransmitted: u32,
+    /// SYNs retransmitted.
+    pub syn_retransmitted: u32,
+    /// Duplicates reported by the other end (`tcpi_dsack_dups`).
+    pub dsack_duplicates: u32,
+    /// Smoothed round-trip time at the end, microseconds (`tcpi_rtt`).
+    pub rtt_us: u32,
+}
+
+/// Outcome of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConnectionOutcome {
+    /// The connecting host knows that everything, FIN included, has arrived.
+    Completed,
+    /// The kernel gave the connection up.
+    Failed,
+    /// The connection was open when the run ended.
+    Unfinished,
+}
+
+/// Output of `tc -s -j qdisc show` on the router.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Time of the sample.
+    pub at_ns: u64,
+    /// Parsed output, one object per qdisc.
+    pub qdiscs: Vec<serde_json::Value>,
+}

@@ -1,0 +1,404 @@
+//! Inference of why SYNs and SYN/ACKs were retransmitted and how an attempt ended, by the rules in `docs/analyze.md`.
+//! The counts by the definitions of handshake-2009 do not depend on it.
+
+use super::connection::{CLIENT, Connection, ConnectionFlags, SERVER};
+use super::exchange::{Exchange, Transmission};
+use crate::VantagePoint;
+use crate::row::Outcome;
+use gentle_units::Nanos;
+
+/// Retransmitted SYNs or SYN/ACKs by cause, without copies made by the capture and without SYN/ACKs that answer a
+/// repeated SYN.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Repeats {
+    /// The previous transmission or its answer was lost.
+    pub(crate) lost: u32,
+    /// The previous transmission had arrived, and the answer was under way.
+    pub(crate) late: u32,
+    /// An RST or an ICMP message had answered the previous SYN.
+    pub(crate) turned_away: u32,
+    /// The server deferred the client: SYNs it left unanswered, and SYN/ACKs after the client's ACK.
+    pub(crate) put_off: u32,
+    /// The handshake never completed.
+    pub(crate) in_vain: u32,
+}
+
+/// Inferred outcome of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Classification {
+    pub(crate) outcome: Outcome,
+    pub(crate) repeats: Repeats,
+    /// Time that the client waited because of retransmissions that were not spurious.
+    pub(crate) waited: Nanos,
+    /// Time between SYN/ACKs after the client's ACK while the client's data waited; included in the delays of that
+    /// data, too.
+    pub(crate) waited_with_data: Nanos,
+    /// The client repeated its SYN after an answer and never went on: no SYN/ACK reached it.
+    pub(crate) swallowed: bool,
+}
+
+impl Classification {
+    /// Whether a handshake packet was lost and later answered.
+    pub(crate) fn has_loss(&self) -> bool {
+        let answered = self.outcome.is_complete() || self.outcome == Outcome::HalfOpen;
+        answered && !self.swallowed && self.repeats.lost > 0
+    }
+}
+
+/// Longest time in which a server next to the capture point answers.
+const LONGEST_REPLY: Nanos = Nanos::from_millis(1);
+/// Inverse of the largest share of the round-trip time on the server's side at which the server is near.
+const NEAR: u64 = 20;
+
+impl Connection {
+    /// Outcome of the attempt, as far as the capture shows.
+    pub(crate) fn outcome(&self) -> Outcome {
+        let has = |flag| self.flags.has(flag);
+        if has(ConnectionFlags::WENT_ON) || has(ConnectionFlags::ESTABLISHED) {
+            if self.synacks > 0 {
+                Outcome::Succeeded
+            } else {
+                Outcome::OneSided
+            }
+        } else if self.synacks > 0 {
+            Outcome::HalfOpen
+        } else if has(ConnectionFlags::REFUSED) {
+            Outcome::Refused
+        } else if has(ConnectionFlags::REJECTED) {
+            Outcome::Rejected
+        } else {
+            Outcome::Unanswered
+        }
+    }
+
+    /// Infers outcome and causes; `vantage` is the position of the capture point, if given.
+    pub(crate) fn classify(&self, vantage: Option<VantagePoint>) -> Classification {
+        let outcome = self.outcome();
+        let mut class = Classification {
+            outcome,
+            repeats: Repeats::default(),
+            waited: Nanos::ZERO,
+            waited_with_data: Nanos::ZERO,
+            swallowed: false,
+        };
+        let Some(loss_state) = &self.loss_state else {
+            return class;
+        };
+        if loss_state.exchange.is_used() {
+            Classifier {
+                exchange: &loss_state.exchange,
+                at_server: self.is_at_server(&loss_state.exchange, vantage),
+                class: &mut class,
+                waits: Vec::new(),
+            }
+            .run();
+        }
+        class
+    }
+
+    /// Whether the capture point is so near to the server that nothing is lost in between.
+    fn is_at_server(&self, exchange: &Exchange, vantage: Option<VantagePoint>) -> bool {
+        if let Some(side) = vantage {
+            return side == VantagePoint::Server;
+        }
+        if !self.flags.has(ConnectionFlags::V6)
+            && self.addresses >> 32 == self.addresses & 0xffff_ffff
+        {
+            // Client and server are the same host.
+            return true;
+        }
+        let (Some(synack), Some(answer)) = (exchange.sent[SERVER].kept().first(), exchange.answer)
+        else {
+            return false;
+        };
+        let Some(syn) = before(exchange.sent[CLIENT].kept(), synack.others_before) else {
+            return false;
+        };
+        let server = synack.at.since(syn.at);
+        let client = answer.at.since(synack.at);
+        (server <= LONGEST_REPLY && server <= client) || server.0 * NEAR <= server.0 + client.0
+    }
+}
+
+/// Last of the first `n` transmissions.
+fn before(sent: &[Transmission], n: u16) -> Option<&Transmission> {
+    sent[..usize::from(n).min(sent.len())].last()
+}
+
+/// Index of the transmission that `echo` refers to, if only one of `sent` has that timestamp.
+fn echoed(sent: &[Transmission], echo: u16) -> Option<usize> {
+    let mut same = sent
+        .iter()
+        .enumerate()
+        .filter(|(_, transmission)| echo != 0 && transmission.stamp == echo);
+    let found = same.next()?.0;
+    same.next().is_none().then_some(found)
+}
+
+/// Whether an answer was late: it came `took` after the first transmission it may belong to, and does not answer the
+/// last one, which was sent `since_last` before it.
+///
+/// `indicated` means that a timestamp or a second answer suggests so. That is not sufficient: Linux echoes the
+/// timestamp of the first SYN that arrived, whichever it answers (`tcp_check_req`), and likewise of the first SYN/ACK.
+/// So a measured round-trip time over the same part of the path decides, if there is one: the answer was late if a
+/// round trip can take as long as `took`, and if that is indicated or the last transmission was too recent to be
+/// answered.
+fn is_late(indicated: bool, took: Nanos, since_last: Nanos, round_trip: Option<Nanos>) -> bool {
+    match round_trip {
+        Some(round_trip) => {
+            round_trip.0 * 2 >= took.0 && (indicated || since_last.0 * 2 < round_trip.0)
+        }
+        None => indicated,
+    }
+}
+
+/// Classifies the transmissions of one handshake.
+struct Classifier<'a> {
+    exchange: &'a Exchange,
+    at_server: bool,
+    class: &'a mut Classification,
+    /// Intervals in which the client waited, begin and end since the first SYN.
+    waits: Vec<(Nanos, Nanos)>,
+}
+
+impl Classifier<'_> {
+    fn run(mut self) {
+        let syns = self.exchange.sent[CLIENT].kept();
+        for at in 1..syns.len() {
+            let weight = self.exchange.sent[CLIENT].weight(at);
+            self.syn(at, weight);
+        }
+        for at in 1..self.exchange.sent[SERVER].kept().len() {
+            let weight = self.exchange.sent[SERVER].weight(at);
+            self.synack(at, weight);
+        }
+        self.waits.sort_unstable();
+        let mut until = Nanos::ZERO;
+        for (from, to) in self.waits {
+            self.class.waited += to.saturating_sub(from.max(until));
+            until = until.max(to);
+        }
+    }
+
+    /// SYN/ACKs, in the order seen.
+    fn synacks(&self) -> &[Transmission] {
+        self.exchange.sent[SERVER].kept()
+    }
+
+    /// Index of the SYN/ACK that the client accepted; `None` if it accepted none or that is unknown.
+    fn accepted_synack(&self) -> Option<usize> {
+        echoed(self.synacks(), self.exchange.answer?.echo)
+    }
+
+    /// Records that the client waited from the transmission before number `at` of `side` until number `at`.
+    fn record_wait(&mut self, side: usize, at: usize) {
+        let sent = self.exchange.sent[side].kept();
+        let begin = self.exchange.sent[CLIENT]
+            .kept()
+            .first()
+            .unwrap_or(&sent[0])
+            .at;
+        self.waits
+            .push((sent[at - 1].at.since(begin), sent[at].at.since(begin)));
+    }
+
+    /// Classifies SYN number `at`, which stands for `weight` SYNs.
+    fn syn(&mut self, at: usize, weight: u32) {
+        let syns = self.exchange.sent[CLIENT].kept();
+        let syn = syns[at];
+        let answered = self.class.outcome.is_complete();
+        // One message is enough: routers and hosts limit their rate (RFC 1812, 4.3.2.8).
+        if syn.settled || (!answered && syns[..at].iter().any(|before| before.settled)) {
+            self.class.repeats.turned_away += weight;
+            self.record_wait(CLIENT, at);
+        } else if !answered && syn.others_before > 0 {
+            self.class.repeats.in_vain += weight;
+            self.class.swallowed = true;
+        } else if !answered && self.class.outcome == Outcome::Unanswered {
+            self.class.repeats.in_vain += weight;
+        } else if match syn.others_before {
+            0 => self.is_late_before_answer(at),
+            others => self.is_late_after_answer(at, usize::from(others)),
+        } {
+            self.class.repeats.late += weight;
+        } else {
+            *match answered && self.is_left_unanswered(at) {
+                true => &mut self.class.repeats.put_off,
+                false => &mut self.class.repeats.lost,
+            } += weight;
+            self.record_wait(CLIENT, at);
+        }
+    }
+
+    /// Whether the SYNs before number `at` reached the server, which left them unanswered: without loss on the way, its
+    /// queue was full. A SYN whose timestamp the answer echoes was accepted.
+    fn is_left_unanswered(&self, at: usize) -> bool {
+        let first_syns = self.first_syns();
+        let accepted = self
+            .synacks()
+            .first()
+            .and_then(|first| echoed(first_syns, first.echo));
+        self.at_server && at < first_syns.len() && accepted.is_none_or(|accepted| accepted >= at)
+    }
+
+    /// SYNs before the first SYN/ACK.
+    fn first_syns(&self) -> &[Transmission] {
+        let syns = self.exchange.sent[CLIENT].kept();
+        match self.synacks().first() {
+            Some(first) => &syns[..usize::from(first.others_before).clamp(1, syns.len())],
+            None => syns,
+        }
+    }
+
+    /// Whether SYN number `at`, sent before any SYN/ACK, was spurious: an earlier one had arrived, and the answer took
+    /// longer than the client waited.
+    fn is_late_before_answer(&self, at: usize) -> bool {
+        let synacks = self.synacks();
+        let Some(first) = synacks.first() else {
+            return false;
+        };
+        let first_syns = self.first_syns();
+        let last = first_syns.len() - 1;
+        let echoed = echoed(first_syns, first.echo);
+        if echoed.is_some_and(|echoed| at <= echoed) {
+            return false;
+        }
+        let arrived = &first_syns[echoed.unwrap_or(0)];
+        // Each SYN was answered: the answers are as far apart as the SYNs.
+        let second = synacks.get(1).is_some_and(|second| {
+            second.at.since(first.at).0 * 2 >= first_syns[last].at.since(arrived.at).0
+        });
+        is_late(
+            echoed.is_some_and(|echoed| echoed < last) || second,
+            first.at.since(arrived.at),
+            first.at.since(first_syns[last].at),
+            self.exchange.round_trip(CLIENT),
+        )
+    }
+
+    /// Whether a SYN after `others` SYN/ACKs was spurious: one of them was under way to the client.
+    fn is_late_after_answer(&self, at: usize, others: usize) -> bool {
+        let late = match self.accepted_synack() {
+            Some(accepted) => accepted < others,
+            None => self.is_answered_twice(),
+        };
+        late && !self.first_answer_was_lost(at) && !self.contradicts_late_answer()
+    }
+
+    /// Whether the first SYN/ACK seen before SYN number `at` was a retransmission of one lost before the capture point:
+    /// it took about as long as the client waited, and far longer than the round-trip time to the server.
+    fn first_answer_was_lost(&self, at: usize) -> bool {
+        let syns = self.exchange.sent[CLIENT].kept();
+        let (Some(first), Some(round_trip)) =
+            (self.synacks().first(), self.exchange.round_trip(CLIENT))
+        else {
+            return false;
+        };
+        let asked = before(syns, first.others_before).unwrap_or(&syns[0]);
+        let took = first.at.since(asked.at).0;
+        took * 2 >= syns[at].at.since(asked.at).0 && round_trip.0 * 2 < took
+    }
+
+    /// Whether the client answered two SYN/ACKs, about as far apart as they were.
+    fn is_answered_twice(&self) -> bool {
+        let synacks = self.synacks();
+        let (Some(first), Some(last), Some(answer)) =
+            (synacks.first(), synacks.last(), self.exchange.answer)
+        else {
+            return false;
+        };
+        answer.again.is_some_and(|again| {
+            last.at != first.at && again.since(answer.at).0 * 2 >= last.at.since(first.at).0
+        })
+    }
+
+    /// Whether the round-trip time to the client rules out that it answered the SYN/ACK whose timestamp it echoes.
+    fn contradicts_late_answer(&self) -> bool {
+        let (Some(answer), Some(round_trip)) =
+            (self.exchange.answer, self.exchange.round_trip(SERVER))
+        else {
+            return false;
+        };
+        let answered = self.synacks()[self.accepted_synack().unwrap_or(0)];
+        round_trip.0 * 2 < answer.at.since(answered.at).0
+    }
+
+    /// Classifies SYN/ACK number `at`, which stands for `weight` SYN/ACKs.
+    fn synack(&mut self, at: usize, weight: u32) {
+        let synacks = self.exchange.sent[SERVER].kept();
+        let synack = synacks[at];
+        if synack.asked_for || usize::from(synack.others_before) > at {
+            // This SYN/ACK answers a repeated SYN, for which any loss has been counted.
+            return;
+        }
+        if !self.class.outcome.is_complete() {
+            self.class.repeats.in_vain += weight;
+        } else if synack.settled {
+            self.synack_after_ack(at, weight);
+        } else if self.is_synack_late(at) {
+            self.class.repeats.late += weight;
+        } else {
+            self.class.repeats.lost += weight;
+            self.record_wait(SERVER, at);
+        }
+    }
+
+    /// Whether SYN/ACK number `at`, sent before any ACK, was spurious.
+    fn is_synack_late(&self, at: usize) -> bool {
+        let synacks = self.synacks();
+        let Some(answer) = self.exchange.answer else {
+            return false;
+        };
+        let accepted = self.accepted_synack();
+        if accepted.is_some_and(|accepted| at <= accepted) {
+            return false;
+        }
+        let sent = synacks.iter().rev().find(|synack| !synack.settled);
+        is_late(
+            accepted.is_some() || self.is_answered_twice(),
+            answer.at.since(synacks[accepted.unwrap_or(0)].at),
+            sent.map_or(Nanos::ZERO, |last| answer.at.since(last.at)),
+            self.exchange.round_trip(SERVER),
+        )
+    }
+
+    /// Classifies a SYN/ACK retransmitted after the client's ACK: both crossed on the path; or the server deferred the
+    /// client (full listen queue, or `TCP_DEFER_ACCEPT`, which waits for data); or the ACK was lost beyond the capture
+    /// point.
+    fn synack_after_ack(&mut self, at: usize, weight: u32) {
+        let synacks = self.exchange.sent[SERVER].kept();
+        let server_first = self.exchange.first_sender == Some(SERVER as u8);
+        if !self.at_server && self.crossed(at) {
+            self.class.repeats.late += weight;
+            return;
+        }
+        if !self.at_server && server_first {
+            // The server did not wait for data; and with a full queue the client would usually have sent data first.
+            self.class.repeats.lost += weight;
+        } else {
+            self.class.repeats.put_off += weight;
+        }
+        if server_first {
+            self.record_wait(SERVER, at);
+        } else if self.exchange.client_waits {
+            self.class.waited_with_data += synacks[at].at.since(synacks[at - 1].at);
+        }
+    }
+
+    /// Whether the client's ACK cannot have reached the server when the server sent SYN/ACK number `at`.
+    fn crossed(&self, at: usize) -> bool {
+        let synacks = self.exchange.sent[SERVER].kept();
+        let syns = self.exchange.sent[CLIENT].kept();
+        let (Some(answer), Some(syn)) = (
+            self.exchange.answer,
+            before(syns, synacks[0].others_before).or(syns.first()),
+        ) else {
+            return false;
+        };
+        let to_server = self
+            .exchange
+            .round_trip(CLIENT)
+            .unwrap_or(synacks[0].at.since(syn.at));
+        answer.at.since(synacks[0].at) + to_server >= synacks[at].at.since(synacks[0].at)
+    }
+}

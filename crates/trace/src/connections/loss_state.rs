@@ -1,0 +1,53 @@
+//! Loss state of a connection: retransmissions, losses and copies made by the capture. Most connections have none.
+
+use super::exchange::Exchange;
+use super::flight::InFlight;
+use crate::tally::Candidates;
+use gentle_units::Nanos;
+
+/// Loss state of one endpoint.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EndpointLoss {
+    /// Sum of the times from previous transmission to retransmission, without SYN and SYN/ACK.
+    pub(crate) delay: Nanos,
+    /// Sum of the times from previous transmission to retransmission, of SYNs or SYN/ACKs.
+    pub(crate) handshake_delay: Nanos,
+    /// Retransmitted SYNs (client) or SYN/ACKs (server).
+    pub(crate) handshake: u32,
+    /// SYNs or SYN/ACKs duplicated by the capture.
+    pub(crate) handshake_copies: u32,
+    /// Retransmitted segments without SYN and SYN/ACK, by [`SegmentKind`](crate::tally::SegmentKind).
+    pub(crate) retransmitted: u32,
+    pub(crate) late: u32,
+    /// Retransmissions found spurious.
+    pub(crate) spurious: u32,
+    /// Newest retransmission, sequence number of its end and timestamp, until an acknowledgement shows whether it was
+    /// spurious (RFC 3522).
+    pub(crate) newest: Option<(u32, u32)>,
+    /// Newest retransmission of bytes seen before. A spurious one may be acknowledged at once and so removed from the
+    /// window; without this field, a copy of it would count as another retransmission.
+    pub(crate) last_retransmitted: Option<InFlight>,
+    /// End of the last block found spurious by timestamp, so that a DSACK for it is not counted again.
+    pub(crate) found_spurious: Option<u32>,
+    /// Last DSACK block.
+    pub(crate) dsack: (u32, u32),
+}
+
+/// Loss state of both endpoints.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LossState {
+    pub(crate) sides: [EndpointLoss; 2],
+    /// Transmissions of the handshake, once a SYN or SYN/ACK was retransmitted.
+    pub(crate) exchange: Exchange,
+    /// Backoff series that fit the intervals so far, of SYNs and of SYN/ACKs.
+    pub(crate) series: [Option<Candidates>; 2],
+    /// Sequence and acknowledgement numbers of SYN/ACKs that differ from the first (normally none), newest few only.
+    pub(crate) other_synacks: Vec<(u32, u32)>,
+    /// A SYN was repeated since the last SYN/ACK, so the next SYN/ACK answers it.
+    pub(crate) syn_pending: bool,
+}
+
+impl LossState {
+    /// Largest length of [`LossState::other_synacks`].
+    pub(crate) const OTHER_SYNACKS: usize = 16;
+}

@@ -1,0 +1,26 @@
+//! Control and errors of a running analysis.
+
+use gentle_capture::CaptureError;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use thiserror::Error;
+
+/// Errors of an analysis.
+#[derive(Debug, Error)]
+pub enum AnalysisError {
+    /// A capture cannot be read.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// A row cannot be written.
+    #[error("connections cannot be written: {0}")]
+    Rows(io::Error),
+}
+
+/// State shared with a running analysis: a stop request and the progress.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Stops the analysis early when set; the result then covers the part that has been read.
+    pub stop: AtomicBool,
+    /// Bytes of the files consumed so far.
+    pub consumed: AtomicU64,
+}
