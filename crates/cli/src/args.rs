@@ -1,6 +1,7 @@
 //! Definitions of all flags; help, manual pages and completions are generated from them.
 
 mod completion;
+mod model;
 #[cfg(target_os = "linux")]
 mod qdisc;
 #[cfg(target_os = "linux")]
@@ -9,6 +10,7 @@ mod rexmit;
 mod testbed;
 mod values;
 
+pub(crate) use model::ModelArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use qdisc::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
 #[cfg(target_os = "linux")]
@@ -119,6 +121,8 @@ pub(crate) enum Command {
     /// Run scenarios and programs on a Linux kernel in virtual time
     #[cfg(target_os = "linux")]
     Testbed(TestbedArgs),
+    /// Predict response times in closed form, and the cost of a lost SYN
+    Model(ModelArgs),
     /// List the queue schemes, or the options of one
     Schemes(SchemesArgs),
     /// List the TCP profiles of end hosts, or the knobs of one
@@ -486,6 +490,8 @@ pub(crate) enum Output {
     Analyze,
     /// gentle compare, gentle sim, gentle testbed run and gentle testbed compare
     Compare,
+    /// gentle model
+    Model,
     /// gentle qdisc show; with --watch, each line
     #[cfg(target_os = "linux")]
     QdiscShow,

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Rexmit(rexmit) => commands::rexmit::run(&rexmit),
         #[cfg(target_os = "linux")]
         Command::Testbed(testbed) => commands::testbed::run(&testbed),
+        Command::Model(model) => commands::model::run(&model),
         Command::Schemes(schemes) => commands::schemes::run(&schemes),
         Command::Profiles(profiles) => commands::profiles::run(&profiles),
         Command::Schema(schema) => commands::schema::run(&schema),

@@ -146,6 +146,12 @@ impl Path {
         self.backoff.wait_s(self.initial_rto_s, losses)
     }
 
+    /// Mean wait in seconds for lost SYNs and SYN/ACKs, over the connections that succeed.
+    pub fn mean_wait_s(&self) -> f64 {
+        self.backoff
+            .mean_wait_s(self.initial_rto_s, self.handshake_loss)
+    }
+
     /// Throughput of congestion avoidance in segments per second: (1/RTT)·√(3/(2bp)), with b segments for each
     /// acknowledgement (Mathis et al. 1997; spa-2018, section IV, has b = 1). Infinite without loss.
     pub fn throughput(&self) -> f64 {
@@ -190,10 +196,7 @@ impl Path {
             (slow_start, avoidance.max(whole_rounds * rtt - slow_start))
         };
         ResponseTime {
-            handshake_s: rtt
-                + self
-                    .backoff
-                    .mean_wait_s(self.initial_rto_s, self.handshake_loss),
+            handshake_s: rtt + self.mean_wait_s(),
             slow_start_s,
             congestion_avoidance_s,
             recovery_s,

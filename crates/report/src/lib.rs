@@ -1,7 +1,8 @@
 //! Reports of results: tables for the terminal, CSV and Parquet for notebooks, self-contained pages for a browser.
 //!
-//! Everything here starts from results that come ready, [`Comparison`](gentle_experiment::results::Comparison) and
-//! [`Analysis`](gentle_trace::results::Analysis), and only selects, formats and draws. Nothing reads a clock, so the same
+//! Everything here starts from results that come ready, [`Comparison`](gentle_experiment::results::Comparison),
+//! [`Analysis`](gentle_trace::results::Analysis) and [`Prediction`](gentle_model::Prediction), and only selects, formats and
+//! draws. Nothing reads a clock, so the same
 //! results give the same bytes.
 
 pub mod analyze;
@@ -10,6 +11,7 @@ pub mod connections;
 mod failure;
 pub mod flows;
 mod format;
+pub mod model;
 mod page;
 mod terminal;
 

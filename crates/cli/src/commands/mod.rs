@@ -4,6 +4,7 @@ pub(crate) mod analyze;
 pub(crate) mod compare;
 pub(crate) mod generate;
 pub(crate) mod merge;
+pub(crate) mod model;
 pub(crate) mod profiles;
 #[cfg(target_os = "linux")]
 pub(crate) mod qdisc;

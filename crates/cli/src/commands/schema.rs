@@ -12,6 +12,7 @@ pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<ExitCode> {
     let schema = match args.of {
         Output::Analyze => of::<Analysis>(),
         Output::Compare => of::<Comparison>(),
+        Output::Model => of::<gentle_model::Prediction>(),
         #[cfg(target_os = "linux")]
         Output::QdiscShow => of::<gentle_deploy::DeviceQueues>(),
         #[cfg(target_os = "linux")]

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "analyze",
     "compare",
     "merge",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 12] = [
     "qdisc",
     "rexmit",
     "testbed",
+    "model",
     "schemes",
     "profiles",
     "schema",

@@ -9,6 +9,7 @@ mod generated;
 mod interrupt;
 mod json;
 mod merge;
+mod model;
 mod outputs;
 mod replay;
 mod schema;

@@ -40,6 +40,15 @@ fn comparisons_are_as_the_schema_says() {
 }
 
 #[test]
+fn predictions_are_as_the_schema_says() {
+    let validator = validator("model");
+    valid(&validator, &stdout(&mut gentle(&["model", "--json"])));
+    // Without loss, throughput is null.
+    let clean = ["model", "--json", "--loss=0"];
+    valid(&validator, &stdout(&mut gentle(&clean)));
+}
+
+#[test]
 fn analyses_are_as_the_schema_says() {
     let validator = validator("analyze");
     let folder = tempfile::TempDir::new().unwrap();

@@ -113,7 +113,7 @@ fn with_blocks(name: &str, page: &str, new: impl Fn(&[String]) -> Option<String>
 }
 
 /// Pages with blocks.
-const PAGES: [&str; 2] = ["README.md", "docs/kernel-proof.md"];
+const PAGES: [&str; 3] = ["README.md", "docs/kernel-proof.md", "docs/model.md"];
 
 #[test]
 fn pages_show_what_the_program_prints_now() {

@@ -70,6 +70,7 @@ fn make_pages(folder: &Path) {
         "compare --quiet --seeds 1 --traffic groups.toml --scheme pfifo --scheme fq_codel --html groups.html",
         "compare --quiet --duration 40s --seeds 1 --traffic short --scheme pfifo --pcap lossy.pcapng",
         "analyze --quiet --html lossy.html lossy.pcapng",
+        "model --html model.html",
     ] {
         gentle(folder, &command.split(' ').collect::<Vec<_>>());
     }

@@ -1,0 +1,60 @@
+// The page of the response-time model: response time, and its increase by a lost SYN, over the size of the transfer.
+(() => {
+  const { time, percent, style, centred, tipLook, draw, logTicks } = charts;
+  const prediction = JSON.parse(document.getElementById("data").textContent);
+  const rto = ({ initial_rto_s }) => `initial RTO ${time(initial_rto_s)}`;
+  const segments = d3.format(",~r");
+
+  /** Lines over sizes: `lines` have `label`, `color`, `dash` and `points` {x, y}. */
+  function chart(id, lines, { type, text }) {
+    const everything = lines.flatMap((line) => line.points.map((point) => ({ ...point, title: `${line.label}\n${segments(point.x)} segments\n${text(point.y)}` })));
+    const plot = (width) => {
+      const sizes = d3.extent(everything, (d) => d.x);
+      if (sizes[0] === sizes[1]) sizes[1] *= 2;
+      const values = type === "log" ? d3.extent(everything, (d) => d.y) : [0, d3.max(everything, (d) => d.y)];
+      const ticks = { x: logTicks(sizes, width / 70), y: type === "log" ? logTicks(values, 5) : d3.ticks(...values, 5) };
+      const axis = { tickSize: 0, color: "var(--muted)" };
+      return Plot.plot({
+        width,
+        height: Math.min(400, Math.max(280, width * 0.62)),
+        marginLeft: 58,
+        marginRight: 16,
+        marginTop: 20,
+        marginBottom: 42,
+        style,
+        x: { type: "log", domain: sizes },
+        y: { type, domain: values },
+        marks: [
+          Plot.gridX(ticks.x, { stroke: "var(--rule)", strokeOpacity: 1 }),
+          Plot.gridY(ticks.y, { stroke: "var(--rule)", strokeOpacity: 1 }),
+          Plot.axisX(ticks.x, { ...axis, text: segments, label: "segments", ...centred }),
+          Plot.axisY(ticks.y, { ...axis, text, label: null }),
+          lines.map(({ points, color, dash }) => Plot.line(points, { x: "x", y: "y", stroke: color, strokeWidth: 2, strokeDasharray: dash })),
+          lines.map(({ points, label, color }, i) =>
+            Plot.text([points[Math.min(i, points.length - 1)]], { x: "x", y: "y", text: () => label, textAnchor: "start", dx: 6, dy: -8, fill: color, stroke: "var(--surface)", strokeWidth: 4 }),
+          ),
+          Plot.tip(everything, Plot.pointer({ x: "x", y: "y", title: "title", maxRadius: 60, ...tipLook })),
+        ],
+      });
+    };
+    draw(document.getElementById(id), plot);
+  }
+
+  const over = (of, value) => of.sizes.map((size) => ({ x: size.segments, y: value(size) }));
+  const colors = ["var(--s4)", "var(--s6)", "var(--s5)", "var(--s7)", "var(--s1)", "var(--s3)", "var(--s2)", "var(--s0)"];
+  const color = (i) => colors[i % colors.length];
+  function drawAll() {
+    const without = { label: "no lost SYN", color: "var(--ink)", dash: "none", points: over(prediction.rtos[0], (size) => size.without_handshake_loss_s) };
+    const losses = prediction.rtos.map((of, i) => ({ label: rto(of), color: color(i), dash: "6 3", points: over(of, (size) => size.with_one_loss_s) }));
+    chart("response", [without, ...losses], { type: "log", text: time });
+    const increases = prediction.rtos.map((of, i) => ({ label: rto(of), color: color(i), dash: "none", points: over(of, (size) => size.increase_by_one_loss) }));
+    chart("increase", increases, { type: "linear", text: percent });
+  }
+
+  tools.themeButton();
+  tools.copyButtons();
+  for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
+  tools.scrollCues();
+  tools.downloads("gentle-model");
+  charts.onWidth(drawAll);
+})();
