@@ -1,8 +1,8 @@
 //! Inference of why SYNs and SYN/ACKs were retransmitted and how an attempt ended, by the rules in `docs/analyze.md`.
 //! The counts by the definitions of handshake-2009 do not depend on it.
 
-use super::connection::{CLIENT, Connection, ConnectionFlags, SERVER};
-use super::exchange::{Exchange, Transmission};
+use super::connection::{Connection, ConnectionFlags};
+use super::exchange::{CLIENT, Exchange, SERVER, Transmission};
 use crate::VantagePoint;
 use crate::row::Outcome;
 use gentle_units::Nanos;

@@ -1,6 +1,7 @@
 //! State of one connection: 152 bytes, and more only while segments are in flight or after a loss.
 
 use super::compact_time::CompactDuration;
+use super::exchange::CLIENT;
 use super::flight::{PureAck, Sent};
 use super::loss_state::LossState;
 use super::window::Windows;
@@ -131,11 +132,6 @@ impl ConnectionFlags {
         had
     }
 }
-
-/// Index of the initiator, the side that opens the connection.
-pub(crate) const CLIENT: usize = 0;
-/// Index of the responder.
-pub(crate) const SERVER: usize = 1;
 
 /// Place of no connection.
 pub(crate) const NONE: u32 = u32::MAX;

@@ -2,11 +2,15 @@
 //! infers why each retransmission was sent.
 
 use super::compact_time::CompactTime;
-use super::connection::{CLIENT, SERVER};
 use crate::segment::Segment;
 use crate::segment::after;
 use gentle_units::Nanos;
 use gentle_wire::TcpFlags;
+
+/// Index of the initiator, the side that opens the connection.
+pub(crate) const CLIENT: usize = 0;
+/// Index of the responder.
+pub(crate) const SERVER: usize = 1;
 
 /// Largest number of transmissions kept per endpoint; beyond it, the newest replaces the last.
 pub(super) const KEPT: usize = 8;

@@ -2,8 +2,8 @@
 
 use super::Connections;
 use super::compact_time::{CompactDuration, CompactTime};
-use super::connection::{CLIENT, Connection, ConnectionFlags, EndpointFlags, SERVER};
-use super::exchange::Transmission;
+use super::connection::{Connection, ConnectionFlags, EndpointFlags};
+use super::exchange::{CLIENT, SERVER, Transmission};
 use super::flight::Sent;
 use super::loss_state::LossState;
 use super::table::CHAIN_SCAN;

@@ -20,8 +20,9 @@ mod table;
 mod window;
 
 pub(crate) use classify::Classification;
-pub(crate) use connection::{CLIENT, Connection, ConnectionFlags, SERVER};
+pub(crate) use connection::{Connection, ConnectionFlags};
 pub(crate) use eviction::{ClosedConnection, ClosedSink};
+pub(crate) use exchange::{CLIENT, SERVER};
 
 use crate::flow_key::FlowKeyHasher;
 use crate::options::Options;

@@ -2,7 +2,8 @@
 
 use super::Connections;
 use super::compact_time::CompactDuration;
-use super::connection::{CLIENT, Connection, ConnectionFlags, EndpointFlags, NONE, SERVER};
+use super::connection::{Connection, ConnectionFlags, EndpointFlags, NONE};
+use super::exchange::{CLIENT, SERVER};
 use super::table::{CHAIN_SCAN, Table};
 use super::window::Pool;
 use crate::segment::{Segment, distance};

@@ -1,6 +1,7 @@
 //! Table of live connections: an index by addresses and ports over one array.
 
-use super::connection::{CLIENT, Connection, ConnectionFlags, NONE};
+use super::connection::{Connection, ConnectionFlags, NONE};
+use super::exchange::CLIENT;
 use crate::flow_key::{FlowKeyHasher, v4_pair};
 use crate::segment::Segment;
 use crate::table_size::hash_table_bytes;
