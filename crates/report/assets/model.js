@@ -30,8 +30,8 @@
           Plot.axisX(ticks.x, { ...axis, text: segments, label: "segments", ...centred }),
           Plot.axisY(ticks.y, { ...axis, text, label: null }),
           lines.map(({ points, color, dash }) => Plot.line(points, { x: "x", y: "y", stroke: color, strokeWidth: 2, strokeDasharray: dash })),
-          lines.map(({ points, label, color }, i) =>
-            Plot.text([points[Math.min(i, points.length - 1)]], { x: "x", y: "y", text: () => label, textAnchor: "start", dx: 6, dy: -8, fill: color, stroke: "var(--surface)", strokeWidth: 4 }),
+          lines.map(({ points, label, color }) =>
+            Plot.text(points.slice(0, 1), { x: "x", y: "y", text: () => label, textAnchor: "start", dx: 6, dy: -8, fill: color, stroke: "var(--surface)", strokeWidth: 4 }),
           ),
           Plot.tip(everything, Plot.pointer({ x: "x", y: "y", title: "title", maxRadius: 60, ...tipLook })),
         ],
@@ -56,5 +56,6 @@
   for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
   tools.scrollCues();
   tools.downloads("gentle-model");
+  drawAll();
   charts.onWidth(drawAll);
 })();
