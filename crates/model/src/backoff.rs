@@ -66,7 +66,7 @@ impl Backoff {
             waits += weight * wait;
             wait += self.timeout_s(initial_rto_s, n);
             weight *= loss;
-            // What would follow no longer changes the sums.
+            // Terms from here on are too small to change the sums.
             if weight * wait < waits * f64::EPSILON * f64::EPSILON {
                 break;
             }

@@ -45,11 +45,11 @@ impl Default for Path {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{name} {value}: expected {expected}")]
 pub struct InvalidPath {
-    /// The value, as users know it.
+    /// Quantity, as named in messages.
     pub name: &'static str,
-    /// Its text.
+    /// The value that was given.
     pub value: f64,
-    /// The range that would do.
+    /// Accepted range, in words.
     pub expected: &'static str,
 }
 

@@ -52,7 +52,7 @@ pub struct OfRto {
 pub struct OfSize {
     /// Full segments transferred.
     pub segments: u32,
-    /// Mean response time over all connections, and its parts.
+    /// Mean response time over all connections.
     pub mean_s: f64,
     /// Parts of the mean response time.
     pub parts: ResponseTime,
@@ -64,8 +64,8 @@ pub struct OfSize {
     pub increase_by_one_loss: f64,
 }
 
-/// Predicts the response times of transfers of `sizes` segments for each of the `initial_rtos`, in seconds, over `path`, whose
-/// own initial RTO does not matter.
+/// Predicts the response times of transfers of `sizes` segments for each of the `initial_rtos`, in seconds, over `path`;
+/// the initial RTO of `path` is not used.
 ///
 /// # Errors
 /// A value of the path, or an initial RTO, outside its range.
@@ -105,7 +105,6 @@ pub fn predict(
         })
     });
     let rtos = rtos.collect::<Result<Vec<_>, _>>()?;
-    path.check()?;
     let throughput = path.throughput();
     Ok(Prediction {
         version: SCHEMA,

@@ -29,6 +29,16 @@ const charts = (() => {
   // ---- Styles and titles.
 
   const style = { fontFamily: "inherit", fontSize: "12px", background: "none", overflow: "visible" };
+  /** Size, margins and style of a chart with both axes. */
+  const frame = (width) => ({
+    width,
+    height: Math.min(400, Math.max(280, width * 0.62)),
+    marginLeft: 58,
+    marginRight: 16,
+    marginTop: 20,
+    marginBottom: 42,
+    style,
+  });
   const centred = { labelAnchor: "center", labelArrow: "none" };
   const tipLook = { fill: "var(--surface)", stroke: "var(--rule)", fontSize: 12, lineHeight: 1.3, textPadding: 9 };
 
@@ -157,7 +167,7 @@ const charts = (() => {
   }
 
   return {
-    known, significant, timeUnit, time, times, timeWithInterval, percent, interval, fixed, style, centred, tipLook, caption, draw, nothing,
+    known, significant, timeUnit, time, times, timeWithInterval, percent, interval, fixed, style, frame, centred, tipLook, caption, draw, nothing,
     logTicks, whisker, onWidth,
   };
 })();

@@ -1,6 +1,6 @@
 // The page of the response-time model: response time, and its increase by a lost SYN, over the size of the transfer.
 (() => {
-  const { time, percent, style, centred, tipLook, draw, logTicks } = charts;
+  const { time, percent, frame, centred, tipLook, draw, logTicks } = charts;
   const prediction = JSON.parse(document.getElementById("data").textContent);
   const rto = ({ initial_rto_s }) => `initial RTO ${time(initial_rto_s)}`;
   const segments = d3.format(",~r");
@@ -15,13 +15,7 @@
       const ticks = { x: logTicks(sizes, width / 70), y: type === "log" ? logTicks(values, 5) : d3.ticks(...values, 5) };
       const axis = { tickSize: 0, color: "var(--muted)" };
       return Plot.plot({
-        width,
-        height: Math.min(400, Math.max(280, width * 0.62)),
-        marginLeft: 58,
-        marginRight: 16,
-        marginTop: 20,
-        marginBottom: 42,
-        style,
+        ...frame(width),
         x: { type: "log", domain: sizes },
         y: { type, domain: values },
         marks: [

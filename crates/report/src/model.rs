@@ -34,7 +34,7 @@ pub fn table(prediction: &Prediction, width: Option<usize>, color: bool) -> Stri
 /// Writes a prediction as CSV, a row per initial RTO and size.
 ///
 /// # Errors
-/// Those of `to`.
+/// Errors of writing to `to`.
 pub fn csv(prediction: &Prediction, to: impl Write) -> io::Result<()> {
     let mut out = csv::Writer::from_writer(to);
     out.write_record([

@@ -81,7 +81,13 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
     for path in &args.from {
         claims.reads_once(path)?;
     }
-    results::claim_results(&mut claims, &output.form)?;
+    let form = &output.form;
+    results::claim_results(
+        &mut claims,
+        form.json,
+        form.csv.as_deref(),
+        form.html.as_deref(),
+    )?;
     if let Some(path) = &args.output.pcap {
         claims.writes_binary("--pcap", path)?;
     }

@@ -27,7 +27,12 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     for path in &files {
         claims.reads(path)?;
     }
-    results::claim_results(&mut claims, form)?;
+    results::claim_results(
+        &mut claims,
+        form.json,
+        form.csv.as_deref(),
+        form.html.as_deref(),
+    )?;
     claims.redirected_stdout()?;
     let shown = form.json || !claims.stdout_is_taken();
     // The claims hold the files open.

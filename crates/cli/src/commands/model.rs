@@ -1,5 +1,6 @@
 //! The command `gentle model`.
 
+use super::results::claim_results;
 use crate::args::ModelArgs;
 use crate::command_line::command;
 use crate::files::FileClaims;
@@ -13,15 +14,12 @@ use std::process::ExitCode;
 
 pub(crate) fn run(args: &ModelArgs) -> anyhow::Result<ExitCode> {
     let mut claims = FileClaims::default();
-    if args.json {
-        claims.prints("--json")?;
-    }
-    if let Some(path) = &args.csv {
-        claims.writes("--csv", path)?;
-    }
-    if let Some(path) = &args.html {
-        claims.writes("--html", path)?;
-    }
+    claim_results(
+        &mut claims,
+        args.json,
+        args.csv.as_deref(),
+        args.html.as_deref(),
+    )?;
     claims.redirected_stdout()?;
     let shown = args.json || !claims.stdout_is_taken();
     let prediction = prediction(args)?;

@@ -1,23 +1,28 @@
 //! Results of runs: claimed files, the table or JSON on standard output, CSV and HTML files.
 
 use super::job::DrawTable;
-use crate::args::FormArgs;
 use crate::files::FileClaims;
 use crate::output::{OutputFile, Terminal, print};
 use crate::usage::Usage;
 use anyhow::Context;
 use gentle_experiment::results::Comparison;
 use gentle_report::Origin;
+use std::path::Path;
 
 /// Claims the files and the stream that results are written to.
-pub(crate) fn claim_results(claims: &mut FileClaims, form: &FormArgs) -> Result<(), Usage> {
-    if form.json {
+pub(crate) fn claim_results(
+    claims: &mut FileClaims,
+    json: bool,
+    csv: Option<&Path>,
+    html: Option<&Path>,
+) -> Result<(), Usage> {
+    if json {
         claims.prints("--json")?;
     }
-    if let Some(path) = &form.csv {
+    if let Some(path) = csv {
         claims.writes("--csv", path)?;
     }
-    if let Some(path) = &form.html {
+    if let Some(path) = html {
         claims.writes("--html", path)?;
     }
     Ok(())

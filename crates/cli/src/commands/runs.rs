@@ -88,7 +88,13 @@ fn claims(job: &Job<'_>, captures: &Captures<'_>) -> Result<FileClaims, Usage> {
     for path in &job.inputs {
         claims.reads(path)?;
     }
-    claim_results(&mut claims, &job.output.form)?;
+    let form = &job.output.form;
+    claim_results(
+        &mut claims,
+        form.json,
+        form.csv.as_deref(),
+        form.html.as_deref(),
+    )?;
     for path in captures.paths() {
         claims.writes_binary("--pcap", path)?;
     }

@@ -1,6 +1,6 @@
 // Charts with a line for each scheme that the reader has chosen.
 const lineCharts = (() => {
-  const { known, significant, time, times, timeWithInterval, percent, style, centred, tipLook, draw, nothing, logTicks } = charts;
+  const { known, significant, time, times, timeWithInterval, percent, frame, centred, tipLook, draw, nothing, logTicks } = charts;
   const { comparison, all, sizes } = schemes;
 
   /** Schemes that are drawn, and the highlighted one, if any. */
@@ -21,13 +21,7 @@ const lineCharts = (() => {
       const inside = everything.filter((d) => d.x >= low && d.x <= high);
       const axis = { tickSize: 0, color: "var(--muted)" };
       return Plot.plot({
-        width,
-        height: Math.min(400, Math.max(280, width * 0.62)),
-        marginLeft: 58,
-        marginRight: 16,
-        marginTop: 20,
-        marginBottom: 42,
-        style,
+        ...frame(width),
         x: { type: scaleX.type, domain: scaleX.domain },
         y: { type: scaleY.type, domain: scaleY.domain },
         marks: [
@@ -156,14 +150,9 @@ const lineCharts = (() => {
       );
       const high = d3.max(data, (d) => d.max) || 1e-3;
       return Plot.plot({
-        width,
+        ...frame(width),
         // With few schemes, the height is about that of the two charts beside.
         height: some.length * Math.max(82, Math.min(width * 0.45, 680 / some.length)) + 62,
-        marginLeft: 58,
-        marginRight: 16,
-        marginTop: 20,
-        marginBottom: 42,
-        style,
         x: { domain: zoom ?? d3.extent(data, (d) => d.t) },
         y: { domain: [0, high], label: null },
         fy: { domain: some.map((s) => s.index), label: null, axis: null, padding: Math.min(0.36, 0.09 * some.length) },
