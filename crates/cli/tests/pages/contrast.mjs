@@ -24,7 +24,9 @@ export function faint(least) {
   for (const figure of document.querySelectorAll("figure")) {
     const ground = getComputedStyle(figure).backgroundColor;
     const marks = "[data-mark=line], [data-mark=rule], [data-mark=tick], [data-mark=dot], [data-mark=bar], [data-mark=rect]";
-    for (const shape of figure.querySelectorAll(`svg[role=img] :is(${marks}) :is(path, line, rect, circle)`)) {
+    // Charts of the command itself have no marks with names. Their grid is fainter than what it helps to read.
+    const drawn = "svg.figure :is(polyline, polygon, rect, circle):not([stroke='var(--rule)'])";
+    for (const shape of figure.querySelectorAll(`svg[role=img] :is(${marks}) :is(path, line, rect, circle), ${drawn}`)) {
       const style = getComputedStyle(shape);
       const paints = [
         [style.stroke, style.strokeOpacity * style.opacity],

@@ -10,7 +10,7 @@ function charts() {
     images: [...figure.querySelectorAll("svg[role=img]")].map((image) => ({
       name: image.getAttribute("aria-label"),
       least: Math.min(image.clientWidth, image.clientHeight),
-      shapes: image.querySelectorAll("path, rect, line, circle").length,
+      shapes: image.querySelectorAll("path, polyline, polygon, rect, line, circle").length,
     })),
   }));
 }

@@ -71,6 +71,8 @@ fn make_pages(folder: &Path) {
         "compare --quiet --duration 40s --seeds 1 --traffic short --scheme pfifo --pcap lossy.pcapng",
         "analyze --quiet --html lossy.html lossy.pcapng",
         "model --html model.html",
+        // A figure that takes no simulation.
+        "reproduce spa-2018 fig3 --quiet --html .",
     ] {
         gentle(folder, &command.split(' ').collect::<Vec<_>>());
     }

@@ -24,7 +24,7 @@ for (const name of pages) {
       const caption = await figure.locator("figcaption").evaluate((c) => c.firstChild.textContent.trim());
       const drawn = await page.evaluate((text) => {
         const file = new DOMParser().parseFromString(text, "image/svg+xml");
-        const shapes = file.querySelectorAll("path, rect, line, circle");
+        const shapes = file.querySelectorAll("path, polyline, polygon, rect, line, circle");
         return { mistakes: file.querySelectorAll("parsererror").length, shapes: shapes.length, words: file.documentElement.textContent };
       }, text);
       expect(drawn.mistakes).toBe(0);
@@ -157,4 +157,32 @@ test("schemes can be chosen, and the theme", async ({ page, visit }) => {
   expect(grounds[1]).not.toEqual(grounds[2]);
   expect(grounds[3]).toEqual(grounds[0]);
   expect(await findings(page)).toEqual([]);
+});
+
+test("a reproduced figure leads to its claims, with verdicts in words", async ({ page, visit }) => {
+  await visit("spa-2018");
+  await page.getByRole("navigation").getByRole("link", { name: "fig3" }).click();
+  await expect(page.locator("#fig3 h2")).toBeInViewport();
+  const verdicts = await page.locator(".claims td:last-child").allInnerTexts();
+  expect(verdicts.length).toBeGreaterThan(0);
+  for (const verdict of verdicts) expect(verdict).toMatch(/^[✓≈✗–] (agrees|agrees in order|differs|not published)$/);
+  const names = await page.locator("#fig3 svg[role=img]").evaluateAll((images) => images.map((i) => i.getAttribute("aria-label")));
+  expect(names.length).toBeGreaterThan(0);
+  for (const name of names) expect(name).toMatch(/^fig3, /);
+});
+
+test("labels of a reproduced figure stay within it", async ({ page, visit }) => {
+  await visit("spa-2018");
+  for (const image of await page.locator("svg.figure").all()) {
+    const beyond = await image.evaluate((svg) => {
+      const frame = svg.getBoundingClientRect();
+      return [...svg.querySelectorAll("text")]
+        .filter((text) => {
+          const box = text.getBoundingClientRect();
+          return box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
+        })
+        .map((text) => text.textContent.trim());
+    });
+    expect(beyond).toEqual([]);
+  }
 });

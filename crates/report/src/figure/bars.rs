@@ -1,15 +1,19 @@
 //! Charts of bars: upright where the names of the categories have room below them, else from left to right.
 
 use super::axis::{Span, title};
-use super::canvas::{self, At, Canvas, Size, fit, text_width};
+use super::canvas::{self, At, Canvas, Size, fit, plot_height, text_width, ticks_across};
 use super::legend::{Legend, Sample};
 use super::style::{INK, Look, MUTED, RULE};
 use gentle_papers::{Bars, Estimate};
 use plotters::style::text_anchor::{HPos, VPos};
 
-/// Thickness of a bar that lies, and the distance between categories.
-const BAR: i32 = 250;
+/// Thickness of a bar that lies: at most, and at least where there are many.
+const THICK: i32 = 250;
+const THIN: i32 = 110;
+/// Distance between the categories of bars that lie.
 const BETWEEN: i32 = 160;
+/// Height of a plot beyond which its bars become thinner.
+const TALL: i32 = 14_000;
 
 /// Chart of bars with the places of its parts.
 pub(super) struct Layout {
@@ -19,6 +23,8 @@ pub(super) struct Layout {
     names: Vec<String>,
     values: Span,
     upright: bool,
+    /// Thickness of a bar that lies.
+    bar: i32,
     /// Corners of the plot.
     top: i32,
     bottom: i32,
@@ -38,12 +44,7 @@ impl Layout {
             (series.label.clone(), *look, sample)
         });
         let legend = Legend::new(entries, width - 200);
-        let values = Span::new(
-            &bars.y,
-            ends(bars).into_iter(),
-            true,
-            if width > 12_000 { 8 } else { 5 },
-        );
+        let values = Span::new(&bars.y, ends(bars).into_iter(), true, ticks_across(width));
 
         let numbers = values.numbers();
         let number = numbers
@@ -61,23 +62,17 @@ impl Layout {
         let left = 150 + Size::Axis.line() + number + 150;
         let upright = widest + 200 <= (width - left - 150) / count;
 
+        let beside = i32::try_from(beside(bars)).map_or(1_000, |beside| beside.min(1_000));
+        let bar = ((TALL / count - BETWEEN) / beside).clamp(THIN, THICK);
         let top = legend.height() + 200;
         let (left, right, bottom) = match upright {
-            true => (
-                left,
-                width - 150,
-                top + if width > 12_000 {
-                    6_400
-                } else {
-                    width * 54 / 100
-                },
-            ),
+            true => (left, width - 150, top + plot_height(width)),
             false => {
                 let last = numbers
                     .last()
                     .map_or(0, |(_, number)| text_width(number, Size::Tick));
                 let left = 100 + widest.min(width * 45 / 100) + 130;
-                let category = i32::try_from(beside(bars)).unwrap_or(1).min(1_000) * BAR + BETWEEN;
+                let category = beside * bar + BETWEEN;
                 (
                     left,
                     width - (last / 2).max(150) - 50,
@@ -98,6 +93,7 @@ impl Layout {
             names,
             values,
             upright,
+            bar,
             top,
             bottom,
             left,
@@ -196,7 +192,7 @@ impl Layout {
         let bars = beside(&self.bars) as f64;
         let part = match self.upright {
             true => 0.7 / bars,
-            false => f64::from(BAR) / (f64::from(BAR) * bars + f64::from(BETWEEN)),
+            false => f64::from(self.bar) / (f64::from(self.bar) * bars + f64::from(BETWEEN)),
         };
         // A few bars do not become boards.
         match self.upright {

@@ -74,6 +74,28 @@ pub(super) fn fit(text: &str, size: Size, width: i32) -> String {
     }
 }
 
+/// Height of a plot in a figure of `width`.
+pub(super) fn plot_height(width: i32) -> i32 {
+    if is_wide(width) {
+        6_400
+    } else {
+        width * 54 / 100
+    }
+}
+
+/// Number of ticks on a horizontal axis in a figure of `width`, about.
+pub(super) fn ticks_across(width: i32) -> usize {
+    if is_wide(width) { 8 } else { 5 }
+}
+
+/// Number of ticks on a vertical axis, about.
+pub(super) const TICKS_UP: usize = 5;
+
+/// True for a figure as wide as the text of a page, false for one as wide as a column.
+fn is_wide(width: i32) -> bool {
+    width > 12_000
+}
+
 /// A chart that knows how much space it takes.
 pub(super) trait Layout {
     /// Height of the figure.
@@ -187,7 +209,7 @@ impl Canvas<'_> {
         let font = (FAMILY, size.plotters()).into_font().transform(turn);
         let style = TextStyle::from(font).color(&color).pos(Pos::new(h, v));
         self.area
-            .draw_text(text, &style, at)
+            .draw_text(&printable(text), &style, at)
             .expect("a string takes all text");
     }
 
@@ -200,18 +222,15 @@ impl Canvas<'_> {
     }
 }
 
-/// Text as the content of an element or attribute. Characters that XML forbids become spaces.
+/// Text as the content of an element or attribute.
 pub(super) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            '"' => escaped.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push(' '),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    let text = printable(text);
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Text with spaces for the characters that XML forbids.
+fn printable(text: &str) -> String {
+    let forbidden = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.replace(forbidden, " ")
 }

@@ -1,7 +1,7 @@
 //! Charts of curves and points.
 
 use super::axis::{Span, title};
-use super::canvas::{self, At, Canvas, Size, fit, text_width};
+use super::canvas::{self, At, Canvas, Size, TICKS_UP, fit, plot_height, text_width, ticks_across};
 use super::legend::{Legend, Sample};
 use super::lines::{Place, clipped, steps, thinned};
 use super::style::{INK, Look, MUTED, RULE};
@@ -38,13 +38,13 @@ impl Layout {
             &curves.x,
             points().map(|point| point.x),
             false,
-            if width > 12_000 { 8 } else { 5 },
+            ticks_across(width),
         );
         let ends = points().flat_map(|point| {
             let (low, high) = interval(point);
             [low.max(point.y.min(0.0)), high]
         });
-        let y = Span::new(&curves.y, ends, false, 5);
+        let y = Span::new(&curves.y, ends, false, TICKS_UP);
 
         let numbers = y.numbers();
         let number = numbers
@@ -58,11 +58,6 @@ impl Layout {
             .map_or(0, |(_, number)| text_width(number, Size::Tick));
         let right = width - (last / 2).max(150) - 50;
         let top = legend.height() + 200;
-        let height = if width > 12_000 {
-            6_400
-        } else {
-            width * 54 / 100
-        };
         Layout {
             curves: curves.clone(),
             looks,
@@ -70,7 +65,7 @@ impl Layout {
             x,
             y,
             top,
-            bottom: top + height,
+            bottom: top + plot_height(width),
             left,
             right,
         }

@@ -83,7 +83,7 @@ pub(crate) fn inline(chart: &Chart, item: &str) -> String {
         });
     let name = format!("{item}, {}. {}", chart.title(), describe(chart));
     format!(
-        "<svg role=\"img\" aria-label=\"{}\" width=\"{}mm\" height=\"{}mm\" viewBox=\"0 0 {width} {height}\">\n{shapes}",
+        "<svg class=\"figure\" role=\"img\" aria-label=\"{}\" width=\"{}mm\" height=\"{}mm\" viewBox=\"0 0 {width} {height}\">\n{shapes}",
         escaped(&name),
         f64::from(width) / 100.0,
         f64::from(height) / 100.0,

@@ -5,7 +5,8 @@ use crate::figure;
 use crate::format::unbroken;
 use crate::page::{Origin, Provenance, Shell};
 use askama::Template;
-use gentle_papers::{Assumed, Item, Kind, Reproduction, Table, Verdict};
+use gentle_papers::{Assumed, Item, Kind, Reproduction, Table, Verdict, Verdicts};
+use serde::Serialize;
 
 #[derive(Template)]
 #[template(path = "reproduce.html")]
@@ -82,6 +83,16 @@ struct Entry<'a> {
     items: Vec<(&'a str, String, &'a str, Option<Badge>)>,
 }
 
+/// Results that the index has as JSON.
+#[derive(Serialize)]
+struct Summary<'a> {
+    paper: &'a str,
+    title: &'a str,
+    command: &'a str,
+    verdicts: Verdicts,
+    items: Vec<(&'a str, Verdict)>,
+}
+
 /// Formats a reproduction as one HTML file that needs neither other files nor network access.
 pub fn html(reproduction: &Reproduction, origin: &Origin) -> String {
     let page = Page {
@@ -124,16 +135,28 @@ pub fn index(reproductions: &[Reproduction], origin: &Origin) -> String {
             })
             .collect(),
     });
+    let summaries: Vec<Summary<'_>> = reproductions.iter().map(summary).collect();
     let page = Index {
         origin: Provenance::new(origin, version),
         papers: papers.collect(),
-        shell: shell(&reproductions),
+        shell: shell(&summaries),
     };
     page.render()
         .expect("a template that compiles renders into a string")
 }
 
-fn shell(results: &impl serde::Serialize) -> Shell {
+fn summary(reproduction: &Reproduction) -> Summary<'_> {
+    let items = reproduction.items.iter();
+    Summary {
+        paper: &reproduction.paper,
+        title: &reproduction.title,
+        command: &reproduction.command,
+        verdicts: reproduction.verdicts,
+        items: items.map(|item| (item.id.as_str(), item.verdict)).collect(),
+    }
+}
+
+fn shell(results: &impl Serialize) -> Shell {
     let css = include_str!("../../assets/reproduce.css");
     Shell::new(css, &[include_str!("../../assets/reproduce.js")], results)
 }

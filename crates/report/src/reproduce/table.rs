@@ -42,19 +42,15 @@ pub fn table(reproduction: &Reproduction, width: Option<usize>, color: bool) -> 
         .iter()
         .map(|item| item.charts.len())
         .sum();
-    let mut last = if compared {
-        EXPLANATION.to_owned()
-    } else {
-        String::new()
-    };
+    if compared {
+        text += &format!("\n{}", paragraph("", EXPLANATION, width));
+    }
     if charts > 0 {
         let charts = plural(charts as u64, "chart", "charts");
-        last += &format!(" Not shown here: {charts}; see --html and --figures.");
+        let sentence = format!("Not shown here: {charts}; see --html and --figures.");
+        text += &format!("\n{}", paragraph("", &sentence, width));
     }
-    match last.is_empty() {
-        true => text,
-        false => text + "\n" + &paragraph("", last.trim_start(), width),
-    }
+    text
 }
 
 fn bold(line: &str, color: bool) -> String {
