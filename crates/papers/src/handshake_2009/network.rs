@@ -279,7 +279,8 @@ struct Packet {
 
 enum Event {
     Packet(u32, Box<Packet>),
-    Timer(u32, usize),
+    /// A timer of a host may be due. `true`: what arrives at the same time has been handled.
+    Timer(u32, usize, bool),
     /// The tool may have something to send.
     Tool,
     Flood(u32),
@@ -491,7 +492,11 @@ impl<'a> World<'a> {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Packet(place, packet) => self.arrive(place, packet),
-            Event::Timer(place, side) => self.timer(place, side),
+            Event::Timer(place, side, false) => {
+                // As in the simulator, what arrives comes before timers that are due at the same time.
+                self.events.plan(self.now, Event::Timer(place, side, true));
+            }
+            Event::Timer(place, side, true) => self.timer(place, side),
             Event::Tool => self.tool(),
             Event::Flood(number) => self.flood(number),
         }
@@ -577,7 +582,7 @@ impl<'a> World<'a> {
         if let Some(at) = due.filter(|at| *at < connection.planned[side]) {
             connection.planned[side] = at;
             self.events
-                .plan(at.max(self.now), Event::Timer(place, side));
+                .plan(at.max(self.now), Event::Timer(place, side, false));
         }
         if connection.is_over() {
             self.conclude(place);

@@ -8,7 +8,7 @@ use crate::setup::Setup;
 use crate::table::{Cell, Table};
 use gentle_trace::{Options, VantagePoint};
 
-/// Loss of SYNs, of SYN/ACKs, and of the handshake's ACKs.
+/// Loss of every packet.
 const LOSS: f64 = 0.01;
 
 const OBSERVERS: [Observer; 3] = [
@@ -179,14 +179,10 @@ impl Seed {
 }
 
 fn generated(setup: &Setup, seed: u64) -> Seed {
-    let loss = Loss {
-        ack: LOSS,
-        ..Loss::new(LOSS, 0.0)
-    };
     let plan = Plan {
         scenario: &setup.scenario,
         faults: Faults {
-            loss: [loss; 2],
+            loss: [Loss::new(LOSS, LOSS); 2],
             ..Faults::default()
         },
         observers: &OBSERVERS,
