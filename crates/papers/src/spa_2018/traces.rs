@@ -13,7 +13,7 @@ use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
 use crate::setup::Setup;
 use crate::table::{Cell, Table};
-use gentle_experiment::Direction;
+use gentle_experiment::{Direction, TcpChanges};
 use gentle_trace::Options;
 use gentle_trace::results::Filter;
 use gentle_trace::row::{Outcome, Row};
@@ -21,6 +21,7 @@ use gentle_units::Nanos;
 use gentle_wire::Address;
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::ops::Range;
 
 /// Length of the captures: those of CAIDA come in pieces of a minute.
 const LENGTH: Nanos = Nanos::from_secs(60);
@@ -35,7 +36,7 @@ const LOSSES: [[f64; 2]; 5] = [
 ];
 
 /// Attempts that nobody answers.
-const UNANSWERED: f64 = 0.03;
+const UNANSWERED: f64 = 0.06;
 
 /// The 45 s filter.
 const LONGEST: Nanos = Nanos::from_secs(45);
@@ -201,14 +202,23 @@ fn one_way(setup: &Setup, trace: usize, factor: f64, seed: u64) -> [Capture; 2] 
 }
 
 /// All captures of one direction: by trace, then seed, then direction.
-fn all_one_way(lab: &Lab<'_>, factor: f64) -> Result<Vec<Capture>, Failure> {
-    let setup = set_up(lab);
+fn all_one_way(lab: &Lab<'_>) -> Result<Vec<Capture>, Failure> {
+    captures_of(lab, &set_up(lab), 0..LOSSES.len(), 1.0)
+}
+
+/// Captures of one direction of some traces: by trace, then seed, then direction.
+fn captures_of(
+    lab: &Lab<'_>,
+    setup: &Setup,
+    traces: Range<usize>,
+    factor: f64,
+) -> Result<Vec<Capture>, Failure> {
     let seeds = lab.seeds(10, 1);
-    let inputs: Vec<(usize, u64)> = (0..LOSSES.len())
+    let inputs: Vec<(usize, u64)> = traces
         .flat_map(|trace| seeds.iter().map(move |seed| (trace, *seed)))
         .collect();
     let captures = lab.map(inputs, |(trace, seed)| {
-        Ok(one_way(&setup, trace, factor, seed))
+        Ok(one_way(setup, trace, factor, seed))
     })?;
     Ok(captures.into_iter().flatten().collect())
 }
@@ -302,7 +312,7 @@ fn truth(captures: &[Capture]) -> Table {
 
 /// Fig. 1: all connections.
 pub(super) fn fig1(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    let captures = all_one_way(lab, 1.0)?;
+    let captures = all_one_way(lab)?;
     let share = |part: u64, whole: u64| part as f64 / whole as f64;
     let measured = charts(&captures, |it| &it.all)
         .into_iter()
@@ -346,8 +356,27 @@ pub(super) fn fig1(lab: &Lab<'_>) -> Result<Measured, Failure> {
 
 /// Fig. 2: established connections with data.
 pub(super) fn fig2(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    let captures = all_one_way(lab, 1.0)?;
-    let twice = all_one_way(lab, 2.0)?;
+    let captures = all_one_way(lab)?;
+    // The other cases in the middle one of the traces.
+    let middle = LOSSES.len() / 2..LOSSES.len() / 2 + 1;
+    let base = set_up(lab);
+    let other = |factor, rto: Option<&str>| {
+        let mut setup = base.clone();
+        if let Some(rto) = rto {
+            for workload in &mut setup.scenario.workloads {
+                workload.tcp = TcpChanges::default();
+            }
+            setup.set_knob("initial_rto", rto);
+        }
+        captures_of(lab, &setup, middle.clone(), factor)
+    };
+    let others = [
+        other(1.0, None)?,
+        other(1.25, None)?,
+        other(2.0, None)?,
+        other(1.0, Some("1s"))?,
+        other(1.0, Some("3s"))?,
+    ];
     let lost = |it: &Capture| it.truth.lost as f64 / it.truth.sequenced as f64;
     let syns_lost = |it: &Capture| it.truth.syns_lost as f64 / it.truth.syns as f64;
     type Quantity<'a> = (&'a str, &'a str, &'a dyn Fn(&Capture) -> f64);
@@ -383,19 +412,27 @@ pub(super) fn fig2(lab: &Lab<'_>) -> Result<Measured, Failure> {
     ];
     let columns = [
         "established connections with data",
-        "SYNs lost as often as other packets",
-        "SYNs lost twice as often",
+        "all captures",
+        "capture 3",
+        "capture 3, SYNs lost 1.25 times as often",
+        "capture 3, SYNs lost twice as often",
+        "capture 3, all hosts 1 s",
+        "capture 3, all hosts 3 s",
     ];
-    let mut table = Table::new("Ratios, by the loss of SYNs", columns);
+    let title = "Ratios, by the loss of SYNs relative to other packets, and by initial RTO";
+    let mut table = Table::new(title, columns);
     let mut measured = (charts(&captures, |it| &it.established).into_iter())
         .fold(Measured::new(), Measured::chart);
     for (name, words, of) in quantities {
-        let (ours, other) = (over(&captures, of), over(&twice, of));
-        table = table.row([
-            Cell::text(words),
-            Cell::estimate(ours, 2),
-            Cell::estimate(other, 2),
-        ]);
+        let ours = over(&captures, of);
+        let others = others
+            .iter()
+            .map(|other| Cell::estimate(over(other, of), 2));
+        table = table.row(
+            [Cell::text(words), Cell::estimate(ours, 2)]
+                .into_iter()
+                .chain(others),
+        );
         measured = measured.claim(name, ours);
     }
     Ok(measured.table(table))
@@ -459,11 +496,11 @@ fn implied_syns([packets, share, syns]: [f64; 3]) -> f64 {
 }
 
 /// Loss of packets down (direction A) and up (B), and attempts down and up that nobody answers.
-const MAWI_LOSS: [f64; 2] = [0.017, 0.008];
-const MAWI_UNANSWERED: [f64; 2] = [0.04, 0.13];
+const MAWI_LOSS: [f64; 2] = [0.017, 0.010];
+const MAWI_UNANSWERED: [f64; 2] = [0.2, 0.35];
 
-/// Flooding addresses, as many as the paper found, and SYNs of each: more than the filter's 1,000 connections.
-const FLOODERS: u32 = 69;
+/// Flooding addresses in direction B, and SYNs of each: more than the 1,000 connections of the filter.
+const FLOODERS: u32 = 5;
 const FLOOD_SYNS: u32 = 1_020;
 
 /// Quantities of one direction, before and after a filter: in the order of [`MAWI`], as fractions and seconds.
@@ -472,10 +509,10 @@ struct Filtered {
     before: [[f64; 6]; 2],
     after: [[f64; 6]; 2],
     established: [[f64; 6]; 2],
-    /// Share of connections with a SYN loss among those with a retransmission.
-    with_syn_loss: [f64; 2],
+    /// Connections with a retransmission, by whether they have a SYN loss.
+    with_syn_loss: [Delays; 2],
+    without: [Delays; 2],
     flooders: f64,
-    too_long: f64,
     truth: [Packets; 2],
     /// Addresses that flood by other thresholds: connections without data, and how many times more than with data.
     by_threshold: [f64; THRESHOLDS.len()],
@@ -525,8 +562,8 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
         ..Options::default()
     };
     let mut addresses: HashMap<Address, (u64, u64)> = HashMap::new();
-    let mut of_retransmitting = [Delays::default(); 2];
-    let mut with_syn_loss = [0.0; 2];
+    let mut with_syn_loss = [Delays::default(); 2];
+    let mut without = [Delays::default(); 2];
     let capture = generated.captures.pop().unwrap_or_default();
     let analysis = analyze(capture, &options, &mut |row| {
         let has_data = row.from_client.bytes + row.from_server.bytes > 0;
@@ -545,8 +582,11 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
         ] {
             if side.retransmissions > 0 && side.retransmission_delay <= LONGEST {
                 let way = usize::from(is_local);
-                of_retransmitting[way].add(side.retransmission_delay, true);
-                with_syn_loss[way] += f64::from(u8::from(syns_again > 0));
+                match syns_again > 0 {
+                    true => &mut with_syn_loss[way],
+                    false => &mut without[way],
+                }
+                .add(side.retransmission_delay, true);
             }
         }
     });
@@ -561,11 +601,11 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
         before: named("delay-45s"),
         after: named("syn-flood"),
         established: named("established-with-data"),
-        with_syn_loss: [0, 1].map(|way| with_syn_loss[way] / of_retransmitting[way].connections),
+        with_syn_loss,
+        without,
         flooders: filter("syn-flood")
             .and_then(|filter| filter.removed_addresses)
             .unwrap_or_default() as f64,
-        too_long: filter("delay-45s").map_or(0.0, |filter| filter.removed_connections as f64),
         truth: generated.truth.packets,
         by_threshold: THRESHOLDS.map(floods),
     }
@@ -573,13 +613,16 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
 
 /// The table of the MAWI captures.
 pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    let setup = set_up(lab);
+    let setup = lab.varied(Setup::from_toml(
+        "papers/spa-2018/mawi.toml",
+        include_str!("../../data/spa-2018/mawi.toml"),
+    ));
     let found = lab.map(lab.seeds(12, 2), |seed| Ok(both_ways(&setup, seed)))?;
     let over = |of: &dyn Fn(&Filtered) -> f64| Estimate::over(found.iter().map(|it| Some(of(it))));
     let ratio = |way: usize, row: usize, other: usize| {
         over(&|it| it.before[way][row] / it.before[way][other])
     };
-    let three = |rows: std::ops::Range<usize>, way: usize| {
+    let three = |rows: Range<usize>, way: usize| {
         let values: Vec<f64> = MAWI[rows].iter().map(|row| row.before[way]).collect();
         [values[0], values[1], values[2]]
     };
@@ -592,8 +635,18 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
             ("packet-probability", over(&|it| 100.0 * it.before[way][0])),
             ("syn-share", over(&|it| 100.0 * it.before[way][1])),
             ("syn-probability", over(&|it| 100.0 * it.before[way][2])),
-            ("with-over-without", ratio(way, 4, 5)),
-            ("with-over-all", ratio(way, 4, 3)),
+            ("with-over-without-of-all", ratio(way, 4, 5)),
+            (
+                "with-over-without",
+                over(&|it| it.with_syn_loss[way].mean() / it.without[way].mean()),
+            ),
+            (
+                "with-over-all",
+                over(&|it| {
+                    let all = it.with_syn_loss[way].plus(it.without[way]);
+                    it.with_syn_loss[way].mean() / all.mean()
+                }),
+            ),
             (
                 "flood-filter",
                 over(&|it| it.after[way][2] / it.before[way][2]),
@@ -602,7 +655,13 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 "implied-share",
                 Estimate::exact(100.0 * implied_share(three(3..6, way))),
             ),
-            ("with-syn-loss", over(&|it| 100.0 * it.with_syn_loss[way])),
+            (
+                "with-syn-loss",
+                over(&|it| {
+                    let all = it.with_syn_loss[way].plus(it.without[way]);
+                    100.0 * it.with_syn_loss[way].connections / all.connections
+                }),
+            ),
             (
                 "packet-bias",
                 over(&|it| {
@@ -621,7 +680,7 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
             measured = measured.claim(format!("{name}-{claim}"), ours);
         }
     }
-    Ok(measured.claim("flooders", over(&|it| it.flooders)))
+    Ok(measured.claim("flooders", over(&|it| it.flooders / f64::from(FLOODERS))))
 }
 
 /// The published table, with what its rows imply.
@@ -679,30 +738,50 @@ fn generated_mawi(over: &dyn Fn(&dyn Fn(&Filtered) -> f64) -> Estimate) -> Table
             cell(&|it| it.established[1][row]),
         ]);
     }
+    let blank = || Cell::text("");
+    type Means = fn(&Filtered, usize) -> Delays;
+    let means: [(&str, Means); 3] = [
+        ("… all (ms)", |it, way| {
+            it.with_syn_loss[way].plus(it.without[way])
+        }),
+        ("… with SYN loss (ms)", |it, way| it.with_syn_loss[way]),
+        ("… without (ms)", |it, way| it.without[way]),
+    ];
+    for (name, of) in means {
+        let cell = |way| Cell::estimate(over(&|it| 1000.0 * of(it, way).mean()), 1);
+        table = table.row([
+            Cell::Text(format!("over connections with a retransmission {name}")),
+            cell(0),
+            cell(1),
+            blank(),
+            blank(),
+            blank(),
+            blank(),
+        ]);
+    }
     let truth = |of: &dyn Fn(&Packets) -> f64, way: usize| {
         Cell::estimate(over(&|it| 100.0 * of(&it.truth[way])), 2)
     };
-    let none = || Cell::text("");
     let again = |it: &Packets| it.again as f64 / it.sent as f64;
     let syns = |it: &Packets| it.syns_again as f64 / it.syns as f64;
     table
         .row([
             Cell::text("truth without the floods: packets sent again (%)"),
-            none(),
-            none(),
+            blank(),
+            blank(),
             truth(&again, 0),
             truth(&again, 1),
-            none(),
-            none(),
+            blank(),
+            blank(),
         ])
         .row([
             Cell::text("truth without the floods: SYNs and SYN/ACKs sent again (%)"),
-            none(),
-            none(),
+            blank(),
+            blank(),
             truth(&syns, 0),
             truth(&syns, 1),
-            none(),
-            none(),
+            blank(),
+            blank(),
         ])
 }
 
