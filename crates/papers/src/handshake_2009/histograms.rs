@@ -80,13 +80,13 @@ fn measure(setup: &Setup, kind: usize, seed: u64) -> Seed {
             copied: COPIED,
             ..Faults::default()
         },
-        observers: &[Observer::at(Place::Client)],
+        observers: &[Observer::at([Place::Client, Place::Server][kind])],
         until: None,
         seed,
     };
     let mut trace = generate(&plan);
     let options = Options {
-        vantage: Some(VantagePoint::Client),
+        vantage: Some([VantagePoint::Client, VantagePoint::Server][kind]),
         ..Options::default()
     };
     let capture = trace.captures.pop().unwrap_or_default();
@@ -110,12 +110,16 @@ fn measure(setup: &Setup, kind: usize, seed: u64) -> Seed {
 
 /// Fig. 1.
 pub(super) fn syns(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    figure(lab, CLIENT, "Time between duplicate SYNs")
+    figure(lab, CLIENT, "Time between duplicate SYNs, at the client")
 }
 
 /// Fig. 2.
 pub(super) fn synacks(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    figure(lab, SERVER, "Time between duplicate SYN/ACKs")
+    figure(
+        lab,
+        SERVER,
+        "Time between duplicate SYN/ACKs, at the server",
+    )
 }
 
 fn figure(lab: &Lab<'_>, kind: usize, title: &str) -> Result<Measured, Failure> {

@@ -58,7 +58,7 @@ pub(crate) struct Faults {
     pub(crate) unanswered: [f64; 2],
     /// Attempts that are answered by an RST.
     pub(crate) refused: f64,
-    /// Connections of which a client's observer captures each frame twice.
+    /// Connections of which an observer at a host captures each frame twice.
     pub(crate) copied: f64,
     /// Hosts that send SYNs and nothing else, at the end where SYNs travel up, and the number of SYNs of each.
     pub(crate) floods: (u32, u32),
@@ -167,10 +167,8 @@ pub(crate) struct Truth {
     pub(crate) packets: [Packets; 2],
     /// Time from the first SYN until the request was sent, of completed attempts.
     pub(crate) until_request: Vec<Nanos>,
-    /// Repeated SYNs and SYN/ACKs at the client, counted by addresses, ports and sequence numbers.
+    /// Repeated SYNs at the client and SYN/ACKs at the server, counted by addresses, ports and sequence numbers.
     pub(crate) repeats: [Vec<Repeat>; 2],
-    /// Attempts of which the client's capture has several SYNs by that count, and those of them that completed.
-    pub(crate) several: [u64; 2],
 }
 
 /// Completed attempts by what was lost.
@@ -262,8 +260,8 @@ enum Stage {
     Middle,
     /// Reaches the other host.
     Host,
-    /// Is captured for the second time, at the client.
-    Copy,
+    /// Is captured for the second time.
+    Copy(Place),
 }
 
 #[derive(Debug)]
@@ -313,9 +311,8 @@ struct Connection {
     /// The handshake's ACK has been sent, and lost.
     acknowledged: bool,
     ack_lost: bool,
-    /// Time at which the client's observer saw the last SYN and SYN/ACK.
+    /// Time at which the observer at its sender saw the last SYN and SYN/ACK.
     seen: [Option<Nanos>; 2],
-    several: bool,
     /// SYN and SYN/ACK sent last, for the tool's copies.
     last: [Option<Segment>; 2],
 }
@@ -560,7 +557,6 @@ impl<'a> World<'a> {
             acknowledged: false,
             ack_lost: false,
             seen: [None; 2],
-            several: false,
             last: [None; 2],
         };
         self.truth.opened += 1;
@@ -689,9 +685,9 @@ impl<'a> World<'a> {
         };
         let to = 1 - packet.from;
         match packet.stage {
-            Stage::Copy => {
+            Stage::Copy(at) => {
                 connection.in_flight -= 1;
-                self.capture(place, Place::Client, &packet);
+                self.capture(place, at, &packet);
                 self.follow(place, to);
             }
             Stage::Middle => {
@@ -726,14 +722,14 @@ impl<'a> World<'a> {
         let Some(connection) = self.connections.get_mut(place) else {
             return;
         };
-        let copy = packet.stage == Stage::Copy;
+        let copy = matches!(packet.stage, Stage::Copy(_));
         let way = connection.way(packet.from);
-        if at == Place::Client && packet.segment.flags.contains(Flags::SYN) {
+        let own = [Place::Client, Place::Server][packet.from];
+        if at == own && packet.segment.flags.contains(Flags::SYN) {
             let kind = packet.from;
             if let Some(before) = connection.seen[kind].replace(self.now) {
                 let after = self.now - before;
                 self.truth.repeats[kind].push(Repeat { after, copy });
-                connection.several |= kind == CLIENT;
             }
         }
         let mut written = false;
@@ -748,10 +744,10 @@ impl<'a> World<'a> {
             }
             write(capture, self.now, &self.frame, packet.segment.len);
         }
-        if at == Place::Client && connection.copied && !copy {
+        if at != Place::Middle && connection.copied && !copy {
             connection.in_flight += 1;
             let again = Packet {
-                stage: Stage::Copy,
+                stage: Stage::Copy(at),
                 ..*packet
             };
             let at = self.now + Nanos(self.rng.random_range(COPIED_AFTER));
@@ -845,11 +841,9 @@ impl<'a> World<'a> {
         };
         let client = connection.ends[CLIENT].as_ref();
         let established = client.and_then(Endpoint::established_at);
-        self.truth.several[0] += u64::from(connection.several);
         let Some(at) = established else {
             return;
         };
-        self.truth.several[1] += u64::from(connection.several);
         self.truth.until_request.push(at - connection.opened);
         let [syn, synack] = connection.handshake_lost.map(|lost| lost > 0);
         let completed = &mut self.truth.completed;

@@ -496,11 +496,11 @@ fn implied_syns([packets, share, syns]: [f64; 3]) -> f64 {
 }
 
 /// Loss of packets down (direction A) and up (B), and attempts down and up that nobody answers.
-const MAWI_LOSS: [f64; 2] = [0.017, 0.010];
-const MAWI_UNANSWERED: [f64; 2] = [0.2, 0.35];
+const MAWI_LOSS: [f64; 2] = [0.017, 0.030];
+const MAWI_UNANSWERED: [f64; 2] = [0.13, 0.70];
 
 /// Flooding addresses in direction B, and SYNs of each: more than the 1,000 connections of the filter.
-const FLOODERS: u32 = 5;
+const FLOODERS: u32 = 13;
 const FLOOD_SYNS: u32 = 1_020;
 
 /// Quantities of one direction, before and after a filter: in the order of [`MAWI`], as fractions and seconds.
