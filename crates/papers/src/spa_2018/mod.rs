@@ -1,7 +1,9 @@
 //! `spa-2018`: T. Braud, M. Heusse, A. Duda, "The Virtue of Gentleness: Improving Connection Response Times with SYN
 //! Priority Active Queue Management", IFIP Networking 2018.
 
-use crate::paper::Paper;
+mod traces;
+
+use crate::paper::{Paper, Part};
 
 /// The paper.
 pub(crate) const PAPER: Paper = Paper {
@@ -10,6 +12,19 @@ pub(crate) const PAPER: Paper = Paper {
         include_str!("../../data/spa-2018/published.toml"),
         include_str!("../../data/spa-2018/traces.toml"),
     ],
-    parts: &[],
+    parts: &[
+        Part {
+            id: "fig1",
+            measure: traces::fig1,
+        },
+        Part {
+            id: "fig2",
+            measure: traces::fig2,
+        },
+        Part {
+            id: "mawi",
+            measure: traces::mawi,
+        },
+    ],
     assumptions: &[],
 };
