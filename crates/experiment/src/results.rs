@@ -243,6 +243,13 @@ pub struct Mean {
     pub ci95: Option<f64>,
 }
 
+impl Mean {
+    /// Mean of `values`, one per seed, with its interval.
+    pub fn over(values: impl Iterator<Item = f64>) -> Mean {
+        crate::metrics::statistics::mean_of(values)
+    }
+}
+
 /// Mean and percentiles; percentiles are over all seeds together, to three significant digits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Distribution {

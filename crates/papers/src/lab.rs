@@ -1,0 +1,294 @@
+//! The laboratory: runs the experiments that figures and tables ask for.
+
+use crate::paper::Variant;
+use crate::results::Results;
+use crate::runs::{Cached, Store};
+use crate::setup::Setup;
+use gentle_aqm::Spec;
+use gentle_experiment::results::Comparison;
+use gentle_experiment::{
+    Backend, DEFAULT_BINS, Observer, Run, RunRecord, RunSpec, Scenario, Settings, compare,
+};
+use gentle_sim::{Simulation, Simulator, Stopped, Tap};
+use rayon::prelude::*;
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use thiserror::Error;
+
+/// Reason for which a figure or table has no results.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// The call was interrupted.
+    #[error("stopped")]
+    Stopped,
+    /// The kernel testbed failed.
+    #[error("testbed: {0}")]
+    Kernel(Box<dyn Error + Send + Sync>),
+}
+
+/// Progress callbacks; may be called concurrently.
+pub trait Progress: Sync {
+    /// Called before the measurement of a figure or table, or of the sensitivity to an assumption.
+    fn part(&self, _paper: &str, _part: &str) {}
+    /// Called before runs, with their number.
+    fn planned(&self, _runs: usize) {}
+    /// Called when a run has ended.
+    fn finished(&self) {}
+}
+
+impl Progress for () {}
+
+/// A [`Backend`] with its type erased.
+pub trait Runner: Sync {
+    /// [`gentle_experiment::compare`] on the backend.
+    ///
+    /// # Errors
+    /// The backend failed.
+    fn compare(
+        &self,
+        scenario: &Scenario,
+        schemes: &[Spec],
+        settings: &Settings,
+        observer: &dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<Comparison, Box<dyn Error + Send + Sync>>;
+}
+
+impl<B: Backend> Runner for B
+where
+    Box<dyn Error + Send + Sync>: From<B::Error>,
+{
+    fn compare(
+        &self,
+        scenario: &Scenario,
+        schemes: &[Spec],
+        settings: &Settings,
+        observer: &dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<Comparison, Box<dyn Error + Send + Sync>> {
+        Ok(compare(self, scenario, schemes, settings, observer, stop)?)
+    }
+}
+
+/// Runs experiments for figures and tables.
+pub struct Lab<'a> {
+    quick: bool,
+    simulator: Arc<Cached<'a, Simulator>>,
+    kernel: Option<&'a dyn Runner>,
+    progress: &'a dyn Progress,
+    stop: &'a AtomicBool,
+    variant: Option<Variant>,
+}
+
+/// A run that was watched by a tap.
+#[derive(Debug, Clone)]
+pub struct Watched<T> {
+    /// Role of the scheme.
+    pub role: &'static str,
+    /// Seed of the run.
+    pub seed: u64,
+    /// The tap.
+    pub tap: T,
+    /// Record of the run.
+    pub record: RunRecord,
+}
+
+impl<'a> Lab<'a> {
+    /// A laboratory without a kernel. With `quick`, runs are fewer and shorter. `stop` ends runs when it becomes true.
+    pub fn new(quick: bool, progress: &'a dyn Progress, stop: &'a AtomicBool) -> Lab<'a> {
+        Lab {
+            quick,
+            simulator: Arc::new(Cached::new(Simulator, None)),
+            kernel: None,
+            progress,
+            stop,
+            variant: None,
+        }
+    }
+
+    /// The laboratory with a kernel testbed for [`Lab::kernel`].
+    #[must_use]
+    pub fn with_kernel(self, kernel: &'a dyn Runner) -> Lab<'a> {
+        Lab {
+            kernel: Some(kernel),
+            ..self
+        }
+    }
+
+    /// The laboratory with a store of run records, from which runs are taken if they are there.
+    #[must_use]
+    pub fn with_store(self, store: &'a dyn Store) -> Lab<'a> {
+        Lab {
+            simulator: Arc::new(Cached::new(Simulator, Some(store))),
+            ..self
+        }
+    }
+
+    /// True if everything has to take less than two minutes on two cores.
+    pub fn quick(&self) -> bool {
+        self.quick
+    }
+
+    /// Seeds 1 to `full`, or to `quick` in a quick call and for the variants of assumptions.
+    pub fn seeds(&self, full: u64, quick: u64) -> Vec<u64> {
+        let number = match self.quick || self.variant.is_some() {
+            true => quick,
+            false => full,
+        };
+        (1..=number).collect()
+    }
+
+    /// Runs a set-up in the simulator and distinguishes the default ranges of connection sizes.
+    ///
+    /// # Errors
+    /// The call was interrupted.
+    pub fn compare(&self, setup: Setup, seeds: &[u64]) -> Result<Results, Failure> {
+        self.compare_with_bins(setup, seeds, &DEFAULT_BINS)
+    }
+
+    /// Runs a set-up in the simulator. `bins` has the upper ends, ascending, of the ranges of connection sizes in
+    /// segments.
+    ///
+    /// # Errors
+    /// The call was interrupted.
+    pub fn compare_with_bins(
+        &self,
+        setup: Setup,
+        seeds: &[u64],
+        bins: &[u64],
+    ) -> Result<Results, Failure> {
+        self.on(&*self.simulator, setup, seeds, bins)
+    }
+
+    /// Runs a set-up on the kernel testbed; `None` if the user did not ask for it, and for variants of assumptions.
+    ///
+    /// # Errors
+    /// The call was interrupted, or the testbed failed.
+    pub fn kernel(&self, setup: Setup, seeds: &[u64]) -> Result<Option<Results>, Failure> {
+        match self.kernel.filter(|_| self.variant.is_none()) {
+            Some(kernel) => self.on(kernel, setup, seeds, &DEFAULT_BINS).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn on(
+        &self,
+        runner: &dyn Runner,
+        setup: Setup,
+        seeds: &[u64],
+        bins: &[u64],
+    ) -> Result<Results, Failure> {
+        let setup = self.varied(setup);
+        let schemes: Vec<Spec> = setup.schemes.iter().map(|(_, spec)| spec.clone()).collect();
+        let settings = Settings {
+            seeds: seeds.to_vec(),
+            bins: bins.to_vec(),
+        };
+        self.progress.planned(schemes.len() * seeds.len());
+        let observer = Counting(self.progress);
+        let comparison = runner
+            .compare(&setup.scenario, &schemes, &settings, &observer, self.stop)
+            .map_err(Failure::Kernel)?;
+        if comparison.interrupted {
+            return Err(Failure::Stopped);
+        }
+        let roles = setup.schemes.iter();
+        let roles: Vec<_> = roles
+            .map(|(role, spec)| (*role, spec.to_string()))
+            .collect();
+        Ok(Results::new(comparison, &roles))
+    }
+
+    /// Simulates each scheme of a set-up with each seed under the eyes of a tap, for what run records do not hold.
+    /// Returns the runs by scheme, then seed.
+    ///
+    /// # Errors
+    /// The call was interrupted.
+    pub fn watch<T: Tap + Send>(
+        &self,
+        setup: &Setup,
+        seeds: &[u64],
+        tap: impl Fn(&RunSpec<'_>) -> T + Sync,
+    ) -> Result<Vec<Watched<T>>, Failure> {
+        let setup = self.varied(setup.clone());
+        let runs: Vec<_> = (setup.schemes.iter())
+            .flat_map(|scheme| seeds.iter().map(move |seed| (scheme, *seed)))
+            .collect();
+        self.map(runs, |((role, scheme), seed)| {
+            let run = RunSpec {
+                scenario: &setup.scenario,
+                scheme,
+                seed,
+                bins: &DEFAULT_BINS,
+            };
+            let mut tap = tap(&run);
+            let outcome = Simulation::new(&run, &mut tap).run(|_| !self.is_stopped());
+            let record = outcome.map_err(|Stopped| Failure::Stopped)?;
+            Ok(Watched {
+                role,
+                seed,
+                tap,
+                record,
+            })
+        })
+    }
+
+    /// Calls `work` for each input in parallel; results keep the order of the inputs.
+    ///
+    /// # Errors
+    /// The first error of `work`, or the call was interrupted.
+    pub fn map<I: Send, T: Send>(
+        &self,
+        inputs: Vec<I>,
+        work: impl Fn(I) -> Result<T, Failure> + Sync,
+    ) -> Result<Vec<T>, Failure> {
+        self.progress.planned(inputs.len());
+        let one = |input| {
+            if self.is_stopped() {
+                return Err(Failure::Stopped);
+            }
+            let outcome = work(input);
+            self.progress.finished();
+            outcome
+        };
+        inputs.into_par_iter().map(one).collect()
+    }
+
+    /// True if the call was interrupted.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// `setup` with the variant of an assumption that is being measured, if any.
+    fn varied(&self, mut setup: Setup) -> Setup {
+        if let Some(variant) = self.variant {
+            (variant.change)(&mut setup);
+        }
+        setup
+    }
+
+    /// A laboratory that applies `variant` to every set-up; it shares the runs.
+    pub(crate) fn with_variant(&self, variant: Variant) -> Lab<'a> {
+        Lab {
+            simulator: Arc::clone(&self.simulator),
+            variant: Some(variant),
+            ..*self
+        }
+    }
+
+    pub(crate) fn begin(&self, paper: &str, part: &str) {
+        self.progress.part(paper, part);
+    }
+}
+
+/// Counts runs.
+struct Counting<'a>(&'a dyn Progress);
+
+impl Observer for Counting<'_> {
+    fn started(&self, _: Run) {}
+    fn reached(&self, _: Run, _: f64) {}
+    fn finished(&self, _: Run) {
+        self.0.finished();
+    }
+}

@@ -1,0 +1,42 @@
+//! Published papers, recomputed: each figure, table and claim with the published value, ours, and a computed verdict.
+//!
+//! A [`Paper`] consists of its published values (`papers/<short name>/published.toml`), of functions that measure the
+//! figures and tables ([`Part`]), and of the values that an assumption could also have ([`Variants`]). [`Lab`] runs the
+//! experiments that these functions ask for. [`reproduce`] puts both together into a [`Reproduction`].
+//!
+//! Verdicts follow from the numbers alone ([`published::Target`], [`Verdict`]); no verdict is written by hand.
+
+mod chart;
+mod estimate;
+mod gsp_2015;
+mod handshake_2009;
+mod lab;
+mod measured;
+mod model;
+mod open;
+mod paper;
+pub mod published;
+mod redfavor_2012;
+mod reproduction;
+mod results;
+mod runs;
+mod selection;
+mod setup;
+mod spa_2018;
+mod table;
+mod verdict;
+
+pub use chart::{Axis, BarSeries, Bars, Chart, Curves, Draw, Line, Point, Scale};
+pub use estimate::Estimate;
+pub use lab::{Failure, Lab, Progress, Runner, Watched};
+pub use measured::Measured;
+pub use paper::{PAPERS, Paper, Part, Variant, Variants};
+pub use reproduction::{
+    Assumed, Item, Kind, Published, Reproduction, VERSION, Verdicts, reproduce,
+};
+pub use results::{Results, Values};
+pub use runs::Store;
+pub use selection::{Selection, UnknownItem};
+pub use setup::Setup;
+pub use table::{Cell, Table};
+pub use verdict::Verdict;

@@ -1,0 +1,464 @@
+//! Reproduction of a paper: the stable form of `gentle reproduce --json`.
+
+use crate::chart::Chart;
+use crate::estimate::Estimate;
+use crate::lab::{Failure, Lab};
+use crate::measured::Measured;
+use crate::paper::{Paper, Variants};
+use crate::published::{Claim, Data, Heading};
+use crate::selection::{ASSUMPTION, Selection};
+use crate::table::{Cell, Table};
+use crate::verdict::Verdict;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Version of the JSON form of [`Reproduction`].
+pub const VERSION: u32 = 1;
+
+/// A paper, reproduced.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Reproduction {
+    /// Version of this form, [`VERSION`].
+    pub version: u32,
+    /// Version of gentle that made it.
+    pub gentle: String,
+    /// Short name of the paper.
+    pub paper: String,
+    /// Title of the paper.
+    pub title: String,
+    /// Authors.
+    pub authors: String,
+    /// Conference or journal, with the year.
+    pub venue: String,
+    /// Command that makes it again.
+    pub command: String,
+    /// True if runs were fewer and shorter (`--quick`).
+    pub quick: bool,
+    /// True if the call was interrupted: items are missing.
+    pub interrupted: bool,
+    /// Number of claims by verdict.
+    pub verdicts: Verdicts,
+    /// Figures and tables, each followed by its claims, then the assumptions.
+    pub items: Vec<Item>,
+}
+
+/// Number of claims by verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Verdicts {
+    /// Claims that agree.
+    pub agrees: u32,
+    /// Claims that agree in order.
+    pub agrees_in_order: u32,
+    /// Claims that differ.
+    pub differs: u32,
+    /// Claims without a published value.
+    pub not_published: u32,
+}
+
+/// A figure, a table, or a claim.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Item {
+    /// Name: `fig5`, `fig5/codel-rtt`, `assumption/fifo-limits`.
+    pub id: String,
+    /// Kind.
+    pub kind: Kind,
+    /// Title of the figure or table, statement of the claim, or the assumption.
+    pub title: String,
+    /// Section, figure or table of the paper; empty for an assumption.
+    pub source: String,
+    /// What is published; `None`: nothing.
+    pub published: Option<Published>,
+    /// Our number; without a value for a figure or table, whose claims have the numbers.
+    pub ours: Estimate,
+    /// Verdict; that of a figure or table is the least favourable of its claims.
+    pub verdict: Verdict,
+    /// Reason for a difference; `None` if there is none.
+    pub reason: Option<String>,
+    /// Assumptions on which our numbers may depend.
+    pub assumptions: Vec<Assumed>,
+    /// Command that makes the item again.
+    pub command: String,
+    /// Charts of a figure or table.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub charts: Vec<Chart>,
+    /// Tables of a figure, table or assumption.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<Table>,
+}
+
+/// Kind of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A figure.
+    Figure,
+    /// A table; also the sensitivity to an assumption.
+    Table,
+    /// A claim: one number.
+    Claim,
+}
+
+/// What a paper publishes about an item.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Published {
+    /// In words: what a figure shows, or what the number of a claim is.
+    pub text: String,
+    /// Unit of the number; empty: none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub unit: String,
+    /// Value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// Upper bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
+    /// Lower bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// Range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between: Option<[f64; 2]>,
+    /// Distance from the value, or beyond a bound, that still agrees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+}
+
+/// An assumption.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Assumed {
+    /// Name.
+    pub id: String,
+    /// The choice, in a sentence.
+    pub text: String,
+}
+
+impl Verdicts {
+    fn count(&mut self, verdict: Verdict) {
+        *match verdict {
+            Verdict::Agrees => &mut self.agrees,
+            Verdict::AgreesInOrder => &mut self.agrees_in_order,
+            Verdict::Differs => &mut self.differs,
+            Verdict::NotPublished => &mut self.not_published,
+        } += 1;
+    }
+}
+
+/// Reproduces the selected items of a paper. If the call is interrupted, the result has the items that were complete.
+///
+/// # Errors
+/// The kernel testbed failed.
+///
+/// # Panics
+/// The measurement of a figure lacks a claim of the published values, or has one more; a test excludes it.
+pub fn reproduce(
+    paper: &Paper,
+    selection: &Selection,
+    lab: &Lab<'_>,
+) -> Result<Reproduction, Failure> {
+    let data = paper.data();
+    let quick = if lab.quick() { " --quick" } else { "" };
+    let mut reproduction = Reproduction {
+        version: VERSION,
+        gentle: env!("CARGO_PKG_VERSION").to_owned(),
+        paper: paper.name.to_owned(),
+        title: data.title.clone(),
+        authors: data.authors.clone(),
+        venue: data.venue.clone(),
+        command: match (selection.all, selection.names().join(" ")) {
+            (false, names) => format!("gentle reproduce {} {names}{quick}", paper.name),
+            (true, _) => format!("gentle reproduce {}{quick}", paper.name),
+        },
+        quick: lab.quick(),
+        interrupted: false,
+        verdicts: Verdicts::default(),
+        items: Vec::new(),
+    };
+    let mut context = Context {
+        paper,
+        data: &data,
+        lab,
+        quick,
+        measured: BTreeMap::new(),
+    };
+    match context.items(selection, &mut reproduction.items) {
+        Ok(()) => {}
+        Err(Failure::Stopped) => reproduction.interrupted = true,
+        Err(failure) => return Err(failure),
+    }
+    let claims = reproduction.items.iter();
+    for item in claims.filter(|item| item.kind == Kind::Claim) {
+        reproduction.verdicts.count(item.verdict);
+    }
+    Ok(reproduction)
+}
+
+struct Context<'a> {
+    paper: &'a Paper,
+    data: &'a Data,
+    lab: &'a Lab<'a>,
+    quick: &'a str,
+    /// Figures and tables measured so far.
+    measured: BTreeMap<&'a str, Measured>,
+}
+
+impl Context<'_> {
+    fn items(&mut self, selection: &Selection, items: &mut Vec<Item>) -> Result<(), Failure> {
+        for part in &selection.parts {
+            let measured = self.measure(part)?.clone();
+            let claims = self.claims(part, &measured);
+            items.push(self.heading(part, measured, &claims));
+            items.extend(claims);
+        }
+        for id in &selection.assumptions {
+            items.extend(self.sensitivity(id)?);
+        }
+        Ok(())
+    }
+
+    /// The figure or table `part`, measured once.
+    fn measure(&mut self, part: &str) -> Result<&Measured, Failure> {
+        let part = (self.paper.parts.iter()).find(|known| known.id == part);
+        let part = part.expect("selections have parts of the paper only");
+        if !self.measured.contains_key(part.id) {
+            self.lab.begin(self.paper.name, part.id);
+            let measured = (part.measure)(self.lab)?;
+            self.measured.insert(part.id, measured);
+        }
+        Ok(&self.measured[part.id])
+    }
+
+    fn heading(&self, part: &str, measured: Measured, claims: &[Item]) -> Item {
+        let found = self.data.heading(part);
+        let Heading {
+            id,
+            title,
+            source,
+            published,
+        } = found.unwrap_or_else(|| panic!("{}: no published values of {part}", self.paper.name));
+        let mut assumptions: Vec<Assumed> = Vec::new();
+        for assumed in claims.iter().flat_map(|claim| &claim.assumptions) {
+            if !assumptions.contains(assumed) {
+                assumptions.push(assumed.clone());
+            }
+        }
+        let is_figure = self.data.figures.iter().any(|figure| figure.id == *id);
+        Item {
+            kind: if is_figure { Kind::Figure } else { Kind::Table },
+            title: title.clone(),
+            source: source.clone(),
+            published: published.clone().map(|text| Published {
+                text,
+                ..Published::default()
+            }),
+            ours: Estimate::default(),
+            verdict: Verdict::of_part(claims.iter().map(|claim| claim.verdict)),
+            reason: None,
+            assumptions,
+            command: self.command(id),
+            charts: measured.charts,
+            tables: measured.tables,
+            id: id.clone(),
+        }
+    }
+
+    fn claims(&self, part: &str, measured: &Measured) -> Vec<Item> {
+        for (name, _) in &measured.claims {
+            let known = self.data.claims_of(part).any(|claim| claim.name() == name);
+            assert!(known, "{part}/{name} has no published values");
+        }
+        let claims = self.data.claims_of(part);
+        let claims = claims.map(|claim| {
+            let ours = ours(measured, claim);
+            let verdict = verdict(self.data, measured, claim);
+            Item {
+                id: claim.id.clone(),
+                kind: Kind::Claim,
+                title: claim.text.clone(),
+                source: claim.source.clone().unwrap_or_else(|| {
+                    let heading = self.data.heading(part);
+                    heading.map_or_else(String::new, |heading| heading.source.clone())
+                }),
+                published: claim.target().map(|_| Published {
+                    text: claim.quantity.clone(),
+                    unit: claim.unit.clone(),
+                    value: claim.value,
+                    at_most: claim.at_most,
+                    at_least: claim.at_least,
+                    between: claim.between,
+                    tolerance: Some(claim.tolerance),
+                }),
+                ours,
+                verdict,
+                reason: match verdict {
+                    Verdict::AgreesInOrder | Verdict::Differs => claim.reason.clone(),
+                    Verdict::Agrees | Verdict::NotPublished => None,
+                },
+                assumptions: self.assumed(&claim.assumptions),
+                command: self.command(part),
+                charts: Vec::new(),
+                tables: Vec::new(),
+            }
+        });
+        claims.collect()
+    }
+
+    /// The claims that may depend on an assumption, under each value of it. `None`: no claim names it.
+    fn sensitivity(&mut self, id: &str) -> Result<Option<Item>, Failure> {
+        let variants = (self.paper.assumptions.iter()).find(|variants| variants.id == id);
+        let Variants { base, values, .. } =
+            variants.expect("selections have assumptions of the paper only");
+        let claims: Vec<&Claim> = (self.data.claims.iter())
+            .filter(|claim| claim.assumptions.iter().any(|known| known == id))
+            .collect();
+        let parts: BTreeSet<&str> = claims.iter().map(|claim| claim.part()).collect();
+        let Some(text) = self.data.assumptions.iter().find(|known| known.id == id) else {
+            panic!(
+                "{}: no assumption {id} in the published values",
+                self.paper.name
+            );
+        };
+        if claims.is_empty() {
+            return Ok(None);
+        }
+        // Under the assumed value, then under the others.
+        let mut cases: Vec<BTreeMap<&str, Measured>> = Vec::new();
+        let mut assumed = BTreeMap::new();
+        for part in &parts {
+            assumed.insert(*part, self.measure(part)?.clone());
+        }
+        cases.push(assumed);
+        for variant in *values {
+            let name = format!("{ASSUMPTION}{id} = {}", variant.label);
+            self.lab.begin(self.paper.name, &name);
+            let lab = self.lab.with_variant(*variant);
+            let mut case = BTreeMap::new();
+            for part in &parts {
+                let known = self.paper.parts.iter().find(|known| known.id == *part);
+                let known = known.expect("claims belong to parts of the paper");
+                case.insert(*part, (known.measure)(&lab)?);
+            }
+            cases.push(case);
+        }
+        let labels = std::iter::once(*base).chain(values.iter().map(|variant| variant.label));
+        let labels: Vec<&str> = labels.collect();
+        Ok(Some(Item {
+            id: format!("{ASSUMPTION}{id}"),
+            kind: Kind::Table,
+            title: text.text.clone(),
+            source: String::new(),
+            published: None,
+            ours: Estimate::default(),
+            verdict: Verdict::NotPublished,
+            reason: None,
+            assumptions: self.assumed(&[id.to_owned()]),
+            command: self.command(&format!("{ASSUMPTION}{id}")),
+            charts: Vec::new(),
+            tables: vec![sensitivity_table(self.data, &claims, &labels, &cases)],
+        }))
+    }
+
+    fn assumed(&self, ids: &[String]) -> Vec<Assumed> {
+        let known = self.data.assumptions.iter();
+        let known = known.filter(|assumption| ids.contains(&assumption.id));
+        known
+            .map(|assumption| Assumed {
+                id: assumption.id.clone(),
+                text: assumption.text.clone(),
+            })
+            .collect()
+    }
+
+    fn command(&self, id: &str) -> String {
+        format!("gentle reproduce {} {id}{}", self.paper.name, self.quick)
+    }
+}
+
+impl Selection {
+    fn names(&self) -> Vec<String> {
+        let parts = self.parts.iter().map(|part| (*part).to_owned());
+        let assumptions = self
+            .assumptions
+            .iter()
+            .map(|id| format!("{ASSUMPTION}{id}"));
+        parts.chain(assumptions).collect()
+    }
+}
+
+fn ours(measured: &Measured, claim: &Claim) -> Estimate {
+    let found = measured
+        .claims
+        .iter()
+        .find(|(name, _)| name == claim.name());
+    found
+        .unwrap_or_else(|| panic!("{} is not measured", claim.id))
+        .1
+}
+
+fn verdict(data: &Data, measured: &Measured, claim: &Claim) -> Verdict {
+    let others = data
+        .claims_of(claim.part())
+        .filter(|other| other.row.is_some() && other.row == claim.row && other.id != claim.id);
+    let row: Vec<_> = others
+        .map(|other| (other, ours(measured, other).value))
+        .collect();
+    Verdict::of_claim(claim, ours(measured, claim).value, &row)
+}
+
+/// A row per claim: our number and the verdict under each value of an assumption, and what follows from them.
+fn sensitivity_table(
+    data: &Data,
+    claims: &[&Claim],
+    labels: &[&str],
+    cases: &[BTreeMap<&str, Measured>],
+) -> Table {
+    let heads = labels.iter().enumerate().map(|(i, label)| match i {
+        0 => format!("{label} (assumed)"),
+        _ => (*label).to_owned(),
+    });
+    let heads = std::iter::once("claim".to_owned()).chain(heads);
+    let heads = heads.chain([
+        "the verdict depends on it".to_owned(),
+        "agrees with".to_owned(),
+    ]);
+    let table = Table::new("Our number and the verdict under each value", heads);
+    claims.iter().fold(table, |table, claim| {
+        let verdicts: Vec<Verdict> = (cases.iter())
+            .map(|case| verdict(data, &case[claim.part()], claim))
+            .collect();
+        let cells = cases.iter().zip(&verdicts).map(|(case, verdict)| {
+            let value = ours(&case[claim.part()], claim).value;
+            let number = value.map_or_else(|| "none".to_owned(), significant);
+            match verdict {
+                Verdict::NotPublished => Cell::text(number),
+                _ => Cell::text(format!("{number} ({verdict})")),
+            }
+        });
+        let depends = verdicts.windows(2).any(|pair| pair[0] != pair[1]);
+        let agreeing =
+            (labels.iter().zip(&verdicts)).filter(|(_, verdict)| **verdict == Verdict::Agrees);
+        let agreeing: Vec<&str> = agreeing.map(|(label, _)| *label).collect();
+        let agreeing = match agreeing.len() {
+            0 => "none of them".to_owned(),
+            n if n == labels.len() => "all of them".to_owned(),
+            _ => agreeing.join(", "),
+        };
+        let agreeing = match claim.target() {
+            Some(_) => agreeing,
+            None => "–".to_owned(),
+        };
+        let last = [
+            Cell::text(if depends { "yes" } else { "no" }),
+            Cell::text(agreeing),
+        ];
+        table.row(
+            std::iter::once(Cell::text(&claim.id))
+                .chain(cells)
+                .chain(last),
+        )
+    })
+}
+
+fn significant(value: f64) -> String {
+    gentle_units::text::significant(value, 3)
+}

@@ -1,0 +1,175 @@
+//! Verdicts, computed from published and measured numbers.
+
+use crate::published::{Claim, Target};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::fmt;
+
+/// Agreement of our number with the published one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub enum Verdict {
+    /// The paper gives no value to compare with.
+    #[serde(rename = "not published")]
+    NotPublished,
+    /// Ours lies within the tolerance of the published value or bound.
+    #[serde(rename = "agrees")]
+    Agrees,
+    /// Ours lies beyond the tolerance, but on the published side of the value that means "no effect", or in the published
+    /// order among the values of its row.
+    #[serde(rename = "agrees in order")]
+    AgreesInOrder,
+    /// Ours differs.
+    #[serde(rename = "differs")]
+    Differs,
+}
+
+impl Verdict {
+    /// All verdicts, in the order of reports.
+    pub const ALL: [Verdict; 4] = [
+        Verdict::Agrees,
+        Verdict::AgreesInOrder,
+        Verdict::Differs,
+        Verdict::NotPublished,
+    ];
+
+    /// Name in results: `agrees in order`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::NotPublished => "not published",
+            Verdict::Agrees => "agrees",
+            Verdict::AgreesInOrder => "agrees in order",
+            Verdict::Differs => "differs",
+        }
+    }
+
+    /// Verdict on a figure or table with these claims: the least favourable one.
+    pub fn of_part(claims: impl IntoIterator<Item = Verdict>) -> Verdict {
+        claims.into_iter().max().unwrap_or(Verdict::NotPublished)
+    }
+
+    /// Verdict on `claim` if our number is `ours`. `row` has the other claims of its row with our numbers.
+    pub fn of_claim(claim: &Claim, ours: Option<f64>, row: &[(&Claim, Option<f64>)]) -> Verdict {
+        let Some(target) = claim.target() else {
+            return Verdict::NotPublished;
+        };
+        let Some(ours) = ours else {
+            return Verdict::Differs;
+        };
+        if target.admits(ours, claim.tolerance) {
+            return Verdict::Agrees;
+        }
+        let same_side = claim
+            .neutral
+            .is_some_and(|neutral| target.is_on_side_of(ours, neutral));
+        match same_side || is_in_order(target, ours, row) {
+            true => Verdict::AgreesInOrder,
+            false => Verdict::Differs,
+        }
+    }
+}
+
+/// True if `ours` lies on the same side of each other number of the row as the published value does. False without
+/// another number.
+fn is_in_order(target: Target, ours: f64, row: &[(&Claim, Option<f64>)]) -> bool {
+    let Target::Value(published) = target else {
+        return false;
+    };
+    let mut others = row
+        .iter()
+        .filter_map(|(claim, other)| match claim.target() {
+            Some(Target::Value(value)) => Some((value, *other)),
+            _ => None,
+        });
+    let mut compared = false;
+    let in_order = others.all(|(value, other)| {
+        compared = true;
+        other.is_some_and(|other| ours.total_cmp(&other) == published.total_cmp(&value))
+    });
+    compared && in_order
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn claim(target: Target, tolerance: f64, neutral: Option<f64>) -> Claim {
+        let mut claim = Claim {
+            tolerance,
+            neutral,
+            ..Claim::default()
+        };
+        match target {
+            Target::Value(value) => claim.value = Some(value),
+            Target::AtMost(bound) => claim.at_most = Some(bound),
+            Target::AtLeast(bound) => claim.at_least = Some(bound),
+            Target::Between(low, high) => claim.between = Some([low, high]),
+        }
+        claim
+    }
+
+    #[test]
+    fn a_ratio_beyond_its_tolerance_agrees_in_order_on_the_right_side_of_one() {
+        let claim = claim(Target::Value(0.6), 0.1, Some(1.0));
+        let verdict = |ours| Verdict::of_claim(&claim, Some(ours), &[]);
+        assert_eq!(verdict(0.55), Verdict::Agrees);
+        assert_eq!(verdict(0.85), Verdict::AgreesInOrder);
+        assert_eq!(verdict(1.0), Verdict::Differs);
+        assert_eq!(verdict(1.2), Verdict::Differs);
+        assert_eq!(Verdict::of_claim(&claim, None, &[]), Verdict::Differs);
+    }
+
+    #[test]
+    fn a_number_agrees_in_order_if_it_ranks_in_its_row_as_published() {
+        let row = [10.0, 20.0, 30.0].map(|value| claim(Target::Value(value), 1.0, None));
+        let verdict = |ours: [f64; 3], index: usize| {
+            let others: Vec<_> = (0..3)
+                .filter(|other| *other != index)
+                .map(|other| (&row[other], Some(ours[other])))
+                .collect();
+            Verdict::of_claim(&row[index], Some(ours[index]), &others)
+        };
+        assert_eq!(verdict([100.0, 200.0, 300.0], 1), Verdict::AgreesInOrder);
+        assert_eq!(verdict([100.0, 400.0, 300.0], 1), Verdict::Differs);
+        assert_eq!(verdict([100.0, 20.5, 30.0], 1), Verdict::Agrees);
+    }
+
+    #[test]
+    fn a_part_is_as_good_as_its_worst_claim() {
+        use Verdict::{Agrees, AgreesInOrder, Differs, NotPublished};
+        assert_eq!(Verdict::of_part([]), NotPublished);
+        assert_eq!(Verdict::of_part([NotPublished, Agrees]), Agrees);
+        assert_eq!(
+            Verdict::of_part([Agrees, AgreesInOrder, Agrees]),
+            AgreesInOrder
+        );
+        assert_eq!(Verdict::of_part([Agrees, Differs, AgreesInOrder]), Differs);
+    }
+
+    proptest! {
+        #[test]
+        fn a_published_value_disturbed_beyond_its_tolerance_flips(
+            ours in -1e3..1e3_f64,
+            tolerance in 0.0..10.0_f64,
+            beyond in 1e-3..1e3_f64,
+        ) {
+            let at = |target| Verdict::of_claim(&claim(target, tolerance, None), Some(ours), &[]);
+            let away = tolerance + beyond;
+            prop_assert_eq!(at(Target::Value(ours)), Verdict::Agrees);
+            prop_assert_eq!(at(Target::Value(ours + away)), Verdict::Differs);
+            prop_assert_eq!(at(Target::Value(ours - away)), Verdict::Differs);
+            prop_assert_eq!(at(Target::AtMost(ours)), Verdict::Agrees);
+            prop_assert_eq!(at(Target::AtMost(ours - away)), Verdict::Differs);
+            prop_assert_eq!(at(Target::AtLeast(ours)), Verdict::Agrees);
+            prop_assert_eq!(at(Target::AtLeast(ours + away)), Verdict::Differs);
+            prop_assert_eq!(at(Target::Between(ours, ours)), Verdict::Agrees);
+            prop_assert_eq!(at(Target::Between(ours + away, ours + 2.0 * away)), Verdict::Differs);
+        }
+    }
+}
