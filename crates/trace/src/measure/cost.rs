@@ -17,8 +17,9 @@ const BOUNDS: [u64; 4] = [3, 10, 100, 1_000];
 /// Initial window of current stacks, segments (RFC 6928).
 const INITIAL_WINDOW: f64 = 10.0;
 
-/// Segments for each acknowledgement with delayed ACKs (RFC 9293, section 3.8.6.3).
-const SEGMENTS_PER_ACK: f64 = 2.0;
+/// Segments for each acknowledgement. Stacks delay acknowledgements, but let the window grow with the bytes acknowledged
+/// (RFC 3465), so that the model fits them with 1: see `docs/model.md`.
+const SEGMENTS_PER_ACK: f64 = 1.0;
 
 /// Fewest connections with a loss from which an expected wait is computed: with fewer, chance decides how many losses
 /// there are.

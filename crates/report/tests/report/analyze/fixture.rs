@@ -360,7 +360,7 @@ fn expected_cost() -> ExpectedCost {
         ],
         unknown_rto: 14,
         initial_window: 10.0,
-        segments_per_ack: 2.0,
+        segments_per_ack: 1.0,
         expected_wait_s: Some(0.0203),
         measured_wait_s: wait(47_102, 0.0213),
         expected_wait_like_data_s: Some(0.0288),
