@@ -52,10 +52,10 @@ impl Path {
     ///
     /// It differs from [`Path::response_time`] in four points:
     ///
-    /// - Slow start ends with the first loss, wherever that happens, and not at [`Path::largest_window`]. Each round trip
-    ///   of slow start counts with the probability that the first loss is in it.
-    /// - After the first loss the window halves. If it is above the mean window of congestion avoidance, it halves again
-    ///   every 1/p segments until it is not; if it is below, it grows linearly. Then the rest is sent at
+    /// - Slow start ends with the first loss, wherever that happens, and not at [`Path::largest_window`]. Each round
+    ///   trip of slow start counts with the probability that the first loss is in it.
+    /// - After the first loss the window halves. If it is above the mean window of congestion avoidance, it halves
+    ///   again every 1/p segments until it is not; if it is below, it grows linearly. Then the rest is sent at
     ///   [`Path::throughput`].
     /// - The first loss costs a round trip, or, if fewer than three packets follow it, the timeout `timeout_s` in
     ///   seconds, which doubles if the retransmission is lost. Later losses cost a round trip, as published.

@@ -79,8 +79,8 @@ pub fn predict(
     predict_by(Form::Published, path, initial_rtos, sizes)
 }
 
-/// Predicts the response times of transfers of `sizes` segments for each of the `initial_rtos`, in seconds, over `path`;
-/// the initial RTO of `path` is not used.
+/// Predicts the response times of transfers of `sizes` segments for each of the `initial_rtos`, in seconds, over
+/// `path`; the initial RTO of `path` is not used.
 ///
 /// # Errors
 /// A value of the path, or an initial RTO, outside its range.

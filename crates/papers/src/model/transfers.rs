@@ -172,8 +172,8 @@ impl Tap for Transfers {
     }
 }
 
-/// Simulates transfers of the `sizes`, in segments, each with the number of transfers in a run. Returns the transfers of
-/// each seed.
+/// Simulates transfers of the `sizes`, in segments, each with the number of transfers in a run. Returns the transfers
+/// of each seed.
 pub(super) fn transfers(
     lab: &Lab<'_>,
     stack: &Stack,

@@ -17,8 +17,8 @@ const BOUNDS: [u64; 4] = [3, 10, 100, 1_000];
 /// Initial window of current stacks, segments (RFC 6928).
 const INITIAL_WINDOW: f64 = 10.0;
 
-/// Segments for each acknowledgement. Stacks delay acknowledgements, but let the window grow with the bytes acknowledged
-/// (RFC 3465), so that the model fits them with 1: see `docs/model.md`.
+/// Segments for each acknowledgement. Stacks delay acknowledgements, but let the window grow with the bytes
+/// acknowledged (RFC 3465), so that the model fits them with 1: see `docs/model.md`.
 const SEGMENTS_PER_ACK: f64 = 1.0;
 
 /// Fewest connections with a loss from which an expected wait is computed: with fewer, chance decides how many losses
@@ -113,8 +113,8 @@ impl CostCounts {
         rtos
     }
 
-    /// Expected and measured cost, from the round-trip times of the handshakes and the retransmissions of data; `None` if
-    /// no completed attempt had a loss.
+    /// Expected and measured cost, from the round-trip times of the handshakes and the retransmissions of data; `None`
+    /// if no completed attempt had a loss.
     pub(super) fn result(
         &self,
         rtt: &Quantiles,
@@ -230,8 +230,8 @@ impl InitialRto {
     }
 }
 
-/// Retransmissions of a SYN with doubled waits: `tcp_syn_retries` of Linux. A higher limit would change the mean wait only
-/// where nearly everything is lost.
+/// Retransmissions of a SYN with doubled waits: `tcp_syn_retries` of Linux. A higher limit would change the mean wait
+/// only where nearly everything is lost.
 const RETRIES: u32 = 6;
 
 /// Probability that a segment with data or FIN is lost, below 1 as the model requires.
