@@ -18,23 +18,42 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Range of `axis` with about `count` ticks, for `values`. A linear axis has 0 on it if `from_zero` or if 0 is near.
+    /// Range of `axis` with about `count` ticks, for `values`. It has room for `intervals` as far as they do not dwarf the
+    /// values. With `from_zero`, as bars need it, 0 is on a linear axis, and a logarithmic one starts below all values.
     pub(super) fn new(
         axis: &Axis,
         values: impl Iterator<Item = f64>,
+        intervals: impl Iterator<Item = f64>,
         from_zero: bool,
         count: usize,
     ) -> Span {
         let log = axis.scale == Scale::Log;
         let usable = |value: &f64| value.abs() < LARGEST && (!log || *value > 1.0 / LARGEST);
-        let fixed = axis
-            .range
-            .filter(|(low, high)| usable(low) && usable(high) && low < high);
+        let fixed = (axis.range).filter(|(low, high)| usable(low) && usable(high) && low < high);
+        let bounds = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
         let (low, high) = fixed.unwrap_or_else(|| {
-            let bounds = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
-            values
+            let start = (f64::INFINITY, f64::NEG_INFINITY);
+            let (low, high) = values.filter(usable).fold(start, bounds);
+            if low > high {
+                return (low, high);
+            }
+            let (least, most) = match log {
+                true if from_zero => (low / 2.0, high * 3.0),
+                true => (low / 3.0, high * 3.0),
+                false => {
+                    let (from, to) = if from_zero {
+                        (low.min(0.0), high.max(0.0))
+                    } else {
+                        (low, high)
+                    };
+                    (low - 0.4 * (to - from), high + 0.4 * (to - from))
+                }
+            };
+            let low = if log && from_zero { least } else { low };
+            intervals
+                .map(|end| end.clamp(least, most))
                 .filter(usable)
-                .fold((f64::INFINITY, f64::NEG_INFINITY), bounds)
+                .fold((low, high), bounds)
         });
         let (low, high) = match (low <= high, log) {
             (true, _) => (low, high),
@@ -254,7 +273,13 @@ mod tests {
     use super::*;
 
     fn linear(values: &[f64], count: usize) -> Vec<String> {
-        let span = Span::new(&Axis::linear("", ""), values.iter().copied(), false, count);
+        let span = Span::new(
+            &Axis::linear("", ""),
+            values.iter().copied(),
+            std::iter::empty(),
+            false,
+            count,
+        );
         span.numbers()
             .into_iter()
             .map(|(_, number)| number)
@@ -262,7 +287,13 @@ mod tests {
     }
 
     fn log(values: &[f64], count: usize) -> Vec<String> {
-        let span = Span::new(&Axis::log("", ""), values.iter().copied(), false, count);
+        let span = Span::new(
+            &Axis::log("", ""),
+            values.iter().copied(),
+            std::iter::empty(),
+            false,
+            count,
+        );
         span.numbers()
             .into_iter()
             .map(|(_, number)| number)
@@ -298,6 +329,23 @@ mod tests {
     }
 
     #[test]
+    fn intervals_do_not_dwarf_the_values() {
+        let span = |axis: Axis, from_zero| {
+            Span::new(
+                &axis,
+                [2.0, 10.0].into_iter(),
+                [-500.0, 900.0].into_iter(),
+                from_zero,
+                5,
+            )
+        };
+        assert_eq!(span(Axis::linear("", ""), true).high, 15.0);
+        assert_eq!(span(Axis::linear("", ""), false).low, -2.0);
+        assert_eq!(span(Axis::log("", ""), false).high, 50.0);
+        assert_eq!(span(Axis::log("", ""), true).low, 1.0);
+    }
+
+    #[test]
     fn odd_values_leave_an_axis() {
         for values in [
             vec![],
@@ -308,7 +356,13 @@ mod tests {
             vec![1e-300, 1e99],
         ] {
             for axis in [Axis::linear("", ""), Axis::log("", "")] {
-                let span = Span::new(&axis, values.iter().copied(), false, 5);
+                let span = Span::new(
+                    &axis,
+                    values.iter().copied(),
+                    values.iter().copied(),
+                    true,
+                    5,
+                );
                 assert!(span.low < span.high, "{values:?}");
                 assert!((1..40).contains(&span.ticks.len()), "{values:?} {span:?}");
             }

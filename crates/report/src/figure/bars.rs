@@ -4,7 +4,7 @@ use super::axis::{Span, title};
 use super::canvas::{self, At, Canvas, Size, fit, plot_height, text_width, ticks_across};
 use super::legend::{Legend, Sample};
 use super::style::{INK, Look, MUTED, RULE};
-use gentle_papers::{Bars, Estimate};
+use gentle_papers::Bars;
 use plotters::style::text_anchor::{HPos, VPos};
 
 /// Thickness of a bar that lies: at most, and at least where there are many.
@@ -44,7 +44,14 @@ impl Layout {
             (series.label.clone(), *look, sample)
         });
         let legend = Legend::new(entries, width - 200);
-        let values = Span::new(&bars.y, ends(bars).into_iter(), true, ticks_across(width));
+        let (values, intervals) = ends(bars);
+        let values = Span::new(
+            &bars.y,
+            values.into_iter(),
+            intervals.into_iter(),
+            true,
+            ticks_across(width),
+        );
 
         let numbers = values.numbers();
         let number = numbers
@@ -367,13 +374,9 @@ fn beside(bars: &Bars) -> usize {
     if bars.stacked { 1 } else { ours.max(1) }
 }
 
-/// Ends of all bars, intervals and published values.
-fn ends(bars: &Bars) -> Vec<f64> {
-    let interval = |at: f64, estimate: &Estimate| {
-        let half = estimate.ci95.filter(|half| half.is_finite()).unwrap_or(0.0);
-        [at, at + half]
-    };
-    let mut ends = Vec::new();
+/// Ends of all bars with the published values, and ends of all intervals.
+fn ends(bars: &Bars) -> (Vec<f64>, Vec<f64>) {
+    let (mut values, mut intervals) = (Vec::new(), Vec::new());
     for i in 0..bars.categories.len() {
         let mut below = 0.0;
         for series in &bars.series {
@@ -384,12 +387,15 @@ fn ends(bars: &Bars) -> Vec<f64> {
                 continue;
             };
             let stacked = bars.stacked && !series.published;
-            let at = if stacked { below + value } else { value };
+            let end = if stacked { below + value } else { value };
             if stacked {
-                below = at;
+                below = end;
             }
-            ends.extend(interval(at, estimate));
+            values.push(end);
+            if let Some(half) = estimate.ci95.filter(|half| half.is_finite()) {
+                intervals.extend([end - half, end + half].map(|end| end.max(value.min(0.0))));
+            }
         }
     }
-    ends
+    (values, intervals)
 }

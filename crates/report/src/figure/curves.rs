@@ -34,17 +34,22 @@ impl Layout {
         let legend = Legend::new(entries, width - 200);
 
         let points = || curves.lines.iter().flat_map(|line| &line.points);
+        let across = points().map(|point| point.x);
         let x = Span::new(
             &curves.x,
-            points().map(|point| point.x),
+            across,
+            std::iter::empty(),
             false,
             ticks_across(width),
         );
-        let ends = points().flat_map(|point| {
-            let (low, high) = interval(point);
-            [low.max(point.y.min(0.0)), high]
-        });
-        let y = Span::new(&curves.y, ends, false, TICKS_UP);
+        let ends = points().flat_map(|point| <[f64; 2]>::from(interval(point)));
+        let y = Span::new(
+            &curves.y,
+            points().map(|point| point.y),
+            ends,
+            false,
+            TICKS_UP,
+        );
 
         let numbers = y.numbers();
         let number = numbers
