@@ -46,7 +46,14 @@ impl Span {
                     } else {
                         (low, high)
                     };
-                    (low - 0.4 * (to - from), high + 0.4 * (to - from))
+                    let room = 0.4 * (to - from);
+                    // Quantities that are never negative have no interval below 0.
+                    let least = if low >= 0.0 {
+                        (low - room).max(0.0)
+                    } else {
+                        low - room
+                    };
+                    (least, high + room)
                 }
             };
             let low = if log && from_zero { least } else { low };
@@ -224,10 +231,11 @@ fn number(value: f64, places: Option<usize>) -> String {
         let power = format!("10{}", superscript(exponent as i32));
         return match (mantissa - 1.0).abs() < 1e-6 {
             true => format!("{sign}{power}"),
-            false => format!(
-                "{sign}{}×{power}",
-                plain(mantissa, decimals(mantissa.fract().max(0.01)).min(2))
-            ),
+            false => {
+                let mantissa = format!("{mantissa:.2}");
+                let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
+                format!("{sign}{mantissa}×{power}")
+            }
         };
     }
     let places = places.unwrap_or_else(|| decimals(size));
@@ -340,7 +348,7 @@ mod tests {
             )
         };
         assert_eq!(span(Axis::linear("", ""), true).high, 15.0);
-        assert_eq!(span(Axis::linear("", ""), false).low, -2.0);
+        assert_eq!(span(Axis::linear("", ""), false).low, 0.0);
         assert_eq!(span(Axis::log("", ""), false).high, 50.0);
         assert_eq!(span(Axis::log("", ""), true).low, 1.0);
     }
