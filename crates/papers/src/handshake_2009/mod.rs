@@ -9,6 +9,7 @@ mod frame;
 mod histograms;
 pub(crate) mod network;
 mod optimizer;
+pub(crate) mod proportion;
 mod vantage;
 
 use crate::paper::{Paper, Part, Variant, Variants};

@@ -881,3 +881,68 @@ fn write(capture: &mut PcapWriter<Vec<u8>>, now: Nanos, frame: &[u8], payload: u
     };
     capture.packet(&packet).expect("memory can be written");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::Setup;
+
+    fn trace(faults: Faults, seed: u64) -> Trace {
+        let mut setup = Setup::from_toml(
+            "papers/handshake-2009/captures.toml",
+            include_str!("../../data/handshake-2009/captures.toml"),
+        );
+        setup.scenario.set_duration(Nanos::from_secs(2));
+        setup.scenario.workloads.truncate(1);
+        generate(&Plan {
+            scenario: &setup.scenario,
+            faults,
+            observers: &[Observer::at(Place::Client), Observer::at(Place::Server)],
+            until: None,
+            seed,
+        })
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_bytes() {
+        let faults = Faults {
+            loss: [Loss::new(0.1, 0.05); 2],
+            copied: 0.1,
+            unanswered: [0.1; 2],
+            ..Faults::default()
+        };
+        let [first, second, other] = [1, 1, 2].map(|seed| trace(faults, seed).captures);
+        assert!(first == second && first != other);
+    }
+
+    #[test]
+    fn without_losses_nothing_is_sent_again() {
+        let trace = trace(Faults::default(), 1);
+        let truth = &trace.truth;
+        assert!(truth.opened > 700);
+        assert_eq!(truth.completed.all, truth.opened);
+        assert_eq!(truth.packets.map(|way| (way.again, way.lost)), [(0, 0); 2]);
+        for capture in trace.captures {
+            let analysis = analyze(capture, &Options::default(), &mut |_| ());
+            let found = &analysis.handshakes;
+            assert_eq!(found.successes, truth.opened);
+            assert_eq!(found.duplicate_syn + found.duplicate_synack, 0);
+            assert_eq!(analysis.retransmissions.retransmitted, 0);
+        }
+    }
+
+    /// If client and server wait equally long, the client sees a duplicate SYN for every lost SYN or SYN/ACK.
+    #[test]
+    fn a_client_sees_every_loss() {
+        let faults = Faults {
+            loss: [Loss::new(0.1, 0.0); 2],
+            ..Faults::default()
+        };
+        let mut trace = trace(faults, 1);
+        let lost = trace.truth.completed.syn_or_synack;
+        assert!(lost > 100);
+        let capture = trace.captures.swap_remove(0);
+        let found = analyze(capture, &Options::default(), &mut |_| ()).handshakes;
+        assert_eq!(found.successes_with_duplicate_syn, lost);
+    }
+}

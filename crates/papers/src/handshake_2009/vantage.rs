@@ -1,6 +1,7 @@
 //! What duplicates mean at each capture point, tested on generated captures: bias and coverage.
 
 use super::network::{Completed, Faults, Loss, Observer, Place, Plan, analyze, generate};
+use super::proportion::wilson;
 use crate::estimate::Estimate;
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
@@ -144,16 +145,6 @@ impl Found {
             Duplicate::Inferred => self.inferred,
         }
     }
-}
-
-/// 95 % confidence interval of a proportion (Wilson 1927).
-pub(crate) fn wilson(part: u64, whole: u64) -> (f64, f64) {
-    const Z: f64 = 1.959_964;
-    let (n, share) = (whole as f64, part as f64 / whole as f64);
-    let centre = share + Z * Z / (2.0 * n);
-    let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
-    let scale = 1.0 + Z * Z / n;
-    ((centre - half) / scale, (centre + half) / scale)
 }
 
 struct Seed {

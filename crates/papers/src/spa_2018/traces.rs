@@ -9,6 +9,7 @@ use crate::estimate::Estimate;
 use crate::handshake_2009::network::{
     Faults, LEFT, Loss, Observer, Packets, Place, Plan, analyze, generate,
 };
+use crate::handshake_2009::proportion::wilson;
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
 use crate::setup::Setup;
@@ -19,7 +20,7 @@ use gentle_trace::results::Filter;
 use gentle_trace::row::{Outcome, Row};
 use gentle_units::Nanos;
 use gentle_wire::Address;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::ops::Range;
 
@@ -276,6 +277,16 @@ fn charts(captures: &[Capture], of: fn(&Capture) -> &Quantities) -> [Chart; 3] {
     ]
 }
 
+/// Share of captures whose 95 % interval covers the truth.
+fn covered(captures: &[Capture], of: &dyn Fn(&Capture) -> ((f64, f64), f64)) -> Cell {
+    let covers = |capture: &&Capture| {
+        let ((low, high), truth) = of(capture);
+        (low..=high).contains(&truth)
+    };
+    let number = captures.iter().filter(covers).count();
+    Cell::number(100.0 * number as f64 / captures.len() as f64, 0)
+}
+
 /// Estimates beside the truth, by capture.
 fn truth(captures: &[Capture]) -> Table {
     let seeds = captures.len() / LOSSES.len() / 2;
@@ -284,8 +295,10 @@ fn truth(captures: &[Capture]) -> Table {
         "packets lost (%)",
         "packets sent again, truth (%)",
         "estimate (%)",
+        "intervals that cover it (%)",
         "SYNs and SYN/ACKs sent again, truth (%)",
         "estimate (%)",
+        "intervals that cover it (%)",
         "left out, more than 45 s",
     ];
     let mut table = Table::new("Captures of one direction: truth and estimates", columns);
@@ -301,8 +314,16 @@ fn truth(captures: &[Capture]) -> Table {
                 Cell::number(100.0 * loss, 1),
                 percent(&|it| it.truth.again as f64 / it.truth.sent as f64),
                 percent(&|it| it.all.packet_probability()),
+                covered(&own, &|it| {
+                    let interval = wilson(it.all.again as u64, it.all.segments as u64);
+                    (interval, it.truth.again as f64 / it.truth.sent as f64)
+                }),
                 percent(&|it| it.truth.syns_again as f64 / it.truth.syns as f64),
                 percent(&|it| it.all.syn_probability()),
+                covered(&own, &|it| {
+                    let interval = wilson(it.all.syns_again as u64, it.all.syns as u64);
+                    (interval, it.truth.syns_again as f64 / it.truth.syns as f64)
+                }),
                 Cell::estimate(over(&own, |it| it.too_long), 1),
             ]);
         }
@@ -514,11 +535,65 @@ struct Filtered {
     without: [Delays; 2],
     flooders: f64,
     truth: [Packets; 2],
+    /// Quantities without floods by the longest delay of a connection: removed connections, then the retransmission
+    /// probabilities of packets (A, B) and of SYNs and SYN/ACKs (A, B).
+    by_limit: [[f64; 5]; LIMITS.len()],
     /// Addresses that flood by other thresholds: connections without data, and how many times more than with data.
     by_threshold: [f64; THRESHOLDS.len()],
 }
 
 const THRESHOLDS: [(u64, u64); 4] = [(100, 100), (500, 500), (1_000, 1_000), (2_000, 1_000)];
+
+/// Longest delays of a connection, seconds; the paper's is 45 s.
+const LIMITS: [u64; 4] = [10, 45, 90, u64::MAX / 1_000_000_000];
+
+/// A connection in a capture of both directions.
+struct Connection {
+    ends: [Address; 2],
+    /// Sides by direction: segments, retransmissions, repeated SYNs or SYN/ACKs, delay.
+    sides: [(u64, u64, u32, Nanos); 2],
+    /// A SYN/ACK was captured.
+    answered: bool,
+}
+
+/// Quantities without the connections of `flooders` and those that wait longer than `limit`.
+fn within(
+    connections: &[Connection],
+    flooders: &HashSet<Address>,
+    limit: Nanos,
+    client_way: impl Fn(&Connection) -> usize,
+) -> [f64; 5] {
+    let mut removed = 0.0;
+    let mut sums = [Quantities::default(); 2];
+    for connection in connections {
+        if connection.ends.iter().any(|end| flooders.contains(end)) {
+            continue;
+        }
+        if connection.sides.iter().any(|side| side.3 > limit) {
+            removed += 1.0;
+            continue;
+        }
+        let own = client_way(connection);
+        for (way, (segments, again, syns_again, delay)) in connection.sides.into_iter().enumerate()
+        {
+            if way == own || connection.answered {
+                sums[way].add(segments, again, syns_again, delay);
+            }
+        }
+    }
+    let [a, b] = sums;
+    [
+        removed,
+        a.packet_probability(),
+        b.packet_probability(),
+        a.syn_probability(),
+        b.syn_probability(),
+    ]
+}
+
+fn is_local(address: Address) -> bool {
+    IpAddr::from(address).to_string().starts_with("10.")
+}
 
 fn of_filter(filter: &Filter) -> [[f64; 6]; 2] {
     // "in": towards the local hosts, which is down.
@@ -564,6 +639,7 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
     let mut addresses: HashMap<Address, (u64, u64)> = HashMap::new();
     let mut with_syn_loss = [Delays::default(); 2];
     let mut without = [Delays::default(); 2];
+    let mut connections = Vec::new();
     let capture = generated.captures.pop().unwrap_or_default();
     let analysis = analyze(capture, &options, &mut |row| {
         let has_data = row.from_client.bytes + row.from_server.bytes > 0;
@@ -571,7 +647,24 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
             let (without, with) = addresses.entry(address).or_default();
             *(if has_data { with } else { without }) += 1;
         }
-        let client_is_local = IpAddr::from(row.client).to_string().starts_with("10.");
+        let client_is_local = is_local(row.client);
+        let sides = [
+            (&row.from_client, row.syn_retransmissions),
+            (&row.from_server, row.synack_retransmissions),
+        ];
+        let [down, up] = match client_is_local {
+            true => [sides[1], sides[0]],
+            false => sides,
+        }
+        .map(|(side, again)| {
+            let delay = side.retransmission_delay;
+            (side.segments, side.retransmissions, again, delay)
+        });
+        connections.push(Connection {
+            ends: [row.client, row.server],
+            sides: [down, up],
+            answered: row.from_server.segments > 0,
+        });
         for (side, syns_again, is_local) in [
             (&row.from_client, row.syn_retransmissions, client_is_local),
             (
@@ -590,6 +683,16 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
             }
         }
     });
+    let flooders: HashSet<Address> = (addresses.iter())
+        .filter(|(_, (without, with))| *without >= 1_000 && *without >= 1_000 * with)
+        .map(|(address, _)| *address)
+        .collect();
+    let by_limit = LIMITS.map(|limit| {
+        let limit = Nanos::from_secs(limit);
+        within(&connections, &flooders, limit, |it| {
+            usize::from(is_local(it.ends[0]))
+        })
+    });
     let filter = |name: &str| analysis.filters.iter().find(|filter| filter.name == name);
     let named = |name: &str| filter(name).map(of_filter).unwrap_or_default();
     let floods = |(least, times): (u64, u64)| {
@@ -607,6 +710,7 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
             .and_then(|filter| filter.removed_addresses)
             .unwrap_or_default() as f64,
         truth: generated.truth.packets,
+        by_limit,
         by_threshold: THRESHOLDS.map(floods),
     }
 }
@@ -629,6 +733,7 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let mut measured = Measured::new()
         .table(published_mawi())
         .table(generated_mawi(&over))
+        .table(limits(&found))
         .table(thresholds(&found));
     for (way, name) in ["a", "b"].into_iter().enumerate() {
         for (claim, ours) in [
@@ -783,6 +888,37 @@ fn generated_mawi(over: &dyn Fn(&dyn Fn(&Filtered) -> f64) -> Estimate) -> Table
             blank(),
             blank(),
         ])
+}
+
+/// Quantities by the longest delay of a connection that is kept.
+fn limits(found: &[Filtered]) -> Table {
+    let columns = [
+        "longest delay",
+        "connections left out",
+        "packets, A (%)",
+        "packets, B (%)",
+        "SYN, SYN/ACK, A (%)",
+        "SYN, SYN/ACK, B (%)",
+    ];
+    let table = Table::new(
+        "Retransmission probabilities after the flood filter, by limit",
+        columns,
+    );
+    let rows = LIMITS.iter().enumerate().map(|(number, limit)| {
+        let name = match number + 1 < LIMITS.len() {
+            true => format!("{limit} s"),
+            false => "none".to_owned(),
+        };
+        let cells = (0..5).map(|column| {
+            let factor = if column == 0 { 1.0 } else { 100.0 };
+            let values = found.iter().map(|it| Some(it.by_limit[number][column]));
+            Cell::estimate(Estimate::over(values).scaled(factor), 2)
+        });
+        std::iter::once(Cell::Text(name))
+            .chain(cells)
+            .collect::<Vec<_>>()
+    });
+    rows.fold(table, Table::row)
 }
 
 /// Flooding addresses by threshold.
