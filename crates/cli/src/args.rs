@@ -11,7 +11,7 @@ mod rexmit;
 mod testbed;
 mod values;
 
-pub(crate) use model::ModelArgs;
+pub(crate) use model::{FormName, ModelArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use qdisc::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
 pub(crate) use reproduce::{ALL as ALL_PAPERS, ReproduceArgs};

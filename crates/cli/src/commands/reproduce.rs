@@ -5,22 +5,28 @@ use crate::args::{ALL_PAPERS, ReproduceArgs};
 use crate::command_line::command;
 use crate::files::FileClaims;
 use crate::interrupt;
-use crate::output::{OutputFile, print, print_error, warn};
+use crate::origin::origin;
+use crate::output::{OutputFile, Terminal, print, print_error, warn};
 use crate::progress::Parts;
 use crate::usage::Usage;
 use anyhow::Context;
+use gentle_report::figure::{self, Width};
+use gentle_report::reproduce as report;
 use gentle_papers::{Lab, PAPERS, Paper, Reproduction, Selection, Store, reproduce};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// Name of the command in pages.
+const TOOL: &str = "gentle reproduce";
+
 /// File name extension of records.
 const RECORD: &str = "json";
 
 pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
     let Some(name) = &args.paper else {
-        return list(args);
+        return list();
     };
     let papers = selected(name, &args.items)?;
     let mut claims = FileClaims::default();
@@ -62,6 +68,10 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
         }
     }
     progress.clear();
+    if let Some(directory) = args.html.as_deref().filter(|_| papers.len() > 1) {
+        let index = report::index(&reproductions, &origin(TOOL)?);
+        write_file(directory, "index.html", index.as_bytes())?;
+    }
     if let Some(failed) = records.and_then(Records::failure) {
         return Err(failed);
     }
@@ -89,18 +99,9 @@ fn selected(name: &str, items: &[String]) -> Result<Vec<(&'static Paper, Selecti
 }
 
 /// Papers with their figures, tables and assumptions.
-fn list(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
-    let _ = args;
-    let mut text = String::new();
-    for paper in PAPERS {
-        let data = paper.data();
-        text += &format!("{}  {}, {}\n", paper.name, data.title, data.venue);
-        for part in paper.parts {
-            let title = data.heading(part.id).map_or("", |heading| &heading.title);
-            text += &format!("    {:<14}{title}\n", part.id);
-        }
-    }
-    print(&text)?;
+fn list() -> anyhow::Result<ExitCode> {
+    let terminal = Terminal::of_stdout();
+    print(&report::list(PAPERS, terminal.width, terminal.color))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -108,21 +109,35 @@ fn show(args: &ReproduceArgs, reproduction: &Reproduction) -> anyhow::Result<()>
     if args.json {
         return print(&(serde_json::to_string(reproduction)? + "\n"));
     }
-    let mut text = format!("{}: {}\n", reproduction.paper, reproduction.title);
-    for item in &reproduction.items {
-        let number = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.4}"));
-        let (value, ci95) = (number(item.ours.value), number(item.ours.ci95));
-        text += &format!(
-            "{:<34} {:<16} {value} ± {ci95}  {}\n",
-            item.id, item.verdict, item.title
-        );
-    }
-    print(&text)
+    let terminal = Terminal::of_stdout();
+    print(&report::table(reproduction, terminal.width, terminal.color))
 }
 
+/// Writes the page of a paper and its figures.
 fn write(args: &ReproduceArgs, reproduction: &Reproduction) -> anyhow::Result<()> {
-    let _ = (args, reproduction);
+    if let Some(directory) = &args.html {
+        let page = report::html(reproduction, &origin(TOOL)?);
+        write_file(directory, &format!("{}.html", reproduction.paper), page.as_bytes())?;
+    }
+    if let Some(directory) = &args.figures {
+        for item in &reproduction.items {
+            for chart in &item.charts {
+                let name = format!("{}-{}-{}", reproduction.paper, item.id, chart.id());
+                for (width, suffix) in [(Width::Column, ""), (Width::Text, "-wide")] {
+                    let (svg, pdf) = (figure::svg(chart, width), figure::pdf(chart, width));
+                    write_file(directory, &format!("{name}{suffix}.svg"), svg.as_bytes())?;
+                    write_file(directory, &format!("{name}{suffix}.pdf"), &pdf)?;
+                }
+            }
+        }
+    }
     Ok(())
+}
+
+fn write_file(directory: &Path, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut file = OutputFile::create(&directory.join(name))?;
+    file.write(bytes)?;
+    file.commit()
 }
 
 /// Testbed with gentle's modules, if the user asked for it.

@@ -88,7 +88,7 @@ fn pages_and_figures_are_written() {
     assert!(page.contains("fig3") && page.contains("<svg"));
     let written = files(&figures);
     assert!(
-        written.len() >= 2 && written.len().is_multiple_of(2),
+        written.len() >= 4 && written.len().is_multiple_of(4),
         "{written:?}"
     );
     for name in written {

@@ -8,6 +8,7 @@ mod model;
 mod quantity;
 mod schemes;
 mod testbed;
+mod traces;
 mod traffic;
 
 use crate::paper::{Paper, Part};
@@ -20,6 +21,18 @@ pub(crate) const PAPER: Paper = Paper {
         include_str!("../../data/spa-2018/traces.toml"),
     ],
     parts: &[
+        Part {
+            id: "fig1",
+            measure: traces::fig1,
+        },
+        Part {
+            id: "fig2",
+            measure: traces::fig2,
+        },
+        Part {
+            id: "mawi",
+            measure: traces::mawi,
+        },
         Part {
             id: "fig3",
             measure: model::response_times,
