@@ -5,8 +5,10 @@
 //! sentences agree with the tables. `UPDATE_DOCS=1 cargo test -p gentle --test docs` rewrites both. Blocks of `gentle testbed`
 //! take hours on a real kernel: they are compared and written only by `make docs-kernel`, which also sets DOCS_KERNEL=1.
 
+use gentle_papers::published::Target;
+use gentle_papers::{Paper, Verdict};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Serde;
+use minijinja::value::{Rest, Serde};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value, context};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -170,54 +172,284 @@ fn rendered(template: &str) -> Result<String, Error> {
         .build()?;
     environment.set_syntax(syntax);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.add_function("compare", compared);
-    environment.add_filter("fixed", |x: f64, digits: usize| format!("{x:.digits$}"));
-    environment.add_function("less_percent", |now: f64, before: f64| {
-        100.0 * (1.0 - now / before)
-    });
+    environment.add_function("reproduce", reproduced);
     environment.render_str(template, context! {})
 }
 
-/// Results of `gentle compare --traffic` for a scenario: the numbers of each scheme by its label, and of the first
-/// scheme of each name also by that name; `labels` has their order.
-fn compared(traffic: String) -> Result<Value, Error> {
-    let arguments = ["compare", "--quiet", "--json", "--traffic", &traffic].map(str::to_owned);
-    let found: Json = serde_json::from_str(&printed(&arguments))
-        .map_err(|error| Error::new(ErrorKind::InvalidOperation, error.to_string()))?;
-    let schemes = found["results"].as_array().expect("results").iter();
-    let mut found: Map<String, Json> = Map::new();
-    let mut labels = Vec::new();
-    for result in schemes {
-        let name = |key| result[key].as_str().expect("a name").to_owned();
-        found
-            .entry(name("scheme"))
-            .or_insert_with(|| numbers(result));
-        found.insert(name("label"), numbers(result));
-        labels.push(name("label"));
+/// Items of `gentle reproduce PAPER ITEM…`. `items` has each figure and table by its name, with `claims` and `tables`;
+/// `claims` has each claim by its name; `verdicts` counts them.
+fn reproduced(paper: String, items: Rest<String>) -> Result<Value, Error> {
+    let invalid = |error: String| Error::new(ErrorKind::InvalidOperation, error);
+    let mut arguments = vec!["reproduce".to_owned(), paper, "--json".to_owned()];
+    arguments.push("--quiet".to_owned());
+    arguments.extend(items.0);
+    let found: Json =
+        serde_json::from_str(&printed(&arguments)).map_err(|error| invalid(error.to_string()))?;
+    let (mut parts, mut claims): (Map<String, Json>, Map<String, Json>) = Default::default();
+    for item in found["items"].as_array().expect("items") {
+        let id = item["id"].as_str().expect("a name").to_owned();
+        if item["kind"] == "claim" {
+            let (part, _) = id.split_once('/').expect("part and name");
+            let of_part = parts[part]["claims"].as_array_mut().expect("claims");
+            of_part.push(claim(item));
+            claims.insert(id, claim(item));
+        } else {
+            let tables = item["tables"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(markdown);
+            let tables: Vec<String> = tables.collect();
+            parts.insert(id, json!({"claims": [], "tables": tables}));
+        }
     }
-    found.insert("labels".to_owned(), json!(labels));
+    let found = json!({"items": parts, "claims": claims, "verdicts": found["verdicts"]});
     Ok(Value::from(Serde(found)))
 }
 
-fn numbers(result: &Json) -> Json {
-    let number = |pointer: &str| {
-        let value = result.pointer(pointer).and_then(Json::as_f64);
-        value.unwrap_or_else(|| panic!("no {pointer} in {result}"))
-    };
-    let size = |class: usize| number(&format!("/response_time_by_size/{class}/mean_s"));
-    let delay = number("/retransmission/delay_mean_s");
-    let syn_part = number("/retransmission/delay_mean_syn_part_s");
+/// A claim in the words of a table: published and our number with the unit, verdict, and the reason for a difference.
+fn claim(item: &Json) -> Json {
+    let unit = item["published"]["unit"]
+        .as_str()
+        .map_or(String::new(), |unit| format!(" {unit}"));
+    let published = [("value", ""), ("at_most", "≤ "), ("at_least", "≥ ")].into_iter();
+    let published = published.filter_map(|(key, sign)| {
+        let value = item["published"][key].as_f64()?;
+        Some(format!("{sign}{}{unit}", significant(value)))
+    });
+    let ours = item["ours"]["value"]
+        .as_f64()
+        .map_or("–".to_owned(), significant);
+    let interval = item["ours"]["ci95"].as_f64();
+    let interval = interval.map_or(String::new(), |ci95| format!(" ± {}", significant(ci95)));
+    let id = item["id"].as_str().expect("a name");
     json!({
-        "mean": number("/response_time_s/mean"),
-        "s1_3": size(0),
-        "s4_10": size(1),
-        "s11_100": size(2),
-        "rtt_ms": 1e3 * number("/rtt_s/mean"),
-        "loss": 100.0 * number("/loss/all"),
-        "syn_loss": 100.0 * number("/loss/syn"),
-        "syn_again": 100.0 * number("/retransmission/connections_with_syn_loss"),
-        "delay": delay,
-        "syn_delay": syn_part,
-        "syn_share": 100.0 * syn_part / delay,
+        "name": id.split_once('/').map_or(id, |(_, name)| name),
+        "text": item["title"],
+        "published": published.collect::<String>(),
+        "ours": format!("{ours}{interval}{unit}"),
+        "unit": unit,
+        "verdict": item["verdict"],
+        "reason": item["reason"],
     })
+}
+
+/// A number with three significant digits, or all digits before the decimal point.
+fn significant(value: f64) -> String {
+    let digits = match value.abs() {
+        x if x >= 100.0 => 0,
+        x if x >= 10.0 => 1,
+        x if x >= 1.0 => 2,
+        _ => 3,
+    };
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// A table of an item without its title, and without confidence intervals.
+fn markdown(table: &Json) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let texts = |cells: &Json| -> Vec<String> {
+        let cells = cells.as_array().expect("cells").iter();
+        let text = cells.map(|cell| match cell.as_str() {
+            Some(text) => text.to_owned(),
+            None => cell["value"].as_f64().map_or("–".to_owned(), |value| {
+                let decimals = cell["decimals"].as_u64().unwrap_or(0) as usize;
+                format!("{value:.decimals$}")
+            }),
+        });
+        text.collect()
+    };
+    let columns = texts(&table["columns"]);
+    let rule = vec!["---".to_owned(); columns.len()];
+    let rows = table["rows"].as_array().expect("rows").iter().map(texts);
+    let lines = [columns, rule].into_iter().chain(rows);
+    lines.map(line).collect()
+}
+
+/// Measurements of `crates/sim/tests/kernel/measured.csv` for one type of traffic: a row per scheme.
+struct OnKernel {
+    rows: Vec<Vec<String>>,
+}
+
+/// Columns of `measured.csv`.
+const CONNECTIONS: usize = 2;
+const MEAN: usize = 4;
+const UP_TO_3: usize = 6;
+const FROM_4_TO_10: usize = 7;
+const FROM_11_TO_100: usize = 8;
+const SYN_AGAIN: usize = 13;
+
+const PFIFO: &str = "pfifo limit=50";
+const BFIFO: &str = "bfifo limit=75000";
+const RED: &str = "red limit=75000 avpkt=1000";
+const ARED: &str = "ared limit=75000 avpkt=1000";
+const SYN_FIN_PRIO: &str = "syn_fin_prio limit=50 fin=priority maxlen=0 share=100";
+const SPA: &str = "spa fin=priority maxlen=0 share=100";
+const FQ_CODEL_20: &str = "fq_codel target=20ms";
+/// Schemes of the paper, without REDFavor, which the kernel of these measurements did not have.
+const OF_THE_PAPER: [&str; 13] = [
+    PFIFO,
+    BFIFO,
+    RED,
+    ARED,
+    "codel",
+    "codel target=20ms",
+    "pie",
+    "fq_codel",
+    FQ_CODEL_20,
+    "sfq",
+    "syn_prio limit=50",
+    SYN_FIN_PRIO,
+    SPA,
+];
+
+impl OnKernel {
+    fn read(traffic: &str) -> OnKernel {
+        let path = repository().join("crates/sim/tests/kernel/measured.csv");
+        let text = std::fs::read_to_string(path).unwrap();
+        let rows = text
+            .lines()
+            .map(|line| line.split(',').map(str::to_owned).collect());
+        let rows: Vec<Vec<String>> = rows.collect();
+        OnKernel {
+            rows: rows.into_iter().filter(|row| row[0] == traffic).collect(),
+        }
+    }
+
+    fn of(&self, scheme: &str, column: usize) -> f64 {
+        let row = self.rows.iter().find(|row| row[1] == scheme);
+        let row = row.unwrap_or_else(|| panic!("no measurement of {scheme}"));
+        row[column].parse().unwrap()
+    }
+
+    fn ratio(&self, scheme: &str, to: &str, column: usize) -> f64 {
+        self.of(scheme, column) / self.of(to, column)
+    }
+
+    fn saving(&self, scheme: &str, than: &str, column: usize) -> f64 {
+        100.0 * (1.0 - self.ratio(scheme, than, column))
+    }
+
+    fn worst(&self, schemes: &[&str], column: usize) -> f64 {
+        let values = schemes.iter().map(|scheme| self.of(scheme, column));
+        values.fold(0.0, f64::max)
+    }
+
+    fn best(&self, schemes: &[&str], column: usize) -> f64 {
+        let values = schemes.iter().map(|scheme| self.of(scheme, column));
+        values.fold(f64::INFINITY, f64::min)
+    }
+
+    /// The slowest of `leading` relative to the fastest of the other schemes.
+    fn lead(&self, leading: &[&str], column: usize) -> f64 {
+        self.worst(leading, column) / self.best(&without(leading), column)
+    }
+
+    /// Mean response time relative to the scheme in the middle of those without FQ-CoDel.
+    fn to_middle(&self, scheme: &str) -> f64 {
+        let others = without(&["fq_codel", FQ_CODEL_20]);
+        let mut means: Vec<f64> = others.iter().map(|other| self.of(other, MEAN)).collect();
+        means.sort_by(f64::total_cmp);
+        self.of(scheme, MEAN) / means[means.len() / 2]
+    }
+
+    fn byte_fifo_to_aqms(&self) -> f64 {
+        self.of(BFIFO, MEAN) / self.best(&[RED, ARED, "codel", "pie"], MEAN)
+    }
+
+    fn syn_again_percent(&self, scheme: &str) -> f64 {
+        100.0 * self.ratio_of_columns(scheme, SYN_AGAIN, CONNECTIONS)
+    }
+
+    fn ratio_of_columns(&self, scheme: &str, column: usize, to: usize) -> f64 {
+        self.of(scheme, column) / self.of(scheme, to)
+    }
+}
+
+fn without<'a>(schemes: &[&str]) -> Vec<&'a str> {
+    let rest = OF_THE_PAPER.iter().copied();
+    rest.filter(|scheme| !schemes.contains(scheme)).collect()
+}
+
+/// Claims of spa-2018 as measured on the kernel, with the verdict that these numbers give.
+fn claims_on_kernel() -> String {
+    let (real, short, ten) = (
+        OnKernel::read("real"),
+        OnKernel::read("short"),
+        OnKernel::read("10m"),
+    );
+    let leading = ["fq_codel", FQ_CODEL_20, "sfq", SPA];
+    let short_next = short.best(
+        &without(&["fq_codel", FQ_CODEL_20, "sfq", SYN_FIN_PRIO, SPA]),
+        UP_TO_3,
+    );
+    let short_lead = |scheme| short.of(scheme, UP_TO_3) / short_next;
+    let numbers = [
+        (
+            "fig5/all-beat-packet-fifo",
+            real.worst(&without(&[PFIFO]), MEAN) / real.of(PFIFO, MEAN),
+        ),
+        ("fig5/stand-out", real.lead(&leading, MEAN)),
+        ("fig6/stand-out-1-3", real.lead(&leading, UP_TO_3)),
+        ("fig5/byte-fifo-beats-aqms", real.byte_fifo_to_aqms()),
+        ("fig5/byte-fifo", real.saving(BFIFO, PFIFO, MEAN)),
+        ("fig6/byte-fifo-1-3", real.saving(BFIFO, PFIFO, UP_TO_3)),
+        ("fig6/spa-4-10", real.saving(SPA, "fq_codel", FROM_4_TO_10)),
+        (
+            "fig6/spa-11-100",
+            real.saving(SPA, "fq_codel", FROM_11_TO_100),
+        ),
+        ("fig9/spa-best", short_lead(SPA)),
+        ("fig9/syn-fin-prio-best", short_lead(SYN_FIN_PRIO)),
+        ("fig9/sfq-best", short_lead("sfq")),
+        ("fig9/fq-codel-best", short_lead(FQ_CODEL_20)),
+        ("fig9/fq-codel-5ms", short.to_middle("fq_codel")),
+        ("fig9/fq-codel-20ms", short.to_middle(FQ_CODEL_20)),
+        ("fig9/byte-fifo-beats-aqms", short.byte_fifo_to_aqms()),
+        ("fig9/pie", short.syn_again_percent("pie")),
+        ("fig10/far-ahead", ten.lead(&leading, MEAN)),
+        ("fig10/byte-fifo", ten.saving(BFIFO, PFIFO, MEAN)),
+        ("fig10/byte-fifo-1-3", ten.saving(BFIFO, PFIFO, UP_TO_3)),
+    ];
+    let data = Paper::by_name("spa-2018").unwrap().data();
+    let mut table = "| traffic | claim | number | published | kernel | verdict |\n| --- | --- | --- | --- | --- | --- |".to_owned();
+    for (id, ours) in numbers {
+        let claim = data.claims.iter().find(|claim| claim.id == id);
+        let claim = claim.unwrap_or_else(|| panic!("no claim {id}"));
+        let traffic = match claim.part() {
+            "fig9" => "short",
+            "fig10" => "10m",
+            _ => "real",
+        };
+        let unit = if claim.unit.is_empty() {
+            String::new()
+        } else {
+            format!(" {}", claim.unit)
+        };
+        let published = match claim.target().expect("a published value") {
+            Target::Value(value) => format!("{}{unit}", significant(value)),
+            Target::AtMost(bound) => format!("≤ {}{unit}", significant(bound)),
+            Target::AtLeast(bound) => format!("≥ {}{unit}", significant(bound)),
+            Target::Between(low, high) => {
+                format!("{} to {}{unit}", significant(low), significant(high))
+            }
+        };
+        let verdict = Verdict::of_claim(claim, Some(ours), &[]);
+        table += &format!(
+            "\n| `{traffic}` | {} | {} | {published} | {}{unit} | {verdict} |",
+            claim.text,
+            claim.quantity,
+            significant(ours)
+        );
+    }
+    table
+}
+
+#[test]
+fn the_claims_on_the_kernel_are_those_of_the_measurements() {
+    super::check("kernel-proof.md", "claims", &claims_on_kernel());
 }

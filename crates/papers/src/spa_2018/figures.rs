@@ -9,7 +9,7 @@ use crate::measured::Measured;
 use crate::results::Results;
 use crate::table::{Cell, Table};
 
-/// Upper ends of the ranges of sizes: those of the claims (3, 10, 100), divided for curves. No size is above the last.
+/// Upper ends of the ranges of sizes: those of the claims (3, 10, 100), divided for curves.
 pub(super) const BINS: [u64; 15] = [
     1, 2, 3, 5, 7, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 6_000, 12_000,
 ];
