@@ -4,15 +4,17 @@ mod completion;
 mod model;
 #[cfg(target_os = "linux")]
 mod qdisc;
+mod reproduce;
 #[cfg(target_os = "linux")]
 mod rexmit;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod values;
 
-pub(crate) use model::ModelArgs;
+pub(crate) use model::{FormName, ModelArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use qdisc::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
+pub(crate) use reproduce::{ALL as ALL_PAPERS, ReproduceArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use rexmit::{
     DelayArgs, HandshakeArgs, RUN, RexmitArgs, RexmitCommand, RexmitKernelCommand,
@@ -123,6 +125,8 @@ pub(crate) enum Command {
     Testbed(TestbedArgs),
     /// Predict response times in closed form, and the cost of a lost SYN
     Model(ModelArgs),
+    /// Recompute the figures, tables and claims of published papers, and compare them with what was published
+    Reproduce(ReproduceArgs),
     /// List the queue schemes, or the options of one
     Schemes(SchemesArgs),
     /// List the TCP profiles of end hosts, or the knobs of one
@@ -492,6 +496,8 @@ pub(crate) enum Output {
     Compare,
     /// gentle model
     Model,
+    /// gentle reproduce
+    Reproduce,
     /// gentle qdisc show; with --watch, each line
     #[cfg(target_os = "linux")]
     QdiscShow,

@@ -1,9 +1,10 @@
 //! Command lines that reproduce results.
 
 /// Options that do not affect results; those with a value first.
-const WITH_VALUE: [&str; 8] = [
+const WITH_VALUE: [&str; 9] = [
     "--connections",
     "--csv",
+    "--figures",
     "--flows",
     "--html",
     "--keep",

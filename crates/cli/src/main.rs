@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Testbed(testbed) => commands::testbed::run(&testbed),
         Command::Model(model) => commands::model::run(&model),
+        Command::Reproduce(reproduce) => commands::reproduce::run(&reproduce),
         Command::Schemes(schemes) => commands::schemes::run(&schemes),
         Command::Profiles(profiles) => commands::profiles::run(&profiles),
         Command::Schema(schema) => commands::schema::run(&schema),

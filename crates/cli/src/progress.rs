@@ -77,6 +77,48 @@ impl Progress {
     }
 }
 
+/// Progress of `gentle reproduce`: the figure being measured, and the runs asked for so far.
+pub(crate) struct Parts(ProgressBar);
+
+impl Parts {
+    pub(crate) fn new(quiet: bool) -> Parts {
+        let target = if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        bar.set_style(style(
+            "{bar:30} {pos} of {len} runs, {elapsed} elapsed  {msg}",
+        ));
+        Parts(bar)
+    }
+
+    /// Hides the bar while `f` writes to the screen.
+    pub(crate) fn suspend<T>(&self, f: impl FnOnce() -> T) -> T {
+        self.0.suspend(f)
+    }
+
+    /// Removes the bar from the screen.
+    pub(crate) fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl gentle_papers::Progress for Parts {
+    fn part(&self, paper: &str, part: &str) {
+        self.0.set_message(format!("{paper} {part}"));
+    }
+
+    fn planned(&self, runs: usize) {
+        self.0.inc_length(runs as u64);
+    }
+
+    fn finished(&self) {
+        self.0.inc(1);
+    }
+}
+
 /// Bar for bytes read; a plain counter if the total is unknown.
 pub(crate) struct Reading(ProgressBar);
 

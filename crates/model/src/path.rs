@@ -166,7 +166,7 @@ impl Path {
 
     /// Growth of the window in slow start for each round trip: a segment more for each acknowledgement, so 2 with an
     /// acknowledgement for each segment, 1.5 with one for two (Cardwell et al. 2000, section 3.2).
-    fn growth(&self) -> f64 {
+    pub(crate) fn growth(&self) -> f64 {
         1.0 + 1.0 / self.segments_per_ack
     }
 

@@ -1,5 +1,6 @@
 //! Response times over sizes and initial RTOs: Fig. 3 of spa-2018.
 
+use crate::first_loss::Form;
 use crate::path::{InvalidPath, Path, ResponseTime};
 use serde::Serialize;
 
@@ -18,6 +19,8 @@ pub struct Prediction {
     pub gentle: String,
     /// Command line that reproduces the results; `null` if they were not made by the command.
     pub command: Option<String>,
+    /// Form of the model.
+    pub form: Form,
     /// Round-trip time, queueing included.
     pub rtt_s: f64,
     /// Probability that a data packet is lost.
@@ -64,12 +67,25 @@ pub struct OfSize {
     pub increase_by_one_loss: f64,
 }
 
-/// Predicts the response times of transfers of `sizes` segments for each of the `initial_rtos`, in seconds, over `path`;
-/// the initial RTO of `path` is not used.
+/// Predicts response times in the published form: see [`predict_by`].
 ///
 /// # Errors
 /// A value of the path, or an initial RTO, outside its range.
 pub fn predict(
+    path: &Path,
+    initial_rtos: &[f64],
+    sizes: &[u32],
+) -> Result<Prediction, InvalidPath> {
+    predict_by(Form::Published, path, initial_rtos, sizes)
+}
+
+/// Predicts the response times of transfers of `sizes` segments for each of the `initial_rtos`, in seconds, over
+/// `path`; the initial RTO of `path` is not used.
+///
+/// # Errors
+/// A value of the path, or an initial RTO, outside its range.
+pub fn predict_by(
+    form: Form,
     path: &Path,
     initial_rtos: &[f64],
     sizes: &[u32],
@@ -86,8 +102,10 @@ pub fn predict(
         };
         let wait = path.wait_s(1);
         let of_size = |&segments: &u32| {
-            let parts = path.response_time(f64::from(segments));
-            let without = undisturbed.response_time(f64::from(segments)).total_s();
+            let parts = path.response_time_by(form, f64::from(segments));
+            let without = undisturbed
+                .response_time_by(form, f64::from(segments))
+                .total_s();
             OfSize {
                 segments,
                 mean_s: parts.total_s(),
@@ -110,6 +128,7 @@ pub fn predict(
         version: SCHEMA,
         gentle: env!("CARGO_PKG_VERSION").to_owned(),
         command: None,
+        form,
         rtt_s: path.rtt_s,
         loss: path.loss,
         handshake_loss: path.handshake_loss,

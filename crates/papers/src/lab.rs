@@ -261,7 +261,7 @@ impl<'a> Lab<'a> {
     }
 
     /// `setup` with the variant of an assumption that is being measured, if any.
-    fn varied(&self, mut setup: Setup) -> Setup {
+    pub(crate) fn varied(&self, mut setup: Setup) -> Setup {
         if let Some(variant) = self.variant {
             (variant.change)(&mut setup);
         }

@@ -5,7 +5,7 @@ use crate::format::unbroken;
 use crate::page::{Origin, Provenance, Shell};
 use crate::terminal::{STYLE, align, bare, paragraph};
 use askama::Template;
-use gentle_model::{OfRto, OfSize, Prediction};
+use gentle_model::{Form, OfRto, OfSize, Prediction};
 use gentle_units::text::{count, percent, significant, time};
 use std::io::{self, Write};
 
@@ -14,6 +14,12 @@ const EXPLANATION: &str = "Handshake (a round trip, and the waits for lost SYNs 
     avoidance at the throughput that the square-root law gives, a round trip for each lost packet, FIN (spa-2018, \
     section IV). Losses are independent, the round-trip time is constant, and nothing but loss limits the window; \
     docs/model.md says where that is wrong.";
+
+/// Explanation of the form in which slow start lasts until the first loss.
+const FIRST_LOSS: &str = "Handshake (a round trip, and the waits for lost SYNs and SYN/ACKs), slow start until the \
+    first loss, congestion avoidance at the throughput that the square-root law gives, a round trip for each lost \
+    packet, or a timeout for the first if fewer than three follow it; FIN rides on the data. Losses are independent, \
+    the round-trip time is constant, and nothing but loss limits the window; docs/model.md says where that is wrong.";
 
 /// Formats a prediction for a terminal that is `width` columns wide.
 pub fn table(prediction: &Prediction, width: Option<usize>, color: bool) -> String {
@@ -96,7 +102,10 @@ pub fn html(prediction: &Prediction, origin: &Origin) -> String {
         verdict: verdict(prediction).iter().map(|s| unbroken(s)).collect(),
         columns: columns(prediction),
         rows: rows(prediction),
-        explanation: EXPLANATION,
+        explanation: match prediction.form {
+            Form::Published => EXPLANATION,
+            Form::FirstLoss { .. } => FIRST_LOSS,
+        },
         shell: Shell::new("", &[include_str!("../assets/model.js")], prediction).csv(&text),
     };
     page.render()
@@ -113,8 +122,12 @@ fn population(prediction: &Prediction) -> String {
             significant(x, 3)
         )
     });
+    let form = match p.form {
+        Form::Published => "",
+        Form::FirstLoss { .. } => "; slow start until the first loss",
+    };
     format!(
-        "RTT {}, loss {}, {} of handshakes lose a SYN or SYN/ACK at each attempt, initial window {}, an ACK for {}{throughput}",
+        "RTT {}, loss {}, {} of handshakes lose a SYN or SYN/ACK at each attempt, initial window {}, an ACK for {}{throughput}{form}",
         time(p.rtt_s),
         percent(p.loss),
         percent(p.handshake_loss),

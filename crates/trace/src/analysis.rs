@@ -207,6 +207,7 @@ impl Findings<'_> {
             handshakes: self.outcomes.handshakes(&tally),
             outcomes,
             waiting: self.outcomes.waiting(),
+            expected_cost: self.outcomes.expected_cost(&tally.retransmissions),
             directions,
             direction_by: self.by,
             retransmissions: tally.retransmissions,

@@ -5,8 +5,10 @@
 //! meaning of a field changes. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation".
 //! The counts in [`Handshakes`] follow the definitions in the crate documentation.
 
+mod cost;
 mod outcomes;
 
+pub use cost::{CostOfSize, ExpectedCost, InitialRto};
 pub use outcomes::{AttemptGroup, NamedParty, Outcomes, Repeats};
 
 use schemars::JsonSchema;
@@ -43,6 +45,8 @@ pub struct Analysis {
     pub outcomes: Outcomes,
     /// Time lost by waiting for retransmissions.
     pub waiting: Waiting,
+    /// Cost of handshake loss by the response-time model; `None` if no completed attempt had a loss.
+    pub expected_cost: Option<ExpectedCost>,
     /// Quantities of spa-2018, section III, of each direction, after the 45 s filter.
     pub directions: Vec<Direction>,
     /// Rule by which directions are distinguished.

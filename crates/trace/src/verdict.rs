@@ -1,7 +1,7 @@
 //! Verdict of an analysis in sentences, most important first.
 
 use crate::format::{count, of, percent, time};
-use crate::results::{Analysis, AttemptGroup};
+use crate::results::{Analysis, AttemptGroup, CostOfSize, ExpectedCost};
 use crate::trust;
 
 /// Sentences of the verdict.
@@ -20,6 +20,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     } else {
         one_sided(analysis, &mut sentences);
         loss(analysis, &mut sentences);
+        sentences.extend(analysis.expected_cost.as_ref().and_then(expected_cost));
         spurious(analysis, &mut sentences);
         failures(analysis, &mut sentences);
     }
@@ -168,6 +169,51 @@ fn loss(analysis: &Analysis, sentences: &mut Vec<String>) {
             of(worst.answered, "answered attempt", "answered attempts"),
             time(worst.time_lost_s),
         ));
+    }
+}
+
+/// Sentence about the cost of handshake loss by the response-time model.
+fn expected_cost(cost: &ExpectedCost) -> Option<String> {
+    let (expected, measured) = (cost.expected_wait_s?, cost.measured_wait_s.mean?);
+    let mut rtos: Vec<(f64, f64)> = Vec::new();
+    for rto in &cost.initial_rtos {
+        match rtos.iter_mut().find(|(s, _)| *s == rto.initial_rto_s) {
+            Some((_, share)) => *share += rto.share,
+            None => rtos.push((rto.initial_rto_s, rto.share)),
+        }
+    }
+    let rtos = match rtos[..] {
+        [(only, _)] => format!("an initial RTO of {only} s"),
+        _ => {
+            let each = rtos
+                .iter()
+                .map(|(s, share)| format!("{s} s ({})", percent(*share)));
+            format!("initial RTOs of {}", each.collect::<Vec<_>>().join(" and "))
+        }
+    };
+    let mut sentence = format!(
+        "By the response-time model, the loss of {} of the attempts of a handshake, at {rtos}, costs {} a connection on average; measured were {}",
+        percent(cost.handshake_loss),
+        time(expected),
+        time(measured),
+    );
+    if let [shortest, .., longest] = &cost.sizes[..] {
+        sentence += &format!(
+            ". That is {} of the response time of connections with {}, {} of those with {}",
+            percent(shortest.expected_share),
+            segments(shortest),
+            percent(longest.expected_share),
+            segments(longest),
+        );
+    }
+    Some(sentence + ".")
+}
+
+/// Range of sizes in words.
+fn segments(size: &CostOfSize) -> String {
+    match size.max_segments {
+        Some(max) => format!("{} to {} segments", count(size.min_segments), count(max)),
+        None => format!("more than {} segments", count(size.min_segments - 1)),
     }
 }
 

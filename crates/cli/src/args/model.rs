@@ -48,6 +48,10 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N", value_parser = whole(1..=100_u32), default_value = "1")]
     pub(crate) segments_per_ack: u32,
 
+    /// Form of the model
+    #[arg(long, value_enum, default_value_t = FormName::Published)]
+    pub(crate) form: FormName,
+
     /// Sizes of transfers in full segments, separated by commas [default: 25 to 10000]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = whole(1..=MAX_SEGMENTS))]
     pub(crate) segments: Vec<u32>,
@@ -63,6 +67,15 @@ pub(crate) struct ModelArgs {
     /// Write a self-contained HTML page with plots
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
+}
+
+/// Names of forms of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormName {
+    /// Slow start ends at the mean largest window, and FIN takes a round trip (spa-2018, section IV)
+    Published,
+    /// Slow start ends with the first loss, late losses take a timeout, and FIN rides on the data
+    FirstLoss,
 }
 
 /// Names of backoffs.

@@ -8,6 +8,7 @@ pub(crate) mod model;
 pub(crate) mod profiles;
 #[cfg(target_os = "linux")]
 pub(crate) mod qdisc;
+pub(crate) mod reproduce;
 #[cfg(target_os = "linux")]
 pub(crate) mod rexmit;
 pub(crate) mod schema;

@@ -1,14 +1,14 @@
 //! The command `gentle model`.
 
 use super::results::claim_results;
-use crate::args::ModelArgs;
+use crate::args::{FormName, ModelArgs};
 use crate::command_line::command;
 use crate::files::FileClaims;
 use crate::origin::origin;
 use crate::output::{OutputFile, Terminal, print};
 use crate::usage::Usage;
 use anyhow::Context;
-use gentle_model::{DEFAULT_SIZES, Path, Prediction, predict};
+use gentle_model::{DEFAULT_SIZES, Form, Path, Prediction, predict_by};
 use gentle_report::model;
 use std::process::ExitCode;
 
@@ -60,7 +60,12 @@ fn prediction(args: &ModelArgs) -> anyhow::Result<Prediction> {
         [] => &DEFAULT_SIZES,
         sizes => sizes,
     };
-    let mut prediction = predict(&path, &rtos, sizes).map_err(|error| Usage(error.to_string()))?;
+    let form = match args.form {
+        FormName::Published => Form::Published,
+        FormName::FirstLoss => Form::first_loss(path.rtt_s),
+    };
+    let mut prediction =
+        predict_by(form, &path, &rtos, sizes).map_err(|error| Usage(error.to_string()))?;
     prediction.command = Some(command());
     Ok(prediction)
 }

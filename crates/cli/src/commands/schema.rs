@@ -13,6 +13,7 @@ pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<ExitCode> {
         Output::Analyze => of::<Analysis>(),
         Output::Compare => of::<Comparison>(),
         Output::Model => of::<gentle_model::Prediction>(),
+        Output::Reproduce => of::<gentle_papers::Reproduction>(),
         #[cfg(target_os = "linux")]
         Output::QdiscShow => of::<gentle_deploy::DeviceQueues>(),
         #[cfg(target_os = "linux")]

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "analyze",
     "compare",
     "merge",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 13] = [
     "rexmit",
     "testbed",
     "model",
+    "reproduce",
     "schemes",
     "profiles",
     "schema",

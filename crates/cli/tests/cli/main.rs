@@ -12,6 +12,7 @@ mod merge;
 mod model;
 mod outputs;
 mod replay;
+mod reproduce;
 mod schema;
 mod tunnel;
 mod usage;

@@ -49,6 +49,15 @@ fn predictions_are_as_the_schema_says() {
 }
 
 #[test]
+fn reproductions_are_as_the_schema_says() {
+    let validator = validator("reproduce");
+    for part in [&["spa-2018", "fig3"], &["redfavor-2012", "table2"]] {
+        let args = [&["reproduce", "--quick", "--quiet", "--json"], &part[..]].concat();
+        valid(&validator, &stdout(&mut gentle(&args)));
+    }
+}
+
+#[test]
 fn analyses_are_as_the_schema_says() {
     let validator = validator("analyze");
     let folder = tempfile::TempDir::new().unwrap();

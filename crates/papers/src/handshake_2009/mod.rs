@@ -1,12 +1,102 @@
 //! `handshake-2009`: D. Damjanovic, P. Gschwandtner, M. Welzl, "Why Is This Web Page Coming Up so Slow? Investigating
 //! the Loss of SYN Packets", IFIP Networking 2009.
+//!
+//! The captures of the paper are not public. Its definitions are applied to generated captures ([`network`]), of which
+//! the truth is known.
 
-use crate::paper::Paper;
+mod columns;
+mod frame;
+mod histograms;
+pub(crate) mod network;
+mod optimizer;
+mod vantage;
+
+use crate::paper::{Paper, Part, Variant, Variants};
+use crate::setup::Setup;
+use gentle_units::Nanos;
 
 /// The paper.
 pub(crate) const PAPER: Paper = Paper {
     name: "handshake-2009",
     published: &[include_str!("../../data/handshake-2009/published.toml")],
-    parts: &[],
-    assumptions: &[],
+    parts: &[
+        Part {
+            id: "table1",
+            measure: columns::table1,
+        },
+        Part {
+            id: "fig1",
+            measure: histograms::syns,
+        },
+        Part {
+            id: "fig2",
+            measure: histograms::synacks,
+        },
+        Part {
+            id: "vantage",
+            measure: vantage::measure,
+        },
+        Part {
+            id: "table2",
+            measure: optimizer::without,
+        },
+        Part {
+            id: "table3",
+            measure: optimizer::client,
+        },
+        Part {
+            id: "table4",
+            measure: optimizer::server,
+        },
+    ],
+    assumptions: &[
+        Variants {
+            id: "path",
+            base: "60 ms",
+            values: &[
+                Variant {
+                    label: "2 ms",
+                    change: |setup| delay(setup, 2),
+                },
+                Variant {
+                    label: "80 ms",
+                    change: |setup| delay(setup, 80),
+                },
+                Variant {
+                    label: "130 ms",
+                    change: |setup| delay(setup, 130),
+                },
+            ],
+        },
+        Variants {
+            id: "initial-rto",
+            base: "3 s, one in ten 1 s",
+            values: &[Variant {
+                label: "1 s, one in ten 3 s",
+                change: exchange_timeouts,
+            }],
+        },
+    ],
 };
+
+/// Sets the round-trip time of a path without further delay.
+fn delay(setup: &mut Setup, rtt_ms: u64) {
+    for link in &mut setup.scenario.links {
+        link.delay = Nanos::from_micros(rtt_ms * 500);
+    }
+}
+
+/// Exchanges the initial RTOs of 1 s and 3 s of the hosts of generated captures.
+fn exchange_timeouts(setup: &mut Setup) {
+    setup.set_knob("initial_rto", "1s");
+    for workload in &mut setup.scenario.workloads {
+        let (both, client) = match workload.group.as_deref() {
+            Some("client with 1 s") => ("1s", "3s"),
+            Some("server with 1 s") => ("3s", "1s"),
+            _ => continue,
+        };
+        let set = workload.tcp.set_knob("initial_rto", both);
+        set.and_then(|()| workload.initiator_tcp.set_knob("initial_rto", client))
+            .expect("the timeouts are valid");
+    }
+}

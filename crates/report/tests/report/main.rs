@@ -1,8 +1,9 @@
-//! Reports of sample comparisons and analyses.
+//! Reports of sample comparisons, analyses and reproductions.
 
 mod analyze;
 mod compare;
 mod html;
+mod reproduce;
 
 use gentle_report::Origin;
 use std::fs;
@@ -15,6 +16,11 @@ fn pages_to_view() {
     let origin = Origin::default();
     let page = gentle_report::compare::html(&compare::fixture::comparison(), &origin);
     fs::write(folder.join("compare.html"), page).unwrap();
+    let reproduction = reproduce::fixture::reproduction();
+    let page = gentle_report::reproduce::html(&reproduction, &origin);
+    fs::write(folder.join("reproduce.html"), page).unwrap();
+    let page = gentle_report::reproduce::index(&[reproduction], &origin);
+    fs::write(folder.join("reproduce-index.html"), page).unwrap();
     for (name, analysis) in [
         ("rich", analyze::fixture::rich()),
         ("healthy", analyze::fixture::healthy()),

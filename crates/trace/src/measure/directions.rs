@@ -1,7 +1,8 @@
 //! Quantities of spa-2018, section III, for each direction of a link.
 
+use super::moments::Moments;
 use crate::connections::Connection;
-use crate::results::{Direction, MeanOf, RetransmissionDelay, RetransmissionDelayDetail};
+use crate::results::{Direction, RetransmissionDelay, RetransmissionDelayDetail};
 use crate::tally::Meter;
 use gentle_units::{Nanos, Rate};
 
@@ -57,51 +58,6 @@ impl Contribution {
     /// Whether the retransmission delay exceeds `longest`.
     pub(crate) fn waits_longer_than(&self, longest: Nanos) -> bool {
         self.retransmissions.delay > longest
-    }
-}
-
-/// Number, sum (seconds) and sum of squares.
-#[derive(Debug, Clone, Copy, Default)]
-struct Moments {
-    n: u64,
-    sum: f64,
-    squares: f64,
-}
-
-/// Half-width of a 95 % confidence interval, standard errors.
-const Z95: f64 = 1.959_964;
-
-impl Moments {
-    fn record(&mut self, delay: Nanos) {
-        self.n += 1;
-        // Most connections have no delay.
-        if delay > Nanos::ZERO {
-            let value = delay.as_secs_f64();
-            self.sum += value;
-            self.squares += value * value;
-        }
-    }
-
-    fn plus(self, other: Moments) -> Moments {
-        Moments {
-            n: self.n + other.n,
-            sum: self.sum + other.sum,
-            squares: self.squares + other.squares,
-        }
-    }
-
-    fn mean(self) -> MeanOf {
-        let n = self.n as f64;
-        let mean = (self.n > 0).then(|| self.sum / n);
-        let ci95 = (self.n > 1).then(|| {
-            let variance = (self.squares - self.sum * self.sum / n).max(0.0) / (n - 1.0);
-            Z95 * (variance / n).sqrt()
-        });
-        MeanOf {
-            n: self.n,
-            mean,
-            ci95,
-        }
     }
 }
 

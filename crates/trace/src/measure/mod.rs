@@ -1,9 +1,11 @@
 //! Statistics of closed connections, and their conversion to results.
 
+mod cost;
 pub(crate) mod directions;
 mod failures;
 mod filters;
 mod flood;
+mod moments;
 mod outcomes;
 mod parties;
 mod undecided;

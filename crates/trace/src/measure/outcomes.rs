@@ -1,10 +1,13 @@
 //! Statistics of closed connections.
 
+use super::cost::CostCounts;
 use super::failures::{Failures, Reason};
 use super::parties::PartyCounts;
 use crate::connections::{CLIENT, ClosedConnection, Connection, ConnectionFlags, SERVER};
 use crate::options::{Options, VantagePoint};
-use crate::results::{self, Closes, HandshakeRtt, Handshakes, Waiting};
+use crate::results::{
+    self, Closes, ExpectedCost, HandshakeRtt, Handshakes, Retransmissions, Waiting,
+};
 use crate::row::{Close, Outcome};
 use crate::tally::Distribution;
 use crate::tally::SeriesCounts;
@@ -28,6 +31,7 @@ pub(crate) struct Outcomes {
     failures: Failures,
     pub(crate) parties: PartyCounts,
     pub(crate) series: SeriesCounts,
+    cost: CostCounts,
     pub(crate) closes: Closes,
     /// Round-trip times: server half, client half, sum.
     round_trips: [Distribution; 3],
@@ -50,6 +54,7 @@ impl Outcomes {
             failures: Failures::default(),
             parties: PartyCounts::default(),
             series: SeriesCounts::default(),
+            cost: CostCounts::default(),
             closes: Closes::default(),
             round_trips: Default::default(),
             waited: Nanos::ZERO,
@@ -141,6 +146,13 @@ impl Outcomes {
         repeats.in_vain += u64::from(class.repeats.in_vain);
         if class.outcome.is_complete() {
             let has_loss = class.has_loss();
+            let series = connection
+                .loss_state
+                .as_ref()
+                .map_or([None; 2], |loss_state| loss_state.series);
+            let [from_client, from_server] = connection.bytes;
+            self.cost
+                .record(&class, series, from_client.max(from_server));
             counts.completed += 1;
             counts.one_sided += u64::from(class.outcome == Outcome::OneSided);
             counts.completed_with_loss += u64::from(has_loss);
@@ -255,6 +267,12 @@ impl Outcomes {
             judged_early: failures.decided_early,
             ..self.inferred.clone()
         }
+    }
+
+    /// Cost of handshake loss by the response-time model; `None` if no completed attempt had a loss.
+    pub(crate) fn expected_cost(&self, retransmissions: &Retransmissions) -> Option<ExpectedCost> {
+        self.cost
+            .result(&self.round_trips[2].quantiles(), retransmissions)
     }
 
     /// Time lost by waiting for retransmissions.

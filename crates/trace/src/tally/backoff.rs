@@ -13,6 +13,22 @@ pub(crate) struct Series {
     intervals: &'static [u64],
 }
 
+impl Series {
+    /// Initial RTO, seconds.
+    pub(crate) const fn initial_s(&self) -> u64 {
+        self.intervals[0]
+    }
+
+    /// Retransmissions after the initial RTO each before the wait begins to double; 0 if the second wait is doubled.
+    pub(crate) fn linear(&self) -> u32 {
+        let initial = self
+            .intervals
+            .iter()
+            .take_while(|&&s| s == self.initial_s());
+        initial.count() as u32 - 1
+    }
+}
+
 /// Known series; if intervals fit several, the first counts.
 pub(crate) const SERIES: [Series; 4] = [
     Series {

@@ -8,7 +8,7 @@ mod rate;
 mod timeline;
 mod vantage;
 
-pub(crate) use backoff::Candidates;
+pub(crate) use backoff::{Candidates, SERIES};
 pub(crate) use distribution::Distribution;
 pub(crate) use intervals::SeriesCounts;
 pub(crate) use order::OrderCounts;

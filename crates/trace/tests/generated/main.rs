@@ -226,3 +226,109 @@ fn retransmissions_are_no_copies() {
         assert_eq!(copies(&analysis), [0, 0, 0], "{seed}");
     }
 }
+
+/// The response-time model and the measured waits agree on what handshake loss costs. `docs/analyze.md` states the
+/// tolerances.
+#[test]
+fn expected_cost_of_handshake_loss() {
+    for (vantage, loss, tolerance) in [
+        ("client", 0.005, 0.05),
+        ("client", 0.02, 0.05),
+        ("client", 0.1, 0.05),
+        ("client", 0.2, 0.05),
+        ("middle", 0.02, 0.05),
+        ("middle", 0.2, 0.05),
+        ("server", 0.02, 0.05),
+        ("server", 0.1, 0.15),
+    ] {
+        let share = loss.to_string();
+        let (_, analysis) = generate(&[
+            "--seed",
+            "22",
+            "--vantage",
+            vantage,
+            "--syn-loss",
+            &share,
+            "--synack-loss",
+            &share,
+            "--connections",
+            "40k",
+            "--packets",
+            "600k",
+            "--span",
+            "600s",
+        ]);
+        let cost = analysis.expected_cost.expect("losses");
+        let expected = cost.expected_wait_s.expect("known initial RTOs");
+        let measured = cost.measured_wait_s.mean.expect("connections");
+        assert!(
+            (measured / expected - 1.0).abs() < tolerance,
+            "{vantage} {loss}: expected {expected} s, measured {measured} s"
+        );
+        assert_eq!(cost.sizes.len(), 5);
+        assert!(
+            cost.sizes
+                .is_sorted_by(|a, b| a.expected_share > b.expected_share),
+            "{:?}",
+            cost.sizes
+        );
+        assert!(
+            cost.not_computed.is_empty() && cost.packet_loss.is_some_and(|loss| loss < 0.006),
+            "{cost:?}"
+        );
+        if (vantage, loss) == ("client", 0.02) {
+            // Of the stacks, 8 % have an initial RTO of 3 s, the others of 1 s. A lost SYN costs the client's, a lost
+            // SYN/ACK that of either side, whichever expires first.
+            let (lost_syn, lost_synack) = (0.92 + 0.08 * 3.0, 0.92 + 0.08 * (0.92 + 0.08 * 3.0));
+            let fails = 1.0 - (1.0 - loss) * (1.0 - loss);
+            let truth = fails / (1.0 - fails) * (lost_syn + lost_synack) / 2.0;
+            assert!(
+                (expected / truth - 1.0).abs() < 0.1,
+                "expected {expected} s, put in {truth} s"
+            );
+        }
+    }
+}
+
+/// Captures of one direction have no round-trip time, those without a loss no cost.
+#[test]
+fn expected_cost_says_what_it_lacks() {
+    let one_sided = [
+        "--one-sided",
+        "1",
+        "--vantage",
+        "client",
+        "--syn-loss",
+        "0.05",
+    ];
+    let (_, analysis) = generate(&one_sided);
+    let cost = analysis.expected_cost.expect("losses");
+    assert!(cost.expected_wait_s.is_some() && cost.sizes.is_empty());
+    assert!(
+        matches!(&cost.not_computed[..], [why] if why.starts_with("No response times:")),
+        "{:?}",
+        cost.not_computed
+    );
+    let (_, analysis) = generate(&["--syn-loss", "0", "--synack-loss", "0", "--ack-loss", "0"]);
+    assert!(
+        analysis.expected_cost.is_none(),
+        "{:?}",
+        analysis.expected_cost
+    );
+    let few = [
+        "--connections",
+        "100",
+        "--packets",
+        "2k",
+        "--syn-loss",
+        "0.03",
+    ];
+    let (_, analysis) = generate(&few);
+    let cost = analysis.expected_cost.expect("losses");
+    assert!(cost.expected_wait_s.is_none());
+    assert!(
+        cost.not_computed[0].contains("fewer than ten"),
+        "{:?}",
+        cost.not_computed
+    );
+}

@@ -9,6 +9,8 @@ mod modules;
 mod run;
 mod scenario;
 
+pub(super) use scenario::for_any_scheme;
+
 use crate::args::{MachineArgs, TestbedArgs, TestbedCommand};
 use anyhow::Context;
 use gentle_testbed::build::{Cache, Flavour};

@@ -11,6 +11,7 @@ use gentle_experiment::{Direction, Scenario};
 use gentle_testbed::runs::{Kernel, Testbed};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Requested runs.
 pub(super) struct Asked {
@@ -84,6 +85,34 @@ pub(super) fn testbed(
         backing,
         rexmit: None,
         keep: keep.map(Path::to_owned),
+    })
+}
+
+/// Wall-clock time after which a machine of [`for_any_scheme`] is stopped.
+const TIME_LIMIT: Duration = Duration::from_secs(3_600);
+
+/// Testbed of machines with the cached kernel, and gentle's modules if they are available.
+pub(in crate::commands) fn for_any_scheme(stop: &AtomicBool) -> anyhow::Result<Testbed> {
+    let args = MachineArgs {
+        debug: false,
+        memory: 1_024,
+        modules: None,
+        real_time: false,
+        time_limit: TIME_LIMIT,
+    };
+    let mut machine = super::machine(&args, stop)?;
+    let backing = match modules::found() {
+        Some(source) => {
+            modules::load(&mut machine, &source, stop)?;
+            Backing::Native
+        }
+        None => Backing::Stock,
+    };
+    Ok(Testbed {
+        kernel: Kernel::Machine(Box::new(machine)),
+        backing,
+        rexmit: None,
+        keep: None,
     })
 }
 

@@ -2,6 +2,7 @@
 
 mod brief;
 mod capture;
+mod cost;
 mod directions;
 mod flows;
 mod handshakes;
@@ -21,6 +22,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         outcomes::outcomes(analysis),
         handshakes::handshakes(analysis),
         waiting::waiting(analysis),
+        cost::cost(analysis),
         directions::directions(analysis),
         directions::filters(analysis),
         waiting::retransmissions(analysis),

@@ -1,11 +1,12 @@
 //! Analyses in the form that `gentle-trace` returns, with invented but plausible numbers.
 
 use gentle_trace::results::{
-    Analysis, AttemptGroup, Capture, CaptureDuplicates, Closes, Direction, DirectionBy, Filter,
-    Flows, HandshakeRtt, Handshakes, IntervalBin, IntervalHistogram, Intervals, Limits, MeanOf,
-    NamedParty, OtherHandshakes, OtherProtocols, Outcomes, Quantiles, Repeats, RetransmissionDelay,
-    RetransmissionDelayDetail, Retransmissions, SCHEMA, SeriesCount, StandardInterval, Timeline,
-    TimelineBin, Top, TopEntry, TrustWarning, TrustWarningKind, Vantage, Waiting,
+    Analysis, AttemptGroup, Capture, CaptureDuplicates, Closes, CostOfSize, Direction, DirectionBy,
+    ExpectedCost, Filter, Flows, HandshakeRtt, Handshakes, InitialRto, IntervalBin,
+    IntervalHistogram, Intervals, Limits, MeanOf, NamedParty, OtherHandshakes, OtherProtocols,
+    Outcomes, Quantiles, Repeats, RetransmissionDelay, RetransmissionDelayDetail, Retransmissions,
+    SCHEMA, SeriesCount, StandardInterval, Timeline, TimelineBin, Top, TopEntry, TrustWarning,
+    TrustWarningKind, Vantage, Waiting,
 };
 use std::collections::BTreeMap;
 
@@ -74,6 +75,7 @@ pub(crate) fn rich() -> Analysis {
             handshake_share: Some(0.61),
             failed_s: 2_904.0,
         },
+        expected_cost: Some(expected_cost()),
         directions: directions(1.0),
         direction_by: DirectionBy::Initiator,
         retransmissions: Retransmissions {
@@ -294,6 +296,7 @@ fn empty() -> Analysis {
         handshakes: Handshakes::default(),
         outcomes: Outcomes::default(),
         waiting: Waiting::default(),
+        expected_cost: None,
         directions: Vec::new(),
         retransmissions: Retransmissions::default(),
         intervals: Intervals::default(),
@@ -320,6 +323,53 @@ fn empty() -> Analysis {
         },
         flows: None,
         ..rich()
+    }
+}
+
+fn expected_cost() -> ExpectedCost {
+    let wait = |n: u64, mean: f64| MeanOf {
+        n,
+        mean: Some(mean),
+        ci95: Some(0.06 * mean),
+    };
+    let size = |min_segments: u64, max_segments: Option<u64>, n: u64, response_s: f64| CostOfSize {
+        min_segments,
+        max_segments,
+        mean_segments: 1.4 * min_segments as f64,
+        response_s,
+        expected_share: 0.0203 / (0.0203 + response_s),
+        measured_wait_s: wait(n, 0.0213),
+        measured_share: 0.0213 / (0.0213 + response_s),
+    };
+    ExpectedCost {
+        losses: 790,
+        handshake_loss: 0.0165,
+        packet_loss: Some(0.0115),
+        rtt_s: Some(0.0493),
+        initial_rtos: vec![
+            InitialRto {
+                initial_rto_s: 1.0,
+                linear: 4,
+                share: 0.88,
+            },
+            InitialRto {
+                initial_rto_s: 3.0,
+                linear: 0,
+                share: 0.12,
+            },
+        ],
+        unknown_rto: 14,
+        initial_window: 10.0,
+        segments_per_ack: 1.0,
+        expected_wait_s: Some(0.0203),
+        measured_wait_s: wait(47_102, 0.0213),
+        expected_wait_like_data_s: Some(0.0288),
+        sizes: vec![
+            size(1, Some(3), 31_204, 0.148),
+            size(11, Some(100), 9_118, 0.251),
+            size(1_001, None, 310, 13.9),
+        ],
+        not_computed: Vec::new(),
     }
 }
 

@@ -54,7 +54,7 @@ fn every_chart_has_a_place_and_every_table_its_cells() {
         ]
     );
     let tables = select(&document, "table");
-    assert_eq!(tables.len(), 17);
+    assert_eq!(tables.len(), 18);
     let (head, row, cell) = (
         Selector::parse("thead th").unwrap(),
         Selector::parse("tbody tr").unwrap(),

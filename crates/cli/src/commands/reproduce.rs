@@ -1,0 +1,207 @@
+//! The command `gentle reproduce`.
+
+use super::runs::threads;
+use crate::args::{ALL_PAPERS, ReproduceArgs};
+use crate::command_line::command;
+use crate::files::FileClaims;
+use crate::interrupt;
+use crate::origin::origin;
+use crate::output::{OutputFile, Terminal, print, print_error, warn};
+use crate::progress::Parts;
+use crate::usage::Usage;
+use anyhow::Context;
+use gentle_report::figure::{self, Width};
+use gentle_report::reproduce as report;
+use gentle_papers::{Lab, PAPERS, Paper, Reproduction, Selection, Store, reproduce};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Name of the command in pages.
+const TOOL: &str = "gentle reproduce";
+
+/// File name extension of records.
+const RECORD: &str = "json";
+
+pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
+    let Some(name) = &args.paper else {
+        return list();
+    };
+    let papers = selected(name, &args.items)?;
+    let mut claims = FileClaims::default();
+    if args.json {
+        claims.prints("--json")?;
+    }
+    claims.redirected_stdout()?;
+    drop(claims);
+    for directory in [&args.html, &args.figures, &args.record]
+        .into_iter()
+        .flatten()
+    {
+        std::fs::create_dir_all(directory)
+            .with_context(|| format!("{}: cannot be created", directory.display()))?;
+    }
+    let stop = interrupt::flag()?;
+    let threads = threads(args.threads)?;
+    let progress = Parts::new(args.quiet);
+    let records = args.record.as_deref().map(Records::new);
+    let mut lab = Lab::new(args.quick, &progress, &stop);
+    if let Some(records) = &records {
+        lab = lab.with_store(records);
+    }
+    #[cfg(target_os = "linux")]
+    let testbed = kernel(args, &stop)?;
+    #[cfg(target_os = "linux")]
+    if let Some(testbed) = &testbed {
+        lab = lab.with_kernel(testbed);
+    }
+    let mut reproductions = Vec::new();
+    for (paper, selection) in &papers {
+        let mut reproduction = threads.install(|| reproduce(paper, selection, &lab))?;
+        reproduction.command = command();
+        progress.suspend(|| show(args, &reproduction))?;
+        write(args, &reproduction)?;
+        reproductions.push(reproduction);
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    progress.clear();
+    if let Some(directory) = args.html.as_deref().filter(|_| papers.len() > 1) {
+        let index = report::index(&reproductions, &origin(TOOL)?);
+        write_file(directory, "index.html", index.as_bytes())?;
+    }
+    if let Some(failed) = records.and_then(Records::failure) {
+        return Err(failed);
+    }
+    if stop.load(Ordering::Relaxed) {
+        print_error("stopped; what was complete by then is shown");
+        return Ok(interrupt::exit_code());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Papers with what is asked of each.
+fn selected(name: &str, items: &[String]) -> Result<Vec<(&'static Paper, Selection)>, Usage> {
+    if name == ALL_PAPERS {
+        if let Some(item) = items.first() {
+            return Err(Usage(format!(
+                "'{item}': items belong to one paper; expected gentle reproduce PAPER {item}"
+            )));
+        }
+        let papers = PAPERS.iter();
+        return Ok(papers.map(|paper| (paper, Selection::all(paper))).collect());
+    }
+    let paper = Paper::by_name(name).expect("the parser of arguments takes names of papers only");
+    let selection = Selection::named(paper, items).map_err(|error| Usage(error.to_string()))?;
+    Ok(vec![(paper, selection)])
+}
+
+/// Papers with their figures, tables and assumptions.
+fn list() -> anyhow::Result<ExitCode> {
+    let terminal = Terminal::of_stdout();
+    print(&report::list(PAPERS, terminal.width, terminal.color))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(args: &ReproduceArgs, reproduction: &Reproduction) -> anyhow::Result<()> {
+    if args.json {
+        return print(&(serde_json::to_string(reproduction)? + "\n"));
+    }
+    let terminal = Terminal::of_stdout();
+    print(&report::table(reproduction, terminal.width, terminal.color))
+}
+
+/// Writes the page of a paper and its figures.
+fn write(args: &ReproduceArgs, reproduction: &Reproduction) -> anyhow::Result<()> {
+    if let Some(directory) = &args.html {
+        let page = report::html(reproduction, &origin(TOOL)?);
+        write_file(directory, &format!("{}.html", reproduction.paper), page.as_bytes())?;
+    }
+    if let Some(directory) = &args.figures {
+        for item in &reproduction.items {
+            for chart in &item.charts {
+                let name = format!("{}-{}-{}", reproduction.paper, item.id, chart.id());
+                for (width, suffix) in [(Width::Column, ""), (Width::Text, "-wide")] {
+                    let (svg, pdf) = (figure::svg(chart, width), figure::pdf(chart, width));
+                    write_file(directory, &format!("{name}{suffix}.svg"), svg.as_bytes())?;
+                    write_file(directory, &format!("{name}{suffix}.pdf"), &pdf)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_file(directory: &Path, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut file = OutputFile::create(&directory.join(name))?;
+    file.write(bytes)?;
+    file.commit()
+}
+
+/// Testbed with gentle's modules, if the user asked for it.
+#[cfg(target_os = "linux")]
+fn kernel(
+    args: &ReproduceArgs,
+    stop: &AtomicBool,
+) -> anyhow::Result<Option<gentle_testbed::runs::Testbed>> {
+    match args.kernel {
+        true => super::testbed::for_any_scheme(stop).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Records of runs in a directory.
+struct Records<'a> {
+    directory: &'a Path,
+    /// First error with a file.
+    failed: Mutex<Option<anyhow::Error>>,
+}
+
+impl<'a> Records<'a> {
+    fn new(directory: &'a Path) -> Records<'a> {
+        Records {
+            directory,
+            failed: Mutex::default(),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(format!("{name}.{RECORD}"))
+    }
+
+    fn failure(self) -> Option<anyhow::Error> {
+        let failed = self.failed.into_inner();
+        failed.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for Records<'_> {
+    fn load(&self, name: &str) -> Option<String> {
+        let path = self.path(name);
+        match std::fs::read_to_string(&path) {
+            Ok(json) => Some(json),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => {
+                warn(&format!(
+                    "{}: {error}; the run is made again",
+                    path.display()
+                ));
+                None
+            }
+        }
+    }
+
+    fn save(&self, name: &str, json: &str) {
+        let written = OutputFile::create(&self.path(name)).and_then(|mut file| {
+            file.write(json.as_bytes())?;
+            file.commit()
+        });
+        if let Err(error) = written {
+            // The other runs continue, so that their results are not lost.
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.get_or_insert(error);
+        }
+    }
+}

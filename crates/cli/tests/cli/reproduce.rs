@@ -1,0 +1,134 @@
+//! `gentle reproduce`.
+
+use crate::command::{gentle, stderr, stdout, text};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// A figure that takes no simulation.
+const FIGURE: [&str; 4] = ["reproduce", "spa-2018", "fig3", "--quiet"];
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&stdout(&mut gentle(args))).expect("JSON")
+}
+
+#[test]
+fn without_a_paper_it_lists_them() {
+    let list = stdout(&mut gentle(&["reproduce"]));
+    for name in [
+        "spa-2018",
+        "redfavor-2012",
+        "gsp-2015",
+        "handshake-2009",
+        "fig3",
+        "table2",
+    ] {
+        assert!(list.contains(name), "{name} in {list}");
+    }
+}
+
+#[test]
+fn a_figure_has_its_claims_with_numbers_and_verdicts() {
+    let found = json(&[&FIGURE[..], &["--json"]].concat());
+    assert_eq!(found["version"], 1);
+    assert_eq!(found["paper"], "spa-2018");
+    assert_eq!(found["command"], "gentle reproduce spa-2018 fig3");
+    let items = found["items"].as_array().unwrap();
+    assert_eq!(items[0]["id"], "fig3");
+    assert_eq!(items[0]["kind"], "figure");
+    assert!(items.len() > 2);
+    for item in &items[1..] {
+        assert_eq!(item["kind"], "claim");
+        assert!(item["id"].as_str().unwrap().starts_with("fig3/"));
+        assert!(item["ours"]["value"].is_f64());
+        let verdict = item["verdict"].as_str().unwrap();
+        assert!(["agrees", "agrees in order", "differs"].contains(&verdict));
+        assert_eq!(
+            item["reason"].is_null(),
+            verdict == "agrees",
+            "{}",
+            item["id"]
+        );
+        assert_eq!(item["command"], "gentle reproduce spa-2018 fig3");
+    }
+    // A claim selects its figure.
+    let id = items[1]["id"].as_str().unwrap();
+    let by_claim = json(&["reproduce", "spa-2018", id, "--json", "--quiet"]);
+    assert_eq!(by_claim["items"], found["items"]);
+}
+
+#[test]
+fn a_name_that_is_not_there_is_refused_with_the_nearest() {
+    let said = stderr(&mut gentle(&["reproduce", "spa-2018", "fig33"]), 2);
+    assert!(said.contains("fig33") && said.contains("'fig3'"), "{said}");
+    let said = stderr(&mut gentle(&["reproduce", "spa-2019"]), 2);
+    assert!(said.contains("spa-2018"), "{said}");
+    let said = stderr(&mut gentle(&["reproduce", "all", "fig3"]), 2);
+    assert!(said.contains("one paper"), "{said}");
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn pages_and_figures_are_written() {
+    let folder = TempDir::new().unwrap();
+    let (pages, figures) = (folder.path().join("pages"), folder.path().join("figures"));
+    let out = ["--html", text(&pages), "--figures", text(&figures)];
+    stdout(&mut gentle(&[&FIGURE[..], &out].concat()));
+    assert_eq!(files(&pages), ["spa-2018.html"]);
+    let page = fs::read_to_string(pages.join("spa-2018.html")).unwrap();
+    assert!(page.contains("fig3") && page.contains("<svg"));
+    let written = files(&figures);
+    assert!(
+        written.len() >= 4 && written.len().is_multiple_of(4),
+        "{written:?}"
+    );
+    for name in written {
+        assert!(name.starts_with("spa-2018-fig3"), "{name}");
+        let bytes = fs::read(figures.join(&name)).unwrap();
+        match name.rsplit_once('.').unwrap().1 {
+            "svg" => assert!(bytes.starts_with(b"<svg") || bytes.starts_with(b"<?xml")),
+            "pdf" => assert!(bytes.starts_with(b"%PDF")),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn recorded_runs_are_not_made_again() {
+    let folder = TempDir::new().unwrap();
+    let records = text(folder.path());
+    let args = [
+        "reproduce",
+        "redfavor-2012",
+        "table2",
+        "--quick",
+        "--quiet",
+        "--json",
+        "--record",
+        records,
+    ];
+    let first = stdout(&mut gentle(&args));
+    let names = files(folder.path());
+    assert!(!names.is_empty());
+    // A recorded run with another number in it shows whether it is used: no run would give it.
+    let marked = folder.path().join(&names[0]);
+    let record = fs::read_to_string(&marked).unwrap();
+    let mut changed: Value = serde_json::from_str(&record).unwrap();
+    changed["run"]["links"][0]["offered"]["data"] = 1_000_000_000.into();
+    fs::write(&marked, changed.to_string()).unwrap();
+    assert_ne!(stdout(&mut gentle(&args)), first);
+    // One that cannot be read is made again.
+    fs::write(&marked, &record[..record.len() / 2]).unwrap();
+    assert_eq!(stdout(&mut gentle(&args)), first);
+    assert_eq!(fs::read_to_string(&marked).unwrap(), record);
+    assert_eq!(files(folder.path()), names);
+}

@@ -1,0 +1,883 @@
+//! Connections over paths that lose packets at random, captured by observers beside the path: captures of which the
+//! truth is known.
+//!
+//! Arrivals, sizes, round-trip times and TCP profiles are those of a scenario; its links have no queue here. What a
+//! scenario does not say is in [`Faults`].
+
+use super::frame::{self, Flow};
+use gentle_capture::{CaptureReader, PcapWriter, RawPacket, Resolution};
+use gentle_experiment::{Arrival, Direction, Initiator, Scenario, Schedule, Span};
+use gentle_rexmit::{Config, Direction as Passing, Event as Decision, Frame, Retransmitter};
+use gentle_sim::{EventQueue, Slab};
+use gentle_tcp::{Endpoint, Flags, Profile, Segment, Seq};
+use gentle_trace::results::Analysis;
+use gentle_trace::row::Row;
+use gentle_trace::{Control, Options};
+use gentle_units::Nanos;
+use gentle_wire::LinkType;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::io::Cursor;
+use std::net::Ipv4Addr;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Size of a client's request, bytes.
+const REQUEST: u32 = 300;
+
+/// Time 0 of the captures: 2026-01-01, since 1970.
+const START: Nanos = Nanos::from_secs(1_767_225_600);
+
+/// Spacing of events for which the event queue is made.
+const SPACING: Nanos = Nanos::from_micros(30);
+
+/// Time between a frame and its second capture by a switch or a mirror port, nanoseconds.
+const COPIED_AFTER: Range<u64> = 10_000..1_000_000;
+
+/// Part of the path between the client and an observer in the middle.
+const MIDDLE: Range<f64> = 0.1..0.9;
+
+/// Hosts that a path connects, at either end of the link.
+const CLIENTS: u32 = 2_000;
+const SERVERS: u32 = 200;
+const FIRST_PORT: u32 = 1_024;
+
+/// Place of the client in pairs; the server is the other one.
+pub(super) const CLIENT: usize = 0;
+pub(super) const SERVER: usize = 1;
+
+/// Prefix of the hosts that receive what the link carries down.
+pub(crate) const LEFT: &str = "10.0.0.0/8";
+
+/// Probabilities of losses and other events.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Faults {
+    /// Loss of packets that travel down and up.
+    pub(crate) loss: [Loss; 2],
+    /// Attempts that nobody answers, by the direction of the SYN.
+    pub(crate) unanswered: [f64; 2],
+    /// Attempts that are answered by an RST.
+    pub(crate) refused: f64,
+    /// Connections of which an observer at a host captures each frame twice.
+    pub(crate) copied: f64,
+    /// Hosts that send SYNs and nothing else, at the end where SYNs travel up, and the number of SYNs of each.
+    pub(crate) floods: (u32, u32),
+    /// Number of first SYNs and SYN/ACKs of a connection that are lost.
+    pub(crate) script: [u32; 2],
+    /// There is one connection, without those of the scenario.
+    pub(crate) single: bool,
+}
+
+/// Probabilities of loss by kind of packet.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Loss {
+    /// SYN.
+    pub(crate) syn: f64,
+    /// SYN/ACK.
+    pub(crate) synack: f64,
+    /// Segments with data or FIN.
+    pub(crate) data: f64,
+    /// Pure ACKs.
+    pub(crate) ack: f64,
+}
+
+impl Loss {
+    /// The same loss of SYNs and SYN/ACKs, and of all other packets.
+    pub(crate) const fn new(handshake: f64, other: f64) -> Loss {
+        Loss {
+            syn: handshake,
+            synack: handshake,
+            data: other,
+            ack: other,
+        }
+    }
+
+    fn of(&self, segment: &Segment) -> f64 {
+        if segment.flags.contains(Flags::SYN | Flags::ACK) {
+            self.synack
+        } else if segment.flags.contains(Flags::SYN) {
+            self.syn
+        } else if segment.seq_len() > 0 {
+            self.data
+        } else {
+            self.ack
+        }
+    }
+}
+
+/// Place of an observer on the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// At the client, before any loss of its packets.
+    Client,
+    /// Between the hosts: losses happen before and behind it with equal probability.
+    Middle,
+    /// At the server.
+    Server,
+}
+
+/// An observer who captures packets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Observer {
+    /// Place on the path.
+    pub(crate) place: Place,
+    /// Direction of the packets that are captured; `None`: both.
+    pub(crate) only: Option<Direction>,
+}
+
+impl Observer {
+    /// An observer of both directions.
+    pub(crate) const fn at(place: Place) -> Observer {
+        Observer { place, only: None }
+    }
+}
+
+/// What is generated and observed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan<'a> {
+    /// Traffic, delays and hosts. Workloads are those of clients that send a request: `initiator = "receiver"`.
+    pub(crate) scenario: &'a Scenario,
+    /// Losses.
+    pub(crate) faults: Faults,
+    /// Observers, each with a capture of its own.
+    pub(crate) observers: &'a [Observer],
+    /// End of the captures; `None`: when all connections are over.
+    pub(crate) until: Option<Nanos>,
+    /// Seed of everything random.
+    pub(crate) seed: u64,
+}
+
+/// Captures and the truth about them.
+#[derive(Debug, Default)]
+pub(crate) struct Trace {
+    /// A capture for each observer, as a pcap file.
+    pub(crate) captures: Vec<Vec<u8>>,
+    /// What happened.
+    pub(crate) truth: Truth,
+}
+
+/// What happened on all paths.
+#[derive(Debug, Default)]
+pub(crate) struct Truth {
+    /// Attempts.
+    pub(crate) opened: u64,
+    /// Attempts that a server accepted and that completed their handshake.
+    pub(crate) completed: Completed,
+    /// Packets by direction.
+    pub(crate) packets: [Packets; 2],
+    /// Time from the first SYN until the request was sent, of completed attempts.
+    pub(crate) until_request: Vec<Nanos>,
+    /// Repeated SYNs at the client and SYN/ACKs at the server, counted by addresses, ports and sequence numbers.
+    pub(crate) repeats: [Vec<Repeat>; 2],
+}
+
+/// Completed attempts by what was lost.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Completed {
+    /// All.
+    pub(crate) all: u64,
+    /// With a lost SYN or SYN/ACK.
+    pub(crate) syn_or_synack: u64,
+    /// With a lost SYN/ACK.
+    pub(crate) synack: u64,
+    /// With a lost SYN/ACK, or whose handshake's ACK was lost.
+    pub(crate) synack_or_ack: u64,
+    /// Whose handshake's ACK was lost.
+    pub(crate) ack: u64,
+}
+
+/// Packets sent in one direction.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Packets {
+    /// All.
+    pub(crate) sent: u64,
+    /// Retransmissions.
+    pub(crate) again: u64,
+    /// With SYN, data or FIN.
+    pub(crate) sequenced: u64,
+    /// With SYN, data or FIN, and lost.
+    pub(crate) lost: u64,
+    /// SYNs and SYN/ACKs.
+    pub(crate) syns: u64,
+    /// Retransmitted SYNs and SYN/ACKs.
+    pub(crate) syns_again: u64,
+    /// SYNs and SYN/ACKs lost, without those to hosts that do not answer.
+    pub(crate) syns_lost: u64,
+}
+
+/// A repeated SYN or SYN/ACK in a capture.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Repeat {
+    /// Time since the previous one.
+    pub(crate) after: Nanos,
+    /// True if it is a second capture of one packet.
+    pub(crate) copy: bool,
+}
+
+/// Generates a trace.
+pub(crate) fn generate(plan: &Plan<'_>) -> Trace {
+    World::new(plan, None).run()
+}
+
+/// Generates a trace in which a tool on the host `at` sends SYNs or SYN/ACKs again.
+pub(super) fn generate_with_tool(plan: &Plan<'_>, at: usize, config: &Config) -> Trace {
+    let tool = Tool {
+        at,
+        core: Retransmitter::new(config.clone(), plan.seed),
+    };
+    World::new(plan, Some(tool)).run()
+}
+
+/// Analyses a generated capture; `row` sees each connection.
+pub(crate) fn analyze(capture: Vec<u8>, options: &Options, row: &mut dyn FnMut(&Row)) -> Analysis {
+    let reader = CaptureReader::from_reader("generated".to_owned(), Box::new(Cursor::new(capture)));
+    let reader = reader.expect("what was written is a capture");
+    let mut rows = |it: &Row| {
+        row(it);
+        Ok(())
+    };
+    let analysis = gentle_trace::analyze(
+        vec![reader],
+        options,
+        None,
+        Some(&mut rows),
+        &Control::default(),
+    );
+    analysis.expect("memory can be read")
+}
+
+/// What becomes of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Accepted,
+    Refused,
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Passes the middle of the path.
+    Middle,
+    /// Reaches the other host.
+    Host,
+    /// Is captured for the second time.
+    Copy(Place),
+}
+
+#[derive(Debug)]
+struct Packet {
+    serial: u32,
+    from: usize,
+    stage: Stage,
+    /// Lost behind the middle.
+    lost: bool,
+    ip_id: u16,
+    segment: Segment,
+}
+
+enum Event {
+    Packet(u32, Box<Packet>),
+    /// A timer of a host may be due. `true`: what arrives at the same time has been handled.
+    Timer(u32, usize, bool),
+    /// The tool may have something to send.
+    Tool,
+    Flood(u32),
+}
+
+/// A connection with its two hosts.
+struct Connection {
+    serial: u32,
+    flow: Flow,
+    ends: [Option<Endpoint>; 2],
+    profiles: [Arc<Profile>; 2],
+    isn: [Seq; 2],
+    ip_id: [u16; 2],
+    /// Delay between client and middle, and between middle and server.
+    delays: [Nanos; 2],
+    /// Direction of the client's packets.
+    direction: Direction,
+    answer: Answer,
+    copied: bool,
+    bytes: u64,
+    opened: Nanos,
+    spoken: [bool; 2],
+    closed: [bool; 2],
+    /// Time of the earliest timer event that is planned.
+    planned: [Nanos; 2],
+    in_flight: u32,
+    /// SYNs and SYN/ACKs sent, and lost.
+    handshake_sent: [u32; 2],
+    handshake_lost: [u32; 2],
+    /// The handshake's ACK has been sent, and lost.
+    acknowledged: bool,
+    ack_lost: bool,
+    /// Time at which the observer at its sender saw the last SYN and SYN/ACK.
+    seen: [Option<Nanos>; 2],
+    /// SYN and SYN/ACK sent last, for the tool's copies.
+    last: [Option<Segment>; 2],
+}
+
+impl Connection {
+    fn way(&self, from: usize) -> Direction {
+        match from == CLIENT {
+            true => self.direction,
+            false => self.direction.reverse(),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let over = |end: &Option<Endpoint>| {
+            let end = end.as_ref();
+            end.is_none_or(|end| end.is_failed() || end.is_closed())
+        };
+        self.in_flight == 0 && self.ends.iter().all(over)
+    }
+
+    /// Delivers a segment to the host `to`, whose answers go into `out`.
+    fn deliver(&mut self, now: Nanos, to: usize, segment: &Segment, out: &mut Vec<Segment>) {
+        let is_syn = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
+        match &mut self.ends[to] {
+            Some(end) => {
+                if !end.is_failed() {
+                    end.on_segment(now, segment, false, out);
+                    self.act(now, to, out);
+                }
+            }
+            None if to == SERVER && is_syn => match self.answer {
+                Answer::Accepted => {
+                    let profile = Arc::clone(&self.profiles[SERVER]);
+                    let isn = self.isn[SERVER];
+                    let end = Endpoint::accept(profile, isn, now, segment, false, out);
+                    self.ends[SERVER] = Some(end);
+                }
+                Answer::Refused => {
+                    let mut reset = Segment::new(Seq(0), Flags::RST | Flags::ACK);
+                    reset.ack = Seq(segment.seq.0.wrapping_add(1));
+                    out.push(reset);
+                }
+                Answer::None => {}
+            },
+            None => {}
+        }
+    }
+
+    /// Lets the program on the host `side` act: the client sends a request, the server answers and closes, the client
+    /// closes.
+    fn act(&mut self, now: Nanos, side: usize, out: &mut Vec<Segment>) {
+        let Some(end) = &mut self.ends[side] else {
+            return;
+        };
+        if side == CLIENT && end.is_established() && !self.spoken[CLIENT] {
+            self.spoken[CLIENT] = true;
+            end.write(now, u64::from(REQUEST), out);
+        }
+        if side == SERVER && end.received() >= u64::from(REQUEST) && !self.spoken[SERVER] {
+            self.spoken[SERVER] = true;
+            self.closed[SERVER] = true;
+            end.write(now, self.bytes, out);
+            end.close(now, out);
+        }
+        if side == CLIENT && end.peer_closed() && !self.closed[CLIENT] {
+            self.closed[CLIENT] = true;
+            end.close(now, out);
+        }
+    }
+}
+
+/// A retransmitter of SYNs or SYN/ACKs on a host.
+struct Tool {
+    at: usize,
+    core: Retransmitter,
+}
+
+struct World<'a> {
+    plan: &'a Plan<'a>,
+    profiles: Vec<[Arc<Profile>; 2]>,
+    one_way: Nanos,
+    now: Nanos,
+    events: EventQueue<Event>,
+    connections: Slab<Connection>,
+    serial: u32,
+    rng: Xoshiro256PlusPlus,
+    captures: Vec<PcapWriter<Vec<u8>>>,
+    frame: Vec<u8>,
+    out: Vec<Segment>,
+    tool: Option<Tool>,
+    truth: Truth,
+}
+
+impl<'a> World<'a> {
+    fn new(plan: &'a Plan<'a>, tool: Option<Tool>) -> World<'a> {
+        let scenario = plan.scenario;
+        let capture = |_: &Observer| {
+            let writer = PcapWriter::new(Vec::new(), LinkType::ETHERNET, None, Resolution::Nanos);
+            writer.expect("memory can be written")
+        };
+        let mut events = EventQueue::new(SPACING);
+        let (hosts, syns) = plan.faults.floods;
+        for number in 0..hosts * syns {
+            let at =
+                u128::from(scenario.duration.0) * u128::from(number) / u128::from(hosts * syns);
+            events.plan(Nanos(at as u64), Event::Flood(number));
+        }
+        World {
+            plan,
+            profiles: (scenario.workloads.iter())
+                .map(|workload| scenario.profiles(workload))
+                .collect(),
+            one_way: Nanos((scenario.links[0].delay + scenario.links[1].delay).0 / 2),
+            now: Nanos::ZERO,
+            events,
+            connections: Slab::default(),
+            serial: 0,
+            rng: Xoshiro256PlusPlus::seed_from_u64(plan.seed),
+            captures: plan.observers.iter().map(capture).collect(),
+            frame: Vec::new(),
+            out: Vec::new(),
+            tool,
+            truth: Truth::default(),
+        }
+    }
+
+    fn run(mut self) -> Trace {
+        let scenario = self.plan.scenario;
+        let mut arrivals = match self.plan.faults.single {
+            false => Some(scenario.schedule(self.plan.seed)),
+            true => None,
+        };
+        if self.plan.faults.single {
+            self.open(&Arrival {
+                at: Nanos::ZERO,
+                span: Span::Bytes(1_000),
+                direction: Direction::Down,
+                initiator: Initiator::Receiver,
+                extra_rtt: Nanos::ZERO,
+                workload: 0,
+            });
+        }
+        let until = self.plan.until.unwrap_or(Nanos::MAX);
+        loop {
+            let arrival = arrivals.as_ref().map_or(Nanos::MAX, Schedule::next_at);
+            let event = self.events.next_at();
+            let next = event.min(arrival);
+            if next == Nanos::MAX || next > until {
+                break;
+            }
+            self.now = next;
+            if arrival <= event {
+                let arrival = arrivals.as_mut().and_then(Schedule::next);
+                self.open(&arrival.expect("an arrival is due"));
+            } else if let Some(event) = self.events.pop() {
+                self.happen(event);
+            }
+        }
+        for place in self.connections.places().collect::<Vec<_>>() {
+            self.conclude(place);
+        }
+        Trace {
+            captures: (self.captures.into_iter())
+                .map(PcapWriter::into_inner)
+                .collect(),
+            truth: self.truth,
+        }
+    }
+
+    fn chance(&mut self, probability: f64) -> bool {
+        probability > 0.0 && self.rng.random_bool(probability)
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Packet(place, packet) => self.arrive(place, packet),
+            Event::Timer(place, side, false) => {
+                // As in the simulator, what arrives comes before timers that are due at the same time.
+                self.events.plan(self.now, Event::Timer(place, side, true));
+            }
+            Event::Timer(place, side, true) => self.timer(place, side),
+            Event::Tool => self.tool(),
+            Event::Flood(number) => self.flood(number),
+        }
+    }
+
+    fn open(&mut self, arrival: &Arrival) {
+        let Span::Bytes(bytes) = arrival.span else {
+            return;
+        };
+        let serial = self.serial;
+        self.serial += 1;
+        let direction = match arrival.initiator {
+            Initiator::Sender => arrival.direction,
+            Initiator::Receiver => arrival.direction.reverse(),
+        };
+        let faults = self.plan.faults;
+        let answer = if self.chance(faults.unanswered[direction.index()]) {
+            Answer::None
+        } else if self.chance(faults.refused) {
+            Answer::Refused
+        } else {
+            Answer::Accepted
+        };
+        let copied = self.chance(faults.copied);
+        let whole = self.one_way + Nanos(arrival.extra_rtt.0 / 2);
+        let near = Nanos((whole.0 as f64 * self.rng.random_range(MIDDLE)) as u64);
+        let profiles = self.profiles[arrival.workload].clone();
+        let isn = [Seq(self.rng.random()), Seq(self.rng.random())];
+        let flow = Flow {
+            addresses: [
+                address(direction, false, serial % CLIENTS),
+                address(direction.reverse(), true, self.rng.random_range(0..SERVERS)),
+            ],
+            ports: [(FIRST_PORT + serial / CLIENTS % 60_000) as u16, 80],
+        };
+        let client = Endpoint::connect(
+            Arc::clone(&profiles[CLIENT]),
+            isn[CLIENT],
+            self.now,
+            &mut self.out,
+        );
+        let connection = Connection {
+            serial,
+            flow,
+            ends: [Some(client), None],
+            profiles,
+            isn,
+            ip_id: [self.rng.random(), self.rng.random()],
+            delays: [near, whole - near],
+            direction,
+            answer,
+            copied,
+            bytes,
+            opened: self.now,
+            spoken: [false; 2],
+            closed: [false; 2],
+            planned: [Nanos::MAX; 2],
+            in_flight: 0,
+            handshake_sent: [0; 2],
+            handshake_lost: [0; 2],
+            acknowledged: false,
+            ack_lost: false,
+            seen: [None; 2],
+            last: [None; 2],
+        };
+        self.truth.opened += 1;
+        let place = self.connections.insert(connection);
+        self.follow(place, CLIENT);
+    }
+
+    /// Sends what a host put into `out`, and plans its timer.
+    fn follow(&mut self, place: u32, side: usize) {
+        for segment in std::mem::take(&mut self.out) {
+            self.send(place, side, segment);
+        }
+        let Some(connection) = self.connections.get_mut(place) else {
+            return;
+        };
+        let due = connection.ends[side]
+            .as_ref()
+            .and_then(Endpoint::next_timer);
+        if let Some(at) = due.filter(|at| *at < connection.planned[side]) {
+            connection.planned[side] = at;
+            self.events
+                .plan(at.max(self.now), Event::Timer(place, side, false));
+        }
+        if connection.is_over() {
+            self.conclude(place);
+        }
+    }
+
+    fn timer(&mut self, place: u32, side: usize) {
+        let Some(connection) = self.connections.get_mut(place) else {
+            return;
+        };
+        if connection.planned[side] > self.now {
+            // Planned for an earlier connection in this place, or overtaken by an earlier event.
+            return;
+        }
+        connection.planned[side] = Nanos::MAX;
+        if let Some(end) = &mut connection.ends[side] {
+            end.on_timer(self.now, &mut self.out);
+        }
+        self.follow(place, side);
+    }
+
+    /// A host sends a segment: it is captured at the host, and lost or passed on.
+    fn send(&mut self, place: u32, from: usize, segment: Segment) {
+        let Some(connection) = self.connections.get_mut(place) else {
+            return;
+        };
+        let is_syn = segment.flags.contains(Flags::SYN);
+        // Linux sends SYN/ACKs with identification 0 (`ip_build_and_send_pkt`).
+        let ip_id = match is_syn && from == SERVER {
+            true => 0,
+            false => {
+                connection.ip_id[from] = connection.ip_id[from].wrapping_add(1);
+                connection.ip_id[from]
+            }
+        };
+        if is_syn {
+            connection.last[from] = Some(segment);
+        }
+        self.transmit(place, from, ip_id, segment, true);
+    }
+
+    /// A segment leaves a host. `watched`: by the tool of the host, if it has one.
+    fn transmit(&mut self, place: u32, from: usize, ip_id: u16, segment: Segment, watched: bool) {
+        let faults = self.plan.faults;
+        let Some(connection) = self.connections.get(place) else {
+            return;
+        };
+        let way = connection.way(from).index();
+        let serial = connection.serial;
+        let is_syn = segment.flags.contains(Flags::SYN);
+        let is_handshake_ack = from == CLIENT && !is_syn && !connection.acknowledged;
+        let lost = self.chance(faults.loss[way].of(&segment))
+            || (is_syn && connection_sent(&self.connections, place, from) < faults.script[from]);
+        let lost_before = lost && self.rng.random::<bool>();
+        let Some(connection) = self.connections.get_mut(place) else {
+            return;
+        };
+        let packets = &mut self.truth.packets[way];
+        packets.sent += 1;
+        packets.again += u64::from(segment.retransmitted);
+        if segment.seq_len() > 0 {
+            packets.sequenced += 1;
+            packets.lost += u64::from(lost);
+        }
+        if is_syn {
+            packets.syns += 1;
+            packets.syns_again += u64::from(segment.retransmitted);
+            packets.syns_lost += u64::from(lost && connection.answer != Answer::None);
+            connection.handshake_sent[from] += 1;
+            connection.handshake_lost[from] += u32::from(lost);
+        }
+        if is_handshake_ack {
+            connection.acknowledged = true;
+            connection.ack_lost = lost;
+        }
+        let mut packet = Box::new(Packet {
+            serial,
+            from,
+            stage: Stage::Middle,
+            lost,
+            ip_id,
+            segment,
+        });
+        let at = self.now + connection.delays[from];
+        if watched {
+            self.show_tool(place, from, &packet);
+        }
+        let own = [Place::Client, Place::Server][from];
+        self.capture(place, own, &packet);
+        if lost_before {
+            return;
+        }
+        packet.stage = Stage::Middle;
+        if let Some(connection) = self.connections.get_mut(place) {
+            connection.in_flight += 1;
+        }
+        self.events.plan(at, Event::Packet(place, packet));
+    }
+
+    fn arrive(&mut self, place: u32, mut packet: Box<Packet>) {
+        let known = self.connections.get_mut(place);
+        let Some(connection) = known.filter(|it| it.serial == packet.serial) else {
+            return;
+        };
+        let to = 1 - packet.from;
+        match packet.stage {
+            Stage::Copy(at) => {
+                connection.in_flight -= 1;
+                self.capture(place, at, &packet);
+                self.follow(place, to);
+            }
+            Stage::Middle => {
+                let at = self.now + connection.delays[to];
+                if packet.lost {
+                    connection.in_flight -= 1;
+                }
+                self.capture(place, Place::Middle, &packet);
+                if packet.lost {
+                    self.follow(place, to);
+                } else {
+                    packet.stage = Stage::Host;
+                    self.events.plan(at, Event::Packet(place, packet));
+                }
+            }
+            Stage::Host => {
+                connection.in_flight -= 1;
+                self.capture(place, [Place::Client, Place::Server][to], &packet);
+                self.show_tool(place, to, &packet);
+                let mut out = std::mem::take(&mut self.out);
+                if let Some(connection) = self.connections.get_mut(place) {
+                    connection.deliver(self.now, to, &packet.segment, &mut out);
+                }
+                self.out = out;
+                self.follow(place, to);
+            }
+        }
+    }
+
+    /// Writes a packet into the captures of the observers at a place.
+    fn capture(&mut self, place: u32, at: Place, packet: &Packet) {
+        let Some(connection) = self.connections.get_mut(place) else {
+            return;
+        };
+        let copy = matches!(packet.stage, Stage::Copy(_));
+        let way = connection.way(packet.from);
+        let own = [Place::Client, Place::Server][packet.from];
+        if at == own && packet.segment.flags.contains(Flags::SYN) {
+            let kind = packet.from;
+            if let Some(before) = connection.seen[kind].replace(self.now) {
+                let after = self.now - before;
+                self.truth.repeats[kind].push(Repeat { after, copy });
+            }
+        }
+        let mut written = false;
+        for (observer, capture) in self.plan.observers.iter().zip(&mut self.captures) {
+            if observer.place != at || observer.only.is_some_and(|only| only != way) {
+                continue;
+            }
+            if !written {
+                let (flow, from) = (&connection.flow, packet.from);
+                frame::write(&packet.segment, packet.ip_id, flow, from, &mut self.frame);
+                written = true;
+            }
+            write(capture, self.now, &self.frame, packet.segment.len);
+        }
+        if at != Place::Middle && connection.copied && !copy {
+            connection.in_flight += 1;
+            let again = Packet {
+                stage: Stage::Copy(at),
+                ..*packet
+            };
+            let at = self.now + Nanos(self.rng.random_range(COPIED_AFTER));
+            self.events.plan(at, Event::Packet(place, Box::new(again)));
+        }
+    }
+
+    /// Shows a packet to the tool, if it runs on the host `side`.
+    fn show_tool(&mut self, place: u32, side: usize, packet: &Packet) {
+        let Some(tool) = self.tool.as_mut().filter(|tool| tool.at == side) else {
+            return;
+        };
+        let Some(connection) = self.connections.get(place) else {
+            return;
+        };
+        frame::write(
+            &packet.segment,
+            packet.ip_id,
+            &connection.flow,
+            packet.from,
+            &mut self.frame,
+        );
+        self.frame
+            .resize(self.frame.len() + packet.segment.len as usize, 0);
+        let passing = match packet.from == side {
+            true => Passing::Out,
+            false => Passing::In,
+        };
+        let frame = Frame {
+            bytes: &self.frame,
+            original_len: self.frame.len() as u32,
+            link: LinkType::ETHERNET,
+            vlan: None,
+            partial_checksum: false,
+            exact_time: true,
+        };
+        tool.core.frame(START + self.now, passing, &frame);
+        if let Some(at) = tool.core.next_deadline() {
+            self.events
+                .plan(at.saturating_sub(START).max(self.now), Event::Tool);
+        }
+    }
+
+    /// Lets the tool send what is due. With a tool there is one connection at a time.
+    fn tool(&mut self) {
+        let Some(mut tool) = self.tool.take() else {
+            return;
+        };
+        let mut copies = 0;
+        while let Some(decision) = tool.core.poll(START + self.now) {
+            copies += u32::from(matches!(decision, Decision::Copy(_)));
+        }
+        let side = tool.at;
+        if let Some(at) = tool.core.next_deadline() {
+            self.events
+                .plan(at.saturating_sub(START).max(self.now), Event::Tool);
+        }
+        self.tool = Some(tool);
+        for place in self.connections.places().collect::<Vec<_>>() {
+            let segment = self.connections.get(place).and_then(|it| it.last[side]);
+            for segment in segment.into_iter().cycle().take(copies as usize) {
+                self.transmit(place, side, 0, segment, false);
+            }
+        }
+    }
+
+    /// A host of a flood sends a SYN.
+    fn flood(&mut self, number: u32) {
+        let (hosts, _) = self.plan.faults.floods;
+        let way = Direction::Up;
+        let flow = Flow {
+            addresses: [
+                address(way, false, CLIENTS + number % hosts),
+                address(way.reverse(), true, number % SERVERS),
+            ],
+            ports: [(FIRST_PORT + number / hosts % 60_000) as u16, 80],
+        };
+        let segment = Segment::new(Seq(self.rng.random()), Flags::SYN);
+        frame::write(&segment, 0, &flow, CLIENT, &mut self.frame);
+        for (observer, capture) in self.plan.observers.iter().zip(&mut self.captures) {
+            if observer.only.is_none_or(|only| only == way) {
+                write(capture, self.now, &self.frame, 0);
+            }
+        }
+    }
+
+    /// Takes leave of a connection.
+    fn conclude(&mut self, place: u32) {
+        let Some(connection) = self.connections.remove(place) else {
+            return;
+        };
+        let client = connection.ends[CLIENT].as_ref();
+        let established = client.and_then(Endpoint::established_at);
+        let Some(at) = established else {
+            return;
+        };
+        self.truth.until_request.push(at - connection.opened);
+        let [syn, synack] = connection.handshake_lost.map(|lost| lost > 0);
+        let completed = &mut self.truth.completed;
+        completed.all += 1;
+        completed.syn_or_synack += u64::from(syn || synack);
+        completed.synack += u64::from(synack);
+        completed.synack_or_ack += u64::from(synack || connection.ack_lost);
+        completed.ack += u64::from(connection.ack_lost);
+    }
+}
+
+/// Number of SYNs or SYN/ACKs that a host has sent.
+fn connection_sent(connections: &Slab<Connection>, place: u32, from: usize) -> u32 {
+    let connection = connections.get(place);
+    connection.map_or(0, |connection| connection.handshake_sent[from])
+}
+
+/// Address of a host whose packets travel in `direction`.
+fn address(direction: Direction, server: bool, number: u32) -> Ipv4Addr {
+    let net: u32 = match direction {
+        Direction::Down => 0xac10_0000,
+        Direction::Up => 0x0a00_0000,
+    };
+    Ipv4Addr::from(net | u32::from(server) << 16 | number)
+}
+
+/// Adds a frame, of which the payload is left out, to a capture.
+fn write(capture: &mut PcapWriter<Vec<u8>>, now: Nanos, frame: &[u8], payload: u32) {
+    let packet = RawPacket {
+        time: START + now,
+        interface: 0,
+        link: LinkType::ETHERNET,
+        original_len: frame.len() as u32 + payload,
+        data: frame,
+    };
+    capture.packet(&packet).expect("memory can be written");
+}

@@ -1,0 +1,206 @@
+//! Choices where the paper is silent, and the values that they could also have.
+
+use super::schemes::{
+    ARED, BYTE_FIFO, FQ_CODEL, FQ_CODEL_20, PACKET_FIFO, PIE, RED, REDFAVOR, SPA, SYN_FIN_PRIO,
+    SYN_PRIO,
+};
+use super::traffic::with_largest_size;
+use crate::paper::{Variant, Variants};
+use crate::setup::Setup;
+use gentle_aqm::Spec;
+use gentle_experiment::LinkChange;
+
+const fn variant(label: &'static str, change: fn(&mut Setup)) -> Variant {
+    Variant { label, change }
+}
+
+pub(super) const ALL: &[Variants] = &[
+    Variants {
+        id: "fifo-limits",
+        base: "50 packets, 75,000 bytes",
+        values: &[
+            variant("20 packets, 30,000 bytes", |setup| fifo_limit(setup, 20)),
+            variant("30 packets, 45,000 bytes", |setup| fifo_limit(setup, 30)),
+            variant("100 packets, 150,000 bytes", |setup| fifo_limit(setup, 100)),
+            variant("200 packets, 300,000 bytes", |setup| fifo_limit(setup, 200)),
+            variant("1,000 packets, 1,500,000 bytes", |setup| {
+                fifo_limit(setup, 1_000)
+            }),
+        ],
+    },
+    Variants {
+        id: "uplink-fifo",
+        base: "50 packets",
+        values: &[
+            variant("20 packets", |setup| uplink_limit(setup, "pfifo limit=20")),
+            variant("100 packets", |setup| {
+                uplink_limit(setup, "pfifo limit=100")
+            }),
+            variant("200 packets", |setup| {
+                uplink_limit(setup, "pfifo limit=200")
+            }),
+        ],
+    },
+    Variants {
+        id: "red-thresholds",
+        base: "limit 75,000 bytes",
+        values: &[
+            variant("limit 30,000 bytes", |setup| red(setup, "limit", "30000")),
+            variant("limit 150,000 bytes", |setup| red(setup, "limit", "150000")),
+            variant("5 to 15 packets, max_p 0.1, gentle", |setup| {
+                red(setup, "min", "7500");
+                red(setup, "max", "22500");
+                red(setup, "probability", "0.1");
+                red(setup, "gentle", "on");
+            }),
+            variant("10 to 30 packets, max_p 0.1", |setup| {
+                red(setup, "min", "15000");
+                red(setup, "max", "45000");
+                red(setup, "probability", "0.1");
+            }),
+        ],
+    },
+    Variants {
+        id: "pie-defaults",
+        base: "those of Linux 3.18",
+        values: &[variant("those of a current Linux", |setup| {
+            setup.replace(PIE, "pie")
+        })],
+    },
+    Variants {
+        id: "fq-codel-options",
+        base: "quantum 1,514 bytes, 1,024 queues",
+        values: &[
+            variant("quantum 300 bytes", |setup| {
+                fq_codel(setup, "quantum", "300")
+            }),
+            variant("65,536 queues", |setup| fq_codel(setup, "flows", "65536")),
+            variant("limit 1,000 packets", |setup| {
+                fq_codel(setup, "limit", "1000")
+            }),
+        ],
+    },
+    Variants {
+        id: "spa-fin",
+        base: "priority, any length",
+        values: &[
+            variant("priority up to 100 bytes", |setup| {
+                setup.replace(SPA, "spa fin=priority maxlen=100 share=100");
+            }),
+            variant("in order", |setup| {
+                setup.replace(SPA, "spa fin=inorder share=100")
+            }),
+            variant("as data", |setup| {
+                setup.replace(SPA, "spa fin=none share=100")
+            }),
+        ],
+    },
+    Variants {
+        id: "largest-size",
+        base: "6,000 (real), 12,000 (10m)",
+        values: &[
+            variant("half", |setup| largest_size(setup, 3_000, 6_000)),
+            variant("twice", |setup| largest_size(setup, 12_000, 24_000)),
+        ],
+    },
+    Variants {
+        id: "short-load",
+        base: "mean gap 17 ms, sizes up to 100: load 94 %",
+        values: &[
+            variant("80 %", |setup| short_load(setup, 0.80)),
+            variant("85 %", |setup| short_load(setup, 0.85)),
+            variant("90 %", |setup| short_load(setup, 0.90)),
+            variant("92 %", |setup| short_load(setup, 0.92)),
+        ],
+    },
+    Variants {
+        id: "duration",
+        base: "1,000 s",
+        values: &[
+            variant("a tenth", |setup| last(setup, 0.1)),
+            variant("a third", |setup| last(setup, 1.0 / 3.0)),
+        ],
+    },
+    Variants {
+        id: "ethernet-header",
+        base: "counted",
+        values: &[variant("not counted", |setup| {
+            for link in &mut setup.scenario.links {
+                link.overhead = 0;
+            }
+        })],
+    },
+    Variants {
+        id: "freebsd-hosts",
+        base: "profile freebsd-9.3",
+        values: &[
+            variant("an ACK for each segment", |setup| {
+                setup.set_knob("delack_segments", "1");
+            }),
+            variant("no limited transmit", |setup| {
+                setup.set_knob("limited_transmit", "false");
+            }),
+            variant("no SACK", |setup| setup.set_knob("sack", "false")),
+            variant("initial window of 3", |setup| setup.set_knob("iw", "3")),
+            variant("receive window of 32 kB", |setup| {
+                setup.set_knob("receive_window", "32kb");
+            }),
+            variant("FIN in a packet of its own", |setup| {
+                setup.set_knob("fin_on_data", "false");
+            }),
+        ],
+    },
+];
+
+/// The FIFOs are as long as before in packets of 1,500 bytes; so are the queues that SYN Prio and SYN/FIN Prio consist of.
+fn fifo_limit(setup: &mut Setup, packets: u32) {
+    for role in [PACKET_FIFO, SYN_PRIO, SYN_FIN_PRIO] {
+        setup.set_option(role, "limit", &packets.to_string());
+    }
+    setup.set_option(BYTE_FIFO, "limit", &(1_500 * packets).to_string());
+}
+
+fn uplink_limit(setup: &mut Setup, qdisc: &str) {
+    let qdisc: Result<Spec, _> = qdisc.parse();
+    setup.scenario.links[1].qdisc = qdisc.expect("a valid scheme");
+}
+
+fn red(setup: &mut Setup, option: &str, value: &str) {
+    for role in [RED, ARED, REDFAVOR] {
+        setup.set_option(role, option, value);
+    }
+}
+
+fn fq_codel(setup: &mut Setup, option: &str, value: &str) {
+    for role in [FQ_CODEL, FQ_CODEL_20] {
+        setup.set_option(role, option, value);
+    }
+}
+
+/// Sizes of `real` and `10m`; `short` stays as it is.
+fn largest_size(setup: &mut Setup, of_real: u64, of_ten_megabit: u64) {
+    let largest = match setup.scenario.name.as_str() {
+        "real" | "real-reverse" => of_real,
+        "10m" => of_ten_megabit,
+        _ => return,
+    };
+    let name = setup.scenario.name.clone();
+    setup.scenario.workloads = with_largest_size(&name, largest).workloads;
+}
+
+fn short_load(setup: &mut Setup, load: f64) {
+    if setup.scenario.name == "short" {
+        let change = LinkChange {
+            load: Some(load),
+            ..LinkChange::default()
+        };
+        let changed = setup.scenario.change_links(&change);
+        changed.expect("the load of Poisson arrivals can be set");
+    }
+}
+
+fn last(setup: &mut Setup, part: f64) {
+    let seconds = setup.scenario.duration.as_secs_f64();
+    let duration = gentle_units::Nanos::from_secs_f64(part * seconds);
+    setup.scenario.set_duration(duration);
+}
