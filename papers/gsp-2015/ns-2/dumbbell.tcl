@@ -2,8 +2,8 @@
 #
 #     ns dumbbell.tcl [key=value ...]
 #
-# Prints one line of JSON: the utilisation of the link, its lowest value over a round trip (100 ms), and the packets that are
-# lost at once. Drops belong to one event if they follow its first drop within a round trip.
+# Prints one line of JSON: the utilization of the link, its lowest value over a round trip (100 ms), and the packets lost
+# at once. Drops belong to one event if they follow its first drop within a round trip.
 
 array set opt {
     flows   10

@@ -10,20 +10,22 @@ pub(super) const ALL: &[Variants] = &[
     Variants {
         id: "hosts",
         base: "linux-3.16",
-        values: &[
-            Variant {
-                label: "linux-7.2",
-                change: |setup| {
-                    let set = setup.scenario.set_profile("linux-7.2");
-                    set.expect("the profile exists");
-                    setup.set_knob("receive_window", "64mb");
-                },
+        values: &[Variant {
+            label: "linux-7.2",
+            change: |setup| {
+                let set = setup.scenario.set_profile("linux-7.2");
+                set.expect("the profile exists");
+                setup.set_knob("receive_window", "64mb");
             },
-            Variant {
-                label: "linux-3.16 with Reno",
-                change: |setup| setup.set_knob("congestion_control", "reno"),
-            },
-        ],
+        }],
+    },
+    Variants {
+        id: "congestion-control",
+        base: "CUBIC",
+        values: &[Variant {
+            label: "Reno",
+            change: |setup| setup.set_knob("congestion_control", "reno"),
+        }],
     },
     Variants {
         id: "delayed-acks",
@@ -34,8 +36,8 @@ pub(super) const ALL: &[Variants] = &[
                 change: |setup| setup.set_knob("delack_segments", "1"),
             },
             Variant {
-                label: "every 32 segments",
-                change: |setup| setup.set_knob("delack_segments", "32"),
+                label: "every 8 segments",
+                change: |setup| setup.set_knob("delack_segments", "8"),
             },
         ],
     },
@@ -141,30 +143,18 @@ pub(super) const ALL: &[Variants] = &[
     Variants {
         id: "fig10-threshold",
         base: "5 ms",
-        values: &[
-            Variant {
-                label: "2 ms",
-                change: |setup| set_gsp(setup, "threshold", "250000b"),
-            },
-            Variant {
-                label: "7 ms",
-                change: |setup| set_gsp(setup, "threshold", "875000b"),
-            },
-        ],
+        values: &[Variant {
+            label: "2 ms",
+            change: |setup| set_gsp(setup, "threshold", "250000b"),
+        }],
     },
     Variants {
         id: "targets",
         base: "5 ms",
-        values: &[
-            Variant {
-                label: "20 ms",
-                change: |setup| set_targets(setup, "20ms"),
-            },
-            Variant {
-                label: "40 ms",
-                change: |setup| set_targets(setup, "40ms"),
-            },
-        ],
+        values: &[Variant {
+            label: "40 ms",
+            change: |setup| set_targets(setup, "40ms"),
+        }],
     },
     Variants {
         id: "fig14-buffer",

@@ -95,7 +95,7 @@ pub(super) fn arithmetic(lab: &Lab<'_>) -> Result<Measured, Failure> {
 
 /// The buffer at which the utilization reaches [`FULL`], interpolated between the buffers simulated.
 fn smallest(runs: &[(f64, Estimate)]) -> Estimate {
-    let pairs = runs.windows(2).filter_map(|pair| {
+    let mut pairs = runs.windows(2).filter_map(|pair| {
         let [(b0, u0), (b1, u1)] = pair else {
             return None;
         };
@@ -103,7 +103,7 @@ fn smallest(runs: &[(f64, Estimate)]) -> Estimate {
         (u0 < FULL && u1 >= FULL).then(|| b0 + (b1 - b0) * (FULL - u0) / (u1 - u0))
     });
     Estimate {
-        value: pairs.last(),
+        value: pairs.next_back(),
         ci95: None,
     }
 }

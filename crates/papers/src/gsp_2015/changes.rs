@@ -26,7 +26,7 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
         (GSP, "gsp threshold=15ms limit=1000000 limit_bytes=500000"),
         (TAIL, "bfifo limit=500000"),
     ]);
-    let runs = Runs::watch(lab, &setup, &lab.seeds(10, 2))?;
+    let runs = Runs::watch(lab, &setup, &lab.seeds(10, 1))?;
     let before = |run: &Watch| Some(1e3 * run.longest_delay(SETTLED, FALL));
     let spike = |run: &Watch| Some(1e3 * run.longest_delay(FALL, FALL + 2.0));
     // The second half of the time at the low rate.
@@ -87,8 +87,6 @@ pub(super) fn udp(lab: &Lab<'_>) -> Result<Measured, Failure> {
     const END: f64 = 90.0;
     /// The last part, in which all have returned.
     const LATE: f64 = 70.0;
-    /// The target of all schemes, seconds.
-    const TARGET: f64 = 0.005;
     let setup = scenario!("fig14").schemes(&[
         (GSP, "gsp threshold=5ms limit=1000000 limit_bytes=1250000"),
         (CODEL, "codel target=5ms limit=825"),
@@ -97,10 +95,10 @@ pub(super) fn udp(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let rate = setup.scenario.link(Direction::Down).rate;
     // Delay of a full buffer of 1.25 MB.
     let full = rate.time_to_send(1_250_000).as_secs_f64();
-    let runs = Runs::watch(lab, &setup, &lab.seeds(10, 2))?;
+    let runs = Runs::watch(lab, &setup, &lab.seeds(10, 1))?;
     let saturated = |run: &Watch| Some(run.longest_delay(START, START + 1.0) / full);
-    let settled = |run: &Watch| time_to(run, START, END, 2.0 * TARGET);
-    let late = |run: &Watch| Some(run.quantile_over_time(0.5, LATE, END)? / TARGET);
+    let settled = |run: &Watch| time_to(run, START, END, 2.0 * run.target()?);
+    let late = |run: &Watch| Some(run.quantile_over_time(0.5, LATE, END)? / run.target()?);
     let swing = |run: &Watch| {
         let high = run.quantile_over_time(0.95, LATE, END)?;
         Some(high - run.quantile_over_time(0.05, LATE, END)?)

@@ -22,9 +22,9 @@ const SCHEMES: [(&str, &str); 3] = [
 pub(super) fn delay_and_utilization(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let seeds = lab.seeds(4, 1);
     let many = scenario!("fig10-250").schemes(&SCHEMES);
-    let many = Runs::watch(lab, &shorter(lab, many, 25, 15), &seeds)?;
+    let many = Runs::watch(lab, &shorter(lab, many, 16, 10), &seeds)?;
     let few = scenario!("fig10-10").schemes(&SCHEMES);
-    let few = Runs::watch(lab, &shorter(lab, few, 50, 20), &seeds)?;
+    let few = Runs::watch(lab, &shorter(lab, few, 30, 15), &seeds)?;
 
     let delay = |p: f64| move |run: &Watch| Some(1e3 * run.quantile(p));
     let used = |run: &Watch| Some(100.0 * run.utilization());

@@ -27,7 +27,7 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 (CODEL, "codel target=5ms limit=82"),
                 (PIE, "pie target=5ms limit=82"),
             ]),
-            lab.seeds(10, 2),
+            lab.seeds(10, 1),
         ),
         (
             10,
@@ -37,7 +37,7 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 (CODEL, "codel target=5ms limit=825"),
                 (PIE, "pie target=5ms limit=825"),
             ]),
-            lab.seeds(10, 2),
+            lab.seeds(10, 1),
         ),
         (
             100,
@@ -49,8 +49,8 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
                     (CODEL, "codel target=5ms limit=8256"),
                     (PIE, "pie target=5ms limit=8256"),
                 ]),
-                25,
-                15,
+                16,
+                10,
             ),
             lab.seeds(4, 1),
         ),
@@ -134,8 +134,8 @@ pub(super) fn round_trip_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
         (CODEL, "codel target=5ms limit=825"),
         (PIE, "pie target=5ms limit=825"),
     ]);
-    let base = shorter(lab, base, 50, 20);
-    let seeds = lab.seeds(10, 2);
+    let base = shorter(lab, base, 40, 15);
+    let seeds = lab.seeds(10, 1);
     let delay = |p: f64| move |run: &Watch| Some(1e3 * run.quantile(p));
     let columns = [
         "RTT (ms)",

@@ -12,7 +12,7 @@ const GSP: &str = "GSP";
 /// Fig. 7: tail drop with ten flows.
 pub(super) fn tail_drop(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let setup = scenario!("fig7").scheme(TAIL, "bfifo limit=150000");
-    let runs = Runs::watch(lab, &setup, &lab.seeds(10, 3))?;
+    let runs = Runs::watch(lab, &setup, &lab.seeds(10, 2))?;
     let measured = over_time(
         Measured::new(),
         runs.first(TAIL),
@@ -37,7 +37,7 @@ pub(super) fn basic(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let mut setup = scenario!("fig7").scheme(GSP, scheme);
     // Variants tell the figures apart by the name.
     setup.scenario.name = "fig8".to_owned();
-    let runs = Runs::watch(lab, &setup, &lab.seeds(10, 3))?;
+    let runs = Runs::watch(lab, &setup, &lab.seeds(10, 2))?;
     let measured = over_time(
         Measured::new(),
         runs.first(GSP),
@@ -59,7 +59,7 @@ pub(super) fn basic(lab: &Lab<'_>) -> Result<Measured, Failure> {
 /// Fig. 9: adaptive GSP with forty flows.
 pub(super) fn adaptive(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let setup = scenario!("fig9").scheme(GSP, "gsp threshold=500000b limit=1000000");
-    let setup = shorter(lab, setup, 50, 20);
+    let setup = shorter(lab, setup, 45, 15);
     let runs = Runs::watch(lab, &setup, &lab.seeds(5, 1))?;
     let measured = over_time(
         Measured::new(),

@@ -2,7 +2,7 @@
 
 use crate::lab::{Failure, Lab, Watched};
 use crate::setup::Setup;
-use gentle_aqm::Packet as _;
+use gentle_aqm::{DropReason, Packet as _, Spec, Threshold};
 use gentle_experiment::{Direction, RunSpec};
 use gentle_sim::{DropCause, Packet, Tap};
 use gentle_units::Nanos;
@@ -24,6 +24,7 @@ pub(super) struct Watch {
     /// The part of the run that is measured.
     from: Nanos,
     to: Nanos,
+    scheme: Spec,
     /// Rates of the link and the times from which on they hold.
     rates: Vec<(Nanos, f64)>,
     slices: Vec<Slice>,
@@ -80,6 +81,7 @@ impl Watch {
         Watch {
             from: run.scenario.warmup,
             to: run.scenario.duration,
+            scheme: run.scheme.clone(),
             rates: rates
                 .map(|(at, rate)| (at, rate.bits_per_second() as f64))
                 .collect(),
@@ -126,6 +128,19 @@ impl Watch {
     /// The measured part of the run, seconds.
     pub(super) fn span(&self) -> (f64, f64) {
         (self.from.as_secs_f64(), self.to.as_secs_f64())
+    }
+
+    /// The delay that the scheme keeps, seconds: a target, or a threshold in time; `None`: it has none.
+    pub(super) fn target(&self) -> Option<f64> {
+        let options = self.scheme.options();
+        match self.scheme.scheme().name {
+            "gsp" => match options.threshold("threshold") {
+                Threshold::Delay(delay) => Some(delay.as_secs_f64()),
+                Threshold::Bytes(_) | Threshold::Packets(_) => None,
+            },
+            "codel" | "pie" => Some(options.time("target").as_secs_f64()),
+            _ => None,
+        }
     }
 
     /// Used fraction of the link's capacity.
@@ -333,7 +348,7 @@ impl Tap for Watch {
             self.drops.push(Drop {
                 at: now,
                 flow: packet.connection(),
-                overflow: cause == DropCause::Queue(gentle_aqm::DropReason::Tail),
+                overflow: cause == DropCause::Queue(DropReason::Tail),
             });
             self.leaves(now, packet);
         }
@@ -408,6 +423,7 @@ mod tests {
         Watch {
             from: Nanos::ZERO,
             to: Nanos::from_secs(2),
+            scheme: "codel target=7ms".parse().unwrap(),
             rates: vec![(Nanos::ZERO, 8e6), (Nanos::from_secs(1), 8e5)],
             slices: vec![Slice::default(); 200],
             drops: drops.collect(),
@@ -440,6 +456,20 @@ mod tests {
         assert!((watch.lowest_utilization() - 0.5).abs() < 1e-9);
         // Forty slices, and nine round trips that begin before them and reach into them.
         assert!((watch.mean_time_below_capacity().unwrap() - 0.49).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_target_is_that_of_the_scheme() {
+        let mut watch = watch(&[]);
+        assert_eq!(watch.target(), Some(0.007));
+        for (spec, target) in [
+            ("gsp threshold=15ms", Some(0.015)),
+            ("gsp threshold=9p", None),
+            ("pfifo", None),
+        ] {
+            watch.scheme = spec.parse().unwrap();
+            assert_eq!(watch.target(), target, "{spec}");
+        }
     }
 
     #[test]
