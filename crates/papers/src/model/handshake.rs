@@ -31,7 +31,8 @@ const DOUBLING: Stack = Stack {
 /// Mean wait against loss for the three backoffs.
 pub(super) fn wait(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let seeds = lab.seeds(8, 2);
-    let number = if lab.quick() { 4_000 } else { 20_000 };
+    // The two seeds of a quick call need more transfers each: chance must not decide the verdicts.
+    let number = if lab.quick() { 40_000 } else { 20_000 };
     let mut chart = Chart::curves(
         "wait",
         "Mean wait for lost SYNs",
