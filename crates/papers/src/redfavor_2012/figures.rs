@@ -1,0 +1,236 @@
+//! Figures 2 to 5.
+
+use super::flows::Flows;
+use super::{SCHEMES, SIZES, results, seeds, setup};
+use crate::{Axis, Cell, Chart, Draw, Estimate, Failure, Lab, Measured, Point, Table, Watched};
+
+/// Number of ranges that count as short: up to 10 packets.
+const SHORT: usize = 6;
+/// First of the ranges that count as long: 71 to 200 packets.
+const LONG: usize = 11;
+
+/// Fig. 2: distribution of completion times.
+pub(super) fn completion_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
+    let watched = lab.watch(&setup(lab), &seeds(lab), Flows::new)?;
+    let mut chart = Chart::curves(
+        "times",
+        "Completion times of web requests",
+        Axis::linear("completion time", "s").range(0.0, 8.0),
+        Axis::linear("fraction of requests", "").range(0.0, 1.0),
+    );
+    let mut table = Table::new(
+        "Requests by completion time",
+        ["scheme", "2.4 to 2.9 s, %", "3.0 to 3.5 s, %", "ratio"],
+    );
+    let mut result = Measured::new();
+    for role in SCHEMES {
+        let all: Vec<f64> = of(&watched, role)
+            .flat_map(|flows| flows.times.iter().copied())
+            .collect();
+        let below = |time: f64| share(&all, 0.0, time);
+        chart = chart.line(
+            role,
+            (0..=160).map(|step| (f64::from(step) * 0.05, below(f64::from(step) * 0.05))),
+        );
+        let within = |from, to| {
+            Estimate::over(of(&watched, role).map(|flows| Some(share(&flows.times, from, to))))
+        };
+        let peak = Estimate::over(of(&watched, role).map(|flows| {
+            let before = share(&flows.times, 2.4, 2.9);
+            Some(share(&flows.times, 3.0, 3.5) / before)
+        }));
+        let at_peak = within(3.0, 3.5).scaled(100.0);
+        table = table.row([
+            role.into(),
+            Cell::estimate(within(2.4, 2.9).scaled(100.0), 2),
+            Cell::estimate(at_peak, 2),
+            Cell::estimate(peak, 2),
+        ]);
+        let name = role.to_lowercase();
+        result = result
+            .claim(format!("peak-{name}"), peak)
+            .claim(format!("share-{name}"), at_peak);
+    }
+    Ok(result.chart(chart).table(table))
+}
+
+/// Fraction of `times` above `from` and up to `to`.
+fn share(times: &[f64], from: f64, to: f64) -> f64 {
+    let within = times.iter().filter(|time| (from..to).contains(*time));
+    within.count() as f64 / times.len() as f64
+}
+
+/// The flows of the runs of a scheme.
+fn of<'a>(
+    watched: &'a [Watched<Flows>],
+    role: &'static str,
+) -> impl Iterator<Item = &'a Flows> + use<'a> {
+    let runs = watched.iter().filter(move |run| run.role == role);
+    runs.map(|run| &run.tap)
+}
+
+/// Fig. 3: mean completion time by size.
+pub(super) fn completion_by_size(lab: &Lab<'_>) -> Result<Measured, Failure> {
+    let results = results(lab)?;
+    let mut chart = Chart::curves(
+        "by-size",
+        "Mean completion time by size",
+        Axis::linear("size", "packets").range(0.0, 200.0),
+        Axis::linear("mean completion time", "s"),
+    );
+    for role in SCHEMES {
+        // The last range has no upper end; it is above 200 packets.
+        let sizes = &results.of(role).response_time_by_size;
+        let points = sizes.iter().take(SIZES.len()).filter_map(|size| {
+            let last = size.max_segments? as f64;
+            Some(Point {
+                x: f64::midpoint(size.min_segments as f64, last),
+                y: size.mean_s?,
+                ci95: size.ci95_s,
+            })
+        });
+        chart = chart.draw(role, Draw::Marks, points);
+    }
+    let ratio = |over: &str, under: &str, ranges: std::ops::Range<usize>| {
+        results.per_seed(|values| {
+            let ratios: Vec<f64> = (ranges.clone())
+                .filter_map(|range| {
+                    let metric = format!("response_time_by_size.{range}.mean_s");
+                    Some(values.get(over, &metric)? / values.get(under, &metric)?)
+                })
+                .collect();
+            let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+            Some(mean).filter(|mean| mean.is_finite())
+        })
+    };
+    let (short, long) = (0..SHORT, LONG..SIZES.len());
+    let mut table = Table::new(
+        "Completion time under REDFavor relative to the others: mean of the ratios by size",
+        ["sizes", "to CHOKe", "to RED"],
+    );
+    for (label, ranges) in [("1 to 10", &short), ("71 to 200", &long)] {
+        table = table.row([
+            label.into(),
+            Cell::estimate(ratio("REDFavor", "CHOKe", ranges.clone()), 2),
+            Cell::estimate(ratio("REDFavor", "RED", ranges.clone()), 2),
+        ]);
+    }
+    Ok(Measured::new()
+        .chart(chart)
+        .table(table)
+        .claim("short-as-choke", ratio("REDFavor", "CHOKe", short.clone()))
+        .claim("short-below-red", ratio("REDFavor", "RED", short))
+        .claim("long-as-red", ratio("REDFavor", "RED", long)))
+}
+
+/// Fig. 4: distribution of the position of dropped packets in their flows.
+pub(super) fn dropped_positions(lab: &Lab<'_>) -> Result<Measured, Failure> {
+    let watched = lab.watch(&setup(lab), &seeds(lab), Flows::new)?;
+    let mut chart = Chart::curves(
+        "positions",
+        "Positions of dropped packets in their flows; the SYN is packet 1",
+        Axis::log("packet number", ""),
+        Axis::linear("fraction of dropped packets", "").range(0.0, 1.0),
+    );
+    let mut table = Table::new(
+        "Share of dropped packets by position, in %",
+        [
+            "scheme",
+            "SYN",
+            "data packets 1 to 10",
+            "11 to 200",
+            "later",
+        ],
+    );
+    let mut result = Measured::new();
+    for role in SCHEMES {
+        let mut all: Vec<u32> = of(&watched, role)
+            .flat_map(|flows| flows.positions.iter().copied())
+            .collect();
+        all.sort_unstable();
+        let below = |position: f64| {
+            let count = all.partition_point(|dropped| f64::from(*dropped) + 1.0 <= position);
+            count as f64 / all.len() as f64
+        };
+        // Sixteen points per decade, up to 100,000.
+        let positions = (0..=80).map(|step| 10_f64.powf(f64::from(step) / 16.0));
+        chart = chart.draw(
+            role,
+            Draw::Steps,
+            positions.map(|position| (position, below(position))),
+        );
+        let within = |from: u32, to: u32| {
+            let shares = of(&watched, role).map(|flows| {
+                let range = flows.positions.iter().filter(|p| (from..=to).contains(*p));
+                Some(100.0 * range.count() as f64 / flows.positions.len() as f64)
+            });
+            Estimate::over(shares)
+        };
+        let syns = Estimate::over(
+            of(&watched, role)
+                .map(|flows| Some(100.0 * flows.dropped_syns as f64 / flows.dropped as f64)),
+        );
+        table = table.row([
+            role.into(),
+            Cell::estimate(within(0, 0), 2),
+            Cell::estimate(within(1, 10), 1),
+            Cell::estimate(within(11, 200), 1),
+            Cell::estimate(within(201, u32::MAX), 1),
+        ]);
+        result = result.claim(format!("syns-{}", role.to_lowercase()), syns);
+    }
+    Ok(result.chart(chart).table(table))
+}
+
+/// Fig. 5: rate of each long-lived flow.
+pub(super) fn long_flows(lab: &Lab<'_>) -> Result<Measured, Failure> {
+    let setup = setup(lab);
+    let watched = lab.watch(&setup, &seeds(lab), Flows::new)?;
+    let (from, to) =
+        (setup.scenario.workloads[0].rtt).expect("long-lived flows have times of their own");
+    let flows = setup
+        .scenario
+        .long_flows(gentle_experiment::Direction::Down);
+    let step = (to - from).as_secs_f64() / (flows - 1) as f64;
+    let labels = (0..flows).map(|flow| {
+        let rtt = from.as_secs_f64() + step * flow as f64;
+        format!("{:.0} ms", rtt * 1e3)
+    });
+    let mut chart = Chart::bars(
+        "rates",
+        "Rate of each long-lived flow, by round-trip time",
+        labels,
+        Axis::linear("goodput", "Mb/s"),
+    );
+    let total = |flows: &Flows| flows.long_goodput_bps().iter().sum::<f64>();
+    for role in SCHEMES {
+        let rates = (0..flows as usize).map(|flow| {
+            Estimate::over(
+                of(&watched, role)
+                    .map(|run| run.long_goodput_bps().get(flow).map(|rate| rate / 1e6)),
+            )
+        });
+        chart = chart.series(role, rates);
+    }
+    let to_red = |role: &'static str| {
+        let pairs = of(&watched, role).zip(of(&watched, "RED"));
+        Estimate::over(pairs.map(|(ours, red)| Some(total(ours) / total(red))))
+    };
+    let mut table = Table::new(
+        "Goodput of the long-lived flows together",
+        ["scheme", "Mb/s", "relative to RED"],
+    );
+    for role in SCHEMES {
+        let goodput = Estimate::over(of(&watched, role).map(|flows| Some(total(flows) / 1e6)));
+        table = table.row([
+            role.into(),
+            Cell::estimate(goodput, 2),
+            Cell::estimate(to_red(role), 3),
+        ]);
+    }
+    Ok(Measured::new()
+        .chart(chart)
+        .table(table)
+        .claim("redfavor-as-red", to_red("REDFavor"))
+        .claim("choke-lower", to_red("CHOKe")))
+}
