@@ -69,6 +69,12 @@ pub struct Item {
     pub source: String,
     /// What is published; `None`: nothing.
     pub published: Option<Published>,
+    /// The number of a claim, in words; empty for others.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub quantity: String,
+    /// Unit of the published number and ours; empty: none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub unit: String,
     /// Our number; without a value for a figure or table, whose claims have the numbers.
     pub ours: Estimate,
     /// Verdict; that of a figure or table is the least favourable of its claims.
@@ -102,11 +108,8 @@ pub enum Kind {
 /// What a paper publishes about an item.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Published {
-    /// In words: what a figure shows, or what the number of a claim is.
+    /// In words: what a figure shows, or the statement of a claim.
     pub text: String,
-    /// Unit of the number; empty: none.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub unit: String,
     /// Value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
@@ -251,6 +254,8 @@ impl Context<'_> {
                 text,
                 ..Published::default()
             }),
+            quantity: String::new(),
+            unit: String::new(),
             ours: Estimate::default(),
             verdict: Verdict::of_part(claims.iter().map(|claim| claim.verdict)),
             reason: None,
@@ -280,14 +285,15 @@ impl Context<'_> {
                     heading.map_or_else(String::new, |heading| heading.source.clone())
                 }),
                 published: claim.target().map(|_| Published {
-                    text: claim.quantity.clone(),
-                    unit: claim.unit.clone(),
+                    text: claim.text.clone(),
                     value: claim.value,
                     at_most: claim.at_most,
                     at_least: claim.at_least,
                     between: claim.between,
                     tolerance: Some(claim.tolerance),
                 }),
+                quantity: claim.quantity.clone(),
+                unit: claim.unit.clone(),
                 ours,
                 verdict,
                 reason: match verdict {
@@ -348,6 +354,8 @@ impl Context<'_> {
             title: text.text.clone(),
             source: String::new(),
             published: None,
+            quantity: String::new(),
+            unit: String::new(),
             ours: Estimate::default(),
             verdict: Verdict::NotPublished,
             reason: None,

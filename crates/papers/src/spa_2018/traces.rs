@@ -277,8 +277,8 @@ fn charts(captures: &[Capture], of: fn(&Capture) -> &Quantities) -> [Chart; 3] {
     ]
 }
 
-/// Share of captures whose 95 % interval covers the truth.
-fn covered(captures: &[Capture], of: &dyn Fn(&Capture) -> ((f64, f64), f64)) -> Cell {
+/// Share of captures whose 95 % interval covers the truth; `of` returns the interval and the truth.
+fn covered(captures: &[Capture], of: impl Fn(&Capture) -> ((f64, f64), f64)) -> Cell {
     let covers = |capture: &&Capture| {
         let ((low, high), truth) = of(capture);
         (low..=high).contains(&truth)
@@ -314,13 +314,13 @@ fn truth(captures: &[Capture]) -> Table {
                 Cell::number(100.0 * loss, 1),
                 percent(&|it| it.truth.again as f64 / it.truth.sent as f64),
                 percent(&|it| it.all.packet_probability()),
-                covered(&own, &|it| {
+                covered(&own, |it| {
                     let interval = wilson(it.all.again as u64, it.all.segments as u64);
                     (interval, it.truth.again as f64 / it.truth.sent as f64)
                 }),
                 percent(&|it| it.truth.syns_again as f64 / it.truth.syns as f64),
                 percent(&|it| it.all.syn_probability()),
-                covered(&own, &|it| {
+                covered(&own, |it| {
                     let interval = wilson(it.all.syns_again as u64, it.all.syns as u64);
                     (interval, it.truth.syns_again as f64 / it.truth.syns as f64)
                 }),
@@ -722,7 +722,7 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
         include_str!("../../data/spa-2018/mawi.toml"),
     ));
     let found = lab.map(lab.seeds(12, 2), |seed| Ok(both_ways(&setup, seed)))?;
-    let over = |of: &dyn Fn(&Filtered) -> f64| Estimate::over(found.iter().map(|it| Some(of(it))));
+    let over = |of: Quantity<'_>| Estimate::over(found.iter().map(|it| Some(of(it))));
     let ratio = |way: usize, row: usize, other: usize| {
         over(&|it| it.before[way][row] / it.before[way][other])
     };
@@ -816,8 +816,11 @@ fn published_mawi() -> Table {
     )
 }
 
+/// A number of a filtered capture.
+type Quantity<'a> = &'a dyn Fn(&Filtered) -> f64;
+
 /// The same table of generated captures.
-fn generated_mawi(over: &dyn Fn(&dyn Fn(&Filtered) -> f64) -> Estimate) -> Table {
+fn generated_mawi(over: &dyn Fn(Quantity<'_>) -> Estimate) -> Table {
     let columns = [
         "",
         "A, before",

@@ -232,11 +232,8 @@ fn claim(item: &Item) -> Claim<'_> {
         name: name(item),
         anchor: anchor(&item.id),
         text: &item.title,
-        quantity: item
-            .published
-            .as_ref()
-            .map_or("", |published| &published.text),
-        published: unbroken(&published(item.published.as_ref())),
+        quantity: &item.quantity,
+        published: unbroken(&published(item)),
         ours: unbroken(&ours(item)),
         verdict: badge(item.verdict),
         reason: item.reason.as_deref(),

@@ -120,7 +120,7 @@ fn claims_table(claims: &[Item], width: Option<usize>, color: bool) -> String {
         let verdict = format!("{} {}", words::sign(claim.verdict), claim.verdict);
         table.add_row([
             Cell::new(plain(&format!("{}: {}", name(claim), claim.title))),
-            Cell::new(published(claim.published.as_ref())),
+            Cell::new(published(claim)),
             Cell::new(ours(claim)),
             Cell::new(verdict).fg(color_of(claim.verdict)),
         ]);

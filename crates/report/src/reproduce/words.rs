@@ -74,10 +74,13 @@ pub(super) const EXPLANATION: &str = "± after a published value is the toleranc
     published.";
 
 /// Published value or bound with its tolerance: `0.5 ±0.1`, `at most 3 ±0.3 s`.
-pub(super) fn published(published: Option<&Published>) -> String {
-    let Some(published) = published else {
-        return NONE.to_owned();
-    };
+pub(super) fn published(item: &Item) -> String {
+    let bound = item.published.as_ref().map(bound);
+    with_unit(bound.unwrap_or_else(|| NONE.to_owned()), &item.unit)
+}
+
+/// Published value or bound with its tolerance, without its unit.
+fn bound(published: &Published) -> String {
     let bound = match (
         published.value,
         published.at_most,
@@ -92,7 +95,7 @@ pub(super) fn published(published: Option<&Published>) -> String {
     };
     let tolerance = published.tolerance.filter(|tolerance| *tolerance > 0.0);
     let tolerance = tolerance.map_or(String::new(), |tolerance| format!(" ±{}", exact(tolerance)));
-    with_unit(format!("{bound}{tolerance}"), &published.unit)
+    format!("{bound}{tolerance}")
 }
 
 /// Our number with its confidence interval, in the unit of the published value and with at least as many digits.
@@ -104,8 +107,7 @@ pub(super) fn ours(item: &Item) -> String {
         bounds.into_iter().flatten().chain(range)
     });
     let given = given.map(decimals).max();
-    let unit = published.map_or("", |published| &published.unit);
-    with_unit(estimate(item.ours, given.unwrap_or(0)), unit)
+    with_unit(estimate(item.ours, given.unwrap_or(0)), &item.unit)
 }
 
 /// Number with its confidence interval: two digits of the interval, or three of the number, but at least `least` decimals.
@@ -231,21 +233,20 @@ mod tests {
         let number = Published {
             value: Some(14.3),
             tolerance: Some(1.5),
-            unit: "%".to_owned(),
             ..Published::default()
         };
-        assert_eq!(published(Some(&number)), "14.3 ±1.5 %");
-        let bound = Published {
+        assert_eq!(bound(&number), "14.3 ±1.5");
+        let at_most = Published {
             at_most: Some(36_758.0),
             tolerance: Some(0.0),
             ..Published::default()
         };
-        assert_eq!(published(Some(&bound)), "≤ 36,758");
+        assert_eq!(bound(&at_most), "≤ 36,758");
         let range = Published {
             between: Some([4.0, 14.0]),
             ..Published::default()
         };
-        assert_eq!(published(Some(&range)), "4 to 14");
-        assert_eq!(published(None), "–");
+        assert_eq!(bound(&range), "4 to 14");
+        assert_eq!(bound(&Published::default()), "–");
     }
 }

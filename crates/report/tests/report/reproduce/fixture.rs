@@ -171,6 +171,8 @@ fn item(id: &str, kind: Kind, title: &str) -> Item {
         title: title.to_owned(),
         source: "Fig. 5".to_owned(),
         published: None,
+        quantity: String::new(),
+        unit: String::new(),
         ours: Estimate::default(),
         verdict: Verdict::NotPublished,
         reason: None,
@@ -209,8 +211,8 @@ pub(crate) fn reproduction() -> Reproduction {
         )
     };
     let agrees = Item {
+        quantity: "mean RTT under CoDel / under packet FIFO".to_owned(),
         published: Some(Published {
-            text: "mean RTT under CoDel / under packet FIFO".to_owned(),
             value: Some(0.5),
             tolerance: Some(0.1),
             ..Published::default()
@@ -224,9 +226,9 @@ pub(crate) fn reproduction() -> Reproduction {
         )
     };
     let in_order = Item {
+        quantity: "retransmission delay by SYN losses / all".to_owned(),
+        unit: "%".to_owned(),
         published: Some(Published {
-            text: "retransmission delay by SYN losses / all".to_owned(),
-            unit: "%".to_owned(),
             value: Some(25.0),
             tolerance: Some(2.5),
             ..Published::default()
@@ -242,8 +244,8 @@ pub(crate) fn reproduction() -> Reproduction {
         )
     };
     let differs = Item {
+        quantity: "worst of bfifo / best of RED, ARED, CoDel, PIE".to_owned(),
         published: Some(Published {
-            text: "worst of bfifo / best of RED, ARED, CoDel, PIE".to_owned(),
             at_most: Some(1.0),
             tolerance: Some(0.1),
             ..Published::default()
