@@ -10,9 +10,9 @@ use crate::output::{OutputFile, Terminal, print, print_error, warn};
 use crate::progress::Parts;
 use crate::usage::Usage;
 use anyhow::Context;
+use gentle_papers::{Lab, PAPERS, Paper, Reproduction, Selection, Store, reproduce};
 use gentle_report::figure::{self, Width};
 use gentle_report::reproduce as report;
-use gentle_papers::{Lab, PAPERS, Paper, Reproduction, Selection, Store, reproduce};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,7 +117,11 @@ fn show(args: &ReproduceArgs, reproduction: &Reproduction) -> anyhow::Result<()>
 fn write(args: &ReproduceArgs, reproduction: &Reproduction) -> anyhow::Result<()> {
     if let Some(directory) = &args.html {
         let page = report::html(reproduction, &origin(TOOL)?);
-        write_file(directory, &format!("{}.html", reproduction.paper), page.as_bytes())?;
+        write_file(
+            directory,
+            &format!("{}.html", reproduction.paper),
+            page.as_bytes(),
+        )?;
     }
     if let Some(directory) = &args.figures {
         for item in &reproduction.items {
