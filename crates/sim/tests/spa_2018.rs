@@ -1,7 +1,8 @@
 //! Claims of `spa-2018` for traffic type `real` (docs/papers/spa-2018.md), in the paper's set-up.
 //!
-//! Asserted here are the claims that the simulator confirms; `docs/spa-2018.md` lists every claim with the numbers,
-//! including the others. All schemes see the same connections, so means over the same seeds can be compared directly.
+//! Asserted here are claims that the simulator confirms, with gentle's form of SPA, which keeps FINs in order.
+//! `gentle reproduce spa-2018` computes every claim with the published form. All schemes see the same connections, so
+//! means over the same seeds can be compared directly.
 
 use gentle_experiment::results::SchemeResult;
 use gentle_experiment::{DEFAULT_BINS, Scenario, Settings};
