@@ -49,8 +49,8 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
         "Queueing delay before and after the fall of the rate",
         columns,
     );
-    let mut queue = delay_chart("delay", "Queueing delay");
-    let mut link = utilization_chart("utilization", "Link, of the rate of the time");
+    let mut queue = delay_chart("delay", "Queueing delay", 0.0, 90.0);
+    let mut link = utilization_chart("utilization", "Link, of the rate of the time", 0.0, 90.0);
     for role in [GSP, TAIL] {
         let run = runs.first(role);
         queue = queue.line(role, run.delay_line(0.0, 90.0, 0.1));
@@ -112,7 +112,7 @@ pub(super) fn udp(lab: &Lab<'_>) -> Result<Measured, Failure> {
     ];
     let mut table = Table::new("After the start of the UDP flow", columns);
     let mut measured = Measured::new();
-    let mut queue = delay_chart("delay", "Queueing delay");
+    let mut queue = delay_chart("delay", "Queueing delay", 20.0, END);
     for role in ROLES {
         queue = queue.line(role, runs.first(role).delay_line(20.0, END, 0.1));
         let numbers: [(Estimate, u8); 4] = [

@@ -22,7 +22,7 @@ const SCHEMES: [(&str, &str); 3] = [
 pub(super) fn delay_and_utilization(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let seeds = lab.seeds(4, 1);
     let many = scenario!("fig10-250").schemes(&SCHEMES);
-    let many = Runs::watch(lab, &shorter(lab, many, 16, 10), &seeds)?;
+    let many = Runs::watch(lab, &shorter(lab, many, 14, 9), &seeds)?;
     let few = scenario!("fig10-10").schemes(&SCHEMES);
     let few = Runs::watch(lab, &shorter(lab, few, 30, 15), &seeds)?;
 
@@ -60,10 +60,14 @@ pub(super) fn delay_and_utilization(lab: &Lab<'_>) -> Result<Measured, Failure> 
         let mut queue = delay_chart(
             &format!("delay-{flows}"),
             &format!("Queueing delay, {flows} flows"),
+            from,
+            to,
         );
         let mut link = utilization_chart(
             &format!("utilization-{flows}"),
             &format!("Link, {flows} flows"),
+            from,
+            to,
         );
         for (role, _) in SCHEMES {
             let run = runs.first(role);

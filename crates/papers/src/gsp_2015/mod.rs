@@ -60,15 +60,15 @@ fn shorter(lab: &Lab<'_>, mut setup: Setup, duration: u64, warmup: u64) -> Setup
     setup
 }
 
-/// A chart of the queueing delay over time.
-fn delay_chart(id: &str, title: &str) -> Curves {
-    let time = Axis::linear("time", "s");
+/// A chart of the queueing delay from `from` to `to` seconds.
+fn delay_chart(id: &str, title: &str, from: f64, to: f64) -> Curves {
+    let time = Axis::linear("time", "s").range(from, to);
     Chart::curves(id, title, time, Axis::linear("queueing delay", "ms"))
 }
 
-/// A chart of the link's load over time.
-fn utilization_chart(id: &str, title: &str) -> Curves {
-    let time = Axis::linear("time", "s");
+/// A chart of the link's load from `from` to `to` seconds.
+fn utilization_chart(id: &str, title: &str, from: f64, to: f64) -> Curves {
+    let time = Axis::linear("time", "s").range(from, to);
     let used = Axis::linear("link utilization", "%").range(0.0, 105.0);
     Chart::curves(id, title, time, used)
 }
@@ -79,10 +79,10 @@ fn over_time(measured: Measured, watch: &Watch, title: &str, from: f64, to: f64)
     // The drops stand above the queue.
     let top = delay.iter().map(|(_, ms)| *ms).fold(0.0, f64::max);
     let drops = watch.drop_points(from, to, 1.05 * top);
-    let queue = delay_chart("queue", &format!("Queue, {title}"))
+    let queue = delay_chart("queue", &format!("Queue, {title}"), from, to)
         .line("queueing delay", delay)
         .draw("dropped packets", Draw::Points, drops);
-    let used = utilization_chart("utilization", &format!("Link, {title}"))
+    let used = utilization_chart("utilization", &format!("Link, {title}"), from, to)
         .line("mean over 50 ms", watch.utilization_line(from, to, 0.05));
     measured.chart(queue).chart(used)
 }

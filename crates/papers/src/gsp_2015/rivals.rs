@@ -31,12 +31,17 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
         ),
         (
             10,
-            scenario!("fig11-10").schemes(&[
-                (TAIL, "bfifo limit=500000"),
-                (GSP, "gsp threshold=5ms limit=1000000 limit_bytes=1250000"),
-                (CODEL, "codel target=5ms limit=825"),
-                (PIE, "pie target=5ms limit=825"),
-            ]),
+            shorter(
+                lab,
+                scenario!("fig11-10").schemes(&[
+                    (TAIL, "bfifo limit=500000"),
+                    (GSP, "gsp threshold=5ms limit=1000000 limit_bytes=1250000"),
+                    (CODEL, "codel target=5ms limit=825"),
+                    (PIE, "pie target=5ms limit=825"),
+                ]),
+                40,
+                15,
+            ),
             lab.seeds(10, 1),
         ),
         (
@@ -49,8 +54,8 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
                     (CODEL, "codel target=5ms limit=8256"),
                     (PIE, "pie target=5ms limit=8256"),
                 ]),
-                16,
-                10,
+                13,
+                9,
             ),
             lab.seeds(4, 1),
         ),
@@ -129,12 +134,13 @@ pub(super) fn round_trip_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
     /// The threshold of all schemes, milliseconds.
     const THRESHOLD: f64 = 5.0;
     const ROLES: [&str; 3] = [GSP, CODEL, PIE];
+    const QUANTILES: [f64; 3] = [0.05, 0.5, 0.95];
     let base = scenario!("fig12").schemes(&[
         (GSP, "gsp threshold=5ms limit=1000000 limit_bytes=1250000"),
         (CODEL, "codel target=5ms limit=825"),
         (PIE, "pie target=5ms limit=825"),
     ]);
-    let base = shorter(lab, base, 40, 15);
+    let base = shorter(lab, base, 30, 12);
     let seeds = lab.seeds(10, 1);
     let delay = |p: f64| move |run: &Watch| Some(1e3 * run.quantile(p));
     let columns = [
@@ -149,10 +155,7 @@ pub(super) fn round_trip_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let mut measured = Measured::new();
     // The points of each scheme's curves.
     let mut curves: Vec<(&str, f64, Vec<Point>)> = Vec::new();
-    for (role, p) in ROLES
-        .iter()
-        .flat_map(|role| [0.05, 0.5, 0.95].map(|p| (*role, p)))
-    {
+    for (role, p) in ROLES.iter().flat_map(|role| QUANTILES.map(|p| (*role, p))) {
         curves.push((role, p, Vec::new()));
     }
     for rtt in [10, 20, 50, 100] {
@@ -198,15 +201,19 @@ pub(super) fn round_trip_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
             }
         }
     }
-    let mut chart = Chart::curves(
-        "delay",
-        "5 %, 50 % and 95 % of the queueing delay",
-        Axis::log("round-trip time", "ms"),
-        Axis::linear("queueing delay", "ms"),
-    );
-    for (role, p, points) in curves {
-        chart = chart.draw(&format!("{role}, {} %", 100.0 * p), Draw::Marks, points);
+    for p in QUANTILES {
+        let percent = 100.0 * p;
+        let mut chart = Chart::curves(
+            &format!("delay-{percent:.0}"),
+            &format!("{percent:.0} % of the packets wait less"),
+            Axis::log("round-trip time", "ms"),
+            Axis::linear("queueing delay", "ms"),
+        );
+        for (role, _, points) in curves.iter().filter(|(_, quantile, _)| *quantile == p) {
+            chart = chart.draw(role, Draw::Marks, points.iter().copied());
+        }
+        measured = measured.chart(chart);
     }
-    let measured = measured.chart(chart).table(table);
+    let measured = measured.table(table);
     beside_the_kernel(lab, measured, base, 40)
 }
