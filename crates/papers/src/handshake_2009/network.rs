@@ -337,11 +337,9 @@ impl Connection {
     fn deliver(&mut self, now: Nanos, to: usize, segment: &Segment, out: &mut Vec<Segment>) {
         let is_syn = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
         match &mut self.ends[to] {
-            Some(end) => {
-                if !end.is_failed() {
-                    end.on_segment(now, segment, false, out);
-                    self.act(now, to, out);
-                }
+            Some(end) if !end.is_failed() => {
+                end.on_segment(now, segment, false, out);
+                self.act(now, to, out);
             }
             None if to == SERVER && is_syn => match self.answer {
                 Answer::Accepted => {
@@ -357,7 +355,7 @@ impl Connection {
                 }
                 Answer::None => {}
             },
-            None => {}
+            _ => {}
         }
     }
 

@@ -278,11 +278,8 @@ fn charts(captures: &[Capture], of: fn(&Capture) -> &Quantities) -> [Chart; 3] {
 }
 
 /// Share of captures whose 95 % interval covers the truth.
-fn covered(captures: &[Capture], of: &dyn Fn(&Capture) -> ((f64, f64), f64)) -> Cell {
-    let covers = |capture: &&Capture| {
-        let ((low, high), truth) = of(capture);
-        (low..=high).contains(&truth)
-    };
+fn covered(captures: &[Capture], covers: impl Fn(&Capture) -> bool) -> Cell {
+    let covers = |capture: &&Capture| covers(capture);
     let number = captures.iter().filter(covers).count();
     Cell::number(100.0 * number as f64 / captures.len() as f64, 0)
 }
@@ -314,15 +311,15 @@ fn truth(captures: &[Capture]) -> Table {
                 Cell::number(100.0 * loss, 1),
                 percent(&|it| it.truth.again as f64 / it.truth.sent as f64),
                 percent(&|it| it.all.packet_probability()),
-                covered(&own, &|it| {
-                    let interval = wilson(it.all.again as u64, it.all.segments as u64);
-                    (interval, it.truth.again as f64 / it.truth.sent as f64)
+                covered(&own, |it| {
+                    let (low, high) = wilson(it.all.again as u64, it.all.segments as u64);
+                    (low..=high).contains(&(it.truth.again as f64 / it.truth.sent as f64))
                 }),
                 percent(&|it| it.truth.syns_again as f64 / it.truth.syns as f64),
                 percent(&|it| it.all.syn_probability()),
-                covered(&own, &|it| {
-                    let interval = wilson(it.all.syns_again as u64, it.all.syns as u64);
-                    (interval, it.truth.syns_again as f64 / it.truth.syns as f64)
+                covered(&own, |it| {
+                    let (low, high) = wilson(it.all.syns_again as u64, it.all.syns as u64);
+                    (low..=high).contains(&(it.truth.syns_again as f64 / it.truth.syns as f64))
                 }),
                 Cell::estimate(over(&own, |it| it.too_long), 1),
             ]);
@@ -816,8 +813,10 @@ fn published_mawi() -> Table {
     )
 }
 
+type Over<'a> = dyn Fn(&dyn Fn(&Filtered) -> f64) -> Estimate + 'a;
+
 /// The same table of generated captures.
-fn generated_mawi(over: &dyn Fn(&dyn Fn(&Filtered) -> f64) -> Estimate) -> Table {
+fn generated_mawi(over: &Over<'_>) -> Table {
     let columns = [
         "",
         "A, before",
