@@ -337,8 +337,7 @@ impl Connection {
     fn deliver(&mut self, now: Nanos, to: usize, segment: &Segment, out: &mut Vec<Segment>) {
         let is_syn = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
         match &mut self.ends[to] {
-            Some(end) if end.is_failed() => {}
-            Some(end) => {
+            Some(end) if !end.is_failed() => {
                 end.on_segment(now, segment, false, out);
                 self.act(now, to, out);
             }
@@ -356,7 +355,7 @@ impl Connection {
                 }
                 Answer::None => {}
             },
-            None => {}
+            _ => {}
         }
     }
 

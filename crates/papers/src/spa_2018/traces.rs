@@ -277,12 +277,9 @@ fn charts(captures: &[Capture], of: fn(&Capture) -> &Quantities) -> [Chart; 3] {
     ]
 }
 
-/// Share of captures whose 95 % interval covers the truth; `of` returns the interval and the truth.
-fn covered(captures: &[Capture], of: impl Fn(&Capture) -> ((f64, f64), f64)) -> Cell {
-    let covers = |capture: &&Capture| {
-        let ((low, high), truth) = of(capture);
-        (low..=high).contains(&truth)
-    };
+/// Share of captures whose 95 % interval covers the truth.
+fn covered(captures: &[Capture], covers: impl Fn(&Capture) -> bool) -> Cell {
+    let covers = |capture: &&Capture| covers(capture);
     let number = captures.iter().filter(covers).count();
     Cell::number(100.0 * number as f64 / captures.len() as f64, 0)
 }
@@ -315,14 +312,14 @@ fn truth(captures: &[Capture]) -> Table {
                 percent(&|it| it.truth.again as f64 / it.truth.sent as f64),
                 percent(&|it| it.all.packet_probability()),
                 covered(&own, |it| {
-                    let interval = wilson(it.all.again as u64, it.all.segments as u64);
-                    (interval, it.truth.again as f64 / it.truth.sent as f64)
+                    let (low, high) = wilson(it.all.again as u64, it.all.segments as u64);
+                    (low..=high).contains(&(it.truth.again as f64 / it.truth.sent as f64))
                 }),
                 percent(&|it| it.truth.syns_again as f64 / it.truth.syns as f64),
                 percent(&|it| it.all.syn_probability()),
                 covered(&own, |it| {
-                    let interval = wilson(it.all.syns_again as u64, it.all.syns as u64);
-                    (interval, it.truth.syns_again as f64 / it.truth.syns as f64)
+                    let (low, high) = wilson(it.all.syns_again as u64, it.all.syns as u64);
+                    (low..=high).contains(&(it.truth.syns_again as f64 / it.truth.syns as f64))
                 }),
                 Cell::estimate(over(&own, |it| it.too_long), 1),
             ]);
@@ -722,7 +719,7 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
         include_str!("../../data/spa-2018/mawi.toml"),
     ));
     let found = lab.map(lab.seeds(12, 2), |seed| Ok(both_ways(&setup, seed)))?;
-    let over = |of: Quantity<'_>| Estimate::over(found.iter().map(|it| Some(of(it))));
+    let over = |of: &dyn Fn(&Filtered) -> f64| Estimate::over(found.iter().map(|it| Some(of(it))));
     let ratio = |way: usize, row: usize, other: usize| {
         over(&|it| it.before[way][row] / it.before[way][other])
     };
@@ -816,11 +813,10 @@ fn published_mawi() -> Table {
     )
 }
 
-/// A number of a filtered capture.
-type Quantity<'a> = &'a dyn Fn(&Filtered) -> f64;
+type Over<'a> = dyn Fn(&dyn Fn(&Filtered) -> f64) -> Estimate + 'a;
 
 /// The same table of generated captures.
-fn generated_mawi(over: &dyn Fn(Quantity<'_>) -> Estimate) -> Table {
+fn generated_mawi(over: &Over<'_>) -> Table {
     let columns = [
         "",
         "A, before",
