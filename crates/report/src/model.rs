@@ -6,7 +6,7 @@ use crate::page::{Origin, Provenance, Shell};
 use crate::terminal::{STYLE, align, bare, paragraph};
 use askama::Template;
 use gentle_model::{Form, OfRto, OfSize, Prediction};
-use gentle_units::text::{count, percent, significant, time};
+use gentle_units::text::{count, percent, plural, significant, time};
 use std::io::{self, Write};
 
 /// Explanation of the model, for readers of a table or page.
@@ -152,14 +152,14 @@ fn verdict(prediction: &Prediction) -> Vec<String> {
         let (first, last) = (rto.sizes.first()?, rto.sizes.last()?);
         let range = match first == last {
             true => format!(
-                "adds {} to a transfer of {} segments",
+                "adds {} to a transfer of {}",
                 percent(first.increase_by_one_loss),
-                count(first.segments.into())
+                plural(first.segments.into(), "segment", "segments")
             ),
             false => format!(
-                "adds {} to a transfer of {} segments, {} to one of {}",
+                "adds {} to a transfer of {}, {} to one of {}",
                 percent(first.increase_by_one_loss),
-                count(first.segments.into()),
+                plural(first.segments.into(), "segment", "segments"),
                 percent(last.increase_by_one_loss),
                 count(last.segments.into())
             ),
