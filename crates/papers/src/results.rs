@@ -31,8 +31,10 @@ impl Values<'_> {
 
 impl Results {
     pub(crate) fn new(comparison: Comparison, schemes: &[(&'static str, String)]) -> Results {
+        // A backend may leave out schemes that it cannot run, but keeps their order; two roles may have the same scheme.
+        let mut asked = schemes.iter();
         let role = |result: &SchemeResult| {
-            let found = schemes.iter().find(|(_, label)| *label == result.label);
+            let found = asked.find(|(_, label)| *label == result.label);
             found.map_or("", |(role, _)| *role)
         };
         Results {

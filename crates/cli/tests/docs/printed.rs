@@ -209,7 +209,7 @@ fn reproduced(paper: String, items: Rest<String>) -> Result<Value, Error> {
 
 /// A claim in the words of a table: published and our number with the unit, verdict, and the reason for a difference.
 fn claim(item: &Json) -> Json {
-    let unit = item["published"]["unit"]
+    let unit = item["unit"]
         .as_str()
         .map_or(String::new(), |unit| format!(" {unit}"));
     let published = [("value", ""), ("at_most", "≤ "), ("at_least", "≥ ")].into_iter();
