@@ -228,7 +228,6 @@ fn claim(item: &Json) -> Json {
         "text": item["title"],
         "published": published.collect::<String>(),
         "ours": format!("{ours}{interval}{unit}"),
-        "unit": unit,
         "verdict": item["verdict"],
         "reason": item["reason"],
     })
