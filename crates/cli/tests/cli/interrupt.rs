@@ -85,6 +85,38 @@ fn what_had_finished_is_kept() {
 }
 
 #[test]
+fn figures_that_are_complete_are_kept() {
+    let folder = TempDir::new().unwrap();
+    // The first figure takes no simulation, the second minutes on one thread.
+    let args = [
+        "reproduce",
+        "spa-2018",
+        "fig3",
+        "fig5",
+        "--threads=1",
+        "--json",
+        "--html=pages",
+    ];
+    let child = spawn(&folder, &args);
+    std::thread::sleep(Duration::from_millis(1500));
+    let started = Instant::now();
+    let output = interrupt(child);
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert_eq!(output.status.code(), Some(130));
+    let json: Value = serde_json::from_slice(&output.stdout).expect("whole JSON");
+    assert_eq!(json["interrupted"], true);
+    let items = json["items"].as_array().unwrap();
+    assert!(items.iter().any(|item| item["id"] == "fig3"));
+    assert!(
+        items
+            .iter()
+            .all(|item| item["id"].as_str().unwrap().starts_with("fig3"))
+    );
+    let page = std::fs::read_to_string(folder.path().join("pages/spa-2018.html")).unwrap();
+    assert!(page.contains("stopped early"));
+}
+
+#[test]
 fn the_exit_code_is_that_of_the_signal() {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("long.toml"), LONG).unwrap();
