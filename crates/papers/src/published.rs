@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn contradictions_are_refused() {
         assert!(error("id = 'g/x'").contains("figure or table"));
-        assert!(error("id = 'f'").contains("figure or table"));
+        assert!(error("id = 'f/'").contains("figure or table"));
         assert!(error("id = 'f/x'\nvalue = 1\nat_most = 2").contains("one of value"));
         assert!(error("id = 'f/x'\ntolerance = -1").contains("tolerance"));
         assert!(error("id = 'f/x'\nbetween = [2, 1]").contains("lower end"));
