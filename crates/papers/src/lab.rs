@@ -1,5 +1,6 @@
 //! The laboratory: runs the experiments that figures and tables ask for.
 
+use crate::memo::Memo;
 use crate::paper::Variant;
 use crate::results::Results;
 use crate::runs::{Cached, Store};
@@ -7,11 +8,12 @@ use crate::setup::Setup;
 use gentle_aqm::Spec;
 use gentle_experiment::results::Comparison;
 use gentle_experiment::{
-    Backend, DEFAULT_BINS, Observer, Run, RunRecord, RunSpec, Scenario, Settings, compare,
+    Backend, DEFAULT_BINS, Observer, Run, RunSpec, Scenario, Settings, compare,
 };
 use gentle_sim::{Simulation, Simulator, Stopped, Tap};
 use rayon::prelude::*;
 use std::error::Error;
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
@@ -75,23 +77,26 @@ where
 pub struct Lab<'a> {
     quick: bool,
     simulator: Arc<Cached<'a, Simulator>>,
+    memo: Arc<Memo>,
     kernel: Option<&'a dyn Runner>,
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
     variant: Option<Variant>,
 }
 
-/// A run that was watched by a tap.
+/// What a figure or table takes from a run and run records do not hold, collected packet by packet.
+pub trait Observation: Tap + Send + Sync + 'static {
+    /// The observation of `run` before it begins. It depends on nothing else: figures share it.
+    fn of(run: &RunSpec<'_>) -> Self;
+}
+
+/// An observed run.
 #[derive(Debug, Clone)]
 pub struct Watched<T> {
     /// Role of the scheme.
     pub role: &'static str,
-    /// Seed of the run.
-    pub seed: u64,
-    /// The tap.
-    pub tap: T,
-    /// Record of the run.
-    pub record: RunRecord,
+    /// The observation.
+    pub seen: Arc<T>,
 }
 
 impl<'a> Lab<'a> {
@@ -100,6 +105,7 @@ impl<'a> Lab<'a> {
         Lab {
             quick,
             simulator: Arc::new(Cached::new(Simulator, None)),
+            memo: Arc::default(),
             kernel: None,
             progress,
             stop,
@@ -200,55 +206,60 @@ impl<'a> Lab<'a> {
         Ok(Results::new(comparison, &roles))
     }
 
-    /// Simulates each scheme of a set-up with each seed under the eyes of a tap, for what run records do not hold.
-    /// Returns the runs by scheme, then seed.
+    /// Simulates each scheme of a set-up with each seed and observes the runs. Returns them by scheme, then seed.
     ///
     /// # Errors
     /// The call was interrupted.
-    pub fn watch<T: Tap + Send>(
+    pub fn watch<T: Observation>(
         &self,
         setup: &Setup,
         seeds: &[u64],
-        tap: impl Fn(&RunSpec<'_>) -> T + Sync,
     ) -> Result<Vec<Watched<T>>, Failure> {
         let setup = self.varied(setup.clone());
         let runs: Vec<_> = (setup.schemes.iter())
-            .flat_map(|scheme| seeds.iter().map(move |seed| (scheme, *seed)))
+            .flat_map(|(_, scheme)| seeds.iter().map(move |seed| (scheme, *seed)))
             .collect();
-        self.map(runs, |((role, scheme), seed)| {
+        let seen = self.map(&setup.scenario, runs, |&(scheme, seed)| {
             let run = RunSpec {
                 scenario: &setup.scenario,
                 scheme,
                 seed,
                 bins: &DEFAULT_BINS,
             };
-            let mut tap = tap(&run);
-            let outcome = Simulation::new(&run, &mut tap).run(|_| !self.is_stopped());
-            let record = outcome.map_err(|Stopped| Failure::Stopped)?;
-            Ok(Watched {
-                role,
-                seed,
-                tap,
-                record,
-            })
-        })
+            let mut seen = T::of(&run);
+            let outcome = Simulation::new(&run, &mut seen).run(|_| !self.is_stopped());
+            outcome.map_err(|Stopped| Failure::Stopped)?;
+            Ok(seen)
+        })?;
+        let roles = setup.schemes.iter().map(|(role, _)| *role);
+        let roles = roles.flat_map(|role| std::iter::repeat_n(role, seeds.len()));
+        let watched = roles.zip(seen).map(|(role, seen)| Watched { role, seen });
+        Ok(watched.collect())
     }
 
-    /// Calls `work` for each input in parallel; results keep the order of the inputs.
+    /// Calls `work` for each input in parallel; results keep the order of the inputs. They are kept for other figures:
+    /// what `work` makes may depend on its input, on `context` and on the type of the result, and on nothing else.
     ///
     /// # Errors
     /// The first error of `work`, or the call was interrupted.
-    pub fn map<I: Send, T: Send>(
+    pub fn map<C, I, T>(
         &self,
+        context: &C,
         inputs: Vec<I>,
-        work: impl Fn(I) -> Result<T, Failure> + Sync,
-    ) -> Result<Vec<T>, Failure> {
+        work: impl Fn(&I) -> Result<T, Failure> + Sync,
+    ) -> Result<Vec<Arc<T>>, Failure>
+    where
+        C: Debug + Sync,
+        I: Debug + Send,
+        T: Send + Sync + 'static,
+    {
         self.progress.planned(inputs.len());
         let one = |input| {
             if self.is_stopped() {
                 return Err(Failure::Stopped);
             }
-            let outcome = work(input);
+            let from = format!("{context:?} {input:?}");
+            let outcome = self.memo.once(from, || work(&input));
             self.progress.finished();
             outcome
         };
@@ -268,12 +279,20 @@ impl<'a> Lab<'a> {
         setup
     }
 
-    /// A laboratory that applies `variant` to every set-up; it shares the runs.
-    pub(crate) fn with_variant(&self, variant: Variant) -> Lab<'a> {
+    /// A laboratory that knows all results so far and forgets those that are added when it ends.
+    pub(crate) fn temporary(&self) -> Lab<'a> {
         Lab {
             simulator: Arc::clone(&self.simulator),
-            variant: Some(variant),
+            memo: Arc::new(Memo::within(&self.memo)),
             ..*self
+        }
+    }
+
+    /// A temporary laboratory that applies `variant` to every set-up.
+    pub(crate) fn with_variant(&self, variant: Variant) -> Lab<'a> {
+        Lab {
+            variant: Some(variant),
+            ..self.temporary()
         }
     }
 

@@ -12,6 +12,7 @@ mod gsp_2015;
 mod handshake_2009;
 mod lab;
 mod measured;
+mod memo;
 mod model;
 mod open;
 mod paper;
@@ -28,7 +29,7 @@ mod verdict;
 
 pub use chart::{Axis, BarSeries, Bars, Chart, Curves, Draw, Line, Point, Scale};
 pub use estimate::Estimate;
-pub use lab::{Failure, Lab, Progress, Runner, Watched};
+pub use lab::{Failure, Lab, Observation, Progress, Runner, Watched};
 pub use measured::Measured;
 pub use paper::{PAPERS, Paper, Part, Variant, Variants};
 pub use reproduction::{

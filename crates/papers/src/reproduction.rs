@@ -180,7 +180,7 @@ pub fn reproduce(
     let mut context = Context {
         paper,
         data: &data,
-        lab,
+        lab: &lab.temporary(),
         quick,
         measured: BTreeMap::new(),
     };
@@ -329,35 +329,27 @@ impl Context<'_> {
         }
         // Under the assumed value, then under the others, all with the same seeds: else chance would look like an effect of
         // the assumption.
-        let mut cases: Vec<BTreeMap<&str, Measured>> = Vec::new();
-        let mut others: Vec<Variant> = values.to_vec();
-        if self.lab.quick() {
-            let mut assumed = BTreeMap::new();
-            for part in &parts {
-                assumed.insert(*part, self.measure(part)?.clone());
-            }
-            cases.push(assumed);
-        } else {
-            let assumed = Variant {
-                label: base,
-                change: |_| {},
-            };
-            others.insert(0, assumed);
-        }
-        for variant in others {
+        let assumed = Variant {
+            label: base,
+            change: |_| {},
+        };
+        let cases: Vec<Variant> = std::iter::once(assumed)
+            .chain(values.iter().copied())
+            .collect();
+        let mut found: Vec<BTreeMap<&str, Measured>> = Vec::new();
+        for variant in &cases {
             let name = format!("{ASSUMPTION}{id} = {}", variant.label);
             self.lab.begin(self.paper.name, &name);
-            let lab = self.lab.with_variant(variant);
+            let lab = self.lab.with_variant(*variant);
             let mut case = BTreeMap::new();
             for part in &parts {
                 let known = self.paper.parts.iter().find(|known| known.id == *part);
                 let known = known.expect("claims belong to parts of the paper");
                 case.insert(*part, (known.measure)(&lab)?);
             }
-            cases.push(case);
+            found.push(case);
         }
-        let labels = std::iter::once(*base).chain(values.iter().map(|variant| variant.label));
-        let labels: Vec<&str> = labels.collect();
+        let labels: Vec<&str> = cases.iter().map(|variant| variant.label).collect();
         Ok(Some(Item {
             id: format!("{ASSUMPTION}{id}"),
             kind: Kind::Table,
@@ -372,7 +364,7 @@ impl Context<'_> {
             assumptions: self.assumed(&[id.to_owned()]),
             command: self.command(&format!("{ASSUMPTION}{id}")),
             charts: Vec::new(),
-            tables: vec![sensitivity_table(self.data, &claims, &labels, &cases)],
+            tables: vec![sensitivity_table(self.data, &claims, &labels, &found)],
         }))
     }
 

@@ -67,11 +67,12 @@ pub(super) fn arithmetic(lab: &Lab<'_>) -> Result<Measured, Failure> {
             .collect();
         let mut setup: Setup = scenario!("buffer");
         setup.set_knob("congestion_control", case.name);
-        let runs = lab.map(buffers, |buffer| {
+        let runs = lab.map(&setup, buffers, |&buffer| {
             let spec = format!("bfifo limit={:.0}", buffer * PRODUCT);
             let results = lab.compare(setup.clone().scheme("tail drop", &spec), &[1])?;
             Ok((buffer, results.mean("tail drop", "utilization")))
         })?;
+        let runs: Vec<(f64, Estimate)> = runs.iter().map(|run| **run).collect();
         let points = runs
             .iter()
             .filter_map(|(buffer, used)| Some(Point::from((*buffer, 100.0 * used.value?))));

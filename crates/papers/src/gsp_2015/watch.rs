@@ -1,6 +1,6 @@
 //! Observation of a queue over time: backlog, delays, drops, and the link's load, slice by slice.
 
-use crate::lab::{Failure, Lab, Watched};
+use crate::lab::{Failure, Lab, Observation, Watched};
 use crate::setup::Setup;
 use gentle_aqm::{DropReason, Packet as _, Spec, Threshold};
 use gentle_experiment::{Direction, RunSpec};
@@ -72,28 +72,6 @@ pub(super) struct Event {
 type Point = (f64, f64);
 
 impl Watch {
-    /// A tap for `run`.
-    pub(super) fn new(run: &RunSpec<'_>) -> Watch {
-        let link = run.scenario.link(Direction::Down);
-        let first = (Nanos::ZERO, link.rate);
-        let rates = std::iter::once(first).chain(link.changes.iter().copied());
-        let slices = run.scenario.duration.0.div_ceil(SLICE.0);
-        Watch {
-            from: run.scenario.warmup,
-            to: run.scenario.duration,
-            scheme: run.scheme.clone(),
-            rates: rates
-                .map(|(at, rate)| (at, rate.bits_per_second() as f64))
-                .collect(),
-            slices: vec![Slice::default(); slices as usize],
-            drops: Vec::new(),
-            delays: vec![0; (LONGEST.0 / STEP.0) as usize + 1],
-            backlog: 0,
-            empty_since: Some(Nanos::ZERO),
-            empty: Nanos::ZERO,
-        }
-    }
-
     fn leaves(&mut self, now: Nanos, packet: &Packet) {
         self.backlog = self.backlog.saturating_sub(u64::from(packet.bytes()));
         if self.backlog == 0 {
@@ -315,6 +293,29 @@ impl Watch {
     }
 }
 
+impl Observation for Watch {
+    fn of(run: &RunSpec<'_>) -> Watch {
+        let link = run.scenario.link(Direction::Down);
+        let first = (Nanos::ZERO, link.rate);
+        let rates = std::iter::once(first).chain(link.changes.iter().copied());
+        let slices = run.scenario.duration.0.div_ceil(SLICE.0);
+        Watch {
+            from: run.scenario.warmup,
+            to: run.scenario.duration,
+            scheme: run.scheme.clone(),
+            rates: rates
+                .map(|(at, rate)| (at, rate.bits_per_second() as f64))
+                .collect(),
+            slices: vec![Slice::default(); slices as usize],
+            drops: Vec::new(),
+            delays: Vec::new(),
+            backlog: 0,
+            empty_since: Some(Nanos::ZERO),
+            empty: Nanos::ZERO,
+        }
+    }
+}
+
 impl Tap for Watch {
     fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
         if direction == Direction::Down {
@@ -338,7 +339,11 @@ impl Tap for Watch {
             slice.longest = slice.longest.max(delay);
         }
         if self.is_measured(now) {
-            self.delays[(delay.min(LONGEST).0 / STEP.0) as usize] += 1;
+            let step = (delay.min(LONGEST).0 / STEP.0) as usize;
+            if step >= self.delays.len() {
+                self.delays.resize(step + 1, 0);
+            }
+            self.delays[step] += 1;
         }
         self.leaves(now, packet);
     }
@@ -361,13 +366,13 @@ pub(super) struct Runs(Vec<Watched<Watch>>);
 impl Runs {
     /// Watches the queue under each scheme of `setup` with each seed.
     pub(super) fn watch(lab: &Lab<'_>, setup: &Setup, seeds: &[u64]) -> Result<Runs, Failure> {
-        lab.watch(setup, seeds, Watch::new).map(Runs)
+        lab.watch(setup, seeds).map(Runs)
     }
 
     /// The runs under the scheme with the name `role`, in order of seeds.
     pub(super) fn of(&self, role: &str) -> impl Iterator<Item = &Watch> {
         let runs = self.0.iter().filter(move |run| run.role == role);
-        runs.map(|run| &run.tap)
+        runs.map(|run| &*run.seen)
     }
 
     /// The run with the first seed.

@@ -8,6 +8,7 @@ use crate::setup::Setup;
 use crate::table::{Cell, Table};
 use gentle_trace::{Options, VantagePoint};
 use gentle_units::Nanos;
+use std::sync::Arc;
 
 /// A column of Table 1.
 struct Column {
@@ -219,10 +220,10 @@ pub(super) fn table1(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let inputs: Vec<(usize, u64)> = (0..COLUMNS.len())
         .flat_map(|column| seeds.iter().map(move |seed| (column, *seed)))
         .collect();
-    let found = lab.map(inputs, |(column, seed)| {
+    let found = lab.map(&setup, inputs, |&(column, seed)| {
         Ok(measure(&setup, &COLUMNS[column], seed))
     })?;
-    let by_column: Vec<&[Seed]> = found.chunks(seeds.len()).collect();
+    let by_column: Vec<&[Arc<Seed>]> = found.chunks(seeds.len()).collect();
     let over = |column: usize, of: &dyn Fn(&Counts) -> Option<f64>| {
         Estimate::over(by_column[column].iter().map(|seed| of(&seed.counts)))
     };
@@ -371,7 +372,7 @@ fn generated(over: &Over<'_>) -> Table {
 }
 
 /// Tries outside the standard intervals, by the tolerance of these.
-fn tolerances(by_column: &[&[Seed]]) -> Table {
+fn tolerances(by_column: &[&[Arc<Seed>]]) -> Table {
     let heads = std::iter::once("tolerance").chain(COLUMNS.iter().map(|column| column.name));
     let table = Table::new(
         "Duplicate SYNs outside the standard intervals, % of the tries, by tolerance of an interval",

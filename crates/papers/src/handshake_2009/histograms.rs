@@ -127,7 +127,9 @@ fn figure(lab: &Lab<'_>, kind: usize, title: &str) -> Result<Measured, Failure> 
         "papers/handshake-2009/histograms.toml",
         include_str!("../../data/handshake-2009/histograms.toml"),
     ));
-    let seeds = lab.map(lab.seeds(8, 2), |seed| Ok(measure(&setup, kind, seed)))?;
+    let seeds = lab.map(&(&setup, kind), lab.seeds(8, 2), |&seed| {
+        Ok(measure(&setup, kind, seed))
+    })?;
     let bins = |of: fn(&Seed) -> &[f64; BINS.len()]| {
         (0..BINS.len())
             .map(|bin| Estimate::over(seeds.iter().map(|seed| Some(of(seed)[bin]))))

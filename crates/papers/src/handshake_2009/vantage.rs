@@ -215,7 +215,9 @@ pub(super) fn measure(lab: &Lab<'_>) -> Result<Measured, Failure> {
         "papers/handshake-2009/captures.toml",
         include_str!("../../data/handshake-2009/captures.toml"),
     ));
-    let seeds = lab.map(lab.seeds(40, 3), |seed| Ok(generated(&setup, seed)))?;
+    let seeds = lab.map(&setup, lab.seeds(40, 3), |&seed| {
+        Ok(generated(&setup, seed))
+    })?;
     let columns = [
         "capture point",
         "observed",

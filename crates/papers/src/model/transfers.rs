@@ -1,8 +1,8 @@
 //! Transfers of fixed sizes over a link that loses packets at random.
 
-use crate::lab::{Failure, Lab};
+use crate::lab::{Failure, Lab, Observation};
 use crate::setup::Setup;
-use gentle_experiment::{Direction, Sizes, Traffic};
+use gentle_experiment::{Direction, RunSpec, Sizes, Traffic};
 use gentle_model::{Backoff, Path};
 use gentle_sim::{DropCause, Packet, Tap};
 use gentle_tcp::{Flags, Seq};
@@ -116,6 +116,16 @@ pub(super) struct Transfers {
     pub(super) completed: Vec<Transfer>,
 }
 
+impl Observation for Transfers {
+    fn of(run: &RunSpec<'_>) -> Transfers {
+        Transfers {
+            mss: u32::from(run.scenario.profile.mss),
+            connections: HashMap::new(),
+            completed: Vec::new(),
+        }
+    }
+}
+
 impl Tap for Transfers {
     fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
         let segment = packet.segment();
@@ -203,11 +213,9 @@ pub(super) fn transfers(
             workload
         })
         .collect();
-    let mss = u32::from(setup.scenario.profile.mss);
-    let watched = lab.watch(&setup, seeds, |_| Transfers {
-        mss,
-        connections: HashMap::new(),
-        completed: Vec::new(),
-    })?;
-    Ok(watched.into_iter().map(|run| run.tap.completed).collect())
+    let watched = lab.watch::<Transfers>(&setup, seeds)?;
+    Ok(watched
+        .into_iter()
+        .map(|run| run.seen.completed.clone())
+        .collect())
 }

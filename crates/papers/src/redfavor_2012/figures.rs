@@ -11,7 +11,7 @@ const LONG: usize = 11;
 
 /// Fig. 2: distribution of completion times.
 pub(super) fn completion_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    let watched = lab.watch(&setup(lab), &seeds(lab), Flows::new)?;
+    let watched = lab.watch::<Flows>(&setup(lab), &seeds(lab))?;
     let mut chart = Chart::curves(
         "times",
         "Completion times of web requests",
@@ -66,7 +66,7 @@ fn of<'a>(
     role: &'static str,
 ) -> impl Iterator<Item = &'a Flows> + use<'a> {
     let runs = watched.iter().filter(move |run| run.role == role);
-    runs.map(|run| &run.tap)
+    runs.map(|run| &*run.seen)
 }
 
 /// Fig. 3: mean completion time by size.
@@ -125,7 +125,7 @@ pub(super) fn completion_by_size(lab: &Lab<'_>) -> Result<Measured, Failure> {
 
 /// Fig. 4: distribution of the position of dropped packets in their flows.
 pub(super) fn dropped_positions(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    let watched = lab.watch(&setup(lab), &seeds(lab), Flows::new)?;
+    let watched = lab.watch::<Flows>(&setup(lab), &seeds(lab))?;
     let mut chart = Chart::curves(
         "positions",
         "Positions of dropped packets in their flows; the SYN is packet 1",
@@ -185,7 +185,7 @@ pub(super) fn dropped_positions(lab: &Lab<'_>) -> Result<Measured, Failure> {
 /// Fig. 5: rate of each long-lived flow.
 pub(super) fn long_flows(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let setup = setup(lab);
-    let watched = lab.watch(&setup, &seeds(lab), Flows::new)?;
+    let watched = lab.watch::<Flows>(&setup, &seeds(lab))?;
     let (from, to) =
         (setup.scenario.workloads[0].rtt).expect("long-lived flows have times of their own");
     let flows = setup

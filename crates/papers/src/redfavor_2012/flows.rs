@@ -1,5 +1,6 @@
 //! What happens to each flow, for what run records do not hold.
 
+use crate::Observation;
 use gentle_experiment::{Class, Direction, RunSpec};
 use gentle_sim::{DropCause, Packet, Tap};
 use gentle_tcp::{Flags, Seq};
@@ -45,8 +46,26 @@ struct Connection {
 }
 
 impl Flows {
-    /// Nothing yet. The first `long` connections of the run are the long-lived ones on the link under test.
-    pub(super) fn new(run: &RunSpec<'_>) -> Flows {
+    /// Goodput of each long-lived flow in bits per second, the shortest round-trip time first.
+    pub(super) fn long_goodput_bps(&self) -> Vec<f64> {
+        let seconds = (self.end - self.warmup).as_secs_f64();
+        let long = self.connections.iter().take(self.long).rev();
+        long.map(|flow| f64::from(flow.delivered - flow.before) * 8.0 / seconds)
+            .collect()
+    }
+
+    fn connection(&mut self, packet: &Packet) -> Option<&mut Connection> {
+        let number = packet.connection()? as usize;
+        if number >= self.connections.len() {
+            self.connections.resize(number + 1, Connection::default());
+        }
+        self.connections.get_mut(number)
+    }
+}
+
+impl Observation for Flows {
+    /// The first `long` connections of the run are the long-lived ones on the link under test.
+    fn of(run: &RunSpec<'_>) -> Flows {
         Flows {
             warmup: run.scenario.warmup,
             end: run.scenario.duration,
@@ -62,22 +81,6 @@ impl Flows {
             times: Vec::new(),
         }
     }
-
-    /// Goodput of each long-lived flow in bits per second, the shortest round-trip time first.
-    pub(super) fn long_goodput_bps(&self) -> Vec<f64> {
-        let seconds = (self.end - self.warmup).as_secs_f64();
-        let long = self.connections.iter().take(self.long).rev();
-        long.map(|flow| f64::from(flow.delivered - flow.before) * 8.0 / seconds)
-            .collect()
-    }
-
-    fn of(&mut self, packet: &Packet) -> Option<&mut Connection> {
-        let number = packet.connection()? as usize;
-        if number >= self.connections.len() {
-            self.connections.resize(number + 1, Connection::default());
-        }
-        self.connections.get_mut(number)
-    }
 }
 
 impl Tap for Flows {
@@ -90,7 +93,7 @@ impl Tap for Flows {
             return;
         }
         let seq = packet.segment().seq;
-        if let Some(connection) = self.of(packet) {
+        if let Some(connection) = self.connection(packet) {
             connection.began.get_or_insert(now);
             if direction == Direction::Down {
                 connection.initial = Some(seq);
@@ -116,7 +119,9 @@ impl Tap for Flows {
             }
             Class::Data => {
                 let seq = packet.segment().seq;
-                let initial = self.of(packet).and_then(|connection| connection.initial);
+                let initial = self
+                    .connection(packet)
+                    .and_then(|connection| connection.initial);
                 if let Some(initial) = initial {
                     let byte = seq.0.wrapping_sub(initial.0).wrapping_sub(1);
                     self.positions.push(byte / mss + 1);
@@ -135,7 +140,7 @@ impl Tap for Flows {
     fn delivered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
         let segment = *packet.segment();
         let (warmup, end) = (self.warmup, self.end);
-        let Some(connection) = self.of(packet) else {
+        let Some(connection) = self.connection(packet) else {
             return;
         };
         match direction {

@@ -7,12 +7,12 @@ use crate::{Cell, Estimate, Failure, Lab, Measured, Table};
 /// Table II.
 pub(super) fn drops(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let setup = setup(lab);
-    let watched = lab.watch(&setup, &seeds(lab), Flows::new)?;
+    let watched = lab.watch::<Flows>(&setup, &seeds(lab))?;
     let scenario = &setup.scenario;
     let measured = (scenario.duration - scenario.warmup).as_secs_f64();
     let of = |role: &str, number: &dyn Fn(&Flows) -> f64| {
         let runs = watched.iter().filter(|run| run.role == role);
-        Estimate::over(runs.map(|run| Some(number(&run.tap))))
+        Estimate::over(runs.map(|run| Some(number(&run.seen))))
     };
     let per_run = MEASURED_S / measured;
     let mut table = Table::new(

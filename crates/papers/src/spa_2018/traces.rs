@@ -23,6 +23,7 @@ use gentle_wire::Address;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Length of the captures: those of CAIDA come in pieces of a minute.
 const LENGTH: Nanos = Nanos::from_secs(60);
@@ -218,10 +219,10 @@ fn captures_of(
     let inputs: Vec<(usize, u64)> = traces
         .flat_map(|trace| seeds.iter().map(move |seed| (trace, *seed)))
         .collect();
-    let captures = lab.map(inputs, |(trace, seed)| {
+    let captures = lab.map(&(setup, factor), inputs, |&(trace, seed)| {
         Ok(one_way(setup, trace, factor, seed))
     })?;
-    Ok(captures.into_iter().flatten().collect())
+    Ok(captures.into_iter().flat_map(|pair| *pair).collect())
 }
 
 fn over(captures: &[Capture], of: impl Fn(&Capture) -> f64) -> Estimate {
@@ -718,7 +719,9 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
         "papers/spa-2018/mawi.toml",
         include_str!("../../data/spa-2018/mawi.toml"),
     ));
-    let found = lab.map(lab.seeds(12, 2), |seed| Ok(both_ways(&setup, seed)))?;
+    let found = lab.map(&setup, lab.seeds(12, 2), |&seed| {
+        Ok(both_ways(&setup, seed))
+    })?;
     let over = |of: &dyn Fn(&Filtered) -> f64| Estimate::over(found.iter().map(|it| Some(of(it))));
     let ratio = |way: usize, row: usize, other: usize| {
         over(&|it| it.before[way][row] / it.before[way][other])
@@ -890,7 +893,7 @@ fn generated_mawi(over: &Over<'_>) -> Table {
 }
 
 /// Quantities by the longest delay of a connection that is kept.
-fn limits(found: &[Filtered]) -> Table {
+fn limits(found: &[Arc<Filtered>]) -> Table {
     let columns = [
         "longest delay",
         "connections left out",
@@ -921,7 +924,7 @@ fn limits(found: &[Filtered]) -> Table {
 }
 
 /// Flooding addresses by threshold.
-fn thresholds(found: &[Filtered]) -> Table {
+fn thresholds(found: &[Arc<Filtered>]) -> Table {
     let columns = [
         "connections without data",
         "times those with data",

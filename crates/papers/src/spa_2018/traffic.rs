@@ -9,6 +9,7 @@ use crate::setup::Setup;
 use crate::table::{Cell, Table};
 use gentle_experiment::{Direction, Scenario, Span};
 use gentle_units::Nanos;
+use std::sync::Arc;
 
 /// A type of traffic with its links.
 pub(super) struct Traffic {
@@ -144,13 +145,13 @@ impl Sample {
 }
 
 /// Samples of one type of traffic, one per seed.
-struct Samples(Vec<Sample>);
+struct Samples(Vec<Arc<Sample>>);
 
 impl Samples {
     fn draw(lab: &Lab<'_>, traffic: &Traffic) -> Result<Samples, Failure> {
         let scenario = traffic.full().scenario;
         let seeds = lab.seeds(100, 20);
-        let samples = lab.map(seeds, |seed| Ok(Sample::of(&scenario, seed)))?;
+        let samples = lab.map(&scenario, seeds, |&seed| Ok(Sample::of(&scenario, seed)))?;
         Ok(Samples(samples))
     }
 
