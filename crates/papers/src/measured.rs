@@ -1,4 +1,4 @@
-//! What the measurement of a figure or table returns.
+//! Results of the measurement of one figure or table.
 
 use crate::chart::Chart;
 use crate::estimate::Estimate;
@@ -16,6 +16,31 @@ impl Measured {
     /// Nothing yet.
     pub fn new() -> Measured {
         Measured::default()
+    }
+
+    /// Adds tables.
+    #[must_use]
+    pub fn tables(mut self, tables: impl IntoIterator<Item = Table>) -> Measured {
+        self.tables.extend(tables);
+        self
+    }
+
+    /// Adds charts.
+    #[must_use]
+    pub fn charts(mut self, charts: impl IntoIterator<Item = Chart>) -> Measured {
+        self.charts.extend(charts);
+        self
+    }
+
+    /// Adds our numbers for claims, as [`Measured::claim`] does.
+    #[must_use]
+    pub fn claims<N: Into<String>>(
+        mut self,
+        claims: impl IntoIterator<Item = (N, Estimate)>,
+    ) -> Measured {
+        let claims = claims.into_iter().map(|(name, ours)| (name.into(), ours));
+        self.claims.extend(claims);
+        self
     }
 
     /// Adds a chart.

@@ -57,6 +57,12 @@ pub struct Variant {
     pub change: fn(&mut Setup),
 }
 
+impl Variant {
+    pub(crate) const fn new(label: &'static str, change: fn(&mut Setup)) -> Variant {
+        Variant { label, change }
+    }
+}
+
 impl Paper {
     /// The paper with the short name `name`.
     pub fn by_name(name: &str) -> Option<&'static Paper> {

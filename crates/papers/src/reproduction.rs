@@ -329,10 +329,7 @@ impl Context<'_> {
         }
         // Under the assumed value, then under the others, all with the same seeds: else chance would look like an effect of
         // the assumption.
-        let assumed = Variant {
-            label: base,
-            change: |_| {},
-        };
+        let assumed = Variant::new(base, |_| {});
         let cases: Vec<Variant> = std::iter::once(assumed)
             .chain(values.iter().copied())
             .collect();

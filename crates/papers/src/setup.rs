@@ -70,6 +70,22 @@ impl Setup {
         }
     }
 
+    /// Gives the hosts the TCP profile `name`.
+    ///
+    /// # Panics
+    /// There is no such profile.
+    pub fn set_profile(&mut self, name: &str) {
+        let set = self.scenario.set_profile(name);
+        set.unwrap_or_else(|error| panic!("built-in set-up: {error}"));
+    }
+
+    /// Sets the bytes that links add to each IP packet.
+    pub fn set_overhead(&mut self, bytes: u32) {
+        for link in &mut self.scenario.links {
+            link.overhead = bytes;
+        }
+    }
+
     /// Sets a knob of the hosts' TCP.
     ///
     /// # Panics

@@ -10,163 +10,123 @@ pub(super) const ALL: &[Variants] = &[
     Variants {
         id: "hosts",
         base: "linux-3.16",
-        values: &[Variant {
-            label: "linux-7.2",
-            change: |setup| {
-                let set = setup.scenario.set_profile("linux-7.2");
-                set.expect("the profile exists");
-                setup.set_knob("receive_window", "64mb");
-            },
-        }],
+        values: &[Variant::new("linux-7.2", |setup| {
+            setup.set_profile("linux-7.2");
+            setup.set_knob("receive_window", "64mb");
+        })],
     },
     Variants {
         id: "congestion-control",
         base: "CUBIC",
-        values: &[Variant {
-            label: "Reno",
-            change: |setup| setup.set_knob("congestion_control", "reno"),
-        }],
+        values: &[Variant::new("Reno", |setup| {
+            setup.set_knob("congestion_control", "reno")
+        })],
     },
     Variants {
         id: "delayed-acks",
         base: "every second segment",
         values: &[
-            Variant {
-                label: "every segment",
-                change: |setup| setup.set_knob("delack_segments", "1"),
-            },
-            Variant {
-                label: "every 8 segments",
-                change: |setup| setup.set_knob("delack_segments", "8"),
-            },
+            Variant::new("every segment", |setup| {
+                setup.set_knob("delack_segments", "1")
+            }),
+            Variant::new("every 8 segments", |setup| {
+                setup.set_knob("delack_segments", "8")
+            }),
         ],
     },
     Variants {
         id: "slow-start",
         base: "HyStart",
-        values: &[Variant {
-            label: "without HyStart",
-            change: |setup| setup.set_knob("hystart", "false"),
-        }],
+        values: &[Variant::new("without HyStart", |setup| {
+            setup.set_knob("hystart", "false")
+        })],
     },
     Variants {
         id: "starts",
         base: "within 5 s",
         values: &[
-            Variant {
-                label: "within 1 s",
-                change: |setup| start_within(setup, Nanos::from_secs(1)),
-            },
-            Variant {
-                label: "within 15 s",
-                change: |setup| start_within(setup, Nanos::from_secs(15)),
-            },
+            Variant::new("within 1 s", |setup| {
+                start_within(setup, Nanos::from_secs(1))
+            }),
+            Variant::new("within 15 s", |setup| {
+                start_within(setup, Nanos::from_secs(15))
+            }),
         ],
     },
     Variants {
         id: "receive-window",
         base: "64 MB",
-        values: &[Variant {
-            label: "up to 4 MB, tuned as in linux-7.2",
-            change: |setup| {
-                setup.set_knob("receive_window", "4mb");
-                setup.set_knob("window_tuning", "true");
-            },
-        }],
+        values: &[Variant::new("up to 4 MB, tuned as in linux-7.2", |setup| {
+            setup.set_knob("receive_window", "4mb");
+            setup.set_knob("window_tuning", "true");
+        })],
     },
     Variants {
         id: "max-time",
         base: "a hundredth",
         values: &[
-            Variant {
-                label: "a tenth",
-                change: |setup| set_gsp(setup, "maxtime", "9s"),
-            },
-            Variant {
-                label: "a thousandth",
-                change: |setup| set_gsp(setup, "maxtime", "999s"),
-            },
+            Variant::new("a tenth", |setup| set_gsp(setup, "maxtime", "9s")),
+            Variant::new("a thousandth", |setup| set_gsp(setup, "maxtime", "999s")),
         ],
     },
     Variants {
         id: "threshold-kind",
         base: "bytes",
-        values: &[Variant {
-            label: "time",
-            change: |setup| match setup.scenario.name.as_str() {
+        values: &[Variant::new("time", |setup| {
+            match setup.scenario.name.as_str() {
                 "fig8" | "fig9" => set_gsp(setup, "threshold", "10ms"),
                 "fig10-250" | "fig10-10" => set_gsp(setup, "threshold", "5ms"),
                 _ => {}
-            },
-        }],
+            }
+        })],
     },
     Variants {
         id: "buffer-unit",
         base: "bytes",
-        values: &[Variant {
-            label: "packets",
-            change: |setup| match setup.scenario.name.as_str() {
+        values: &[Variant::new("packets", |setup| {
+            match setup.scenario.name.as_str() {
                 "fig7" => setup.replace("tail drop", "pfifo limit=99"),
                 "fig13" => setup.replace("tail drop", "pfifo limit=330"),
                 _ => {}
-            },
-        }],
+            }
+        })],
     },
     Variants {
         id: "overhead",
         base: "14 bytes",
         values: &[
-            Variant {
-                label: "none",
-                change: |setup| set_overhead(setup, 0),
-            },
-            Variant {
-                label: "38 bytes",
-                change: |setup| set_overhead(setup, 38),
-            },
+            Variant::new("none", |setup| setup.set_overhead(0)),
+            Variant::new("38 bytes", |setup| setup.set_overhead(38)),
         ],
     },
     Variants {
         id: "fig8-buffer",
         base: "12 ms",
         values: &[
-            Variant {
-                label: "24 ms",
-                change: |setup| set_gsp(setup, "limit_bytes", "300000"),
-            },
-            Variant {
-                label: "100 ms",
-                change: |setup| set_gsp(setup, "limit_bytes", "1250000"),
-            },
+            Variant::new("24 ms", |setup| set_gsp(setup, "limit_bytes", "300000")),
+            Variant::new("100 ms", |setup| set_gsp(setup, "limit_bytes", "1250000")),
         ],
     },
     Variants {
         id: "fig10-threshold",
         base: "5 ms",
-        values: &[Variant {
-            label: "2 ms",
-            change: |setup| set_gsp(setup, "threshold", "250000b"),
-        }],
+        values: &[Variant::new("2 ms", |setup| {
+            set_gsp(setup, "threshold", "250000b")
+        })],
     },
     Variants {
         id: "targets",
         base: "5 ms",
-        values: &[Variant {
-            label: "40 ms",
-            change: |setup| set_targets(setup, "40ms"),
-        }],
+        values: &[Variant::new("40 ms", |setup| set_targets(setup, "40ms"))],
     },
     Variants {
         id: "fig14-buffer",
         base: "1.25 MB",
-        values: &[Variant {
-            label: "500 kB",
-            change: |setup| {
-                set_gsp(setup, "limit_bytes", "500000");
-                setup.set_option("CoDel", "limit", "330");
-                setup.set_option("PIE", "limit", "330");
-            },
-        }],
+        values: &[Variant::new("500 kB", |setup| {
+            set_gsp(setup, "limit_bytes", "500000");
+            setup.set_option("CoDel", "limit", "330");
+            setup.set_option("PIE", "limit", "330");
+        })],
     },
 ];
 
@@ -180,12 +140,6 @@ fn set_targets(setup: &mut Setup, time: &str) {
     set_gsp(setup, "threshold", time);
     setup.set_option("CoDel", "target", time);
     setup.set_option("PIE", "target", time);
-}
-
-fn set_overhead(setup: &mut Setup, bytes: u32) {
-    for link in &mut setup.scenario.links {
-        link.overhead = bytes;
-    }
 }
 
 fn start_within(setup: &mut Setup, time: Nanos) {

@@ -96,8 +96,7 @@ fn beside_the_kernel(
     duration: u64,
 ) -> Result<Measured, Failure> {
     let mut setup = setup;
-    let set = setup.scenario.set_profile("linux-7.2");
-    set.expect("the profile exists");
+    setup.set_profile("linux-7.2");
     setup.scenario.duration = Nanos::from_secs(duration);
     setup.scenario.warmup = Nanos::from_millis(250 * duration);
     let Some(kernel) = lab.kernel(setup.clone(), &[1])? else {

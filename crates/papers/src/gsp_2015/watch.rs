@@ -18,7 +18,7 @@ const RTT: Nanos = Nanos::from_millis(100);
 /// A link that carries less of its capacity over a round trip is not full.
 const FULL: f64 = 0.99;
 
-/// What happened in the queue under test.
+/// Record of the queue under test, slice by slice.
 #[derive(Debug, Clone)]
 pub(super) struct Watch {
     /// The part of the run that is measured.

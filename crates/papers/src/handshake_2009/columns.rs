@@ -121,7 +121,7 @@ impl Column {
     }
 }
 
-/// What a generated capture gives, by the definitions of the paper unless said otherwise.
+/// Counts of a column of Table 1 in a generated capture, by the definitions of the paper unless said otherwise.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     tries: f64,
@@ -320,7 +320,7 @@ fn published() -> Table {
 
 type Over<'a> = dyn Fn(usize, &dyn Fn(&Counts) -> Option<f64>) -> Estimate + 'a;
 
-/// The same table of generated captures.
+/// Table 1, counted in generated captures.
 fn generated(over: &Over<'_>) -> Table {
     let heads = std::iter::once("").chain(COLUMNS.iter().map(|column| column.name));
     let row = |name: &str, factor: f64, decimals: u8, of: &dyn Fn(&Counts) -> Option<f64>| {

@@ -55,27 +55,15 @@ pub(crate) const PAPER: Paper = Paper {
             id: "path",
             base: "60 ms",
             values: &[
-                Variant {
-                    label: "2 ms",
-                    change: |setup| delay(setup, 2),
-                },
-                Variant {
-                    label: "80 ms",
-                    change: |setup| delay(setup, 80),
-                },
-                Variant {
-                    label: "130 ms",
-                    change: |setup| delay(setup, 130),
-                },
+                Variant::new("2 ms", |setup| delay(setup, 2)),
+                Variant::new("80 ms", |setup| delay(setup, 80)),
+                Variant::new("130 ms", |setup| delay(setup, 130)),
             ],
         },
         Variants {
             id: "initial-rto",
             base: "3 s, one in ten 1 s",
-            values: &[Variant {
-                label: "1 s, one in ten 3 s",
-                change: exchange_timeouts,
-            }],
+            values: &[Variant::new("1 s, one in ten 3 s", exchange_timeouts)],
         },
     ],
 };

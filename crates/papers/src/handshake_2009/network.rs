@@ -82,7 +82,7 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// The same loss of SYNs and SYN/ACKs, and of all other packets.
+    /// One probability for SYNs and SYN/ACKs, and one for all other packets.
     pub(crate) const fn new(handshake: f64, other: f64) -> Loss {
         Loss {
             syn: handshake,
@@ -132,7 +132,7 @@ impl Observer {
     }
 }
 
-/// What is generated and observed.
+/// Input of [`generate`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan<'a> {
     /// Traffic, delays and hosts. Workloads are those of clients that send a request: `initiator = "receiver"`.
@@ -152,11 +152,11 @@ pub(crate) struct Plan<'a> {
 pub(crate) struct Trace {
     /// A capture for each observer, as a pcap file.
     pub(crate) captures: Vec<Vec<u8>>,
-    /// What happened.
+    /// True counts and times, by the generator.
     pub(crate) truth: Truth,
 }
 
-/// What happened on all paths.
+/// True counts and times over all paths.
 #[derive(Debug, Default)]
 pub(crate) struct Truth {
     /// Attempts.
@@ -246,7 +246,7 @@ pub(crate) fn analyze(capture: Vec<u8>, options: &Options, row: &mut dyn FnMut(&
     analysis.expect("memory can be read")
 }
 
-/// What becomes of an attempt.
+/// Reaction of the server to an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Accepted,

@@ -1,4 +1,5 @@
-//! What duplicates mean at each capture point, tested on generated captures: bias and coverage.
+//! Losses inferred from duplicate SYNs and SYN/ACKs at each capture point, tested on generated captures: bias and
+//! coverage.
 
 use super::network::{Completed, Faults, Loss, Observer, Place, Plan, analyze, generate};
 use super::proportion::wilson;
@@ -25,7 +26,7 @@ struct Reading {
     /// Observer, by its place in [`OBSERVERS`].
     observer: usize,
     duplicate: Duplicate,
-    /// What it stands for.
+    /// The loss that the observer infers from the duplicate.
     means: &'static str,
     truth: fn(&Completed) -> u64,
     /// Probability of the loss.

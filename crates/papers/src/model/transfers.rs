@@ -193,13 +193,11 @@ pub(super) fn transfers(
 ) -> Result<Vec<Vec<Transfer>>, Failure> {
     let mut setup = Setup::from_toml("papers/model/response-time.toml", SCENARIO)
         .scheme("pfifo", "pfifo limit=1000000");
-    let scenario = &mut setup.scenario;
-    scenario
-        .set_profile(stack.profile)
-        .expect("a built-in profile");
+    setup.set_profile(stack.profile);
     for (knob, value) in stack.knobs {
-        scenario.set_knob(knob, value).expect("a valid value");
+        setup.set_knob(knob, value);
     }
+    let scenario = &mut setup.scenario;
     scenario.links[Direction::Down.index()].loss = loss;
     let workload = scenario.workloads[0].clone();
     scenario.workloads = sizes

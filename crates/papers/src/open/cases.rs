@@ -100,7 +100,7 @@ pub(super) struct Quantity {
     decimals: u8,
 }
 
-/// What the tables show.
+/// The quantities of the tables.
 pub(super) const QUANTITIES: [Quantity; 3] = [
     Quantity {
         title: "Mean response time of connections of 1 to 3 segments, ms",
@@ -128,7 +128,7 @@ impl Quantity {
     }
 
     /// A table with a row per scheme and a column per case.
-    pub(super) fn table(&self, cases: &[(String, Results)]) -> Table {
+    fn table(&self, cases: &[(String, Results)]) -> Table {
         let heads = cases.iter().map(|(label, _)| label.clone());
         let table = Table::new(
             self.title,
@@ -142,6 +142,11 @@ impl Quantity {
             table.row(std::iter::once(Cell::from(*role)).chain(cells))
         })
     }
+}
+
+/// A table of each quantity.
+pub(super) fn by_scheme(cases: &[(String, Results)]) -> impl Iterator<Item = Table> {
+    QUANTITIES.iter().map(|quantity| quantity.table(cases))
 }
 
 /// One traffic at all rates.

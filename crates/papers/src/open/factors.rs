@@ -1,6 +1,6 @@
 //! One factor at a time around a base case: `real` at 10 Mb/s with a load of 90 % between current Linux hosts.
 
-use super::cases::{BASE_RATE, QUANTITIES, SCHEMES, seeds, setup};
+use super::cases::{BASE_RATE, SCHEMES, by_scheme, seeds, setup};
 use crate::{Cell, Estimate, Failure, Lab, Measured, Results, Setup, Table};
 use gentle_experiment::Traffic;
 use gentle_units::Nanos;
@@ -24,8 +24,7 @@ fn tables(lab: &Lab<'_>, cases: Vec<(&str, Setup)>) -> Result<Measured, Failure>
         .into_iter()
         .map(|(label, setup)| Ok((label.to_owned(), lab.compare(setup, &seeds(lab))?)));
     let cases = cases.collect::<Result<Vec<_>, Failure>>()?;
-    let tables = QUANTITIES.iter().map(|quantity| quantity.table(&cases));
-    Ok(tables.fold(Measured::new(), Measured::table))
+    Ok(Measured::new().tables(by_scheme(&cases)))
 }
 
 /// A case for each value of a TCP knob.
@@ -67,12 +66,8 @@ pub(super) fn initial_rto(lab: &Lab<'_>) -> Result<Measured, Failure> {
         let setup = with_quarters(base(lab), quarters);
         cases.push((label.to_owned(), lab.compare(setup, &seeds(lab))?));
     }
-    let tables = QUANTITIES.iter().map(|quantity| quantity.table(&cases));
-    let measured = tables.fold(Measured::new(), Measured::table);
-    Ok([SLOW, FAST]
-        .into_iter()
-        .map(|group| of_group(&cases, group))
-        .fold(measured, Measured::table))
+    let groups = [SLOW, FAST].map(|group| of_group(&cases, group));
+    Ok(Measured::new().tables(by_scheme(&cases)).tables(groups))
 }
 
 /// Initial RTO of the two groups of hosts.

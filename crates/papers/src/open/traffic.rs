@@ -1,6 +1,6 @@
 //! All schemes in all traffic at all rates, and the table to decide by.
 
-use super::cases::{QUANTITIES, SCHEMES, at_all_rates};
+use super::cases::{QUANTITIES, SCHEMES, at_all_rates, by_scheme};
 use crate::{Cell, Failure, Lab, Measured, Table};
 
 const TRAFFIC: [&str; 4] = ["real", "real-reverse", "short", "10m"];
@@ -23,8 +23,7 @@ pub(super) fn ten_m(lab: &Lab<'_>) -> Result<Measured, Failure> {
 
 fn tables(lab: &Lab<'_>, name: &str) -> Result<Measured, Failure> {
     let cases = at_all_rates(lab, name)?;
-    let tables = QUANTITIES.iter().map(|quantity| quantity.table(&cases));
-    Ok(tables.fold(Measured::new(), Measured::table))
+    Ok(Measured::new().tables(by_scheme(&cases)))
 }
 
 /// Each scheme relative to the best one, over all traffic and rates.

@@ -12,152 +12,100 @@ pub(super) const ALL: &[Variants] = &[
         id: "queue-limit",
         base: "50 packets",
         values: &[
-            Variant {
-                label: "25 packets",
-                change: |setup| limit(setup, 25),
-            },
-            Variant {
-                label: "100 packets",
-                change: |setup| limit(setup, 100),
-            },
-            Variant {
-                label: "200 packets",
-                change: |setup| limit(setup, 200),
-            },
+            Variant::new("25 packets", |setup| limit(setup, 25)),
+            Variant::new("100 packets", |setup| limit(setup, 100)),
+            Variant::new("200 packets", |setup| limit(setup, 200)),
         ],
     },
     Variants {
         id: "red-thresholds",
         base: "5 and 15 packets",
         values: &[
-            Variant {
-                label: "3 and 9 packets, w_q 2^-11",
-                change: |setup| {
-                    thresholds(setup, 3, 9);
-                    set(setup, "ewma", "11");
-                },
-            },
-            Variant {
-                label: "10 and 30 packets",
-                change: |setup| thresholds(setup, 10, 30),
-            },
-            Variant {
-                label: "3 and 50 packets",
-                change: |setup| thresholds(setup, 3, 50),
-            },
-            Variant {
-                label: "25 and 75 packets of 100",
-                change: |setup| {
-                    limit(setup, 100);
-                    thresholds(setup, 25, 75);
-                },
-            },
-            Variant {
-                label: "5 and 15 packets, max_p adaptive",
-                change: |setup| {
-                    // CHOKe cannot adapt.
-                    for role in ["RED", "REDFavor"] {
-                        setup.set_option(role, "adaptive", "on");
-                    }
-                },
-            },
+            Variant::new("3 and 9 packets, w_q 2^-11", |setup| {
+                thresholds(setup, 3, 9);
+                set(setup, "ewma", "11");
+            }),
+            Variant::new("10 and 30 packets", |setup| thresholds(setup, 10, 30)),
+            Variant::new("3 and 50 packets", |setup| thresholds(setup, 3, 50)),
+            Variant::new("25 and 75 packets of 100", |setup| {
+                limit(setup, 100);
+                thresholds(setup, 25, 75);
+            }),
+            Variant::new("5 and 15 packets, max_p adaptive", |setup| {
+                // CHOKe cannot adapt.
+                for role in ["RED", "REDFavor"] {
+                    setup.set_option(role, "adaptive", "on");
+                }
+            }),
         ],
     },
     Variants {
         id: "weight",
         base: "2^-9",
         values: &[
-            Variant {
-                label: "2^-6",
-                change: |setup| set(setup, "ewma", "6"),
-            },
-            Variant {
-                label: "2^-4",
-                change: |setup| set(setup, "ewma", "4"),
-            },
+            Variant::new("2^-6", |setup| set(setup, "ewma", "6")),
+            Variant::new("2^-4", |setup| set(setup, "ewma", "4")),
         ],
     },
     Variants {
         id: "max-p",
         base: "0.1, gentle",
         values: &[
-            Variant {
-                label: "0.02, gentle",
-                change: |setup| set(setup, "probability", "0.02"),
-            },
-            Variant {
-                label: "0.1, not gentle",
-                change: |setup| set(setup, "gentle", "off"),
-            },
+            Variant::new("0.02, gentle", |setup| set(setup, "probability", "0.02")),
+            Variant::new("0.1, not gentle", |setup| set(setup, "gentle", "off")),
         ],
     },
     Variants {
         id: "packet-size",
         base: "1,040 bytes",
-        values: &[Variant {
-            label: "1,500 bytes",
-            change: |setup| {
-                setup.set_knob("mss", "1460");
-                setup.set_knob("receive_window", "29200");
-                for role in ["RED", "REDFavor"] {
-                    for (option, value) in [("limit", 75_000), ("min", 7_500), ("max", 22_500)] {
-                        setup.set_option(role, option, &format!("{value}b"));
-                    }
+        values: &[Variant::new("1,500 bytes", |setup| {
+            setup.set_knob("mss", "1460");
+            setup.set_knob("receive_window", "29200");
+            for role in ["RED", "REDFavor"] {
+                for (option, value) in [("limit", 75_000), ("min", 7_500), ("max", 22_500)] {
+                    setup.set_option(role, option, &format!("{value}b"));
                 }
-                set(setup, "avpkt", "1500");
-            },
-        }],
+            }
+            set(setup, "avpkt", "1500");
+        })],
     },
     Variants {
         id: "object-size",
         base: "mean 12, minimum 2",
         values: &[
-            Variant {
-                label: "mean 6, minimum 1",
-                change: smaller_objects,
-            },
-            Variant {
-                label: "mean 6, minimum 1; thresholds of 3 and 50 packets",
-                change: |setup| {
+            Variant::new("mean 6, minimum 1", smaller_objects),
+            Variant::new(
+                "mean 6, minimum 1; thresholds of 3 and 50 packets",
+                |setup| {
                     smaller_objects(setup);
                     thresholds(setup, 3, 50);
                 },
-            },
+            ),
         ],
     },
     Variants {
         id: "sessions",
         base: "135 in all",
         values: &[
-            Variant {
-                label: "100 in all",
-                change: |setup| sessions(setup, 100),
-            },
-            Variant {
-                label: "70 in all",
-                change: |setup| sessions(setup, 70),
-            },
+            Variant::new("100 in all", |setup| sessions(setup, 100)),
+            Variant::new("70 in all", |setup| sessions(setup, 70)),
         ],
     },
     Variants {
         id: "initiator",
         base: "server",
-        values: &[Variant {
-            label: "client",
-            change: |setup| {
-                for workload in &mut setup.scenario.workloads {
-                    workload.initiator = Initiator::Receiver;
-                }
-            },
-        }],
+        values: &[Variant::new("client", |setup| {
+            for workload in &mut setup.scenario.workloads {
+                workload.initiator = Initiator::Receiver;
+            }
+        })],
     },
     Variants {
         id: "window",
         base: "20 packets",
-        values: &[Variant {
-            label: "4,000 packets",
-            change: |setup| setup.set_knob("receive_window", "4mb"),
-        }],
+        values: &[Variant::new("4,000 packets", |setup| {
+            setup.set_knob("receive_window", "4mb")
+        })],
     },
 ];
 

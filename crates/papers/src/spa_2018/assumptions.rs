@@ -10,20 +10,16 @@ use crate::setup::Setup;
 use gentle_aqm::Spec;
 use gentle_experiment::LinkChange;
 
-const fn variant(label: &'static str, change: fn(&mut Setup)) -> Variant {
-    Variant { label, change }
-}
-
 pub(super) const ALL: &[Variants] = &[
     Variants {
         id: "fifo-limits",
         base: "50 packets, 75,000 bytes",
         values: &[
-            variant("20 packets, 30,000 bytes", |setup| fifo_limit(setup, 20)),
-            variant("30 packets, 45,000 bytes", |setup| fifo_limit(setup, 30)),
-            variant("100 packets, 150,000 bytes", |setup| fifo_limit(setup, 100)),
-            variant("200 packets, 300,000 bytes", |setup| fifo_limit(setup, 200)),
-            variant("1,000 packets, 1,500,000 bytes", |setup| {
+            Variant::new("20 packets, 30,000 bytes", |setup| fifo_limit(setup, 20)),
+            Variant::new("30 packets, 45,000 bytes", |setup| fifo_limit(setup, 30)),
+            Variant::new("100 packets, 150,000 bytes", |setup| fifo_limit(setup, 100)),
+            Variant::new("200 packets, 300,000 bytes", |setup| fifo_limit(setup, 200)),
+            Variant::new("1,000 packets, 1,500,000 bytes", |setup| {
                 fifo_limit(setup, 1_000)
             }),
         ],
@@ -32,11 +28,11 @@ pub(super) const ALL: &[Variants] = &[
         id: "uplink-fifo",
         base: "50 packets",
         values: &[
-            variant("20 packets", |setup| uplink_limit(setup, "pfifo limit=20")),
-            variant("100 packets", |setup| {
+            Variant::new("20 packets", |setup| uplink_limit(setup, "pfifo limit=20")),
+            Variant::new("100 packets", |setup| {
                 uplink_limit(setup, "pfifo limit=100")
             }),
-            variant("200 packets", |setup| {
+            Variant::new("200 packets", |setup| {
                 uplink_limit(setup, "pfifo limit=200")
             }),
         ],
@@ -45,15 +41,15 @@ pub(super) const ALL: &[Variants] = &[
         id: "red-thresholds",
         base: "limit 75,000 bytes",
         values: &[
-            variant("limit 30,000 bytes", |setup| red(setup, "limit", "30000")),
-            variant("limit 150,000 bytes", |setup| red(setup, "limit", "150000")),
-            variant("5 to 15 packets, max_p 0.1, gentle", |setup| {
+            Variant::new("limit 30,000 bytes", |setup| red(setup, "limit", "30000")),
+            Variant::new("limit 150,000 bytes", |setup| red(setup, "limit", "150000")),
+            Variant::new("5 to 15 packets, max_p 0.1, gentle", |setup| {
                 red(setup, "min", "7500");
                 red(setup, "max", "22500");
                 red(setup, "probability", "0.1");
                 red(setup, "gentle", "on");
             }),
-            variant("10 to 30 packets, max_p 0.1", |setup| {
+            Variant::new("10 to 30 packets, max_p 0.1", |setup| {
                 red(setup, "min", "15000");
                 red(setup, "max", "45000");
                 red(setup, "probability", "0.1");
@@ -63,7 +59,7 @@ pub(super) const ALL: &[Variants] = &[
     Variants {
         id: "pie-defaults",
         base: "those of Linux 3.18",
-        values: &[variant("those of a current Linux", |setup| {
+        values: &[Variant::new("those of a current Linux", |setup| {
             setup.replace(PIE, "pie")
         })],
     },
@@ -71,11 +67,11 @@ pub(super) const ALL: &[Variants] = &[
         id: "fq-codel-options",
         base: "quantum 1,514 bytes, 1,024 queues",
         values: &[
-            variant("quantum 300 bytes", |setup| {
+            Variant::new("quantum 300 bytes", |setup| {
                 fq_codel(setup, "quantum", "300")
             }),
-            variant("65,536 queues", |setup| fq_codel(setup, "flows", "65536")),
-            variant("limit 1,000 packets", |setup| {
+            Variant::new("65,536 queues", |setup| fq_codel(setup, "flows", "65536")),
+            Variant::new("limit 1,000 packets", |setup| {
                 fq_codel(setup, "limit", "1000")
             }),
         ],
@@ -84,13 +80,13 @@ pub(super) const ALL: &[Variants] = &[
         id: "spa-fin",
         base: "priority, any length",
         values: &[
-            variant("priority up to 100 bytes", |setup| {
+            Variant::new("priority up to 100 bytes", |setup| {
                 setup.replace(SPA, "spa fin=priority maxlen=100 share=100");
             }),
-            variant("in order", |setup| {
+            Variant::new("in order", |setup| {
                 setup.replace(SPA, "spa fin=inorder share=100")
             }),
-            variant("as data", |setup| {
+            Variant::new("as data", |setup| {
                 setup.replace(SPA, "spa fin=none share=100")
             }),
         ],
@@ -99,53 +95,51 @@ pub(super) const ALL: &[Variants] = &[
         id: "largest-size",
         base: "6,000 (real), 12,000 (10m)",
         values: &[
-            variant("half", |setup| largest_size(setup, 3_000, 6_000)),
-            variant("twice", |setup| largest_size(setup, 12_000, 24_000)),
+            Variant::new("half", |setup| largest_size(setup, 3_000, 6_000)),
+            Variant::new("twice", |setup| largest_size(setup, 12_000, 24_000)),
         ],
     },
     Variants {
         id: "short-load",
         base: "mean gap 17 ms, sizes up to 100: load 94 %",
         values: &[
-            variant("80 %", |setup| short_load(setup, 0.80)),
-            variant("85 %", |setup| short_load(setup, 0.85)),
-            variant("90 %", |setup| short_load(setup, 0.90)),
-            variant("92 %", |setup| short_load(setup, 0.92)),
+            Variant::new("80 %", |setup| short_load(setup, 0.80)),
+            Variant::new("85 %", |setup| short_load(setup, 0.85)),
+            Variant::new("90 %", |setup| short_load(setup, 0.90)),
+            Variant::new("92 %", |setup| short_load(setup, 0.92)),
         ],
     },
     Variants {
         id: "duration",
         base: "1,000 s",
         values: &[
-            variant("a tenth", |setup| last(setup, 0.1)),
-            variant("a third", |setup| last(setup, 1.0 / 3.0)),
+            Variant::new("a tenth", |setup| last(setup, 0.1)),
+            Variant::new("a third", |setup| last(setup, 1.0 / 3.0)),
         ],
     },
     Variants {
         id: "ethernet-header",
         base: "counted",
-        values: &[variant("not counted", |setup| {
-            for link in &mut setup.scenario.links {
-                link.overhead = 0;
-            }
+        values: &[Variant::new("not counted", |setup| {
+            setup.set_overhead(0);
         })],
     },
     Variants {
         id: "freebsd-hosts",
         base: "profile freebsd-9.3",
         values: &[
-            variant("an ACK for each segment", |setup| {
+            Variant::new("an ACK for each segment", |setup| {
                 setup.set_knob("delack_segments", "1");
             }),
-            variant("no limited transmit", |setup| {
+            Variant::new("no limited transmit", |setup| {
                 setup.set_knob("limited_transmit", "false");
             }),
-            variant("no SACK", |setup| setup.set_knob("sack", "false")),
-            variant("initial window of 3", |setup| setup.set_knob("iw", "3")),
-            variant("receive window of 32 kB", |setup| {
+            Variant::new("no SACK", |setup| setup.set_knob("sack", "false")),
+            Variant::new("initial window of 3", |setup| setup.set_knob("iw", "3")),
+            Variant::new("receive window of 32 kB", |setup| {
                 setup.set_knob("receive_window", "32kb");
             }),
-            variant("FIN in a packet of its own", |setup| {
+            Variant::new("FIN in a packet of its own", |setup| {
                 setup.set_knob("fin_on_data", "false");
             }),
         ],

@@ -8,9 +8,9 @@ use super::schemes::{
 };
 use super::testbed::{
     SELECTION, claims_of_real, claims_of_real_by_size, claims_of_reverse, claims_of_short,
-    claims_of_ten_megabit, with_claims,
+    claims_of_ten_megabit,
 };
-use super::traffic::{REAL, REAL_REVERSE, SHORT, TEN_MEGABIT, Traffic, set_current_hosts};
+use super::traffic::{REAL, REAL_REVERSE, SHORT, TEN_MEGABIT, Traffic};
 use crate::chart::{Axis, Chart};
 use crate::estimate::Estimate;
 use crate::lab::{Failure, Lab};
@@ -32,7 +32,7 @@ fn figure(
 ) -> Result<Measured, Failure> {
     let measured = panels(results).chart(by_size(results, &SELECTION));
     let beside = on_kernel(lab, traffic, seconds_on_kernel)?;
-    Ok(beside.into_iter().fold(measured, Measured::table))
+    Ok(measured.tables(beside))
 }
 
 /// `real` with current hosts.
@@ -44,7 +44,7 @@ pub(super) fn real(lab: &Lab<'_>) -> Result<Measured, Failure> {
         claims_of_real_by_size(&results),
         vec![("spa-1-3", ratio(&results, SPA, FQ_CODEL, UP_TO_3))],
     ];
-    Ok(with_claims(measured, claims.concat()))
+    Ok(measured.claims(claims.concat()))
 }
 
 /// `real` with a long reverse connection and current hosts.
@@ -52,14 +52,14 @@ pub(super) fn real_reverse(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let without = run(lab, &REAL)?;
     let results = run(lab, &REAL_REVERSE)?;
     let measured = figure(lab, &REAL_REVERSE, &results, 200)?;
-    Ok(with_claims(measured, claims_of_reverse(&without, &results)))
+    Ok(measured.claims(claims_of_reverse(&without, &results)))
 }
 
 /// `short` with current hosts.
 pub(super) fn short(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &SHORT)?;
     let measured = figure(lab, &SHORT, &results, 60)?;
-    Ok(with_claims(measured, claims_of_short(&results)))
+    Ok(measured.claims(claims_of_short(&results)))
 }
 
 /// `10m` with current hosts.
@@ -68,7 +68,7 @@ pub(super) fn ten_megabit(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let measured = figure(lab, &TEN_MEGABIT, &results, 100)?;
     let mut claims = claims_of_ten_megabit(&results);
     claims.push(("spa-1-3", ratio(&results, SPA, FQ_CODEL, UP_TO_3)));
-    Ok(with_claims(measured, claims))
+    Ok(measured.claims(claims))
 }
 
 /// Schemes that run on the kernel.
@@ -136,7 +136,7 @@ pub(super) fn overtaking_fin(lab: &Lab<'_>) -> Result<Measured, Failure> {
         (SYN_ONLY, "spa fin=none share=100"),
         (SPA_IN_ORDER, "spa"),
     ]);
-    set_current_hosts(&mut setup);
+    setup.set_profile("linux-7.2");
     if !lab.quick() {
         setup.scenario.set_duration(Nanos::from_secs(120));
     }

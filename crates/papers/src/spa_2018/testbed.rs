@@ -20,13 +20,6 @@ use crate::table::{Cell, Table};
 /// Numbers for claims, by name.
 pub(super) type Claims = Vec<(&'static str, Estimate)>;
 
-pub(super) fn with_claims(measured: Measured, claims: Claims) -> Measured {
-    let claims = claims.into_iter();
-    claims.fold(measured, |measured, (name, ours)| {
-        measured.claim(name, ours)
-    })
-}
-
 fn run(lab: &Lab<'_>, traffic: &Traffic) -> Result<Results, Failure> {
     lab.compare_with_bins(traffic.of_the_paper(lab), &lab.seeds(6, 2), &BINS)
 }
@@ -34,7 +27,7 @@ fn run(lab: &Lab<'_>, traffic: &Traffic) -> Result<Results, Failure> {
 /// Fig. 5.
 pub(super) fn real(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &REAL)?;
-    Ok(with_claims(panels(&results), claims_of_real(&results)))
+    Ok(panels(&results).claims(claims_of_real(&results)))
 }
 
 /// Numbers of the text about `real`, over all sizes.
@@ -114,7 +107,7 @@ pub(super) const SELECTION: [&str; 9] = [
 pub(super) fn real_by_size(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &REAL)?;
     let measured = Measured::new().chart(by_size(&results, &SELECTION));
-    Ok(with_claims(measured, claims_of_real_by_size(&results)))
+    Ok(measured.claims(claims_of_real_by_size(&results)))
 }
 
 /// Numbers of the text about `real`, by size.
@@ -154,7 +147,7 @@ pub(super) fn real_reverse(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let real = run(lab, &REAL)?;
     let reverse = run(lab, &REAL_REVERSE)?;
     let measured = panels(&reverse).table(more_losses(&real, &reverse));
-    Ok(with_claims(measured, claims_of_reverse(&real, &reverse)))
+    Ok(measured.claims(claims_of_reverse(&real, &reverse)))
 }
 
 /// Numbers of the text about `real` with a reverse connection.
@@ -223,7 +216,7 @@ pub(super) fn real_reverse_by_size(lab: &Lab<'_>) -> Result<Measured, Failure> {
 /// Fig. 9.
 pub(super) fn short(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &SHORT)?;
-    Ok(with_claims(panels(&results), claims_of_short(&results)))
+    Ok(panels(&results).claims(claims_of_short(&results)))
 }
 
 /// Numbers of the text about `short`.
@@ -276,7 +269,7 @@ pub(super) fn ten_megabit(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .chart(by_size(&results, &SELECTION))
         .chart(response_times(&results))
         .table(numbers(&results));
-    Ok(with_claims(measured, claims_of_ten_megabit(&results)))
+    Ok(measured.claims(claims_of_ten_megabit(&results)))
 }
 
 /// Numbers of the text about `10m`.

@@ -333,9 +333,8 @@ fn truth(captures: &[Capture]) -> Table {
 pub(super) fn fig1(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let captures = all_one_way(lab)?;
     let share = |part: u64, whole: u64| part as f64 / whole as f64;
-    let measured = charts(&captures, |it| &it.all)
-        .into_iter()
-        .fold(Measured::new(), Measured::chart)
+    let measured = Measured::new()
+        .charts(charts(&captures, |it| &it.all))
         .table(truth(&captures))
         .claim(
             "packet-probability",
@@ -440,8 +439,7 @@ pub(super) fn fig2(lab: &Lab<'_>) -> Result<Measured, Failure> {
     ];
     let title = "Ratios, by the loss of SYNs relative to other packets, and by initial RTO";
     let mut table = Table::new(title, columns);
-    let mut measured = (charts(&captures, |it| &it.established).into_iter())
-        .fold(Measured::new(), Measured::chart);
+    let mut measured = Measured::new().charts(charts(&captures, |it| &it.established));
     for (name, words, of) in quantities {
         let ours = over(&captures, of);
         let others = others
@@ -589,8 +587,9 @@ fn within(
     ]
 }
 
+/// True for the addresses of clients in generated captures.
 fn is_local(address: Address) -> bool {
-    IpAddr::from(address).to_string().starts_with("10.")
+    matches!(IpAddr::from(address), IpAddr::V4(address) if address.octets()[0] == 10)
 }
 
 fn of_filter(filter: &Filter) -> [[f64; 6]; 2] {
@@ -681,8 +680,12 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
             }
         }
     });
+    // Connections without and with data: at least `least` without, and `times` as many as with.
+    let floods = |(without, with): (u64, u64), (least, times): (u64, u64)| {
+        without >= least && without >= times * with
+    };
     let flooders: HashSet<Address> = (addresses.iter())
-        .filter(|(_, (without, with))| *without >= 1_000 && *without >= 1_000 * with)
+        .filter(|(_, connections)| floods(**connections, (1_000, 1_000)))
         .map(|(address, _)| *address)
         .collect();
     let by_limit = LIMITS.map(|limit| {
@@ -693,9 +696,8 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
     });
     let filter = |name: &str| analysis.filters.iter().find(|filter| filter.name == name);
     let named = |name: &str| filter(name).map(of_filter).unwrap_or_default();
-    let floods = |(least, times): (u64, u64)| {
-        let flooding =
-            |(without, with): &&(u64, u64)| *without >= least && *without >= times * with;
+    let number = |threshold| {
+        let flooding = |connections: &&(u64, u64)| floods(**connections, threshold);
         addresses.values().filter(flooding).count() as f64
     };
     Filtered {
@@ -709,7 +711,7 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
             .unwrap_or_default() as f64,
         truth: generated.truth.packets,
         by_limit,
-        by_threshold: THRESHOLDS.map(floods),
+        by_threshold: THRESHOLDS.map(number),
     }
 }
 
@@ -818,7 +820,7 @@ fn published_mawi() -> Table {
 
 type Over<'a> = dyn Fn(&dyn Fn(&Filtered) -> f64) -> Estimate + 'a;
 
-/// The same table of generated captures.
+/// The table of the MAWI captures, measured in generated captures.
 fn generated_mawi(over: &Over<'_>) -> Table {
     let columns = [
         "",

@@ -69,15 +69,9 @@ impl Traffic {
     /// The scenario with hosts and schemes of a current Linux.
     pub(super) fn of_today(&self, lab: &Lab<'_>) -> Setup {
         let mut setup = self.scenario(lab).schemes(&schemes::of_today());
-        set_current_hosts(&mut setup);
+        setup.set_profile("linux-7.2");
         setup
     }
-}
-
-/// Puts current Linux hosts at the ends.
-pub(super) fn set_current_hosts(setup: &mut Setup) {
-    let set = setup.scenario.set_profile("linux-7.2");
-    set.expect("the profile exists");
 }
 
 /// The scenario `name` of this paper with another largest size.
