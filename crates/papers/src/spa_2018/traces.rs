@@ -139,6 +139,8 @@ struct Capture {
     established: Quantities,
     /// Connections with more than 45 s of delay.
     too_long: f64,
+    /// Used fraction of the link's rate.
+    utilization: f64,
     truth: Packets,
 }
 
@@ -194,11 +196,18 @@ fn one_way(setup: &Setup, trace: usize, factor: f64, seed: u64) -> [Capture; 2] 
         seed: seed * LOSSES.len() as u64 + trace as u64,
     };
     let generated = generate(&plan);
+    let options = Options {
+        rate: Some(setup.scenario.link(Direction::Down).rate),
+        ..Options::default()
+    };
     let mut captures = [Capture::default(); 2];
     for (way, bytes) in generated.captures.into_iter().enumerate() {
         let capture = &mut captures[way];
         capture.truth = generated.truth.packets[way];
-        analyze(bytes, &Options::default(), &mut |row| capture.add(row));
+        let analysis = analyze(bytes, &options, &mut |row| capture.add(row));
+        // Connections of either end of the link are in the capture: the analysis has two directions.
+        let parts = analysis.directions.iter();
+        capture.utilization = parts.filter_map(|part| part.utilization).sum();
     }
     captures
 }
@@ -229,19 +238,27 @@ fn over(captures: &[Capture], of: impl Fn(&Capture) -> f64) -> Estimate {
     Estimate::over(captures.iter().map(|capture| Some(of(capture))))
 }
 
+/// Names of the bars of charts: capture and direction.
+fn names() -> Vec<String> {
+    let names = (1..=LOSSES.len()).flat_map(|trace| [format!("{trace} A"), format!("{trace} B")]);
+    names.collect()
+}
+
+/// A number of each capture and direction.
+fn by_capture(captures: &[Capture], of: &dyn Fn(&Capture) -> f64) -> Vec<Estimate> {
+    let seeds = captures.len() / LOSSES.len() / 2;
+    let bars = (0..LOSSES.len() * 2).map(|bar| {
+        let (trace, way) = (bar / 2, bar % 2);
+        let own = (0..seeds).map(|seed| &captures[(trace * seeds + seed) * 2 + way]);
+        Estimate::over(own.map(|capture| Some(of(capture))))
+    });
+    bars.collect()
+}
+
 /// Charts in the form of Figs. 1 and 2: the quantities by capture and direction.
 fn charts(captures: &[Capture], of: fn(&Capture) -> &Quantities) -> [Chart; 3] {
-    let seeds = captures.len() / LOSSES.len() / 2;
-    let names = (1..=LOSSES.len()).flat_map(|trace| [format!("{trace} A"), format!("{trace} B")]);
-    let names: Vec<String> = names.collect();
     let by_capture = |quantity: &dyn Fn(&Quantities) -> f64| {
-        (0..names.len())
-            .map(|bar| {
-                let (trace, way) = (bar / 2, bar % 2);
-                let own = (0..seeds).map(|seed| &captures[(trace * seeds + seed) * 2 + way]);
-                Estimate::over(own.map(|capture| Some(quantity(of(capture)))))
-            })
-            .collect::<Vec<_>>()
+        by_capture(captures, &|capture| quantity(of(capture)))
     };
     let percent = |quantity: &dyn Fn(&Quantities) -> f64| {
         let bars = by_capture(quantity).into_iter();
@@ -251,7 +268,7 @@ fn charts(captures: &[Capture], of: fn(&Capture) -> &Quantities) -> [Chart; 3] {
         Chart::bars(
             "probability",
             "Retransmission probability",
-            names.clone(),
+            names(),
             Axis::linear("probability", "%"),
         )
         .series("all packets", percent(&Quantities::packet_probability))
@@ -260,7 +277,7 @@ fn charts(captures: &[Capture], of: fn(&Capture) -> &Quantities) -> [Chart; 3] {
         Chart::bars(
             "share",
             "SYNs and SYN/ACKs among retransmissions",
-            names.clone(),
+            names(),
             Axis::linear("share", "%"),
         )
         .series("", percent(&Quantities::syn_share))
@@ -268,7 +285,7 @@ fn charts(captures: &[Capture], of: fn(&Capture) -> &Quantities) -> [Chart; 3] {
         Chart::bars(
             "delay",
             "Mean retransmission delay per connection",
-            names.clone(),
+            names(),
             Axis::log("delay", "s"),
         )
         .series("all", by_capture(&|it| it.all().mean()))
@@ -276,6 +293,15 @@ fn charts(captures: &[Capture], of: fn(&Capture) -> &Quantities) -> [Chart; 3] {
         .series("without", by_capture(&|it| it.without.mean()))
         .into(),
     ]
+}
+
+/// Link utilization by capture and direction.
+fn utilization(captures: &[Capture]) -> Chart {
+    let used = by_capture(captures, &|it| 100.0 * it.utilization);
+    let axis = Axis::linear("utilization", "%");
+    Chart::bars("utilization", "Link utilization", names(), axis)
+        .series("", used)
+        .into()
 }
 
 /// Share of captures whose 95 % interval covers the truth.
@@ -335,7 +361,12 @@ pub(super) fn fig1(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let share = |part: u64, whole: u64| part as f64 / whole as f64;
     let measured = Measured::new()
         .charts(charts(&captures, |it| &it.all))
+        .chart(utilization(&captures))
         .table(truth(&captures))
+        .claim(
+            "link-utilization",
+            over(&captures, |it| it.utilization).scaled(100.0),
+        )
         .claim(
             "packet-probability",
             over(&captures, |it| it.all.packet_probability()).scaled(100.0),
