@@ -70,12 +70,9 @@ pub(super) fn testbed(
                 Backing::Native
             }
             None if wanted == "native" => {
-                return Err(Usage(
-                    "--backing native: the source of gentle's kernel modules was not found; say where it is with \
-                     --modules DIR"
-                        .to_owned(),
-                )
-                .into());
+                let missing = "--backing native: the source of gentle's kernel modules was not found; say where it is \
+                               with --modules DIR";
+                return Err(Usage(missing.to_owned()).into());
             }
             None => Backing::Stock,
         },
@@ -91,8 +88,14 @@ pub(super) fn testbed(
 /// Wall-clock time after which a machine of [`for_any_scheme`] is stopped.
 const TIME_LIMIT: Duration = Duration::from_secs(3_600);
 
-/// Testbed of machines with the cached kernel, and gentle's modules if they are available.
+/// Testbed of machines with the cached kernel and gentle's modules. Without these, a scheme would be left out or be
+/// another one, made from stock parts.
 pub(in crate::commands) fn for_any_scheme(stop: &AtomicBool) -> anyhow::Result<Testbed> {
+    let Some(source) = modules::found() else {
+        let missing = "--kernel: the source of gentle's kernel modules was not found, neither beside the program (in the \
+                       folder it was built in, or where make install puts it) nor in /usr/src as DKMS has it";
+        return Err(Usage(missing.to_owned()).into());
+    };
     let args = MachineArgs {
         debug: false,
         memory: 1_024,
@@ -101,16 +104,10 @@ pub(in crate::commands) fn for_any_scheme(stop: &AtomicBool) -> anyhow::Result<T
         time_limit: TIME_LIMIT,
     };
     let mut machine = super::machine(&args, stop)?;
-    let backing = match modules::found() {
-        Some(source) => {
-            modules::load(&mut machine, &source, stop)?;
-            Backing::Native
-        }
-        None => Backing::Stock,
-    };
+    modules::load(&mut machine, &source, stop)?;
     Ok(Testbed {
         kernel: Kernel::Machine(Box::new(machine)),
-        backing,
+        backing: Backing::Native,
         rexmit: None,
         keep: None,
     })
