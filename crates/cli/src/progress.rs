@@ -10,6 +10,13 @@ use std::time::Duration;
 /// Resolution of a bar, steps per run.
 const STEPS: u64 = 1000;
 
+fn target(quiet: bool) -> ProgressDrawTarget {
+    match quiet {
+        true => ProgressDrawTarget::hidden(),
+        false => ProgressDrawTarget::stderr(),
+    }
+}
+
 /// One bar for all runs, with one bar per active run below it.
 pub(crate) struct Progress {
     bars: MultiProgress,
@@ -18,12 +25,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(runs: usize, quiet: bool) -> Progress {
-        let target = if quiet {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr()
-        };
-        let bars = MultiProgress::with_draw_target(target);
+        let bars = MultiProgress::with_draw_target(target(quiet));
         let all = bars.add(ProgressBar::new(runs as u64 * STEPS));
         all.set_style(style(
             "{bar:30} {percent:>3} %  {elapsed} elapsed, {eta} left",
@@ -82,12 +84,7 @@ pub(crate) struct Parts(ProgressBar);
 
 impl Parts {
     pub(crate) fn new(quiet: bool) -> Parts {
-        let target = if quiet {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr()
-        };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let bar = ProgressBar::with_draw_target(Some(0), target(quiet));
         bar.set_style(style(
             "{bar:30} {pos} of {len} runs, {elapsed} elapsed  {msg}",
         ));
@@ -124,12 +121,7 @@ pub(crate) struct Reading(ProgressBar);
 
 impl Reading {
     pub(crate) fn new(bytes: Option<u64>, quiet: bool) -> Reading {
-        let target = if quiet {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr()
-        };
-        let bar = ProgressBar::with_draw_target(bytes, target);
+        let bar = ProgressBar::with_draw_target(bytes, target(quiet));
         bar.set_style(style(match bytes {
             Some(_) => "{bar:30} {percent:>3} %  {binary_bytes_per_sec}, {eta} left",
             None => "{spinner} {binary_bytes} read, {binary_bytes_per_sec}",
@@ -155,12 +147,7 @@ pub(crate) struct Building(ProgressBar);
 #[cfg(target_os = "linux")]
 impl Building {
     pub(crate) fn new(quiet: bool) -> Building {
-        let target = if quiet {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr()
-        };
-        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+        let bar = ProgressBar::with_draw_target(Some(STEPS), target(quiet));
         bar.set_style(style("{bar:30} {percent:>3} %  {msg}, {elapsed} elapsed"));
         bar.enable_steady_tick(Duration::from_secs(1));
         Building(bar)
