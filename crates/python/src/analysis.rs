@@ -1,6 +1,7 @@
 //! Analysis of captures.
 
 use crate::error::{failed, invalid, invalid_argument};
+use crate::scenario::Scenario;
 use crate::table::{Column, Table};
 use crate::work::interruptible;
 use arrow_array::{
@@ -8,11 +9,16 @@ use arrow_array::{
     UInt64Array,
 };
 use gentle_capture::CaptureReader;
+use gentle_experiment::{Direction, Flow, Initiator};
 use gentle_report::Origin;
 use gentle_report::analyze::Detail;
 use gentle_report::connections::{COLUMNS, Value};
+use gentle_trace::flows::Flows;
+use gentle_trace::row::Row;
 use gentle_trace::{Control, Options, results};
+use ipnet::IpNet;
 use pyo3::prelude::*;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,23 +45,107 @@ pub(crate) fn analyze(
     memory_limit: Option<u64>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Analysis> {
-    if paths.is_empty() {
-        return Err(invalid("paths: expected one or more captures"));
-    }
-    let local = local.unwrap_or_default();
-    let local = local
-        .iter()
-        .map(|prefix| invalid_argument("local", prefix.parse()));
     let defaults = Options::default();
     let options = Options {
         inner,
-        local: local.collect::<PyResult<_>>()?,
+        local: prefixes(local)?,
         rate: rate
             .map(|rate| invalid_argument("rate", rate.parse()))
             .transpose()?,
         memory_limit: memory_limit.unwrap_or(defaults.memory_limit),
         ..defaults
     };
+    let mut values: Option<Vec<Vec<Value>>> = connections.then(|| vec![Vec::new(); COLUMNS.len()]);
+    let mut sink = |row: &Row| {
+        let columns = values.iter_mut().flatten();
+        for (column, values) in COLUMNS.iter().zip(columns) {
+            values.push(column.value(row));
+        }
+        Ok(())
+    };
+    let analysis = read(py, &paths, strict, &options, &mut sink, progress)?;
+    Ok(Analysis {
+        analysis,
+        connections: values,
+    })
+}
+
+/// Makes the scenario that replays the connections of captures, as `gentle compare --from` does.
+#[pyfunction]
+#[pyo3(signature = (paths, *, local=None, inner=false, strict=false, progress=None))]
+pub(crate) fn replay(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    local: Option<Vec<String>>,
+    inner: bool,
+    strict: bool,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Scenario> {
+    let options = Options {
+        inner,
+        local: prefixes(local)?,
+        ..Options::default()
+    };
+    let mut flows = Flows::new(&options.local, None);
+    let mut sink = |row: &Row| {
+        flows.add(row);
+        Ok(())
+    };
+    let mut analysis = read(py, &paths, strict, &options, &mut sink, progress)?;
+    let flows = flows.finish(&mut analysis);
+    let inferred = analysis.flows.take().unwrap_or_default().in_words;
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let name = names.join(", ");
+    if flows.is_empty() {
+        let reason = inferred.join(" ");
+        return Err(failed(format!("{name}: nothing to compare. {reason}")));
+    }
+    let flows = flows.iter().map(|flow| Flow {
+        at: flow.start,
+        bytes: flow.bytes,
+        rtt: flow.rtt,
+        direction: Some(match flow.down {
+            true => Direction::Down,
+            false => Direction::Up,
+        }),
+        initiator: Some(match flow.sender_connects {
+            true => Initiator::Sender,
+            false => Initiator::Receiver,
+        }),
+    });
+    let mut scenario = gentle_experiment::Scenario::replay(&name, flows.collect());
+    scenario.assumptions.splice(..0, inferred);
+    let warnings = analysis
+        .captures
+        .iter()
+        .flat_map(|capture| &capture.warnings);
+    scenario.warnings.extend(warnings.cloned());
+    Ok(Scenario(Arc::new(scenario)))
+}
+
+fn prefixes(texts: Option<Vec<String>>) -> PyResult<Vec<IpNet>> {
+    let texts = texts.unwrap_or_default();
+    let parsed = texts
+        .iter()
+        .map(|prefix| invalid_argument("local", prefix.parse()));
+    parsed.collect()
+}
+
+/// Reads captures as one trace; `sink` is given each connection.
+fn read(
+    py: Python<'_>,
+    paths: &[PathBuf],
+    strict: bool,
+    options: &Options,
+    sink: &mut (dyn FnMut(&Row) -> io::Result<()> + Send),
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<results::Analysis> {
+    if paths.is_empty() {
+        return Err(invalid("paths: expected one or more captures"));
+    }
     let readers = paths.iter().map(|path| match std::fs::metadata(path) {
         Err(error) => Err(failed(format!(
             "{}: cannot be read: {error}",
@@ -72,24 +162,13 @@ pub(crate) fn analyze(
     let readers: Vec<CaptureReader> = readers.collect::<PyResult<_>>()?;
     let size: u64 = readers.iter().filter_map(CaptureReader::size).sum();
     let control = Control::default();
-    let mut values: Option<Vec<Vec<Value>>> = connections.then(|| vec![Vec::new(); COLUMNS.len()]);
     let fraction = || control.consumed.load(Ordering::Relaxed) as f64 / size.max(1) as f64;
     let outcome = interruptible(py, progress, fraction, |stop| {
-        let mut row = |row: &_| {
-            let columns = values.iter_mut().flatten();
-            for (column, values) in COLUMNS.iter().zip(columns) {
-                values.push(column.value(row));
-            }
-            Ok(())
-        };
         stopped_by(stop, &control, || {
-            gentle_trace::analyze(readers, &options, None, Some(&mut row), &control)
+            gentle_trace::analyze(readers, options, None, Some(sink), &control)
         })
     })?;
-    Ok(Analysis {
-        analysis: outcome.map_err(failed)?,
-        connections: values,
-    })
+    outcome.map_err(failed)
 }
 
 /// Calls `work` while another thread passes `stop` on to `control`.

@@ -1,6 +1,7 @@
 //! Comparisons of schemes in the simulator.
 
 use crate::error::{failed, invalid, invalid_argument};
+use crate::queue::{CustomQueue, WithQueues};
 use crate::scenario::Scenario;
 use crate::table::{Column, Table};
 use crate::work::interruptible;
@@ -14,11 +15,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Results of a comparison.
 #[pyclass(module = "gentle._core", frozen)]
-pub(crate) struct Comparison(results::Comparison);
+pub(crate) struct Comparison(pub(crate) results::Comparison);
 
 /// Counts runs that have ended.
 #[derive(Default)]
-struct Finished(AtomicUsize);
+pub(crate) struct Finished(AtomicUsize);
+
+impl Finished {
+    /// The part of `runs` that has ended.
+    pub(crate) fn fraction(&self, runs: usize) -> f64 {
+        self.0.load(Ordering::Relaxed) as f64 / runs.max(1) as f64
+    }
+}
 
 impl Observer for Finished {
     fn started(&self, _: Run) {}
@@ -28,58 +36,137 @@ impl Observer for Finished {
     }
 }
 
+/// A scheme as Python names it.
+#[derive(FromPyObject)]
+pub(crate) enum Asked {
+    /// Its specification.
+    Text(String),
+    /// A queue in Python.
+    Custom(Py<CustomQueue>),
+}
+
+/// What is to be run.
+pub(crate) struct Plan {
+    pub(crate) specs: Vec<Spec>,
+    /// The queues in Python among the schemes.
+    pub(crate) queues: Vec<Py<CustomQueue>>,
+    pub(crate) settings: Settings,
+    /// Label of the scheme that the others are compared with.
+    reference: Option<String>,
+}
+
+impl Plan {
+    /// Parses arguments.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        schemes: Vec<Asked>,
+        seeds: Vec<u64>,
+        bins: Vec<u64>,
+        reference: Option<&str>,
+    ) -> PyResult<Plan> {
+        let mut specs = Vec::new();
+        let mut queues: Vec<Py<CustomQueue>> = Vec::new();
+        for scheme in schemes {
+            match scheme {
+                Asked::Text(text) => specs.push(invalid_argument(&text, text.parse())?),
+                Asked::Custom(queue) => {
+                    let spec = queue.get().spec.clone();
+                    if specs.contains(&spec) {
+                        return Err(invalid(format!(
+                            "two queues in Python are named '{spec}'; expected different names"
+                        )));
+                    }
+                    specs.push(spec);
+                    queues.push(queue);
+                }
+            }
+        }
+        if specs.is_empty() {
+            specs = scenario.0.schemes_to_compare();
+        }
+        if seeds.is_empty() {
+            return Err(invalid("seeds: expected one or more"));
+        }
+        if !bins.is_sorted_by(|a, b| a < b) || bins.first() == Some(&0) {
+            return Err(invalid(
+                "bins: expected sizes in segments of 1 or more, ascending",
+            ));
+        }
+        let reference = reference.map(|label| known(&specs, label)).transpose()?;
+        let settings = Settings { seeds, bins };
+        Ok(Plan {
+            specs,
+            queues,
+            settings,
+            reference,
+        })
+    }
+
+    pub(crate) fn runs(&self) -> usize {
+        self.specs.len() * self.settings.seeds.len()
+    }
+
+    /// The results as Python gets them.
+    pub(crate) fn results(&self, mut comparison: results::Comparison) -> Comparison {
+        if let Some(reference) = &self.reference {
+            comparison.set_reference(reference);
+        }
+        Comparison(comparison)
+    }
+}
+
+/// Calls `work` with this number of threads, or one per core.
+pub(crate) fn on_threads<T: Send>(
+    threads: Option<usize>,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    match threads {
+        Some(0) => Err(invalid("threads: expected one or more")),
+        Some(number) => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(number);
+            Ok(pool.build().map_err(failed)?.install(work))
+        }
+        None => Ok(work()),
+    }
+}
+
 /// Runs a scenario under each scheme with each seed.
 #[pyfunction]
 #[pyo3(signature = (scenario, schemes, seeds, bins, reference=None, threads=None, progress=None))]
 pub(crate) fn compare(
     py: Python<'_>,
     scenario: &Scenario,
-    schemes: Vec<String>,
+    schemes: Vec<Asked>,
     seeds: Vec<u64>,
     bins: Vec<u64>,
     reference: Option<&str>,
     threads: Option<usize>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Comparison> {
-    let specs: Vec<Spec> = match schemes.as_slice() {
-        [] => scenario.0.schemes_to_compare(),
-        schemes => {
-            let parsed = schemes
-                .iter()
-                .map(|text| invalid_argument(text, text.parse()));
-            parsed.collect::<PyResult<_>>()?
-        }
-    };
-    if seeds.is_empty() {
-        return Err(invalid("seeds: expected one or more"));
-    }
-    if !bins.is_sorted_by(|a, b| a < b) || bins.first() == Some(&0) {
-        return Err(invalid(
-            "bins: expected sizes in segments of 1 or more, ascending",
-        ));
-    }
-    let reference = reference.map(|label| known(&specs, label)).transpose()?;
-    let runs = (specs.len() * seeds.len()).max(1);
-    let settings = Settings { seeds, bins };
+    let plan = Plan::new(scenario, schemes, seeds, bins, reference)?;
     let finished = Finished::default();
-    let pool = threads.map(|number| rayon::ThreadPoolBuilder::new().num_threads(number).build());
-    let pool = pool.transpose().map_err(failed)?;
-    let fraction = || finished.0.load(Ordering::Relaxed) as f64 / runs as f64;
-    let mut comparison = interruptible(py, progress, fraction, |stop| {
-        let make = || gentle_sim::compare(&scenario.0, &specs, &settings, &finished, stop);
-        match &pool {
-            Some(pool) => pool.install(make),
-            None => make(),
-        }
-    })?;
-    if let Some(reference) = reference {
-        comparison.set_reference(&reference);
-    }
-    Ok(Comparison(comparison))
+    let fraction = || finished.fraction(plan.runs());
+    let backend = WithQueues(&plan.queues);
+    let comparison = interruptible(py, progress, fraction, |stop| {
+        on_threads(threads, || {
+            gentle_experiment::compare(
+                &backend,
+                &scenario.0,
+                &plan.specs,
+                &plan.settings,
+                &finished,
+                stop,
+            )
+        })
+    })???;
+    Ok(plan.results(comparison))
 }
 
 /// Label of the scheme `wanted` among `specs`: with its options, or its name if it is the only one of that name.
 fn known(specs: &[Spec], wanted: &str) -> PyResult<String> {
+    if let Some(spec) = specs.iter().find(|spec| spec.to_string() == wanted) {
+        return Ok(spec.to_string());
+    }
     let spec: Spec = invalid_argument("reference", wanted.parse())?;
     if specs.contains(&spec) {
         return Ok(spec.to_string());

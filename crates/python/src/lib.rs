@@ -8,9 +8,12 @@ mod comparison;
 mod error;
 mod listing;
 mod model;
+mod queue;
 mod reproduction;
 mod scenario;
 mod table;
+#[cfg(target_os = "linux")]
+mod testbed;
 mod work;
 
 use pyo3::prelude::*;
@@ -25,11 +28,20 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<comparison::Comparison>()?;
+    module.add_class::<queue::CustomQueue>()?;
+    module.add_class::<queue::QueuedPacket>()?;
     module.add_class::<analysis::Analysis>()?;
     module.add_function(wrap_pyfunction!(scenario::builtin_toml, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::builtin_names, module)?)?;
     module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::replay, module)?)?;
+    #[cfg(target_os = "linux")]
+    {
+        module.add_function(wrap_pyfunction!(testbed::testbed_build, module)?)?;
+        module.add_function(wrap_pyfunction!(testbed::testbed_compare, module)?)?;
+        module.add_function(wrap_pyfunction!(testbed::testbed_guest, module)?)?;
+    }
     module.add_function(wrap_pyfunction!(model::predict, module)?)?;
     module.add_function(wrap_pyfunction!(reproduction::reproduce, module)?)?;
     module.add_function(wrap_pyfunction!(reproduction::papers, module)?)?;

@@ -102,6 +102,10 @@ impl Scenario {
         Ok(Scenario(Arc::new(scenario)))
     }
 
+    fn __repr__(&self) -> String {
+        format!("<gentle scenario {}>", self.0.name)
+    }
+
     /// Short name.
     #[getter]
     fn name(&self) -> &str {

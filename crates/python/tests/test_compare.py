@@ -11,6 +11,7 @@ from pathlib import Path
 
 import gentle
 import pytest
+from conftest import without_command
 
 SCHEMES = ["pfifo limit=50", "codel", "spa"]
 
@@ -23,11 +24,8 @@ def comparison() -> gentle.Comparison:
 def test_numbers_are_those_of_the_command(comparison: gentle.Comparison, command) -> None:
     args = [f"--scheme={scheme}" for scheme in SCHEMES]
     printed = command("compare", "--traffic=real", "--duration=30s", "--seeds=3", "--json", *args)
-    expected = json.loads(printed)
-    found = dict(comparison.data)
-    assert expected.pop("command").startswith("gentle compare")
-    assert found.pop("command") is None
-    assert found == expected
+    assert comparison.to_json() + "\n" == without_command(printed)
+    assert json.loads(comparison.to_json()) == comparison.data
 
 
 def test_runs_are_a_table_that_libraries_take(comparison: gentle.Comparison) -> None:
@@ -44,8 +42,25 @@ def test_runs_are_a_table_that_libraries_take(comparison: gentle.Comparison) -> 
     means = frame.group_by("scheme", maintain_order=True).agg(pl.col("loss.all").mean())
     expected = [comparison.result(scheme)["loss"]["all"] for scheme in comparison.schemes]
     assert means["loss.all"].to_list() == pytest.approx(expected)
-    assert len(pd.DataFrame.from_arrow(comparison) if hasattr(pd.DataFrame, "from_arrow") else table.to_pandas()) == 9
-    assert duckdb.sql("select count(*) from table").fetchall() == [(9,)]
+    assert list(pd.DataFrame.from_arrow(comparison)["seed"]) == [1, 2, 3] * 3
+    assert duckdb.sql("select count(*), min(seed) from comparison").fetchall() == [(9, 1)]
+
+
+def test_no_library_copies_the_table(comparison: gentle.Comparison) -> None:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    def address(column: pa.ChunkedArray) -> int:
+        return column.chunk(0).buffers()[1].address
+
+    table = pa.table(comparison)
+    for name in ("seed", "loss.all"):
+        expected = address(table[name])
+        assert address(pa.table(comparison)[name]) == expected
+        assert pl.DataFrame(comparison)[name].to_numpy().__array_interface__["data"][0] == expected
+        frame = table.to_pandas(types_mapper=pd.ArrowDtype)
+        assert address(frame[name].array.__arrow_array__()) == expected
 
 
 def test_grids_plots_and_notebooks(comparison: gentle.Comparison, tmp_path: Path) -> None:

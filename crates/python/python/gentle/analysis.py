@@ -11,6 +11,7 @@ from typing import Any
 
 from gentle import _core
 from gentle._progress import Report, reported
+from gentle.scenario import CURRENT_HOSTS
 
 
 def analyze(
@@ -45,10 +46,9 @@ def analyze(
     progress
         Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
     """
-    captures = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     with reported(progress, "reading captures") as report:
         made = _core.analyze(
-            [fspath(path) for path in captures],
+            _paths(paths),
             connections=connections,
             local=list(local),
             rate=rate,
@@ -58,6 +58,32 @@ def analyze(
             progress=report,
         )
     return Analysis(made)
+
+
+def replay(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    local: Sequence[str] = (),
+    inner: bool = False,
+    strict: bool = False,
+    progress: Report | bool | None = None,
+) -> _core.Scenario:
+    """Make the scenario in which the connections of captures start again, for `gentle.compare` with a ``rate``.
+
+    It is that of ``gentle compare --from``. What was inferred from the captures is among its ``assumptions``.
+
+    Parameters
+    ----------
+    paths, local, inner, strict, progress
+        As in `analyze`.
+    """
+    with reported(progress, "reading captures") as report:
+        made = _core.replay(_paths(paths), local=list(local), inner=inner, strict=strict, progress=report)
+    return made.changed(profile=CURRENT_HOSTS)
+
+
+def _paths(paths: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[str]:
+    return [fspath(path) for path in ([paths] if isinstance(paths, (str, PathLike)) else paths)]
 
 
 class Analysis:
@@ -70,6 +96,10 @@ class Analysis:
     def data(self) -> dict[str, Any]:
         """All results, as ``gentle analyze --json`` prints them (``docs/analyze-json.md``)."""
         return dict(json.loads(self._core.json()))
+
+    def to_json(self) -> str:
+        """Return all results as JSON: what ``gentle analyze --json`` prints."""
+        return self._core.json()
 
     @cached_property
     def connections(self) -> _core.Table:

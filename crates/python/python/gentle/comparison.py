@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gentle import _core
 from gentle._progress import Report, reported
+from gentle.queue import Scheme, prepared
 from gentle.scenario import resolved
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ HEADLINE = "response_time_by_size.0.mean_s"
 
 def compare(
     traffic: Any = "real",
-    schemes: Iterable[str] = (),
+    schemes: Iterable[Scheme] = (),
     *,
     rate: str | None = None,
     up_rate: str | None = None,
@@ -43,10 +44,11 @@ def compare(
     ----------
     traffic
         Name of a built-in scenario, a scenario file, a `Scenario`, a mapping with its keys, a flow list (``.csv``), or
-        a table of flows (a DataFrame with ``start_s`` and ``bytes``). Hosts of built-in scenarios and flows are those of
-        a current Linux unless ``profile`` says otherwise, as in ``gentle compare``.
+        a table of flows (a DataFrame with ``start_s`` and ``bytes``). Hosts of built-in scenarios and flows are those
+        of a current Linux unless ``profile`` says otherwise, as in ``gentle compare``.
     schemes
-        Schemes with their options, such as ``"codel target=20ms"``; by default those of the scenario.
+        Schemes with their options, such as ``"codel target=20ms"``, and queues in Python (`CustomQueue`, or a class);
+        by default those of the scenario.
     rate, up_rate
         Rate of the link under test and of the reverse link, such as ``"20mbit"``. Arrivals and buffers scale with it.
     load
@@ -70,15 +72,18 @@ def compare(
     >>> comparison.result("spa")["loss"]["syn"]
     0.0
     """
-    scenario = resolved(
-        traffic, rate=rate, up_rate=up_rate, load=load, duration=duration, profile=profile, tcp=tcp
-    )
-    chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
+    scenario = resolved(traffic, rate=rate, up_rate=up_rate, load=load, duration=duration, profile=profile, tcp=tcp)
     with reported(progress, f"comparing under {scenario.name}") as report:
-        made = _core.compare(
-            scenario, list(schemes), chosen, list(bins), reference, threads, report
-        )
+        made = _core.compare(scenario, prepared(schemes), seed_list(seeds), list(bins), reference, threads, report)
     return Comparison(made)
+
+
+def seed_list(seeds: int | Sequence[int]) -> list[int]:
+    """Return the seeds that a number of them, or a list, stands for."""
+    chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
+    if wrong := [seed for seed in chosen if not 0 <= seed < 2**64]:
+        raise _core.InvalidInput(f"seeds: {wrong[0]} is out of range; expected 0 to 2**64 - 1")
+    return chosen
 
 
 class Comparison:
@@ -94,6 +99,10 @@ class Comparison:
     def data(self) -> dict[str, Any]:
         """All results, as ``gentle compare --json`` prints them (``docs/json.md``)."""
         return dict(json.loads(self._core.json()))
+
+    def to_json(self) -> str:
+        """Return all results as JSON: what ``gentle compare --json`` prints, with ``null`` for its ``command``."""
+        return self._core.json()
 
     @cached_property
     def runs(self) -> _core.Table:

@@ -92,9 +92,7 @@ def charts(item: dict[str, Any]) -> Figure:
     found = item.get("charts", [])
     if not found:
         raise ValueError(f"{item['id']} has no charts; expected a figure")
-    figure, axes = plt.subplots(
-        len(found), squeeze=False, layout="constrained", figsize=(7, 4 * len(found))
-    )
+    figure, axes = plt.subplots(len(found), squeeze=False, layout="constrained", figsize=(7, 4 * len(found)))
     for ax, chart in zip(axes.flat, found, strict=True):
         (_bars if chart["form"] == "bars" else _curves)(ax, chart)
         ax.set_title(chart["title"])
@@ -150,16 +148,14 @@ def _bars(ax: Axes, chart: dict[str, Any]) -> None:
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Return an HTML table; numbers have three significant digits."""
     cells = "".join(f"<th>{escape(text)}</th>" for text in head)
-    lines = "".join(
-        "<tr>" + "".join(f"<td>{escape(_shown(cell))}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    lines = "".join("<tr>" + "".join(f"<td>{escape(_shown(cell))}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
 
 
 def _shown(cell: object) -> str:
     match cell:
         case None:
-            return "–"
+            return "\N{EN DASH}"
         case float():
             return f"{cell:.3g}"
         case _:

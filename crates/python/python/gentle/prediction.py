@@ -31,8 +31,8 @@ def model(
     rtt
         Round-trip time in seconds, queueing included.
     loss, syn_loss
-        Probability that a data packet is lost, and that an attempt of the handshake fails; by default SYN and SYN/ACK are
-        lost like other packets.
+        Probability that a data packet is lost, and that an attempt of the handshake fails; by default SYN and SYN/ACK
+        are lost like other packets.
     rto
         Initial RTOs in seconds.
     segments
@@ -48,9 +48,7 @@ def model(
     """
     rtos = [float(rto)] if isinstance(rto, (int, float)) else [float(value) for value in rto]
     return Prediction(
-        _core.predict(
-            rtt, loss, syn_loss, rtos, list(segments), backoff, initial_window, segments_per_ack
-        )
+        _core.predict(rtt, loss, syn_loss, rtos, list(segments), backoff, initial_window, segments_per_ack)
     )
 
 
@@ -58,8 +56,13 @@ class Prediction:
     """Predicted response times. It is a table with a row per initial RTO and size for Arrow libraries."""
 
     def __init__(self, text: str) -> None:
+        self._text = text
         self.data: dict[str, Any] = json.loads(text)
         """All results, as ``gentle model --json`` prints them."""
+
+    def to_json(self) -> str:
+        """Return all results as JSON: what ``gentle model --json`` prints, with ``null`` for its ``command``."""
+        return self._text
 
     @cached_property
     def sizes(self) -> _core.Table:

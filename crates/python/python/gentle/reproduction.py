@@ -18,9 +18,7 @@ def papers() -> list[str]:
     return _core.papers()
 
 
-def reproduce(
-    paper: str, *items: str, quick: bool = False, progress: Report | bool | None = None
-) -> Reproduction:
+def reproduce(paper: str, *items: str, quick: bool = False, progress: Report | bool | None = None) -> Reproduction:
     """Recompute figures, tables and claims of a paper, and compare them with what was published.
 
     Parameters
@@ -47,8 +45,13 @@ class Reproduction:
     """A paper, reproduced. It is a table with a row per claim for Arrow libraries."""
 
     def __init__(self, text: str) -> None:
+        self._text = text
         self.data: dict[str, Any] = json.loads(text)
         """All results, as ``gentle reproduce --json`` prints them (``docs/reproduce.md``)."""
+
+    def to_json(self) -> str:
+        """Return all results as JSON: what ``gentle reproduce --json`` prints."""
+        return self._text
 
     @property
     def items(self) -> list[dict[str, Any]]:

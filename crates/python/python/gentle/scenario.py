@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import tomllib
+import warnings
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from copy import deepcopy
 from os import PathLike
@@ -106,8 +109,8 @@ class Scenario(Section):
     >>> scenario.link.down.rate = "ten"
     >>> scenario.check()
     Traceback (most recent call last):
-    ...
-    gentle.InvalidInput: real: line ...
+    gentle.InvalidInput: real:14:8: link.down.rate: 'ten' does not begin with a number; expected a rate such as \
+2.4mbit, 400kbit or 1gbit
     """
 
     __slots__ = ("_folder", "_name")
@@ -203,14 +206,24 @@ def from_flows(flows: Any, name: str = "flows") -> _core.Scenario:
     if missing := [key for key in ("start_s", "bytes") if key not in columns]:
         raise _core.InvalidInput(f"{name}: no column {' and '.join(missing)}; expected start_s and bytes")
     names = [key for key in FLOW_COLUMNS if key in columns]
+    lengths = {key: len(columns[key]) for key in names}
+    if len(set(lengths.values())) > 1:
+        raise _core.InvalidInput(f"{name}: expected columns of the same length, not {lengths}")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
     rows = zip(*(columns[key] for key in names), strict=True)
-    lines = (",".join("" if _is_missing(cell) else str(cell) for cell in row) for row in rows)
-    return _core.Scenario.from_flows(name, "\n".join([",".join(names), *lines]) + "\n")
+    writer.writerows(["" if _is_missing(cell) else cell for cell in row] for row in rows)
+    return _core.Scenario.from_flows(name, text.getvalue())
 
 
 def _columns(table: Any) -> Mapping[str, Sequence[Any]]:
     if isinstance(table, Mapping):
         return table
+    if hasattr(table, "__arrow_c_stream__") and not hasattr(table, "to_dict"):
+        import pyarrow
+
+        table = pyarrow.table(table)
     if hasattr(table, "to_pydict"):  # pyarrow
         return dict(table.to_pydict())
     if hasattr(table, "to_dicts"):  # Polars
@@ -222,7 +235,10 @@ def _columns(table: Any) -> Mapping[str, Sequence[Any]]:
 
 
 def _is_missing(cell: Any) -> bool:
-    return cell is None or cell != cell  # noqa: PLR0124: a NaN
+    try:
+        return cell is None or bool(cell != cell)  # a NaN differs from itself
+    except TypeError:  # pandas.NA compares as itself
+        return True
 
 
 def resolved(traffic: Any, **changes: Any) -> _core.Scenario:
@@ -252,4 +268,7 @@ def resolved(traffic: Any, **changes: Any) -> _core.Scenario:
     if changes.get("tcp") is not None:
         changes["tcp"] = {knob: str(value) for knob, value in changes["tcp"].items()}
     given = {key: value for key, value in changes.items() if value is not None}
-    return scenario.changed(**given) if given else scenario
+    changed = scenario.changed(**given) if given else scenario
+    for text in changed.warnings:
+        warnings.warn(text, stacklevel=3)
+    return changed
