@@ -121,6 +121,8 @@ fuzz:
 .PHONY: docs
 docs:
 	UPDATE_DOCS=1 cargo test -p gentle --locked --test docs
+	crates/python/tests/install
+	"$$(crates/python/tests/install --path)/bin/python" crates/python/tests/reference.py
 
 # Those that come from a real kernel as well: hours.
 .PHONY: docs-kernel

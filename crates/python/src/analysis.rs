@@ -19,6 +19,7 @@ use gentle_trace::{Control, Options, results};
 use ipnet::IpNet;
 use pyo3::prelude::*;
 use std::io;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -128,10 +129,18 @@ pub(crate) fn replay(
 
 fn prefixes(texts: Option<Vec<String>>) -> PyResult<Vec<IpNet>> {
     let texts = texts.unwrap_or_default();
-    let parsed = texts
-        .iter()
-        .map(|prefix| invalid_argument("local", prefix.parse()));
-    parsed.collect()
+    let parsed = texts.iter().map(|text| {
+        let prefix = text.parse::<IpNet>();
+        prefix.or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
+    });
+    let expected = "local: expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32";
+    parsed
+        .map(|prefix| {
+            prefix
+                .map(|prefix| prefix.trunc())
+                .map_err(|_| invalid(expected))
+        })
+        .collect()
 }
 
 /// Reads captures as one trace; `sink` is given each connection.
@@ -152,8 +161,9 @@ fn read(
             path.display()
         ))),
         Ok(found) if found.is_dir() => Err(failed(format!(
-            "{}: is a directory; expected a capture",
-            path.display()
+            "{}: is a directory; name the captures in it, such as {}",
+            path.display(),
+            path.join("*").display()
         ))),
         Ok(_) => CaptureReader::open(path)
             .map(|reader| reader.strict(strict))

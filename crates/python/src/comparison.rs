@@ -10,29 +10,37 @@ use gentle_aqm::Spec;
 use gentle_experiment::{Observer, Run, Settings, results};
 use gentle_report::Origin;
 use pyo3::prelude::*;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Results of a comparison.
 #[pyclass(module = "gentle._core", frozen)]
 pub(crate) struct Comparison(pub(crate) results::Comparison);
 
-/// Counts runs that have ended.
+/// Completed fractions of runs.
 #[derive(Default)]
-pub(crate) struct Finished(AtomicUsize);
+pub(crate) struct Fractions(Mutex<BTreeMap<(usize, usize), f64>>);
 
-impl Finished {
-    /// The part of `runs` that has ended.
-    pub(crate) fn fraction(&self, runs: usize) -> f64 {
-        self.0.load(Ordering::Relaxed) as f64 / runs.max(1) as f64
+impl Fractions {
+    fn set(&self, run: Run, fraction: f64) {
+        let mut of_runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        of_runs.insert((run.scheme, run.seed), fraction);
+    }
+
+    /// The completed fraction of all, `runs` in number.
+    pub(crate) fn of(&self, runs: usize) -> f64 {
+        let of_runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        of_runs.values().sum::<f64>() / runs.max(1) as f64
     }
 }
 
-impl Observer for Finished {
+impl Observer for Fractions {
     fn started(&self, _: Run) {}
-    fn reached(&self, _: Run, _: f64) {}
-    fn finished(&self, _: Run) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+    fn reached(&self, run: Run, fraction: f64) {
+        self.set(run, fraction.clamp(0.0, 1.0));
+    }
+    fn finished(&self, run: Run) {
+        self.set(run, 1.0);
     }
 }
 
@@ -144,8 +152,8 @@ pub(crate) fn compare(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Comparison> {
     let plan = Plan::new(scenario, schemes, seeds, bins, reference)?;
-    let finished = Finished::default();
-    let fraction = || finished.fraction(plan.runs());
+    let fractions = Fractions::default();
+    let fraction = || fractions.of(plan.runs());
     let backend = WithQueues(&plan.queues);
     let comparison = interruptible(py, progress, fraction, |stop| {
         on_threads(threads, || {
@@ -154,7 +162,7 @@ pub(crate) fn compare(
                 &scenario.0,
                 &plan.specs,
                 &plan.settings,
-                &finished,
+                &fractions,
                 stop,
             )
         })

@@ -1,6 +1,6 @@
 //! Comparisons on a Linux kernel in virtual time.
 
-use crate::comparison::{Asked, Comparison, Finished, Plan, on_threads};
+use crate::comparison::{Asked, Comparison, Fractions, Plan, on_threads};
 use crate::error::{failed, invalid};
 use crate::scenario::Scenario;
 use crate::work::interruptible;
@@ -121,8 +121,8 @@ pub(crate) fn testbed_compare(
     let mut machine = Machine::new(kernel, GuestProgram { path, arguments });
     machine.memory_mib = memory_mib;
     machine.time_limit = time_limit;
-    let finished = Finished::default();
-    let fraction = || finished.fraction(plan.runs());
+    let fractions = Fractions::default();
+    let fraction = || fractions.of(plan.runs());
     let comparison = interruptible(py, progress, fraction, |stop| {
         if let Some(source) = &modules {
             let modules = build::modules(&machine.kernel, source, &cache, stop);
@@ -144,7 +144,7 @@ pub(crate) fn testbed_compare(
                 &scenario.0,
                 &plan.specs,
                 &plan.settings,
-                &finished,
+                &fractions,
                 stop,
             )
         })?

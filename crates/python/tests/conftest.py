@@ -31,13 +31,13 @@ def command() -> Callable[..., str]:
 
 @pytest.fixture(scope="session")
 def refusal() -> Callable[..., str]:
-    """Return a function that calls the command with a mistake, and returns its sentence."""
+    """Return a function that calls the command with a mistake, and returns its message."""
     program = os.environ["GENTLE"]
 
     def call(*args: str) -> str:
         done = subprocess.run([program, *args], check=False, capture_output=True, text=True)
         assert done.returncode != 0
-        return done.stderr.splitlines()[0].removeprefix("gentle: ").removeprefix("error: ")
+        return done.stderr
 
     return call
 

@@ -54,6 +54,8 @@ def test_a_capture_is_analysed(capture: Path, command) -> None:
     assert str(connections["start"].dtype) == "Datetime(time_unit='ns', time_zone='UTC')"
     assert connections["handshake_lost"].sum() > 0
     assert str(analysis) == analysis.report()
+    assert repr(analysis) == f"<gentle.Analysis of {capture}>"
+    assert all(isinstance(text, str) for text in analysis.warnings)
     assert "<pre>" in analysis._repr_html_()
 
 

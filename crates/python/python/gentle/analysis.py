@@ -108,8 +108,9 @@ class Analysis:
 
     @property
     def warnings(self) -> list[str]:
-        """What may mislead in the captures."""
-        return [text for capture in self.data["captures"] for text in capture["warnings"]]
+        """What may mislead: in the results, then in each capture."""
+        of_captures = [text for capture in self.data["captures"] for text in capture["warnings"]]
+        return [*self.data["warnings"], *of_captures]
 
     def report(self, *, full: bool = False, width: int = 100) -> str:
         """Return the report that ``gentle analyze`` prints; with ``full``, all tables."""
@@ -129,7 +130,7 @@ class Analysis:
         return self.report()
 
     def __repr__(self) -> str:
-        names = ", ".join(capture["name"] for capture in self.data["captures"])
+        names = ", ".join(capture["path"] for capture in self.data["captures"])
         return f"<gentle.Analysis of {names}>"
 
     def _repr_html_(self) -> str:

@@ -68,6 +68,8 @@ def compare(
     progress
         Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
 
+    Examples
+    --------
     >>> comparison = compare("short", ["pfifo limit=50", "spa"], duration="20s", seeds=2)
     >>> comparison.result("spa")["loss"]["syn"]
     0.0
@@ -160,8 +162,7 @@ class Comparison:
         return self._core.text(100)
 
     def __repr__(self) -> str:
-        name = self.data["scenario"]["name"]
-        return f"<gentle.Comparison of {len(self.schemes)} schemes under {name}, {len(self.seeds)} seeds>"
+        return f"<gentle.Comparison of {', '.join(self.schemes)} under {self.data['scenario']['name']}>"
 
     def _repr_html_(self) -> str:
         from gentle.plots import table

@@ -42,6 +42,8 @@ def model(
     initial_window, segments_per_ack
         Segments.
 
+    Examples
+    --------
     >>> prediction = model(loss=0.01, rto=1.0, segments=[10, 1000])
     >>> [size["segments"] for size in prediction.data["rtos"][0]["sizes"]]
     [10, 1000]

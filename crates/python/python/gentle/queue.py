@@ -39,6 +39,8 @@ class CustomQueue:
     make
         Class, or function without parameters (or with ``seed``), that returns a new queue.
 
+    Examples
+    --------
     >>> from collections import deque
     >>> class Fifo:
     ...     def __init__(self, limit=50):

@@ -32,6 +32,8 @@ def reproduce(paper: str, *items: str, quick: bool = False, progress: Report | b
     progress
         Callable that is given the completed fraction of the runs asked for so far, or whether to show a bar.
 
+    Examples
+    --------
     >>> reproduction = reproduce("spa-2018", "fig3")
     >>> reproduction.items[0]["kind"]
     'figure'

@@ -63,6 +63,10 @@ class Section(MutableMapping[str, Any]):
         return repr(self._data)
 
 
+def _known() -> str:
+    return ", ".join(_core.builtin_names())
+
+
 def _wrapped(value: Any) -> Any:
     match value:
         case dict():
@@ -129,10 +133,8 @@ class Scenario(Section):
                 try:
                     text = path.read_text(encoding="utf-8")
                 except OSError as error:
-                    known = ", ".join(_core.builtin_names())
-                    raise _core.InvalidInput(
-                        f"{path}: cannot be read: {error.strerror}; expected a scenario file, or one of {known}"
-                    ) from error
+                    known = "" if path.suffix == ".toml" else f"; expected a scenario file, or one of {_known()}"
+                    raise _core.InvalidInput(f"{path}: cannot be read: {error.strerror}{known}") from error
                 # Parsed for its errors, which name lines of the file.
                 _core.Scenario.from_toml(str(path), text, path.parent)
                 data = tomllib.loads(text)
