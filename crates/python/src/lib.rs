@@ -1,7 +1,7 @@
 //! The compiled module `gentle._core`, beneath the typed Python package in `python/gentle`.
 //!
 //! It converts arguments, runs work without the interpreter's lock so that other Python threads continue and Ctrl-C
-//! works ([`work`]), and returns JSON for structured results and Arrow for tables ([`table`]).
+//! works (`work`), and returns JSON for structured results and Arrow for tables (`table`).
 
 mod analysis;
 mod comparison;

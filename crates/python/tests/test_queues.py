@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import signal
+import threading
+import time
+import weakref
 from collections import deque
 
 import gentle
@@ -168,3 +172,34 @@ def test_mistakes_in_schemes_are_told() -> None:
             gentle.compare("real", schemes, duration="10s", seeds=1)
     with pytest.raises(AttributeError, match="enqueue"):
         gentle.compare("real", [dict], duration="10s", seeds=1)
+
+
+def test_ctrl_c_stops_a_python_queue() -> None:
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    before = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        gentle.compare("real", [Fifo], duration="20000s", seeds=2)
+    assert time.monotonic() - before < 5
+    timer.join()
+
+
+def test_memory_does_not_grow_with_packets() -> None:
+    """Packets that have left are freed, with what a queue has attached to them."""
+    alive = weakref.WeakSet()
+
+    class Tag:
+        pass
+
+    class Tagging(Fifo):
+        most = 0
+
+        def enqueue(self, packet, now):
+            packet.tag = Tag()
+            alive.add(packet.tag)
+            Tagging.most = max(Tagging.most, len(alive))
+            super().enqueue(packet, now)
+
+    gentle.compare("real", [Tagging], duration="30s", seeds=1)
+    assert 0 < Tagging.most <= Fifo.limit + 2
+    assert not alive
