@@ -147,7 +147,7 @@ impl Failure {
 #[derive(Default)]
 struct Events {
     dropped: Vec<(Box<Packet>, DropReason)>,
-    marked: Vec<Box<Packet>>,
+    marked: Vec<Packet>,
     /// Packets that Python let go of without returning or dropping them.
     lost: usize,
 }
@@ -275,7 +275,7 @@ impl QueuedPacket {
         let before = packet.ecn();
         let is_marked = packet.mark();
         if is_marked && before != Ecn::Ce {
-            locked(&self.queue).marked.push(packet.clone());
+            locked(&self.queue).marked.push(**packet);
         }
         Ok(is_marked)
     }
@@ -367,7 +367,7 @@ impl PythonQueue {
     fn settle(&mut self, signals: &mut Signals<Box<Packet>>, reason: MarkReason) -> PyResult<()> {
         let events = std::mem::take(&mut *locked(&self.events));
         for packet in events.marked {
-            signals.marked(&packet, reason);
+            signals.marked(&Box::new(packet), reason);
         }
         for (packet, reason) in events.dropped {
             self.left(&packet);
