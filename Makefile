@@ -21,6 +21,7 @@ demo: build
 test:
 	scripts/bootstrap test
 	crates/cli/tests/pages/install
+	crates/python/tests/install
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check crates/aqm/src/schemes/*.rs
 	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --locked -- -D warnings; \
@@ -31,7 +32,7 @@ test:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	$(MAKE) test-kernel-headers
 
-# Without a kernel, a browser, lints and documentation: minutes, to be run while working.
+# Without a kernel, a browser, Python packages, lints and documentation: minutes, to be run while working.
 .PHONY: test-fast
 test-fast:
 	scripts/bootstrap test
@@ -70,6 +71,21 @@ docs-images: build
 	crates/cli/tests/pages/install
 	scripts/docs-images
 
+# The Python package as a source distribution and, built from that alone, a wheel, in dist/. The wheel is tried in an
+# environment of its own.
+.PHONY: wheel
+wheel:
+	scripts/bootstrap wheel
+	crates/python/tests/install
+	scripts/wheel
+
+# The tests of the Python package, alone. The second test is there for the command, which they call.
+.PHONY: test-python
+test-python:
+	scripts/bootstrap test
+	crates/python/tests/install
+	cargo test --workspace --locked --test python --test install
+
 # The same scenario in ns-2, ns-3 and gentle, side by side.
 .PHONY: bench-sim
 bench-sim:
@@ -105,6 +121,8 @@ fuzz:
 .PHONY: docs
 docs:
 	UPDATE_DOCS=1 cargo test -p gentle --locked --test docs
+	crates/python/tests/install
+	"$$(crates/python/tests/install --path)/bin/python" crates/python/tests/reference.py
 
 # Those that come from a real kernel as well: hours.
 .PHONY: docs-kernel
@@ -127,4 +145,4 @@ uninstall:
 .PHONY: clean
 clean:
 	cargo clean
-	rm -rf demo
+	rm -rf demo dist

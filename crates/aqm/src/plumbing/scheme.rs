@@ -38,7 +38,7 @@ pub struct Scheme {
 
 impl Scheme {
     /// Base of every description: no options, packets of a flow in order, no kernel qdisc.
-    pub(crate) const PLAIN: Scheme = Scheme {
+    pub const PLAIN: Scheme = Scheme {
         name: "",
         summary: "",
         source: "",

@@ -21,8 +21,13 @@ const FILES: &[(&str, &str)] = &[
 /// Names of the built-in scenarios: the types of `spa-2018`, Table III.
 pub const BUILTIN: [&str; 4] = ["real", "real-reverse", "short", "10m"];
 
+pub(super) fn text(name: &str) -> Option<&'static str> {
+    let (_, text) = FILES.iter().find(|(known, _)| *known == name)?;
+    Some(text)
+}
+
 pub(super) fn find(name: &str) -> Option<Scenario> {
-    let (name, text) = FILES.iter().find(|(known, _)| *known == name)?;
+    let text = text(name)?;
     let file = format!("papers/spa-2018/{name}.toml");
     let scenario = file::parse(&file, text, &|_| {
         Err(std::io::Error::from(std::io::ErrorKind::NotFound))

@@ -87,6 +87,11 @@ impl Scenario {
         builtin::find(name)
     }
 
+    /// Text of the file of a built-in scenario.
+    pub fn builtin_toml(name: &str) -> Option<&'static str> {
+        builtin::text(name)
+    }
+
     /// Parses the text of a TOML file. `file` is its name in error messages. `read` returns the text of a file that the
     /// scenario refers to, by the path as written.
     ///

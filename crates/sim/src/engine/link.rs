@@ -3,16 +3,19 @@
 use super::packet::Packet;
 use super::pipe::Pipe;
 use super::transmitter::Transmitter;
-use gentle_aqm::{Dequeue, Packet as _, Qdisc, Signals, Spec, registry};
+use gentle_aqm::{Dequeue, Packet as _, Qdisc, Signals};
 use gentle_experiment::LinkConfig;
 use gentle_units::{Nanos, Rate};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// A queue discipline of the simulator's packets.
+pub type Queue = Box<dyn Qdisc<Box<Packet>>>;
+
 /// The transmitter takes a packet out of the queue when it begins to send it, as a device without a ring of its own
 /// would; the packet then travels `delay`.
 pub(crate) struct Link {
-    pub(crate) qdisc: Box<dyn Qdisc<Box<Packet>>>,
+    pub(crate) qdisc: Queue,
     transmitter: Transmitter,
     pub(crate) delay: Nanos,
     pub(crate) overhead: u32,
@@ -32,12 +35,13 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(config: &LinkConfig, spec: &Spec, seed: u64) -> Link {
+    /// `queue` makes the queue from a seed.
+    pub(crate) fn new(config: &LinkConfig, seed: u64, queue: impl FnOnce(u64) -> Queue) -> Link {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut changes = config.changes.clone();
         changes.reverse();
         Link {
-            qdisc: registry::build(spec, rng.random()),
+            qdisc: queue(rng.random()),
             transmitter: Transmitter::new(config.rate),
             delay: config.delay,
             overhead: config.overhead,

@@ -21,6 +21,7 @@ mod tap;
 mod transmitter;
 
 pub use events::EventQueue;
+pub use link::Queue;
 pub use packet::Packet;
 pub use simulation::{Simulation, Stopped};
 pub use slab::Slab;

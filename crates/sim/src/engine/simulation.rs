@@ -4,12 +4,12 @@ use super::access::Access;
 use super::cbr_source::CbrSource;
 use super::connection::Connection;
 use super::events::{Event, Events};
-use super::link::Link;
+use super::link::{Link, Queue};
 use super::packet::{Packet, Path};
 use super::pipe::Pipe;
 use super::slab::Slab;
 use super::tap::{DropCause, Tap};
-use gentle_aqm::Packet as _;
+use gentle_aqm::{Packet as _, registry};
 use gentle_experiment::{
     Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span,
 };
@@ -65,12 +65,17 @@ pub struct Simulation<T> {
 impl<T: Tap> Simulation<T> {
     /// The simulation of `run` before its first event.
     pub fn new(run: &RunSpec<'_>, tap: T) -> Simulation<T> {
-        let RunSpec {
-            scenario,
-            scheme,
-            seed,
-            ..
-        } = *run;
+        Simulation::with_queue(run, |seed| registry::build(run.scheme, seed), tap)
+    }
+
+    /// The simulation of `run` before its first event, with a queue under test that the registry of schemes need not
+    /// have: `queue` makes it, given the seed of its random decisions. The scheme of `run` is its name in the record.
+    pub fn with_queue(
+        run: &RunSpec<'_>,
+        queue: impl FnOnce(u64) -> Queue,
+        tap: T,
+    ) -> Simulation<T> {
+        let RunSpec { scenario, seed, .. } = *run;
         let [down, up] = &scenario.links;
         let mut events = Events::new(spacing(scenario));
         let cbr_sources = CbrSource::all(scenario);
@@ -93,8 +98,10 @@ impl<T: Tap> Simulation<T> {
             events,
             // The queues' random decisions have streams of their own, apart from the workloads'.
             links: [
-                Link::new(down, scheme, !seed.wrapping_mul(2)),
-                Link::new(up, &up.qdisc, !(seed.wrapping_mul(2) + 1)),
+                Link::new(down, !seed.wrapping_mul(2), queue),
+                Link::new(up, !(seed.wrapping_mul(2) + 1), |seed| {
+                    registry::build(&up.qdisc, seed)
+                }),
             ],
             access: scenario.access.as_ref().map(Access::new),
             schedule: scenario.schedule(seed),
@@ -697,16 +704,16 @@ mod tests {
             seed: 1,
             bins: &[],
         };
-        let mut simulation = Simulation::new(&run, NoTap);
         // Eight times as slow as the link.
         let interval = scenario.link(Direction::Down).rate.time_to_send(1514) * 8;
         let sent = Arc::new(Mutex::new(Vec::new()));
-        simulation.links[0].qdisc = Box::new(Shaper {
+        let shaper = Shaper {
             packets: Default::default(),
             interval,
             free_at: Nanos::ZERO,
             sent: Arc::clone(&sent),
-        });
+        };
+        let mut simulation = Simulation::with_queue(&run, |_| Box::new(shaper), NoTap);
         while simulation.step() {}
         assert_eq!(simulation.connections.len(), 0, "all connections end");
         assert!(simulation.links[0].qdisc.is_empty());

@@ -1,0 +1,189 @@
+"""Types of the compiled module."""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+__version__: str
+
+class Error(Exception): ...
+class InvalidInput(ValueError): ...  # noqa: N818
+
+class Table:
+    @staticmethod
+    def from_pydict(columns: Mapping[str, Sequence[object]]) -> Table: ...
+    @property
+    def column_names(self) -> list[str]: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+class Scenario:
+    @staticmethod
+    def from_toml(file: str, text: str, folder: PathLike[str] | None = None) -> Scenario: ...
+    @staticmethod
+    def from_json(file: str, json: str, folder: PathLike[str] | None = None) -> Scenario: ...
+    @staticmethod
+    def from_flows(file: str, csv: str) -> Scenario: ...
+    def changed(
+        self,
+        *,
+        rate: str | None = None,
+        up_rate: str | None = None,
+        load: float | None = None,
+        duration: str | None = None,
+        profile: str | None = None,
+        tcp: Mapping[str, str] | None = None,
+    ) -> Scenario: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def assumptions(self) -> list[str]: ...
+    @property
+    def schemes(self) -> list[str]: ...
+
+class CustomQueue:
+    def __init__(self, name: str, make: Callable[[int], object], origin: str) -> None: ...
+
+class Packet:
+    """A packet in a queue, with its header fields. Any further attribute can be set."""
+
+    @property
+    def length(self) -> int:
+        """Length on the link, bytes."""
+    @property
+    def ip_length(self) -> int:
+        """Length of the IP packet, bytes."""
+    @property
+    def payload(self) -> int:
+        """TCP payload, bytes; of a datagram its length."""
+    @property
+    def flow(self) -> int:
+        """Number of the flow: of one direction of a connection, or of a sender of datagrams."""
+    @property
+    def source(self) -> int:
+        """Number of the host that sends it."""
+    @property
+    def destination(self) -> int:
+        """Number of the host that it is for."""
+    @property
+    def syn(self) -> bool:
+        """Whether it is a SYN or SYN/ACK."""
+    @property
+    def fin(self) -> bool:
+        """Whether it has the FIN flag."""
+    @property
+    def ack(self) -> bool:
+        """Whether it has the ACK flag."""
+    @property
+    def udp(self) -> bool:
+        """Whether it is a UDP datagram."""
+    @property
+    def sequence(self) -> int:
+        """TCP sequence number."""
+    @property
+    def dscp(self) -> int:
+        """Differentiated services codepoint."""
+    @property
+    def ecn(self) -> str:
+        """ECN field: ``"not-ect"``, ``"ect0"``, ``"ect1"`` or ``"ce"``."""
+    @property
+    def arrived(self) -> float:
+        """Time at which it arrived at the queue, seconds."""
+    def mark(self) -> bool:
+        """Mark it with ECN's congestion experienced; false, and no mark, if its hosts do not use ECN."""
+    def drop(self, reason: str = "tail") -> None:
+        """Drop it, on arrival or later.
+
+        ``reason`` is one of those in results: ``"tail"``, ``"early"``, ``"aqm"``, ``"push-out"``, ``"overlimit"``.
+        """
+    def __setattr__(self, name: str, value: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+class Comparison:
+    def json(self) -> str: ...
+    def runs(self) -> Table: ...
+    def text(self, width: int | None = None) -> str: ...
+    def html(self) -> str: ...
+
+class Analysis:
+    def json(self) -> str: ...
+    def connections(self) -> Table: ...
+    def text(self, full: bool = False, width: int | None = None) -> str: ...
+    def html(self) -> str: ...
+
+def builtin_toml(name: str) -> str: ...
+def builtin_names() -> list[str]: ...
+def compare(
+    scenario: Scenario,
+    schemes: Sequence[str | CustomQueue],
+    seeds: Sequence[int],
+    bins: Sequence[int],
+    reference: str | None = None,
+    threads: int | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> Comparison: ...
+def testbed_build(
+    source: PathLike[str] | None = None, progress: Callable[[float], object] | None = None
+) -> tuple[str, str]: ...
+def testbed_compare(
+    scenario: Scenario,
+    schemes: Sequence[str | CustomQueue],
+    seeds: Sequence[int],
+    bins: Sequence[int],
+    reference: str | None,
+    threads: int | None,
+    guest: tuple[str, Sequence[str]],
+    modules: PathLike[str] | None,
+    memory_mib: int,
+    time_limit_s: float,
+    keep: PathLike[str] | None,
+    progress: Callable[[float], object] | None = None,
+) -> Comparison: ...
+def testbed_guest(arguments: Sequence[str]) -> bool: ...
+def analyze(
+    paths: Sequence[PathLike[str] | str],
+    *,
+    connections: bool = True,
+    local: Sequence[str] | None = None,
+    rate: str | None = None,
+    inner: bool = False,
+    strict: bool = False,
+    memory_limit: int | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> Analysis: ...
+def replay(
+    paths: Sequence[PathLike[str] | str],
+    *,
+    local: Sequence[str] | None = None,
+    inner: bool = False,
+    strict: bool = False,
+    progress: Callable[[float], object] | None = None,
+) -> Scenario: ...
+def predict(
+    rtt: float,
+    loss: float,
+    syn_loss: float | None,
+    rto: Sequence[float],
+    segments: Sequence[int],
+    backoff: str,
+    initial_window: float,
+    segments_per_ack: float,
+) -> str: ...
+def reproduce(
+    paper: str,
+    items: Sequence[str],
+    *,
+    quick: bool = False,
+    progress: Callable[[float], object] | None = None,
+) -> str: ...
+def papers() -> list[str]: ...
+def schemes() -> list[dict[str, Any]]:
+    """Queue schemes: ``name``, ``summary``, ``source`` and ``options`` of each."""
+
+def profiles() -> list[dict[str, Any]]:
+    """TCP profiles of end hosts: ``name``, ``summary`` and ``knobs`` of each."""

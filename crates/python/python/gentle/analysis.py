@@ -1,0 +1,139 @@
+"""Analysis of packet captures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from gentle import _core
+from gentle._progress import Report, reported
+from gentle.scenario import CURRENT_HOSTS
+
+
+def analyze(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    connections: bool = True,
+    local: Sequence[str] = (),
+    rate: str | None = None,
+    inner: bool = False,
+    strict: bool = False,
+    memory_limit: int | None = None,
+    progress: Report | bool | None = None,
+) -> Analysis:
+    """Measure how often connections in captures lost a SYN or SYN/ACK, and the time it cost.
+
+    Parameters
+    ----------
+    paths
+        Captures (pcap or pcapng, compressed or not), analysed as one trace in time order.
+    connections
+        Whether to keep a row per connection for `Analysis.connections`, some 300 bytes each.
+    local
+        Prefixes on the local side of the link, such as ``"192.0.2.0/24"``.
+    rate
+        Capacity of the link, for its utilisation.
+    inner
+        Whether to look into tunnels.
+    strict
+        Whether a damaged capture is an error; by default it is read as far as possible.
+    memory_limit
+        Memory for connections, bytes.
+    progress
+        Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
+    """
+    with reported(progress, "reading captures") as report:
+        made = _core.analyze(
+            _paths(paths),
+            connections=connections,
+            local=list(local),
+            rate=rate,
+            inner=inner,
+            strict=strict,
+            memory_limit=memory_limit,
+            progress=report,
+        )
+    return Analysis(made)
+
+
+def replay(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    local: Sequence[str] = (),
+    inner: bool = False,
+    strict: bool = False,
+    progress: Report | bool | None = None,
+) -> _core.Scenario:
+    """Make the scenario in which the connections of captures start again, for `gentle.compare` with a ``rate``.
+
+    It is that of ``gentle compare --from``. What was inferred from the captures is among its ``assumptions``.
+
+    Parameters
+    ----------
+    paths, local, inner, strict, progress
+        As in `analyze`.
+    """
+    with reported(progress, "reading captures") as report:
+        made = _core.replay(_paths(paths), local=list(local), inner=inner, strict=strict, progress=report)
+    return made.changed(profile=CURRENT_HOSTS)
+
+
+def _paths(paths: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[str]:
+    return [fspath(path) for path in ([paths] if isinstance(paths, (str, PathLike)) else paths)]
+
+
+class Analysis:
+    """Results of an analysis. It is the table of connections for Arrow libraries."""
+
+    def __init__(self, core: _core.Analysis) -> None:
+        self._core = core
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """All results, as ``gentle analyze --json`` prints them (``docs/analyze-json.md``)."""
+        return dict(json.loads(self._core.json()))
+
+    def to_json(self) -> str:
+        """Return all results as JSON: what ``gentle analyze --json`` prints."""
+        return self._core.json()
+
+    @cached_property
+    def connections(self) -> _core.Table:
+        """A row per connection; ``docs/analyze-json.md`` describes the columns."""
+        return self._core.connections()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What may mislead: in the results, then in each capture."""
+        of_captures = [text for capture in self.data["captures"] for text in capture["warnings"]]
+        return [*self.data["warnings"], *of_captures]
+
+    def report(self, *, full: bool = False, width: int = 100) -> str:
+        """Return the report that ``gentle analyze`` prints; with ``full``, all tables."""
+        return self._core.text(full, width)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page with tables and plots to a file (HTML)."""
+        Path(path).write_text(self._core.html(), encoding="utf-8")
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.connections.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self.connections.__arrow_c_schema__()
+
+    def __str__(self) -> str:
+        return self.report()
+
+    def __repr__(self) -> str:
+        names = ", ".join(capture["path"] for capture in self.data["captures"])
+        return f"<gentle.Analysis of {names}>"
+
+    def _repr_html_(self) -> str:
+        from gentle.plots import preformatted
+
+        return preformatted(self.report())

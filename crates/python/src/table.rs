@@ -1,0 +1,113 @@
+//! Arrow tables, which Python libraries take without a copy.
+
+use crate::error::{failed, invalid};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{
+    ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
+};
+use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{Field, Schema};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+use std::sync::Arc;
+
+/// A table of results, which Polars, pandas, DuckDB and pyarrow take without a copy (Arrow PyCapsule interface):
+/// `polars.DataFrame(table)`, `pyarrow.table(table)`.
+#[pyclass(module = "gentle", frozen)]
+pub(crate) struct Table(RecordBatch);
+
+/// A column with its name. `None` entries are missing values.
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) values: ArrayRef,
+}
+
+impl Table {
+    /// Table of columns of equal length.
+    pub(crate) fn new(columns: Vec<Column>) -> PyResult<Table> {
+        let fields = columns.iter().map(|column| {
+            let is_nullable = column.values.null_count() > 0;
+            Field::new(&column.name, column.values.data_type().clone(), is_nullable)
+        });
+        let schema = Schema::new(fields.collect::<Vec<_>>());
+        let values = columns.into_iter().map(|column| column.values).collect();
+        let batch = RecordBatch::try_new(Arc::new(schema), values).map_err(failed)?;
+        Ok(Table(batch))
+    }
+}
+
+/// A list of Python as a column: texts, whole numbers, or numbers; `None` is a missing value.
+fn array(name: &str, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    if let Ok(texts) = values.extract::<Vec<Option<String>>>() {
+        return Ok(Arc::new(StringArray::from(texts)));
+    }
+    if let Ok(numbers) = values.extract::<Vec<Option<i64>>>() {
+        return Ok(Arc::new(Int64Array::from(numbers)));
+    }
+    match values.extract::<Vec<Option<f64>>>() {
+        Ok(numbers) => Ok(Arc::new(Float64Array::from(numbers))),
+        Err(_) => Err(invalid(format!(
+            "{name}: expected a list of texts or of numbers"
+        ))),
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// Makes a table of lists by name.
+    #[staticmethod]
+    fn from_pydict(columns: &Bound<'_, PyDict>) -> PyResult<Table> {
+        let columns = columns.iter().map(|(name, values)| {
+            let name: String = name.extract()?;
+            let values = array(&name, &values)?;
+            Ok(Column { name, values })
+        });
+        Table::new(columns.collect::<PyResult<_>>()?)
+    }
+
+    /// Names of the columns.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        let schema = self.0.schema();
+        schema
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect()
+    }
+
+    /// Number of rows and columns.
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.0.num_rows(), self.0.num_columns())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        let (rows, columns) = self.shape();
+        format!("<gentle.Table of {rows} rows and {columns} columns>")
+    }
+
+    /// Schema as a capsule (Arrow PyCapsule interface).
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.0.schema().as_ref()).map_err(failed)?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// Data as a capsule (Arrow PyCapsule interface). The table is given as it is, whatever `requested_schema` says, as
+    /// the interface permits.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}

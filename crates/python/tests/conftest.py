@@ -1,0 +1,76 @@
+"""The command of the same build, and a capture that it makes."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+mpl.use("Agg")
+
+ROOT = Path(__file__).resolve().parents[3]
+"""The repository."""
+
+
+@pytest.fixture(scope="session")
+def command() -> Callable[..., str]:
+    """Return a function that calls the command `gentle`, of the same build, and returns what it prints."""
+    program = os.environ["GENTLE"]
+
+    def call(*args: str) -> str:
+        return subprocess.run([program, *args], check=True, capture_output=True, text=True).stdout
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def refusal() -> Callable[..., str]:
+    """Return a function that calls the command with a mistake, and returns its message."""
+    program = os.environ["GENTLE"]
+
+    def call(*args: str) -> str:
+        done = subprocess.run([program, *args], check=False, capture_output=True, text=True)
+        assert done.returncode != 0
+        return done.stderr
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def capture(command: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a capture with lost SYNs, as a router in front of the queue makes it."""
+    folder = tmp_path_factory.mktemp("capture")
+    every = folder / "all.pcapng"
+    command("sim", "real", "--scheme=pfifo limit=50", "--duration=60s", f"--pcap={every}", "--quiet")
+    path = folder / "office.pcapng"
+    path.write_bytes(_of_interfaces(every.read_bytes(), {b"down entry", b"up exit"}))
+    return path
+
+
+def without_command(printed: str) -> str:
+    """Return JSON that the command printed with null in place of the command line."""
+    line = json.loads(printed)["command"]
+    assert line.startswith("gentle ")
+    return printed.replace(f'"command":{json.dumps(line, ensure_ascii=False)}', '"command":null', 1)
+
+
+def _of_interfaces(packets: bytes, names: set[bytes]) -> bytes:
+    """Return the pcapng file with packets of the interfaces with these names only."""
+    kept = bytearray()
+    interfaces: list[bool] = []
+    place = 0
+    while place < len(packets):
+        kind, length = struct.unpack_from("<II", packets, place)
+        block = packets[place : place + length]
+        if kind == 1:
+            interfaces.append(any(name in block for name in names))
+        if kind != 6 or interfaces[struct.unpack_from("<I", block, 8)[0]]:
+            kept += block
+        place += length
+    return bytes(kept)

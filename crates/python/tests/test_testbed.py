@@ -1,0 +1,89 @@
+"""Comparisons on a real kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+
+import gentle
+import pytest
+from test_queues import Fifo
+
+SCENARIO = {
+    "traffic": "real",
+    "schemes": ["pfifo limit=50", "fq_codel"],
+    "duration": "5s",
+    "seeds": 1,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernel() -> str:
+    """Build the kernel unless that has been done.
+
+    As in the other tests of the testbed, a computer that has no source of Linux passes unless GENTLE_TESTBED=required.
+    """
+    try:
+        return gentle.testbed.build()
+    except gentle.Error as error:
+        if os.environ.get("GENTLE_TESTBED") == "required":
+            raise
+        pytest.skip(f"the testbed's kernel cannot be built here: {error}")
+
+
+def flat(value: object, path: str = "") -> dict[str, object]:
+    """Return the leaves of JSON by their path."""
+    match value:
+        case dict():
+            return {key: leaf for name in value for key, leaf in flat(value[name], f"{path}.{name}").items()}
+        case list():
+            return {key: leaf for i, item in enumerate(value) for key, leaf in flat(item, f"{path}.{i}").items()}
+        case _:
+            return {path: value}
+
+
+def test_results_are_those_of_the_command(kernel, command, tmp_path) -> None:
+    comparison = gentle.testbed.compare(**SCENARIO, keep=tmp_path)
+    args = [f"--scheme={scheme}" for scheme in SCENARIO["schemes"]]
+    printed = command("testbed", "compare", "--traffic=real", "--duration=5s", "--seeds=1", "--json", "--quiet", *args)
+    expected, found = flat(json.loads(printed)), flat(comparison.data)
+    assert expected.pop(".command")
+    assert found.pop(".command") is None
+    # Points in time differ by some microseconds from run to run of the command, too.
+    assert found == {
+        path: pytest.approx(value, rel=1e-3, abs=1e-5) if isinstance(value, float) else value
+        for path, value in expected.items()
+    }
+    assert f"Measured on Linux {kernel} in virtual time" in str(comparison.data["scenario"]["choices"])
+    assert comparison.result("pfifo")["connections"] > 0
+    assert {path.name for path in (tmp_path / "fq_codel-seed-1").iterdir()} >= {"entry.pcapng", "commands.sh"}
+
+
+def test_mistakes_are_told(tmp_path, monkeypatch) -> None:
+    with pytest.raises(gentle.InvalidInput, match=r"'Fifo' is a queue in Python, which runs in the simulator only"):
+        gentle.testbed.compare(schemes=[Fifo])
+    with pytest.raises(gentle.InvalidInput, match="memory_mib"):
+        gentle.testbed.compare(memory_mib=1)
+    with pytest.raises(gentle.InvalidInput, match="time_limit_s"):
+        gentle.testbed.compare(time_limit_s=float("nan"))
+    with pytest.raises(gentle.Error, match="had not finished after"):
+        gentle.testbed.compare(**SCENARIO, time_limit_s=0.05)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(gentle.Error, match=r"gentle\.testbed\.build\(\)"):
+        gentle.testbed.compare(**SCENARIO)
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(gentle.Error, match="Linux only, and this is darwin"):
+        gentle.testbed.compare(**SCENARIO)
+
+
+def test_ctrl_c_ends_the_machines() -> None:
+    timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    before = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        gentle.testbed.compare("real", ["pfifo"], duration="2000s", seeds=1)
+    assert time.monotonic() - before < 10
+    timer.join()
