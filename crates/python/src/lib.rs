@@ -10,6 +10,7 @@ mod listing;
 mod model;
 mod reproduction;
 mod scenario;
+mod sweep;
 mod table;
 mod work;
 
@@ -26,6 +27,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<comparison::Comparison>()?;
     module.add_class::<analysis::Analysis>()?;
+    module.add_class::<sweep::SweepPlan>()?;
+    module.add_class::<sweep::Stop>()?;
+    module.add_function(wrap_pyfunction!(sweep::run_batch, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::students_t, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::builtin_toml, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::builtin_names, module)?)?;
     module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;

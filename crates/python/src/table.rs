@@ -46,7 +46,9 @@ fn array(name: &str, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     }
     match values.extract::<Vec<Option<f64>>>() {
         Ok(numbers) => Ok(Arc::new(Float64Array::from(numbers))),
-        Err(_) => Err(invalid(format!("{name}: expected a list of texts or of numbers"))),
+        Err(_) => Err(invalid(format!(
+            "{name}: expected a list of texts or of numbers"
+        ))),
     }
 }
 

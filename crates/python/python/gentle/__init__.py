@@ -16,6 +16,7 @@ from gentle.comparison import Comparison, compare
 from gentle.prediction import Prediction, model
 from gentle.reproduction import Reproduction, papers, reproduce
 from gentle.scenario import Scenario
+from gentle.sweep import Sweep, sweep
 
 __all__ = [
     "Analysis",
@@ -25,6 +26,7 @@ __all__ = [
     "Prediction",
     "Reproduction",
     "Scenario",
+    "Sweep",
     "Table",
     "__version__",
     "analyze",
@@ -34,4 +36,5 @@ __all__ = [
     "profiles",
     "reproduce",
     "schemes",
+    "sweep",
 ]
