@@ -34,8 +34,8 @@ GRID: dict[str, Any] = {
 }
 """Six points, 36 runs in a few batches."""
 
-LONG = {**GRID, "seeds": 60, "axes": {**GRID["axes"], "duration": "100s"}}
-"""720 runs in dozens of batches: enough to disturb."""
+LONG = {**GRID, "seeds": 40}
+"""480 runs in a dozen batches and more: enough to disturb."""
 
 
 def saved(result: gentle.Sweep, folder: Path) -> bytes:
@@ -313,8 +313,8 @@ def test_labelled_arrays_and_maps(tmp_path: Path) -> None:
 
     won = winners(data, "queue_delay_s.mean")
     assert won.shape == (2, 3)
-    # A lower target is a shorter queue, wherever it is not empty.
-    assert int(won.sel(load=1.1, rate=1e6)) == 1
+    # 20 packets take longer at lower rates; here they are well below what CoDel lets stand.
+    assert int(won.sel(load=1.1, rate=4e6)) == 0
     # Of equal schemes none is best.
     twin = data.assign_coords(scheme=["a", "b", "c"]).isel(scheme=[0, 0])
     assert set(winners(twin, "loss.all").values.flat) == {NONE}

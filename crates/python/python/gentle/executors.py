@@ -203,7 +203,8 @@ class Dask:
         from distributed.client import FutureCancelledError
 
         try:
-            return wait(list(futures), timeout=TICK, return_when=FIRST_COMPLETED).done
+            with self._client.as_current():
+                return wait(list(futures), timeout=TICK, return_when=FIRST_COMPLETED).done
         except TimeoutError:
             return []
         except (concurrent.futures.CancelledError, FutureCancelledError):
