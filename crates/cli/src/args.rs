@@ -7,6 +7,7 @@ mod qdisc;
 mod reproduce;
 #[cfg(target_os = "linux")]
 mod rexmit;
+mod sweep;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod values;
@@ -20,6 +21,7 @@ pub(crate) use rexmit::{
     DelayArgs, HandshakeArgs, RUN, RexmitArgs, RexmitCommand, RexmitKernelCommand,
     RexmitKernelInstallArgs, RexmitStatusArgs, RexmitWireArgs, SeriesArgs,
 };
+pub(crate) use sweep::SweepArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{
     BuildArgs, CheckArgs, DecisionsArgs, ExecArgs, MachineArgs, PartsArgs, TestbedArgs,
@@ -114,6 +116,8 @@ pub(crate) enum Command {
     Merge(MergeArgs),
     /// Simulate one scenario and print every metric
     Sim(SimArgs),
+    /// Run a grid of scenarios, schemes and seeds, and keep a table of all runs
+    Sweep(SweepArgs),
     /// Set up a queue scheme on a network device, show its counters, remove it
     #[cfg(target_os = "linux")]
     Qdisc(QdiscArgs),
@@ -498,6 +502,8 @@ pub(crate) enum Output {
     Model,
     /// gentle reproduce
     Reproduce,
+    /// gentle sweep
+    Sweep,
     /// gentle qdisc show; with --watch, each line
     #[cfg(target_os = "linux")]
     QdiscShow,

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Compare(compare) => commands::compare::run(&compare),
         Command::Merge(merge) => commands::merge::run(&merge),
         Command::Sim(sim) => commands::sim::run(&sim),
+        Command::Sweep(sweep) => commands::sweep::run(&sweep),
         #[cfg(target_os = "linux")]
         Command::Qdisc(qdisc) => commands::qdisc::run(&qdisc),
         #[cfg(target_os = "linux")]

@@ -30,6 +30,7 @@ pub use metrics::record::{RECORD_VERSION, RunRecord};
 pub use metrics::recorder::Recorder;
 pub use metrics::tally::Ending;
 pub use run::RunSpec;
+pub use scenario::section;
 pub use scenario::{Access, BUILTIN, LinkChange, LinkConfig, LoadError, Scenario};
 pub use workload::{
     Arrival, ConstantRate, IP_HEADER, Initiator, REQUEST_BYTES, Schedule, Span, TcpChanges,

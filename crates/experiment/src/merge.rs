@@ -2,15 +2,12 @@
 
 use crate::backend::Settings;
 use crate::comparison::{assemble, summary};
-use crate::direction::Direction;
 use crate::metrics::record::{RECORD_VERSION, RunRecord};
 use crate::results::{Comparison, ScenarioSummary};
 use crate::scenario::Scenario;
 use gentle_aqm::Spec;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{self, Write};
 use thiserror::Error;
 
 /// Common properties of the runs of one call.
@@ -50,7 +47,7 @@ impl Experiment {
             tool: tool.to_owned(),
             command: None,
             scenario: summary(scenario, &settings.seeds),
-            fingerprint: fingerprint(scenario),
+            fingerprint: scenario.fingerprint(),
             groups: scenario.groups().into_iter().map(str::to_owned).collect(),
             bins: settings.bins.clone(),
             schemes: schemes.iter().map(ToString::to_string).collect(),
@@ -67,36 +64,6 @@ impl Experiment {
             ..self.scenario.clone()
         }
     }
-}
-
-/// SHA-256, in hexadecimal, of all properties of a scenario that affect its runs; the queue under test is left out.
-fn fingerprint(scenario: &Scenario) -> String {
-    struct Hashing(Sha256);
-    impl Write for Hashing {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0.update(text);
-            Ok(())
-        }
-    }
-    let mut hashing = Hashing(Sha256::new());
-    let links = scenario.links.iter().map(|link| {
-        let (rate, delay, loss) = (link.rate, link.delay, link.loss);
-        (rate, delay, loss, link.overhead, &link.changes)
-    });
-    let relevant = (
-        (scenario.duration, scenario.warmup, scenario.drain),
-        &scenario.profile,
-        links.collect::<Vec<_>>(),
-        scenario.link(Direction::Up).qdisc.to_string(),
-        &scenario.access,
-        &scenario.workloads,
-    );
-    write!(hashing, "{relevant:?}").expect("hashing takes any text");
-    let mut hex = String::new();
-    for byte in hashing.0.finalize() {
-        write!(hex, "{byte:02x}").expect("a string takes any text");
-    }
-    hex
 }
 
 /// The record of a run with its experiment: the content of a file that `gentle compare --record` writes.

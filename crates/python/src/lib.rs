@@ -11,6 +11,7 @@ mod model;
 mod queue;
 mod reproduction;
 mod scenario;
+mod sweep;
 mod table;
 #[cfg(target_os = "linux")]
 mod testbed;
@@ -31,6 +32,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<queue::CustomQueue>()?;
     module.add_class::<queue::QueuedPacket>()?;
     module.add_class::<analysis::Analysis>()?;
+    module.add_class::<sweep::SweepPlan>()?;
+    module.add_class::<sweep::Stop>()?;
+    module.add_function(wrap_pyfunction!(sweep::run_batch, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::students_t, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::builtin_toml, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::builtin_names, module)?)?;
     module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;

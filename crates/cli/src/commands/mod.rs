@@ -14,6 +14,7 @@ pub(crate) mod rexmit;
 pub(crate) mod schema;
 pub(crate) mod schemes;
 pub(crate) mod sim;
+pub(crate) mod sweep;
 #[cfg(target_os = "linux")]
 pub(crate) mod testbed;
 

@@ -5,11 +5,12 @@ use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "analyze",
     "compare",
     "merge",
     "sim",
+    "sweep",
     "qdisc",
     "rexmit",
     "testbed",

@@ -14,5 +14,6 @@ mod outputs;
 mod replay;
 mod reproduce;
 mod schema;
+mod sweep;
 mod tunnel;
 mod usage;

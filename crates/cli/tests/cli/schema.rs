@@ -49,6 +49,18 @@ fn predictions_are_as_the_schema_says() {
 }
 
 #[test]
+fn sweeps_are_as_the_schema_says() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let grid = "schemes = [\"codel\"]\nseeds = 1\n[axes]\nduration = \"2s\"\n";
+    std::fs::write(folder.path().join("grid.toml"), grid).unwrap();
+    let mut sweep = gentle(&["sweep", "grid.toml", "--store=x", "--json"]);
+    valid(
+        &validator("sweep"),
+        &stdout(sweep.current_dir(folder.path())),
+    );
+}
+
+#[test]
 fn reproductions_are_as_the_schema_says() {
     let validator = validator("reproduce");
     for part in [&["spa-2018", "fig3"], &["redfavor-2012", "table2"]] {

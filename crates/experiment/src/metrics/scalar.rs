@@ -100,8 +100,7 @@ pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
     };
     let ranges = runs.first().map_or(0, |run| run.all.by_size.sums.len());
     let of_ranges = (0..ranges).map(|range| {
-        let name = format!("response_time_by_size.{range}.mean_s");
-        series(&name, Some(Lower), &|run| {
+        series(&name_of_range(range), Some(Lower), &|run| {
             run.all.by_size.sums[range].mean()
         })
     });
@@ -112,6 +111,25 @@ pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
                 .map(|(name, better, of)| series(name, *better, of)),
         )
         .collect()
+}
+
+fn name_of_range(range: usize) -> String {
+    format!("response_time_by_size.{range}.mean_s")
+}
+
+impl RunRecord {
+    /// Names of the scalar results of a run with `ranges` ranges of connection sizes: paths in the JSON of a scheme's
+    /// result, in a fixed order.
+    pub fn metric_names(ranges: usize) -> impl Iterator<Item = String> {
+        let of_ranges = (0..ranges).map(name_of_range);
+        of_ranges.chain(METRICS.iter().map(|(name, ..)| (*name).to_owned()))
+    }
+
+    /// Scalar results of the run, in the order of [`RunRecord::metric_names`]; `None`: no observation.
+    pub fn metrics(&self) -> impl Iterator<Item = Option<f64>> {
+        let of_ranges = self.all.by_size.sums.iter().map(|sum| sum.mean());
+        of_ranges.chain(METRICS.iter().map(|(_, _, of)| of(self)))
+    }
 }
 
 pub(super) fn down(run: &RunRecord) -> &LinkRecord {

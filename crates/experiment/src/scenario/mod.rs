@@ -3,9 +3,10 @@
 mod buffers;
 mod builtin;
 mod file;
+mod fingerprint;
 mod links;
 mod load;
-mod section;
+pub mod section;
 
 pub use builtin::BUILTIN;
 pub use links::{LinkChange, LoadError};

@@ -8,16 +8,21 @@ use toml::de::{DeTable, DeValue};
 
 /// The file being read.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
-    pub(crate) file: &'a str,
-    pub(crate) text: &'a str,
+pub struct Source<'a> {
+    /// Name in error messages.
+    pub file: &'a str,
+    /// Content.
+    pub text: &'a str,
     /// Warnings about values that are valid but possibly unintended.
-    pub(crate) warnings: &'a RefCell<Vec<String>>,
+    pub warnings: &'a RefCell<Vec<String>>,
 }
 
 impl<'a> Source<'a> {
     /// Parses the file and returns the top-level table.
-    pub(crate) fn root(self) -> Result<Section<'a>, ScenarioError> {
+    ///
+    /// # Errors
+    /// The text is not TOML.
+    pub fn root(self) -> Result<Section<'a>, ScenarioError> {
         let table = DeTable::parse(self.text).map_err(|error| {
             let problem = format!("not TOML: {}", error.message());
             match error.span() {
@@ -41,7 +46,7 @@ impl<'a> Source<'a> {
 }
 
 /// A table. Take the known keys out of it, then call [`Section::finish`].
-pub(crate) struct Section<'a> {
+pub struct Section<'a> {
     source: Source<'a>,
     name: String,
     span: Range<usize>,
@@ -50,7 +55,7 @@ pub(crate) struct Section<'a> {
 }
 
 /// A value with its position.
-pub(crate) struct Item<'a> {
+pub struct Item<'a> {
     source: Source<'a>,
     name: String,
     span: Range<usize>,
@@ -59,7 +64,7 @@ pub(crate) struct Item<'a> {
 
 impl<'a> Section<'a> {
     /// Removes `key` and returns its value, if present.
-    pub(crate) fn take(&mut self, key: &'static str) -> Option<Item<'a>> {
+    pub fn take(&mut self, key: &'static str) -> Option<Item<'a>> {
         self.asked.push(key);
         let value = self.table.remove(key)?;
         Some(Item {
@@ -71,25 +76,23 @@ impl<'a> Section<'a> {
     }
 
     /// Removes `key` and returns its value, or an error with `example` if it is missing.
-    pub(crate) fn require(
-        &mut self,
-        key: &'static str,
-        example: &str,
-    ) -> Result<Item<'a>, ScenarioError> {
+    pub fn require(&mut self, key: &'static str, example: &str) -> Result<Item<'a>, ScenarioError> {
         self.take(key)
             .ok_or_else(|| self.error(format!("missing '{key}', for example {key} = {example}")))
     }
 
     /// Removes the sub-table `key` and returns it, if present.
-    pub(crate) fn section(
-        &mut self,
-        key: &'static str,
-    ) -> Result<Option<Section<'a>>, ScenarioError> {
+    pub fn section(&mut self, key: &'static str) -> Result<Option<Section<'a>>, ScenarioError> {
         self.take(key).map(Item::section).transpose()
     }
 
+    /// True if the table has `key`.
+    pub fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
     /// Removes the remaining keys and returns them with their values, sorted by name, for a table with arbitrary keys.
-    pub(crate) fn rest(&mut self) -> Vec<(String, Item<'a>)> {
+    pub fn rest(&mut self) -> Vec<(String, Item<'a>)> {
         let prefix = self.name.clone();
         let source = self.source;
         std::mem::take(&mut self.table)
@@ -108,7 +111,7 @@ impl<'a> Section<'a> {
     }
 
     /// Returns an error for the first remaining key.
-    pub(crate) fn finish(self) -> Result<(), ScenarioError> {
+    pub fn finish(self) -> Result<(), ScenarioError> {
         let Some(key) = self.table.keys().min_by_key(|key| key.span().start) else {
             return Ok(());
         };
@@ -129,7 +132,7 @@ impl<'a> Section<'a> {
     }
 
     /// An error that concerns the whole table.
-    pub(crate) fn error(&self, problem: impl std::fmt::Display) -> ScenarioError {
+    pub fn error(&self, problem: impl std::fmt::Display) -> ScenarioError {
         let problem = if self.name.is_empty() {
             problem.to_string()
         } else {
@@ -153,7 +156,7 @@ fn join(prefix: &str, key: &str) -> String {
 
 impl<'a> Item<'a> {
     /// An error that concerns this value.
-    pub(crate) fn error(&self, problem: impl std::fmt::Display) -> ScenarioError {
+    pub fn error(&self, problem: impl std::fmt::Display) -> ScenarioError {
         self.source
             .error(self.span.clone(), format!("{}: {problem}", self.name))
     }
@@ -171,16 +174,44 @@ impl<'a> Item<'a> {
         self.error(format!("invalid value {found}: expected {expected}"))
     }
 
+    /// Line and column of the value in the file, from 1.
+    pub fn place(&self) -> Option<(usize, usize)> {
+        self.error("").place
+    }
+
+    /// True for a table.
+    pub fn is_table(&self) -> bool {
+        matches!(self.value, DeValue::Table(_))
+    }
+
+    /// True for an array.
+    pub fn is_array(&self) -> bool {
+        matches!(self.value, DeValue::Array(_))
+    }
+
+    /// True for a string.
+    pub fn is_text(&self) -> bool {
+        matches!(self.value, DeValue::String(_))
+    }
+
     /// Returns a string.
-    pub(crate) fn text(&self) -> Result<&str, ScenarioError> {
+    pub fn text(&self) -> Result<&str, ScenarioError> {
         match &self.value {
             DeValue::String(text) => Ok(text),
             _ => Err(self.wrong("a string in quotes")),
         }
     }
 
+    /// Returns true or false.
+    pub fn flag(&self) -> Result<bool, ScenarioError> {
+        match &self.value {
+            DeValue::Boolean(flag) => Ok(*flag),
+            _ => Err(self.wrong("true or false")),
+        }
+    }
+
     /// Returns a string, or the text of a number or a boolean.
-    pub(crate) fn scalar(&self) -> Result<String, ScenarioError> {
+    pub fn scalar(&self) -> Result<String, ScenarioError> {
         match &self.value {
             DeValue::String(text) => Ok(text.to_string()),
             DeValue::Integer(n) => Ok(n.to_string()),
@@ -191,7 +222,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns a time, written in quotes.
-    pub(crate) fn time(&self) -> Result<Nanos, ScenarioError> {
+    pub fn time(&self) -> Result<Nanos, ScenarioError> {
         match &self.value {
             DeValue::String(text) => text.parse().map_err(|e| self.error(e)),
             _ => Err(self.wrong("a time in quotes, such as \"42ms\"")),
@@ -199,7 +230,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns a rate, written in quotes.
-    pub(crate) fn rate(&self) -> Result<Rate, ScenarioError> {
+    pub fn rate(&self) -> Result<Rate, ScenarioError> {
         match &self.value {
             DeValue::String(text) => {
                 let rate = text.parse().map_err(|e| self.error(e))?;
@@ -214,7 +245,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns a size in bytes in `range`, written as a number or as a string with a unit.
-    pub(crate) fn size(&self, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
+    pub fn size(&self, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
         match &self.value {
             DeValue::String(text) => {
                 let bytes = parse_size(text).map_err(|e| self.error(e))?;
@@ -229,7 +260,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns a whole number in `range`.
-    pub(crate) fn count(&self, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
+    pub fn count(&self, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
         let expected = || format!("a whole number, {} to {}", range.start(), range.end());
         match &self.value {
             DeValue::Integer(n) => u64::from_str_radix(n.as_str(), n.radix())
@@ -241,7 +272,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns a number in `range`.
-    pub(crate) fn real(&self, range: RangeInclusive<f64>) -> Result<f64, ScenarioError> {
+    pub fn real(&self, range: RangeInclusive<f64>) -> Result<f64, ScenarioError> {
         let value = match &self.value {
             DeValue::Integer(n) => n.to_string().parse().ok(),
             DeValue::Float(x) => x.as_str().parse().ok(),
@@ -253,7 +284,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns the value that belongs to one of several words.
-    pub(crate) fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, ScenarioError> {
+    pub fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, ScenarioError> {
         let names: Vec<String> = words
             .iter()
             .map(|(word, _)| format!("\"{word}\""))
@@ -272,7 +303,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns a table.
-    pub(crate) fn section(self) -> Result<Section<'a>, ScenarioError> {
+    pub fn section(self) -> Result<Section<'a>, ScenarioError> {
         match self.value {
             DeValue::Table(table) => Ok(Section {
                 source: self.source,
@@ -286,7 +317,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns the values of an array with at least one; `example` is shown in errors.
-    pub(crate) fn array(self, example: &str) -> Result<Vec<Item<'a>>, ScenarioError> {
+    pub fn array(self, example: &str) -> Result<Vec<Item<'a>>, ScenarioError> {
         match self.value {
             DeValue::Array(array) if array.is_empty() => Err(self.source.error(
                 self.span,
@@ -310,7 +341,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns a range of times, written as one time or as an array `[from, to]`.
-    pub(crate) fn time_range(self) -> Result<(Nanos, Nanos), ScenarioError> {
+    pub fn time_range(self) -> Result<(Nanos, Nanos), ScenarioError> {
         if !matches!(self.value, DeValue::Array(_)) {
             let time = self.time()?;
             return Ok((time, time));

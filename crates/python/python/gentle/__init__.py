@@ -18,6 +18,7 @@ from gentle.prediction import Prediction, model
 from gentle.queue import CustomQueue, Queue
 from gentle.reproduction import Reproduction, papers, reproduce
 from gentle.scenario import Scenario
+from gentle.sweep import Sweep, sweep
 
 __all__ = [
     "Analysis",
@@ -30,6 +31,7 @@ __all__ = [
     "Queue",
     "Reproduction",
     "Scenario",
+    "Sweep",
     "Table",
     "__version__",
     "analyze",
@@ -40,5 +42,6 @@ __all__ = [
     "replay",
     "reproduce",
     "schemes",
+    "sweep",
     "testbed",
 ]

@@ -1,0 +1,316 @@
+"""Sweeps: the same comparison at many points of a grid, on any executor."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gentle import _core, executors, maps
+from gentle._progress import Report, reported
+from gentle.comparison import HEADLINE
+from gentle.scenario import Scenario
+from gentle.store import Store, opened
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from xarray import Dataset
+
+ATTEMPTS = 8
+"""Number of times that a batch may be lost before the sweep fails."""
+
+
+def sweep(
+    grid: Any,
+    schemes: Sequence[str] | None = None,
+    seeds: int | Sequence[int] | None = None,
+    *,
+    traffic: Any = None,
+    executor: Any = None,
+    store: str | PathLike[str] | Store | None = None,
+    until_ci: float | None = None,
+    metric: str | None = None,
+    max_seeds: int | None = None,
+    bins: Sequence[int] | None = None,
+    progress: Report | bool | None = None,
+) -> Sweep:
+    """Run a grid of scenarios, schemes and seeds.
+
+    Parameters
+    ----------
+    grid
+        A grid file (``docs/sweep.md``); a mapping with its keys; a mapping of axes, such as
+        ``{"rate": ["1mbit", "10mbit"], "load": {"from": 0.5, "to": 1.2, "steps": 8}}``; or an iterable, or a function
+        that returns one, of the points themselves: scenarios, or pairs of a scenario and its coordinates.
+    schemes, seeds, traffic, bins
+        Replace what the grid says: schemes, the number of seeds or the seeds, the base scenario, and the upper ends of
+        the ranges of connection sizes in segments.
+    executor
+        ``None``, or a number of threads: threads of this process, which hold no lock of the interpreter, so that there
+        are no processes to start and nothing to copy. A ``concurrent.futures`` executor, a ``dask.distributed``
+        client, the module ``ray``, or an object with the methods of `gentle.executors.Executor`.
+    store
+        A directory, or a URL that fsspec opens, for the results. Runs that it has are not made again, so a sweep that
+        was stopped goes on, and a changed grid adds what is new. By default they are kept as long as the result is.
+    until_ci, metric, max_seeds
+        Add seeds to each scheme at each point until the half-width of the 95 % confidence interval of the mean of
+        ``metric`` is below this fraction of the mean, or there are ``max_seeds``.
+    progress
+        Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
+
+    The result does not depend on the executor, its workers, or on who died meanwhile.
+
+    >>> result = sweep({"load": [0.7, 0.9], "duration": "5s"}, ["pfifo limit=50", "spa"], seeds=2)
+    >>> result
+    <gentle.Sweep of 8 runs at 2 points>
+    >>> result.table.column_names[19:21]
+    ['duration', 'load']
+    """
+    given = {
+        "traffic": traffic,
+        "schemes": schemes,
+        "seeds": seeds,
+        "bins": bins,
+        "until_ci": until_ci,
+        "metric": metric,
+        "max_seeds": max_seeds,
+    }
+    plan = planned(grid, {key: _plain(value) for key, value in given.items() if value is not None})
+    for warning in plan.warnings:
+        warnings.warn(warning, stacklevel=2)
+    results = opened(store)
+    for name in results.names():
+        plan.add(name, results.get(name))
+    with reported(progress, "sweep") as report:
+        _drive(plan, results, executors.adapted(executor), report)
+    return Sweep(plan, results)
+
+
+def planned(grid: Any, given: dict[str, Any]) -> _core.SweepPlan:
+    """Return the plan of a grid, with the keys that are given instead of its own."""
+    match grid:
+        case str() | PathLike() if not given:
+            path = Path(grid)
+            return _core.SweepPlan.from_toml(str(path), _text(path), path.parent)
+        case str() | PathLike():
+            import tomllib
+
+            path = Path(grid)
+            text = _text(path)
+            # Read for its errors, which name lines of the file.
+            _core.SweepPlan.from_toml(str(path), text, path.parent)
+            return _from_keys(tomllib.loads(text) | given, str(path), path.parent)
+        case Mapping():
+            keys = dict(_plain(grid))
+            if not keys.keys() & GRID:
+                keys = {"axes": keys}
+            return _from_keys(keys | given)
+        case _:
+            points = grid() if callable(grid) else grid
+            if isinstance(points, Mapping) or not isinstance(points, Iterable):
+                raise _core.InvalidInput(
+                    "grid: expected a grid file, a mapping, or an iterable of scenarios or a function that returns one"
+                )
+            listed: dict[str, Any] = {"point": [_point(point) for point in points]}
+            return _from_keys(listed | given)
+
+
+GRID = {"traffic", "schemes", "seeds", "bins", "axes", "sample", "point", "until_ci", "metric", "max_seeds"}
+"""Keys of a grid file, none of which is a useful axis."""
+
+
+def _from_keys(keys: Mapping[str, Any], name: str = "grid", folder: Path | None = None) -> _core.SweepPlan:
+    return _core.SweepPlan.from_json(name, json.dumps(keys, default=_number), folder)
+
+
+def _point(point: Any) -> dict[str, Any]:
+    labels: Mapping[str, Any] = {}
+    if isinstance(point, tuple):
+        point, labels = point
+    return {"traffic": _plain(point), "labels": dict(_plain(labels))}
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON takes."""
+    match value:
+        case Scenario():
+            return value.to_dict()
+        case PathLike():
+            return str(value)
+        case str() | bool() | int() | float():
+            return value
+        case Mapping():
+            return {str(key): _plain(item) for key, item in value.items() if item is not None}
+        case range() | list() | tuple() | set() | frozenset():
+            return [_plain(item) for item in value]
+        case _ if hasattr(value, "tolist"):  # NumPy
+            return value.tolist()
+        case _:
+            return value
+
+
+def _number(value: Any) -> Any:
+    if hasattr(value, "item"):
+        return value.item()
+    raise _core.InvalidInput(f"grid: {type(value).__name__} is no value; expected texts, numbers, lists and mappings")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise _core.InvalidInput(f"{path}: cannot be read: {error.strerror}; expected a grid file") from error
+
+
+def _drive(plan: _core.SweepPlan, store: Store, executor: executors.Executor, report: Report | None) -> None:
+    """Make the missing runs on an executor and write their results."""
+    flying: dict[Any, tuple[str, bytes, int, int]] = {}
+    shared: Any = None
+    is_shared = False
+
+    def submit(name: str, batch: bytes, runs: int, attempt: int) -> None:
+        nonlocal shared, is_shared
+        while True:
+            if attempt > ATTEMPTS:
+                raise _core.Error(
+                    f"a batch of {runs} runs was lost {attempt - 1} times: workers die while they run it, perhaps for "
+                    "want of memory; the complete batches are in the store"
+                )
+            try:
+                if not is_shared:
+                    shared = executor.share(plan.inputs)
+                    is_shared = True
+                flying[executor.submit(batch, shared)] = (name, batch, runs, attempt)
+            except executors.LostError:
+                is_shared = False
+                attempt += 1
+            else:
+                return
+
+    try:
+        while True:
+            _, total, missing, seconds = plan.survey()
+            if not missing:
+                return
+            done = total - missing
+            plan.begin(seconds, max(executor.slots() // 2, 1))
+            following = plan.next_batch()
+            while following or flying:
+                while following and len(flying) < executor.slots():
+                    submit(*following, 1)
+                    following = plan.next_batch()
+                for future in executor.as_completed(list(flying)):
+                    name, batch, runs, attempt = flying.pop(future)
+                    try:
+                        content = executor.result(future)
+                    except executors.LostError:
+                        # What was shared may be lost as well.
+                        is_shared = False
+                        submit(name, batch, runs, attempt + 1)
+                        continue
+                    store.put(name, content)
+                    plan.add(name, content)
+                    done += runs
+                    if report:
+                        report(done / total)
+    finally:
+        if flying or isinstance(executor, executors.Threads):
+            executor.cancel(list(flying))
+
+
+class Sweep:
+    """Results of a sweep: a table with a row per run, in the order of the grid.
+
+    It is a table for Arrow libraries: ``polars.DataFrame(sweep)``. The columns are described in ``docs/sweep.md``.
+    """
+
+    def __init__(self, plan: _core.SweepPlan, store: Store) -> None:
+        self._plan = plan
+        self._store = store
+
+    @cached_property
+    def table(self) -> _core.Table:
+        """A row per run: identity, scenario, coordinates on the axes, all scalar results."""
+        return self._plan.table(self._store.get)
+
+    @property
+    def axes(self) -> list[str]:
+        """Names of the columns of the axes."""
+        return self._plan.axes
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the columns of scalar results."""
+        names = self.table.column_names
+        return names[names.index("seed") + 1 + len(self.axes) :]
+
+    def _columns(self, names: Sequence[str]) -> dict[str, list[Any]]:
+        known = self.table.column_names
+        for name in names:
+            if name not in known:
+                raise _core.InvalidInput(f"no column '{name}'; expected one of: {', '.join(known)}")
+        return self._plan.columns(self._store.get, list(names))
+
+    def to_xarray(self, metrics: Sequence[str] | None = None) -> Dataset:
+        """Return results over the axes with several values, ``scheme`` and ``seed``; NaN where there is no run."""
+        metrics = self.metrics if metrics is None else metrics
+        columns = self._columns([*self.axes, "scheme", "seed", *metrics])
+        return maps.dataset(columns, self.axes, metrics)
+
+    def plot(self, metric: str = HEADLINE, x: str | None = None, y: str | None = None) -> Figure:
+        """Draw a heat map for each scheme: the mean of a metric over seeds and the other axes."""
+        return maps.heat(self.to_xarray([metric]), metric, x, y)
+
+    def plot_best(
+        self, metric: str = HEADLINE, x: str | None = None, y: str | None = None, *, higher: bool = False
+    ) -> Figure:
+        """Draw which scheme is best at each point: lowest in ``metric``, or highest.
+
+        A scheme counts as best where the 95 % confidence interval of its paired difference, seed by seed, from every
+        other scheme excludes zero; elsewhere the map shows that none is. With axes besides ``x`` and ``y``, there is a
+        map for each of their values.
+        """
+        return maps.best(self.to_xarray([metric]), metric, x, y, higher=higher)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the table as ``gentle sweep --csv`` or ``--parquet`` does, by the extension of the file."""
+        path = Path(path)
+        if path.suffix not in {".csv", ".parquet"}:
+            raise _core.InvalidInput(f"{path}: expected a file name that ends in .csv or .parquet")
+        pieces: list[bytes] = []
+        self._plan.export(self._store.get, pieces.append, path.suffix == ".csv")
+        part = path.with_name(f".{path.name}.part")
+        try:
+            part.write_bytes(b"".join(pieces))
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self.table.__arrow_c_schema__()
+
+    def __repr__(self) -> str:
+        return f"<gentle.Sweep of {len(self)} runs at {self._plan.points} points>"
+
+    def _repr_html_(self) -> str:
+        from gentle.plots import table
+
+        means = maps.by_scheme(self._columns(["scheme", *SHOWN]), SHOWN)
+        rows = [[scheme, *values] for scheme, values in means.items()]
+        head = ["scheme", "runs", *SHOWN]
+        text = f"<p>{len(self)} runs at {self._plan.points} points; axes: {', '.join(self.axes) or 'none'}</p>"
+        return text + table(head, rows)
+
+
+SHOWN = (HEADLINE, "response_time_s.mean", "queue_delay_s.mean", "loss.handshake")
+"""Metrics that a notebook shows: means over all runs of a scheme."""

@@ -1,0 +1,275 @@
+//! Sweeps: batches of runs, and the table of their results.
+
+use crate::error::{failed, invalid};
+use crate::table::{Column, Table};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt64Type};
+use gentle_experiment::ScenarioError;
+use gentle_sweep::{Batch, Batches, Grid, Inputs, Sweep, SweepError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// A grid, what a store has of it, and the batches that are missing.
+#[pyclass(module = "gentle._core", frozen)]
+pub(crate) struct SweepPlan {
+    sweep: Sweep,
+    batches: Mutex<Option<Batches>>,
+    /// True if the grid was a file, whose lines messages name.
+    is_file: bool,
+}
+
+/// Flag that ends batches under way.
+#[pyclass(module = "gentle._core", frozen)]
+#[derive(Default)]
+pub(crate) struct Stop(AtomicBool);
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new() -> Stop {
+        Stop::default()
+    }
+
+    /// Ends the batches that were given this flag.
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A mistake in the grid is one of the caller, anything else a failure.
+fn raised(error: SweepError, is_file: bool) -> PyErr {
+    match error {
+        SweepError::Grid(error) => mistaken(error, is_file),
+        other => failed(other),
+    }
+}
+
+fn mistaken(error: ScenarioError, is_file: bool) -> PyErr {
+    invalid(match is_file {
+        true => error,
+        false => ScenarioError {
+            place: None,
+            ..error
+        },
+    })
+}
+
+/// Reads the text of a grid, of which lines are named if it is a file.
+fn plan(
+    py: Python<'_>,
+    file: &str,
+    text: &str,
+    folder: Option<PathBuf>,
+    is_file: bool,
+) -> PyResult<SweepPlan> {
+    let folder = folder.unwrap_or_default();
+    let read = |name: &str| std::fs::read_to_string(folder.join(name));
+    let grid = py.detach(|| Grid::from_toml(file, text, &read));
+    Ok(SweepPlan {
+        sweep: Sweep::new(grid.map_err(|error| mistaken(error, is_file))?),
+        batches: Mutex::new(None),
+        is_file,
+    })
+}
+
+#[pymethods]
+impl SweepPlan {
+    /// Reads a grid (TOML). `file` is its name in messages; files that it names are relative to `folder`.
+    #[staticmethod]
+    #[pyo3(signature = (file, text, folder=None))]
+    fn from_toml(
+        py: Python<'_>,
+        file: &str,
+        text: &str,
+        folder: Option<PathBuf>,
+    ) -> PyResult<SweepPlan> {
+        plan(py, file, text, folder, true)
+    }
+
+    /// Reads a grid from the JSON of a dictionary with the keys of a grid file.
+    #[staticmethod]
+    #[pyo3(signature = (file, json, folder=None))]
+    fn from_json(
+        py: Python<'_>,
+        file: &str,
+        json: &str,
+        folder: Option<PathBuf>,
+    ) -> PyResult<SweepPlan> {
+        let value: serde_json::Value = serde_json::from_str(json).map_err(invalid)?;
+        let text = toml::to_string(&value).map_err(invalid)?;
+        plan(py, file, &text, folder, false)
+    }
+
+    /// Adds the results in a file of the store.
+    fn add(&self, py: Python<'_>, name: &str, content: &[u8]) -> PyResult<usize> {
+        let content = content.to_vec();
+        py.detach(|| self.sweep.add(name, content))
+            .map_err(|error| raised(error, self.is_file))
+    }
+
+    /// Points, runs, missing runs, and the estimated seconds of computing of these. Resolves every point, so that a
+    /// mistake is found before the first run.
+    fn survey(&self, py: Python<'_>) -> PyResult<(usize, u64, u64, f64)> {
+        let survey = py
+            .detach(|| self.sweep.survey())
+            .map_err(|error| raised(error, self.is_file))?;
+        Ok((survey.points, survey.runs, survey.missing, survey.seconds))
+    }
+
+    /// Begins a round of batches for the missing runs, given their estimated seconds and the number of workers.
+    fn begin(&self, seconds: f64, workers: usize) {
+        let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        *batches = Some(self.sweep.batches(seconds, workers));
+    }
+
+    /// Name of the file of results, content and number of runs of the next batch of the round; `None` at its end.
+    fn next_batch<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Option<(String, Bound<'py, PyBytes>, usize)>> {
+        let next = py.detach(|| {
+            let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+            match batches.as_mut() {
+                None => Ok(None),
+                Some(batches) => batches.next(&self.sweep),
+            }
+        });
+        Ok(next
+            .map_err(|error| mistaken(error, self.is_file))?
+            .map(|batch| {
+                let bytes = batch.to_json();
+                (
+                    Batch::file_name(&bytes),
+                    PyBytes::new(py, &bytes),
+                    batch.runs(),
+                )
+            }))
+    }
+
+    /// Texts that batches refer to, by their hash.
+    #[getter]
+    fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let inputs = PyDict::new(py);
+        for (hash, text) in self.sweep.inputs() {
+            inputs.set_item(hash, text.as_ref())?;
+        }
+        Ok(inputs)
+    }
+
+    /// Number of points.
+    #[getter]
+    fn points(&self) -> usize {
+        self.sweep.grid().len()
+    }
+
+    /// Columns of the axes.
+    #[getter]
+    fn axes(&self) -> Vec<String> {
+        let axes = self.sweep.grid().axes();
+        axes.into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// Warnings about values that are valid but possibly unintended.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.sweep.grid().warnings.clone()
+    }
+
+    /// The finished table in the order of the grid. `read` returns the content of a file of the store.
+    fn table(&self, read: &Bound<'_, PyAny>) -> PyResult<Table> {
+        let get = |name: &str| content(read, name);
+        let whole = gentle_sweep::whole(self.sweep.rows(&get))
+            .map_err(|error| raised(error, self.is_file))?;
+        let schema = whole.schema();
+        let columns = schema
+            .fields()
+            .iter()
+            .zip(whole.columns())
+            .map(|(field, values)| Column {
+                name: field.name().clone(),
+                values: values.clone(),
+            });
+        Table::new(columns.collect())
+    }
+
+    /// Columns of the finished table as lists.
+    fn columns<'py>(
+        &self,
+        read: &Bound<'py, PyAny>,
+        names: Vec<String>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let py = read.py();
+        let get = |name: &str| content(read, name);
+        let whole = gentle_sweep::whole(self.sweep.rows(&get))
+            .map_err(|error| raised(error, self.is_file))?;
+        let columns = PyDict::new(py);
+        for name in names {
+            let column = whole
+                .column_by_name(&name)
+                .ok_or_else(|| invalid(format!("no column '{name}'")))?;
+            if let Some(texts) = column.as_string_opt::<i32>() {
+                columns.set_item(name, texts.iter().collect::<Vec<_>>())?;
+            } else if let Some(numbers) = column.as_primitive_opt::<UInt64Type>() {
+                columns.set_item(name, numbers.iter().collect::<Vec<_>>())?;
+            } else if let Some(numbers) = column.as_primitive_opt::<Float64Type>() {
+                columns.set_item(name, numbers.iter().collect::<Vec<_>>())?;
+            } else {
+                return Err(invalid(format!(
+                    "the column '{name}' is no list of texts or numbers"
+                )));
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The finished table as the file that `gentle sweep --csv` or `--parquet` writes, given to `write` in pieces.
+    fn export(&self, read: &Bound<'_, PyAny>, write: &Bound<'_, PyAny>, csv: bool) -> PyResult<()> {
+        let get = |name: &str| content(read, name);
+        let parts = self.sweep.rows(&get);
+        // Parquet is written by threads, which Python objects cannot be passed to: kept until it is complete.
+        let mut bytes = Vec::new();
+        match csv {
+            true => gentle_sweep::csv(parts, &mut bytes),
+            false => gentle_sweep::parquet(parts, &mut bytes),
+        }
+        .map_err(|error| raised(error, self.is_file))?;
+        write.call1((PyBytes::new(write.py(), &bytes),)).map(|_| ())
+    }
+}
+
+fn content(read: &Bound<'_, PyAny>, name: &str) -> io::Result<Vec<u8>> {
+    let read = || read.call1((name,))?.extract::<Vec<u8>>();
+    read().map_err(|error: PyErr| io::Error::other(error.to_string()))
+}
+
+/// Quantile of Student's t distribution.
+#[pyfunction]
+pub(crate) fn students_t(probability: f64, freedom: f64) -> PyResult<f64> {
+    let distribution = StudentsT::new(0.0, 1.0, freedom).map_err(invalid)?;
+    Ok(distribution.inverse_cdf(probability))
+}
+
+/// Makes the runs of a batch; the result is a Parquet file with a row per run.
+#[pyfunction]
+#[pyo3(signature = (batch, inputs=None, stop=None))]
+pub(crate) fn run_batch<'py>(
+    py: Python<'py>,
+    batch: &[u8],
+    inputs: Option<&Bound<'_, PyDict>>,
+    stop: Option<&Bound<'_, Stop>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut texts = Inputs::new();
+    for (hash, text) in inputs.into_iter().flatten() {
+        texts.insert(hash.extract()?, text.extract::<&str>()?.into());
+    }
+    let never = AtomicBool::new(false);
+    let flag = stop.map_or(&never, |stop| &stop.get().0);
+    let batch = batch.to_vec();
+    let results = py.detach(|| gentle_sweep::run_batch(&batch, &texts, flag));
+    Ok(PyBytes::new(py, &results.map_err(failed)?))
+}

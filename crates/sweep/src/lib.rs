@@ -1,0 +1,39 @@
+//! Sweeps: the same comparison at many points of a grid, in batches that any machine can run, with results in Parquet.
+//!
+//! A [`Grid`] describes points: a base scenario with lists and ranges for its keys, for knobs of TCP, for the options of
+//! `gentle compare`, and for options of schemes. Each point, scheme and seed is a run, identified by a [`Key`] that
+//! depends only on what decides its result. A [`Sweep`] compares the grid with the rows of a store and packs the runs
+//! that are missing into batches; [`run_batch`] is a pure function from the bytes of a batch to a Parquet file with a row
+//! per run. [`run()`] executes a sweep on the threads of this machine over a [`Folder`]; the Python package does so on the
+//! executors of others. [`Sweep::rows`] reads the finished table in the order of the grid: its bytes depend neither on who
+//! made the runs nor on the order in which they ended.
+
+mod axis;
+mod base;
+mod batch;
+mod design;
+mod error;
+mod grid;
+mod index;
+mod key;
+mod origin;
+mod quantity;
+mod row;
+mod run;
+mod store;
+mod summary;
+mod sweep;
+mod table;
+
+pub use axis::Coordinate;
+pub use base::{Base, Inputs};
+pub use batch::{Batch, BatchError, run_batch};
+pub use error::{PointError, SweepError};
+pub use grid::{Files, Grid, UntilCi};
+pub use key::Key;
+pub use origin::Origin;
+pub use run::{Outcome, Progress, run};
+pub use store::{Folder, Store};
+pub use summary::{Extent, SchemeSummary, Summary};
+pub use sweep::{Batches, Survey, Sweep};
+pub use table::{csv, parquet, whole};

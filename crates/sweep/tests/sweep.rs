@@ -1,0 +1,234 @@
+//! Sweeps without the command: what runs, what is left out, what comes back.
+
+use gentle_sweep::{Batch, BatchError, Folder, Grid, Inputs, Store, Sweep, run, run_batch};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use tempfile::TempDir;
+
+const FLOWS: &str = "start_s,bytes\n0,20000\n0.1,3000\n0.2,500000\n1,1448\n";
+
+fn read(path: &str) -> io::Result<String> {
+    match Path::new(path)
+        .extension()
+        .and_then(|ending| ending.to_str())
+    {
+        Some("csv") => Ok(FLOWS.to_owned()),
+        _ => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+fn sweep(text: &str) -> Sweep {
+    Sweep::new(Grid::from_toml("grid.toml", text, &read).unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Batches of a sweep without results.
+fn batches(sweep: &Sweep) -> Vec<Batch> {
+    let mut batches = sweep.batches(sweep.survey().unwrap().seconds, 2);
+    std::iter::from_fn(|| batches.next(sweep).unwrap()).collect()
+}
+
+/// Keys of the runs of a grid with their labels, as the finished table has them after running it all.
+fn finished(text: &str, store: &Path) -> (u64, Vec<String>) {
+    let sweep = sweep(text);
+    let store = Folder::open(store).unwrap();
+    let outcome = run(&sweep, &store, &(), &AtomicBool::new(false)).unwrap();
+    let get = |name: &str| store.get(name).map_err(io::Error::other);
+    let mut csv = Vec::new();
+    gentle_sweep::csv(sweep.rows(&get), &mut csv).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    (outcome.made, csv.lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn options_multiply_only_the_schemes_that_have_them() {
+    let grid = "schemes = [\"pfifo limit=9\", \"codel\", \"codel target=7ms\", \"pie\"]\nseeds = 1\n[axes]\nduration = \"1s\"\nload = [0.5, 0.9]\nscheme.codel.target = [\"5ms\", \"20ms\", \"50ms\"]\n";
+    let all = sweep(grid);
+    // At each load: pfifo, codel three times, codel with its own target, pie.
+    assert_eq!(all.survey().unwrap().runs, 2 * (1 + 3 + 1 + 1));
+    let folder = TempDir::new().unwrap();
+    let (_, lines) = finished(grid, folder.path());
+    assert_eq!(lines.len(), 13);
+    let any = "schemes = [\"pfifo\", \"codel\", \"pie\"]\nseeds = 1\n[axes]\nduration = \"1s\"\nscheme.target = [\"5ms\", \"20ms\"]\n";
+    assert_eq!(sweep(any).survey().unwrap().runs, 1 + 2 + 2);
+}
+
+#[test]
+fn a_changed_grid_makes_only_what_is_new() {
+    let folder = TempDir::new().unwrap();
+    let grid = |loads: &str, seeds: u32| {
+        format!(
+            "schemes = [\"pfifo limit=9\", \"codel\"]\nseeds = {seeds}\n[axes]\nduration = \"1s\"\nload = {loads}\n"
+        )
+    };
+    assert_eq!(finished(&grid("[0.5, 0.9]", 2), folder.path()).0, 8);
+    assert_eq!(finished(&grid("[0.9, 0.7, 0.5]", 2), folder.path()).0, 4);
+    assert_eq!(finished(&grid("[0.9]", 3), folder.path()).0, 2);
+    // The same scenario by other words: another axis with the value that it had anyway.
+    let same = grid("[0.9]", 3) + "profile = \"linux-7.2\"\nlink.down.delay = \"42ms\"\n";
+    let (made, lines) = finished(&same, folder.path());
+    assert_eq!(made, 0);
+    assert!(
+        lines[0].contains("link.down.delay,load,profile"),
+        "{}",
+        lines[0]
+    );
+    assert!(lines[1].contains(",0.042,0.9,linux-7.2,"), "{}", lines[1]);
+}
+
+#[test]
+fn a_sample_fills_every_part_of_a_range() {
+    let text = "schemes = [\"pfifo limit=9\"]\nseeds = 1\n[sample]\nlatin_hypercube = 20\nseed = 3\n[axes]\nduration = \"1s\"\nload = { from = 0.5, to = 1.5 }\nlink.up.delay = { from = \"1ms\", to = \"1s\", log = true }\n";
+    let folder = TempDir::new().unwrap();
+    let (made, lines) = finished(text, folder.path());
+    assert_eq!(made, 20);
+    let column = |name: &str| {
+        let at = lines[0].split(',').position(|known| known == name).unwrap();
+        // The ranges of sizes have commas of their own.
+        let cells = lines[1..]
+            .iter()
+            .map(|line| line.replace("\"3,10,100\"", "x"));
+        let values: Vec<f64> = cells
+            .map(|line| line.split(',').nth(at).unwrap().parse().unwrap())
+            .collect();
+        values
+    };
+    let parts: BTreeSet<u32> = column("load")
+        .iter()
+        .map(|load| ((load - 0.5) * 20.0) as u32)
+        .collect();
+    assert_eq!(parts.len(), 20);
+    let parts: BTreeSet<u32> = column("link.up.delay")
+        .iter()
+        .map(|delay| ((delay.log10() + 3.0) / 3.0 * 20.0) as u32)
+        .collect();
+    assert_eq!(parts.len(), 20);
+    assert_eq!(lines, finished(text, TempDir::new().unwrap().path()).1);
+}
+
+#[test]
+fn listed_points_and_flow_lists() {
+    let text = "schemes = [\"codel\"]\nseeds = [4]\ntraffic = \"flows.csv\"\n[[point]]\nset = { rate = \"1mbit\" }\nlabels = { place = \"home\" }\n[[point]]\nset = { rate = \"9mbit\" }\n[[point]]\ntraffic = \"short\"\nset = { duration = \"1s\" }\nlabels = { place = 4 }\n";
+    let folder = TempDir::new().unwrap();
+    let (made, lines) = finished(text, folder.path());
+    assert_eq!((made, lines.len()), (3, 4));
+    assert!(
+        lines[0].contains(",seed,duration,place,rate,"),
+        "{}",
+        lines[0]
+    );
+    assert!(lines[1].contains(",4,,home,1000000,"), "{}", lines[1]);
+    assert!(lines[3].contains(",4,1,4,,"), "{}", lines[3]);
+    let replayed = "schemes = [\"codel\"]\nseeds = 1\n[traffic]\nduration = \"2s\"\n[traffic.link.down]\nrate = \"1mbit\"\n[traffic.link.up]\nrate = \"1mbit\"\n[[traffic.workload]]\nkind = \"replay\"\nfile = \"a.csv\"\n[axes]\nworkload.0.file = [\"a.csv\", \"b.csv\"]\n";
+    let all = sweep(replayed);
+    // Two names of one content: one run, at two points.
+    let survey = all.survey().unwrap();
+    assert_eq!((survey.runs, survey.missing, all.inputs().len()), (2, 1, 1));
+    assert_eq!(finished(replayed, folder.path()).1.len(), 3);
+}
+
+#[test]
+fn seeds_are_added_where_the_interval_is_wide() {
+    let grid = |most: u32| {
+        format!(
+            "schemes = [\"pfifo limit=9\", \"codel\"]\nseeds = 2\nuntil_ci = 0.05\nmetric = \"utilization\"\nmax_seeds = {most}\n[axes]\nduration = \"3s\"\nload = [0.5, 1.5]\n"
+        )
+    };
+    let [one, two] = [(); 2].map(|()| TempDir::new().unwrap());
+    let (made, lines) = finished(&grid(12), one.path());
+    let label = |line: &str| line.split(',').skip(18).take(1).collect::<String>();
+    let mut by_scheme: BTreeMap<String, u32> = BTreeMap::new();
+    for line in &lines[1..] {
+        *by_scheme.entry(label(line)).or_default() += 1;
+    }
+    assert!(made > 8, "{made}");
+    assert!(made <= 4 * 12);
+    assert_eq!(lines.len() as u64, made + 1);
+    // In two steps, the second of which goes on with the results of the first.
+    let first = finished(&grid(3), two.path());
+    assert!(first.0 < made);
+    let second = finished(&grid(12), two.path());
+    assert_eq!(first.0 + second.0, made);
+    assert_eq!(second.1, lines);
+}
+
+#[test]
+fn a_batch_is_a_pure_function_of_its_bytes() {
+    let all = sweep(
+        "traffic = \"flows.csv\"\nschemes = [\"codel\", \"pie\"]\nseeds = 3\n[axes]\nrate = [\"1mbit\", \"9mbit\"]\n",
+    );
+    let made = batches(&all);
+    assert_eq!(made.iter().map(Batch::runs).sum::<usize>(), 12);
+    let bytes = made[0].to_json();
+    assert_eq!(Batch::from_json(&bytes).unwrap(), made[0]);
+    let run = |bytes: &[u8]| run_batch(bytes, all.inputs(), &AtomicBool::new(false));
+    let results = run(&bytes).unwrap();
+    assert_eq!(run(&bytes).unwrap(), results);
+    assert_eq!(&results[..4], b"PAR1");
+    // What another machine could get.
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    let other = text.replacen(env!("CARGO_PKG_VERSION"), "9.9.9", 1);
+    let Err(BatchError::Version { made, here }) = run(other.as_bytes()) else {
+        panic!("another version is refused");
+    };
+    assert!(made.contains("gentle 9.9.9") && here.contains(env!("CARGO_PKG_VERSION")));
+    let cut = &bytes[..bytes.len() / 2];
+    assert!(matches!(run(cut), Err(BatchError::Syntax(_))));
+    let changed = text.replace("1mbit", "2mbit");
+    assert!(matches!(
+        run(changed.as_bytes()),
+        Err(BatchError::Content(_))
+    ));
+    let without = run_batch(&bytes, &Inputs::new(), &AtomicBool::new(false));
+    assert!(matches!(without, Err(BatchError::Content(_))));
+    let stopped = run_batch(&bytes, all.inputs(), &AtomicBool::new(true));
+    assert_eq!(stopped, Err(BatchError::Stopped));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The runs of a grid are a set: the order of schemes, seeds and values of axes does not matter.
+    #[test]
+    fn keys_ignore_order(
+        loads in Just(vec!["0.5", "0.7", "0.9"]).prop_shuffle(),
+        seeds in Just(vec!["1", "2", "7"]).prop_shuffle(),
+        schemes in Just(vec!["\"codel\"", "\"pie\"", "\"pfifo limit=9\""]).prop_shuffle(),
+    ) {
+        let names = |loads: &[&str], seeds: &[&str], schemes: &[&str]| {
+            let text = format!(
+                "schemes = [{}]\nseeds = [{}]\n[axes]\nduration = \"1s\"\nload = [{}]\n",
+                schemes.join(","), seeds.join(","), loads.join(",")
+            );
+            let all = sweep(&text);
+            let mut runs = BTreeSet::new();
+            for batch in batches(&all) {
+                let json: serde_json::Value = serde_json::from_slice(&batch.to_json()).unwrap();
+                for point in json["points"].as_array().unwrap() {
+                    for scheme in point["schemes"].as_array().unwrap() {
+                        for seed in scheme["seeds"].as_array().unwrap() {
+                            runs.insert(format!("{} {} {seed}", point["fingerprint"], scheme["scheme"]));
+                        }
+                    }
+                }
+            }
+            runs
+        };
+        let expected = names(&["0.5", "0.7", "0.9"], &["1", "2", "7"], &["\"codel\"", "\"pie\"", "\"pfifo limit=9\""]);
+        prop_assert_eq!(expected.len(), 27);
+        prop_assert_eq!(names(&loads, &seeds, &schemes), expected);
+    }
+
+    /// Any text is a grid or an error, and any bytes are a batch or an error.
+    #[test]
+    fn nothing_panics(text in ".{0,200}", key in "[a-z.]{1,20}", value in "[-0-9a-z.\"{}=, ]{0,30}", bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = Grid::from_toml("x", &text, &read);
+        if let Ok(grid) = Grid::from_toml("x", &format!("seeds = 1\n[axes]\n{key} = {value}\n"), &read) {
+            let _ = Sweep::new(grid).survey();
+        }
+        let _ = run_batch(&bytes, &Inputs::new(), &AtomicBool::new(false));
+        let _ = sweep("seeds = 1").add("x.parquet", bytes);
+    }
+}
