@@ -179,8 +179,8 @@ def test_ctrl_c_stops_a_python_queue() -> None:
     timer.start()
     before = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        gentle.compare("real", [Fifo], duration="20000s", seeds=2)
-    assert time.monotonic() - before < 5
+        gentle.compare("real", [Fifo], duration="100000s", seeds=2)
+    assert time.monotonic() - before < 20
     timer.join()
 
 

@@ -84,6 +84,6 @@ def test_ctrl_c_ends_the_machines() -> None:
     timer.start()
     before = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        gentle.testbed.compare("real", ["pfifo"], duration="2000s", seeds=1)
-    assert time.monotonic() - before < 10
+        gentle.testbed.compare("real", ["pfifo"], duration="20000s", seeds=1)
+    assert time.monotonic() - before < 30
     timer.join()

@@ -29,8 +29,9 @@ class Queue(Protocol):
 class CustomQueue:
     """A queue discipline in Python with its name, for `gentle.compare`.
 
-    It runs in the simulator, so that an idea can be tried in minutes. It is slow: a run takes about SLOWDOWN times as
-    long as with a scheme of gentle. An exception in it ends the comparison, and is raised there.
+    It runs in the simulator, so that an idea can be tried in minutes. It is slow: a run of ``real`` with a FIFO of ten
+    lines takes two to three times the processor time of ``pfifo``, and runs with queues in Python share one core. An
+    exception in it ends the comparison, and is raised there.
 
     Parameters
     ----------
