@@ -4,6 +4,7 @@ use crate::error::{failed, invalid};
 use crate::table::{Column, Table};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
+use gentle_experiment::ScenarioError;
 use gentle_sweep::{Batch, Batches, Grid, Inputs, Sweep, SweepError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -18,6 +19,8 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct SweepPlan {
     sweep: Sweep,
     batches: Mutex<Option<Batches>>,
+    /// True if the grid was a file, whose lines messages name.
+    is_file: bool,
 }
 
 /// Flag that ends batches under way.
@@ -39,11 +42,39 @@ impl Stop {
 }
 
 /// A mistake in the grid is one of the caller, anything else a failure.
-fn raised(error: SweepError) -> PyErr {
+fn raised(error: SweepError, is_file: bool) -> PyErr {
     match error {
-        SweepError::Grid(error) => invalid(error),
+        SweepError::Grid(error) => mistaken(error, is_file),
         other => failed(other),
     }
+}
+
+fn mistaken(error: ScenarioError, is_file: bool) -> PyErr {
+    invalid(match is_file {
+        true => error,
+        false => ScenarioError {
+            place: None,
+            ..error
+        },
+    })
+}
+
+/// Reads the text of a grid, of which lines are named if it is a file.
+fn plan(
+    py: Python<'_>,
+    file: &str,
+    text: &str,
+    folder: Option<PathBuf>,
+    is_file: bool,
+) -> PyResult<SweepPlan> {
+    let folder = folder.unwrap_or_default();
+    let read = |name: &str| std::fs::read_to_string(folder.join(name));
+    let grid = py.detach(|| Grid::from_toml(file, text, &read));
+    Ok(SweepPlan {
+        sweep: Sweep::new(grid.map_err(|error| mistaken(error, is_file))?),
+        batches: Mutex::new(None),
+        is_file,
+    })
 }
 
 #[pymethods]
@@ -57,15 +88,7 @@ impl SweepPlan {
         text: &str,
         folder: Option<PathBuf>,
     ) -> PyResult<SweepPlan> {
-        let folder = folder.unwrap_or_default();
-        let read = |name: &str| std::fs::read_to_string(folder.join(name));
-        let grid = py
-            .detach(|| Grid::from_toml(file, text, &read))
-            .map_err(invalid)?;
-        Ok(SweepPlan {
-            sweep: Sweep::new(grid),
-            batches: Mutex::new(None),
-        })
+        plan(py, file, text, folder, true)
     }
 
     /// Reads a grid from the JSON of a dictionary with the keys of a grid file.
@@ -79,26 +102,29 @@ impl SweepPlan {
     ) -> PyResult<SweepPlan> {
         let value: serde_json::Value = serde_json::from_str(json).map_err(invalid)?;
         let text = toml::to_string(&value).map_err(invalid)?;
-        SweepPlan::from_toml(py, file, &text, folder)
+        plan(py, file, &text, folder, false)
     }
 
     /// Adds the results in a file of the store.
     fn add(&self, py: Python<'_>, name: &str, content: &[u8]) -> PyResult<usize> {
         let content = content.to_vec();
-        py.detach(|| self.sweep.add(name, content)).map_err(raised)
+        py.detach(|| self.sweep.add(name, content))
+            .map_err(|error| raised(error, self.is_file))
     }
 
     /// Points, runs, missing runs, and the estimated seconds of computing of these. Resolves every point, so that a
     /// mistake is found before the first run.
     fn survey(&self, py: Python<'_>) -> PyResult<(usize, u64, u64, f64)> {
-        let survey = py.detach(|| self.sweep.survey()).map_err(raised)?;
+        let survey = py
+            .detach(|| self.sweep.survey())
+            .map_err(|error| raised(error, self.is_file))?;
         Ok((survey.points, survey.runs, survey.missing, survey.seconds))
     }
 
-    /// Begins a round of batches for the missing runs, given their estimated seconds.
-    fn begin(&self, seconds: f64) {
+    /// Begins a round of batches for the missing runs, given their estimated seconds and the number of workers.
+    fn begin(&self, seconds: f64, workers: usize) {
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
-        *batches = Some(self.sweep.batches(seconds));
+        *batches = Some(self.sweep.batches(seconds, workers));
     }
 
     /// Name of the file of results, content and number of runs of the next batch of the round; `None` at its end.
@@ -113,14 +139,16 @@ impl SweepPlan {
                 Some(batches) => batches.next(&self.sweep),
             }
         });
-        Ok(next.map_err(invalid)?.map(|batch| {
-            let bytes = batch.to_json();
-            (
-                Batch::file_name(&bytes),
-                PyBytes::new(py, &bytes),
-                batch.runs(),
-            )
-        }))
+        Ok(next
+            .map_err(|error| mistaken(error, self.is_file))?
+            .map(|batch| {
+                let bytes = batch.to_json();
+                (
+                    Batch::file_name(&bytes),
+                    PyBytes::new(py, &bytes),
+                    batch.runs(),
+                )
+            }))
     }
 
     /// Texts that batches refer to, by their hash.
@@ -131,6 +159,12 @@ impl SweepPlan {
             inputs.set_item(hash, text.as_ref())?;
         }
         Ok(inputs)
+    }
+
+    /// Number of points.
+    #[getter]
+    fn points(&self) -> usize {
+        self.sweep.grid().len()
     }
 
     /// Columns of the axes.
@@ -149,7 +183,8 @@ impl SweepPlan {
     /// The finished table in the order of the grid. `read` returns the content of a file of the store.
     fn table(&self, read: &Bound<'_, PyAny>) -> PyResult<Table> {
         let get = |name: &str| content(read, name);
-        let whole = gentle_sweep::whole(self.sweep.rows(&get)).map_err(raised)?;
+        let whole = gentle_sweep::whole(self.sweep.rows(&get))
+            .map_err(|error| raised(error, self.is_file))?;
         let schema = whole.schema();
         let columns = schema
             .fields()
@@ -170,7 +205,8 @@ impl SweepPlan {
     ) -> PyResult<Bound<'py, PyDict>> {
         let py = read.py();
         let get = |name: &str| content(read, name);
-        let whole = gentle_sweep::whole(self.sweep.rows(&get)).map_err(raised)?;
+        let whole = gentle_sweep::whole(self.sweep.rows(&get))
+            .map_err(|error| raised(error, self.is_file))?;
         let columns = PyDict::new(py);
         for name in names {
             let column = whole
@@ -201,7 +237,7 @@ impl SweepPlan {
             true => gentle_sweep::csv(parts, &mut bytes),
             false => gentle_sweep::parquet(parts, &mut bytes),
         }
-        .map_err(raised)?;
+        .map_err(|error| raised(error, self.is_file))?;
         write.call1((PyBytes::new(write.py(), &bytes),)).map(|_| ())
     }
 }

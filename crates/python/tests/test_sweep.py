@@ -59,9 +59,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return saved(gentle.sweep(LONG), folder)
 
 
-def test_the_command_makes_the_same_bytes(
-    command: Callable[..., str], expected: bytes, tmp_path: Path
-) -> None:
+def test_the_command_makes_the_same_bytes(command: Callable[..., str], expected: bytes, tmp_path: Path) -> None:
     """A store of the command is one of the package, and the other way round."""
     grid = tmp_path / "grid.toml"
     axes = "\n".join(
@@ -71,9 +69,7 @@ def test_the_command_makes_the_same_bytes(
             'rate = { from = "1mbit", to = "4mbit", steps = 3, log = true }',
         ]
     )
-    grid.write_text(
-        f'traffic = "short"\nschemes = ["pfifo limit=20", "codel"]\nseeds = 3\n[axes]\n{axes}\n'
-    )
+    grid.write_text(f'traffic = "short"\nschemes = ["pfifo limit=20", "codel"]\nseeds = 3\n[axes]\n{axes}\n')
     store, csv, parquet = (str(tmp_path / name) for name in ("store", "x.csv", "x.parquet"))
     printed = command("sweep", str(grid), "--store", store, "--csv", csv, "--parquet", parquet, "--json", "-q")
     assert json.loads(printed)["made"] == 36
@@ -115,9 +111,7 @@ def test_a_comparison_is_a_sweep_of_one_point() -> None:
     """The results of a run are those of `gentle.compare`."""
     schemes = ["pfifo limit=50", "spa"]
     swept = pl.DataFrame(gentle.sweep({"duration": "10s", "rate": "5mbit"}, schemes, seeds=[3, 9]))
-    compared = pl.DataFrame(
-        gentle.compare("real", schemes, duration="10s", rate="5mbit", seeds=[3, 9])
-    )
+    compared = pl.DataFrame(gentle.compare("real", schemes, duration="10s", rate="5mbit", seeds=[3, 9]))
     for name in compared.columns:
         assert swept[name].to_list() == compared[name].to_list(), name
 
@@ -271,7 +265,7 @@ def test_lost_batches_are_submitted_again(expected: bytes, tmp_path: Path) -> No
         def result(self, future: Any) -> bytes:
             if self.losses:
                 self.losses -= 1
-                raise executors.Lost("gone")
+                raise executors.LostError("gone")
             return super().result(future)
 
     assert saved(gentle.sweep(GRID, executor=Losing(5)), tmp_path) == expected
@@ -447,9 +441,7 @@ def test_dask_with_a_killed_worker(cluster: Cluster, client: Any, long: bytes, t
     assert len(client.nthreads()) == 1
 
 
-def test_dask_with_a_restarted_scheduler(
-    cluster: Cluster, client: Any, long: bytes, tmp_path: Path
-) -> None:
+def test_dask_with_a_restarted_scheduler(cluster: Cluster, client: Any, long: bytes, tmp_path: Path) -> None:
     """A scheduler that is killed and started again forgets all; the sweep goes on."""
     store = tmp_path / "store"
     at_restart: list[int] = []

@@ -9,6 +9,7 @@ use crate::row::FIXED;
 use gentle_aqm::Spec;
 use gentle_experiment::section::{Item, Section, Source};
 use gentle_experiment::{DEFAULT_BINS, RunRecord, Scenario, ScenarioError};
+use gentle_units::Rate;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
@@ -149,10 +150,14 @@ impl Grid {
             ..root_error.clone()
         };
         root.finish()?;
+        for axis in &axes {
+            remarks(file, axis, &warnings);
+        }
         let mut loader = Loader {
             file,
             read,
             inputs: &mut inputs,
+            warnings: &warnings,
         };
         let inline = table.get("traffic").and_then(toml::Value::as_table);
         let base = |loader: &mut Loader<'_, '_>| match &traffic {
@@ -441,6 +446,19 @@ fn check_path(
     Ok(())
 }
 
+/// Warns about rates in bytes per second.
+fn remarks(file: &str, axis: &Axis, warnings: &RefCell<Vec<String>>) {
+    let Values::List(values) = &axis.values else {
+        return;
+    };
+    for value in values {
+        if let Some(remark) = value.value.as_str().and_then(Rate::remark) {
+            let warning = error_at(file, axis.place, format!("{}: {remark}", axis.path));
+            warnings.borrow_mut().push(warning.to_string());
+        }
+    }
+}
+
 fn seeds(item: Option<Item<'_>>) -> Result<Vec<u64>, ScenarioError> {
     let Some(item) = item else {
         return Ok((1..=5).collect());
@@ -622,6 +640,7 @@ struct Loader<'a, 'b> {
     file: &'a str,
     read: Files<'a>,
     inputs: &'b mut Inputs,
+    warnings: &'b RefCell<Vec<String>>,
 }
 
 impl Loader<'_, '_> {
@@ -684,7 +703,8 @@ impl Loader<'_, '_> {
             .unwrap_or_default();
         // Read for its errors, which name lines of the file.
         let read = |file: &str| (self.read)(&join(folder, file));
-        Scenario::from_toml(traffic, &text, &read)?;
+        let scenario = Scenario::from_toml(traffic, &text, &read)?;
+        self.warnings.borrow_mut().extend(scenario.warnings);
         let keys = toml::from_str(&text).map_err(|e| error(e.to_string()))?;
         self.scenario(traffic, keys, folder, error)
     }

@@ -62,7 +62,7 @@ pub fn run(
             return Ok(outcome);
         }
         let made = AtomicU64::new(0);
-        let mut batches = sweep.batches(survey.seconds);
+        let mut batches = sweep.batches(survey.seconds, rayon::current_num_threads());
         let failed: Mutex<Option<SweepError>> = Mutex::new(None);
         let has_failed = AtomicBool::new(false);
         let fail = |error: SweepError| {

@@ -21,9 +21,12 @@ const BITS_PER_SECOND: f64 = 1.3e10;
 const RUN: f64 = 200e-6;
 /// Costs of a batch, seconds: scheduling, transfer and a file cost some milliseconds.
 const MOST: f64 = 1.5;
-const LEAST: f64 = 0.1;
-/// Number of batches that a short sweep is split into, so that all workers have some.
-const BATCHES: f64 = 64.0;
+const LEAST: f64 = 0.25;
+/// Number of batches that a short sweep is split into at least, and for each worker, so that all have some.
+const BATCHES: usize = 32;
+const BATCHES_PER_WORKER: usize = 4;
+/// Number of workers up to which batches cost [`MOST`]; with more they cost more, so that one scheduler keeps up.
+const MANY_WORKERS: f64 = 150.0;
 /// Maximum number of runs in a batch.
 const MOST_RUNS: usize = 2_000;
 /// Rows of a part of the finished table.
@@ -115,11 +118,13 @@ impl Sweep {
         Ok(survey)
     }
 
-    /// Batches of the missing runs, given their estimated cost in seconds. With [`UntilCi`], further runs may be missing
-    /// when these have been added: ask for batches until there are none.
-    pub fn batches(&self, seconds: f64) -> Batches {
+    /// Batches of the missing runs, given their estimated cost in seconds and the number of workers. With [`UntilCi`],
+    /// further runs may be missing when these have been added: ask for batches until there are none.
+    pub fn batches(&self, seconds: f64, workers: usize) -> Batches {
+        let share = seconds / workers.saturating_mul(BATCHES_PER_WORKER).max(BATCHES) as f64;
+        let most = MOST * (workers as f64 / MANY_WORKERS).max(1.0);
         Batches {
-            target: (seconds / BATCHES).clamp(LEAST, MOST),
+            target: share.clamp(LEAST, most),
             next: 0,
             resolver: Resolver::default(),
             asked: HashSet::new(),

@@ -26,7 +26,7 @@ fn sweep(text: &str) -> Sweep {
 
 /// Batches of a sweep without results.
 fn batches(sweep: &Sweep) -> Vec<Batch> {
-    let mut batches = sweep.batches(sweep.survey().unwrap().seconds);
+    let mut batches = sweep.batches(sweep.survey().unwrap().seconds, 2);
     std::iter::from_fn(|| batches.next(sweep).unwrap()).collect()
 }
 

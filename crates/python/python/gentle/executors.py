@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Collection, Mapping
 from concurrent.futures import FIRST_COMPLETED
+from contextlib import suppress
 from typing import Any, Protocol
 
 from gentle import _core
@@ -19,7 +20,7 @@ TICK = 0.2
 """Seconds after which a wait returns, so that Ctrl-C and lost connections are noticed."""
 
 
-class Lost(Exception):  # noqa: N818: it is no error of the caller
+class LostError(Exception):
     """A batch has no result through no fault of its own: its worker died, or the scheduler was restarted."""
 
 
@@ -33,13 +34,13 @@ class Executor(Protocol):
         """Send what all batches need to the workers, once; the result is given to `submit`."""
 
     def submit(self, batch: bytes, shared: Any) -> Any:
-        """Return a future for ``run(batch, shared)`` on a worker. May raise `Lost`."""
+        """Return a future for ``run(batch, shared)`` on a worker. May raise `LostError`."""
 
     def as_completed(self, futures: Collection[Any]) -> Collection[Any]:
         """Wait for some of the futures, for a second at most, and return those that have ended."""
 
     def result(self, future: Any) -> bytes:
-        """Return the result of a future that has ended. May raise `Lost`."""
+        """Return the result of a future that has ended. May raise `LostError`."""
 
     def cancel(self, futures: Collection[Any]) -> None:
         """Give up futures."""
@@ -124,7 +125,7 @@ class Pool:
         except concurrent.futures.BrokenExecutor as error:
             raise broken() from error
         except concurrent.futures.CancelledError as error:
-            raise Lost("cancelled") from error
+            raise LostError("cancelled") from error
 
     def cancel(self, futures: Collection[Any]) -> None:
         """Give up futures that have not begun."""
@@ -156,10 +157,9 @@ class Dask:
         """Return the number of batches to keep submitted: two for each thread of the cluster, and some more."""
         if time.monotonic() - self._counted > 1.0:
             self._counted = time.monotonic()
-            try:
+            # Where the scheduler is away, `submit` waits for it.
+            with suppress(OSError, TimeoutError):
                 self._slots = 2 * sum(self._client.nthreads().values()) + 2
-            except (OSError, TimeoutError):
-                pass  # The scheduler is away; `submit` waits for it.
         return self._slots
 
     def share(self, inputs: Mapping[str, str]) -> Any:
@@ -177,7 +177,7 @@ class Dask:
         try:
             return self._patiently(lambda: self._client.submit(run, batch, shared, key=key, pure=False))
         except (concurrent.futures.CancelledError, FutureCancelledError) as error:
-            raise Lost(str(error)) from error
+            raise LostError(str(error)) from error
 
     def _patiently(self, call: Any) -> Any:
         """Call ``call`` until the scheduler answers."""
@@ -204,7 +204,8 @@ class Dask:
 
         try:
             with self._client.as_current():
-                return wait(list(futures), timeout=TICK, return_when=FIRST_COMPLETED).done
+                ended = wait(list(futures), timeout=TICK, return_when=FIRST_COMPLETED)  # type: ignore[no-untyped-call]
+                return list(ended.done)
         except TimeoutError:
             return []
         except (concurrent.futures.CancelledError, FutureCancelledError):
@@ -215,7 +216,7 @@ class Dask:
         """Return the result of a future that has ended."""
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
 
         try:
             return bytes(future.result(timeout=60))
@@ -227,7 +228,7 @@ class Dask:
             TimeoutError,
             OSError,
         ) as error:
-            raise Lost(str(error)) from error
+            raise LostError(str(error)) from error
 
     def cancel(self, futures: Collection[Any]) -> None:
         """Give up futures."""
@@ -265,7 +266,7 @@ class Ray:
         except exceptions.RayTaskError as error:
             raise error.as_instanceof_cause() from None
         except (exceptions.RayError, OSError) as error:
-            raise Lost(str(error)) from error
+            raise LostError(str(error)) from error
 
     def cancel(self, futures: Collection[Any]) -> None:
         """Give up references."""

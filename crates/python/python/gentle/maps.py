@@ -27,7 +27,9 @@ def dataset(columns: Mapping[str, Sequence[Any]], axes: Sequence[str], metrics: 
     coordinates = {name: _levels(columns[name], keep=name == "scheme") for name in names}
     shape = tuple(len(levels) for levels in coordinates.values())
     if int(np.prod(shape, dtype=np.float64)) > MOST_CELLS:
-        message = f"the array would have {' x '.join(map(str, shape))} cells; expected a grid, not a sample: use the table"
+        message = (
+            f"the array would have {' x '.join(map(str, shape))} cells; expected a grid, not a sample: use the table"
+        )
         raise _core.InvalidInput(message)
     places = []
     for name, levels in coordinates.items():
@@ -192,7 +194,9 @@ def best(data: Dataset, metric: str, x: str | None, y: str | None, *, higher: bo
     for panel, values in zip(panels.flat, panels_of, strict=False):
         chosen = won.sel(dict(zip(others, values, strict=True))).transpose(y, x)
         panel.pcolormesh(chosen.values, cmap=ListedColormap(colors), norm=norm, edgecolors="white", linewidth=0.5)
-        panel.set_title(", ".join(f"{name} = {_text(v)}" for name, v in zip(others, values, strict=True)), fontsize="small")
+        panel.set_title(
+            ", ".join(f"{name} = {_text(v)}" for name, v in zip(others, values, strict=True)), fontsize="small"
+        )
         _ticks(panel, won, x, y)
     for panel in list(panels.flat)[len(panels_of) :]:
         panel.set_visible(False)

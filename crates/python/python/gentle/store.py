@@ -62,7 +62,7 @@ class Remote:
 
     def __init__(self, url: str, options: dict[str, Any] | None = None) -> None:
         try:
-            import fsspec
+            import fsspec  # type: ignore[import-untyped]
         except ImportError as error:
             message = f"{url}: a store that is no directory needs fsspec; pip install fsspec"
             raise _core.InvalidInput(message) from error

@@ -90,7 +90,7 @@ def sweep(
     return Sweep(plan, results)
 
 
-def planned(grid: Any, given: Mapping[str, Any]) -> _core.SweepPlan:
+def planned(grid: Any, given: dict[str, Any]) -> _core.SweepPlan:
     """Return the plan of a grid, with the keys that are given instead of its own."""
     match grid:
         case str() | PathLike() if not given:
@@ -115,7 +115,8 @@ def planned(grid: Any, given: Mapping[str, Any]) -> _core.SweepPlan:
                 raise _core.InvalidInput(
                     "grid: expected a grid file, a mapping, or an iterable of scenarios or a function that returns one"
                 )
-            return _from_keys({"point": [_point(point) for point in points]} | given)
+            listed: dict[str, Any] = {"point": [_point(point) for point in points]}
+            return _from_keys(listed | given)
 
 
 GRID = {"traffic", "schemes", "seeds", "bins", "axes", "sample", "point", "until_ci", "metric", "max_seeds"}
@@ -184,7 +185,7 @@ def _drive(plan: _core.SweepPlan, store: Store, executor: executors.Executor, re
                     shared = executor.share(plan.inputs)
                     is_shared = True
                 flying[executor.submit(batch, shared)] = (name, batch, runs, attempt)
-            except executors.Lost:
+            except executors.LostError:
                 is_shared = False
                 attempt += 1
             else:
@@ -196,7 +197,7 @@ def _drive(plan: _core.SweepPlan, store: Store, executor: executors.Executor, re
             if not missing:
                 return
             done = total - missing
-            plan.begin(seconds)
+            plan.begin(seconds, max(executor.slots() // 2, 1))
             following = plan.next_batch()
             while following or flying:
                 while following and len(flying) < executor.slots():
@@ -206,7 +207,7 @@ def _drive(plan: _core.SweepPlan, store: Store, executor: executors.Executor, re
                     name, batch, runs, attempt = flying.pop(future)
                     try:
                         content = executor.result(future)
-                    except executors.Lost:
+                    except executors.LostError:
                         # What was shared may be lost as well.
                         is_shared = False
                         submit(name, batch, runs, attempt + 1)
@@ -299,20 +300,17 @@ class Sweep:
         return self.table.__arrow_c_schema__()
 
     def __repr__(self) -> str:
-        points = self._plan.survey()[0]
-        return f"<gentle.Sweep of {len(self)} runs at {points} points>"
+        return f"<gentle.Sweep of {len(self)} runs at {self._plan.points} points>"
 
     def _repr_html_(self) -> str:
         from gentle.plots import table
 
-        points, runs, missing, _ = self._plan.survey()
         means = maps.by_scheme(self._columns(["scheme", *SHOWN]), SHOWN)
         rows = [[scheme, *values] for scheme, values in means.items()]
         head = ["scheme", "runs", *SHOWN]
-        text = f"<p>{runs - missing} runs at {points} points; axes: {', '.join(self.axes) or 'none'}</p>"
+        text = f"<p>{len(self)} runs at {self._plan.points} points; axes: {', '.join(self.axes) or 'none'}</p>"
         return text + table(head, rows)
 
 
 SHOWN = (HEADLINE, "response_time_s.mean", "queue_delay_s.mean", "loss.handshake")
 """Metrics that a notebook shows: means over all runs of a scheme."""
-
