@@ -1,6 +1,6 @@
 """Searches options of CoDel that do least harm to short connections under the traffic that is worst for them.
 
-Optuna proposes options; each proposal is a sweep over loads and round-trip times, and what counts is its worst point. All
+Optuna proposes options; each proposal is a sweep over loads and delays, and what counts is its worst point. All
 proposals share a store, so a search that is repeated makes no run twice, and any executor of `gentle.sweep` serves it.
 
     python worst_traffic.py --trials 40 --store results
@@ -61,7 +61,7 @@ def main() -> None:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = search(options.trials, GRID, options.seeds, options.store)
     for trial in (study.trials[0], study.best_trial):
-        print(f"{trial.user_attrs['scheme']}: at worst {trial.user_attrs['worst']}")  # noqa: T201
+        print(f"{trial.user_attrs['scheme']}: at worst {trial.user_attrs['worst']}")
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ fn parse(base: &Base, keys: &[Setting], inputs: &Inputs) -> Result<Scenario, Poi
                 // Positions in the text made above mean nothing to the user.
                 let axis = keys.iter().map(|(path, _)| path);
                 let axis = axis
-                    .filter(|path| error.problem.starts_with(&spelled(path)))
+                    .filter(|path| is_cause(&error.problem, path))
                     .max_by_key(|path| path.len());
                 PointError {
                     axis: axis.cloned(),
@@ -142,6 +142,14 @@ fn parse(base: &Base, keys: &[Setting], inputs: &Inputs) -> Result<Scenario, Poi
             })
         }
     }
+}
+
+/// True if a problem with a scenario concerns the key at `path`, or names a part of it.
+fn is_cause(problem: &str, path: &str) -> bool {
+    problem.starts_with(&spelled(path))
+        || path
+            .split('.')
+            .any(|part| problem.contains(&format!("unknown key '{part}'")))
 }
 
 /// The path as messages about scenario files write it: `workload[0].gap`.

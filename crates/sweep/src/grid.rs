@@ -193,7 +193,7 @@ impl Grid {
                 Points::Design { base, axes, design }
             }
         };
-        let grid = Grid {
+        Ok(Grid {
             file: file.to_owned(),
             seeds,
             bins,
@@ -202,9 +202,7 @@ impl Grid {
             schemes,
             inputs,
             warnings: warnings.into_inner(),
-        };
-        grid.check_options()?;
-        Ok(grid)
+        })
     }
 
     /// Number of points.
@@ -324,6 +322,20 @@ impl Grid {
             true => scenario.schemes_to_compare(),
             false => self.schemes.clone(),
         };
+        let unused = |axis: &&OptionAxis<'_>| {
+            let mut all = templates.iter();
+            !all.any(|spec| takes(spec, axis.scheme, axis.option))
+        };
+        if let Some(axis) = options.iter().find(unused) {
+            let labels: Vec<String> = templates.iter().map(Spec::to_string).collect();
+            return Err(PointError::of(
+                axis.path,
+                format!(
+                    "no scheme takes this option from an axis; expected an option that one of {} has and does not set itself",
+                    labels.join(", ")
+                ),
+            ));
+        }
         let mut schemes: Vec<SchemeAt> = Vec::new();
         for template in templates {
             if let Some(scheme) = with_options(&template, options)?
@@ -339,33 +351,6 @@ impl Grid {
             scenario,
             schemes,
         })
-    }
-
-    /// Refuses axes of options that no scheme takes. With the schemes of the scenario it is not known here.
-    fn check_options(&self) -> Result<(), ScenarioError> {
-        let Points::Design { axes, .. } = &self.points else {
-            return Ok(());
-        };
-        for axis in axes {
-            let Some((scheme, option)) = option_of(&axis.path) else {
-                continue;
-            };
-            if !self.schemes.is_empty()
-                && !self.schemes.iter().any(|spec| takes(spec, scheme, option))
-            {
-                let labels: Vec<String> = self.schemes.iter().map(Spec::to_string).collect();
-                return Err(error_at(
-                    &self.file,
-                    axis.place,
-                    format!(
-                        "{}: no scheme takes this option from an axis; expected an option that one of {} has and does not set itself",
-                        axis.path,
-                        labels.join(", ")
-                    ),
-                ));
-            }
-        }
-        Ok(())
     }
 }
 

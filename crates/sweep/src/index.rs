@@ -19,7 +19,7 @@ struct Place {
     value: f64,
 }
 
-/// Runs by key: some 50 bytes for each, whatever the number of columns.
+/// Runs by key, in 32 bytes for each, whatever the number of columns.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     runs: HashMap<Key, Place>,

@@ -46,7 +46,14 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Outcome, SweepError> {
     for name in store.names()? {
-        sweep.add(&name, store.get(&name)?)?;
+        let added = sweep.add(&name, store.get(&name)?);
+        added.map_err(|error| match error {
+            SweepError::File { file, problem } => SweepError::File {
+                file: store.place(&file),
+                problem,
+            },
+            other => other,
+        })?;
     }
     let mut outcome = Outcome::default();
     let mut first = true;

@@ -19,6 +19,9 @@ pub trait Store: Sync {
     /// The file cannot be read.
     fn get(&self, name: &str) -> Result<Vec<u8>, SweepError>;
 
+    /// Place of a file, for messages.
+    fn place(&self, name: &str) -> String;
+
     /// Writes a file whole.
     ///
     /// # Errors
@@ -72,6 +75,10 @@ impl Store for Folder {
     fn get(&self, name: &str) -> Result<Vec<u8>, SweepError> {
         let path = self.runs.join(name);
         std::fs::read(&path).map_err(|error| at(&path, error))
+    }
+
+    fn place(&self, name: &str) -> String {
+        self.runs.join(name).display().to_string()
     }
 
     fn put(&self, name: &str, bytes: &[u8]) -> Result<(), SweepError> {

@@ -2,6 +2,7 @@
 
 use rand::Rng;
 use rand_distr::{Distribution, Pareto, Zipf};
+use std::cell::Cell;
 use std::fmt;
 
 /// Distribution of connection sizes in segments, at least 1.
@@ -27,6 +28,12 @@ pub enum Sizes {
         /// Sampler of the continuous distribution.
         sampler: Pareto<f64>,
     },
+}
+
+thread_local! {
+    /// Exponent, largest size and mean of the Zipf distribution asked for last: thousands of powers, which the load of a
+    /// scenario takes several times, and of each scenario of a sweep.
+    static LAST_MEAN: Cell<(f64, u64, f64)> = const { Cell::new((f64::NAN, 0, 0.0)) };
 }
 
 /// Maximum of a Pareto draw, segments: larger draws are truncated.
@@ -59,7 +66,13 @@ impl Sizes {
         match self {
             Sizes::Fixed(segments) => *segments as f64,
             Sizes::Zipf { exponent, max, .. } => {
-                power_sum(1.0 - exponent, *max) / power_sum(-exponent, *max)
+                let (last_exponent, last_max, last_mean) = LAST_MEAN.get();
+                if (last_exponent, last_max) == (*exponent, *max) {
+                    return last_mean;
+                }
+                let mean = power_sum(1.0 - exponent, *max) / power_sum(-exponent, *max);
+                LAST_MEAN.set((*exponent, *max, mean));
+                mean
             }
             Sizes::Pareto { mean, .. } => *mean,
         }
