@@ -13,6 +13,7 @@ QUICK = {
     "compare": "seeds = 2\nduration = '20s'",
     "capture": "captures = ['office.pcapng']\nlocal = ['10.2.0.0/16']\nrate = '2mbit'",
     "reproduce": "quick = True",
+    "sweep": "rates = ['1mbit', '4mbit']\ndelays = ['5ms', '45ms']\nloads = [0.9]\nseeds = 3\nduration = '5s'",
 }
 """What replaces the values of the cell with the tag `parameters`."""
 
