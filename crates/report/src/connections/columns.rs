@@ -25,6 +25,37 @@ pub(super) enum Read {
     Span(fn(&Row) -> Option<Nanos>),
 }
 
+/// Value of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Text.
+    Text(String),
+    /// Flag.
+    Flag(bool),
+    /// TCP port.
+    Port(u16),
+    /// Count.
+    Count(u64),
+    /// Point in time since 1970.
+    Time(Nanos),
+    /// Duration; `None` if it was not observed.
+    Span(Option<Nanos>),
+}
+
+impl Column {
+    /// Value of the column for a connection. The variant is the same for all connections.
+    pub fn value(&self, row: &Row) -> Value {
+        match self.read {
+            Read::Text(of) => Value::Text(of(row)),
+            Read::Flag(of) => Value::Flag(of(row)),
+            Read::Port(of) => Value::Port(of(row)),
+            Read::Count(of) => Value::Count(of(row)),
+            Read::Time(of) => Value::Time(of(row)),
+            Read::Span(of) => Value::Span(of(row)),
+        }
+    }
+}
+
 /// All columns, in the order of the file.
 pub const COLUMNS: &[Column] = &[
     Column {

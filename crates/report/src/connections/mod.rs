@@ -9,6 +9,6 @@ mod columns;
 mod csv;
 mod parquet;
 
-pub use self::columns::{COLUMNS, Column};
+pub use self::columns::{COLUMNS, Column, Value};
 pub use self::csv::CsvWriter;
 pub use self::parquet::ParquetWriter;
