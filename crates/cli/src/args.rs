@@ -158,9 +158,6 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) per_file: bool,
 
     #[command(flatten)]
-    pub(crate) tasks: TaskArgs,
-
-    #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 
     /// Forget a connection after this time without a packet, 1s to 3600s
@@ -171,6 +168,9 @@ pub(crate) struct AnalyzeArgs {
     /// reported
     #[arg(long, value_name = "SIZE", default_value = "2gb", value_parser = memory_limit)]
     pub(crate) memory_limit: u64,
+
+    #[command(flatten)]
+    pub(crate) tasks: TaskArgs,
 
     #[command(flatten)]
     pub(crate) link: LinkArgs,
