@@ -18,7 +18,8 @@ fn captures() -> &'static [PathBuf] {
     static CAPTURES: OnceLock<(TempDir, Vec<PathBuf>)> = OnceLock::new();
     let (_, paths) = CAPTURES.get_or_init(|| {
         let folder = TempDir::new().unwrap();
-        const FLOOD: &str = "--clients 1 --unanswered 1 --connections 600 --packets 7k";
+        const FLOOD: &str =
+            "--clients 1 --ipv6 0 --refused 1 --unanswered 0 --connections 600 --packets 7k";
         let kinds: [(&str, u64); 9] = [
             ("", 0),
             ("--syn-loss 0.2 --synack-loss 0.2", 1),
@@ -29,7 +30,7 @@ fn captures() -> &'static [PathBuf] {
             ("--vantage server --syn-loss 0.3", 90_000),
             // A client that floods only if both captures are taken together.
             (FLOOD, 700),
-            (FLOOD, 720),
+            (FLOOD, 10_000),
         ];
         let mut paths = Vec::new();
         for (seed, (args, later)) in (1..).zip(kinds) {
@@ -45,7 +46,6 @@ fn captures() -> &'static [PathBuf] {
             paths.push(path);
         }
         let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-        paths.push(data.join("formats/two-interfaces.pcapng"));
         paths.push(data.join("netns/ipv6-syn.router.pcap"));
         paths.sort();
         (folder, paths)
@@ -99,7 +99,7 @@ proptest! {
     #[test]
     fn any_partition_adds_up_to_one_pass(
         variant in 0_usize..4,
-        tasks in prop::collection::vec(0_usize..6, 11),
+        tasks in prop::collection::vec(0_usize..6, 10),
         order in any::<prop::sample::Index>(),
     ) {
         static WHOLE: OnceLock<Vec<String>> = OnceLock::new();
@@ -137,14 +137,18 @@ fn an_address_that_floods_in_two_captures_together_is_found() {
         flood.and_then(|filter| filter.removed_addresses).unwrap()
     };
     let options = Options::default();
-    let each: Vec<Record> = captures()
+    // The last of those that are generated; the next has other addresses.
+    let paths = &captures()[7..9];
+    let each: Vec<Record> = paths
         .iter()
         .map(|path| record(std::slice::from_ref(path), &options, None))
         .collect();
     for record in &each {
         assert_eq!(removed(&merged(vec![record.clone()])), 0);
     }
-    assert_eq!(removed(&merged(each)), 1);
+    let both = merged(each);
+    assert_eq!(json(&both), json(&one_pass(paths, &options, None)));
+    assert_eq!(removed(&both), 1);
 }
 
 #[test]
