@@ -36,6 +36,7 @@ use clap::{Arg, Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum,
 use gentle_aqm::{Spec, registry};
 use gentle_experiment::{BUILTIN, DEFAULT_BINS};
 use gentle_tcp::Profile;
+use gentle_trace::continuing::Continuing;
 use gentle_trace::results::DirectionBy;
 use gentle_trace::{Options, VantagePoint};
 use gentle_units::{Nanos, Rate, format_size, parse_size, suggestion};
@@ -63,6 +64,7 @@ Examples:
   gentle analyze --html report.html --rate 100mbit --local 192.0.2.0/24 monday.pcapng.zst tuesday.pcapng.zst
   tcpdump -i eth0 -s 96 -w - tcp | gentle analyze -
   gentle analyze --json capture.pcap | jq .handshakes
+  gentle analyze --record found --connections rows/ captures/*.pcap && gentle merge --full found
   gentle analyze --flows flows.csv capture.pcap && gentle compare --traffic flows.csv --rate 20mbit";
 
 const COMPARE_EXAMPLES: &str = "\
@@ -79,7 +81,9 @@ const MERGE_EXAMPLES: &str = "\
 Examples:
   gentle compare --seeds 5 --record here                     # on one machine
   gentle compare --first-seed 6 --seeds 5 --record there     # on another
-  gentle merge here there                                    # prints the same as gentle compare --seeds 10";
+  gentle merge here there                                    # prints the same as gentle compare --seeds 10
+  gentle analyze --record a monday/*.pcap && gentle analyze --record a tuesday/*.pcap
+  gentle merge --full a                                      # as gentle analyze --full monday/*.pcap tuesday/*.pcap";
 
 /// Maximum number of seeds. All results of a comparison are kept in memory until its last run has ended.
 const MAX_SEEDS: u32 = 10_000;
@@ -112,7 +116,8 @@ pub(crate) enum Command {
     Analyze(AnalyzeArgs),
     /// Simulate the same traffic under several queue schemes and compare response times, loss and delay
     Compare(CompareArgs),
-    /// Combine the runs that several gentle compare --record wrote into one comparison
+    /// Combine the runs that several gentle compare --record wrote into one comparison, or the captures of gentle analyze
+    /// --record into one analysis
     Merge(MergeArgs),
     /// Simulate one scenario and print every metric
     Sim(SimArgs),
@@ -169,10 +174,35 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) memory_limit: u64,
 
     #[command(flatten)]
+    pub(crate) tasks: TaskArgs,
+
+    #[command(flatten)]
     pub(crate) link: LinkArgs,
 
     #[command(flatten)]
     pub(crate) report: ReportArgs,
+}
+
+/// Analysis of many captures, each by itself.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Many captures")]
+pub(crate) struct TaskArgs {
+    /// Analyse each capture by itself, in parallel, keep what was found in this directory, and print the sum, as gentle
+    /// merge does
+    ///
+    /// A capture that has its record there already is not analysed again, so that a job that was stopped goes on when it
+    /// is called again. The name of a record is made of the contents of its captures, the options and the version of
+    /// gentle, not of the captures' names. --memory-limit is for each capture that is being analysed.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["per_file", "flows"], value_hint = ValueHint::DirPath)]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Captures to read as one trace, because connections go on from one to the next
+    #[arg(long = "continue", id = "continue", value_name = "WHICH", default_value = "name", requires = "record", value_parser = continuing())]
+    pub(crate) continuing: Continuing,
+
+    /// Number of captures analysed at a time [default: one per core]
+    #[arg(long, value_name = "N", requires = "record", value_parser = whole(1..=MAX_THREADS))]
+    pub(crate) threads: Option<u16>,
 }
 
 /// Reading of captures.
@@ -224,7 +254,8 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write one row per connection, as CSV or Parquet by the file name's extension
+    /// Write one row per connection, as CSV or Parquet by the file name's extension; with --record, Parquet files into a
+    /// directory, whose name ends in /
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) connections: Option<TableFile>,
 
@@ -337,8 +368,8 @@ pub(crate) struct RecordArgs {
 pub(crate) struct MergeArgs {
     /// Directories written by --record, or single files from them
     ///
-    /// All runs must be of the same scenario and made by the same version of gentle. Their order does not matter, and
-    /// duplicates count once.
+    /// All runs must be of the same scenario, all analyses must have been made with the same options, and all records by
+    /// the same version of gentle. Their order does not matter, and duplicates count once.
     #[arg(value_name = "DIR", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) records: Vec<PathBuf>,
 
@@ -348,6 +379,26 @@ pub(crate) struct MergeArgs {
 
     #[command(flatten)]
     pub(crate) form: FormArgs,
+
+    #[command(flatten)]
+    pub(crate) analysis: MergedAnalysisArgs,
+}
+
+/// Report of analyses.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Records of gentle analyze")]
+pub(crate) struct MergedAnalysisArgs {
+    /// Print all tables instead of a summary
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) full: bool,
+
+    /// Rate of the link [default: that of the records]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub(crate) rate: Option<Rate>,
+
+    /// Length of the lists of servers, clients and prefixes that lose the most time [default: that of the records]
+    #[arg(long, value_name = "N", value_parser = whole(0..=MAX_LINES))]
+    pub(crate) top: Option<u16>,
 }
 
 /// Reading of the captures of `--from`.
@@ -575,6 +626,8 @@ pub(crate) struct TableFile {
 pub(crate) enum TableFormat {
     Csv,
     Parquet,
+    /// Directory of Parquet files, one for each task.
+    Parts,
 }
 
 impl FromStr for TableFile {
@@ -583,9 +636,15 @@ impl FromStr for TableFile {
     fn from_str(text: &str) -> Result<TableFile, String> {
         let format = match extension(text) {
             _ if is_stdout(Path::new(text)) => TableFormat::Csv,
+            _ if text.ends_with(std::path::is_separator) => TableFormat::Parts,
             Some("csv") => TableFormat::Csv,
             Some("parquet") => TableFormat::Parquet,
-            _ => return Err("expected a file name that ends in .csv or .parquet".to_owned()),
+            _ => {
+                return Err(
+                    "expected a file name that ends in .csv or .parquet, or with --record a directory that ends in /"
+                        .to_owned(),
+                );
+            }
         };
         Ok(TableFile {
             path: text.into(),
@@ -683,6 +742,22 @@ fn memory_limit(text: &str) -> Result<u64, String> {
         return Err(format!("expected at least {least}"));
     }
     Ok(size)
+}
+
+fn continuing() -> impl TypedValueParser<Value = Continuing> {
+    PossibleValuesParser::new([
+        PossibleValue::new("name")
+            .help("Those named as dumpcap -b, tcpdump -C and -G name the files of one capture"),
+        PossibleValue::new("directory").help("Those in the same directory"),
+        PossibleValue::new("all").help("All"),
+        PossibleValue::new("none").help("None"),
+    ])
+    .map(|name| match name.as_str() {
+        "directory" => Continuing::Directory,
+        "all" => Continuing::All,
+        "none" => Continuing::None,
+        _ => Continuing::ByName,
+    })
 }
 
 fn direction() -> impl TypedValueParser<Value = DirectionBy> {

@@ -152,6 +152,11 @@ pub(crate) fn warn(text: &str) {
     );
 }
 
+/// Writes a remark to standard error.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "note: {text}");
+}
+
 /// Error with its causes, in one line.
 pub(crate) fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();

@@ -14,6 +14,14 @@ pub enum AnalysisError {
     /// A row cannot be written.
     #[error("connections cannot be written: {0}")]
     Rows(io::Error),
+    /// A capture was changed while it was analysed for a record.
+    #[error(
+        "{0}: changed while it was read; analyse it again when the program that writes it has ended"
+    )]
+    Changed(String),
+    /// The analysis for a record was stopped.
+    #[error("stopped before the captures had been read to their ends")]
+    Stopped,
 }
 
 /// State shared with a running analysis: a stop request and the progress.

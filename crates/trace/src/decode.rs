@@ -3,8 +3,8 @@
 use crate::flow_key::FlowKeyHasher;
 use crate::fragments::Fragments;
 use crate::options::Options;
-use crate::other::Others;
-use crate::results::{DirectionBy, OtherProtocols};
+use crate::other::{OtherCounts, Others};
+use crate::results::DirectionBy;
 use crate::segment::{Batch, PacketMeta};
 use crate::tally::Meter;
 use crate::tally::TimelineCounts;
@@ -16,17 +16,19 @@ use gentle_wire::{
     tunnelled,
 };
 use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Largest number of interfaces that are distinguished; packets of further ones count for the last.
-const INTERFACES: usize = 255;
+pub(crate) const INTERFACES: usize = 255;
 
 /// IP protocol number of IPsec's Encapsulating Security Payload (RFC 4303).
 const ESP: u8 = 50;
 
 /// Counts of one capture file.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct FileCounts {
     pub(crate) packets: u64,
     pub(crate) tcp_segments: u64,
@@ -82,7 +84,7 @@ impl FileCounts {
 }
 
 /// Names of directions by local prefix; `neither` if none or both of the addresses are local.
-const LOCAL: [&str; 3] = ["out", "in", "neither"];
+pub(crate) const LOCAL: [&str; 3] = ["out", "in", "neither"];
 
 /// Decoder of packets.
 ///
@@ -101,7 +103,7 @@ pub(crate) struct Decoder {
     pub(crate) meters: Vec<Meter>,
     pub(crate) timeline: TimelineCounts,
     /// Interfaces in the order of directions, each as file and index within it.
-    interfaces: Vec<(usize, u32)>,
+    pub(crate) interfaces: Vec<(usize, u32)>,
 }
 
 impl Decoder {
@@ -130,20 +132,9 @@ impl Decoder {
                     _ => 0,
                 }
             ],
-            timeline: TimelineCounts::new(None),
+            timeline: TimelineCounts::default(),
             interfaces: Vec::new(),
         }
-    }
-
-    /// Time of the first packet read, which in an unordered trace is not the earliest.
-    pub(crate) fn start(&self) -> Nanos {
-        self.timeline.start().unwrap_or_default()
-    }
-
-    /// Times of the earliest and the latest packet.
-    pub(crate) fn span(&self) -> Option<(Nanos, Nanos)> {
-        let spans = self.files.iter().filter_map(|file| file.times.span());
-        spans.reduce(|(start, end), (from, to)| (start.min(from), end.max(to)))
     }
 
     /// Ends the input.
@@ -151,29 +142,11 @@ impl Decoder {
         for file in &mut self.files {
             file.times.end(file.packets);
         }
-    }
-
-    /// Names of the directions; `interface` names an interface by file and index.
-    pub(crate) fn directions(&self, interface: impl Fn(usize, u32) -> String) -> Vec<String> {
-        match self.by {
-            DirectionBy::Initiator => ["from initiator", "to initiator"].map(String::from).into(),
-            DirectionBy::Local => LOCAL
-                .iter()
-                .zip(&self.meters)
-                // If everything is either out or in, "neither" would only confuse.
-                .filter(|(name, meter)| **name != "neither" || meter.bytes() > 0)
-                .map(|(name, _)| name.to_string())
-                .collect(),
-            DirectionBy::Interface => self
-                .interfaces
-                .iter()
-                .map(|&(file, index)| interface(file, index))
-                .collect(),
-        }
+        self.meters.iter_mut().for_each(Meter::end);
     }
 
     /// Handshakes of other protocols.
-    pub(crate) fn into_others(self) -> OtherProtocols {
+    pub(crate) fn into_others(self) -> OtherCounts {
         self.others.finish()
     }
 

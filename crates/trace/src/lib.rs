@@ -2,9 +2,12 @@
 
 mod analysis;
 mod anonymize;
+mod codec;
 mod connections;
+pub mod continuing;
 mod control;
 mod decode;
+mod findings;
 mod flow_key;
 pub mod flows;
 mod format;
@@ -13,6 +16,7 @@ mod measure;
 mod options;
 mod other;
 mod pipeline;
+pub mod record;
 pub mod results;
 pub mod row;
 mod rows;

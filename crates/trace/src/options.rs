@@ -3,9 +3,11 @@
 use crate::results::DirectionBy;
 use gentle_units::{Nanos, Rate};
 use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
 
 /// Position of the capture point on the path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum VantagePoint {
     /// At the clients, which initiate the connections.
     Client,
@@ -56,6 +58,15 @@ impl Options {
     pub const LONGEST_IDLE_TIMEOUT: Nanos = Nanos::from_secs(3_600);
     /// Smallest value of [`Options::memory_limit`], bytes.
     pub const LEAST_MEMORY: u64 = 1 << 20;
+
+    /// Effective rule by which directions are distinguished.
+    pub(crate) fn direction_by(&self) -> DirectionBy {
+        self.direction.unwrap_or(if self.local.is_empty() {
+            DirectionBy::Initiator
+        } else {
+            DirectionBy::Local
+        })
+    }
 
     /// Effective memory limit, bytes.
     pub(crate) fn memory(&self) -> usize {

@@ -8,9 +8,8 @@ use crate::decode::Decoder;
 use crate::measure::{Filters, Outcomes};
 use crate::rows::RowWriter;
 use crate::segment::Batch;
-use crate::tally::Tally;
+use crate::tally::{Meter, Tally};
 use gentle_capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink};
-use gentle_units::Nanos;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -34,13 +33,6 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) connections: &'a mut Connections,
     pub(crate) outcomes: &'a mut Outcomes,
     pub(crate) filters: &'a mut Filters,
-}
-
-/// Batch of segments on its way to the thread that follows connections.
-struct Segments {
-    /// Time of the first packet of the trace.
-    start: Nanos,
-    batch: Batch,
 }
 
 impl Pipeline<'_> {
@@ -89,7 +81,7 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 struct SegmentSender<'a> {
     decoder: &'a mut Decoder,
     batch: Batch,
-    segments: SyncSender<Segments>,
+    segments: SyncSender<Batch>,
     to_fill: Receiver<Batch>,
     /// Whether the receiver of the batches has not hung up.
     connected: bool,
@@ -116,10 +108,7 @@ impl SegmentSender<'_> {
             .to_fill
             .try_recv()
             .unwrap_or_else(|_| Batch::with_capacity(SEGMENTS));
-        let full = Segments {
-            start: self.decoder.start(),
-            batch: std::mem::replace(&mut self.batch, next),
-        };
+        let full = std::mem::replace(&mut self.batch, next);
         self.connected = self.segments.send(full).is_ok();
     }
 }
@@ -128,7 +117,7 @@ impl SegmentSender<'_> {
 fn read(
     merge: &mut Merge,
     decoder: &mut Decoder,
-    segments: SyncSender<Segments>,
+    segments: SyncSender<Batch>,
     to_fill: Receiver<Batch>,
     control: &Control,
 ) -> Result<(), CaptureError> {
@@ -191,35 +180,32 @@ impl ClosedSender {
 
 /// Follows connections until no more batches come or the receiver hangs up.
 fn follow(
-    to_follow: Receiver<Segments>,
+    to_follow: Receiver<Batch>,
     emptied: Sender<Batch>,
     connections: &mut Connections,
     closed: SyncSender<Vec<ClosedConnection>>,
     to_reuse: Receiver<Vec<ClosedConnection>>,
 ) -> Tally {
-    let mut tally = None;
+    let mut tally = Tally::default();
     let mut sink = ClosedSender {
         closed,
         to_reuse,
         batch: Vec::with_capacity(CLOSED),
     };
-    for Segments { start, mut batch } in to_follow {
-        let tally = tally.get_or_insert_with(|| Tally::new(start));
-        if connections
-            .observe_all(&mut batch, tally, &mut sink)
-            .is_err()
-        {
+    for mut batch in to_follow {
+        let observed = connections.observe_all(&mut batch, &mut tally, &mut sink);
+        if observed.is_err() {
             break;
         }
         batch.clear();
         // The reader may have ended already.
         let _ = emptied.send(batch);
     }
-    let mut tally = tally.unwrap_or_else(|| Tally::new(Nanos::ZERO));
     // If the receiver hung up, drop the rest.
     let _ = connections
         .finish(&mut tally, &mut sink)
         .and_then(|()| sink.flush());
+    tally.meters.iter_mut().for_each(Meter::end);
     tally
 }
 

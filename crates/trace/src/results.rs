@@ -12,11 +12,12 @@ pub use cost::{CostOfSize, ExpectedCost, InitialRto};
 pub use outcomes::{AttemptGroup, NamedParty, Outcomes, Repeats};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Version of the JSON schema.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// Analysis of one trace: one capture, or several merged.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -205,7 +206,7 @@ pub struct Handshakes {
 }
 
 /// Numbers of copies made by the capture or a switch.
-#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CaptureDuplicates {
     /// Copies of SYNs.
     pub syn: u64,
@@ -274,7 +275,7 @@ pub struct Waiting {
 }
 
 /// Rule by which the directions of a trace are distinguished.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DirectionBy {
     /// From the side that sent the SYN, and to it.
@@ -338,7 +339,7 @@ pub struct RetransmissionDelayDetail {
 }
 
 /// Segments other than SYN and SYN/ACK that were not in sequence, without copies made by the capture.
-#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Retransmissions {
     /// Segments with data or FIN.
     pub data_segments: u64,
@@ -533,7 +534,7 @@ pub struct OtherHandshakes {
     /// Number of attempts whose handshake completed, as far as unencrypted packets show.
     pub successes: u64,
     /// Number of retransmissions by kind of packet: `initial (client)`, `init`, `cookie-echo`, `request`, …
-    pub retransmissions: BTreeMap<&'static str, u64>,
+    pub retransmissions: BTreeMap<Cow<'static, str>, u64>,
     /// Number of attempts with at least one retransmission.
     pub attempts_with_loss: u64,
     /// Time that successful attempts lost to retransmission, seconds.
@@ -545,7 +546,7 @@ pub struct OtherHandshakes {
 }
 
 /// Numbers of connections by the way in which they ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Closes {
     /// Both sides sent FIN.
     pub fin: u64,
@@ -566,11 +567,15 @@ pub struct Limits {
     pub idle_timeout_s: f64,
     /// Memory limit, bytes.
     pub memory_limit_bytes: u64,
-    /// Largest number of connections held at a time.
+    /// Largest number of connections held at a time. This and the next two fields describe the process that made the
+    /// analysis, not the traffic, so they are not in the JSON: merged records give the same bytes as one call.
+    #[serde(skip)]
     pub peak_connections: u64,
     /// Largest amount of memory held for connections, bytes.
+    #[serde(skip)]
     pub peak_bytes: u64,
     /// Largest amount of memory held for records of closed connections, bytes.
+    #[serde(skip)]
     pub peak_remembered_bytes: u64,
     /// Number of connections forgotten because of the idle timeout, without those that had closed.
     pub retired_idle: u64,

@@ -1,10 +1,10 @@
 //! Reasons not to trust a capture, with evidence: missing packets, wrong timestamps, traffic that was not analysed.
 
 use crate::decode::FileCounts;
+use crate::findings::FileFacts;
 use crate::format::{count, of, percent, time};
 use crate::results::{Capture, TrustWarning, TrustWarningKind};
 use crate::tally::{OrderCounts, Tally};
-use gentle_capture::{CaptureReader, Statistics};
 use gentle_units::Nanos;
 
 /// Smallest share of a file's packets at which traffic that was not analysed is reported.
@@ -23,10 +23,9 @@ const ANSWERED_FIRST: f64 = 0.05;
 
 /// Inputs of the warnings.
 pub(crate) struct Evidence<'a> {
-    pub(crate) readers: &'a [CaptureReader],
-    pub(crate) files: &'a [FileCounts],
-    /// Counts of a first pass that found TCP in tunnels only.
-    pub(crate) outside: Option<&'a [FileCounts]>,
+    pub(crate) files: &'a [FileFacts],
+    /// Facts of a first pass that found TCP in tunnels only.
+    pub(crate) outside: Option<&'a [FileFacts]>,
     pub(crate) tally: &'a Tally,
 }
 
@@ -34,48 +33,35 @@ impl Evidence<'_> {
     /// Warnings, gravest first.
     pub(crate) fn warnings(&self) -> Vec<TrustWarning> {
         let mut warnings = Vec::new();
-        let files = || self.readers.iter().zip(self.files);
-        warnings.extend(files().filter_map(|(reader, file)| self.dropped(reader, file)));
-        warnings.extend(files().filter_map(|(reader, file)| self.outliers(reader, file)));
-        warnings.extend(files().filter_map(|(reader, file)| self.backwards(reader, file)));
+        let files = || self.files.iter();
+        warnings.extend(files().filter_map(|file| self.dropped(file)));
+        warnings.extend(files().filter_map(|file| self.outliers(file)));
+        warnings.extend(files().filter_map(|file| self.backwards(file)));
         warnings.extend(self.answers_first());
         if warnings.is_empty() {
             // Each of the warnings above would explain missing packets.
             warnings.extend(self.missing());
         }
-        warnings.extend(files().filter_map(|(reader, file)| self.unread_link(reader, file)));
-        warnings.extend(files().filter_map(|(reader, file)| self.encrypted(reader, file)));
-        warnings.extend(files().filter_map(|(reader, file)| self.cut(reader, file)));
+        warnings.extend(files().filter_map(|file| self.unread_link(file)));
+        warnings.extend(files().filter_map(|file| self.encrypted(file)));
+        warnings.extend(files().filter_map(|file| self.cut(file)));
         warnings.extend(self.tunnels());
         warnings
     }
 
     /// Prefix `FILE: ` if there are several files.
-    fn place(&self, reader: &CaptureReader) -> String {
-        match self.readers {
+    fn place(&self, file: &FileFacts) -> String {
+        match self.files {
             [_] => String::new(),
-            _ => format!("{}: ", reader.name()),
+            _ => format!("{}: ", file.path),
         }
     }
 
-    fn dropped(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
-        let dropped: u64 = reader
-            .interfaces()
-            .iter()
-            .map(|interface| interface.statistics.dropped())
-            .fold(0, u64::saturating_add);
-        let seen = |statistics: &Statistics| {
-            let known = statistics.received.max(statistics.accepted);
-            known.max(statistics.delivered).unwrap_or(0)
-        };
-        let received: u64 = reader
-            .interfaces()
-            .iter()
-            .map(|interface| seen(&interface.statistics))
-            .fold(0, u64::saturating_add);
+    fn dropped(&self, file: &FileFacts) -> Option<TrustWarning> {
+        let (dropped, received) = (file.dropped, file.received);
         // Without such statistics: packets in the file plus packets dropped.
         let all = match received {
-            0 => file.packets.saturating_add(dropped),
+            0 => file.counts.packets.saturating_add(dropped),
             received => received.max(dropped),
         };
         let share = dropped as f64 / all.max(1) as f64;
@@ -84,7 +70,7 @@ impl Evidence<'_> {
                 TrustWarningKind::DroppedByCapture,
                 format!(
                     "{}The capture lacks packets: by its own statistics {} of {} ({}) were dropped while capturing. A handshake whose answer was not captured looks like one that failed, and loss, failures and waiting below are partly the capture's, not the network's.",
-                    self.place(reader),
+                    self.place(file),
                     count(dropped),
                     of(all, "packet", "packets"),
                     percent(share),
@@ -97,7 +83,7 @@ impl Evidence<'_> {
     fn missing(&self) -> Option<TrustWarning> {
         let unseen = self.tally.order.unseen;
         let segments = self.tally.retransmissions.data_segments;
-        let share = unseen as f64 / (segments + unseen).max(1) as f64;
+        let share = unseen as f64 / segments.saturating_add(unseen).max(1) as f64;
         (unseen >= FEW && share >= MISSING).then(|| {
             TrustWarning::new(
                 TrustWarningKind::MissingPackets,
@@ -111,8 +97,8 @@ impl Evidence<'_> {
         })
     }
 
-    fn outliers(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
-        let outliers = file.times.outliers()?;
+    fn outliers(&self, file: &FileFacts) -> Option<TrustWarning> {
+        let outliers = file.counts.times.outliers()?;
         let days = outliers.distance.as_secs_f64() / 86_400.0;
         let distance = if days >= 366.0 {
             of((days / 365.25).round() as u64, "year", "years")
@@ -123,7 +109,7 @@ impl Evidence<'_> {
             TrustWarningKind::TimesApart,
             format!(
                 "{}{} a time that is up to {distance} away from the others: the clock was wrong, or the file is damaged. Duration, rates and idle times do not hold; `editcap -A START -B STOP` leaves such packets out.",
-                self.place(reader),
+                self.place(file),
                 of(outliers.packets, "packet has", "packets have"),
             ),
             [
@@ -134,9 +120,9 @@ impl Evidence<'_> {
         ))
     }
 
-    fn backwards(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
-        let (packets, furthest) = file.times.backwards();
-        let share = packets as f64 / file.packets.max(1) as f64;
+    fn backwards(&self, file: &FileFacts) -> Option<TrustWarning> {
+        let (packets, furthest) = file.counts.times.backwards();
+        let share = packets as f64 / file.counts.packets.max(1) as f64;
         if furthest < CLOCK_STEP && !(furthest > HARMLESS_DISORDER && share >= NOTABLE) {
             return None;
         }
@@ -144,7 +130,7 @@ impl Evidence<'_> {
             TrustWarningKind::TimeRunsBackwards,
             format!(
                 "{}The capture is not in order of time: {} ({}) earlier than one before, by up to {}. What came first decides what is an attempt, an answer or a retransmission; `reordercap FILE SORTED` puts a file in order (two captures written one behind the other as well).",
-                self.place(reader),
+                self.place(file),
                 of(packets, "packet is", "packets are"),
                 percent(share),
                 time(furthest.as_secs_f64()),
@@ -192,41 +178,36 @@ impl Evidence<'_> {
         })
     }
 
-    fn unread_link(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
+    fn unread_link(&self, file: &FileFacts) -> Option<TrustWarning> {
         let packets = notable(file, "unknown-link")?;
-        let unread = reader
-            .interfaces()
-            .iter()
-            .map(|interface| interface.link)
-            .find(|link| link.name().is_none());
-        let name = match unread {
-            Some(link) => match link.registered_name() {
-                Some(name) => format!("link type {}, {name},", link.0),
-                None => format!("link type {}", link.0),
-            },
+        let name = match &file.unread_link {
+            Some((number, Some(name))) => format!("link type {number}, {name},"),
+            Some((number, None)) => format!("link type {number}"),
             None => "a link type".to_string(),
         };
+        let number = file.unread_link.as_ref().map(|(number, _)| *number);
         Some(TrustWarning::new(
             TrustWarningKind::LinkTypeNotRead,
             format!(
                 "{}{} {name} which is not read here: capture on a network interface that carries IP.",
-                self.place(reader),
+                self.place(file),
                 of(packets, "packet has", "packets have"),
             ),
             [
                 ("packets", packets as f64),
-                ("link_type", unread.map_or(-1.0, |link| f64::from(link.0))),
+                ("link_type", number.map_or(-1.0, f64::from)),
             ],
         ))
     }
 
-    fn encrypted(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
+    fn encrypted(&self, file: &FileFacts) -> Option<TrustWarning> {
         let at_link = notable(file, "encrypted");
         let at_ip = file
+            .counts
             .other()
             .get("esp")
             .copied()
-            .filter(|&packets| packets as f64 >= NOTABLE * file.packets as f64);
+            .filter(|&packets| packets as f64 >= NOTABLE * file.counts.packets as f64);
         let packets = at_link.unwrap_or(0) + at_ip.unwrap_or(0);
         let what = match (at_link, at_ip) {
             (None, None) => return None,
@@ -238,20 +219,20 @@ impl Evidence<'_> {
             TrustWarningKind::Encrypted,
             format!(
                 "{}{} encrypted {what}, and nothing in them was read: capture where they are not.",
-                self.place(reader),
+                self.place(file),
                 of(packets, "packet is", "packets are"),
             ),
             [("packets", packets as f64)],
         ))
     }
 
-    fn cut(&self, reader: &CaptureReader, file: &FileCounts) -> Option<TrustWarning> {
+    fn cut(&self, file: &FileFacts) -> Option<TrustWarning> {
         let packets = notable(file, "truncated")?;
         Some(TrustWarning::new(
             TrustWarningKind::CutTooShort,
             format!(
                 "{}{} cut before the end of the headers and not read: capture at least 96 bytes of each (`tcpdump -s 96`).",
-                self.place(reader),
+                self.place(file),
                 of(packets, "packet was", "packets were"),
             ),
             [("packets", packets as f64)],
@@ -260,7 +241,10 @@ impl Evidence<'_> {
 
     fn tunnels(&self) -> Option<TrustWarning> {
         let files = self.outside.unwrap_or(self.files);
-        let sum = |of: fn(&FileCounts) -> u64| files.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&FileCounts) -> u64| {
+            let counts = files.iter().map(|file| of(&file.counts));
+            counts.fold(0, u64::saturating_add)
+        };
         let (carrying, outside) = (
             sum(|file| file.tunnelled_tcp),
             sum(|file| file.tcp_segments),
@@ -270,7 +254,7 @@ impl Evidence<'_> {
         }
         let mut names: Vec<&str> = files
             .iter()
-            .flat_map(|file| file.tunnels().into_keys())
+            .flat_map(|file| file.counts.tunnels().into_keys())
             .collect();
         names.sort_unstable();
         names.dedup();
@@ -302,9 +286,9 @@ impl Evidence<'_> {
 }
 
 /// Packets of a file skipped for `reason`, if they are a notable share.
-fn notable(file: &FileCounts, reason: &str) -> Option<u64> {
-    let skipped = file.skipped().get(reason).copied()?;
-    (skipped as f64 >= NOTABLE * file.packets as f64).then_some(skipped)
+fn notable(file: &FileFacts, reason: &str) -> Option<u64> {
+    let skipped = file.counts.skipped().get(reason).copied()?;
+    (skipped as f64 >= NOTABLE * file.counts.packets as f64).then_some(skipped)
 }
 
 /// Sentence about captures without TCP: the packets by kind.

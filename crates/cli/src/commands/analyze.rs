@@ -1,8 +1,10 @@
 //! The command `gentle analyze`.
 
+mod records;
+
 use super::table::Table;
 use super::{anonymize, replay, trace};
-use crate::args::{AnalyzeArgs, FlowsFile, ReportArgs, TableFile, TableFormat};
+use crate::args::{AnalyzeArgs, FlowsFile, TableFile, TableFormat};
 use crate::files::FileClaims;
 use crate::interrupt;
 use crate::origin::origin;
@@ -10,6 +12,7 @@ use crate::output::{OutputFile, Terminal, one_line, print, print_error, warn};
 use crate::usage::Usage;
 use anyhow::Context;
 use gentle_capture::CaptureReader;
+use gentle_report::Origin;
 use gentle_report::analyze::{Detail, html, text};
 use gentle_trace::flows::{Flow, Flows};
 use gentle_trace::results::Analysis;
@@ -22,18 +25,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     let report = &args.report;
+    records::check(args)?;
     let claims = claims(args)?;
     let stdout_is_taken = claims.stdout_is_taken();
     // The claims hold files open.
     drop(claims);
     // Outputs are opened first, to fail before the work rather than after it.
     let html = OutputFile::create_if(report.html.as_deref())?;
-    let table = report.connections.as_ref().map(Table::create).transpose()?;
     let flows = OutputFile::create_if(report.flows.as_ref().map(|file| file.0.as_path()))?;
     let anonymizer = match &report.anonymize {
         Some(passphrase) => Some(anonymize::anonymizer(passphrase.as_deref())?),
         None => None,
     };
+    #[cfg(target_os = "linux")]
+    trace::allow_many_files();
     let job = Job {
         args,
         options: options(args),
@@ -41,7 +46,11 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
         stop: interrupt::flag()?,
     };
 
-    let (analyses, mut outcome) = if args.per_file {
+    if let Some(directory) = &args.tasks.record {
+        return records::run(&job, directory, html, stdout_is_taken);
+    }
+    let table = report.connections.as_ref().map(Table::create).transpose()?;
+    let (analyses, outcome) = if args.per_file {
         job.each()
     } else {
         match job.all(table, flows) {
@@ -54,7 +63,18 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     if analyses.is_empty() {
         return job.exit_code(&analyses, outcome);
     }
-    // Shown even if a file could not be written.
+    finish(&job, &analyses, outcome, html, stdout_is_taken)
+}
+
+/// Shows analyses, even if a file could not be written.
+fn finish(
+    job: &Job<'_>,
+    analyses: &[Analysis],
+    mut outcome: anyhow::Result<()>,
+    html: Option<OutputFile>,
+    stdout_is_taken: bool,
+) -> anyhow::Result<ExitCode> {
+    let report = &job.args.report;
     let shown = report.json || !stdout_is_taken;
     // The report ends with the warnings, so they are not repeated for readers on the terminal.
     if report.json || !shown || Terminal::of_stdout().width.is_none() {
@@ -62,10 +82,18 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
         captures.flat_map(|c| &c.warnings).for_each(|w| warn(w));
     }
     if shown {
-        outcome = outcome.and(show(report, &analyses));
+        outcome = outcome.and(show(report.json, report.full, analyses));
     }
-    outcome = outcome.and(write_html(html, report, &analyses));
-    job.exit_code(&analyses, outcome)
+    let origin = || {
+        let mut origin = origin("gentle analyze")?;
+        if report.anonymize.is_some() {
+            // The command line may contain addresses (--local) and the passphrase.
+            origin.command = None;
+        }
+        Ok(origin)
+    };
+    outcome = outcome.and(write_html(html, analyses, origin));
+    job.exit_code(analyses, outcome)
 }
 
 fn claims(args: &AnalyzeArgs) -> Result<FileClaims, Usage> {
@@ -84,6 +112,8 @@ fn claims(args: &AnalyzeArgs) -> Result<FileClaims, Usage> {
         match format {
             TableFormat::Csv => claims.writes("--connections", path)?,
             TableFormat::Parquet => claims.writes_binary("--connections", path)?,
+            // The names of its files are digests.
+            TableFormat::Parts => {}
         }
     }
     if let Some(FlowsFile(path)) = &report.flows {
@@ -217,14 +247,11 @@ impl Job<'_> {
     }
 }
 
-fn show(report: &ReportArgs, analyses: &[Analysis]) -> anyhow::Result<()> {
+/// Prints analyses as JSON, or as a report.
+pub(super) fn show(json: bool, full: bool, analyses: &[Analysis]) -> anyhow::Result<()> {
     let terminal = Terminal::of_stdout();
-    if !report.json {
-        let detail = if report.full {
-            Detail::Full
-        } else {
-            Detail::Brief
-        };
+    if !json {
+        let detail = if full { Detail::Full } else { Detail::Brief };
         let text = text(analyses, detail, terminal.width, terminal.color);
         return print(&text);
     }
@@ -236,20 +263,16 @@ fn show(report: &ReportArgs, analyses: &[Analysis]) -> anyhow::Result<()> {
     print(&lines)
 }
 
-fn write_html(
+/// Writes the page of `--html`, with its provenance.
+pub(super) fn write_html(
     file: Option<OutputFile>,
-    report: &ReportArgs,
     analyses: &[Analysis],
+    origin: impl FnOnce() -> Result<Origin, Usage>,
 ) -> anyhow::Result<()> {
     let Some(mut file) = file else {
         return Ok(());
     };
-    let mut origin = origin("gentle analyze")?;
-    if report.anonymize.is_some() {
-        // The command line may contain addresses (--local) and the passphrase.
-        origin.command = None;
-    }
-    file.write(html(analyses, &origin).as_bytes())?;
+    file.write(html(analyses, &origin()?).as_bytes())?;
     file.commit()
 }
 

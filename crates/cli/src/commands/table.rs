@@ -36,7 +36,9 @@ impl Table {
         let name = self.file.name();
         let writer = match self.format {
             TableFormat::Csv => CsvWriter::new(&mut self.file).map(Writer::Csv),
-            TableFormat::Parquet => ParquetWriter::new(&mut self.file).map(Writer::Parquet),
+            TableFormat::Parquet | TableFormat::Parts => {
+                ParquetWriter::new(&mut self.file).map(Writer::Parquet)
+            }
         };
         Rows { name, writer }
     }

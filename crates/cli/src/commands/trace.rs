@@ -53,6 +53,21 @@ pub(crate) fn open(
     Ok(reader?.strict(strict))
 }
 
+/// Allows the process as many open files as the system does, since captures that are read as one trace are all open at
+/// the same time. Where that fails, a capture too many is an error of its own.
+#[cfg(target_os = "linux")]
+pub(super) fn allow_many_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            ..limit
+        },
+    );
+}
+
 /// Analyses the captures as one trace, with a progress bar of the bytes read, until the end or until `stop` is set.
 pub(super) fn analyze(
     readers: Vec<CaptureReader>,
@@ -63,22 +78,35 @@ pub(super) fn analyze(
     stop: &AtomicBool,
 ) -> anyhow::Result<Analysis> {
     let bar = Reading::new(readers.iter().map(CaptureReader::size).sum(), quiet);
+    let outcome = with_control(
+        stop,
+        |bytes| bar.reached(bytes),
+        |control| gentle_trace::analyze(readers, options, anonymizer, rows, control),
+    );
+    bar.clear();
+    Ok(outcome?)
+}
+
+/// Does `work`, which stops when `stop` is set, and calls `reached` now and then with the bytes read so far.
+pub(super) fn with_control<T>(
+    stop: &AtomicBool,
+    reached: impl Fn(u64) + Sync,
+    work: impl FnOnce(&Control) -> T,
+) -> T {
     let control = Control::default();
-    let outcome = thread::scope(|scope| {
+    thread::scope(|scope| {
         let (end, ended) = channel::<()>();
-        let (bar, control) = (&bar, &control);
+        let (reached, control) = (&reached, &control);
         scope.spawn(move || {
             while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 control
                     .stop
                     .store(stop.load(Ordering::Relaxed), Ordering::Relaxed);
-                bar.reached(control.consumed.load(Ordering::Relaxed));
+                reached(control.consumed.load(Ordering::Relaxed));
             }
         });
-        let outcome = gentle_trace::analyze(readers, options, anonymizer, rows, control);
+        let outcome = work(control);
         drop(end);
         outcome
-    });
-    bar.clear();
-    Ok(outcome?)
+    })
 }

@@ -11,6 +11,8 @@ mod json;
 mod merge;
 mod model;
 mod outputs;
+#[cfg(unix)]
+mod records;
 mod replay;
 mod reproduce;
 mod schema;

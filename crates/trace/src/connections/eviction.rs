@@ -3,14 +3,14 @@
 use super::Connections;
 use super::connection::{Connection, ConnectionFlags};
 use super::loss_state::LossState;
-use super::table::Table;
+use super::table::{CHAIN_SCAN, Table};
 use super::window::Pool;
 use crate::options::{Options, VantagePoint};
-use crate::results::Limits;
 use crate::row::Close;
 use crate::tally::Tally;
 use gentle_units::Nanos;
 use gentle_wire::Address;
+use serde::{Deserialize, Serialize};
 
 /// Connection that is no longer followed: closed, idle, evicted for lack of memory, or open at the end of the trace.
 #[derive(Debug)]
@@ -19,6 +19,17 @@ pub(crate) struct ClosedConnection {
     /// Addresses of client and server.
     pub(crate) addresses: [Address; 2],
     pub(crate) close: Close,
+}
+
+/// Connection that had not ended at the end of its trace. If another trace goes on for longer than the idle timeout, it
+/// has been idle, as in one trace of both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Remaining {
+    /// Time of its last segment.
+    #[serde(with = "crate::codec::nanos")]
+    pub(crate) last: Nanos,
+    /// Whether it counts as open in [`Closes`](crate::results::Closes).
+    pub(crate) open: bool,
 }
 
 /// Receiver of closed connections.
@@ -48,6 +59,7 @@ pub(super) struct Eviction {
     peak_bytes: usize,
     idle: u64,
     memory: u64,
+    remaining: Vec<Remaining>,
 }
 
 /// Sweeps per linger time of closed connections.
@@ -71,12 +83,20 @@ impl Eviction {
             peak_bytes: 0,
             idle: 0,
             memory: 0,
+            remaining: Vec::new(),
         }
     }
 
     #[inline]
     pub(super) fn is_due(&self, now: Nanos) -> bool {
         now >= self.next_sweep
+    }
+
+    /// Whether `connection` has exceeded its timeout at `now`.
+    #[inline]
+    pub(super) fn has_expired(&self, connection: &Connection, now: Nanos) -> bool {
+        let idle = now.saturating_sub(connection.last);
+        idle > self.linger && (idle > self.idle_timeout || connection.is_over())
     }
 
     /// Records that a connection began at place `at`; there are now `connections`.
@@ -123,10 +143,37 @@ impl Connections {
         sink: &mut F,
     ) -> Result<(), F::Error> {
         let silent = self.silent(now);
+        self.evict_silent(&silent, tally, sink)
+    }
+
+    /// Evicts the connections that have exceeded their timeout among those with the flow key of the connection at
+    /// `newest`; returns whether there were any.
+    pub(super) fn evict_expired<F: ClosedSink>(
+        &mut self,
+        newest: u32,
+        now: Nanos,
+        tally: &mut Tally,
+        sink: &mut F,
+    ) -> Result<bool, F::Error> {
+        let has_expired = |at: &u32| self.eviction.has_expired(self.table.get(*at), now);
+        let chain = self.table.chain(newest).take(CHAIN_SCAN);
+        let expired: Vec<u32> = chain.filter(has_expired).collect();
+        if !expired.is_empty() {
+            self.evict_silent(&expired, tally, sink)?;
+        }
+        Ok(!expired.is_empty())
+    }
+
+    fn evict_silent<F: ClosedSink>(
+        &mut self,
+        silent: &[u32],
+        tally: &mut Tally,
+        sink: &mut F,
+    ) -> Result<(), F::Error> {
         // Connections that had closed do not count as evicted by the timeout.
         let missed = |at: &&u32| !self.table.get(**at).is_over();
         self.eviction.idle += silent.iter().filter(missed).count() as u64;
-        self.evict_all(&silent, Close::Silent, tally, sink)
+        self.evict_all(silent, Close::Silent, tally, sink)
     }
 
     /// Places of connections that have exceeded their timeout, in the order in which the connections began.
@@ -206,7 +253,23 @@ impl Connections {
             let addresses = self.addresses(at);
             let connection = self.table.take(at);
             self.record_time_lost(&connection, tally);
-            sink.on_closed(ClosedConnection::new(connection, addresses, Close::Open))?;
+            let has_expired = self.eviction.has_expired(&connection, self.latest);
+            let (last, is_over) = (connection.last, connection.is_over());
+            let unclosed = if has_expired {
+                Close::Silent
+            } else {
+                Close::Open
+            };
+            let closed = ClosedConnection::new(connection, addresses, unclosed);
+            if !is_over {
+                if has_expired {
+                    self.eviction.idle += 1;
+                } else {
+                    let open = closed.counts_by_close() && closed.close == Close::Open;
+                    self.eviction.remaining.push(Remaining { last, open });
+                }
+            }
+            sink.on_closed(closed)?;
         }
         // Frees the memory now, while other threads still count: that takes a while.
         self.table.clear();
@@ -222,21 +285,22 @@ impl Connections {
         if class.outcome.is_complete() && class.waited > Nanos::ZERO {
             let took = connection.ack_at.get().unwrap_or(class.waited);
             let over = connection.first.saturating_add(took);
-            tally.timeline.at(over).time_lost_s += class.waited.as_secs_f64();
+            let lost = &mut tally.timeline.at(over).time_lost;
+            *lost = lost.saturating_add(class.waited);
         }
     }
 
-    /// Limits and the number of connections evicted by them.
-    pub(crate) fn limits(&self) -> Limits {
-        Limits {
-            idle_timeout_s: self.eviction.idle_timeout.as_secs_f64(),
-            memory_limit_bytes: self.eviction.memory_limit as u64,
+    /// Numbers of connections evicted by the limits, and what remained at the end.
+    pub(crate) fn evicted(&mut self) -> Evicted {
+        let mut remaining = std::mem::take(&mut self.eviction.remaining);
+        remaining.sort_unstable();
+        Evicted {
+            latest: self.latest,
+            idle: self.eviction.idle,
+            memory: self.eviction.memory,
+            remaining,
             peak_connections: self.eviction.peak_connections as u64,
             peak_bytes: self.eviction.peak_bytes as u64,
-            retired_idle: self.eviction.idle,
-            retired_memory: self.eviction.memory,
-            peak_remembered_bytes: 0,
-            judged_early: 0,
         }
     }
 
@@ -261,6 +325,48 @@ impl Connections {
     }
 }
 
+/// Connections evicted from a trace, and those that remained at its end.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Evicted {
+    /// Time of the latest segment.
+    #[serde(with = "crate::codec::nanos")]
+    pub(crate) latest: Nanos,
+    pub(crate) idle: u64,
+    pub(crate) memory: u64,
+    pub(crate) remaining: Vec<Remaining>,
+    #[serde(skip)]
+    pub(crate) peak_connections: u64,
+    #[serde(skip)]
+    pub(crate) peak_bytes: u64,
+}
+
+impl Evicted {
+    /// Adds the connections of another trace.
+    pub(crate) fn add(&mut self, other: Evicted) {
+        self.latest = self.latest.max(other.latest);
+        self.idle = self.idle.saturating_add(other.idle);
+        self.memory = self.memory.saturating_add(other.memory);
+        self.remaining.extend(other.remaining);
+        self.peak_connections = self.peak_connections.max(other.peak_connections);
+        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
+    }
+
+    /// Moves the connections that have been idle for longer than `idle_timeout` at the end of all traces from the
+    /// remaining ones to the idle ones; returns how many of them counted as open.
+    pub(crate) fn expire(&mut self, idle_timeout: Nanos) -> u64 {
+        let longest = idle_timeout.min(Options::LONGEST_IDLE_TIMEOUT);
+        let latest = self.latest;
+        let expired = |it: &mut Remaining| latest.saturating_sub(it.last) > longest;
+        let mut open = 0;
+        for it in self.remaining.extract_if(.., expired) {
+            self.idle = self.idle.saturating_add(1);
+            open += u64::from(it.open);
+        }
+        open
+    }
+}
+
 /// Whole seconds of `time`, at most `u32::MAX`; after that, sweeps check every connection.
 fn second(time: Nanos) -> u32 {
     u32::try_from(time.0 / Nanos::from_secs(1).0).unwrap_or(u32::MAX)
@@ -274,6 +380,13 @@ fn in_order(mut dated: Vec<(Nanos, u32)>) -> Vec<u32> {
 }
 
 impl ClosedConnection {
+    /// Whether [`Closes`](crate::results::Closes) has the connection by the way in which it ended: it is no attempt
+    /// that failed.
+    pub(crate) fn counts_by_close(&self) -> bool {
+        let flags = self.connection.flags;
+        !flags.has(ConnectionFlags::SYN) || flags.has(ConnectionFlags::ESTABLISHED)
+    }
+
     /// Creates the record; `unclosed` is the close reason of a connection that neither FIN nor RST ended.
     fn new(connection: Connection, addresses: [Address; 2], unclosed: Close) -> ClosedConnection {
         let close = if connection.flags.has(ConnectionFlags::RST) {

@@ -31,6 +31,7 @@ impl Connections {
             connection.isn[CLIENT] == segment.seq
                 && connection.is_attempt()
                 && connection.side(segment) == CLIENT
+                && !self.eviction.has_expired(connection, segment.time)
         };
         let in_index = || self.table.find_by_isn(segment, v6, segment.seq);
         let known = self.table.chain(newest).take(CHAIN_SCAN).find(is_it);
@@ -77,6 +78,7 @@ impl Connections {
             // A simultaneous open with itself: the program answers its own SYN (RFC 9293, 3.5).
             connection.is_attempt()
                 && (connection.side(segment) == SERVER || segment.is_to_itself(v6))
+                && !self.eviction.has_expired(connection, segment.time)
         };
         let by_isn = |at: &u32| self.table.get(*at).isn[CLIENT] == isn;
         // A SYN with data (RFC 7413) is acknowledged together with its data.

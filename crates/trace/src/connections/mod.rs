@@ -21,7 +21,7 @@ mod window;
 
 pub(crate) use classify::Classification;
 pub(crate) use connection::{Connection, ConnectionFlags};
-pub(crate) use eviction::{ClosedConnection, ClosedSink};
+pub(crate) use eviction::{ClosedConnection, ClosedSink, Evicted};
 pub(crate) use exchange::{CLIENT, SERVER};
 
 use crate::flow_key::FlowKeyHasher;
@@ -30,6 +30,7 @@ use crate::segment::{Batch, Segment};
 use crate::tally::Tally;
 use capture_duplicates::DuplicateDetector;
 use eviction::Eviction;
+use gentle_units::Nanos;
 use gentle_wire::{Address, TcpFlags};
 use table::Table;
 use window::Pool;
@@ -49,6 +50,8 @@ pub(crate) struct Connections {
     duplicates: DuplicateDetector,
     /// Whether a segment's direction follows from its connection.
     by_initiator: bool,
+    /// Time of the latest segment.
+    latest: Nanos,
 }
 
 impl Connections {
@@ -60,6 +63,7 @@ impl Connections {
             eviction: Eviction::new(options),
             duplicates: DuplicateDetector::default(),
             by_initiator,
+            latest: Nanos::ZERO,
         }
     }
 
@@ -92,15 +96,19 @@ impl Connections {
         if self.eviction.is_due(segment.time) {
             self.evict_idle(segment.time, tally, sink)?;
         }
+        self.latest = self.latest.max(segment.time);
         let newest = self.table.newest(segment, v6);
         let syn = segment.flags().any(TcpFlags::SYN);
         // Fast path for nearly every segment: one lookup, and only one connection has this flow key.
-        let side = if !syn && let Some(connection) = self.table.unchained(newest) {
+        let side = if !syn
+            && let Some(connection) = self.table.unchained(newest)
+            && !self.eviction.has_expired(connection, segment.time)
+        {
             let side = connection.observe_non_syn(segment, tally, &mut self.pool);
             self.eviction.loss_states += connection.seen(side, segment, self.by_initiator);
             side
         } else {
-            self.observe_rare(segment, v6, newest, tally)
+            self.observe_rare(segment, v6, newest, tally, sink)?
         };
         if self.by_initiator {
             tally.meters[side].record(segment.time, segment.wire_len);
@@ -111,16 +119,22 @@ impl Connections {
     /// Handles a SYN, SYN/ACK or ICMP message, or a segment that may belong to several connections; returns the side
     /// that sent it.
     #[inline(never)]
-    fn observe_rare(
+    fn observe_rare<F: ClosedSink>(
         &mut self,
         segment: &Segment,
         v6: Option<[Address; 2]>,
         newest: u32,
         tally: &mut Tally,
-    ) -> usize {
+        sink: &mut F,
+    ) -> Result<usize, F::Error> {
+        // Sweeps come with the segments of any connection. What a connection gets must not depend on the others.
+        let newest = match self.evict_expired(newest, segment.time, tally, sink)? {
+            true => self.table.newest(segment, v6),
+            false => newest,
+        };
         if segment.is_undelivered() {
             self.undelivered(segment, newest);
-            return CLIENT;
+            return Ok(CLIENT);
         }
         let (at, side) = if !segment.flags().any(TcpFlags::SYN) {
             self.non_syn_of_several(segment, v6, newest, tally)
@@ -131,7 +145,7 @@ impl Connections {
         };
         let connection = self.table.get_mut(at);
         self.eviction.loss_states += connection.seen(side, segment, self.by_initiator);
-        side
+        Ok(side)
     }
 
     /// Creates the connection of which `segment` is the first one seen.

@@ -6,6 +6,7 @@ use crate::results::{CostOfSize, ExpectedCost, InitialRto, Quantiles, Retransmis
 use crate::tally::{Candidates, SERIES};
 use gentle_model::Path;
 use gentle_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// Payload of a full segment on Ethernet without TCP options, bytes. The size of a connection is its payload in such
 /// segments, not the number of packets, which network cards change (TSO, GRO).
@@ -26,14 +27,16 @@ const SEGMENTS_PER_ACK: f64 = 1.0;
 const FEWEST: u64 = 10;
 
 /// Connections of one range of sizes.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct SizeSums {
     segments: u64,
     waits: Moments,
 }
 
 /// Losses and waits of completed attempts.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct CostCounts {
     losses: u64,
     with_loss: u64,
@@ -74,6 +77,23 @@ impl CostCounts {
             let sums = &mut self.sizes[range];
             sums.segments = sums.segments.saturating_add(segments);
             sums.waits.record(waited);
+        }
+    }
+
+    /// Adds the attempts of another trace.
+    pub(super) fn add(&mut self, other: &CostCounts) {
+        let sum = u64::saturating_add;
+        self.losses = sum(self.losses, other.losses);
+        self.with_loss = sum(self.with_loss, other.with_loss);
+        self.waits = self.waits.plus(other.waits);
+        let more = other.series.iter().flatten();
+        for (count, more) in self.series.iter_mut().flatten().zip(more) {
+            *count = sum(*count, *more);
+        }
+        self.unknown_rto = sum(self.unknown_rto, other.unknown_rto);
+        for (size, more) in self.sizes.iter_mut().zip(&other.sizes) {
+            size.segments = sum(size.segments, more.segments);
+            size.waits = size.waits.plus(more.waits);
         }
     }
 

@@ -1,10 +1,12 @@
 //! Quantities of spa-2018, section III, for each direction of a link.
 
 use super::moments::Moments;
+use crate::codec::nanos;
 use crate::connections::Connection;
 use crate::results::{Direction, RetransmissionDelay, RetransmissionDelayDetail};
 use crate::tally::Meter;
 use gentle_units::{Nanos, Rate};
+use serde::{Deserialize, Serialize};
 
 /// Contribution of one endpoint of a connection to the direction of its segments.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,14 +18,16 @@ pub(crate) struct Contribution {
 /// Part of a [`Contribution`] that every endpoint has.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SegmentCounts {
-    segments: u32,
-    handshake: u16,
-    direction: u8,
+    pub(super) segments: u32,
+    pub(super) handshake: u16,
+    pub(super) direction: u8,
 }
 
 /// Part of a [`Contribution`] that few endpoints have: retransmissions and their delay.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct RetransmissionCounts {
+    #[serde(with = "nanos")]
     delay: Nanos,
     retransmitted: u32,
     handshake: u16,
@@ -61,7 +65,8 @@ impl Contribution {
     }
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Sums {
     segments: u64,
     retransmitted: u64,
@@ -74,10 +79,12 @@ struct Sums {
 impl Sums {
     fn plus(self, other: Sums) -> Sums {
         Sums {
-            segments: self.segments + other.segments,
-            retransmitted: self.retransmitted + other.retransmitted,
-            handshake: self.handshake + other.handshake,
-            handshake_retransmitted: self.handshake_retransmitted + other.handshake_retransmitted,
+            segments: self.segments.saturating_add(other.segments),
+            retransmitted: self.retransmitted.saturating_add(other.retransmitted),
+            handshake: self.handshake.saturating_add(other.handshake),
+            handshake_retransmitted: self
+                .handshake_retransmitted
+                .saturating_add(other.handshake_retransmitted),
             delay_with_loss: self.delay_with_loss.plus(other.delay_with_loss),
             delay_without_loss: self.delay_without_loss.plus(other.delay_without_loss),
         }
@@ -85,7 +92,8 @@ impl Sums {
 }
 
 /// Sums by direction.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct DirectionSums {
     by_direction: Vec<Sums>,
 }
@@ -116,12 +124,17 @@ impl DirectionSums {
         }
     }
 
-    /// Adds the connections of `other`.
-    pub(crate) fn add(&mut self, other: &DirectionSums) {
-        for (direction, more) in other.by_direction.iter().enumerate() {
+    /// Adds the connections of `other`, whose directions follow after `first` others.
+    pub(crate) fn add_from(&mut self, first: usize, other: &DirectionSums) {
+        for (direction, more) in (first..).zip(&other.by_direction) {
             let sums = self.of(direction);
             *sums = sums.plus(*more);
         }
+    }
+
+    /// Number of directions with connections.
+    pub(crate) fn directions(&self) -> usize {
+        self.by_direction.len()
     }
 
     fn of(&mut self, direction: usize) -> &mut Sums {
@@ -144,7 +157,7 @@ impl DirectionSums {
             .enumerate()
             .map(|(i, name)| {
                 let sums = self.by_direction.get(i).copied().unwrap_or_default();
-                let meter = meters.get(i).copied().unwrap_or_default();
+                let meter = meters.get(i).cloned().unwrap_or_default();
                 let rate_bps = meter.mean_bps(duration);
                 let capacity_bps = match rate {
                     Some(rate) => Some(rate.bits_per_second() as f64),
@@ -190,6 +203,8 @@ impl DirectionSums {
 #[derive(Debug)]
 pub(crate) struct Link<'a> {
     pub(crate) names: &'a [String],
+    /// Order in which the directions are shown.
+    pub(crate) order: &'a [usize],
     pub(crate) meters: &'a [Meter],
     pub(crate) duration: Nanos,
     pub(crate) rate: Option<Rate>,
@@ -197,6 +212,8 @@ pub(crate) struct Link<'a> {
 
 impl Link<'_> {
     pub(crate) fn directions(&self, sums: &DirectionSums) -> Vec<Direction> {
-        sums.result(self.names, self.meters, self.duration, self.rate)
+        let directions = sums.result(self.names, self.meters, self.duration, self.rate);
+        let shown = self.order.iter().filter_map(|&i| directions.get(i));
+        shown.cloned().collect()
     }
 }

@@ -4,12 +4,14 @@
 //! short, it is decided early, from the connections so far ([`Failures::decide_early`]).
 
 use super::parties::PartyCounts;
+use crate::codec::Host;
 use crate::connections::Classification;
 use crate::results::{AttemptGroup, NamedParty};
 use crate::row::Outcome;
 use crate::table_size::list_bytes_with_one_more;
 use gentle_units::Nanos;
 use gentle_wire::Address;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +24,8 @@ const FLOOD_RATE: u64 = 10;
 const NAMED: usize = 3;
 
 /// Attempt that was not completed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(from = "Kept", into = "Kept")]
 struct Failure {
     client: Address,
     server: Address,
@@ -34,6 +37,35 @@ struct Failure {
     lost: bool,
     /// Start, seconds since 1970.
     at: u32,
+}
+
+/// Form in analysis records: client, server, port, start, outcome, and the flags `once`, `swallowed` and `lost` as the
+/// bits 1, 2 and 4.
+#[derive(Serialize, Deserialize)]
+struct Kept(Host, Host, u16, u32, Outcome, u8);
+
+impl From<Failure> for Kept {
+    fn from(it: Failure) -> Kept {
+        let flags = u8::from(it.once) | u8::from(it.swallowed) << 1 | u8::from(it.lost) << 2;
+        let (client, server) = (Host(it.client), Host(it.server));
+        Kept(client, server, it.port, it.at, it.outcome, flags)
+    }
+}
+
+impl From<Kept> for Failure {
+    fn from(kept: Kept) -> Failure {
+        let Kept(Host(client), Host(server), port, at, outcome, flags) = kept;
+        Failure {
+            client,
+            server,
+            port,
+            outcome,
+            once: flags & 1 != 0,
+            swallowed: flags & 2 != 0,
+            lost: flags & 4 != 0,
+            at,
+        }
+    }
 }
 
 /// Reason why an attempt was not completed.
@@ -55,7 +87,8 @@ const REASONS: usize = 7;
 type ByParty = HashMap<(Address, u16), u64>;
 
 /// Attempts that were not completed.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Failures {
     undecided: Vec<Failure>,
     /// Decided attempts, by [`Reason`].
@@ -68,15 +101,70 @@ pub(crate) struct Failures {
 }
 
 /// Attempts decided for one reason.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Decided {
     attempts: u64,
+    #[serde(with = "by_party")]
     parties: ByParty,
     /// Number of parties forgotten because memory was short.
     forgotten: u64,
 }
 
+/// Parties in analysis records: a list in the order of the addresses.
+mod by_party {
+    use super::{ByParty, Host};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(parties: &ByParty, to: S) -> Result<S::Ok, S::Error> {
+        let entries = parties.iter();
+        let mut list: Vec<(Host, u16, u64)> = entries
+            .map(|(&(address, port), &attempts)| (Host(address), port, attempts))
+            .collect();
+        list.sort_unstable();
+        to.collect_seq(list)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ByParty, D::Error> {
+        let list = Vec::<(Host, u16, u64)>::deserialize(from)?.into_iter();
+        Ok(list
+            .map(|(Host(address), port, attempts)| ((address, port), attempts))
+            .collect())
+    }
+}
+
 impl Failures {
+    /// Adds the attempts of another trace.
+    pub(super) fn add(&mut self, other: Failures) {
+        let sum = u64::saturating_add;
+        self.undecided.extend(other.undecided);
+        for (decided, more) in self.decided.iter_mut().zip(other.decided) {
+            decided.attempts = sum(decided.attempts, more.attempts);
+            decided.forgotten = sum(decided.forgotten, more.forgotten);
+            for (party, attempts) in more.parties {
+                let all = decided.parties.entry(party).or_default();
+                *all = sum(*all, attempts);
+            }
+        }
+        self.half_open = sum(self.half_open, other.half_open);
+        self.half_open_with_loss = sum(self.half_open_with_loss, other.half_open_with_loss);
+        self.decided_early = sum(self.decided_early, other.decided_early);
+    }
+
+    /// Replaces all addresses.
+    pub(super) fn replace(&mut self, replacement: impl Fn(Address) -> Address) {
+        for failure in &mut self.undecided {
+            failure.client = replacement(failure.client);
+            failure.server = replacement(failure.server);
+        }
+        for decided in &mut self.decided {
+            let parties = std::mem::take(&mut decided.parties).into_iter();
+            decided.parties = parties
+                .map(|((address, port), attempts)| ((replacement(address), port), attempts))
+                .collect();
+        }
+    }
+
     /// Records an attempt of `client` at `server` that was not completed.
     pub(super) fn record(
         &mut self,

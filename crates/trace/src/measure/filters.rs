@@ -12,6 +12,7 @@ use crate::options::Options;
 use crate::results::{Direction, Filter};
 use gentle_units::Nanos;
 use gentle_wire::Address;
+use serde::{Deserialize, Serialize};
 
 /// Longest retransmission delay of a connection that is kept: that of four SYNs lost with an initial RTO of 3 s.
 const LONGEST_DELAY: Nanos = Nanos::from_secs(45);
@@ -19,7 +20,8 @@ const LONGEST_DELAY: Nanos = Nanos::from_secs(45);
 const EXAMPLES: usize = 10;
 
 /// Connections that pass a filter.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Passed {
     connections: u64,
     sums: DirectionSums,
@@ -32,13 +34,18 @@ impl Passed {
     }
 
     fn add(&mut self, other: &Passed) {
-        self.connections += other.connections;
-        self.sums.add(&other.sums);
+        self.add_from(0, other);
+    }
+
+    fn add_from(&mut self, first: usize, other: &Passed) {
+        self.connections = self.connections.saturating_add(other.connections);
+        self.sums.add_from(first, &other.sums);
     }
 }
 
 /// Connections that pass a filter, split by whether they also pass the last filter (`established-with-data`).
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Split {
     established_with_data: Passed,
     others: Passed,
@@ -54,8 +61,18 @@ impl Split {
     }
 
     fn add(&mut self, other: &Split) {
-        self.established_with_data.add(&other.established_with_data);
-        self.others.add(&other.others);
+        self.add_from(0, other);
+    }
+
+    fn add_from(&mut self, first: usize, other: &Split) {
+        let with_data = &other.established_with_data;
+        self.established_with_data.add_from(first, with_data);
+        self.others.add_from(first, &other.others);
+    }
+
+    fn directions(&self) -> usize {
+        let others = self.others.sums.directions();
+        others.max(self.established_with_data.sums.directions())
     }
 
     fn all(&self) -> Passed {
@@ -69,7 +86,8 @@ impl Split {
 ///
 /// Memory is limited to a sixteenth of the memory limit. Aligned to separate cache lines, as `Decoder` is.
 #[repr(align(128))]
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Filters {
     undecided_connections: UndecidedConnections,
     flood: FloodDetector,
@@ -81,7 +99,9 @@ pub(crate) struct Filters {
     decided: Split,
     benign: Split,
     decided_early: u64,
+    #[serde(skip)]
     memory_limit: usize,
+    #[serde(skip)]
     peak_bytes: usize,
 }
 
@@ -151,6 +171,36 @@ impl Filters {
         self.limit_memory();
     }
 
+    /// Adds the connections of another trace, whose directions follow after `first` others.
+    pub(crate) fn add(&mut self, other: Filters, first: usize) {
+        let places = self.flood.add(&other.flood);
+        let undecided = other.undecided_connections;
+        self.undecided_connections.add(undecided, first, &places);
+        self.without_syn = self.without_syn.saturating_add(other.without_syn);
+        self.too_long.add_from(first, &other.too_long);
+        self.undecided.add_from(first, &other.undecided);
+        self.decided.add_from(first, &other.decided);
+        self.benign.add_from(first, &other.benign);
+        self.decided_early = self.decided_early.saturating_add(other.decided_early);
+        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
+        self.limit_memory();
+    }
+
+    /// Replaces all addresses. Nothing may be recorded afterwards.
+    pub(crate) fn replace(&mut self, replacement: impl Fn(Address) -> Address) {
+        self.flood.replace(replacement);
+    }
+
+    /// Whether the parts fit each other and there are at most `directions` directions.
+    pub(crate) fn fits(&self, directions: usize) -> bool {
+        let sums = [&self.undecided, &self.decided, &self.benign];
+        let of_sums = sums.into_iter().map(Split::directions);
+        of_sums.max().max(Some(self.too_long.sums.directions())) <= Some(directions)
+            && self
+                .undecided_connections
+                .fits(self.flood.len(), directions)
+    }
+
     fn limit_memory(&mut self) {
         let bytes =
             self.undecided_connections.bytes_with_one_more() + self.flood.bytes_with_one_more();
@@ -216,9 +266,9 @@ impl Filters {
         ];
         let removed = [
             self.without_syn,
-            passed[0].connections - passed[1].connections,
-            passed[1].connections - passed[2].connections,
-            passed[2].connections - passed[3].connections,
+            passed[0].connections.saturating_sub(passed[1].connections),
+            passed[1].connections.saturating_sub(passed[2].connections),
+            passed[2].connections.saturating_sub(passed[3].connections),
         ];
         FILTERS
             .iter()

@@ -3,6 +3,7 @@
 use crate::table_size::{hash_table_bytes, hash_table_room, list_bytes_with_one_more};
 use gentle_wire::Address;
 use hashbrown::{DefaultHashBuilder, HashTable};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::hash::BuildHasher;
 
@@ -14,8 +15,10 @@ const FLOOD_RATIO: u64 = 1_000;
 const SUSPECT: u32 = 100;
 
 /// Numbers of connections of an address.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct AddressCounts {
+    #[serde(with = "crate::codec::address")]
     pub(super) address: Address,
     with_data: u32,
     without_data: u32,
@@ -41,11 +44,14 @@ impl AddressCounts {
 }
 
 /// Counts of all addresses seen, and the flooding ones among them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct FloodDetector {
+    #[serde(skip)]
     hasher: DefaultHashBuilder,
     /// Indices into `addresses`: a table of the counts themselves would be five times larger, and most lookups go to
     /// memory.
+    #[serde(skip)]
     index: HashTable<u32>,
     addresses: Vec<AddressCounts>,
     /// Number of flooding addresses forgotten for lack of memory.
@@ -67,6 +73,36 @@ impl FloodDetector {
             *count = count.saturating_add(1);
         }
         places
+    }
+
+    /// Adds the counts of another trace; returns the places that its addresses get here.
+    pub(super) fn add(&mut self, other: &FloodDetector) -> Vec<u32> {
+        self.forgotten_flooders = self
+            .forgotten_flooders
+            .saturating_add(other.forgotten_flooders);
+        let mut places = Vec::with_capacity(other.addresses.len());
+        for more in &other.addresses {
+            let place = self.place(more.address);
+            let counts = &mut self.addresses[place as usize];
+            counts.with_data = counts.with_data.saturating_add(more.with_data);
+            counts.without_data = counts.without_data.saturating_add(more.without_data);
+            counts.is_flooder |= more.is_flooder;
+            places.push(place);
+        }
+        places
+    }
+
+    /// Number of addresses.
+    pub(super) fn len(&self) -> usize {
+        self.addresses.len()
+    }
+
+    /// Replaces all addresses. Nothing may be recorded afterwards.
+    pub(super) fn replace(&mut self, replacement: impl Fn(Address) -> Address) {
+        self.index = HashTable::new();
+        for counts in &mut self.addresses {
+            counts.address = replacement(counts.address);
+        }
     }
 
     /// Marks the addresses that flood by the counts so far; returns whether any does.

@@ -8,6 +8,7 @@ mod flood;
 mod moments;
 mod outcomes;
 mod parties;
+mod sample;
 mod undecided;
 
 pub(crate) use filters::Filters;

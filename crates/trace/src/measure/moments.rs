@@ -2,13 +2,15 @@
 
 use crate::results::MeanOf;
 use gentle_units::Nanos;
+use serde::{Deserialize, Serialize};
 
-/// Number, sum (seconds) and sum of squares.
-#[derive(Debug, Clone, Copy, Default)]
+/// Number, sum (nanoseconds) and sum of squares. Integers, so that sums do not depend on the order of their terms.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Moments {
     n: u64,
-    sum: f64,
-    squares: f64,
+    sum_ns: u128,
+    squares_ns2: u128,
 }
 
 /// Half-width of a 95 % confidence interval, standard errors.
@@ -20,27 +22,29 @@ impl Moments {
         self.n += 1;
         // Most connections have no delay.
         if delay > Nanos::ZERO {
-            let value = delay.as_secs_f64();
-            self.sum += value;
-            self.squares += value * value;
+            let value = u128::from(delay.0);
+            self.sum_ns += value;
+            self.squares_ns2 = self.squares_ns2.saturating_add(value * value);
         }
     }
 
     /// Moments of both together.
     pub(super) fn plus(self, other: Moments) -> Moments {
         Moments {
-            n: self.n + other.n,
-            sum: self.sum + other.sum,
-            squares: self.squares + other.squares,
+            n: self.n.saturating_add(other.n),
+            sum_ns: self.sum_ns.saturating_add(other.sum_ns),
+            squares_ns2: self.squares_ns2.saturating_add(other.squares_ns2),
         }
     }
 
     /// Mean with its confidence interval.
     pub(super) fn mean(self) -> MeanOf {
         let n = self.n as f64;
-        let mean = (self.n > 0).then(|| self.sum / n);
+        let sum = self.sum_ns as f64 / 1e9;
+        let mean = (self.n > 0).then(|| sum / n);
         let ci95 = (self.n > 1).then(|| {
-            let variance = (self.squares - self.sum * self.sum / n).max(0.0) / (n - 1.0);
+            let squares = self.squares_ns2 as f64 / 1e18;
+            let variance = (squares - sum * sum / n).max(0.0) / (n - 1.0);
             Z95 * (variance / n).sqrt()
         });
         MeanOf {

@@ -3,10 +3,12 @@
 use super::cost::CostCounts;
 use super::failures::{Failures, Reason};
 use super::parties::PartyCounts;
+use super::sample::Sample;
+use crate::codec::nanos;
 use crate::connections::{CLIENT, ClosedConnection, Connection, ConnectionFlags, SERVER};
 use crate::options::{Options, VantagePoint};
 use crate::results::{
-    self, Closes, ExpectedCost, HandshakeRtt, Handshakes, Retransmissions, Waiting,
+    self, Closes, ExpectedCost, HandshakeRtt, Handshakes, Repeats, Retransmissions, Waiting,
 };
 use crate::row::{Close, Outcome};
 use crate::tally::Distribution;
@@ -14,6 +16,52 @@ use crate::tally::SeriesCounts;
 use crate::tally::Tally;
 use gentle_units::Nanos;
 use gentle_wire::Address;
+use serde::{Deserialize, Serialize};
+
+/// Counts of handshake-2009 that are known when a connection is closed.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HandshakeCounts {
+    successes: u64,
+    failures: u64,
+    attempts_with_duplicate_syn: u64,
+    successes_with_duplicate_syn: u64,
+    failures_with_duplicate_syn: u64,
+    outside_standard_intervals: u64,
+    attempts_with_retransmission: u64,
+    successes_with_retransmission: u64,
+    syns_of_successes: u64,
+}
+
+/// Counts of inferred outcomes that are known when a connection is closed.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OutcomeCounts {
+    completed: u64,
+    one_sided: u64,
+    completed_with_loss: u64,
+    late: u64,
+    put_off: u64,
+    without_syn: u64,
+    without_syn_again: u64,
+    repeats: Repeats,
+}
+
+/// Sums of times.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Times {
+    #[serde(with = "nanos")]
+    waited: Nanos,
+    #[serde(with = "nanos")]
+    waited_with_loss: Nanos,
+    #[serde(with = "nanos")]
+    waited_for_data: Nanos,
+    #[serde(with = "nanos")]
+    put_off: Nanos,
+    #[serde(with = "nanos")]
+    failed: Nanos,
+}
 
 /// Statistics of closed connections.
 ///
@@ -22,12 +70,11 @@ use gentle_wire::Address;
 ///
 /// Aligned to separate cache lines, as `Decoder` is.
 #[repr(align(128))]
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Outcomes {
-    /// Fields that are known when a connection is closed; the other fields are zero.
-    handshakes: Handshakes,
-    /// Fields that are known when a connection is closed; the other fields are zero.
-    inferred: results::Outcomes,
+    handshakes: HandshakeCounts,
+    inferred: OutcomeCounts,
     failures: Failures,
     pub(crate) parties: PartyCounts,
     pub(crate) series: SeriesCounts,
@@ -35,34 +82,30 @@ pub(crate) struct Outcomes {
     pub(crate) closes: Closes,
     /// Round-trip times: server half, client half, sum.
     round_trips: [Distribution; 3],
-    waited: Nanos,
-    waited_with_loss: Nanos,
-    waited_for_data: Nanos,
-    put_off: Nanos,
-    failed: Nanos,
-    syns_of_successes: u64,
+    times: Times,
+    /// Of this trace only: samples are not added up.
+    pub(crate) sample: Sample,
+    #[serde(skip)]
     vantage: Option<VantagePoint>,
+    #[serde(skip)]
     memory_limit: usize,
+    #[serde(skip)]
     peak_bytes: usize,
 }
 
 impl Outcomes {
     pub(crate) fn new(options: &Options) -> Outcomes {
         Outcomes {
-            handshakes: Handshakes::default(),
-            inferred: results::Outcomes::default(),
+            handshakes: HandshakeCounts::default(),
+            inferred: OutcomeCounts::default(),
             failures: Failures::default(),
             parties: PartyCounts::default(),
             series: SeriesCounts::default(),
             cost: CostCounts::default(),
             closes: Closes::default(),
             round_trips: Default::default(),
-            waited: Nanos::ZERO,
-            waited_with_loss: Nanos::ZERO,
-            waited_for_data: Nanos::ZERO,
-            put_off: Nanos::ZERO,
-            failed: Nanos::ZERO,
-            syns_of_successes: 0,
+            times: Times::default(),
+            sample: Sample::default(),
             vantage: options.vantage,
             memory_limit: options.memory() / 16,
             peak_bytes: 0,
@@ -75,9 +118,8 @@ impl Outcomes {
             connection, close, ..
         } = closed;
         for side in [CLIENT, SERVER] {
-            self.waited_for_data = self
-                .waited_for_data
-                .saturating_add(connection.delays(side).1);
+            let data = &mut self.times.waited_for_data;
+            *data = data.saturating_add(connection.delays(side).1);
         }
         if connection.flags.has(ConnectionFlags::SYN) {
             self.attempt(closed);
@@ -99,6 +141,9 @@ impl Outcomes {
             addresses,
             close,
         } = closed;
+        if connection.synacks > 0 {
+            self.sample.record(connection.isn, connection.ports());
+        }
         if let Some(loss_state) = &connection.loss_state {
             self.series.record(&loss_state.series);
         }
@@ -115,7 +160,7 @@ impl Outcomes {
             handshakes.successes += 1;
             handshakes.successes_with_duplicate_syn += u64::from(again);
             handshakes.successes_with_retransmission += u64::from(sent_again);
-            self.syns_of_successes += u64::from(connection.syns);
+            handshakes.syns_of_successes += u64::from(connection.syns);
             if let (Some(both), Some(server)) =
                 (connection.round_trip(), connection.synack_at.get())
             {
@@ -157,18 +202,19 @@ impl Outcomes {
             counts.one_sided += u64::from(class.outcome == Outcome::OneSided);
             counts.completed_with_loss += u64::from(has_loss);
             counts.late += u64::from(!has_loss && class.repeats.late > 0);
-            self.waited = self.waited.saturating_add(class.waited);
+            let times = &mut self.times;
+            times.waited = times.waited.saturating_add(class.waited);
             if has_loss {
-                self.waited_with_loss = self.waited_with_loss.saturating_add(class.waited);
+                times.waited_with_loss = times.waited_with_loss.saturating_add(class.waited);
             }
             if class.repeats.put_off > 0 {
                 counts.put_off += 1;
                 let waited = class.waited.saturating_add(class.waited_with_data);
-                self.put_off = self.put_off.saturating_add(waited);
+                times.put_off = times.put_off.saturating_add(waited);
             }
         } else {
             failed = connection.delays(CLIENT).0;
-            self.failed = self.failed.saturating_add(failed);
+            self.times.failed = self.times.failed.saturating_add(failed);
             let copies = connection
                 .loss_state
                 .as_ref()
@@ -188,6 +234,90 @@ impl Outcomes {
             Close::Silent => &mut self.closes.silent,
             Close::Open => &mut self.closes.open,
         } += 1;
+    }
+
+    /// Adds the connections of another trace.
+    pub(crate) fn add(&mut self, other: Outcomes) {
+        let sum = |a: &mut u64, b: u64| *a = a.saturating_add(b);
+        let (counts, more) = (&mut self.handshakes, other.handshakes);
+        sum(&mut counts.successes, more.successes);
+        sum(&mut counts.failures, more.failures);
+        sum(
+            &mut counts.attempts_with_duplicate_syn,
+            more.attempts_with_duplicate_syn,
+        );
+        sum(
+            &mut counts.successes_with_duplicate_syn,
+            more.successes_with_duplicate_syn,
+        );
+        sum(
+            &mut counts.failures_with_duplicate_syn,
+            more.failures_with_duplicate_syn,
+        );
+        sum(
+            &mut counts.outside_standard_intervals,
+            more.outside_standard_intervals,
+        );
+        sum(
+            &mut counts.attempts_with_retransmission,
+            more.attempts_with_retransmission,
+        );
+        sum(
+            &mut counts.successes_with_retransmission,
+            more.successes_with_retransmission,
+        );
+        sum(&mut counts.syns_of_successes, more.syns_of_successes);
+
+        let (counts, more) = (&mut self.inferred, other.inferred);
+        sum(&mut counts.completed, more.completed);
+        sum(&mut counts.one_sided, more.one_sided);
+        sum(&mut counts.completed_with_loss, more.completed_with_loss);
+        sum(&mut counts.late, more.late);
+        sum(&mut counts.put_off, more.put_off);
+        sum(&mut counts.without_syn, more.without_syn);
+        sum(&mut counts.without_syn_again, more.without_syn_again);
+        sum(&mut counts.repeats.lost, more.repeats.lost);
+        sum(&mut counts.repeats.late, more.repeats.late);
+        sum(&mut counts.repeats.turned_away, more.repeats.turned_away);
+        sum(&mut counts.repeats.put_off, more.repeats.put_off);
+        sum(&mut counts.repeats.in_vain, more.repeats.in_vain);
+
+        let sum_of = |a: &mut Nanos, b: Nanos| *a = a.saturating_add(b);
+        let (times, more) = (&mut self.times, other.times);
+        sum_of(&mut times.waited, more.waited);
+        sum_of(&mut times.waited_with_loss, more.waited_with_loss);
+        sum_of(&mut times.waited_for_data, more.waited_for_data);
+        sum_of(&mut times.put_off, more.put_off);
+        sum_of(&mut times.failed, more.failed);
+
+        let (closes, more) = (&mut self.closes, other.closes);
+        sum(&mut closes.fin, more.fin);
+        sum(&mut closes.rst, more.rst);
+        sum(&mut closes.silent, more.silent);
+        sum(&mut closes.open, more.open);
+        sum(&mut closes.never_established, more.never_established);
+
+        self.series.add(&other.series);
+        self.cost.add(&other.cost);
+        for (round_trips, more) in self.round_trips.iter_mut().zip(&other.round_trips) {
+            round_trips.add(more);
+        }
+        self.parties.add(other.parties);
+        self.failures.add(other.failures);
+        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
+        self.limit_memory();
+    }
+
+    /// Replaces all addresses.
+    pub(crate) fn replace(&mut self, replacement: impl Fn(Address) -> Address) {
+        self.parties.replace(&replacement);
+        self.failures.replace(&replacement);
+    }
+
+    /// Counts `connections` that were open at the end of their trace as idle, since the whole goes on.
+    pub(crate) fn expire(&mut self, connections: u64) {
+        self.closes.open = self.closes.open.saturating_sub(connections);
+        self.closes.silent = self.closes.silent.saturating_add(connections);
     }
 
     fn limit_memory(&mut self) {
@@ -218,14 +348,21 @@ impl Outcomes {
             capture_duplicates: tally.capture_duplicates,
             synack_without_syn: tally.synack_without_syn,
             syn_with_data: tally.syn_with_data,
-            syn_per_success: per(self.syns_of_successes, counts.successes),
+            successes: counts.successes,
+            failures: counts.failures,
+            attempts_with_duplicate_syn: counts.attempts_with_duplicate_syn,
+            successes_with_duplicate_syn: counts.successes_with_duplicate_syn,
+            failures_with_duplicate_syn: counts.failures_with_duplicate_syn,
+            outside_standard_intervals: counts.outside_standard_intervals,
+            attempts_with_retransmission: counts.attempts_with_retransmission,
+            successes_with_retransmission: counts.successes_with_retransmission,
+            syn_per_success: per(counts.syns_of_successes, counts.successes),
             attempts_per_duplicate: per(tally.attempts, counts.attempts_with_duplicate_syn),
             rtt_s: HandshakeRtt {
                 server_side: self.round_trips[0].quantiles(),
                 client_side: self.round_trips[1].quantiles(),
                 both: self.round_trips[2].quantiles(),
             },
-            ..counts.clone()
         }
     }
 
@@ -249,14 +386,22 @@ impl Outcomes {
     ) -> results::Outcomes {
         let failures = &self.failures;
         let server = |reason| failures.group(reason, &show_server);
-        let answered = self.inferred.completed + failures.half_open;
-        let with_loss = self.inferred.completed_with_loss + failures.half_open_with_loss;
+        let counts = self.inferred;
+        let answered = counts.completed.saturating_add(failures.half_open);
+        let with_loss = counts
+            .completed_with_loss
+            .saturating_add(failures.half_open_with_loss);
         results::Outcomes {
             answered,
+            completed: counts.completed,
+            one_sided: counts.one_sided,
             half_open: failures.half_open,
             with_loss,
             loss: (answered > 0).then(|| with_loss as f64 / answered as f64),
-            put_off_s: self.put_off.as_secs_f64(),
+            completed_with_loss: counts.completed_with_loss,
+            late: counts.late,
+            put_off: counts.put_off,
+            put_off_s: self.times.put_off.as_secs_f64(),
             swallowed: server(Reason::Swallowed),
             dead: server(Reason::Dead),
             refused: server(Reason::Refused),
@@ -264,8 +409,10 @@ impl Outcomes {
             scans: failures.group(Reason::Scan, |client, _| show(client)),
             floods: server(Reason::Flood),
             unseen: server(Reason::Unseen),
+            without_syn: counts.without_syn,
+            without_syn_again: counts.without_syn_again,
+            repeats: counts.repeats,
             judged_early: failures.decided_early,
-            ..self.inferred.clone()
         }
     }
 
@@ -277,9 +424,9 @@ impl Outcomes {
 
     /// Time lost by waiting for retransmissions.
     pub(crate) fn waiting(&self) -> Waiting {
-        let handshake_s = self.waited.as_secs_f64();
-        let loss_s = self.waited_with_loss.as_secs_f64();
-        let data_s = self.waited_for_data.as_secs_f64();
+        let handshake_s = self.times.waited.as_secs_f64();
+        let loss_s = self.times.waited_with_loss.as_secs_f64();
+        let data_s = self.times.waited_for_data.as_secs_f64();
         let all = handshake_s + data_s;
         let with_loss = self.inferred.completed_with_loss;
         Waiting {
@@ -288,7 +435,7 @@ impl Outcomes {
             loss_mean_s: (with_loss > 0).then(|| loss_s / with_loss as f64),
             data_s,
             handshake_share: (all > 0.0).then(|| handshake_s / all),
-            failed_s: self.failed.as_secs_f64(),
+            failed_s: self.times.failed.as_secs_f64(),
         }
     }
 }

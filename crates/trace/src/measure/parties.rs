@@ -1,5 +1,6 @@
 //! Time lost by server, client and prefix.
 
+use crate::codec::{Host, nanos};
 use crate::connections::{Classification, Connection};
 use crate::results::{Top, TopEntry};
 use crate::row::Outcome;
@@ -7,14 +8,18 @@ use crate::table_size::{hash_table_bytes, hash_table_room};
 use gentle_units::Nanos;
 use gentle_wire::Address;
 use hashbrown::{HashMap, HashSet};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
 /// Losses of one server, client or prefix.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct PartyLoss {
+    #[serde(with = "nanos")]
     lost: Nanos,
+    #[serde(with = "nanos")]
     failed: Nanos,
     with_loss: u32,
     failures: u32,
@@ -23,7 +28,8 @@ struct PartyLoss {
 }
 
 /// Answers of a server, or failed attempts of a client.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct PartyFacts {
     /// For a client: the servers and ports of its failed attempts, as a set of 64 hash bits.
     tried: u64,
@@ -63,7 +69,7 @@ impl PartyLoss {
         TopEntry {
             name,
             attempts: self.attempts.into(),
-            answered: (self.attempts - self.failures).into(),
+            answered: self.attempts.saturating_sub(self.failures).into(),
             failures: self.failures.into(),
             with_loss: self.with_loss.into(),
             time_lost_s: self.lost.as_secs_f64(),
@@ -73,11 +79,54 @@ impl PartyLoss {
 }
 
 /// Losses by server and by client.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(from = "Kept", into = "Kept")]
 pub(crate) struct PartyCounts {
     servers: HashMap<(Address, u16), PartyLoss>,
     clients: HashMap<Address, PartyLoss>,
     alive: HashSet<Address>,
+}
+
+/// Form in analysis records: lists in the order of the addresses.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    servers: Vec<(Host, u16, PartyLoss)>,
+    clients: Vec<(Host, PartyLoss)>,
+}
+
+impl From<PartyCounts> for Kept {
+    fn from(counts: PartyCounts) -> Kept {
+        let servers = counts.servers.into_iter();
+        let clients = counts.clients.into_iter();
+        let mut kept = Kept {
+            servers: servers
+                .map(|((address, port), loss)| (Host(address), port, loss))
+                .collect(),
+            clients: clients
+                .map(|(address, loss)| (Host(address), loss))
+                .collect(),
+        };
+        kept.servers.sort_unstable();
+        kept.clients.sort_unstable();
+        kept
+    }
+}
+
+impl From<Kept> for PartyCounts {
+    fn from(kept: Kept) -> PartyCounts {
+        let servers = kept.servers.into_iter();
+        let clients = kept.clients.into_iter();
+        PartyCounts {
+            servers: servers
+                .map(|(Host(address), port, loss)| ((address, port), loss))
+                .collect(),
+            clients: clients
+                .map(|(Host(address), loss)| (address, loss))
+                .collect(),
+            alive: HashSet::new(),
+        }
+    }
 }
 
 /// Length of the prefixes by which IPv4 servers are grouped; IPv6 below.
@@ -116,6 +165,28 @@ impl PartyCounts {
             unseen: class.outcome == Outcome::OneSided,
         };
         self.servers.entry((server, port)).or_default().add(&loss);
+    }
+
+    /// Adds the attempts of another trace.
+    pub(super) fn add(&mut self, other: PartyCounts) {
+        for (server, loss) in &other.servers {
+            self.servers.entry(*server).or_default().add(loss);
+        }
+        for (client, loss) in &other.clients {
+            self.clients.entry(*client).or_default().add(loss);
+        }
+    }
+
+    /// Replaces all addresses.
+    pub(super) fn replace(&mut self, replacement: impl Fn(Address) -> Address) {
+        let servers = std::mem::take(&mut self.servers).into_iter();
+        let clients = std::mem::take(&mut self.clients).into_iter();
+        self.servers = servers
+            .map(|((address, port), loss)| ((replacement(address), port), loss))
+            .collect();
+        self.clients = clients
+            .map(|(address, loss)| (replacement(address), loss))
+            .collect();
     }
 
     /// Updates the set of hosts for [`PartyCounts::is_alive`].

@@ -3,14 +3,17 @@
 use crate::results::OtherHandshakes;
 use crate::tally::Distribution;
 use gentle_units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Handshake counts of one protocol.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Counts {
     attempts: u64,
     successes: u64,
-    retransmissions: BTreeMap<&'static str, u64>,
+    retransmissions: BTreeMap<Cow<'static, str>, u64>,
     attempts_with_loss: u64,
     time_lost_ns: u128,
     rtt: Distribution,
@@ -37,7 +40,7 @@ impl Counts {
 
     /// Counts a retransmitted packet of `kind`; `lossy` is whether the attempt had a retransmission before, and is set.
     pub(super) fn retransmission(&mut self, kind: &'static str, lossy: &mut bool) {
-        *self.retransmissions.entry(kind).or_default() += 1;
+        *self.retransmissions.entry(kind.into()).or_default() += 1;
         self.attempts_with_loss += u64::from(!*lossy);
         *lossy = true;
     }
@@ -47,8 +50,26 @@ impl Counts {
         self.rtt.record(time);
     }
 
+    /// Adds the counts of another trace.
+    pub(super) fn add(&mut self, other: Counts) {
+        let sum = u64::saturating_add;
+        self.attempts = sum(self.attempts, other.attempts);
+        self.successes = sum(self.successes, other.successes);
+        for (kind, count) in other.retransmissions {
+            let all = self.retransmissions.entry(kind).or_default();
+            *all = sum(*all, count);
+        }
+        self.attempts_with_loss = sum(self.attempts_with_loss, other.attempts_with_loss);
+        self.time_lost_ns = self.time_lost_ns.saturating_add(other.time_lost_ns);
+        self.rtt.add(&other.rtt);
+        for (version, count) in other.versions {
+            let all = self.versions.entry(version).or_default();
+            *all = sum(*all, count);
+        }
+    }
+
     /// Results; `None` if there was no attempt.
-    pub(super) fn finish(self) -> Option<OtherHandshakes> {
+    pub(super) fn result(self) -> Option<OtherHandshakes> {
         (self.attempts > 0).then(|| OtherHandshakes {
             attempts: self.attempts,
             successes: self.successes,

@@ -10,7 +10,6 @@ use super::counts::Counts;
 use super::numbers::Numbers;
 use super::step::Step;
 use super::table::Table;
-use crate::results::OtherHandshakes;
 use gentle_units::Nanos;
 use gentle_wire::Packet;
 
@@ -138,7 +137,7 @@ impl Dccp {
         );
     }
 
-    pub(super) fn finish(self) -> Option<OtherHandshakes> {
-        self.counts.finish()
+    pub(super) fn finish(self) -> Counts {
+        self.counts
     }
 }

@@ -15,11 +15,13 @@ mod table;
 mod tests;
 
 use crate::results::OtherProtocols;
+use counts::Counts;
 use dccp::Dccp;
 use gentle_units::Nanos;
 use gentle_wire::{Address, Ip, Packet, Transport};
 use quic::Quic;
 use sctp::Sctp;
+use serde::{Deserialize, Serialize};
 
 /// Source and destination of a packet: addresses with ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,12 +78,39 @@ impl Others {
         }
     }
 
-    /// Results by protocol.
-    pub(crate) fn finish(self) -> OtherProtocols {
-        OtherProtocols {
+    /// Counts by protocol.
+    pub(crate) fn finish(self) -> OtherCounts {
+        OtherCounts {
             quic: self.quic.finish(),
             sctp: self.sctp.finish(),
             dccp: self.dccp.finish(),
+        }
+    }
+}
+
+/// Handshake counts by protocol.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OtherCounts {
+    quic: Counts,
+    sctp: Counts,
+    dccp: Counts,
+}
+
+impl OtherCounts {
+    /// Adds the counts of another trace.
+    pub(crate) fn add(&mut self, other: OtherCounts) {
+        self.quic.add(other.quic);
+        self.sctp.add(other.sctp);
+        self.dccp.add(other.dccp);
+    }
+
+    /// Results by protocol.
+    pub(crate) fn result(self) -> OtherProtocols {
+        OtherProtocols {
+            quic: self.quic.result(),
+            sctp: self.sctp.result(),
+            dccp: self.dccp.result(),
         }
     }
 }

@@ -10,7 +10,6 @@ use super::Flow;
 use super::counts::Counts;
 use super::step::Step;
 use super::table::Table;
-use crate::results::OtherHandshakes;
 use gentle_units::Nanos;
 use gentle_wire::{Ip, SctpChunk};
 
@@ -168,7 +167,7 @@ impl Sctp {
         attempt.cookie_echo.step.end();
     }
 
-    pub(super) fn finish(self) -> Option<OtherHandshakes> {
-        self.counts.finish()
+    pub(super) fn finish(self) -> Counts {
+        self.counts
     }
 }

@@ -43,7 +43,7 @@ fn analyzed<'a>(frames: impl IntoIterator<Item = &'a Frame>) -> OtherProtocols {
             others.observe(*time, &packet);
         }
     }
-    others.finish()
+    others.finish().result()
 }
 
 fn cut(frames: &[Frame], snap: usize) -> Vec<Frame> {
@@ -54,9 +54,11 @@ fn cut(frames: &[Frame], snap: usize) -> Vec<Frame> {
     frames
 }
 
-fn kinds(found: &OtherHandshakes) -> Vec<(&'static str, u64)> {
+fn kinds(found: &OtherHandshakes) -> Vec<(&str, u64)> {
     let counts = found.retransmissions.iter();
-    counts.map(|(&kind, &count)| (kind, count)).collect()
+    counts
+        .map(|(kind, &count)| (kind.as_ref(), count))
+        .collect()
 }
 
 fn close_to(seconds: f64, milliseconds: f64) -> bool {
@@ -366,7 +368,7 @@ fn retransmissions_are_those_that_tshark_shows() {
                 .retransmissions;
             let found = ["initial (client)", "initial (server)"]
                 .iter()
-                .filter_map(|kind| found.get(kind))
+                .filter_map(|kind| found.get(*kind))
                 .sum::<u64>();
             assert_eq!(found, expected, "{}", path.display());
             compared += 1;
@@ -411,7 +413,7 @@ fn dccp_losses_are_found_as_they_were_written() {
 fn what_is_not_there_is_absent() {
     let found = analyzed(&own("dccp"));
     assert!(found.quic.is_none() && found.sctp.is_none() && found.dccp.is_some());
-    let nothing = Others::new(0, Nanos::ZERO).finish();
+    let nothing = Others::new(0, Nanos::ZERO).finish().result();
     assert!(nothing.quic.is_none() && nothing.sctp.is_none() && nothing.dccp.is_none());
 }
 
@@ -427,7 +429,7 @@ fn a_flood_of_attempts_goes_through_little_memory() {
         let packet = dissect(init.1, &data, init.3, Tunnels::Outer).unwrap();
         others.observe(init.0, &packet);
     }
-    assert_eq!(others.finish().sctp.unwrap().attempts, 100_000);
+    assert_eq!(others.finish().result().sctp.unwrap().attempts, 100_000);
 }
 
 proptest! {

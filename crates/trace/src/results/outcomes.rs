@@ -1,7 +1,7 @@
 //! Inferred outcomes of connection attempts, by the rules in `docs/analyze.md`.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Inferred outcomes of connection attempts, and causes of retransmitted SYNs and SYN/ACKs.
 ///
@@ -77,7 +77,7 @@ pub struct NamedParty {
 }
 
 /// Retransmitted SYNs and SYN/ACKs by cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Repeats {
     /// The previous transmission or its answer was lost.
     pub lost: u64,

@@ -3,6 +3,7 @@
 use super::backoff::{self, Candidates, SERIES, STANDARD, TOLERANCE, TOLERANCE_FLOOR};
 use crate::results::{IntervalBin, IntervalHistogram, Intervals, SeriesCount, StandardInterval};
 use gentle_units::Nanos;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Widths of the bins up to an interval: copies and answers that crossed are close to zero, timers between a second and
@@ -16,10 +17,12 @@ const WIDTHS: [(Nanos, Nanos); 3] = [
 const LONGEST_WIDTH: Nanos = Nanos::from_secs(1);
 
 /// Histogram of intervals between SYNs or between SYN/ACKs.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Histogram {
-    /// Counts by lower end of the bin.
-    bins: BTreeMap<Nanos, u64>,
+    /// Counts by lower end of the bin, nanoseconds.
+    #[serde(with = "crate::codec::sorted")]
+    bins: BTreeMap<u64, u64>,
     standard: [u64; STANDARD.len()],
     outside: u64,
 }
@@ -27,10 +30,7 @@ struct Histogram {
 impl Histogram {
     fn record(&mut self, interval: Nanos) -> bool {
         let width = Histogram::width(interval);
-        *self
-            .bins
-            .entry(Nanos(interval.0 / width.0 * width.0))
-            .or_default() += 1;
+        *self.bins.entry(interval.0 / width.0 * width.0).or_default() += 1;
         match backoff::standard(interval) {
             Some(i) => {
                 self.standard[i] += 1;
@@ -41,6 +41,17 @@ impl Histogram {
                 false
             }
         }
+    }
+
+    fn add(&mut self, other: &Histogram) {
+        for (&from, count) in &other.bins {
+            let sum = self.bins.entry(from).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        for (sum, more) in self.standard.iter_mut().zip(&other.standard) {
+            *sum = sum.saturating_add(*more);
+        }
+        self.outside = self.outside.saturating_add(other.outside);
     }
 
     fn width(interval: Nanos) -> Nanos {
@@ -64,9 +75,10 @@ impl Histogram {
             bins: self
                 .bins
                 .iter()
-                .map(|(&from, &count)| IntervalBin {
+                .map(|(&from, &count)| (Nanos(from), count))
+                .map(|(from, count)| IntervalBin {
                     from_s: from.as_secs_f64(),
-                    to_s: (from + Histogram::width(from)).as_secs_f64(),
+                    to_s: from.saturating_add(Histogram::width(from)).as_secs_f64(),
                     count,
                 })
                 .collect(),
@@ -78,14 +90,15 @@ impl Histogram {
 }
 
 /// Histograms of intervals, of SYNs and of SYN/ACKs.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct IntervalCounts {
     /// By side: SYNs are the client's, SYN/ACKs the server's.
     histograms: [Histogram; 2],
 }
 
 /// Number of connections by backoff series, by side.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct SeriesCounts([[u64; SERIES.len()]; 2]);
 
 /// Name of the handshake segment of each side.
@@ -95,6 +108,13 @@ impl IntervalCounts {
     /// Records a SYN or SYN/ACK repeated after `interval`; returns whether that is a standard interval.
     pub(crate) fn record(&mut self, side: usize, interval: Nanos) -> bool {
         self.histograms[side].record(interval)
+    }
+
+    /// Adds the intervals of `other`.
+    pub(crate) fn add(&mut self, other: &IntervalCounts) {
+        for (sum, more) in self.histograms.iter_mut().zip(&other.histograms) {
+            sum.add(more);
+        }
     }
 
     pub(crate) fn result(&self, series: &SeriesCounts) -> Intervals {
@@ -115,6 +135,13 @@ impl SeriesCounts {
             if let Some(series) = series.and_then(Candidates::recognised) {
                 counts[series] += 1;
             }
+        }
+    }
+
+    /// Adds the connections of `other`.
+    pub(crate) fn add(&mut self, other: &SeriesCounts) {
+        for (sum, more) in self.0.iter_mut().flatten().zip(other.0.iter().flatten()) {
+            *sum = sum.saturating_add(*more);
         }
     }
 

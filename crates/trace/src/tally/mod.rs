@@ -18,6 +18,7 @@ pub(crate) use timeline::TimelineCounts;
 use crate::results::{CaptureDuplicates, Retransmissions};
 use gentle_units::Nanos;
 use intervals::IntervalCounts;
+use serde::{Deserialize, Serialize};
 use vantage::VantageCounts;
 
 /// Classification of a segment by its place in the sequence space of its sender.
@@ -38,7 +39,8 @@ pub(crate) enum SegmentKind {
 }
 
 /// Counts that do not need a complete connection. Those that do are in [`measure`](crate::measure).
-#[derive(Debug)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Tally {
     pub(crate) attempts: u64,
     pub(crate) duplicate_syn: u64,
@@ -56,21 +58,31 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Empty counts; `start` is the time of the first packet.
-    pub(crate) fn new(start: Nanos) -> Tally {
-        Tally {
-            attempts: 0,
-            duplicate_syn: 0,
-            duplicate_synack: 0,
-            capture_duplicates: CaptureDuplicates::default(),
-            synack_without_syn: 0,
-            syn_with_data: 0,
-            retransmissions: Retransmissions::default(),
-            intervals: IntervalCounts::default(),
-            vantage: VantageCounts::default(),
-            order: OrderCounts::default(),
-            timeline: TimelineCounts::new(Some(start)),
-            meters: [Meter::default(); 2],
+    /// Adds the counts of another trace.
+    pub(crate) fn add(&mut self, other: Tally) {
+        let sum = u64::saturating_add;
+        self.attempts = sum(self.attempts, other.attempts);
+        self.duplicate_syn = sum(self.duplicate_syn, other.duplicate_syn);
+        self.duplicate_synack = sum(self.duplicate_synack, other.duplicate_synack);
+        let (copies, more) = (&mut self.capture_duplicates, other.capture_duplicates);
+        copies.syn = sum(copies.syn, more.syn);
+        copies.synack = sum(copies.synack, more.synack);
+        copies.other = sum(copies.other, more.other);
+        self.synack_without_syn = sum(self.synack_without_syn, other.synack_without_syn);
+        self.syn_with_data = sum(self.syn_with_data, other.syn_with_data);
+        let (counts, more) = (&mut self.retransmissions, other.retransmissions);
+        counts.data_segments = sum(counts.data_segments, more.data_segments);
+        counts.retransmitted = sum(counts.retransmitted, more.retransmitted);
+        counts.late = sum(counts.late, more.late);
+        counts.reordered = sum(counts.reordered, more.reordered);
+        counts.spurious = sum(counts.spurious, more.spurious);
+        counts.probes = sum(counts.probes, more.probes);
+        self.intervals.add(&other.intervals);
+        self.vantage.add(&other.vantage);
+        self.order.add(&other.order);
+        self.timeline.add(other.timeline);
+        for (meter, more) in self.meters.iter_mut().zip(&other.meters) {
+            meter.add(more);
         }
     }
 

@@ -2,9 +2,11 @@
 
 use super::Distribution;
 use gentle_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// Counts over all connections.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct OrderCounts {
     /// Stretches of data that were acknowledged but not captured so far.
     pub(crate) unseen: u64,
@@ -15,6 +17,13 @@ pub(crate) struct OrderCounts {
 }
 
 impl OrderCounts {
+    /// Adds the counts of `other`.
+    pub(crate) fn add(&mut self, other: &OrderCounts) {
+        self.unseen = self.unseen.saturating_add(other.unseen);
+        self.late_data.add(&other.late_data);
+        self.late_handshakes.add(&other.late_handshakes);
+    }
+
     /// Records a SYN or SYN/ACK captured at `time`, after its answer at `answered`.
     #[cold]
     pub(crate) fn answered_before(&mut self, answered: Nanos, time: Nanos) {

@@ -3,9 +3,11 @@
 use super::Distribution;
 use crate::VantagePoint;
 use crate::results::Vantage;
+use serde::{Deserialize, Serialize};
 
 /// Evidence about the position of the capture point.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct VantageCounts {
     /// First SYNs (client) and SYN/ACKs (server) of each connection.
     seen: [u64; 2],
@@ -34,6 +36,19 @@ impl VantageCounts {
     pub(crate) fn ttl(&mut self, side: usize, ttl: u8) {
         self.seen[side] += 1;
         self.fresh[side] += u64::from(INITIAL_TTLS.contains(&ttl));
+    }
+
+    /// Adds the counts of `other`.
+    pub(crate) fn add(&mut self, other: &VantageCounts) {
+        let sum = u64::saturating_add;
+        for side in 0..2 {
+            self.seen[side] = sum(self.seen[side], other.seen[side]);
+            self.fresh[side] = sum(self.fresh[side], other.fresh[side]);
+        }
+        self.syn_before_synack = sum(self.syn_before_synack, other.syn_before_synack);
+        self.syn_after_synack = sum(self.syn_after_synack, other.syn_after_synack);
+        self.synack_before_ack = sum(self.synack_before_ack, other.synack_before_ack);
+        self.synack_after_ack = sum(self.synack_after_ack, other.synack_after_ack);
     }
 
     fn fresh_share(&self, side: usize) -> Option<f64> {

@@ -108,11 +108,6 @@ pub(super) fn limits(analysis: &Analysis) -> Option<Section> {
         );
         fact("classified early", value);
     }
-    let most = plural(l.peak_connections, "connection", "connections");
-    fact(
-        "peak connections",
-        format!("{most}, {}", bytes(l.peak_bytes)),
-    );
     Section::new("limits", "Limits").facts(facts).unless_empty()
 }
 

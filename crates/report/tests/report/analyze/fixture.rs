@@ -118,7 +118,7 @@ pub(crate) fn rich() -> Analysis {
             quic: Some(OtherHandshakes {
                 attempts: 9_120,
                 successes: 9_001,
-                retransmissions: BTreeMap::from([("initial (client)", 214), ("initial (server)", 88)]),
+                retransmissions: BTreeMap::from([("initial (client)".into(), 214), ("initial (server)".into(), 88)]),
                 attempts_with_loss: 190,
                 time_lost_s: 61.3,
                 rtt_s: quantiles(0.029),

@@ -1,14 +1,14 @@
-//! The command `gentle merge`.
+//! `gentle merge` of records of runs.
 
-use super::record::ENDING;
-use super::{results, runs};
 use crate::args::MergeArgs;
 use crate::command_line::{command, merged_command};
+use crate::commands::{results, runs};
 use crate::files::FileClaims;
 use crate::input::read_text;
 use crate::origin::origin_of;
 use crate::output::OutputFile;
-use anyhow::{Context, bail};
+use crate::usage::Usage;
+use anyhow::Context;
 use gentle_aqm::Spec;
 use gentle_experiment::{Experiment, Merged, Record, merge};
 use std::path::{Path, PathBuf};
@@ -17,11 +17,17 @@ use std::process::ExitCode;
 /// Maximum size of a record, bytes: hundreds of times the usual size.
 const MAX_RECORD: usize = 256 << 20;
 
-pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
+/// Prints the comparison of the runs that `files` describe.
+pub(super) fn run(args: &MergeArgs, files: Vec<PathBuf>) -> anyhow::Result<ExitCode> {
     let form = &args.form;
-    let mut files = Vec::new();
-    for path in &args.records {
-        files.extend(records(path)?);
+    let analysis = &args.analysis;
+    let of_analyses = [
+        ("--full", analysis.full),
+        ("--rate", analysis.rate.is_some()),
+        ("--top", analysis.top.is_some()),
+    ];
+    if let Some((option, _)) = of_analyses.into_iter().find(|(_, given)| *given) {
+        return Err(Usage(format!("{option} is for records of gentle analyze")).into());
     }
     let mut claims = FileClaims::default();
     for path in &files {
@@ -92,31 +98,6 @@ fn command_of_all(experiments: &[Experiment]) -> Option<String> {
     commands
         .and_then(|commands| merged_command(&commands, &schemes, &seeds))
         .or_else(|| Some(command()))
-}
-
-/// Records in a directory, sorted by name; for a file, the file itself.
-fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let name = path.display();
-    let entries = std::fs::read_dir(path).with_context(|| format!("{name}: cannot be read"))?;
-    let mut files = Vec::new();
-    for entry in entries {
-        let file = entry
-            .with_context(|| format!("{name}: cannot be read"))?
-            .path();
-        if file.extension().is_some_and(|ending| ending == ENDING) {
-            files.push(file);
-        }
-    }
-    if files.is_empty() {
-        bail!(
-            "{name}: no run records in this directory; expected files written by gentle compare --record"
-        );
-    }
-    files.sort();
-    Ok(files)
 }
 
 fn read(path: &Path) -> anyhow::Result<(String, Record)> {
