@@ -20,17 +20,25 @@ demo: build
 .PHONY: test
 test:
 	scripts/bootstrap test
-	crates/cli/tests/pages/install
-	crates/python/tests/install
-	cargo fmt --all --check
-	rustfmt --edition 2024 --check crates/aqm/src/schemes/*.rs
-	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --locked -- -D warnings; \
-	else echo "make test: this Rust has no clippy (Debian packages none for it), so lints are not checked; rustup's has" >&2; fi
+	$(MAKE) -j2 test-lints test-environments
 	GENTLE_TESTBED=required cargo test --workspace --locked $$(scripts/without-wasm)
 	cargo test --workspace --locked --features gentle/exercise --test exercise --test docs --test invariants --test specification -- \
 		--skip numbers_in_pages_are_those_of_the_program
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	$(MAKE) test-kernel-headers
+
+.PHONY: test-lints
+test-lints:
+	cargo fmt --all --check
+	rustfmt --edition 2024 --check crates/aqm/src/schemes/*.rs
+	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --locked -- -D warnings; \
+	else echo "make test: this Rust has no clippy (Debian packages none for it), so lints are not checked; rustup's has" >&2; fi
+
+# What the tests of the pages and of the Python package need besides packages of the system.
+.PHONY: test-environments
+test-environments:
+	crates/cli/tests/pages/install
+	crates/python/tests/install
 
 # Without a kernel, a browser, Python packages, lints and documentation: minutes, to be run while working.
 .PHONY: test-fast

@@ -18,7 +18,7 @@ from gentle.prediction import Prediction, model
 from gentle.queue import CustomQueue, Queue
 from gentle.reproduction import Reproduction, papers, reproduce
 from gentle.scenario import Scenario
-from gentle.sweep import Sweep, sweep
+from gentle.sweeps import Sweep, sweep
 
 __all__ = [
     "Analysis",

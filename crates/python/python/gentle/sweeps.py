@@ -38,7 +38,7 @@ def sweep(
     bins: Sequence[int] | None = None,
     progress: Report | bool | None = None,
 ) -> Sweep:
-    """Run a grid of scenarios, schemes and seeds.
+    """Run a grid of scenarios, schemes and seeds. The result does not depend on the executor, or on workers that die.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def sweep(
     progress
         Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
 
-    The result does not depend on the executor, its workers, or on who died meanwhile.
-
+    Examples
+    --------
     >>> result = sweep({"load": [0.7, 0.9], "duration": "5s"}, ["pfifo limit=50", "spa"], seeds=2)
     >>> result
     <gentle.Sweep of 8 runs at 2 points>
