@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import struct
 import subprocess
 from collections.abc import Callable
@@ -13,6 +14,9 @@ import matplotlib as mpl
 import pytest
 
 mpl.use("Agg")
+
+# What is started in the background of a shell without job control, as in CI, ignores Ctrl-C from the start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[3]
 """The repository."""
