@@ -87,6 +87,12 @@ wheel:
 	crates/python/tests/install
 	scripts/wheel
 
+# The crates of use to other programs, each packaged and built from its package alone.
+.PHONY: package
+package:
+	scripts/bootstrap build
+	cargo package --locked $(foreach crate,units aqm tcp wire capture experiment sim trace model,-p gentle-$(crate))
+
 # The tests of the Python package, alone. The second test is there for the command, which they call.
 .PHONY: test-python
 test-python:

@@ -46,16 +46,7 @@ pub(crate) fn analyze(
     memory_limit: Option<u64>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Analysis> {
-    let defaults = Options::default();
-    let options = Options {
-        inner,
-        local: prefixes(local)?,
-        rate: rate
-            .map(|rate| invalid_argument("rate", rate.parse()))
-            .transpose()?,
-        memory_limit: memory_limit.unwrap_or(defaults.memory_limit),
-        ..defaults
-    };
+    let options = options(&local.unwrap_or_default(), rate, inner, memory_limit)?;
     let mut values: Option<Vec<Vec<Value>>> = connections.then(|| vec![Vec::new(); COLUMNS.len()]);
     let mut sink = |row: &Row| {
         let columns = values.iter_mut().flatten();
@@ -84,7 +75,7 @@ pub(crate) fn replay(
 ) -> PyResult<Scenario> {
     let options = Options {
         inner,
-        local: prefixes(local)?,
+        local: prefixes(&local.unwrap_or_default())?,
         ..Options::default()
     };
     let mut flows = Flows::new(&options.local, None);
@@ -127,8 +118,26 @@ pub(crate) fn replay(
     Ok(Scenario(Arc::new(scenario)))
 }
 
-fn prefixes(texts: Option<Vec<String>>) -> PyResult<Vec<IpNet>> {
-    let texts = texts.unwrap_or_default();
+/// Options of an analysis from arguments.
+pub(crate) fn options(
+    local: &[String],
+    rate: Option<&str>,
+    inner: bool,
+    memory_limit: Option<u64>,
+) -> PyResult<Options> {
+    let defaults = Options::default();
+    Ok(Options {
+        inner,
+        local: prefixes(local)?,
+        rate: rate
+            .map(|rate| invalid_argument("rate", rate.parse()))
+            .transpose()?,
+        memory_limit: memory_limit.unwrap_or(defaults.memory_limit),
+        ..defaults
+    })
+}
+
+fn prefixes(texts: &[String]) -> PyResult<Vec<IpNet>> {
     let parsed = texts.iter().map(|text| {
         let prefix = text.parse::<IpNet>();
         prefix.or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
@@ -182,7 +191,7 @@ fn read(
 }
 
 /// Calls `work` while another thread passes `stop` on to `control`.
-fn stopped_by<T>(stop: &AtomicBool, control: &Control, work: impl FnOnce() -> T) -> T {
+pub(crate) fn stopped_by<T>(stop: &AtomicBool, control: &Control, work: impl FnOnce() -> T) -> T {
     use std::sync::mpsc::{RecvTimeoutError, channel};
     std::thread::scope(|scope| {
         let (end, ended) = channel::<()>();
@@ -198,6 +207,16 @@ fn stopped_by<T>(stop: &AtomicBool, control: &Control, work: impl FnOnce() -> T)
         drop(end);
         result
     })
+}
+
+impl Analysis {
+    /// Results without the table of connections.
+    pub(crate) fn without_connections(analysis: results::Analysis) -> Analysis {
+        Analysis {
+            analysis,
+            connections: None,
+        }
+    }
 }
 
 #[pymethods]

@@ -4,6 +4,7 @@
 //! works (`work`), and returns JSON for structured results and Arrow for tables (`table`).
 
 mod analysis;
+mod captures;
 mod comparison;
 mod error;
 mod listing;
@@ -41,6 +42,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::replay, module)?)?;
+    module.add_class::<captures::RecordSum>()?;
+    module.add_function(wrap_pyfunction!(captures::capture_tasks, module)?)?;
+    module.add_function(wrap_pyfunction!(captures::record_captures, module)?)?;
     #[cfg(target_os = "linux")]
     {
         module.add_function(wrap_pyfunction!(testbed::testbed_build, module)?)?;

@@ -23,10 +23,16 @@ pub(crate) struct SweepPlan {
     is_file: bool,
 }
 
-/// Flag that ends batches under way.
+/// Flag that ends work under way.
 #[pyclass(module = "gentle._core", frozen)]
 #[derive(Default)]
 pub(crate) struct Stop(AtomicBool);
+
+impl Stop {
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
+}
 
 #[pymethods]
 impl Stop {
@@ -35,7 +41,7 @@ impl Stop {
         Stop::default()
     }
 
-    /// Ends the batches that were given this flag.
+    /// Ends the work that was given this flag.
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -268,7 +274,7 @@ pub(crate) fn run_batch<'py>(
         texts.insert(hash.extract()?, text.extract::<&str>()?.into());
     }
     let never = AtomicBool::new(false);
-    let flag = stop.map_or(&never, |stop| &stop.get().0);
+    let flag = stop.map_or(&never, |stop| stop.get().flag());
     let batch = batch.to_vec();
     let results = py.detach(|| gentle_sweep::run_batch(&batch, &texts, flag));
     Ok(PyBytes::new(py, &results.map_err(failed)?))

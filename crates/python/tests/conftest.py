@@ -7,11 +7,13 @@ import os
 import signal
 import struct
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import pytest
+from cluster import Cluster
 
 mpl.use("Agg")
 
@@ -55,6 +57,28 @@ def capture(command: Callable[..., str], tmp_path_factory: pytest.TempPathFactor
     path = folder / "office.pcapng"
     path.write_bytes(_of_interfaces(every.read_bytes(), {b"down entry", b"up exit"}))
     return path
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """Return a cluster with two workers."""
+    made = Cluster(tmp_path)
+    try:
+        made.start_worker()
+        made.start_worker()
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture
+def client(cluster: Cluster) -> Iterator[Any]:
+    """Return a client of the cluster, when it has its workers."""
+    from distributed import Client
+
+    with Client(cluster.address, timeout=60, set_as_default=False) as connected:
+        connected.wait_for_workers(2, timeout=60)
+        yield connected
 
 
 def without_command(printed: str) -> str:

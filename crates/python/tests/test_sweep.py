@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +18,7 @@ from typing import Any
 import gentle
 import polars as pl
 import pytest
+from cluster import Cluster
 from gentle import executors
 from gentle.store import Folder, Remote
 
@@ -242,9 +242,9 @@ def test_a_flow_list_is_shared_with_the_workers(tmp_path: Path, expected: bytes)
             shares.append(sum(map(len, inputs.values())))
             return super().share(inputs)
 
-        def submit(self, batch: bytes, shared: Any) -> Any:
-            assert b"997" not in batch
-            return super().submit(batch, shared)
+        def submit(self, work: executors.Work, task: bytes, shared: Any) -> Any:
+            assert b"997" not in task
+            return super().submit(work, task, shared)
 
     result = gentle.sweep(tmp_path / "grid.toml", executor=Counting(2))
     assert shares == [(tmp_path / "flows.csv").stat().st_size]
@@ -262,7 +262,7 @@ def test_lost_batches_are_submitted_again(expected: bytes, tmp_path: Path) -> No
             super().__init__(2)
             self.losses = losses
 
-        def result(self, future: Any) -> bytes:
+        def result(self, future: Any) -> Any:
             if self.losses:
                 self.losses -= 1
                 raise executors.LostError("gone")
@@ -336,74 +336,6 @@ def test_mistakes_are_exceptions_with_sentences(tmp_path: Path) -> None:
 # Dask: a scheduler and workers in processes of their own, over TCP.
 
 
-class Cluster:
-    """A scheduler and workers, each a process."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.port = _free_port()
-        self.environment = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "20s"}
-        self.processes: list[subprocess.Popen[bytes]] = []
-        self.scheduler = self.start_scheduler()
-
-    @property
-    def address(self) -> str:
-        return f"tcp://127.0.0.1:{self.port}"
-
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        log = (self.folder / f"{arguments[0]}-{len(self.processes)}.log").open("wb")
-        process = subprocess.Popen(
-            [sys.executable, "-m", "dask", *arguments],
-            env=self.environment, cwd=self.folder, stdout=log, stderr=log,
-        )  # fmt: skip
-        self.processes.append(process)
-        return process
-
-    def start_scheduler(self) -> subprocess.Popen[bytes]:
-        return self._start(
-            "scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--no-jupyter"
-        )
-
-    def start_worker(self) -> subprocess.Popen[bytes]:
-        return self._start(
-            "worker", self.address, "--nthreads", "1", "--nworkers", "1", "--no-dashboard", "--no-nanny",
-            "--host", "127.0.0.1", "--death-timeout", "60", "--memory-limit", "0",
-        )  # fmt: skip
-
-    def end(self) -> None:
-        for process in self.processes:
-            process.kill()
-            process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """Return a cluster with two workers."""
-    made = Cluster(tmp_path)
-    try:
-        made.start_worker()
-        made.start_worker()
-        yield made
-    finally:
-        made.end()
-
-
-@pytest.fixture
-def client(cluster: Cluster) -> Iterator[Any]:
-    """Return a client of the cluster, when it has its workers."""
-    from distributed import Client
-
-    with Client(cluster.address, timeout=60, set_as_default=False) as connected:
-        connected.wait_for_workers(2, timeout=60)
-        yield connected
-
-
 def test_dask(client: Any, expected: bytes, tmp_path: Path) -> None:
     """A cluster makes the same bytes, and refuses batches of another version."""
     assert saved(gentle.sweep(GRID, executor=client), tmp_path) == expected
@@ -414,10 +346,10 @@ def test_dask(client: Any, expected: bytes, tmp_path: Path) -> None:
     assert saved(gentle.sweep(grid, executor=client), tmp_path) == saved(gentle.sweep(grid), tmp_path)
 
     class Older(executors.Dask):
-        def submit(self, batch: bytes, shared: Any) -> Any:
+        def submit(self, work: executors.Work, task: bytes, shared: Any) -> Any:
             version = f'"version":"{gentle.__version__}"'.encode()
-            assert version in batch
-            return super().submit(batch.replace(version, b'"version":"0.0.9"'), shared)
+            assert version in task
+            return super().submit(work, task.replace(version, b'"version":"0.0.9"'), shared)
 
     with pytest.raises(gentle.Error, match=r"made by gentle 0\.0\.9 .*install one version everywhere"):
         gentle.sweep(GRID, executor=Older(client))

@@ -1,6 +1,6 @@
 """Types of the compiled module."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from os import PathLike
 from typing import Any
 
@@ -187,6 +187,27 @@ def schemes() -> list[dict[str, Any]]:
 
 def profiles() -> list[dict[str, Any]]:
     """TCP profiles of end hosts: ``name``, ``summary`` and ``knobs`` of each."""
+
+class RecordSum:
+    def __init__(self) -> None: ...
+    def add(self, name: str, record: bytes) -> None: ...
+    def warning(self) -> str | None: ...
+    def finish(self) -> Analysis: ...
+
+def capture_tasks(
+    paths: Sequence[PathLike[str] | str],
+    *,
+    continuing: str = "name",
+    connections: bool = False,
+    local: Sequence[str] | None = None,
+    rate: str | None = None,
+    inner: bool = False,
+    strict: bool = False,
+    memory_limit: int | None = None,
+) -> list[bytes]: ...
+def record_captures(
+    task: bytes, known: Set[str], stop: Stop | None = None
+) -> tuple[str, tuple[bytes, bytes] | None]: ...
 
 class Stop:
     def __init__(self) -> None: ...

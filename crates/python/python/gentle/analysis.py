@@ -9,20 +9,24 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from gentle import _core
+from gentle import _core, captures
 from gentle._progress import Report, reported
 from gentle.scenario import CURRENT_HOSTS
+from gentle.store import Store
 
 
 def analyze(
     paths: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
-    connections: bool = True,
+    connections: bool | str | PathLike[str] | None = None,
     local: Sequence[str] = (),
     rate: str | None = None,
     inner: bool = False,
     strict: bool = False,
     memory_limit: int | None = None,
+    executor: Any = None,
+    store: str | PathLike[str] | Store | None = None,
+    continuing: str = "name",
     progress: Report | bool | None = None,
 ) -> Analysis:
     """Measure how often connections in captures lost a SYN or SYN/ACK, and the time it cost.
@@ -30,9 +34,12 @@ def analyze(
     Parameters
     ----------
     paths
-        Captures (pcap or pcapng, compressed or not), analysed as one trace in time order.
+        Captures (pcap or pcapng, compressed or not), analysed as one trace in time order. With ``executor`` or
+        ``store``, each is a task, and the results are added up.
     connections
-        Whether to keep a row per connection for `Analysis.connections`, some 300 bytes each.
+        Whether to keep a row per connection for `Analysis.connections`, some 300 bytes each; by default, without
+        ``executor`` and ``store``. With these, a directory or URL for a Parquet file per task, which DuckDB, Polars and
+        Dask read as one table.
     local
         Prefixes on the local side of the link, such as ``"192.0.2.0/24"``.
     rate
@@ -42,20 +49,46 @@ def analyze(
     strict
         Whether a damaged capture is an error; by default it is read as far as possible.
     memory_limit
-        Memory for connections, bytes.
+        Memory for connections, bytes; of each task.
+    executor
+        What runs the tasks, as in `gentle.sweep`. Workers open the captures under the names given.
+    store
+        A directory or URL for the records of tasks, those of ``gentle analyze --record``: a job that was stopped goes
+        on, and ``gentle merge`` adds records of several up.
+    continuing
+        Which captures are parts of one, and one task: ``"name"``, those that dumpcap and tcpdump name so;
+        ``"directory"``; ``"all"``; ``"none"``.
     progress
         Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
     """
+    options: dict[str, Any] = {
+        "local": list(local),
+        "rate": rate,
+        "inner": inner,
+        "strict": strict,
+        "memory_limit": memory_limit,
+    }
+    is_place = not isinstance(connections, bool | None)
+    if executor is None and store is None:
+        if is_place:
+            raise _core.InvalidInput(
+                "connections: a directory gets a file for each task of an executor or a store; "
+                "expected True or False, or executor or store as well"
+            )
+        with reported(progress, "reading captures") as report:
+            made = _core.analyze(_paths(paths), connections=connections is not False, progress=report, **options)
+        return Analysis(made)
+    if connections is True:
+        raise _core.InvalidInput("connections: with executor or store, expected a directory or URL for their files")
     with reported(progress, "reading captures") as report:
-        made = _core.analyze(
+        made = captures.analyze(
             _paths(paths),
-            connections=connections,
-            local=list(local),
-            rate=rate,
-            inner=inner,
-            strict=strict,
-            memory_limit=memory_limit,
-            progress=report,
+            executor=executor,
+            store=store,
+            connections=connections or None,
+            continuing=continuing,
+            report=report,
+            **options,
         )
     return Analysis(made)
 

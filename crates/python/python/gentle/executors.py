@@ -1,7 +1,7 @@
-"""Executors of sweeps: threads of this process, pools of processes, Dask, Ray.
+"""Executors of sweeps and analyses: threads of this process, pools of processes, Dask, Ray.
 
-Scheduling is theirs. A sweep keeps a bounded number of batches with an executor, so that the memory of the client does
-not grow with the number of runs, and writes results to its store as they arrive.
+Scheduling is theirs. A bounded number of tasks is with an executor at a time, so that the memory of the client does not
+grow with their number, and results are used as they arrive.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import concurrent.futures
 import os
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from gentle import _core
@@ -20,35 +20,94 @@ TICK = 0.2
 """Seconds after which a wait returns, so that Ctrl-C and lost connections are noticed."""
 
 
+ATTEMPTS = 8
+"""Number of times that a task may be lost before the call fails."""
+
+Work = Callable[[bytes, Any, "_core.Stop | None"], Any]
+"""What workers do with a task and what all tasks share: a function of a module, which they import. The flag, if there
+is one, stops it."""
+
+
 class LostError(Exception):
-    """A batch has no result through no fault of its own: its worker died, or the scheduler was restarted."""
+    """A task has no result through no fault of its own: its worker died, or the scheduler was restarted."""
 
 
 class Executor(Protocol):
-    """What a sweep asks of an executor. Futures are any hashable objects."""
+    """What is asked of an executor. Futures are any hashable objects."""
 
     def slots(self) -> int:
-        """Return the number of batches to keep submitted: some more than there are workers."""
+        """Return the number of tasks to keep submitted: some more than there are workers."""
 
-    def share(self, inputs: Mapping[str, str]) -> Any:
-        """Send what all batches need to the workers, once; the result is given to `submit`."""
+    def share(self, inputs: Any) -> Any:
+        """Send what all tasks need to the workers, once; the result is given to `submit`."""
 
-    def submit(self, batch: bytes, shared: Any) -> Any:
-        """Return a future for ``run(batch, shared)`` on a worker. May raise `LostError`."""
+    def submit(self, work: Work, task: bytes, shared: Any) -> Any:
+        """Return a future for ``work(task, shared, None)`` on a worker. May raise `LostError`."""
 
     def as_completed(self, futures: Collection[Any]) -> Collection[Any]:
         """Wait for some of the futures, for a second at most, and return those that have ended."""
 
-    def result(self, future: Any) -> bytes:
+    def result(self, future: Any) -> Any:
         """Return the result of a future that has ended. May raise `LostError`."""
 
     def cancel(self, futures: Collection[Any]) -> None:
         """Give up futures."""
 
 
-def run(batch: bytes, inputs: Mapping[str, str] | None = None) -> bytes:
-    """Make the runs of a batch and return their Parquet file: what workers do."""
-    return _core.run_batch(batch, dict(inputs or {}))
+def drive(
+    executor: Executor,
+    work: Work,
+    inputs: Any,
+    tasks: Iterable[tuple[Any, bytes]],
+    ended: Callable[[Any, Any], object],
+) -> None:
+    """Do ``work`` for each of the ``tasks``, pairs of a name and what is sent to a worker.
+
+    ``ended`` is given the name and the result of each. Tasks whose worker dies are submitted again.
+    """
+    flying: dict[Any, tuple[Any, bytes, int]] = {}
+    shared: Any = None
+    is_shared = False
+
+    def submit(name: Any, task: bytes, attempt: int) -> None:
+        nonlocal shared, is_shared
+        while True:
+            if attempt > ATTEMPTS:
+                raise _core.Error(
+                    f"a task was lost {attempt - 1} times: workers die while they run it, perhaps for want of memory; "
+                    "complete results are in the store, if there is one"
+                )
+            try:
+                if not is_shared:
+                    shared = executor.share(inputs)
+                    is_shared = True
+                flying[executor.submit(work, task, shared)] = (name, task, attempt)
+            except LostError:
+                is_shared = False
+                attempt += 1
+            else:
+                return
+
+    following = iter(tasks)
+    try:
+        while True:
+            while len(flying) < executor.slots() and (task := next(following, None)):
+                submit(*task, 1)
+            if not flying:
+                return
+            for future in executor.as_completed(list(flying)):
+                name, task_bytes, attempt = flying.pop(future)
+                try:
+                    result = executor.result(future)
+                except LostError:
+                    # What was shared may be lost as well.
+                    is_shared = False
+                    submit(name, task_bytes, attempt + 1)
+                    continue
+                ended(name, result)
+    finally:
+        if flying:
+            executor.cancel(list(flying))
 
 
 def cores() -> int:
@@ -65,27 +124,27 @@ class Threads:
         self._stop = _core.Stop()
 
     def slots(self) -> int:
-        """Return the number of batches to keep submitted."""
+        """Return the number of tasks to keep submitted."""
         return 2 * self.threads
 
-    def share(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+    def share(self, inputs: Any) -> Any:
         """Return the inputs: threads share them anyway."""
         return inputs
 
-    def submit(self, batch: bytes, shared: Mapping[str, str]) -> concurrent.futures.Future[bytes]:
-        """Return a future of the results of a batch."""
-        return self._pool.submit(_core.run_batch, batch, dict(shared), self._stop)
+    def submit(self, work: Work, task: bytes, shared: Any) -> concurrent.futures.Future[Any]:
+        """Return a future of the result of a task."""
+        return self._pool.submit(work, task, shared, self._stop)
 
     def as_completed(self, futures: Collection[Any]) -> Collection[Any]:
         """Return futures that have ended."""
         return concurrent.futures.wait(futures, TICK, FIRST_COMPLETED).done
 
-    def result(self, future: concurrent.futures.Future[bytes]) -> bytes:
+    def result(self, future: concurrent.futures.Future[Any]) -> Any:
         """Return the result of a future that has ended."""
         return future.result()
 
     def cancel(self, futures: Collection[Any]) -> None:
-        """Stop the runs under way."""
+        """Stop the tasks under way."""
         self._stop.set()
         for future in futures:
             future.cancel()
@@ -100,17 +159,17 @@ class Pool:
         self._workers = getattr(pool, "_max_workers", None) or cores()
 
     def slots(self) -> int:
-        """Return the number of batches to keep submitted."""
+        """Return the number of tasks to keep submitted."""
         return 2 * self._workers + 2
 
-    def share(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the inputs: these executors have nothing to keep them in, so they go with each batch."""
+    def share(self, inputs: Any) -> Any:
+        """Return the inputs: these executors have nothing to keep them in, so they go with each task."""
         return inputs
 
-    def submit(self, batch: bytes, shared: Mapping[str, str]) -> concurrent.futures.Future[bytes]:
-        """Return a future of the results of a batch."""
+    def submit(self, work: Work, task: bytes, shared: Any) -> concurrent.futures.Future[Any]:
+        """Return a future of the result of a task."""
         try:
-            return self._pool.submit(run, batch, shared)
+            return self._pool.submit(work, task, shared, None)
         except concurrent.futures.BrokenExecutor as error:
             raise broken() from error
 
@@ -118,7 +177,7 @@ class Pool:
         """Return futures that have ended."""
         return concurrent.futures.wait(futures, TICK, FIRST_COMPLETED).done
 
-    def result(self, future: concurrent.futures.Future[bytes]) -> bytes:
+    def result(self, future: concurrent.futures.Future[Any]) -> Any:
         """Return the result of a future that has ended."""
         try:
             return future.result()
@@ -136,8 +195,8 @@ class Pool:
 def broken() -> _core.Error:
     """Return the error of a pool that lost a worker, after which it takes no more work."""
     return _core.Error(
-        "a worker process of the executor died, after which it takes no more work; "
-        "the complete batches are in the store: call sweep again with a new executor, and it goes on from there"
+        "a worker process of the executor died, after which it takes no more work; complete results are in the store, "
+        "if there is one: the same call with a new executor goes on from there"
     )
 
 
@@ -154,7 +213,7 @@ class Dask:
         self._number = 0
 
     def slots(self) -> int:
-        """Return the number of batches to keep submitted: two for each thread of the cluster, and some more."""
+        """Return the number of tasks to keep submitted: two for each thread of the cluster, and some more."""
         if time.monotonic() - self._counted > 1.0:
             self._counted = time.monotonic()
             # Where the scheduler is away, `submit` waits for it.
@@ -162,20 +221,22 @@ class Dask:
                 self._slots = 2 * sum(self._client.nthreads().values()) + 2
         return self._slots
 
-    def share(self, inputs: Mapping[str, str]) -> Any:
+    def share(self, inputs: Any) -> Any:
         """Scatter the inputs to all workers."""
         if not inputs:
             return None
-        return self._patiently(lambda: self._client.scatter(dict(inputs), broadcast=True, hash=False))
+        # A list of one: the parts of a collection would be scattered one by one.
+        scatter = self._client.scatter
+        return self._patiently(lambda: scatter([inputs], broadcast=True, hash=False)[0])
 
-    def submit(self, batch: bytes, shared: Any) -> Any:
-        """Return a future of the results of a batch."""
+    def submit(self, work: Work, task: bytes, shared: Any) -> Any:
+        """Return a future of the result of a task."""
         from distributed.client import FutureCancelledError
 
         self._number += 1
-        key = f"gentle-sweep-{os.urandom(8).hex()}-{self._number}"
+        key = f"gentle-{work.__name__}-{os.urandom(8).hex()}-{self._number}"
         try:
-            return self._patiently(lambda: self._client.submit(run, batch, shared, key=key, pure=False))
+            return self._patiently(lambda: self._client.submit(work, task, shared, None, key=key, pure=False))
         except (concurrent.futures.CancelledError, FutureCancelledError) as error:
             raise LostError(str(error)) from error
 
@@ -192,8 +253,8 @@ class Dask:
             if time.monotonic() > until or self._client.status == "closed":
                 address = self._client.scheduler.address if self._client.scheduler else "unknown"
                 raise _core.Error(
-                    f"the Dask scheduler at {address} does not answer; the complete batches are in the store: "
-                    "call sweep again when it runs, and it goes on from there"
+                    f"the Dask scheduler at {address} does not answer; complete results are in the store, if there is "
+                    "one: the same call goes on from there when it runs"
                 ) from problem
             time.sleep(TICK)
 
@@ -212,14 +273,14 @@ class Dask:
             # Those that a restarted scheduler does not know.
             return [future for future in futures if future.status in {"cancelled", "lost"}]
 
-    def result(self, future: Any) -> bytes:
+    def result(self, future: Any) -> Any:
         """Return the result of a future that has ended."""
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
         from distributed.comm.core import CommClosedError
 
         try:
-            return bytes(future.result(timeout=60))
+            return future.result(timeout=60)
         except (
             concurrent.futures.CancelledError,
             FutureCancelledError,
@@ -240,29 +301,31 @@ class Ray:
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
-        self._run = ray.remote(run)
+        self._remote: dict[Work, Any] = {}
 
     def slots(self) -> int:
-        """Return the number of batches to keep submitted."""
+        """Return the number of tasks to keep submitted."""
         return 2 * int(self._ray.cluster_resources().get("CPU", 1)) + 2
 
-    def share(self, inputs: Mapping[str, str]) -> Any:
+    def share(self, inputs: Any) -> Any:
         """Put the inputs into the object store."""
-        return self._ray.put(dict(inputs))
+        return self._ray.put(inputs)
 
-    def submit(self, batch: bytes, shared: Any) -> Any:
-        """Return a reference to the results of a batch."""
-        return self._run.remote(batch, shared)
+    def submit(self, work: Work, task: bytes, shared: Any) -> Any:
+        """Return a reference to the result of a task."""
+        if work not in self._remote:
+            self._remote[work] = self._ray.remote(work)
+        return self._remote[work].remote(task, shared, None)
 
     def as_completed(self, futures: Collection[Any]) -> Collection[Any]:
         """Return references whose results are there."""
         return list(self._ray.wait(list(futures), num_returns=1, timeout=TICK)[0])
 
-    def result(self, future: Any) -> bytes:
+    def result(self, future: Any) -> Any:
         """Return the result of a reference."""
         exceptions = self._ray.exceptions
         try:
-            return bytes(self._ray.get(future))
+            return self._ray.get(future)
         except exceptions.RayTaskError as error:
             raise error.as_instanceof_cause() from None
         except (exceptions.RayError, OSError) as error:
@@ -274,8 +337,19 @@ class Ray:
             self._ray.cancel(future, force=True)
 
 
+@contextmanager
+def using(executor: Any) -> Iterator[Executor]:
+    """Return any of the known executors as an `Executor`, for a while; the threads made for it end with it."""
+    workers = adapted(executor)
+    try:
+        yield workers
+    finally:
+        if isinstance(workers, Threads):
+            workers.cancel([])
+
+
 def adapted(executor: Any) -> Executor:
-    """Return what a sweep asks of an executor, for any that it knows."""
+    """Return any of the known executors as an `Executor`."""
     if executor is None or isinstance(executor, int):
         return Threads(executor)
     if isinstance(executor, concurrent.futures.Executor):

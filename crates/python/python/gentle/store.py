@@ -25,29 +25,33 @@ class Store(Protocol):
 
 
 class Folder:
-    """A directory: ``DIR/runs/*.parquet``, as ``gentle sweep --store DIR`` has it."""
+    """The files with an ending in a directory: ``DIR/runs/*.parquet``, as ``gentle sweep --store DIR`` has them."""
 
-    def __init__(self, directory: str | PathLike[str]) -> None:
-        self.runs = Path(directory) / "runs"
-        self.runs.mkdir(parents=True, exist_ok=True)
+    def __init__(self, directory: str | PathLike[str], below: str = "runs", ending: str = ".parquet") -> None:
+        self.folder = Path(directory) / below
+        self.ending = ending
+        self.folder.mkdir(parents=True, exist_ok=True)
 
     def names(self) -> list[str]:
         """Return the names of all files, sorted."""
-        return sorted(entry.name for entry in os.scandir(self.runs) if _is_result(entry.name))
+        paths = self.folder.rglob(f"*{self.ending}")
+        return sorted(path.relative_to(self.folder).as_posix() for path in paths if not path.name.startswith("."))
 
     def get(self, name: str) -> bytes:
         """Return the content of a file."""
-        return (self.runs / name).read_bytes()
+        return (self.folder / name).read_bytes()
 
     def put(self, name: str, content: bytes) -> None:
         """Write a file whole: under another name first, on the disk before it gets its own."""
-        handle, path = tempfile.mkstemp(prefix=".", suffix=".part", dir=self.runs)
+        target = self.folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, path = tempfile.mkstemp(prefix=".", suffix=".part", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(path).replace(self.runs / name)
+            Path(path).replace(target)
         except BaseException:
             Path(path).unlink(missing_ok=True)
             raise
@@ -58,38 +62,42 @@ OBJECTS = {"abfs", "abfss", "adl", "az", "gcs", "gs", "memory", "oci", "oss", "r
 
 
 class Remote:
-    """A URL that fsspec opens: ``s3://bucket/sweep``."""
+    """The files with an ending at a URL that fsspec opens: ``s3://bucket/sweep``."""
 
-    def __init__(self, url: str, options: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, url: str, options: dict[str, Any] | None = None, below: str = "runs", ending: str = ".parquet"
+    ) -> None:
         try:
             import fsspec  # type: ignore[import-untyped]
         except ImportError as error:
             message = f"{url}: a store that is no directory needs fsspec; pip install fsspec"
             raise _core.InvalidInput(message) from error
         self.files, root = fsspec.url_to_fs(url, **(options or {}))
-        self.runs = f"{root.rstrip('/')}/runs"
-        self.files.makedirs(self.runs, exist_ok=True)
+        self.folder = f"{root.rstrip('/')}/{below}".rstrip("/")
+        self.ending = ending
+        self.files.makedirs(self.folder, exist_ok=True)
 
     def names(self) -> list[str]:
         """Return the names of all files, sorted."""
-        self.files.invalidate_cache(self.runs)
-        paths = self.files.ls(self.runs, detail=False)
-        names = (path.rsplit("/", 1)[-1] for path in paths)
-        return sorted(name for name in names if _is_result(name))
+        self.files.invalidate_cache(self.folder)
+        names = (path[len(self.folder) + 1 :] for path in self.files.find(self.folder))
+        return sorted(name for name in names if name.endswith(self.ending) and not name.split("/")[-1].startswith("."))
 
     def get(self, name: str) -> bytes:
         """Return the content of a file."""
-        return bytes(self.files.cat_file(f"{self.runs}/{name}"))
+        return bytes(self.files.cat_file(f"{self.folder}/{name}"))
 
     def put(self, name: str, content: bytes) -> None:
         """Write a file whole: object stores do so, elsewhere it is written under another name first."""
         protocols = self.files.protocol
         protocols = {protocols} if isinstance(protocols, str) else set(protocols)
-        target = f"{self.runs}/{name}"
+        target = f"{self.folder}/{name}"
         if protocols & OBJECTS:
             self.files.pipe_file(target, content)
             return
-        part = f"{self.runs}/.{os.urandom(8).hex()}.part"
+        parent = target.rsplit("/", 1)[0]
+        self.files.makedirs(parent, exist_ok=True)
+        part = f"{parent}/.{os.urandom(8).hex()}.part"
         self.files.pipe_file(part, content)
         self.files.mv(part, target)
 
@@ -97,23 +105,19 @@ class Remote:
 class Temporary(Folder):
     """A directory that is removed with this object."""
 
-    def __init__(self) -> None:
-        self._directory = tempfile.TemporaryDirectory(prefix="gentle-sweep-", ignore_cleanup_errors=True)
-        super().__init__(self._directory.name)
+    def __init__(self, below: str = "runs", ending: str = ".parquet") -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="gentle-", ignore_cleanup_errors=True)
+        super().__init__(self._directory.name, below, ending)
 
 
-def opened(store: str | PathLike[str] | Store | None) -> Store:
+def opened(store: str | PathLike[str] | Store | None, below: str = "runs", ending: str = ".parquet") -> Store:
     """Return the store that ``store`` names; ``None`` is one for as long as its results are used."""
     match store:
         case None:
-            return Temporary()
+            return Temporary(below, ending)
         case str() if "://" in store:
-            return Remote(store)
+            return Remote(store, below=below, ending=ending)
         case str() | PathLike():
-            return Folder(store)
+            return Folder(store, below, ending)
         case _:
             return store
-
-
-def _is_result(name: str) -> bool:
-    return name.endswith(".parquet") and not name.startswith(".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -19,9 +19,6 @@ from gentle.store import Store, opened
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from xarray import Dataset
-
-ATTEMPTS = 8
-"""Number of times that a batch may be lost before the sweep fails."""
 
 
 def sweep(
@@ -85,8 +82,8 @@ def sweep(
     results = opened(store)
     for name in results.names():
         plan.add(name, results.get(name))
-    with reported(progress, "sweep") as report:
-        _drive(plan, results, executors.adapted(executor), report)
+    with reported(progress, "sweep") as report, executors.using(executor) as workers:
+        _make(plan, results, workers, report)
     return Sweep(plan, results)
 
 
@@ -166,60 +163,35 @@ def _text(path: Path) -> str:
         raise _core.InvalidInput(f"{path}: cannot be read: {error.strerror}; expected a grid file") from error
 
 
-def _drive(plan: _core.SweepPlan, store: Store, executor: executors.Executor, report: Report | None) -> None:
+def run(batch: bytes, inputs: Mapping[str, str], stop: _core.Stop | None) -> bytes:
+    """Make the runs of a batch and return their Parquet file: what workers do."""
+    return _core.run_batch(batch, dict(inputs or {}), stop)
+
+
+def _make(plan: _core.SweepPlan, store: Store, executor: executors.Executor, report: Report | None) -> None:
     """Make the missing runs on an executor and write their results."""
-    flying: dict[Any, tuple[str, bytes, int, int]] = {}
-    shared: Any = None
-    is_shared = False
+    while True:
+        _, total, missing, seconds = plan.survey()
+        if not missing:
+            return
+        done = total - missing
+        plan.begin(seconds, max(executor.slots() // 2, 1))
 
-    def submit(name: str, batch: bytes, runs: int, attempt: int) -> None:
-        nonlocal shared, is_shared
-        while True:
-            if attempt > ATTEMPTS:
-                raise _core.Error(
-                    f"a batch of {runs} runs was lost {attempt - 1} times: workers die while they run it, perhaps for "
-                    "want of memory; the complete batches are in the store"
-                )
-            try:
-                if not is_shared:
-                    shared = executor.share(plan.inputs)
-                    is_shared = True
-                flying[executor.submit(batch, shared)] = (name, batch, runs, attempt)
-            except executors.LostError:
-                is_shared = False
-                attempt += 1
-            else:
-                return
+        def tasks() -> Iterator[tuple[tuple[str, int], bytes]]:
+            while batch := plan.next_batch():
+                name, content, runs = batch
+                yield (name, runs), content
 
-    try:
-        while True:
-            _, total, missing, seconds = plan.survey()
-            if not missing:
-                return
-            done = total - missing
-            plan.begin(seconds, max(executor.slots() // 2, 1))
-            following = plan.next_batch()
-            while following or flying:
-                while following and len(flying) < executor.slots():
-                    submit(*following, 1)
-                    following = plan.next_batch()
-                for future in executor.as_completed(list(flying)):
-                    name, batch, runs, attempt = flying.pop(future)
-                    try:
-                        content = executor.result(future)
-                    except executors.LostError:
-                        # What was shared may be lost as well.
-                        is_shared = False
-                        submit(name, batch, runs, attempt + 1)
-                        continue
-                    store.put(name, content)
-                    plan.add(name, content)
-                    done += runs
-                    if report:
-                        report(done / total)
-    finally:
-        if flying or isinstance(executor, executors.Threads):
-            executor.cancel(list(flying))
+        def ended(batch: tuple[str, int], content: bytes, total: int = total) -> None:
+            nonlocal done
+            name, runs = batch
+            store.put(name, content)
+            plan.add(name, content)
+            done += runs
+            if report:
+                report(done / total)
+
+        executors.drive(executor, run, plan.inputs, tasks(), ended)
 
 
 class Sweep:

@@ -1,0 +1,70 @@
+"""Captures by the thousand: a task for each, on any executor."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+from gentle import _core, executors
+from gentle._progress import Report
+from gentle.store import Store, opened
+
+RECORD = ".json.zst"
+"""End of the names of records, as ``gentle analyze --record`` has them."""
+
+
+def record(task: bytes, known: frozenset[str], stop: _core.Stop | None) -> tuple[str, tuple[bytes, bytes] | None]:
+    """Analyse the captures of a task: what workers do."""
+    return _core.record_captures(task, known, stop)
+
+
+def analyze(
+    paths: Sequence[str],
+    *,
+    executor: Any,
+    store: str | PathLike[str] | Store | None,
+    connections: str | PathLike[str] | Store | None,
+    continuing: str,
+    report: Report | None,
+    **options: Any,
+) -> _core.Analysis:
+    """Analyse each capture, or each run of captures that continue one another, by itself, and add the results up."""
+    tasks = _core.capture_tasks(paths, continuing=continuing, connections=connections is not None, **options)
+    records = opened(store, "", RECORD)
+    known = {name.removesuffix(RECORD) for name in records.names()}
+    tables = None if connections is None else opened(connections, "")
+    if tables is not None:
+        written = set(tables.names())
+        known = {task for task in known if _table(task) in written}
+    done: set[str] = set()
+    ended_tasks = 0
+
+    def ended(_: int, result: tuple[str, tuple[bytes, bytes] | None]) -> None:
+        nonlocal ended_tasks
+        task, made = result
+        if made is not None:
+            content, table = made
+            # The table first: a record says that all of its task is there.
+            if tables is not None:
+                tables.put(_table(task), table)
+            records.put(task + RECORD, content)
+        done.add(task)
+        ended_tasks += 1
+        if report:
+            report(ended_tasks / len(tasks))
+
+    with executors.using(executor) as workers:
+        executors.drive(workers, record, frozenset(known), enumerate(tasks), ended)
+    total = _core.RecordSum()
+    for task in sorted(done):
+        total.add(task + RECORD, records.get(task + RECORD))
+    if warning := total.warning():
+        warnings.warn(warning, stacklevel=3)
+    return total.finish()
+
+
+def _table(task: str) -> str:
+    """Return the name of the table of a task, in a directory named as Hive names those of a partition."""
+    return f"task={task}/connections.parquet"
