@@ -80,6 +80,9 @@ pub(crate) fn capture_tasks<'py>(
         .collect()
 }
 
+/// A record, and the connections as Parquet.
+type Contents<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
 /// Analyses the captures of a task. Returns its identity, and its record and connections (Parquet) unless it is among
 /// `known`; connections are empty unless the task asks for them.
 #[pyfunction]
@@ -89,7 +92,7 @@ pub(crate) fn record_captures<'py>(
     task: &[u8],
     known: HashSet<String>,
     stop: Option<&Bound<'_, Stop>>,
-) -> PyResult<(String, Option<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>)> {
+) -> PyResult<(String, Option<Contents<'py>>)> {
     let never = AtomicBool::new(false);
     let stop = stop.map_or(&never, |stop| stop.get().flag());
     let captures: Captures = serde_json::from_slice(task).map_err(failed)?;
@@ -113,12 +116,8 @@ pub(crate) fn record_captures<'py>(
     };
     let made = py.detach(|| make(&recorder, &captures, &known, stop));
     let (id, made) = made.map_err(failed)?;
-    let made = made.map(|(record, connections)| {
-        (
-            PyBytes::new(py, &record),
-            PyBytes::new(py, &connections),
-        )
-    });
+    let made = made
+        .map(|(record, connections)| (PyBytes::new(py, &record), PyBytes::new(py, &connections)));
     Ok((id, made))
 }
 
@@ -147,16 +146,14 @@ fn make(
     writer
         .map_or(Ok(()), ParquetWriter::finish)
         .map_err(AnalysisError::Rows)?;
-    Ok((
-        task.id().to_owned(),
-        Some((record.to_bytes(), connections)),
-    ))
+    Ok((task.id().to_owned(), Some((record.to_bytes(), connections))))
 }
 
 /// Adds records up.
+// Boxed: Python aligns objects to 16 bytes, and the sum asks for more.
 #[pyclass(module = "gentle._core", frozen)]
 #[derive(Default)]
-pub(crate) struct RecordSum(Mutex<Merger>);
+pub(crate) struct RecordSum(Mutex<Box<Merger>>);
 
 #[pymethods]
 impl RecordSum {
@@ -185,7 +182,8 @@ impl RecordSum {
     /// The analysis of all captures. The sum is empty afterwards.
     fn finish(&self) -> PyResult<Analysis> {
         let mut merger = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let analysis = std::mem::take(&mut *merger).finish(&Showing::default());
+        let sum = std::mem::take(&mut **merger);
+        let analysis = sum.finish(&Showing::default());
         Ok(Analysis::without_connections(analysis.map_err(failed)?))
     }
 }

@@ -224,7 +224,7 @@ class Dask:
     def share(self, inputs: Any) -> Any:
         """Scatter the inputs to all workers."""
         if not inputs:
-            return None
+            return inputs
         # A list of one: the parts of a collection would be scattered one by one.
         scatter = self._client.scatter
         return self._patiently(lambda: scatter([inputs], broadcast=True, hash=False)[0])

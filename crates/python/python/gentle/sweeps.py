@@ -165,7 +165,7 @@ def _text(path: Path) -> str:
 
 def run(batch: bytes, inputs: Mapping[str, str], stop: _core.Stop | None) -> bytes:
     """Make the runs of a batch and return their Parquet file: what workers do."""
-    return _core.run_batch(batch, dict(inputs or {}), stop)
+    return _core.run_batch(batch, dict(inputs), stop)
 
 
 def _make(plan: _core.SweepPlan, store: Store, executor: executors.Executor, report: Report | None) -> None:
