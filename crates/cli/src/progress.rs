@@ -116,6 +116,36 @@ impl gentle_papers::Progress for Parts {
     }
 }
 
+/// Progress of `gentle sweep`: the runs that the store has.
+pub(crate) struct Sweeping(ProgressBar);
+
+impl Sweeping {
+    pub(crate) fn new(quiet: bool) -> Sweeping {
+        let bar = ProgressBar::with_draw_target(Some(0), target(quiet));
+        bar.set_style(style(
+            "{bar:30} {pos} of {len} runs, {elapsed} elapsed, {eta} left",
+        ));
+        Sweeping(bar)
+    }
+
+    /// Removes the bar from the screen.
+    pub(crate) fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl gentle_sweep::Progress for Sweeping {
+    fn planned(&self, survey: &gentle_sweep::Survey) {
+        self.0.set_length(survey.runs);
+        self.0.set_position(survey.runs - survey.missing);
+        self.0.reset_eta();
+    }
+
+    fn finished(&self, runs: usize) {
+        self.0.inc(runs as u64);
+    }
+}
+
 /// Bar for bytes read; a plain counter if the total is unknown.
 pub(crate) struct Reading(ProgressBar);
 

@@ -84,7 +84,7 @@ pub struct Lab<'a> {
     variant: Option<Variant>,
 }
 
-/// What a figure or table takes from a run and run records do not hold, collected packet by packet.
+/// Measurements of a run that run records do not hold, collected packet by packet for figures and tables.
 pub trait Observation: Tap + Send + Sync + 'static {
     /// The observation of `run` before it begins. It depends on nothing else: figures share it.
     fn of(run: &RunSpec<'_>) -> Self;

@@ -27,7 +27,7 @@ impl Memo {
     /// all that the result depends on.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// `make` was called and failed; its error.
     pub(crate) fn once<T: Send + Sync + 'static, E>(
         &self,
         from: String,

@@ -7,7 +7,7 @@ use gentle_report::connections::ParquetWriter;
 use gentle_trace::continuing::{Continuing, runs};
 use gentle_trace::record::{Merger, Record, Recorder, Showing};
 use gentle_trace::row::Row;
-use gentle_trace::{AnalysisError, Control};
+use gentle_trace::{AnalysisError, Control, RowSink};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
@@ -138,11 +138,14 @@ fn make(
         true => Some(ParquetWriter::new(&mut connections).map_err(AnalysisError::Rows)?),
         false => None,
     };
-    let mut sink = |row: &Row| writer.as_mut().map_or(Ok(()), |writer| writer.write(row));
+    let mut write = |row: &Row| writer.as_mut().map_or(Ok(()), |writer| writer.write(row));
+    let rows: Option<&mut RowSink<'_>> = match captures.connections {
+        true => Some(&mut write),
+        false => None,
+    };
     let control = Control::default();
-    let record = crate::analysis::stopped_by(stop, &control, || {
-        recorder.record(&task, Some(&mut sink), &control)
-    })?;
+    let record =
+        crate::analysis::stopped_by(stop, &control, || recorder.record(&task, rows, &control))?;
     writer
         .map_or(Ok(()), ParquetWriter::finish)
         .map_err(AnalysisError::Rows)?;

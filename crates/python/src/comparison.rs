@@ -47,13 +47,13 @@ impl Observer for Fractions {
 /// A scheme as Python names it.
 #[derive(FromPyObject)]
 pub(crate) enum Asked {
-    /// Its specification.
+    /// A scheme of gentle with its options, such as `codel target=20ms`.
     Text(String),
     /// A queue in Python.
     Custom(Py<CustomQueue>),
 }
 
-/// What is to be run.
+/// Schemes, seeds and size ranges of a comparison.
 pub(crate) struct Plan {
     pub(crate) specs: Vec<Spec>,
     /// The queues in Python among the schemes.

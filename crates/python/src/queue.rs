@@ -23,7 +23,7 @@ const LONGEST_NAME: usize = 60;
 pub(crate) struct CustomQueue {
     pub(crate) spec: Spec,
     make: Py<PyAny>,
-    /// What `make` calls, for people.
+    /// Name of the class or function behind `make`, shown with the results.
     origin: String,
 }
 
@@ -79,10 +79,8 @@ pub(crate) struct WithQueues<'a>(pub(crate) &'a [Py<CustomQueue>]);
 
 impl WithQueues<'_> {
     fn find(&self, spec: &Spec) -> Option<&CustomQueue> {
-        let queues = self.0.iter().map(Py::get);
-        queues
-            .into_iter()
-            .find(|queue| queue.spec.scheme().name == spec.scheme().name)
+        let mut queues = self.0.iter().map(Py::get);
+        queues.find(|queue| queue.spec.scheme().name == spec.scheme().name)
     }
 }
 
@@ -143,7 +141,7 @@ impl Failure {
     }
 }
 
-/// What happened to packets during a call of Python.
+/// Packets that a queue in Python dropped and marked during one call of it.
 #[derive(Default)]
 struct Events {
     dropped: Vec<(Box<Packet>, DropReason)>,
@@ -476,7 +474,7 @@ impl PythonQueue {
     }
 }
 
-/// What dequeue returned.
+/// Return value of `dequeue` of a queue in Python.
 enum Answer {
     Packet(Box<Packet>),
     /// A packet that has left already, or that belongs to another queue.

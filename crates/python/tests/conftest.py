@@ -17,7 +17,7 @@ from cluster import Cluster
 
 mpl.use("Agg")
 
-# What is started in the background of a shell without job control, as in CI, ignores Ctrl-C from the start.
+# A shell without job control, as in CI, starts background processes with SIGINT ignored, and Python then leaves it so.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[3]

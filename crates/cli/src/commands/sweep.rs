@@ -6,11 +6,11 @@ use crate::files::FileClaims;
 use crate::input::read_text;
 use crate::interrupt;
 use crate::output::{OutputFile, print, print_error, ruled_table, warn};
+use crate::progress::Sweeping;
 use crate::usage::Usage;
 use anyhow::{Context, bail};
-use gentle_sweep::{Extent, Folder, Grid, Outcome, Store, Summary, Survey, Sweep, SweepError};
+use gentle_sweep::{Extent, Folder, Grid, Outcome, Store, Summary, Sweep, SweepError};
 use gentle_units::text;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,10 +38,10 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     let parquet = OutputFile::create_if(args.parquet.as_deref())?;
     let stop = interrupt::flag()?;
     let threads = runs::threads(args.threads)?;
-    let bar = Bar::new(args.quiet);
+    let bar = Sweeping::new(args.quiet);
     let sweep = Sweep::new(grid);
     let outcome = threads.install(|| gentle_sweep::run(&sweep, &store, &bar, &stop));
-    bar.0.finish_and_clear();
+    bar.clear();
     let outcome = outcome?;
     let summary = summary(&sweep, &store, &outcome)?;
     if shown {
@@ -159,33 +159,5 @@ fn written(extent: Extent, write: fn(f64) -> String) -> String {
             max: Some(max),
         } => format!("{} ({} to {})", write(mean), write(min), write(max)),
         _ => "–".to_owned(),
-    }
-}
-
-/// Progress bar of runs.
-struct Bar(ProgressBar);
-
-impl Bar {
-    fn new(quiet: bool) -> Bar {
-        let target = match quiet {
-            true => ProgressDrawTarget::hidden(),
-            false => ProgressDrawTarget::stderr(),
-        };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
-        let style = "{bar:30} {pos} of {len} runs, {elapsed} elapsed, {eta} left";
-        bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
-        Bar(bar)
-    }
-}
-
-impl gentle_sweep::Progress for Bar {
-    fn planned(&self, survey: &Survey) {
-        self.0.set_length(survey.runs);
-        self.0.set_position(survey.runs - survey.missing);
-        self.0.reset_eta();
-    }
-
-    fn finished(&self, runs: usize) {
-        self.0.inc(runs as u64);
     }
 }

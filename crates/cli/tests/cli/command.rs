@@ -52,6 +52,15 @@ pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("a readable name")
 }
 
+/// Names of the entries of a folder, sorted.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().into_string());
+    let mut names: Vec<String> = names.map(|name| name.expect("a readable name")).collect();
+    names.sort();
+    names
+}
+
 /// Path of a test capture of `gentle-trace`.
 pub(crate) fn capture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

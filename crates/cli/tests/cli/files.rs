@@ -1,6 +1,6 @@
 //! Input and output files.
 
-use crate::command::{brief, gentle, stderr, stdout, text};
+use crate::command::{brief, gentle, names, stderr, stdout, text};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -104,13 +104,8 @@ fn every_output_is_written_and_nothing_else() {
         !table.contains('\x1b'),
         "no colours where there is no terminal: {table}"
     );
-    let mut names: Vec<String> = fs::read_dir(folder.path())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
     assert_eq!(
-        names,
+        names(folder.path()),
         [
             "out-codel.pcapng",
             "out-pfifo-limit-20.pcapng",

@@ -1,6 +1,6 @@
 //! Records of runs, and what is put together of them.
 
-use crate::command::{BRIEF, brief, gentle, stderr, stdout, text};
+use crate::command::{BRIEF, brief, gentle, names, stderr, stdout, text};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -21,11 +21,7 @@ fn records_put_together_are_the_comparison() {
     let runs = folder.path().join("runs");
     let runs = text(&runs);
     stdout(&mut brief(&["--record", runs]));
-    let mut names: Vec<String> = fs::read_dir(runs)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
+    let names = names(Path::new(runs));
     let expected = [
         "codel-seed-7.json",
         "codel-seed-8.json",

@@ -1,6 +1,6 @@
 //! `gentle analyze --record` and `gentle merge` of what it wrote.
 
-use crate::command::{among_captures, capture, gentle, stderr, stdout, text};
+use crate::command::{among_captures, capture, gentle, names, stderr, stdout, text};
 use assert_cmd::cargo::cargo_bin;
 use clap::Parser;
 use gentle_testkit::generate::{self, Capture, Connection, Generator};
@@ -51,15 +51,6 @@ fn folder(n: usize, connections: &str, packets: &str) -> (TempDir, Vec<String>) 
     });
     let paths = paths.collect();
     (folder, paths)
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
 }
 
 #[test]
@@ -229,7 +220,7 @@ fn connections_are_a_parquet_file_for_each_task() {
     assert!(lost.exists());
 }
 
-/// What `mergecap -a` makes of captures that follow one another.
+/// Concatenates captures that follow one another with `mergecap -a`, as a reference that is not ours.
 fn concatenated(paths: &[PathBuf], to: &Path) {
     let run = Command::new("mergecap")
         .args(["-F", "nsecpcap", "-a", "-w"])

@@ -1,9 +1,8 @@
 //! `gentle reproduce`.
 
-use crate::command::{gentle, stderr, stdout, text};
+use crate::command::{gentle, names, stderr, stdout, text};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 use tempfile::TempDir;
 
 /// A figure that takes no simulation.
@@ -68,25 +67,16 @@ fn a_name_that_is_not_there_is_refused_with_the_nearest() {
     assert!(said.contains("one paper"), "{said}");
 }
 
-fn files(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
-
 #[test]
 fn pages_and_figures_are_written() {
     let folder = TempDir::new().unwrap();
     let (pages, figures) = (folder.path().join("pages"), folder.path().join("figures"));
     let out = ["--html", text(&pages), "--figures", text(&figures)];
     stdout(&mut gentle(&[&FIGURE[..], &out].concat()));
-    assert_eq!(files(&pages), ["spa-2018.html"]);
+    assert_eq!(names(&pages), ["spa-2018.html"]);
     let page = fs::read_to_string(pages.join("spa-2018.html")).unwrap();
     assert!(page.contains("fig3") && page.contains("<svg"));
-    let written = files(&figures);
+    let written = names(&figures);
     assert!(
         written.len() >= 4 && written.len().is_multiple_of(4),
         "{written:?}"
@@ -117,10 +107,10 @@ fn recorded_runs_are_not_made_again() {
         records,
     ];
     let first = stdout(&mut gentle(&args));
-    let names = files(folder.path());
-    assert!(!names.is_empty());
+    let before = names(folder.path());
+    assert!(!before.is_empty());
     // A recorded run with another number in it shows whether it is used: no run would give it.
-    let marked = folder.path().join(&names[0]);
+    let marked = folder.path().join(&before[0]);
     let record = fs::read_to_string(&marked).unwrap();
     let mut changed: Value = serde_json::from_str(&record).unwrap();
     changed["run"]["all"]["by_size"]["sums"][0]["total"] = 1e9.into();
@@ -130,5 +120,5 @@ fn recorded_runs_are_not_made_again() {
     fs::write(&marked, &record[..record.len() / 2]).unwrap();
     assert_eq!(stdout(&mut gentle(&args)), first);
     assert_eq!(fs::read_to_string(&marked).unwrap(), record);
-    assert_eq!(files(folder.path()), names);
+    assert_eq!(names(folder.path()), before);
 }

@@ -1,6 +1,6 @@
 //! Sweeps: grids, stores, the finished table.
 
-use crate::command::{gentle, stderr, stdout, text};
+use crate::command::{gentle, names, stderr, stdout, text};
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 use std::fs;
@@ -28,11 +28,7 @@ fn grid(folder: &TempDir, text: &str) -> String {
 }
 
 fn files(store: &Path) -> Vec<String> {
-    let entries = fs::read_dir(store.join("runs")).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    names
+    names(&store.join("runs"))
 }
 
 /// CSV and Parquet of a sweep, and its JSON.

@@ -100,7 +100,7 @@ def drive(
                 try:
                     result = executor.result(future)
                 except LostError:
-                    # What was shared may be lost as well.
+                    # The scheduler may have lost the shared inputs as well.
                     is_shared = False
                     submit(name, task_bytes, attempt + 1)
                     continue
@@ -120,7 +120,7 @@ class Threads:
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or cores()
-        self._pool = concurrent.futures.ThreadPoolExecutor(self.threads, "gentle-sweep")
+        self._pool = concurrent.futures.ThreadPoolExecutor(self.threads, "gentle")
         self._stop = _core.Stop()
 
     def slots(self) -> int:
@@ -270,7 +270,7 @@ class Dask:
         except TimeoutError:
             return []
         except (concurrent.futures.CancelledError, FutureCancelledError):
-            # Those that a restarted scheduler does not know.
+            # A restarted scheduler does not know earlier futures: they have no results.
             return [future for future in futures if future.status in {"cancelled", "lost"}]
 
     def result(self, future: Any) -> Any:
