@@ -47,7 +47,6 @@ fn captures() -> &'static [PathBuf] {
         }
         let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
         paths.push(data.join("netns/ipv6-syn.router.pcap"));
-        paths.sort();
         (folder, paths)
     });
     paths
