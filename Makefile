@@ -7,7 +7,7 @@
 .PHONY: build
 build:
 	scripts/bootstrap build
-	cargo build --release --locked
+	cargo build --release --locked --bin gentle
 
 # gentle compare with its defaults: the traffic of spa-2018, every scheme, five seeds.
 .PHONY: demo

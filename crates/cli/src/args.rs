@@ -25,7 +25,7 @@ pub(crate) use sweep::SweepArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{
     BuildArgs, CheckArgs, DecisionsArgs, ExecArgs, MachineArgs, PartsArgs, TestbedArgs,
-    TestbedCommand, TestbedCompareArgs, TestbedRunArgs,
+    TestbedCommand, TestbedCompareArgs, TestbedRunArgs, TestbedSweepArgs,
 };
 
 use crate::files::is_stdout;
@@ -122,6 +122,7 @@ pub(crate) enum Command {
     /// Simulate one scenario and print every metric
     Sim(SimArgs),
     /// Run a grid of scenarios, schemes and seeds, and keep a table of all runs
+    #[command(after_long_help = sweep::EXAMPLES)]
     Sweep(SweepArgs),
     /// Set up a queue scheme on a network device, show its counters, remove it
     #[cfg(target_os = "linux")]

@@ -55,6 +55,18 @@ pub trait Backend: Sync {
     /// Error of a failed run.
     type Error: Send;
 
+    /// Name, as in [`RunRecord::backend`], that tells apart all backends whose results differ.
+    fn name(&self) -> String;
+
+    /// Rough estimate of the time that a run of `scenario` takes one core, in seconds: for dividing runs among workers.
+    fn cost(scenario: &Scenario) -> f64
+    where
+        Self: Sized,
+    {
+        let _ = scenario;
+        1.0
+    }
+
     /// Returns those of `schemes` that this backend can run, in the same order. Assumptions of this backend are added
     /// to [`Scenario::assumptions`].
     ///
@@ -143,6 +155,7 @@ pub fn compare<B: Backend>(
             scheme: &schemes[run.scheme],
             seed: settings.seeds[run.seed],
             bins: &settings.bins,
+            keep_connections: false,
         };
         let watch = Watch {
             stop,

@@ -137,6 +137,7 @@ mod tests {
             scheme: &codel,
             seed: 1,
             bins: &[3],
+            keep_connections: true,
         };
         let mut run = Recorder::new(&run, "a test");
         assert!(!run.offered(Nanos::ZERO, Direction::Down, Class::Syn));
@@ -158,7 +159,8 @@ mod tests {
             ..Stats::default()
         };
         let response = Ending::Completed(Nanos::from_millis(300));
-        run.connection(0, 2, response, Some(Nanos::from_millis(94)), &[&stats]);
+        let handshake = Some(Nanos::from_millis(94));
+        run.connection(0, at, 2, response, handshake, &[&stats]);
         let schemes = [codel, "pie".parse().unwrap()];
         let all = assemble(
             summary(&scenario, &[1]),

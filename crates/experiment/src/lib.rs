@@ -26,6 +26,7 @@ pub use error::ScenarioError;
 pub use merge::{Experiment, MergeError, Merged, Record, RecordError, merge};
 pub use metrics::bins::DEFAULT_BINS;
 pub use metrics::class::{Class, LOSS};
+pub use metrics::connection::ConnectionRecord;
 pub use metrics::record::{RECORD_VERSION, RunRecord};
 pub use metrics::recorder::Recorder;
 pub use metrics::tally::Ending;

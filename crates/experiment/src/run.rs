@@ -14,4 +14,6 @@ pub struct RunSpec<'a> {
     pub seed: u64,
     /// Upper ends, ascending, of the ranges of connection sizes in segments that results distinguish.
     pub bins: &'a [u64],
+    /// Keep the connections one by one: [`RunRecord::connections`](crate::RunRecord::connections).
+    pub keep_connections: bool,
 }

@@ -20,13 +20,17 @@ struct Dice;
 impl Backend for Dice {
     type Error = Infallible;
 
+    fn name(&self) -> String {
+        "dice".to_owned()
+    }
+
     fn run(&self, run: &RunSpec<'_>, _: &Watch<'_>) -> Result<RunRecord, Aborted<Infallible>> {
         let scheme = run.scheme.to_string();
         let salt = scheme
             .bytes()
             .fold(7_u64, |h, b| h.wrapping_mul(31) + u64::from(b));
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(salt ^ run.seed);
-        let mut recorder = Recorder::new(run, "dice");
+        let mut recorder = Recorder::new(run, &self.name());
         let mut now = Nanos::ZERO;
         for _ in 0..rng.random_range(20..60) {
             now += Nanos::from_micros(rng.random_range(1..900_000));
@@ -56,7 +60,8 @@ impl Backend for Dice {
                 1 => Ending::Unfinished,
                 _ => Ending::Completed(time),
             };
-            recorder.connection(0, rng.random_range(1..40), ending, Some(time), &[&stats]);
+            let segments = rng.random_range(1..40);
+            recorder.connection(0, now, segments, ending, Some(time), &[&stats]);
             recorder.goodput(rng.random_range(1..1_000_000), Nanos::ZERO, now);
         }
         Ok(recorder.finish())

@@ -225,6 +225,7 @@ impl<'a> Lab<'a> {
                 scheme,
                 seed,
                 bins: &DEFAULT_BINS,
+                keep_connections: false,
             };
             let mut seen = T::of(&run);
             let outcome = Simulation::new(&run, &mut seen).run(|_| !self.is_stopped());

@@ -66,6 +66,14 @@ fn name(experiment: &Experiment, run: &RunSpec<'_>) -> String {
 impl<B: Backend> Backend for Cached<'_, B> {
     type Error = B::Error;
 
+    fn name(&self) -> String {
+        self.backend.name()
+    }
+
+    fn cost(scenario: &Scenario) -> f64 {
+        B::cost(scenario)
+    }
+
     fn prepare(
         &self,
         scenario: &mut Scenario,

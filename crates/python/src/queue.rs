@@ -87,6 +87,14 @@ impl WithQueues<'_> {
 impl Backend for WithQueues<'_> {
     type Error = PyErr;
 
+    fn name(&self) -> String {
+        Simulator.name()
+    }
+
+    fn cost(scenario: &Scenario) -> f64 {
+        Simulator::cost(scenario)
+    }
+
     fn prepare(
         &self,
         scenario: &mut Scenario,

@@ -2,10 +2,12 @@
 
 use crate::error::{failed, invalid};
 use crate::table::{Column, Table};
+use crate::work::interruptible;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
 use gentle_experiment::ScenarioError;
-use gentle_sweep::{Batch, Batches, Grid, Inputs, Sweep, SweepError};
+use gentle_sim::Simulator;
+use gentle_sweep::{Batch, Batches, Grid, Inputs, Results, Sweep, SweepError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -71,44 +73,74 @@ fn plan(
     file: &str,
     text: &str,
     folder: Option<PathBuf>,
+    machines: Option<&Bound<'_, PyAny>>,
     is_file: bool,
 ) -> PyResult<SweepPlan> {
     let folder = folder.unwrap_or_default();
     let read = |name: &str| std::fs::read_to_string(folder.join(name));
     let grid = py.detach(|| Grid::from_toml(file, text, &read));
+    let grid = grid.map_err(|error| mistaken(error, is_file))?;
+    let sweep = match machines {
+        None => py.detach(|| Sweep::new(grid, &Simulator)),
+        Some(machines) => {
+            let testbed = testbed(machines)?;
+            py.detach(|| Sweep::new(grid, &testbed))
+        }
+    };
     Ok(SweepPlan {
-        sweep: Sweep::new(grid.map_err(|error| mistaken(error, is_file))?),
+        sweep: sweep.map_err(|error| raised(error, is_file))?,
         batches: Mutex::new(None),
         is_file,
     })
 }
 
+/// The testbed with these machines.
+#[cfg(target_os = "linux")]
+fn testbed(machines: &Bound<'_, PyAny>) -> PyResult<gentle_testbed::runs::Testbed> {
+    let settings: crate::testbed::Machines = machines.extract()?;
+    interruptible(
+        machines.py(),
+        None,
+        || 0.0,
+        |stop| settings.testbed(None, stop),
+    )?
+}
+
+/// Nothing: other systems have no testbed.
+#[cfg(not(target_os = "linux"))]
+fn testbed(_: &Bound<'_, PyAny>) -> PyResult<Simulator> {
+    Err(failed("the testbed runs on Linux only"))
+}
+
 #[pymethods]
 impl SweepPlan {
-    /// Reads a grid (TOML). `file` is its name in messages; files that it names are relative to `folder`.
+    /// Reads a grid (TOML). `file` is its name in messages; files that it names are relative to `folder`. With `machines`,
+    /// the runs are on the testbed.
     #[staticmethod]
-    #[pyo3(signature = (file, text, folder=None))]
+    #[pyo3(signature = (file, text, folder=None, machines=None))]
     fn from_toml(
         py: Python<'_>,
         file: &str,
         text: &str,
         folder: Option<PathBuf>,
+        machines: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<SweepPlan> {
-        plan(py, file, text, folder, true)
+        plan(py, file, text, folder, machines, true)
     }
 
     /// Reads a grid from the JSON of a dictionary with the keys of a grid file.
     #[staticmethod]
-    #[pyo3(signature = (file, json, folder=None))]
+    #[pyo3(signature = (file, json, folder=None, machines=None))]
     fn from_json(
         py: Python<'_>,
         file: &str,
         json: &str,
         folder: Option<PathBuf>,
+        machines: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<SweepPlan> {
         let value: serde_json::Value = serde_json::from_str(json).map_err(invalid)?;
         let text = toml::to_string(&value).map_err(invalid)?;
-        plan(py, file, &text, folder, false)
+        plan(py, file, &text, folder, machines, false)
     }
 
     /// Adds the results in a file of the store.
@@ -118,8 +150,7 @@ impl SweepPlan {
             .map_err(|error| raised(error, self.is_file))
     }
 
-    /// Points, runs, missing runs, and the estimated seconds of computing of these. Resolves every point, so that a
-    /// mistake is found before the first run.
+    /// Points, runs, missing runs, and the estimated seconds of computing of these.
     fn survey(&self, py: Python<'_>) -> PyResult<(usize, u64, u64, f64)> {
         let survey = py
             .detach(|| self.sweep.survey())
@@ -178,6 +209,18 @@ impl SweepPlan {
     fn axes(&self) -> Vec<String> {
         let axes = self.sweep.grid().axes();
         axes.into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// True if the connections of each run are wanted one by one.
+    #[getter]
+    fn connections(&self) -> bool {
+        self.sweep.grid().connections
+    }
+
+    /// How runs on the testbed differ from the scenarios, in sentences.
+    #[getter]
+    fn assumptions(&self) -> Vec<String> {
+        self.sweep.assumptions().to_vec()
     }
 
     /// Warnings about values that are valid but possibly unintended.
@@ -260,15 +303,19 @@ pub(crate) fn students_t(probability: f64, freedom: f64) -> PyResult<f64> {
     Ok(distribution.inverse_cdf(probability))
 }
 
-/// Makes the runs of a batch; the result is a Parquet file with a row per run.
+/// Results of a batch: a Parquet file with a row per run, and one with a row per connection or nothing.
+type Files<'py> = (Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>);
+
+/// Makes the runs of a batch, on the testbed if there are `machines`.
 #[pyfunction]
-#[pyo3(signature = (batch, inputs=None, stop=None))]
+#[pyo3(signature = (batch, inputs=None, stop=None, machines=None))]
 pub(crate) fn run_batch<'py>(
     py: Python<'py>,
     batch: &[u8],
     inputs: Option<&Bound<'_, PyDict>>,
     stop: Option<&Bound<'_, Stop>>,
-) -> PyResult<Bound<'py, PyBytes>> {
+    machines: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Files<'py>> {
     let mut texts = Inputs::new();
     for (hash, text) in inputs.into_iter().flatten() {
         texts.insert(hash.extract()?, text.extract::<&str>()?.into());
@@ -276,6 +323,14 @@ pub(crate) fn run_batch<'py>(
     let never = AtomicBool::new(false);
     let flag = stop.map_or(&never, |stop| stop.get().flag());
     let batch = batch.to_vec();
-    let results = py.detach(|| gentle_sweep::run_batch(&batch, &texts, flag));
-    Ok(PyBytes::new(py, &results.map_err(failed)?))
+    let results = match machines {
+        None => py.detach(|| gentle_sweep::run_batch(&Simulator, &batch, &texts, flag)),
+        Some(machines) => {
+            let testbed = testbed(machines)?;
+            py.detach(|| gentle_sweep::run_batch(&testbed, &batch, &texts, flag))
+        }
+    };
+    let Results { runs, connections } = results.map_err(failed)?;
+    let connections = connections.map(|connections| PyBytes::new(py, &connections));
+    Ok((PyBytes::new(py, &runs), connections))
 }

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Least memory of a machine, MiB: Linux does not boot with less.
@@ -78,10 +79,56 @@ pub(crate) fn testbed_build(
     Ok((kernel.version, kernel.linux))
 }
 
-/// Runs a scenario under each scheme with each seed on the cached kernel. `guest` is a program, with arguments, that
-/// calls [`testbed_guest`].
+/// Settings of the machines, from any object with these attributes.
+#[derive(FromPyObject)]
+pub(crate) struct Machines {
+    /// Program, with arguments, that calls [`testbed_guest`].
+    guest: (PathBuf, Vec<String>),
+    modules: Option<PathBuf>,
+    memory_mib: u32,
+    time_limit_s: f64,
+}
+
+impl Machines {
+    /// The testbed with the cached kernel; builds gentle's modules if they are wanted and not in the cache.
+    pub(crate) fn testbed(self, keep: Option<PathBuf>, stop: &AtomicBool) -> PyResult<Testbed> {
+        if self.memory_mib < LEAST_MEMORY {
+            return Err(invalid(format!(
+                "memory_mib: expected {LEAST_MEMORY} or more"
+            )));
+        }
+        let time_limit = Duration::try_from_secs_f64(self.time_limit_s)
+            .ok()
+            .filter(|limit| !limit.is_zero())
+            .ok_or_else(|| invalid("time_limit_s: expected seconds above 0"))?;
+        let cache = Cache::of_user().map_err(failed)?;
+        let kernel = cache.kernel(Flavour::Plain).ok_or_else(|| {
+            failed("no kernel has been built yet; call gentle.testbed.build() or run: gentle testbed build")
+        })?;
+        let (path, arguments) = self.guest;
+        let mut machine = Machine::new(kernel, GuestProgram { path, arguments });
+        machine.memory_mib = self.memory_mib;
+        machine.time_limit = time_limit;
+        if let Some(source) = &self.modules {
+            let modules = build::modules(&machine.kernel, source, &cache, stop);
+            machine.modules = modules.map_err(failed)?;
+            machine.plugins = build::plugins(source, &cache, stop).map_err(failed)?;
+        }
+        Ok(Testbed {
+            kernel: Kernel::Machine(Box::new(machine)),
+            backing: match self.modules {
+                Some(_) => Backing::Native,
+                None => Backing::Stock,
+            },
+            rexmit: None,
+            keep,
+        })
+    }
+}
+
+/// Runs a scenario under each scheme with each seed on the cached kernel.
 #[pyfunction]
-#[pyo3(signature = (scenario, schemes, seeds, bins, reference, threads, guest, modules, memory_mib, time_limit_s, keep, progress=None))]
+#[pyo3(signature = (scenario, schemes, seeds, bins, reference, threads, machines, keep, progress=None))]
 pub(crate) fn testbed_compare(
     py: Python<'_>,
     scenario: &Scenario,
@@ -90,10 +137,7 @@ pub(crate) fn testbed_compare(
     bins: Vec<u64>,
     reference: Option<&str>,
     threads: Option<usize>,
-    guest: (PathBuf, Vec<String>),
-    modules: Option<PathBuf>,
-    memory_mib: u32,
-    time_limit_s: f64,
+    machines: Machines,
     keep: Option<PathBuf>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Comparison> {
@@ -104,40 +148,10 @@ pub(crate) fn testbed_compare(
             queue.get().spec
         )));
     }
-    if memory_mib < LEAST_MEMORY {
-        return Err(invalid(format!(
-            "memory_mib: expected {LEAST_MEMORY} or more"
-        )));
-    }
-    let time_limit = Duration::try_from_secs_f64(time_limit_s)
-        .ok()
-        .filter(|limit| !limit.is_zero())
-        .ok_or_else(|| invalid("time_limit_s: expected seconds above 0"))?;
-    let cache = Cache::of_user().map_err(failed)?;
-    let kernel = cache.kernel(Flavour::Plain).ok_or_else(|| {
-        failed("no kernel has been built yet; call gentle.testbed.build() or run: gentle testbed build")
-    })?;
-    let (path, arguments) = guest;
-    let mut machine = Machine::new(kernel, GuestProgram { path, arguments });
-    machine.memory_mib = memory_mib;
-    machine.time_limit = time_limit;
     let fractions = Fractions::default();
     let fraction = || fractions.of(plan.runs());
     let comparison = interruptible(py, progress, fraction, |stop| {
-        if let Some(source) = &modules {
-            let modules = build::modules(&machine.kernel, source, &cache, stop);
-            machine.modules = modules.map_err(failed)?;
-            machine.plugins = build::plugins(source, &cache, stop).map_err(failed)?;
-        }
-        let testbed = Testbed {
-            kernel: Kernel::Machine(Box::new(machine)),
-            backing: match modules {
-                Some(_) => Backing::Native,
-                None => Backing::Stock,
-            },
-            rexmit: None,
-            keep,
-        };
+        let testbed = machines.testbed(keep, stop)?;
         on_threads(threads, || {
             gentle_experiment::compare(
                 &testbed,

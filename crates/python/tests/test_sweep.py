@@ -331,6 +331,29 @@ def test_mistakes_are_exceptions_with_sentences(tmp_path: Path) -> None:
             gentle.sweep(grid)
     with pytest.raises(gentle.InvalidInput, match="executor: str is none"):
         gentle.sweep(GRID, executor="dask")
+    with pytest.raises(gentle.InvalidInput, match=r"backend: 'kernel' is none; expected \"simulator\", \"testbed\""):
+        gentle.sweep(GRID, backend="kernel")
+    with pytest.raises(gentle.InvalidInput, match="connections: they are kept in the store only"):
+        gentle.sweep(GRID, connections=True)
+
+
+def test_connections_beside_runs(expected: bytes, tmp_path: Path) -> None:
+    """Each connection is in the store, whoever made its run."""
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        result = gentle.sweep(GRID, executor=pool, store=tmp_path / "processes", connections=True)
+    assert saved(result, tmp_path) == expected
+    again = gentle.sweep(GRID, store=tmp_path / "threads", connections=True, executor=1)
+    assert saved(again, tmp_path) == expected
+
+    def connections(store: str) -> pl.DataFrame:
+        return pl.read_parquet(tmp_path / store / "connections/*.parquet").sort("key", "connection")
+
+    rows = connections("processes")
+    assert rows.equals(connections("threads"))
+    runs = pl.DataFrame(result).select("key", "connections", "response_time_s.mean").sort("key")
+    means = rows.group_by("key").agg(pl.len(), pl.col("response_time_s").mean()).sort("key")
+    assert means["len"].cast(pl.Float64).equals(runs["connections"])
+    assert means["response_time_s"].to_list() == pytest.approx(runs["response_time_s.mean"].to_list())
 
 
 # Dask: a scheduler and workers in processes of their own, over TCP.

@@ -9,6 +9,7 @@ import threading
 import time
 
 import gentle
+import polars as pl
 import pytest
 from test_queues import Fifo
 
@@ -50,6 +51,31 @@ def test_results_are_those_of_the_command(kernel, command, tmp_path) -> None:
     assert f"Measured on Linux {kernel} in virtual time" in str(comparison.data["scenario"]["choices"])
     assert comparison.result("pfifo")["connections"] > 0
     assert {path.name for path in (tmp_path / "fq_codel-seed-1").iterdir()} >= {"entry.pcapng", "commands.sh"}
+
+
+def test_a_sweep_is_made_of_comparisons(kernel, tmp_path) -> None:
+    grid = {
+        "traffic": "real",
+        "schemes": SCENARIO["schemes"],
+        "seeds": 1,
+        "axes": {"duration": "5s", "load": [0.6, 0.9]},
+    }
+    machines = gentle.testbed.Machines(memory_mib=256)
+    result = gentle.sweep(grid, backend=machines, store=tmp_path, connections=True)
+    rows = pl.DataFrame(result)
+    assert set(rows["backend"]) == {f"Linux {kernel} in virtual time with stock parts"}
+    assert f"Measured on Linux {kernel} in virtual time, not simulated." in result.assumptions
+    compared = gentle.testbed.compare(**SCENARIO, load=0.9)
+    for row in rows.filter(pl.col("load") == 0.9).iter_rows(named=True):
+        there = compared.result(row["scheme"])
+        assert row["connections"] == there["connections"]
+        assert row["response_time_s.mean"] == pytest.approx(there["response_time_s"]["mean"], rel=0.2)
+    assert len(pl.read_parquet(tmp_path / "connections/*.parquet")) == rows["connections"].sum()
+    # Runs of the simulator are others; those of the kernel are there already.
+    assert gentle.sweep(grid, store=tmp_path).assumptions == []
+    before = time.monotonic()
+    assert len(gentle.sweep(grid, backend="testbed", store=tmp_path)) == 4
+    assert time.monotonic() - before < 5
 
 
 def test_mistakes_are_told(tmp_path, monkeypatch) -> None:

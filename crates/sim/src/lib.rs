@@ -43,7 +43,7 @@
 //! let mut scenario = Scenario::builtin("real").unwrap();
 //! scenario.set_duration(Nanos::from_secs(20));
 //! let scheme = "pfifo limit=50".parse()?;
-//! let run = RunSpec { scenario: &scenario, scheme: &scheme, seed: 1, bins: &[] };
+//! let run = RunSpec { scenario: &scenario, scheme: &scheme, seed: 1, bins: &[], keep_connections: false };
 //! let mut simulation = Simulation::new(&run, Longest::default());
 //! while simulation.step() {}
 //! assert!(simulation.tap().0 > Nanos::from_millis(100));

@@ -1,6 +1,6 @@
 //! The simulator as a backend of experiments.
 
-use crate::engine::{NoTap, Simulation, Stopped};
+use crate::engine::{BACKEND, NoTap, Simulation, Stopped};
 use gentle_aqm::Spec;
 use gentle_experiment::results::Comparison;
 use gentle_experiment::{
@@ -9,12 +9,26 @@ use gentle_experiment::{
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 
+/// Simulated bits per second of computing, on one core of a machine of 2020.
+const BITS_PER_SECOND: f64 = 1.3e10;
+/// Cost of a run besides its traffic, seconds.
+const RUN: f64 = 200e-6;
+
 /// Runs experiments in the event simulator, which cannot fail.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Simulator;
 
 impl Backend for Simulator {
     type Error = Infallible;
+
+    fn name(&self) -> String {
+        BACKEND.to_owned()
+    }
+
+    /// Proportional to the bits that the run simulates.
+    fn cost(scenario: &Scenario) -> f64 {
+        RUN + scenario.expected_bits() / BITS_PER_SECOND
+    }
 
     fn run(&self, run: &RunSpec<'_>, watch: &Watch<'_>) -> Result<RunRecord, Aborted<Infallible>> {
         let end = (run.scenario.duration + run.scenario.drain).as_secs_f64();

@@ -89,6 +89,7 @@ fn a_tap_sees_all_and_changes_nothing() {
             scheme: &scheme,
             seed: 3,
             bins: &[3],
+            keep_connections: false,
         };
         let mut counts = Counts::default();
         let mut simulation = Simulation::new(&run, &mut counts);

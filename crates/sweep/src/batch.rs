@@ -2,21 +2,18 @@
 
 use crate::axis::Coordinate;
 use crate::base::{Base, Inputs, Resolver, Setting};
+use crate::connection::Connections;
 use crate::key::{Key, hash};
 use crate::origin::Origin;
 use crate::row::{self, Common, Row};
 use crate::table;
 use gentle_aqm::Spec;
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Watch};
-use gentle_sim::Simulator;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
-
-/// Name of the simulator in [`Batch::backend`].
-pub(crate) const SIMULATOR: &str = "simulator";
 
 /// Runs that are made together, with everything they need except the texts of [`Inputs`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,12 +21,23 @@ pub(crate) const SIMULATOR: &str = "simulator";
 pub struct Batch {
     /// Version that made the batch, and has to run it.
     pub origin: Origin,
-    /// What executes the runs: `simulator`.
+    /// Backend that executes the runs, by its [name](Backend::name).
     pub backend: String,
     /// Upper ends of the ranges of connection sizes, in segments.
     pub bins: Vec<u64>,
+    /// True if the connections are wanted one by one.
+    pub connections: bool,
     pub(crate) bases: Vec<Base>,
     pub(crate) points: Vec<BatchPoint>,
+}
+
+/// Results of a batch, as Parquet files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Results {
+    /// A row per run.
+    pub runs: Vec<u8>,
+    /// A row per connection, if the batch asks for them.
+    pub connections: Option<Vec<u8>>,
 }
 
 /// Runs of a batch at one point.
@@ -73,8 +81,18 @@ pub enum BatchError {
         /// Version of this process.
         here: String,
     },
+    /// The runs are of another backend.
+    #[error(
+        "the batch is to run on {made}, and this worker has {here}; expected the same on the client and all workers: build one kernel everywhere (gentle testbed build)"
+    )]
+    Backend {
+        /// Backend of the batch.
+        made: String,
+        /// Backend of this process.
+        here: String,
+    },
     /// A run of the batch is not valid here.
-    #[error("the batch does not fit this worker: {0}")]
+    #[error("the batch cannot be run: {0}")]
     Content(String),
 }
 
@@ -117,31 +135,29 @@ impl Batch {
     }
 }
 
-/// Makes the runs of the batch with these bytes in the simulator; the result is a Parquet file with a row per run. A
-/// pure function: equal arguments have equal results on every machine. `inputs` has the texts that the batch refers
-/// to. Runs end early when `stop` becomes true.
+/// Makes the runs of the batch with these bytes on `backend`. In the simulator this is a pure function: equal arguments
+/// have equal results on every machine. `inputs` has the texts that the batch refers to. Runs end early when `stop`
+/// becomes true.
 ///
 /// # Errors
-/// The batch was made by another version or is damaged, or `stop` is true.
-pub fn run_batch(bytes: &[u8], inputs: &Inputs, stop: &AtomicBool) -> Result<Vec<u8>, BatchError> {
-    let batch = Batch::from_json(bytes)?;
-    match batch.backend.as_str() {
-        SIMULATOR => run_on(&Simulator, &batch, inputs, stop),
-        other => Err(BatchError::Content(format!(
-            "it needs the backend '{other}'; expected {SIMULATOR}"
-        ))),
-    }
-}
-
-fn run_on<B: Backend>(
+/// The batch was made by another version or for another backend, or is damaged; or `stop` is true.
+pub fn run_batch<B: Backend>(
     backend: &B,
-    batch: &Batch,
+    bytes: &[u8],
     inputs: &Inputs,
     stop: &AtomicBool,
-) -> Result<Vec<u8>, BatchError>
+) -> Result<Results, BatchError>
 where
     B::Error: std::fmt::Display,
 {
+    let batch = Batch::from_json(bytes)?;
+    let here = backend.name();
+    if batch.backend != here {
+        return Err(BatchError::Backend {
+            made: batch.backend,
+            here,
+        });
+    }
     let content = |problem: String| BatchError::Content(problem);
     let watch = Watch {
         stop,
@@ -149,6 +165,7 @@ where
     };
     let mut resolver = Resolver::default();
     let mut rows = Vec::new();
+    let mut connections = Connections::default();
     for point in &batch.points {
         let base = batch
             .bases
@@ -184,21 +201,23 @@ where
                     scheme: &spec,
                     seed,
                     bins: &batch.bins,
+                    keep_connections: batch.connections,
                 };
                 let record = backend.run(&run, &watch).map_err(|error| match error {
                     Aborted::Stopped => BatchError::Stopped,
                     Aborted::Failed(error) => content(error.to_string()),
                 })?;
                 let scheme = spec.to_string();
+                let key = Key::new(
+                    &batch.origin,
+                    &batch.backend,
+                    &common.fingerprint,
+                    &scheme,
+                    seed,
+                    &batch.bins,
+                );
                 rows.push(Row {
-                    key: Key::new(
-                        &batch.origin,
-                        &batch.backend,
-                        &common.fingerprint,
-                        &scheme,
-                        seed,
-                        &batch.bins,
-                    ),
+                    key,
                     common: Arc::clone(&common),
                     scheme,
                     scheme_name: spec.scheme().name,
@@ -206,11 +225,18 @@ where
                     coordinates: coordinates.clone(),
                     metrics: record.metrics().collect(),
                 });
+                connections.add(&key, &scenario, record.connections);
             }
         }
     }
     let metrics: Vec<String> = RunRecord::metric_names(batch.bins.len() + 1).collect();
-    let written = row::table(&rows, &row::axes_of(&rows), &metrics)
-        .map_err(|error| content(error.to_string()))?;
-    table::small_file(&written).map_err(|error| content(error.to_string()))
+    let runs = row::table(&rows, &row::axes_of(&rows), &metrics);
+    let runs = runs.map_err(|error| content(error.to_string()))?;
+    let small = table::small_file(&runs).map_err(|error| content(error.to_string()))?;
+    let connections = batch.connections.then(|| connections.parquet());
+    let connections = connections.transpose();
+    Ok(Results {
+        runs: small,
+        connections: connections.map_err(|error| content(error.to_string()))?,
+    })
 }

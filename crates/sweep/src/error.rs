@@ -36,6 +36,9 @@ pub enum SweepError {
     /// The grid is not valid.
     #[error(transparent)]
     Grid(#[from] ScenarioError),
+    /// The backend cannot make the runs.
+    #[error("{0}")]
+    Backend(String),
     /// A file of the store is not a file of results.
     #[error(
         "{file}: {problem}; expected a Parquet file that a sweep wrote: remove it, and its runs are made again"

@@ -8,7 +8,7 @@ use crate::key::hash;
 use crate::row::FIXED;
 use gentle_aqm::Spec;
 use gentle_experiment::section::{Item, Section, Source};
-use gentle_experiment::{DEFAULT_BINS, RunRecord, Scenario, ScenarioError};
+use gentle_experiment::{DEFAULT_BINS, Direction, RunRecord, Scenario, ScenarioError};
 use gentle_units::Rate;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -34,6 +34,8 @@ pub struct Grid {
     pub seeds: Vec<u64>,
     /// Upper ends, ascending, of the ranges of connection sizes in segments.
     pub bins: Vec<u64>,
+    /// True if the connections of each run are wanted one by one.
+    pub connections: bool,
     /// Rule for more seeds; `None`: no more than `seeds`.
     pub until_ci: Option<UntilCi>,
     /// Warnings about values that are valid but possibly unintended.
@@ -138,6 +140,10 @@ impl Grid {
         let seeds = seeds(root.take("seeds"))?;
         let bins = bins(root.take("bins"))?;
         let until_ci = until_ci(&mut root, &seeds, &bins)?;
+        let connections = match root.take("connections") {
+            None => false,
+            Some(item) => item.flag()?,
+        };
         let sample = root.section("sample")?;
         let axes = match root.section("axes")? {
             Some(section) => axes(section, sample.is_some())?,
@@ -197,6 +203,7 @@ impl Grid {
             file: file.to_owned(),
             seeds,
             bins,
+            connections,
             until_ci,
             points,
             schemes,
@@ -240,6 +247,26 @@ impl Grid {
                 all.into_iter().collect()
             }
         }
+    }
+
+    /// All queues of all points, each once: those under test, and those of the reverse links.
+    ///
+    /// # Errors
+    /// A point is no valid scenario.
+    pub fn queues(&self) -> Result<Vec<Spec>, ScenarioError> {
+        let mut queues = Vec::new();
+        let mut resolver = Resolver::default();
+        for index in 0..self.len() {
+            let point = self.point(index, &mut resolver)?;
+            let back = point.scenario.link(Direction::Up).qdisc.clone();
+            let schemes = point.schemes.into_iter().map(|scheme| scheme.spec);
+            for spec in schemes.chain([back]) {
+                if !queues.contains(&spec) {
+                    queues.push(spec);
+                }
+            }
+        }
+        Ok(queues)
     }
 
     /// Files that the scenarios refer to.

@@ -3,14 +3,15 @@
 //! A [`Grid`] describes points: a base scenario with lists and ranges for its keys, for knobs of TCP, for the options of
 //! `gentle compare`, and for options of schemes. Each point, scheme and seed is a run, identified by a [`Key`] that
 //! depends only on what decides its result. A [`Sweep`] compares the grid with the rows of a store and packs the runs
-//! that are missing into batches; [`run_batch`] is a pure function from the bytes of a batch to a Parquet file with a row
-//! per run. [`run()`] executes a sweep on the threads of this machine over a [`Folder`]; the Python package does so on the
+//! that are missing into batches; [`run_batch`] makes the runs of a batch on a [`Backend`](gentle_experiment::Backend):
+//! from bytes to a Parquet file with a row per run, and one with a row per connection if the grid asks for it. [`run()`] executes a sweep on the threads of this machine over a [`Folder`]; the Python package does so on the
 //! executors of others. [`Sweep::rows`] reads the finished table in the order of the grid: its bytes depend neither on who
 //! made the runs nor on the order in which they ended.
 
 mod axis;
 mod base;
 mod batch;
+mod connection;
 mod design;
 mod error;
 mod grid;
@@ -27,7 +28,7 @@ mod table;
 
 pub use axis::Coordinate;
 pub use base::{Base, Inputs};
-pub use batch::{Batch, BatchError, run_batch};
+pub use batch::{Batch, BatchError, Results, run_batch};
 pub use error::{PointError, SweepError};
 pub use grid::{Files, Grid, UntilCi};
 pub use key::Key;

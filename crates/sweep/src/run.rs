@@ -4,6 +4,7 @@ use crate::batch::{Batch, BatchError, run_batch};
 use crate::error::SweepError;
 use crate::store::Store;
 use crate::sweep::{Survey, Sweep};
+use gentle_experiment::Backend;
 use rayon::prelude::*;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -34,18 +35,22 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
-/// Reads what `store` has, and makes the runs that are missing on the threads of the current rayon pool. Results are in
-/// the store when their batch has ended; if `stop` becomes true, batches under way are lost.
+/// Reads what `store` has, and makes the runs that are missing on `backend`, the one that the sweep was made for, and the
+/// threads of the current rayon pool. Results are in the store when their batch has ended; if `stop` becomes true, batches under way are lost.
 ///
 /// # Errors
 /// The grid or a file of the store is not valid, or a file cannot be written. What was written stays.
-pub fn run(
+pub fn run<B: Backend>(
     sweep: &Sweep,
+    backend: &B,
     store: &dyn Store,
     progress: &dyn Progress,
     stop: &AtomicBool,
-) -> Result<Outcome, SweepError> {
-    for name in store.names()? {
+) -> Result<Outcome, SweepError>
+where
+    B::Error: std::fmt::Display,
+{
+    for name in store.names(sweep.grid().connections)? {
         let added = sweep.add(&name, store.get(&name)?);
         added.map_err(|error| match error {
             SweepError::File { file, problem } => SweepError::File {
@@ -89,7 +94,7 @@ pub fn run(
             })
         };
         std::iter::from_fn(next).par_bridge().for_each(|batch| {
-            match one(sweep, store, &batch, stop) {
+            match one(sweep, backend, store, &batch, stop) {
                 Ok(()) => {
                     made.fetch_add(batch.runs() as u64, Ordering::Relaxed);
                     progress.finished(batch.runs());
@@ -105,16 +110,20 @@ pub fn run(
     }
 }
 
-fn one(
+fn one<B: Backend>(
     sweep: &Sweep,
+    backend: &B,
     store: &dyn Store,
     batch: &Batch,
     stop: &AtomicBool,
-) -> Result<(), SweepError> {
+) -> Result<(), SweepError>
+where
+    B::Error: std::fmt::Display,
+{
     let bytes = batch.to_json();
     let name = Batch::file_name(&bytes);
-    let results = run_batch(&bytes, sweep.inputs(), stop)?;
+    let results = run_batch(backend, &bytes, sweep.inputs(), stop)?;
     store.put(&name, &results)?;
-    sweep.add(&name, results)?;
+    sweep.add(&name, results.runs)?;
     Ok(())
 }

@@ -1,43 +1,47 @@
 //! Stores of results.
 
+use crate::batch::Results;
 use crate::error::SweepError;
 use atomic_write_file::AtomicWriteFile;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A set of files, each written whole and never changed: two writers lose nothing, and equal batches have equal files.
+/// Results of batches by name, in files that are written whole and never changed: two writers lose nothing, and equal
+/// batches have equal files.
 pub trait Store: Sync {
-    /// Names of all files, sorted.
+    /// Names of the files of runs, sorted; only those with a file of connections if `connections`.
     ///
     /// # Errors
     /// The store cannot be read.
-    fn names(&self) -> Result<Vec<String>, SweepError>;
+    fn names(&self, connections: bool) -> Result<Vec<String>, SweepError>;
 
-    /// Content of a file.
+    /// Content of a file of runs.
     ///
     /// # Errors
     /// The file cannot be read.
     fn get(&self, name: &str) -> Result<Vec<u8>, SweepError>;
 
-    /// Place of a file, for messages.
+    /// Place of a file of runs, for messages.
     fn place(&self, name: &str) -> String;
 
-    /// Writes a file whole.
+    /// Writes the results of a batch: connections first, so that runs which are there have theirs.
     ///
     /// # Errors
-    /// The file cannot be written; there is then none of this name, or that of an earlier call.
-    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), SweepError>;
+    /// A file cannot be written; there is then none of this name, or that of an earlier call.
+    fn put(&self, name: &str, results: &Results) -> Result<(), SweepError>;
 }
 
-/// Name of the directory of results within a store.
+/// Directories of results within a store.
 const RUNS: &str = "runs";
+const CONNECTIONS: &str = "connections";
 /// Extension of files of results.
 const ENDING: &str = "parquet";
 
-/// A directory as a store: `DIR/runs/*.parquet`.
+/// A directory as a store: `DIR/runs/*.parquet`, `DIR/connections/*.parquet`.
 #[derive(Debug, Clone)]
 pub struct Folder {
     runs: PathBuf,
+    connections: PathBuf,
 }
 
 impl Folder {
@@ -46,14 +50,14 @@ impl Folder {
     /// # Errors
     /// The directory cannot be created.
     pub fn open(directory: &Path) -> Result<Folder, SweepError> {
-        let runs = directory.join(RUNS);
+        let [runs, connections] = [RUNS, CONNECTIONS].map(|name| directory.join(name));
         std::fs::create_dir_all(&runs).map_err(|error| at(&runs, error))?;
-        Ok(Folder { runs })
+        Ok(Folder { runs, connections })
     }
 }
 
 impl Store for Folder {
-    fn names(&self) -> Result<Vec<String>, SweepError> {
+    fn names(&self, connections: bool) -> Result<Vec<String>, SweepError> {
         let failed = |error| at(&self.runs, error);
         let mut names = Vec::new();
         for entry in std::fs::read_dir(&self.runs).map_err(failed)? {
@@ -64,6 +68,7 @@ impl Store for Folder {
                 .extension()
                 .is_some_and(|ending| ending == ENDING)
                 && !name.starts_with('.')
+                && (!connections || self.connections.join(&*name).exists())
             {
                 names.push(name.into_owned());
             }
@@ -81,15 +86,24 @@ impl Store for Folder {
         self.runs.join(name).display().to_string()
     }
 
-    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), SweepError> {
-        let path = self.runs.join(name);
-        let write = || -> io::Result<()> {
-            let mut file = AtomicWriteFile::open(&path)?;
-            file.write_all(bytes)?;
-            file.commit()
-        };
-        write().map_err(|error| at(&path, error))
+    fn put(&self, name: &str, results: &Results) -> Result<(), SweepError> {
+        if let Some(connections) = &results.connections {
+            let folder = &self.connections;
+            std::fs::create_dir_all(folder).map_err(|error| at(folder, error))?;
+            write(&folder.join(name), connections)?;
+        }
+        write(&self.runs.join(name), &results.runs)
     }
+}
+
+/// Writes a file whole.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), SweepError> {
+    let write = || -> io::Result<()> {
+        let mut file = AtomicWriteFile::open(path)?;
+        file.write_all(bytes)?;
+        file.commit()
+    };
+    write().map_err(|error| at(path, error))
 }
 
 fn at(place: &Path, error: io::Error) -> SweepError {

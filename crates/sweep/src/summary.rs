@@ -37,6 +37,8 @@ pub struct Summary {
     pub found: u64,
     /// Runs of these that were made.
     pub made: u64,
+    /// How the backend differs from the scenarios, in sentences; empty in the simulator.
+    pub assumptions: Vec<String>,
     /// Schemes in order of their labels.
     pub schemes: Vec<SchemeSummary>,
 }
@@ -146,6 +148,7 @@ impl Summary {
             runs,
             found: 0,
             made: runs,
+            assumptions: Vec::new(),
             schemes: schemes
                 .into_iter()
                 .map(|(scheme, (runs, sums))| SchemeSummary {

@@ -1,7 +1,7 @@
 //! A sweep: a grid, what a store has of it, the batches that are missing, and the finished table.
 
 use crate::base::{Inputs, Resolver};
-use crate::batch::{Batch, BatchPoint, BatchScheme, SIMULATOR};
+use crate::batch::{Batch, BatchPoint, BatchScheme};
 use crate::error::SweepError;
 use crate::grid::{Grid, Point, SchemeAt, UntilCi};
 use crate::index::{Cache, Index, Read};
@@ -10,15 +10,12 @@ use crate::origin::Origin;
 use crate::row::{self, Common, Row};
 use arrow_array::RecordBatch;
 use bytes::Bytes;
+use gentle_aqm::Spec;
 use gentle_experiment::results::Mean;
-use gentle_experiment::{Direction, RunRecord, Scenario, ScenarioError};
-use std::collections::{HashSet, VecDeque};
+use gentle_experiment::{Backend, RunRecord, Scenario, ScenarioError, Settings};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-/// Simulated bits per second of computing, on one core of a machine of 2020: a unit of cost, not a promise.
-const BITS_PER_SECOND: f64 = 1.3e10;
-/// Cost of a run besides its traffic, seconds.
-const RUN: f64 = 200e-6;
 /// Costs of a batch, seconds: scheduling, transfer and a file cost some milliseconds.
 const MOST: f64 = 1.5;
 const LEAST: f64 = 0.25;
@@ -37,6 +34,14 @@ const CHUNK: usize = 4_096;
 pub struct Sweep {
     grid: Grid,
     origin: Origin,
+    /// Name of the backend.
+    backend: String,
+    /// Estimates the seconds of a run.
+    cost: fn(&Scenario) -> f64,
+    /// Schemes that the backend cannot run.
+    left_out: BTreeSet<String>,
+    /// How the backend differs from the scenarios.
+    assumptions: Vec<String>,
     index: RwLock<Index>,
 }
 
@@ -54,13 +59,66 @@ pub struct Survey {
 }
 
 impl Sweep {
-    /// A sweep over a grid, without results.
-    pub fn new(grid: Grid) -> Sweep {
-        Sweep {
-            grid,
+    /// A sweep over a grid on a backend, without results. Schemes that the backend cannot run are left out, which
+    /// [`Sweep::assumptions`] says. Resolves every point, so that a mistake is found before the first run.
+    ///
+    /// # Errors
+    /// A point is no valid scenario, or the backend can run it under none of its schemes.
+    pub fn new<B: Backend>(grid: Grid, backend: &B) -> Result<Sweep, SweepError>
+    where
+        B::Error: std::fmt::Display,
+    {
+        let mut sweep = Sweep {
             origin: Origin::here(),
+            backend: backend.name(),
+            cost: B::cost,
+            left_out: BTreeSet::new(),
+            assumptions: Vec::new(),
             index: RwLock::default(),
+            grid,
+        };
+        let settings = Settings {
+            seeds: sweep.grid.seeds.clone(),
+            bins: sweep.grid.bins.clone(),
+        };
+        let (mut left_out, mut assumptions) = (BTreeSet::new(), Vec::new());
+        let mut resolver = Resolver::default();
+        for index in 0..sweep.grid.len() {
+            let mut point = sweep.point(index, &mut resolver)?;
+            let before = point.scenario.assumptions.len();
+            let specs: Vec<Spec> = point
+                .schemes
+                .into_iter()
+                .map(|scheme| scheme.spec)
+                .collect();
+            let runnable = backend
+                .prepare(&mut point.scenario, &specs, &settings)
+                .map_err(|error| SweepError::Backend(error.to_string()))?;
+            let others = specs.iter().filter(|spec| !runnable.contains(spec));
+            left_out.extend(others.map(Spec::to_string));
+            for assumption in point.scenario.assumptions.split_off(before) {
+                if !assumptions.contains(&assumption) {
+                    assumptions.push(assumption);
+                }
+            }
         }
+        sweep.left_out = left_out;
+        sweep.assumptions = assumptions;
+        Ok(sweep)
+    }
+
+    /// How runs on the backend differ from the scenarios, in sentences.
+    pub fn assumptions(&self) -> &[String] {
+        &self.assumptions
+    }
+
+    /// A point of the grid, with the schemes that the backend can run.
+    fn point(&self, index: usize, resolver: &mut Resolver) -> Result<Point<'_>, ScenarioError> {
+        let mut point = self.grid.point(index, resolver)?;
+        point
+            .schemes
+            .retain(|scheme| !self.left_out.contains(&scheme.spec.to_string()));
+        Ok(point)
     }
 
     /// The grid.
@@ -88,7 +146,7 @@ impl Sweep {
         self.index.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Resolves every point, so that a mistake is found before the first run, and counts what is missing.
+    /// Counts what is missing.
     ///
     /// # Errors
     /// A point is no valid scenario.
@@ -100,9 +158,9 @@ impl Sweep {
         let mut resolver = Resolver::default();
         let mut counted = HashSet::new();
         for index in 0..self.grid.len() {
-            let point = self.grid.point(index, &mut resolver)?;
+            let point = self.point(index, &mut resolver)?;
             let fingerprint = point.scenario.fingerprint();
-            let cost = cost(&point.scenario);
+            let cost = (self.cost)(&point.scenario);
             for scheme in &point.schemes {
                 let label = scheme.spec.to_string();
                 for seed in self.wanted(&fingerprint, &label) {
@@ -156,7 +214,7 @@ impl Sweep {
     fn key(&self, fingerprint: &str, scheme: &str, seed: u64) -> Key {
         Key::new(
             &self.origin,
-            SIMULATOR,
+            &self.backend,
             fingerprint,
             scheme,
             seed,
@@ -208,22 +266,6 @@ impl UntilCi {
     }
 }
 
-/// Estimated cost of a run in seconds on one core: the bits that it simulates.
-fn cost(scenario: &Scenario) -> f64 {
-    let bits = Direction::BOTH.map(|direction| {
-        let long = scenario.long_flows(direction) > 0;
-        // Long-lived connections fill the link; more load than its rate does not pass.
-        let load = if long {
-            1.0
-        } else {
-            scenario.load(direction).min(1.5)
-        };
-        let rate = scenario.link(direction).rate.bits_per_second() as f64;
-        load * rate * scenario.duration.as_secs_f64()
-    });
-    RUN + (bits[0] + bits[1]) / BITS_PER_SECOND
-}
-
 /// Runs of a scheme at a point that are to be made.
 struct Task {
     seconds: f64,
@@ -249,8 +291,9 @@ impl Batches {
     pub fn next(&mut self, sweep: &Sweep) -> Result<Option<Batch>, ScenarioError> {
         let mut batch = Batch {
             origin: sweep.origin.clone(),
-            backend: SIMULATOR.to_owned(),
+            backend: sweep.backend.clone(),
             bins: sweep.grid.bins.clone(),
+            connections: sweep.grid.connections,
             bases: Vec::new(),
             points: Vec::new(),
         };
@@ -268,7 +311,7 @@ impl Batches {
 
     fn task(&mut self, sweep: &Sweep) -> Result<Option<Task>, ScenarioError> {
         while self.waiting.is_empty() && self.next < sweep.grid.len() {
-            let point = sweep.grid.point(self.next, &mut self.resolver)?;
+            let point = sweep.point(self.next, &mut self.resolver)?;
             self.next += 1;
             self.wait(sweep, &point);
         }
@@ -278,7 +321,7 @@ impl Batches {
     /// Lines up the missing runs of a point.
     fn wait(&mut self, sweep: &Sweep, point: &Point<'_>) {
         let fingerprint = point.scenario.fingerprint();
-        let cost = cost(&point.scenario);
+        let cost = (sweep.cost)(&point.scenario);
         for SchemeAt { spec, coordinates } in &point.schemes {
             let scheme = spec.to_string();
             for seed in sweep.wanted(&fingerprint, &scheme) {
@@ -370,7 +413,7 @@ impl<'a> Rows<'a> {
 
     fn point(&mut self) -> Result<(), SweepError> {
         let sweep = self.sweep;
-        let point = sweep.grid.point(self.next, &mut self.resolver)?;
+        let point = sweep.point(self.next, &mut self.resolver)?;
         self.next += 1;
         let fingerprint = point.scenario.fingerprint();
         let bins = &sweep.grid.bins;
@@ -378,7 +421,7 @@ impl<'a> Rows<'a> {
             &point.scenario,
             fingerprint,
             sweep.origin.clone(),
-            SIMULATOR,
+            &sweep.backend,
             bins,
         );
         let common = Arc::new(common);

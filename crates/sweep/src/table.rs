@@ -34,6 +34,15 @@ pub(crate) fn small_file(rows: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
     Ok(bytes)
 }
 
+/// Rows as a Parquet file.
+pub(crate) fn file(rows: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, rows.schema(), Some(properties().build()))?;
+    writer.write(rows)?;
+    writer.close()?;
+    Ok(bytes)
+}
+
 /// Writes tables with the same columns, one after the other, as a Parquet file.
 ///
 /// # Errors

@@ -1,6 +1,14 @@
 //! Sweeps without the command: what runs, what is left out, what comes back.
 
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt32Type};
+use bytes::Bytes;
+use gentle_aqm::Spec;
+use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
+use gentle_sim::Simulator;
 use gentle_sweep::{Batch, BatchError, Folder, Grid, Inputs, Store, Sweep, run, run_batch};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -21,7 +29,9 @@ fn read(path: &str) -> io::Result<String> {
 }
 
 fn sweep(text: &str) -> Sweep {
-    Sweep::new(Grid::from_toml("grid.toml", text, &read).unwrap_or_else(|error| panic!("{error}")))
+    let grid = Grid::from_toml("grid.toml", text, &read);
+    let grid = grid.unwrap_or_else(|error| panic!("{error}"));
+    Sweep::new(grid, &Simulator).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Batches of a sweep without results.
@@ -34,7 +44,7 @@ fn batches(sweep: &Sweep) -> Vec<Batch> {
 fn finished(text: &str, store: &Path) -> (u64, Vec<String>) {
     let sweep = sweep(text);
     let store = Folder::open(store).unwrap();
-    let outcome = run(&sweep, &store, &(), &AtomicBool::new(false)).unwrap();
+    let outcome = run(&sweep, &Simulator, &store, &(), &AtomicBool::new(false)).unwrap();
     let get = |name: &str| store.get(name).map_err(io::Error::other);
     let mut csv = Vec::new();
     gentle_sweep::csv(sweep.rows(&get), &mut csv).unwrap();
@@ -163,10 +173,11 @@ fn a_batch_is_a_pure_function_of_its_bytes() {
     assert_eq!(made.iter().map(Batch::runs).sum::<usize>(), 12);
     let bytes = made[0].to_json();
     assert_eq!(Batch::from_json(&bytes).unwrap(), made[0]);
-    let run = |bytes: &[u8]| run_batch(bytes, all.inputs(), &AtomicBool::new(false));
+    let run = |bytes: &[u8]| run_batch(&Simulator, bytes, all.inputs(), &AtomicBool::new(false));
     let results = run(&bytes).unwrap();
     assert_eq!(run(&bytes).unwrap(), results);
-    assert_eq!(&results[..4], b"PAR1");
+    assert_eq!(&results.runs[..4], b"PAR1");
+    assert_eq!(results.connections, None);
     // What another machine could get.
     let text = String::from_utf8(bytes.clone()).unwrap();
     let other = text.replacen(env!("CARGO_PKG_VERSION"), "9.9.9", 1);
@@ -181,10 +192,136 @@ fn a_batch_is_a_pure_function_of_its_bytes() {
         run(changed.as_bytes()),
         Err(BatchError::Content(_))
     ));
-    let without = run_batch(&bytes, &Inputs::new(), &AtomicBool::new(false));
+    let without = run_batch(&Simulator, &bytes, &Inputs::new(), &AtomicBool::new(false));
     assert!(matches!(without, Err(BatchError::Content(_))));
-    let stopped = run_batch(&bytes, all.inputs(), &AtomicBool::new(true));
+    let stopped = run_batch(&Simulator, &bytes, all.inputs(), &AtomicBool::new(true));
     assert_eq!(stopped, Err(BatchError::Stopped));
+}
+
+#[test]
+fn connections_are_kept_beside_their_runs() {
+    let grid = |connections: bool| {
+        format!(
+            "schemes = [\"pfifo limit=9\", \"codel\"]\nseeds = 2\nconnections = {connections}\n[axes]\nduration = \"20s\"\nload = [0.5, 1.1]\n"
+        )
+    };
+    let folder = TempDir::new().unwrap();
+    assert_eq!(finished(&grid(false), folder.path()).0, 8);
+    assert!(!folder.path().join("connections").exists());
+    // Runs of which the connections are not known count as missing.
+    let (made, lines) = finished(&grid(true), folder.path());
+    assert_eq!(made, 8);
+    assert_eq!(finished(&grid(true), folder.path()), (0, lines.clone()));
+    assert_eq!(finished(&grid(false), folder.path()), (0, lines.clone()));
+    let mut times: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut numbers = BTreeSet::new();
+    for file in std::fs::read_dir(folder.path().join("connections")).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).unwrap();
+        for rows in builder.build().unwrap() {
+            let rows = rows.unwrap();
+            let column = |name| rows.column_by_name(name).unwrap();
+            let keys = column("key").as_string::<i32>();
+            let connections = column("connection").as_primitive::<UInt32Type>();
+            let started = column("start_s").as_primitive::<Float64Type>();
+            let response = column("response_time_s").as_primitive::<Float64Type>();
+            let outcomes = column("outcome").as_string::<i32>();
+            for row in 0..rows.num_rows() {
+                assert!(numbers.insert((keys.value(row).to_owned(), connections.value(row))));
+                assert!(
+                    (0.0..20.0).contains(&started.value(row)),
+                );
+                assert_eq!(response.is_valid(row), outcomes.value(row) == "completed");
+                if response.is_valid(row) {
+                    let times = times.entry(keys.value(row).to_owned()).or_default();
+                    times.push(response.value(row));
+                }
+            }
+        }
+    }
+    // Their mean is that of the run.
+    let head: Vec<&str> = lines[0].split(',').collect();
+    let mean = head.iter().position(|name| *name == "response_time_s.mean");
+    for line in &lines[1..] {
+        let cells = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .from_reader(line.as_bytes());
+        let cells = cells.into_records().next().unwrap().unwrap();
+        let (key, mean): (&str, f64) = (&cells[0], cells[mean.unwrap()].parse().unwrap());
+        let times = &times[key];
+        let found = times.iter().sum::<f64>() / times.len() as f64;
+        assert!((found - mean).abs() < 1e-9, "{key}: {found} and {mean}");
+    }
+}
+
+/// A backend for one scheme, which differs from scenarios and fails for a seed.
+struct Narrow;
+
+impl Backend for Narrow {
+    type Error = String;
+
+    fn name(&self) -> String {
+        "narrow".to_owned()
+    }
+
+    fn prepare(
+        &self,
+        scenario: &mut Scenario,
+        schemes: &[Spec],
+        _: &Settings,
+    ) -> Result<Vec<Spec>, String> {
+        let is_codel = |spec: &&Spec| spec.scheme().name == "codel";
+        let codel: Vec<Spec> = schemes.iter().filter(is_codel).cloned().collect();
+        if codel.is_empty() {
+            return Err("none of the schemes runs here".to_owned());
+        }
+        scenario
+            .assumptions
+            .push("Everything is narrow.".to_owned());
+        Ok(codel)
+    }
+
+    fn run(&self, run: &RunSpec<'_>, watch: &Watch<'_>) -> Result<RunRecord, Aborted<String>> {
+        assert_eq!(run.scheme.scheme().name, "codel");
+        match run.seed {
+            9 => Err(Aborted::Failed("seed 9 does not fit".to_owned())),
+            _ => Simulator.run(run, watch).map_err(|_| Aborted::Stopped),
+        }
+    }
+}
+
+#[test]
+fn a_backend_runs_what_it_can_under_its_own_name() {
+    let grid = |schemes: &str, seeds: &str| {
+        let text = format!("schemes = {schemes}\nseeds = {seeds}\n[axes]\nduration = \"1s\"\n");
+        Grid::from_toml("grid.toml", &text, &read).unwrap()
+    };
+    let both = "[\"pie\", \"codel\"]";
+    let narrow = Sweep::new(grid(both, "[1, 2]"), &Narrow).unwrap();
+    assert_eq!(narrow.assumptions(), ["Everything is narrow."]);
+    let folder = TempDir::new().unwrap();
+    let store = Folder::open(folder.path()).unwrap();
+    let never = AtomicBool::new(false);
+    let outcome = run(&narrow, &Narrow, &store, &(), &never).unwrap();
+    assert_eq!(outcome.made, 2);
+    // Its runs are not those of the simulator.
+    let simulated = Sweep::new(grid("[\"codel\"]", "[1, 2]"), &Simulator).unwrap();
+    assert!(simulated.assumptions().is_empty());
+    let outcome = run(&simulated, &Simulator, &store, &(), &never).unwrap();
+    assert_eq!((outcome.found, outcome.made), (0, 2));
+    let batch = batches(&narrow).remove(0).to_json();
+    let error = run_batch(&Simulator, &batch, narrow.inputs(), &never).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("to run on narrow, and this worker has simulator"),
+        "{error}"
+    );
+    let error = Sweep::new(grid("[\"pie\"]", "1"), &Narrow).unwrap_err();
+    assert_eq!(error.to_string(), "none of the schemes runs here");
+    let failing = Sweep::new(grid(both, "[9]"), &Narrow).unwrap();
+    let error = run(&failing, &Narrow, &store, &(), &never).unwrap_err();
+    assert!(error.to_string().contains("seed 9 does not fit"), "{error}");
 }
 
 proptest! {
@@ -226,9 +363,9 @@ proptest! {
     fn nothing_panics(text in ".{0,200}", key in "[a-z.]{1,20}", value in "[-0-9a-z.\"{}=, ]{0,30}", bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = Grid::from_toml("x", &text, &read);
         if let Ok(grid) = Grid::from_toml("x", &format!("seeds = 1\n[axes]\n{key} = {value}\n"), &read) {
-            let _ = Sweep::new(grid).survey();
+            let _ = Sweep::new(grid, &Simulator).map(|sweep| sweep.survey());
         }
-        let _ = run_batch(&bytes, &Inputs::new(), &AtomicBool::new(false));
+        let _ = run_batch(&Simulator, &bytes, &Inputs::new(), &AtomicBool::new(false));
         let _ = sweep("seeds = 1").add("x.parquet", bytes);
     }
 }

@@ -126,8 +126,30 @@ impl RunsError {
     }
 }
 
+/// Time to boot a machine and to evaluate its observations, on one core of a machine of 2020, seconds.
+const BOOT: f64 = 0.5;
+/// Bits that a machine carries in a second of computing.
+const BITS_PER_SECOND: f64 = 1e8;
+
 impl Backend for Testbed {
     type Error = RunsError;
+
+    fn name(&self) -> String {
+        let parts = match self.backing {
+            Backing::Native => "with gentle's modules",
+            Backing::Stock => "with stock parts",
+        };
+        let mut name = format!("{} {parts}", self.kernel.name());
+        if let Some(rexmit) = self.rexmit {
+            name += &format!(", gentle rexmit {rexmit}");
+        }
+        name
+    }
+
+    /// Booting a machine, and carrying the packets.
+    fn cost(scenario: &Scenario) -> f64 {
+        BOOT + scenario.expected_bits() / BITS_PER_SECOND
+    }
 
     /// Leaves out schemes that need a kernel module if there are none; the assumptions of the scenario say so.
     fn prepare(
@@ -295,7 +317,7 @@ fn run_one(
     }
     let record = evaluate(&Inputs {
         spec: *run,
-        backend: &testbed.kernel.name(),
+        backend: &testbed.name(),
         planned: &planned,
         observations: &observations,
         packets: &packets,

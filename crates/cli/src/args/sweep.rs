@@ -1,11 +1,11 @@
-//! Options of `gentle sweep`.
+//! Options of `gentle sweep`, which `gentle testbed sweep` has as well.
 
 use super::MAX_THREADS;
 use super::values::whole;
 use clap::{Args as ClapArgs, ValueHint};
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
+pub(super) const EXAMPLES: &str = "\
 Examples:
   gentle sweep grid.toml --store results
   gentle sweep grid.toml --store results --csv table.csv --parquet table.parquet
@@ -23,7 +23,6 @@ A grid:
   tcp.initial_rto = [\"1s\", \"3s\"]";
 
 #[derive(Debug, ClapArgs)]
-#[command(after_long_help = EXAMPLES)]
 pub(crate) struct SweepArgs {
     /// Grid of scenarios, schemes and seeds (docs/sweep.md)
     #[arg(value_name = "GRID.toml", value_hint = ValueHint::FilePath)]
@@ -36,7 +35,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) store: PathBuf,
 
-    /// Number of threads [default: one per core]
+    /// Number of runs in parallel [default: one per core]
     #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]
     pub(crate) threads: Option<u16>,
 

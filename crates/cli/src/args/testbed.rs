@@ -3,6 +3,7 @@
 use super::values::{rate, seconds, whole};
 use super::{
     ComparisonArgs, MAX_THREADS, RecordArgs, ResultArgs, RunArgs, ScenarioArgs, SchemesToCompare,
+    SweepArgs,
 };
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use gentle_aqm::Spec;
@@ -44,6 +45,11 @@ Examples:
   gentle testbed compare --html report.html
   gentle testbed compare --traffic short --duration 100s --seeds 2 --scheme codel --scheme spa";
 
+const SWEEP_EXAMPLES: &str = "\
+Examples:
+  gentle testbed sweep grid.toml --store results
+  gentle testbed sweep grid.toml --store results --threads 8 --csv table.csv";
+
 const CHECK_EXAMPLES: &str = "\
 Examples:
   gentle testbed check
@@ -72,6 +78,8 @@ pub(crate) enum TestbedCommand {
     Run(TestbedRunArgs),
     /// Compare queue schemes as gentle compare does, but on a Linux kernel
     Compare(TestbedCompareArgs),
+    /// Sweep a grid as gentle sweep does, but on Linux kernels, one per core
+    Sweep(TestbedSweepArgs),
     /// Run the same connections in the simulator and on a Linux kernel, and print the difference
     Check(CheckArgs),
     /// Replay captures through qdiscs of the kernel and gentle's own, and compare the decision on every packet
@@ -170,6 +178,22 @@ pub(crate) struct TestbedCompareArgs {
 
     #[command(flatten)]
     pub(crate) keep: KeepArgs,
+
+    #[command(flatten)]
+    pub(crate) parts: PartsArgs,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_long_help = SWEEP_EXAMPLES)]
+pub(crate) struct TestbedSweepArgs {
+    #[command(flatten)]
+    pub(crate) sweep: SweepArgs,
+
+    #[command(flatten)]
+    pub(crate) hosts: HostArgs,
 
     #[command(flatten)]
     pub(crate) parts: PartsArgs,

@@ -1,4 +1,4 @@
-//! The command `gentle sweep`.
+//! The command `gentle sweep`, and what `gentle testbed sweep` has in common with it.
 
 use super::runs;
 use crate::args::SweepArgs;
@@ -9,12 +9,15 @@ use crate::output::{OutputFile, print, print_error, ruled_table, warn};
 use crate::progress::Sweeping;
 use crate::usage::Usage;
 use anyhow::{Context, bail};
+use gentle_experiment::Backend;
+use gentle_sim::Simulator;
 use gentle_sweep::{Extent, Folder, Grid, Outcome, Store, Summary, Sweep, SweepError};
 use gentle_units::text;
 use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 /// Maximum size of a grid, bytes.
 const MAX_GRID: usize = 64 << 20;
@@ -23,10 +26,23 @@ const MAX_GRID: usize = 64 << 20;
 const MAX_INPUT: usize = 1 << 30;
 
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
-    let (grid, inputs) = read(&args.grid)?;
-    grid.warnings.iter().for_each(|warning| warn(warning));
+    let stop = interrupt::flag()?;
+    let read = Read::of(&args.grid)?;
+    sweep(args, read, &Simulator, &stop)
+}
+
+/// Makes the missing runs of a grid on a backend, and writes the finished table.
+pub(super) fn sweep<B: Backend>(
+    args: &SweepArgs,
+    read: Read,
+    backend: &B,
+    stop: &AtomicBool,
+) -> anyhow::Result<ExitCode>
+where
+    B::Error: std::fmt::Display,
+{
     let mut claims = FileClaims::default();
-    for path in &inputs {
+    for path in &read.files {
         claims.reads(path)?;
     }
     let shown = claim_outputs(&mut claims, args)?;
@@ -36,11 +52,10 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     // Outputs are opened first, to fail before the work rather than after it.
     let csv = OutputFile::create_if(args.csv.as_deref())?;
     let parquet = OutputFile::create_if(args.parquet.as_deref())?;
-    let stop = interrupt::flag()?;
     let threads = runs::threads(args.threads)?;
+    let sweep = Sweep::new(read.grid, backend)?;
     let bar = Sweeping::new(args.quiet);
-    let sweep = Sweep::new(grid);
-    let outcome = threads.install(|| gentle_sweep::run(&sweep, &store, &bar, &stop));
+    let outcome = threads.install(|| gentle_sweep::run(&sweep, backend, &store, &bar, stop));
     bar.clear();
     let outcome = outcome?;
     let summary = summary(&sweep, &store, &outcome)?;
@@ -70,23 +85,34 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a grid; files that it names are relative to it. Returns the grid and the files read.
-fn read(path: &Path) -> anyhow::Result<(Grid, Vec<PathBuf>)> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let files = RefCell::new(vec![path.to_owned()]);
-    let beside = |file: &str| {
-        let path = folder.join(file);
-        let text = read_text(&path, MAX_INPUT);
-        files.borrow_mut().push(path);
-        text
-    };
-    let name = path.display().to_string();
-    if path.is_dir() {
-        bail!("{name}: is a directory; expected a grid (docs/sweep.md)");
+/// A grid with its files.
+pub(super) struct Read {
+    pub(super) grid: Grid,
+    /// The grid's own file and those that it names.
+    files: Vec<PathBuf>,
+}
+
+impl Read {
+    /// Reads a grid; files that it names are relative to it.
+    pub(super) fn of(path: &Path) -> anyhow::Result<Read> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let files = RefCell::new(vec![path.to_owned()]);
+        let beside = |file: &str| {
+            let path = folder.join(file);
+            let text = read_text(&path, MAX_INPUT);
+            files.borrow_mut().push(path);
+            text
+        };
+        let name = path.display().to_string();
+        if path.is_dir() {
+            bail!("{name}: is a directory; expected a grid (docs/sweep.md)");
+        }
+        let text = read_text(path, MAX_GRID).with_context(|| format!("{name}: cannot be read"))?;
+        let grid = Grid::from_toml(&name, &text, &beside)?;
+        grid.warnings.iter().for_each(|warning| warn(warning));
+        let files = files.into_inner();
+        Ok(Read { grid, files })
     }
-    let text = read_text(path, MAX_GRID).with_context(|| format!("{name}: cannot be read"))?;
-    let grid = Grid::from_toml(&name, &text, &beside)?;
-    Ok((grid, files.into_inner()))
 }
 
 /// Claims the outputs; true if the table or the JSON is printed.
@@ -111,6 +137,7 @@ fn summary(sweep: &Sweep, store: &Folder, outcome: &Outcome) -> Result<Summary, 
         interrupted: outcome.interrupted,
         found: outcome.found,
         made: outcome.made,
+        assumptions: sweep.assumptions().to_vec(),
         ..Summary::of(grid.len(), &grid.axes(), sweep.rows(&get))?
     })
 }
@@ -140,8 +167,12 @@ fn table(summary: &Summary, store: &Path) -> String {
             metric("loss.handshake", text::percent),
         ]);
     }
+    let assumptions = match summary.assumptions.is_empty() {
+        true => String::new(),
+        false => format!("\n{}\n", summary.assumptions.join("\n")),
+    };
     format!(
-        "{}\n\n{} at {}: {} found in {}, {} made. Mean response times, mean queue delay and lost\nSYNs and SYN/ACKs: mean over all points and seeds (lowest to highest run). --csv and --parquet write every run.\n",
+        "{}\n\n{} at {}: {} found in {}, {} made. Mean response times, mean queue delay and lost\nSYNs and SYN/ACKs: mean over all points and seeds (lowest to highest run). --csv and --parquet write every run.\n{assumptions}",
         table.trim_fmt(),
         text::plural(summary.runs, "run", "runs"),
         text::plural(summary.points, "point", "points"),

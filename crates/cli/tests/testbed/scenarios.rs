@@ -89,6 +89,50 @@ fn real_agrees_with_the_simulator_and_with_itself() {
 }
 
 #[test]
+fn a_sweep_makes_the_runs_of_the_comparison() {
+    let Some(kernel) = kernel() else {
+        return;
+    };
+    let folder = TempDir::new().unwrap();
+    let [grid, store, csv] = ["grid.toml", "store", "table.csv"].map(|name| folder.path().join(name));
+    std::fs::write(
+        &grid,
+        "traffic = \"short\"\nschemes = [\"pfifo limit=20\", \"gsp\", \"codel\"]\nseeds = 1\nconnections = true\n[axes]\nduration = \"5s\"\nload = [0.7, 1.1]\n",
+    )
+    .unwrap();
+    let [grid, store, csv] = [&grid, &store, &csv].map(|path| path.to_str().unwrap());
+    let sweep = ["testbed", "sweep", grid, "--store", store, "--csv", csv, "--backing=stock", "--quiet"];
+    let summary = gentle(&sweep);
+    // Linux has no GSP.
+    assert_eq!((&summary["runs"], &summary["made"]), (&4.into(), &4.into()));
+    let assumptions = summary["assumptions"].to_string();
+    assert!(assumptions.contains("Not run: gsp") && assumptions.contains(&kernel.version), "{assumptions}");
+    let again = gentle(&sweep);
+    assert_eq!((&again["found"], &again["made"]), (&4.into(), &0.into()));
+    let compared = gentle(&[
+        "testbed", "compare", "--traffic=short", "--load=1.1", "--duration=5s", "--seeds=1", "--backing=stock",
+        "--scheme=pfifo limit=20", "--quiet",
+    ]);
+    let mut table = csv::Reader::from_path(csv).unwrap();
+    let head = table.headers().unwrap().clone();
+    let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    let cell = |row: usize, name: &str| rows[row][head.iter().position(|known| known == name).unwrap()].to_owned();
+    let expected = format!("Linux {} in virtual time with stock parts", kernel.version);
+    assert_eq!(cell(2, "backend"), expected);
+    assert_eq!((cell(2, "load"), cell(2, "scheme")), ("1.1".to_owned(), "pfifo limit=20".to_owned()));
+    let connections: f64 = cell(2, "connections").parse().unwrap();
+    assert_eq!(connections, number(&compared, "/results/0/connections"));
+    // Times differ by fractions of a microsecond from run to run, and now and then another packet is dropped.
+    let (swept, alone): (f64, f64) = (
+        cell(2, "response_time_s.mean").parse().unwrap(),
+        number(&compared, "/results/0/response_time_s/mean"),
+    );
+    assert!((swept / alone - 1.0).abs() < 0.1, "{swept} and {alone}");
+    let files = |name: &str| std::fs::read_dir(Path::new(store).join(name)).unwrap().count();
+    assert_eq!(files("connections"), files("runs"));
+}
+
+#[test]
 fn a_lost_syn_comes_again_after_the_initial_rto() {
     if kernel().is_none() {
         return;

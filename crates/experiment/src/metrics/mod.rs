@@ -4,6 +4,7 @@
 pub(crate) mod aggregate;
 pub(crate) mod bins;
 pub(crate) mod class;
+pub(crate) mod connection;
 mod histogram;
 pub(crate) mod record;
 pub(crate) mod recorder;

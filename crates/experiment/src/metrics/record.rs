@@ -1,6 +1,7 @@
 //! Measurements of one run.
 
 use super::class::{Class, REASONS};
+use super::connection::ConnectionRecord;
 use super::histogram::TimeHistogram;
 use super::serial::{by_class, by_reason, nanos};
 use super::tally::Tally;
@@ -72,6 +73,10 @@ pub struct RunRecord {
     pub(crate) links: [LinkRecord; 2],
     /// Sojourn times in the queue under test over time.
     pub(crate) timeline: Timeline,
+    /// Connections of known size one by one, in the order in which they started, if
+    /// [`RunSpec::keep_connections`](crate::RunSpec::keep_connections) asks for them. Not serialised.
+    #[serde(skip)]
+    pub connections: Vec<ConnectionRecord>,
 }
 
 impl RunRecord {

@@ -1,6 +1,7 @@
 //! Counting of the events of a run.
 
 use super::class::Class;
+use super::connection::ConnectionRecord;
 use super::record::{LinkRecord, RECORD_VERSION, RunRecord};
 use super::tally::{Ending, Tally};
 use super::timeline::Timeline;
@@ -17,6 +18,7 @@ pub struct Recorder {
     record: RunRecord,
     /// Index of the group of each workload.
     group_of: Vec<Option<usize>>,
+    keeps_connections: bool,
 }
 
 impl Recorder {
@@ -30,6 +32,7 @@ impl Recorder {
         });
         Recorder {
             group_of: group_of.collect(),
+            keeps_connections: run.keep_connections,
             record: RunRecord {
                 version: RECORD_VERSION,
                 gentle: env!("CARGO_PKG_VERSION").to_owned(),
@@ -43,6 +46,7 @@ impl Recorder {
                 long_goodput: Vec::new(),
                 links: [LinkRecord::default(), LinkRecord::default()],
                 timeline: Timeline::new(scenario.duration),
+                connections: Vec::new(),
             },
         }
     }
@@ -102,12 +106,14 @@ impl Recorder {
     /// Counts a connection that started after the warm-up and has ended, or is open at the end of the run.
     ///
     /// * `workload`: index of its workload;
+    /// * `started`: time of its first SYN;
     /// * `segments`: its size in full segments;
     /// * `handshake`: time from the first SYN to the state ESTABLISHED of the initiator, if reached;
     /// * `ends`: counters of its two end points.
     pub fn connection(
         &mut self,
         workload: usize,
+        started: Nanos,
         segments: u64,
         ending: Ending,
         handshake: Option<Nanos>,
@@ -118,6 +124,11 @@ impl Recorder {
         }
         for tally in self.tallies(workload) {
             tally.connection(segments, ending, handshake, ends);
+        }
+        if self.keeps_connections {
+            let connection =
+                ConnectionRecord::new(workload, started, segments, ending, handshake, ends);
+            self.record.connections.push(connection);
         }
     }
 
@@ -148,6 +159,9 @@ impl Recorder {
             link.queue_delay.compact();
         }
         record.timeline.end_recording();
+        record
+            .connections
+            .sort_by_key(|connection| connection.started);
         self.record
     }
 

@@ -37,6 +37,19 @@ impl Scenario {
         flows.sum()
     }
 
+    /// Rough estimate of the bits that the links carry in a run: the offered load, at most one and a half times the rate;
+    /// all of it with long-lived connections, which fill a link.
+    pub fn expected_bits(&self) -> f64 {
+        let bits = Direction::BOTH.map(|direction| {
+            let load = match self.long_flows(direction) {
+                0 => self.load(direction).min(1.5),
+                _ => 1.0,
+            };
+            load * self.link(direction).rate.bits_per_second() as f64 * self.duration.as_secs_f64()
+        });
+        bits.iter().sum()
+    }
+
     /// True if every seed starts the same connections.
     pub fn replays(&self) -> bool {
         self.workloads.iter().all(|workload| {

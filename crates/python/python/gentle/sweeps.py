@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gentle import _core, executors, maps
+from gentle import _core, executors, maps, testbed
 from gentle._progress import Report, reported
 from gentle.comparison import HEADLINE
 from gentle.scenario import Scenario
@@ -33,6 +33,8 @@ def sweep(
     metric: str | None = None,
     max_seeds: int | None = None,
     bins: Sequence[int] | None = None,
+    connections: bool | None = None,
+    backend: str | testbed.Machines = "simulator",
     progress: Report | bool | None = None,
 ) -> Sweep:
     """Run a grid of scenarios, schemes and seeds. The result does not depend on the executor, or on workers that die.
@@ -56,6 +58,12 @@ def sweep(
     until_ci, metric, max_seeds
         Add seeds to each scheme at each point until the half-width of the 95 % confidence interval of the mean of
         ``metric`` is below this fraction of the mean, or there are ``max_seeds``.
+    connections
+        Also keep the connections of each run one by one, in ``connections/*.parquet`` of the store, which then has to
+        be a directory or a URL.
+    backend
+        ``"simulator"``; ``"testbed"`` for Linux in virtual time, a machine for each run (`gentle.testbed`); or
+        `gentle.testbed.Machines` with other settings. Every worker needs the kernel: `gentle.testbed.build`.
     progress
         Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
 
@@ -75,24 +83,63 @@ def sweep(
         "until_ci": until_ci,
         "metric": metric,
         "max_seeds": max_seeds,
+        "connections": connections,
     }
-    plan = planned(grid, {key: _plain(value) for key, value in given.items() if value is not None})
+    machines = machines_of(backend)
+    plan = planned(grid, {key: _plain(value) for key, value in given.items() if value is not None}, machines)
     for warning in plan.warnings:
         warnings.warn(warning, stacklevel=2)
-    results = opened(store)
+    results, details = opened(store), _details(store, plan)
+    complete = None if details is None else set(details.names())
     for name in results.names():
-        plan.add(name, results.get(name))
+        if complete is None or name in complete:
+            plan.add(name, results.get(name))
+
+    def keep(name: str, made: tuple[bytes, bytes | None]) -> None:
+        runs, connections = made
+        # First, so that runs which are there have their connections.
+        if details is not None and connections is not None:
+            details.put(name, connections)
+        results.put(name, runs)
+        plan.add(name, runs)
+
     with reported(progress, "sweep") as report, executors.using(executor) as workers:
-        _make(plan, results, workers, report)
+        _make(plan, keep, machines, workers, report)
     return Sweep(plan, results)
 
 
-def planned(grid: Any, given: dict[str, Any]) -> _core.SweepPlan:
+def _details(store: str | PathLike[str] | Store | None, plan: _core.SweepPlan) -> Store | None:
+    """Return the store of connections; ``None`` if they are not wanted."""
+    if not plan.connections:
+        return None
+    if not isinstance(store, str | PathLike):
+        raise _core.InvalidInput("connections: they are kept in the store only; expected store, a directory or a URL")
+    return opened(store, "connections")
+
+
+def machines_of(backend: str | testbed.Machines) -> testbed.Machines | None:
+    """Return the machines of a backend; ``None`` for the simulator."""
+    match backend:
+        case "simulator":
+            return None
+        case "testbed":
+            machines = testbed.Machines()
+        case testbed.Machines():
+            machines = backend
+        case _:
+            raise _core.InvalidInput(
+                f'backend: {backend!r} is none; expected "simulator", "testbed" or gentle.testbed.Machines(...)'
+            )
+    testbed.check_system()
+    return machines
+
+
+def planned(grid: Any, given: dict[str, Any], machines: testbed.Machines | None) -> _core.SweepPlan:
     """Return the plan of a grid, with the keys that are given instead of its own."""
     match grid:
         case str() | PathLike() if not given:
             path = Path(grid)
-            return _core.SweepPlan.from_toml(str(path), _text(path), path.parent)
+            return _core.SweepPlan.from_toml(str(path), _text(path), path.parent, machines)
         case str() | PathLike():
             import tomllib
 
@@ -100,12 +147,12 @@ def planned(grid: Any, given: dict[str, Any]) -> _core.SweepPlan:
             text = _text(path)
             # Read for its errors, which name lines of the file.
             _core.SweepPlan.from_toml(str(path), text, path.parent)
-            return _from_keys(tomllib.loads(text) | given, str(path), path.parent)
+            return _from_keys(tomllib.loads(text) | given, machines, str(path), path.parent)
         case Mapping():
             keys = dict(_plain(grid))
             if not keys.keys() & GRID:
                 keys = {"axes": keys}
-            return _from_keys(keys | given)
+            return _from_keys(keys | given, machines)
         case _:
             points = grid() if callable(grid) else grid
             if isinstance(points, Mapping) or not isinstance(points, Iterable):
@@ -113,15 +160,20 @@ def planned(grid: Any, given: dict[str, Any]) -> _core.SweepPlan:
                     "grid: expected a grid file, a mapping, or an iterable of scenarios or a function that returns one"
                 )
             listed: dict[str, Any] = {"point": [_point(point) for point in points]}
-            return _from_keys(listed | given)
+            return _from_keys(listed | given, machines)
 
 
-GRID = {"traffic", "schemes", "seeds", "bins", "axes", "sample", "point", "until_ci", "metric", "max_seeds"}
+GRID = {
+    *("traffic", "schemes", "seeds", "bins", "connections", "axes", "sample", "point"),
+    *("until_ci", "metric", "max_seeds"),
+}
 """Keys of a grid file, none of which is a useful axis."""
 
 
-def _from_keys(keys: Mapping[str, Any], name: str = "grid", folder: Path | None = None) -> _core.SweepPlan:
-    return _core.SweepPlan.from_json(name, json.dumps(keys, default=_number), folder)
+def _from_keys(
+    keys: Mapping[str, Any], machines: testbed.Machines | None, name: str = "grid", folder: Path | None = None
+) -> _core.SweepPlan:
+    return _core.SweepPlan.from_json(name, json.dumps(keys, default=_number), folder, machines)
 
 
 def _point(point: Any) -> dict[str, Any]:
@@ -163,13 +215,29 @@ def _text(path: Path) -> str:
         raise _core.InvalidInput(f"{path}: cannot be read: {error.strerror}; expected a grid file") from error
 
 
-def run(batch: bytes, inputs: Mapping[str, str], stop: _core.Stop | None) -> bytes:
-    """Make the runs of a batch and return their Parquet file: what workers do."""
+def simulate(batch: bytes, inputs: Mapping[str, str], stop: _core.Stop | None) -> tuple[bytes, bytes | None]:
+    """Make the runs of a batch and return Parquet files of runs and connections: what workers do."""
     return _core.run_batch(batch, dict(inputs), stop)
 
 
-def _make(plan: _core.SweepPlan, store: Store, executor: executors.Executor, report: Report | None) -> None:
-    """Make the missing runs on an executor and write their results."""
+def measure(
+    batch: bytes, shared: tuple[Mapping[str, str], testbed.Machines], stop: _core.Stop | None
+) -> tuple[bytes, bytes | None]:
+    """Make the runs of a batch on the testbed: what workers do."""
+    inputs, machines = shared
+    return _core.run_batch(batch, dict(inputs), stop, machines)
+
+
+def _make(
+    plan: _core.SweepPlan,
+    keep: Callable[[str, tuple[bytes, bytes | None]], None],
+    machines: testbed.Machines | None,
+    executor: executors.Executor,
+    report: Report | None,
+) -> None:
+    """Make the missing runs on an executor; ``keep`` is given the results of each batch."""
+    work: executors.Work = simulate if machines is None else measure
+    shared = plan.inputs if machines is None else (plan.inputs, machines)
     while True:
         _, total, missing, seconds = plan.survey()
         if not missing:
@@ -182,16 +250,15 @@ def _make(plan: _core.SweepPlan, store: Store, executor: executors.Executor, rep
                 name, content, runs = batch
                 yield (name, runs), content
 
-        def ended(batch: tuple[str, int], content: bytes, total: int = total) -> None:
+        def ended(batch: tuple[str, int], made: tuple[bytes, bytes | None], total: int = total) -> None:
             nonlocal done
             name, runs = batch
-            store.put(name, content)
-            plan.add(name, content)
+            keep(name, made)
             done += runs
             if report:
                 report(done / total)
 
-        executors.drive(executor, run, plan.inputs, tasks(), ended)
+        executors.drive(executor, work, shared, tasks(), ended)
 
 
 class Sweep:
@@ -208,6 +275,11 @@ class Sweep:
     def table(self) -> _core.Table:
         """A row per run: identity, scenario, coordinates on the axes, all scalar results."""
         return self._plan.table(self._store.get)
+
+    @property
+    def assumptions(self) -> list[str]:
+        """How runs on the testbed differ from the scenarios, in sentences."""
+        return self._plan.assumptions
 
     @property
     def axes(self) -> list[str]:

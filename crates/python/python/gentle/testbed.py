@@ -5,6 +5,7 @@ else runs on the computer does not disturb it. ::
 
     gentle.testbed.build()
     gentle.testbed.compare("real", ["pfifo limit=50", "fq_codel"], duration="100s")
+    gentle.sweep({"load": [0.7, 0.9]}, ["pfifo limit=50", "fq_codel"], backend="testbed")
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,11 +25,40 @@ from gentle.queue import prepared
 from gentle.scenario import resolved
 
 
-def _check_system() -> None:
+def check_system() -> None:
+    """Raise an error where there is no testbed."""
     if sys.platform != "linux":
         raise _core.Error(
             f"the testbed runs on Linux only, and this is {sys.platform}; gentle.compare simulates anywhere"
         )
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Settings of the testbed's machines.
+
+    Attributes
+    ----------
+    modules
+        Folder ``kernel`` of gentle's source: its modules run the schemes that Linux does not have. By default those are
+        built from parts of Linux where that is possible.
+    memory_mib
+        Memory of each machine, MiB.
+    time_limit_s
+        Time after which a machine is stopped, seconds.
+    """
+
+    modules: str | PathLike[str] | None = None
+    memory_mib: int = 512
+    time_limit_s: float = 600.0
+
+    @property
+    def guest(self) -> tuple[str, list[str]]:
+        """The program of a machine: this interpreter, alone with `gentle._guest`."""
+        script = str(Path(__file__).with_name("_guest.py"))
+        if any(letter.isspace() for letter in script):
+            raise _core.Error(f"{script}: a machine's kernel takes no path with spaces; install gentle-net elsewhere")
+        return os.path.realpath(sys.executable), ["-I", "-S", "-B", script]
 
 
 def build(source: str | PathLike[str] | None = None, *, progress: Report | bool | None = None) -> str:
@@ -44,7 +75,7 @@ def build(source: str | PathLike[str] | None = None, *, progress: Report | bool 
         Callable that is given the completed fraction of a stage, or whether to show a bar; by default where somebody
         watches.
     """
-    _check_system()
+    check_system()
     with reported(progress, "building Linux") as report:
         version, _ = _core.testbed_build(Path(source) if source is not None else None, report)
     return version
@@ -94,7 +125,7 @@ def compare(
     progress
         Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
     """
-    _check_system()
+    check_system()
     scenario = resolved(traffic, rate=rate, up_rate=up_rate, load=load, duration=duration, profile=profile, tcp=tcp)
     with reported(progress, f"measuring under {scenario.name}") as report:
         made = _core.testbed_compare(
@@ -104,19 +135,8 @@ def compare(
             list(bins),
             reference,
             threads,
-            _guest(),
-            Path(modules) if modules is not None else None,
-            memory_mib,
-            time_limit_s,
+            Machines(modules, memory_mib, time_limit_s),
             Path(keep) if keep is not None else None,
             report,
         )
     return Comparison(made)
-
-
-def _guest() -> tuple[str, list[str]]:
-    """Return the program of a machine: this interpreter, alone with `gentle._guest`."""
-    script = str(Path(__file__).with_name("_guest.py"))
-    if any(letter.isspace() for letter in script):
-        raise _core.Error(f"{script}: a machine's kernel takes no path with spaces; install gentle-net elsewhere")
-    return os.path.realpath(sys.executable), ["-I", "-S", "-B", script]

@@ -47,6 +47,7 @@ pub fn capture<W: Write>(
         scheme: spec,
         seed,
         bins: &[],
+        keep_connections: false,
     };
     Simulation::new(&run, &mut recorder)
         .run(|now| watch.reached(now.as_secs_f64() / end))

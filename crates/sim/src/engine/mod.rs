@@ -23,6 +23,7 @@ mod transmitter;
 pub use events::EventQueue;
 pub use link::Queue;
 pub use packet::Packet;
+pub(crate) use simulation::BACKEND;
 pub use simulation::{Simulation, Stopped};
 pub use slab::Slab;
 pub use tap::{DropCause, NoTap, Tap};

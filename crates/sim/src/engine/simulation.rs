@@ -25,7 +25,7 @@ pub struct Stopped;
 const EVENTS_PER_POLL: u32 = 16_384;
 
 /// The name of the simulator in run records.
-const BACKEND: &str = "simulator";
+pub(crate) const BACKEND: &str = "simulator";
 
 /// A simulation under way: one scenario, one scheme, one seed, with a tap that sees what happens.
 ///
@@ -553,8 +553,14 @@ impl<T: Tap> Simulation<T> {
             .map(|at| at - connection.started);
         let segments = bytes.div_ceil(self.mss).max(1);
         let ends: Vec<_> = connection.stats().map(|(stats, _)| stats).collect();
-        self.record
-            .connection(connection.workload, segments, ending, handshake, &ends);
+        self.record.connection(
+            connection.workload,
+            connection.started,
+            segments,
+            ending,
+            handshake,
+            &ends,
+        );
     }
 }
 
@@ -641,6 +647,7 @@ mod tests {
             scheme: &spec,
             seed: 1,
             bins: &[],
+            keep_connections: false,
         };
         let mut simulation = Simulation::new(&run, NoTap);
         let mut alive = 0;
@@ -703,6 +710,7 @@ mod tests {
             scheme: &spec,
             seed: 1,
             bins: &[],
+            keep_connections: false,
         };
         // Eight times as slow as the link.
         let interval = scenario.link(Direction::Down).rate.time_to_send(1514) * 8;

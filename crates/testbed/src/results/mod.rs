@@ -356,6 +356,7 @@ fn report(
     let segments = bytes.div_ceil(mss).max(1);
     to.connection(
         flow.workload,
+        started,
         segments,
         ending,
         connection.connected_ns.map(since),

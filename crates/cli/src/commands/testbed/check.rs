@@ -18,7 +18,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         &comparison.schemes.schemes,
         &args.scenario,
     )?;
-    let testbed = scenario::testbed(&asked, &args.machine, &args.parts, None, &stop)?;
+    let testbed = scenario::testbed(asked.queues(), &args.machine, &args.parts, None, &stop)?;
     let Asked {
         scenario, schemes, ..
     } = asked;

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
         &args.scenario,
     )?;
     let keep = args.keep.directory.as_deref();
-    let mut testbed = scenario::testbed(&asked, &args.machine, &args.parts, keep, &stop)?;
+    let mut testbed = scenario::testbed(asked.queues(), &args.machine, &args.parts, keep, &stop)?;
     testbed.rexmit = args.hosts.rexmit;
     let Asked {
         scenario,

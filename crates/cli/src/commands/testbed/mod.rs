@@ -8,6 +8,7 @@ mod exec;
 mod modules;
 mod run;
 mod scenario;
+mod sweep;
 
 pub(super) use scenario::for_any_scheme;
 
@@ -25,6 +26,7 @@ pub(crate) fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
         TestbedCommand::Exec(args) => exec::run(args),
         TestbedCommand::Run(args) => run::run(args),
         TestbedCommand::Compare(args) => compare::run(args),
+        TestbedCommand::Sweep(args) => sweep::run(args),
         TestbedCommand::Check(args) => check::run(args),
         TestbedCommand::Decisions(args) => decisions::run(args),
         TestbedCommand::Guest(args) => Ok(guest::main(&args.stage)),

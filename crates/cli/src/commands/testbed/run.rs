@@ -17,7 +17,7 @@ pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
     let mut testbed = if args.native {
         scenario::native(&asked, &args.parts, keep)
     } else {
-        scenario::testbed(&asked, &args.machine, &args.parts, keep, &stop)?
+        scenario::testbed(asked.queues(), &args.machine, &args.parts, keep, &stop)?
     };
     testbed.rexmit = args.hosts.rexmit;
     let Asked {

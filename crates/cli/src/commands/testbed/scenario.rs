@@ -23,7 +23,7 @@ pub(super) struct Asked {
 
 impl Asked {
     /// All queues of the runs: those under test, and that of the reverse link.
-    fn queues(&self) -> impl Iterator<Item = &Spec> {
+    pub(super) fn queues(&self) -> impl Iterator<Item = &Spec> {
         let back = &self.scenario.link(Direction::Up).qdisc;
         self.schemes.iter().chain([back])
     }
@@ -48,9 +48,9 @@ pub(super) fn asked(
     })
 }
 
-/// Testbed of machines with the cached kernel, and gentle's modules if a queue needs them and they are available.
-pub(super) fn testbed(
-    asked: &Asked,
+/// Testbed of machines with the cached kernel, and gentle's modules if one of the queues needs them and they are available.
+pub(super) fn testbed<'a>(
+    mut queues: impl Iterator<Item = &'a Spec>,
     machine: &MachineArgs,
     parts: &PartsArgs,
     keep: Option<&Path>,
@@ -58,7 +58,7 @@ pub(super) fn testbed(
 ) -> anyhow::Result<Testbed> {
     let named = machine.modules.is_some();
     let mut machine = super::machine(machine, stop)?;
-    let needed = asked.queues().any(|spec| spec.module().is_some());
+    let needed = queues.any(|spec| spec.module().is_some());
     let backing = match parts.backing.as_str() {
         "stock" => Backing::Stock,
         _ if named => Backing::Native,

@@ -36,6 +36,7 @@ fn digest() -> String {
                 scheme,
                 seed: 1,
                 bins: &DEFAULT_BINS,
+                keep_connections: false,
             };
             let record = Simulator.run(&run, &watch).expect("nothing stops it");
             sha.update(serde_json::to_vec(&record).expect("records have text keys"));

@@ -1,0 +1,59 @@
+//! Single connections of a run.
+
+use super::tally::Ending;
+use gentle_tcp::Stats;
+use gentle_units::Nanos;
+
+/// A connection of known size that started after the warm-up, as [`Recorder::connection`](crate::Recorder::connection)
+/// was told. Counters are sums over its two end points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionRecord {
+    /// Index of its workload in [`Scenario::workloads`](crate::Scenario::workloads).
+    pub workload: usize,
+    /// Time of the first SYN since the start of the run.
+    pub started: Nanos,
+    /// Size in full segments.
+    pub segments: u64,
+    /// Outcome, with the response time if the connection completed.
+    pub ending: Ending,
+    /// Time from the first SYN to the state ESTABLISHED of the initiator, if reached.
+    pub handshake: Option<Nanos>,
+    /// Segments that occupy sequence space: SYN, SYN/ACK, data, FIN.
+    pub segments_sent: u64,
+    /// Retransmissions among [`segments_sent`](ConnectionRecord::segments_sent).
+    pub segments_retransmitted: u64,
+    /// Retransmissions of SYN and SYN/ACK segments.
+    pub syn_retransmitted: u64,
+    /// Retransmission timeouts after the handshake.
+    pub rto_timeouts: u64,
+    /// Sum over all retransmissions of the time since the previous transmission of the segment.
+    pub retransmission_delay: Nanos,
+    /// Part of [`retransmission_delay`](ConnectionRecord::retransmission_delay) that is due to SYN and SYN/ACK segments.
+    pub syn_retransmission_delay: Nanos,
+}
+
+impl ConnectionRecord {
+    pub(crate) fn new(
+        workload: usize,
+        started: Nanos,
+        segments: u64,
+        ending: Ending,
+        handshake: Option<Nanos>,
+        ends: &[&Stats],
+    ) -> ConnectionRecord {
+        let sum = |counter: fn(&Stats) -> u32| ends.iter().map(|s| u64::from(counter(s))).sum();
+        ConnectionRecord {
+            workload,
+            started,
+            segments,
+            ending,
+            handshake,
+            segments_sent: sum(|s| s.segments_sent),
+            segments_retransmitted: sum(|s| s.segments_retransmitted),
+            syn_retransmitted: sum(|s| s.syn_retransmitted),
+            rto_timeouts: sum(|s| s.rto_timeouts),
+            retransmission_delay: ends.iter().map(|s| s.retransmission_delay).sum(),
+            syn_retransmission_delay: ends.iter().map(|s| s.syn_retransmission_delay).sum(),
+        }
+    }
+}
