@@ -39,6 +39,12 @@ def reference() -> str:
         if not part.name.startswith("_") and not part.is_alias
     ]
     classes = [(name, member) for name, member in public if member.is_class]
+    classes += [
+        (f"{name}.{part.name}", part)
+        for name, member in modules
+        for part in member.classes.values()
+        if not part.name.startswith("_") and not part.is_alias
+    ]
     parts = [HEAD, "## Functions\n", *(_function(name, member) for name, member in sorted(functions))]
     parts += ["## Classes\n", *(_class(name, member) for name, member in sorted(classes))]
     return "\n".join(parts)
@@ -54,7 +60,7 @@ def _function(name: str, function: griffe.Function) -> str:
 
 def _class(name: str, described: griffe.Class) -> str:
     made = described.members.get("__init__")
-    is_made_by_users = described.name in {"CustomQueue", "Scenario"}
+    is_made_by_users = described.name in {"CustomQueue", "Machines", "Scenario"}
     lines = [f"### `{name}`\n"]
     if is_made_by_users and made is not None:
         lines.append(_signature(name, made))

@@ -299,6 +299,7 @@ fn a_backend_runs_what_it_can_under_its_own_name() {
     let both = "[\"pie\", \"codel\"]";
     let narrow = Sweep::new(grid(both, "[1, 2]"), &Narrow).unwrap();
     assert_eq!(narrow.assumptions(), ["Everything is narrow."]);
+    let batch = batches(&narrow).remove(0).to_json();
     let folder = TempDir::new().unwrap();
     let store = Folder::open(folder.path()).unwrap();
     let never = AtomicBool::new(false);
@@ -309,7 +310,6 @@ fn a_backend_runs_what_it_can_under_its_own_name() {
     assert!(simulated.assumptions().is_empty());
     let outcome = run(&simulated, &Simulator, &store, &(), &never).unwrap();
     assert_eq!((outcome.found, outcome.made), (0, 2));
-    let batch = batches(&narrow).remove(0).to_json();
     let error = run_batch(&Simulator, &batch, narrow.inputs(), &never).unwrap_err();
     assert!(
         error

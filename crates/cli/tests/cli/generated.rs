@@ -24,7 +24,7 @@ const COMMANDS: [&str; 15] = [
 ];
 
 /// The verbs of those that have several.
-const VERBS: [&str; 16] = [
+const VERBS: [&str; 17] = [
     "qdisc-plan",
     "qdisc-apply",
     "qdisc-show",
@@ -39,6 +39,7 @@ const VERBS: [&str; 16] = [
     "testbed-exec",
     "testbed-run",
     "testbed-compare",
+    "testbed-sweep",
     "testbed-check",
     "testbed-decisions",
 ];

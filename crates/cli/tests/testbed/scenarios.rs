@@ -110,7 +110,7 @@ fn a_sweep_makes_the_runs_of_the_comparison() {
     let again = gentle(&sweep);
     assert_eq!((&again["found"], &again["made"]), (&4.into(), &0.into()));
     let compared = gentle(&[
-        "testbed", "compare", "--traffic=short", "--load=1.1", "--duration=5s", "--seeds=1", "--backing=stock",
+        "testbed", "compare", "--traffic=short", "--load=110%", "--duration=5s", "--seeds=1", "--backing=stock",
         "--scheme=pfifo limit=20", "--quiet",
     ]);
     let mut table = csv::Reader::from_path(csv).unwrap();

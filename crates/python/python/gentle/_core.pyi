@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from os import PathLike
-from typing import Any, Protocol
+from typing import Any
+
+from gentle.testbed import Machines
 
 __version__: str
 
@@ -205,16 +207,6 @@ def capture_tasks(
 def record_captures(
     task: bytes, known: Set[str], stop: Stop | None = None
 ) -> tuple[str, tuple[bytes, bytes] | None]: ...
-
-class Machines(Protocol):
-    @property
-    def guest(self) -> tuple[str, Sequence[str]]: ...
-    @property
-    def modules(self) -> PathLike[str] | str | None: ...
-    @property
-    def memory_mib(self) -> int: ...
-    @property
-    def time_limit_s(self) -> float: ...
 
 class Stop:
     def __init__(self) -> None: ...

@@ -123,15 +123,13 @@ def machines_of(backend: str | testbed.Machines) -> testbed.Machines | None:
         case "simulator":
             return None
         case "testbed":
-            machines = testbed.Machines()
+            return testbed.Machines()
         case testbed.Machines():
-            machines = backend
+            return backend
         case _:
             raise _core.InvalidInput(
                 f'backend: {backend!r} is none; expected "simulator", "testbed" or gentle.testbed.Machines(...)'
             )
-    testbed.check_system()
-    return machines
 
 
 def planned(grid: Any, given: dict[str, Any], machines: testbed.Machines | None) -> _core.SweepPlan:

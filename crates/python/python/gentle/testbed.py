@@ -25,8 +25,7 @@ from gentle.queue import prepared
 from gentle.scenario import resolved
 
 
-def check_system() -> None:
-    """Raise an error where there is no testbed."""
+def _check_system() -> None:
     if sys.platform != "linux":
         raise _core.Error(
             f"the testbed runs on Linux only, and this is {sys.platform}; gentle.compare simulates anywhere"
@@ -37,7 +36,7 @@ def check_system() -> None:
 class Machines:
     """Settings of the testbed's machines.
 
-    Attributes
+    Parameters
     ----------
     modules
         Folder ``kernel`` of gentle's source: its modules run the schemes that Linux does not have. By default those are
@@ -51,6 +50,9 @@ class Machines:
     modules: str | PathLike[str] | None = None
     memory_mib: int = 512
     time_limit_s: float = 600.0
+
+    def __post_init__(self) -> None:
+        _check_system()
 
     @property
     def guest(self) -> tuple[str, list[str]]:
@@ -75,7 +77,7 @@ def build(source: str | PathLike[str] | None = None, *, progress: Report | bool 
         Callable that is given the completed fraction of a stage, or whether to show a bar; by default where somebody
         watches.
     """
-    check_system()
+    _check_system()
     with reported(progress, "building Linux") as report:
         version, _ = _core.testbed_build(Path(source) if source is not None else None, report)
     return version
@@ -125,7 +127,7 @@ def compare(
     progress
         Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
     """
-    check_system()
+    machines = Machines(modules, memory_mib, time_limit_s)
     scenario = resolved(traffic, rate=rate, up_rate=up_rate, load=load, duration=duration, profile=profile, tcp=tcp)
     with reported(progress, f"measuring under {scenario.name}") as report:
         made = _core.testbed_compare(
@@ -135,7 +137,7 @@ def compare(
             list(bins),
             reference,
             threads,
-            Machines(modules, memory_mib, time_limit_s),
+            machines,
             Path(keep) if keep is not None else None,
             report,
         )
