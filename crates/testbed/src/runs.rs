@@ -127,7 +127,7 @@ impl RunsError {
 }
 
 /// Time to boot a machine and to evaluate its observations, on one core of a machine of 2020, seconds.
-const BOOT: f64 = 0.5;
+const BOOT: f64 = 2.0;
 /// Bits that a machine carries in a second of computing.
 const BITS_PER_SECOND: f64 = 1e8;
 
