@@ -89,6 +89,79 @@ fn real_agrees_with_the_simulator_and_with_itself() {
 }
 
 #[test]
+fn links_lose_delay_and_reorder_as_in_the_simulator() {
+    if kernel().is_none() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let scenario = folder.path().join("radio.toml");
+    std::fs::write(
+        &scenario,
+        r#"
+duration = "120s"
+warmup = "5s"
+[hosts]
+profile = "linux-7.2"
+[link.down]
+rate = "4mbit"
+delay = "30ms"
+jitter = "10ms"
+reorder = 0.002
+bursts = { p = 0.004, r = 0.3, bad = 0.7, good = 0.001 }
+[link.up]
+rate = "1mbit"
+delay = "30ms"
+jitter = "20ms"
+[[workload]]
+kind = "poisson"
+gap = "100ms"
+size = { zipf = 1.7, max = 300 }
+"#,
+    )
+    .unwrap();
+    let scenario = scenario.to_str().unwrap();
+    let args = [
+        "--traffic",
+        scenario,
+        "--scheme=fq_codel",
+        "--seeds=3",
+        "--quiet",
+    ];
+    let measured = gentle(&[&["testbed", "compare", "--threads=2"], &args[..]].concat());
+    let simulated = gentle(&[&["compare"], &args[..]].concat());
+    for (metric, tolerance) in [
+        ("connections", 1e-9),
+        ("response_time_s/mean", 0.1),
+        ("response_time_s/p50", 0.05),
+        ("handshake_s/mean", 0.1),
+        ("retransmission_ratio", 0.2),
+    ] {
+        let path = format!("/results/0/{metric}");
+        let (kernel, simulator) = (number(&measured, &path), number(&simulated, &path));
+        let off = (simulator / kernel - 1.0).abs();
+        assert!(off < tolerance, "{metric}: {simulator} instead of {kernel}");
+    }
+    // No qdisc delivers packets by a recording.
+    let trace = folder.path().join("lumps.up");
+    std::fs::write(&trace, "3\n4\n").unwrap();
+    let scenario = folder.path().join("recorded.toml");
+    std::fs::write(
+        &scenario,
+        "duration = \"5s\"\n[link.down]\ntrace = \"lumps.up\"\n[link.up]\nrate = \"1mbit\"\n[[workload]]\nkind = \"udp\"\nrate = \"10kbit\"\n",
+    )
+    .unwrap();
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("gentle"));
+    let output = command
+        .args(["testbed", "run", scenario.to_str().unwrap(), "--quiet"])
+        .output();
+    let said = String::from_utf8(output.unwrap().stderr).unwrap();
+    assert!(
+        said.contains("[link.down] trace: no qdisc of Linux"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_lost_syn_comes_again_after_the_initial_rto() {
     if kernel().is_none() {
         return;
