@@ -134,7 +134,7 @@ size = { zipf = 1.7, max = 300 }
         ("response_time_s/mean", 0.1),
         ("response_time_s/p50", 0.05),
         ("handshake_s/mean", 0.1),
-        ("retransmission_ratio", 0.2),
+        ("retransmission/packet_probability", 0.2),
     ] {
         let path = format!("/results/0/{metric}");
         let (kernel, simulator) = (number(&measured, &path), number(&simulated, &path));
