@@ -32,7 +32,10 @@ pub use metrics::recorder::Recorder;
 pub use metrics::tally::Ending;
 pub use run::RunSpec;
 pub use scenario::section;
-pub use scenario::{Access, BUILTIN, LinkChange, LinkConfig, LoadError, Scenario};
+pub use scenario::{
+    Access, BUILTIN, GilbertElliott, LinkChange, LinkConfig, LoadError, OPPORTUNITY, RateTrace,
+    Scenario, TraceError,
+};
 pub use workload::{
     Arrival, ConstantRate, IP_HEADER, Initiator, REQUEST_BYTES, Schedule, Span, TcpChanges,
     Traffic, Workload, flows::Flow, sizes::Sizes,

@@ -175,6 +175,22 @@ fn impossible_values_are_refused() {
         "changes = [{ at = \"5s\", rate = \"1mbit\" }, { at = \"5s\", rate = \"2mbit\" }]",
         &["link.up.changes[1].at", "later time"],
     );
+    let up = |keys: &str, expected: &[&str]| refused("delay = \"52ms\"", keys, expected);
+    up(
+        "delay = \"5ms\"\njitter = \"6ms\"",
+        &["link.up.jitter", "at most the delay, 5ms"],
+    );
+    up(
+        "reorder = 0.1",
+        &["link.up.reorder", "expected delay as well"],
+    );
+    up(
+        "loss = 0.1\nbursts = { p = 0.1, r = 0.1 }",
+        &["link.up.loss", "not both"],
+    );
+    up("bursts = { p = 0.1 }", &["link.up.bursts", "missing", "r"]);
+    up("bursts = { p = 0.1, r = 0 }", &["link.up.bursts.r"]);
+    up("trace = \"none.up\"", &["link.up.trace", "none.up"]);
 }
 
 #[test]

@@ -749,7 +749,9 @@ impl Loader<'_, '_> {
         else {
             return Ok(());
         };
-        if !(axis.path.starts_with("workload.") && axis.path.ends_with(".file")) {
+        let names_files = (axis.path.starts_with("workload.") && axis.path.ends_with(".file"))
+            || (axis.path.starts_with("link.") && axis.path.ends_with(".trace"));
+        if !names_files {
             return Ok(());
         }
         let folder = Path::new(file.as_str())

@@ -228,9 +228,7 @@ fn connections_are_kept_beside_their_runs() {
             let outcomes = column("outcome").as_string::<i32>();
             for row in 0..rows.num_rows() {
                 assert!(numbers.insert((keys.value(row).to_owned(), connections.value(row))));
-                assert!(
-                    (0.0..20.0).contains(&started.value(row)),
-                );
+                assert!((0.0..20.0).contains(&started.value(row)),);
                 assert_eq!(response.is_valid(row), outcomes.value(row) == "completed");
                 if response.is_valid(row) {
                     let times = times.entry(keys.value(row).to_owned()).or_default();

@@ -94,32 +94,58 @@ fn a_sweep_makes_the_runs_of_the_comparison() {
         return;
     };
     let folder = TempDir::new().unwrap();
-    let [grid, store, csv] = ["grid.toml", "store", "table.csv"].map(|name| folder.path().join(name));
+    let [grid, store, csv] =
+        ["grid.toml", "store", "table.csv"].map(|name| folder.path().join(name));
     std::fs::write(
         &grid,
         "traffic = \"short\"\nschemes = [\"pfifo limit=20\", \"gsp\", \"codel\"]\nseeds = 1\nconnections = true\n[axes]\nduration = \"5s\"\nload = [0.7, 1.1]\n",
     )
     .unwrap();
     let [grid, store, csv] = [&grid, &store, &csv].map(|path| path.to_str().unwrap());
-    let sweep = ["testbed", "sweep", grid, "--store", store, "--csv", csv, "--backing=stock", "--quiet"];
+    let sweep = [
+        "testbed",
+        "sweep",
+        grid,
+        "--store",
+        store,
+        "--csv",
+        csv,
+        "--backing=stock",
+        "--quiet",
+    ];
     let summary = gentle(&sweep);
     // Linux has no GSP.
     assert_eq!((&summary["runs"], &summary["made"]), (&4.into(), &4.into()));
     let assumptions = summary["assumptions"].to_string();
-    assert!(assumptions.contains("Not run: gsp") && assumptions.contains(&kernel.version), "{assumptions}");
+    assert!(
+        assumptions.contains("Not run: gsp") && assumptions.contains(&kernel.version),
+        "{assumptions}"
+    );
     let again = gentle(&sweep);
     assert_eq!((&again["found"], &again["made"]), (&4.into(), &0.into()));
     let compared = gentle(&[
-        "testbed", "compare", "--traffic=short", "--load=110%", "--duration=5s", "--seeds=1", "--backing=stock",
-        "--scheme=pfifo limit=20", "--quiet",
+        "testbed",
+        "compare",
+        "--traffic=short",
+        "--load=110%",
+        "--duration=5s",
+        "--seeds=1",
+        "--backing=stock",
+        "--scheme=pfifo limit=20",
+        "--quiet",
     ]);
     let mut table = csv::Reader::from_path(csv).unwrap();
     let head = table.headers().unwrap().clone();
     let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
-    let cell = |row: usize, name: &str| rows[row][head.iter().position(|known| known == name).unwrap()].to_owned();
+    let cell = |row: usize, name: &str| {
+        rows[row][head.iter().position(|known| known == name).unwrap()].to_owned()
+    };
     let expected = format!("Linux {} in virtual time with stock parts", kernel.version);
     assert_eq!(cell(2, "backend"), expected);
-    assert_eq!((cell(2, "load"), cell(2, "scheme")), ("1.1".to_owned(), "pfifo limit=20".to_owned()));
+    assert_eq!(
+        (cell(2, "load"), cell(2, "scheme")),
+        ("1.1".to_owned(), "pfifo limit=20".to_owned())
+    );
     let connections: f64 = cell(2, "connections").parse().unwrap();
     assert_eq!(connections, number(&compared, "/results/0/connections"));
     // Times differ by fractions of a microsecond from run to run, and now and then another packet is dropped.
@@ -128,8 +154,85 @@ fn a_sweep_makes_the_runs_of_the_comparison() {
         number(&compared, "/results/0/response_time_s/mean"),
     );
     assert!((swept / alone - 1.0).abs() < 0.1, "{swept} and {alone}");
-    let files = |name: &str| std::fs::read_dir(Path::new(store).join(name)).unwrap().count();
+    let files = |name: &str| {
+        std::fs::read_dir(Path::new(store).join(name))
+            .unwrap()
+            .count()
+    };
     assert_eq!(files("connections"), files("runs"));
+}
+
+#[test]
+fn links_lose_delay_and_reorder_as_in_the_simulator() {
+    if kernel().is_none() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let scenario = folder.path().join("radio.toml");
+    std::fs::write(
+        &scenario,
+        r#"
+duration = "120s"
+warmup = "5s"
+[hosts]
+profile = "linux-7.2"
+[link.down]
+rate = "4mbit"
+delay = "30ms"
+jitter = "10ms"
+reorder = 0.002
+bursts = { p = 0.004, r = 0.3, bad = 0.7, good = 0.001 }
+[link.up]
+rate = "1mbit"
+delay = "30ms"
+jitter = "20ms"
+[[workload]]
+kind = "poisson"
+gap = "100ms"
+size = { zipf = 1.7, max = 300 }
+"#,
+    )
+    .unwrap();
+    let scenario = scenario.to_str().unwrap();
+    let args = [
+        "--traffic",
+        scenario,
+        "--scheme=fq_codel",
+        "--seeds=3",
+        "--quiet",
+    ];
+    let measured = gentle(&[&["testbed", "compare", "--threads=2"], &args[..]].concat());
+    let simulated = gentle(&[&["compare"], &args[..]].concat());
+    for (metric, tolerance) in [
+        ("connections", 1e-9),
+        ("response_time_s/mean", 0.1),
+        ("response_time_s/p50", 0.05),
+        ("handshake_s/mean", 0.1),
+        ("retransmission/packet_probability", 0.2),
+    ] {
+        let path = format!("/results/0/{metric}");
+        let (kernel, simulator) = (number(&measured, &path), number(&simulated, &path));
+        let off = (simulator / kernel - 1.0).abs();
+        assert!(off < tolerance, "{metric}: {simulator} instead of {kernel}");
+    }
+    // No qdisc delivers packets by a recording.
+    let trace = folder.path().join("lumps.up");
+    std::fs::write(&trace, "3\n4\n").unwrap();
+    let scenario = folder.path().join("recorded.toml");
+    std::fs::write(
+        &scenario,
+        "duration = \"5s\"\n[link.down]\ntrace = \"lumps.up\"\n[link.up]\nrate = \"1mbit\"\n[[workload]]\nkind = \"udp\"\nrate = \"10kbit\"\n",
+    )
+    .unwrap();
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("gentle"));
+    let output = command
+        .args(["testbed", "run", scenario.to_str().unwrap(), "--quiet"])
+        .output();
+    let said = String::from_utf8(output.unwrap().stderr).unwrap();
+    assert!(
+        said.contains("[link.down] trace: no qdisc of Linux"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Parsing of a TOML file to a [`Scenario`], with checks of all keys, ranges and units.
 
+use super::link::link;
 use super::section::{Item, Section, Source};
-use super::{Access, LinkConfig, Scenario};
+use super::{Access, Scenario};
 use crate::direction::Direction;
 use crate::error::ScenarioError;
 use crate::workload::{
@@ -9,15 +10,12 @@ use crate::workload::{
 };
 use gentle_aqm::Spec;
 use gentle_tcp::Profile;
-use gentle_units::{Nanos, Rate};
+use gentle_units::Nanos;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const DAY: Nanos = Nanos::from_secs(86_400);
-
-/// Length of an Ethernet header, which Linux includes in the length of a packet (`skb->len` at the qdisc).
-const ETHERNET_HEADER: u64 = 14;
 
 /// Minimum and default length of a UDP packet: IPv4 and UDP headers; a full packet.
 const UDP_PACKET: (u64, u32) = (28, 1500);
@@ -71,8 +69,8 @@ pub(super) fn parse(
     let mut links = root
         .section("link")?
         .ok_or_else(|| root.error("missing [link.down] and [link.up]"))?;
-    let down = link(&mut links, Direction::Down)?;
-    let up = link(&mut links, Direction::Up)?;
+    let down = link(&mut links, Direction::Down, read)?;
+    let up = link(&mut links, Direction::Up, read)?;
     links.finish()?;
     let access = access(root.section("access")?)?;
     let link_rtt = down.delay + up.delay;
@@ -149,7 +147,7 @@ fn strings<'a>(item: Option<Item<'a>>, example: &str) -> Result<Vec<Item<'a>>, S
     Ok(items)
 }
 
-fn spec(item: &Item<'_>) -> Result<Spec, ScenarioError> {
+pub(super) fn spec(item: &Item<'_>) -> Result<Spec, ScenarioError> {
     item.text()?.parse().map_err(|error| item.error(error))
 }
 
@@ -174,65 +172,6 @@ fn hosts(section: Option<Section<'_>>) -> Result<Hosts, ScenarioError> {
         hosts.knobs.insert(knob, text);
     }
     Ok(hosts)
-}
-
-fn link(links: &mut Section<'_>, direction: Direction) -> Result<LinkConfig, ScenarioError> {
-    let name = direction.name();
-    let mut section = links
-        .section(name)?
-        .ok_or_else(|| links.error(format!("missing [link.{name}]")))?;
-    let rate = section.require("rate", "\"10mbit\"")?.rate()?;
-    let delay = match section.take("delay") {
-        Some(item) => {
-            let delay = item.time()?;
-            if delay > Nanos::from_secs(60) {
-                return Err(item.error("expected at most 60s"));
-            }
-            delay
-        }
-        None => Nanos::ZERO,
-    };
-    let qdisc = match section.take("qdisc") {
-        Some(item) => spec(&item)?,
-        None => "pfifo limit=50".parse().expect("a valid spec"),
-    };
-    let loss = match section.take("loss") {
-        Some(item) => item.real(0.0..=1.0)?,
-        None => 0.0,
-    };
-    let overhead = match section.take("overhead") {
-        Some(item) => item.size(0..=256)?,
-        None => ETHERNET_HEADER,
-    };
-    let changes = changes(section.take("changes"))?;
-    section.finish()?;
-    Ok(LinkConfig {
-        rate,
-        delay,
-        qdisc,
-        loss,
-        overhead: overhead as u32,
-        changes,
-    })
-}
-
-fn changes(item: Option<Item<'_>>) -> Result<Vec<(Nanos, Rate)>, ScenarioError> {
-    let mut list: Vec<(Nanos, Rate)> = Vec::new();
-    let Some(item) = item else {
-        return Ok(list);
-    };
-    for item in item.array("[{ at = \"30s\", rate = \"5mbit\" }]")? {
-        let mut section = item.section()?;
-        let at_item = section.require("at", "\"30s\"")?;
-        let at = at_item.time()?;
-        if list.last().is_some_and(|(last, _)| *last >= at) {
-            return Err(at_item.error("expected a later time than that of the change before"));
-        }
-        let rate = section.require("rate", "\"10mbit\"")?.rate()?;
-        section.finish()?;
-        list.push((at, rate));
-    }
-    Ok(list)
 }
 
 fn access(section: Option<Section<'_>>) -> Result<Option<Access>, ScenarioError> {

@@ -31,7 +31,7 @@ pub enum LoadError {
 }
 
 impl Scenario {
-    /// Changes the rates of the links and removes their rate changes over time. Arrivals in each direction scale so
+    /// Changes the rates of the links and removes their rate changes over time and recordings. Arrivals in each direction scale so
     /// that the load stays or becomes that of `change`, and buffer limits scale so that a full buffer takes the same
     /// time to drain. Lists of flows and long-lived connections stay as they are. Scaled limits are added to the
     /// assumptions.

@@ -4,12 +4,16 @@ mod buffers;
 mod builtin;
 mod file;
 mod fingerprint;
+mod link;
 mod links;
 mod load;
 pub mod section;
+mod trace;
 
 pub use builtin::BUILTIN;
+pub use link::{GilbertElliott, LinkConfig};
 pub use links::{LinkChange, LoadError};
+pub use trace::{OPPORTUNITY, RateTrace, TraceError};
 
 use crate::direction::Direction;
 use crate::error::ScenarioError;
@@ -20,23 +24,6 @@ use gentle_tcp::{KnobError, Profile, UnknownProfile};
 use gentle_units::{Nanos, Rate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// One direction of the bottleneck.
-#[derive(Debug, Clone)]
-pub struct LinkConfig {
-    /// Rate at the start.
-    pub rate: Rate,
-    /// One-way propagation delay, after the queue.
-    pub delay: Nanos,
-    /// Queue. In a comparison each scheme in turn replaces that of [`Direction::Down`].
-    pub qdisc: Spec,
-    /// Probability of random loss on the link, after the queue, 0 to 1.
-    pub loss: f64,
-    /// Link-layer overhead per IP packet, bytes; included in the packet length that the queue sees, as in Linux.
-    pub overhead: u32,
-    /// Rate changes as times and new rates, in order of time.
-    pub changes: Vec<(Nanos, Rate)>,
-}
 
 /// Access links between each host and the router.
 #[derive(Debug, Clone, Copy)]
@@ -156,6 +143,7 @@ impl Scenario {
         let link = &mut self.links[direction.index()];
         link.rate = rate;
         link.changes.clear();
+        link.trace = None;
     }
 
     /// TCP of the two ends of a workload's connections: the initiator, then the other end.

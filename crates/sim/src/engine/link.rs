@@ -1,5 +1,7 @@
-//! One direction of the bottleneck: a queue, a transmitter with a rate, and the chance of loss behind it.
+//! One direction of the bottleneck: a queue, a transmitter with a rate, and what happens to packets behind it.
 
+use super::disturbance::Disturbance;
+use super::opportunities::Opportunities;
 use super::packet::Packet;
 use super::pipe::Pipe;
 use super::transmitter::Transmitter;
@@ -8,6 +10,7 @@ use gentle_experiment::LinkConfig;
 use gentle_units::{Nanos, Rate};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::sync::Arc;
 
 /// A queue discipline of the simulator's packets.
 pub type Queue = Box<dyn Qdisc<Box<Packet>>>;
@@ -17,7 +20,9 @@ pub type Queue = Box<dyn Qdisc<Box<Packet>>>;
 pub(crate) struct Link {
     pub(crate) qdisc: Queue,
     transmitter: Transmitter,
-    pub(crate) delay: Nanos,
+    /// Instead of the transmitter, if the rate follows a recording.
+    opportunities: Option<Box<Opportunities>>,
+    delay: Nanos,
     pub(crate) overhead: u32,
     /// Later changes of the rate, the next one last.
     changes: Vec<(Nanos, Rate)>,
@@ -27,8 +32,7 @@ pub(crate) struct Link {
     pub(crate) done_at: Nanos,
     /// Packets under way that have no delay but the link's.
     pub(crate) wire: Pipe,
-    loss: f64,
-    rng: Xoshiro256PlusPlus,
+    disturbance: Option<Box<Disturbance>>,
     pub(crate) signals: Signals<Box<Packet>>,
     /// Packets that the queue has marked.
     pub(crate) marked: u64,
@@ -43,14 +47,15 @@ impl Link {
         Link {
             qdisc: queue(rng.random()),
             transmitter: Transmitter::new(config.rate),
+            opportunities: (config.trace.as_ref())
+                .map(|trace| Box::new(Opportunities::new(Arc::clone(trace)))),
             delay: config.delay,
             overhead: config.overhead,
             changes,
             sending: None,
             done_at: Nanos::MAX,
             wire: Pipe::default(),
-            loss: config.loss,
-            rng,
+            disturbance: Disturbance::new(config, rng).map(Box::new),
             signals: Signals::new(),
             marked: 0,
         }
@@ -89,7 +94,10 @@ impl Link {
                 self.transmitter = Transmitter::new(rate);
             }
         }
-        self.done_at = now + self.transmitter.time_to_send(packet.bytes());
+        self.done_at = match &mut self.opportunities {
+            None => now + self.transmitter.time_to_send(packet.bytes()),
+            Some(opportunities) => opportunities.send(now, packet.bytes()),
+        };
         let arrived = packet.arrived();
         self.sending = Some(packet);
         Some(arrived)
@@ -110,6 +118,19 @@ impl Link {
 
     /// Whether the packet just sent gets lost.
     pub(crate) fn loses(&mut self) -> bool {
-        self.loss > 0.0 && self.rng.random::<f64>() < self.loss
+        self.disturbance.as_mut().is_some_and(|link| link.loses())
+    }
+
+    /// When a packet that has just been sent arrives, with an extra delay of its own.
+    #[inline]
+    pub(crate) fn arrival(&mut self, now: Nanos, packet: &Packet) -> Nanos {
+        let extra = packet.extra_delay;
+        match &mut self.disturbance {
+            None => now + self.delay + extra,
+            Some(link) => {
+                let sending = self.transmitter.time_to_send(packet.bytes());
+                link.arrival(now, sending, self.delay, extra)
+            }
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The engine: one scenario, one scheme, one seed, packet by packet.
 //!
 //! ```text
-//!  hosts ── access ──► [queue | rate] ── delay ── loss ──►  hosts      Direction::Down
-//!  hosts ◄── loss ── delay ── [rate | queue] ◄── access ──  hosts      Direction::Up
+//!  hosts ── access ──► [queue | rate] ── loss ── delay ──►  hosts      Direction::Down
+//!  hosts ◄── delay ── loss ── [rate | queue] ◄── access ──  hosts      Direction::Up
 //! ```
 //!
 //! Time is integer nanoseconds and jumps from event to event. What comes in order by itself is kept beside the calendar
@@ -11,8 +11,10 @@
 mod access;
 mod cbr_source;
 mod connection;
+mod disturbance;
 mod events;
 mod link;
+mod opportunities;
 pub(crate) mod packet;
 mod pipe;
 mod simulation;

@@ -492,7 +492,6 @@ impl<T: Tap> Simulation<T> {
             // The queue said that nothing may leave before now.
             return self.transmit(now, direction);
         };
-        let delay = link.delay;
         if link.loses() {
             if packet.counts {
                 self.record.dropped(direction, packet.class, None);
@@ -504,11 +503,10 @@ impl<T: Tap> Simulation<T> {
                 self.record.sent(direction);
             }
             self.tap.sent(now, direction, &packet);
-            let extra = packet.extra_delay;
-            if extra == Nanos::ZERO {
-                link.wire.push(now + delay, packet);
+            let at = link.arrival(now, &packet);
+            if packet.extra_delay == Nanos::ZERO {
+                link.wire.push(at, packet);
             } else {
-                let at = now + delay + extra;
                 let event = Event::Deliver(packet.place, packet);
                 self.events.plan_packet(at, event);
             }

@@ -14,6 +14,14 @@ pub enum ExperimentError {
         "[access]: the testbed has one host on each side and no access links; leave the section out, or use gentle sim"
     )]
     Access,
+    /// The rate of a link follows a recording, which no qdisc of Linux does.
+    #[error(
+        "[link.{link}] trace: no qdisc of Linux delivers packets by a recording; leave it out and set rate with changes, or use gentle sim"
+    )]
+    Trace {
+        /// `down` or `up`.
+        link: &'static str,
+    },
     /// A workload has its own TCP settings; connections between the same two hosts would need different kernels.
     #[error(
         "[[workload]] tcp: the testbed has one host on each side, whose TCP all connections share; leave it out, or use \

@@ -17,7 +17,7 @@ pub use topology::{client_address, forged_address, is_forged, server_address, un
 
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;
-use gentle_experiment::{Scenario, Workload};
+use gentle_experiment::{Direction, LinkConfig, Scenario, Workload};
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +89,12 @@ pub fn plan(
     if scenario.access.is_some() {
         return Err(ExperimentError::Access);
     }
+    for direction in Direction::BOTH {
+        if scenario.link(direction).trace.is_some() {
+            let link = direction.name();
+            return Err(ExperimentError::Trace { link });
+        }
+    }
     let own = |workload: &Workload| !(workload.tcp.is_empty() && workload.initiator_tcp.is_empty());
     if scenario.workloads.iter().any(own) {
         return Err(ExperimentError::WorkloadTcp);
@@ -98,7 +104,8 @@ pub fn plan(
     let (flows, cbr) = flows::plan(scenario, seed, &classes)?;
     let mut deviations = tcp.deviations.clone();
     deviations.extend(classes.deviation());
-    if scenario.links.iter().any(|link| link.loss > 0.0) {
+    let loses = |link: &LinkConfig| link.loss > 0.0 || link.bursts.is_some();
+    if scenario.links.iter().any(loses) {
         let note = "Random losses on the links do not count as losses; drops of the queues do.";
         deviations.push(note.to_owned());
     }

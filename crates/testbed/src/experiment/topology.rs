@@ -9,7 +9,7 @@ use super::tcp::Settings;
 use super::{Change, ExperimentError, Namespaces, Step};
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, Link, Parent, Program, QueuePlace, plan_at};
-use gentle_experiment::{Direction, LinkConfig, Scenario, Traffic};
+use gentle_experiment::{Direction, GilbertElliott, LinkConfig, Scenario, Traffic};
 use gentle_units::{Nanos, Rate};
 use std::net::Ipv4Addr;
 
@@ -304,7 +304,7 @@ impl Network<'_> {
         )
     }
 
-    /// Adds delay, transmission time and loss behind a queue; one band for each class of round-trip times.
+    /// Adds transmission time, delay, loss, jitter and reordering behind a queue; one band for each class of round-trip times.
     fn wire(
         &self,
         direction: Direction,
@@ -317,9 +317,21 @@ impl Network<'_> {
             Direction::Down => (&self.namespaces.down, "d1", "src"),
             Direction::Up => (&self.namespaces.up, "u0", "dst"),
         };
-        let loss = match link.loss {
-            0.0 => String::new(),
-            loss => format!(" loss random {}%", loss * 100.0),
+        let percent = |probability: f64| format!("{}%", probability * 100.0);
+        let mut disturbed = String::new();
+        if link.loss > 0.0 {
+            disturbed += &format!(" loss random {}", percent(link.loss));
+        }
+        if let Some(GilbertElliott { p, r, bad, good }) = link.bursts {
+            let [p, r, bad, good] = [p, r, bad, good].map(percent);
+            disturbed += &format!(" loss gemodel {p} {r} {bad} {good}");
+        }
+        if link.reorder > 0.0 {
+            disturbed += &format!(" reorder {}", percent(link.reorder));
+        }
+        let jitter = match link.jitter {
+            Nanos::ZERO => String::new(),
+            jitter => format!(" {}us", jitter.as_micros()),
         };
         let overhead = match i64::from(link.overhead) - ETHERNET_HEADER {
             0 => String::new(),
@@ -328,7 +340,7 @@ impl Network<'_> {
         let netem = |extra_rtt: Nanos| {
             let delay = link.delay + Nanos(extra_rtt.0 / 2);
             format!(
-                "netem {WIRE_LIMIT} delay {}us{loss} rate {rate}{overhead}",
+                "netem {WIRE_LIMIT} delay {}us{jitter}{disturbed} rate {rate}{overhead}",
                 delay.as_micros()
             )
         };
