@@ -106,17 +106,18 @@ pub static SCHEME: Scheme = Scheme {
             default: None,
             help: "memory of all packets, overhead included, beyond which packets of a long queue are dropped; derived: four times bandwidth times rtt, 4mb to 15503360b",
         },
-        OptionSpec {
-            name: "atm",
-            kind: Kind::Keyword(CELLS),
-            default: Some("noatm"),
-            help: "cells of the link, for the length of a packet on it",
-        },
+        // To `tc`, `raw` also means `noatm` and `overhead 0`, unless these follow it.
         OptionSpec {
             name: "raw",
             kind: Kind::Flag,
             default: Some("off"),
             help: "add the overhead to the packet as queued, not to the IP packet",
+        },
+        OptionSpec {
+            name: "atm",
+            kind: Kind::Keyword(CELLS),
+            default: Some("noatm"),
+            help: "cells of the link, for the length of a packet on it",
         },
         OptionSpec {
             name: "overhead",
