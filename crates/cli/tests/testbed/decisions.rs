@@ -202,6 +202,33 @@ fn cake_filters_acks() {
     );
 }
 
+/// More busy flows than the 1024 queues of a tin, of more hosts than its tables have entries for.
+#[test]
+fn cake_has_more_flows_and_hosts_than_queues() {
+    let Some(kernel) = kernel() else { return };
+    let traffic = Traffic {
+        pattern: Pattern::Overload,
+        steps: 30_000,
+        service: Nanos::from_micros(100),
+        flows: 8_000,
+        ecn: 0.5,
+        tags: false,
+    };
+    let specs = [
+        "cake besteffort",
+        "cake besteffort dual-srchost bandwidth=100mbit",
+        "cake besteffort hosts",
+        "cake diffserv4 dual-dsthost memlimit=4mb",
+    ];
+    let cases: Vec<Case> = (0..)
+        .zip(specs)
+        .map(|(seed, spec)| Case::new(&spec.parse().unwrap(), seed, generate(&traffic, seed)))
+        .collect();
+    let tally = compare(kernel, &cases);
+    assert!(tally.sent > 30_000 && tally.dropped > 0, "{tally:?}");
+    eprintln!("{}: {tally:?}", specs.join("; "));
+}
+
 #[test]
 fn red_and_choke() {
     equal(
