@@ -180,7 +180,7 @@ impl Generator {
             headers,
             ecn,
             dscp: self.fields.dscp(flow),
-            hosts: [flow / 4, 1 << 24 | flow % 3],
+            hosts: [flow / 4, (1 << 24) | (flow % 3)],
             acknowledgment: Acknowledgment::default(),
         };
         if let Transport::Tcp(flags) = &mut offer.headers.transport

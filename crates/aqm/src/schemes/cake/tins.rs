@@ -138,8 +138,8 @@ impl Diffserv {
                 let first = Share { rate, quantum: 256 };
                 let lower = |share: &Share| {
                     Some(Share {
-                        rate: share.rate * 7 >> 3,
-                        quantum: share.quantum * 7 >> 3,
+                        rate: (share.rate * 7) >> 3,
+                        quantum: (share.quantum * 7) >> 3,
                     })
                 };
                 std::iter::successors(Some(first), lower)
