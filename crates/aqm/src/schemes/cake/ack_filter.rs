@@ -168,7 +168,8 @@ mod tests {
 
     #[test]
     fn what_tells_more_than_the_later_ack_stays() {
-        let changes: [(&str, fn(&mut TcpHeader)); 9] = [
+        type Change = fn(&mut TcpHeader);
+        let changes: [(&str, Change); 9] = [
             ("payload", |h| h.has_payload = true),
             ("FIN", |h| h.flags |= 1),
             ("SYN", |h| h.flags |= TcpHeader::SYN),
