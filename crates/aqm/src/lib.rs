@@ -33,7 +33,7 @@ pub use plumbing::error::SpecError;
 pub use plumbing::flow_hash::FlowHash;
 pub use plumbing::linux::truesize;
 pub use plumbing::options::{Kind, OptionSpec, Options, Threshold, Value};
-pub use plumbing::packet::{Ecn, Handshake, Hosts, Packet};
+pub use plumbing::packet::{Ecn, Handshake, Hosts, Packet, TcpHeader};
 pub use plumbing::qdisc::{Dequeue, DropReason, Mark, MarkReason, Qdisc, Signals};
 pub use plumbing::scheme::{
     Conformance, Field, FinRule, Hashing, KernelQdisc, Order, Origin, Preset, Priority,

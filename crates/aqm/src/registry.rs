@@ -1,8 +1,9 @@
 //! The list of schemes: lookup by name, construction, and the parser of [`Spec`].
 
 use crate::plumbing::error::SpecError;
+use crate::plumbing::options::normalized;
 use crate::plumbing::scheme::{KernelQdisc, Scheme};
-use crate::plumbing::spec::{Spec, normalized};
+use crate::plumbing::spec::Spec;
 use gentle_units::suggestion;
 use std::str::FromStr;
 
@@ -53,19 +54,30 @@ impl FromStr for Spec {
     /// Parses a scheme and its options, `codel target=20ms ecn` or, in the syntax of `tc`, `codel target 20ms ecn`. The
     /// name of a preset stands for its options.
     fn from_str(text: &str) -> Result<Spec, SpecError> {
-        let mut words = text.split_whitespace();
-        let name = words
-            .next()
-            .ok_or_else(|| SpecError::Empty { schemes: names() })?;
-        let scheme = find_any_case(name)?;
-        let mut options: Vec<&str> = words.collect();
-        // The child determines which options exist, so it is resolved before them.
-        let child = match scheme.child {
-            Some(_) => take_child(&mut options)?.map(find_any_case).transpose()?,
-            None => None,
-        };
-        Spec::from_words(scheme, child, options)
+        let spec = for_device(text)?;
+        spec.check_simulated()?;
+        Ok(spec)
     }
+}
+
+/// Parses a scheme for a network device, as [`Spec::from_str`] does. Flags that no simulation can have
+/// ([`Scheme::unsimulated`]) are accepted.
+///
+/// # Errors
+/// The text names no scheme, or an option or a value that the scheme does not have.
+pub fn for_device(text: &str) -> Result<Spec, SpecError> {
+    let mut words = text.split_whitespace();
+    let name = words
+        .next()
+        .ok_or_else(|| SpecError::Empty { schemes: names() })?;
+    let scheme = find_any_case(name)?;
+    let mut options: Vec<&str> = words.collect();
+    // The child determines which options exist, so it is resolved before them.
+    let child = match scheme.child {
+        Some(_) => take_child(&mut options)?.map(find_any_case).transpose()?,
+        None => None,
+    };
+    Spec::from_words(scheme, child, options)
 }
 
 /// Removes `child=NAME` or `child NAME` from the words of a wrapper's options and returns the name.

@@ -1,6 +1,6 @@
 //! Test packets, for the unit tests of this crate and, included by path, for its integration tests.
 
-use gentle_aqm::{Ecn, Handshake, Packet, Qdisc, registry};
+use gentle_aqm::{Ecn, Handshake, Hosts, Packet, Qdisc, TcpHeader, registry};
 use gentle_units::Nanos;
 
 /// A packet whose properties a test chooses.
@@ -12,6 +12,10 @@ pub(crate) struct TestPacket {
     pub(crate) bytes: u32,
     pub(crate) flags: Handshake,
     pub(crate) ecn: Ecn,
+    pub(crate) dscp: u8,
+    /// Source and destination; `None`: of its own for each flow.
+    pub(crate) hosts: Option<(u64, u64)>,
+    pub(crate) tcp: Option<TcpHeader>,
     pub(crate) arrived: Nanos,
 }
 
@@ -24,6 +28,9 @@ impl TestPacket {
             bytes,
             flags: Handshake::default(),
             ecn: Ecn::NotEct,
+            dscp: 0,
+            hosts: None,
+            tcp: None,
             arrived: Nanos::ZERO,
         }
     }
@@ -48,6 +55,28 @@ impl TestPacket {
         TestPacket { bytes, ..self }
     }
 
+    pub(crate) fn between(self, source: u64, destination: u64) -> TestPacket {
+        let hosts = Some((source, destination));
+        TestPacket { hosts, ..self }
+    }
+
+    pub(crate) fn with_dscp(self, dscp: u8) -> TestPacket {
+        TestPacket { dscp, ..self }
+    }
+
+    /// A pure ACK with this acknowledgment number.
+    pub(crate) fn ack(flow: u64, number: u32) -> TestPacket {
+        let tcp = TcpHeader {
+            flags: TcpHeader::ACK,
+            ack: number,
+            ..TcpHeader::default()
+        };
+        TestPacket {
+            tcp: Some(tcp),
+            ..TestPacket::data(flow, 66)
+        }
+    }
+
     pub(crate) fn ecn_capable(self) -> TestPacket {
         let ecn = Ecn::Ect0;
         TestPacket { ecn, ..self }
@@ -63,6 +92,22 @@ impl Packet for TestPacket {
     }
     fn flow(&self) -> u64 {
         self.flow
+    }
+    fn hosts(&self) -> Hosts {
+        let (source, destination) = self.hosts.unwrap_or((self.flow << 1, self.flow << 1 | 1));
+        Hosts {
+            source,
+            destination,
+        }
+    }
+    fn dscp(&self) -> u8 {
+        self.dscp
+    }
+    fn clear_dscp(&mut self) {
+        self.dscp = 0;
+    }
+    fn tcp(&self) -> Option<TcpHeader> {
+        self.tcp
     }
     fn handshake(&self) -> Handshake {
         self.flags

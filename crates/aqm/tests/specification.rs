@@ -109,6 +109,9 @@ fn value(kind: Kind, draw: u64) -> Value {
         Kind::Time(least, most) => Value::Time(Nanos(within(least.0, most.0))),
         Kind::Size(least, most) => Value::Size(within(least, most)),
         Kind::Count(least, most) => Value::Count(within(least, most)),
+        Kind::Integer(least, most) => {
+            Value::Integer(least + within(0, least.abs_diff(most)).cast_signed())
+        }
         Kind::Real(least, most) => {
             Value::Real(least + (most - least) * (draw as f64 / u64::MAX as f64))
         }
@@ -123,6 +126,7 @@ fn value(kind: Kind, draw: u64) -> Value {
         }),
         Kind::Flag => Value::Flag(draw % 2 == 1),
         Kind::Choice(words) => Value::Choice(words[draw as usize % words.len()]),
+        Kind::Keyword(words) => Value::Keyword(words[draw as usize % words.len()]),
     }
 }
 
@@ -134,9 +138,13 @@ proptest! {
             for option in scheme.options {
                 let shown = value(option.kind, draw).to_string();
                 let text = format!("{} {}={shown}", scheme.name, option.name);
+                let written = match option.kind {
+                    Kind::Keyword(_) => format!("{} {shown}", scheme.name),
+                    _ => text.clone(),
+                };
                 match text.parse::<Spec>() {
                     Ok(spec) => {
-                        prop_assert_eq!(spec.to_string(), text);
+                        prop_assert_eq!(spec.to_string(), written);
                         prop_assert_eq!(
                             spec.options().get(option.name).map(|value| value.to_string()),
                             Some(shown)
@@ -159,6 +167,7 @@ fn ranges_and_defaults_that_are_shown_can_be_given() {
                 Kind::Time(least, most) => (least.to_string(), most.to_string()),
                 Kind::Rate(least, most) => (least.to_string(), most.to_string()),
                 Kind::Count(least, most) => (least.to_string(), most.to_string()),
+                Kind::Integer(least, most) => (least.to_string(), most.to_string()),
                 _ => continue,
             };
             let shown = option.kind.to_string();

@@ -8,7 +8,7 @@ use crate::netlink::{Netlink, interfaces};
 use crate::place::ingress_alias;
 use crate::plan::{self, Plan};
 use crate::run::run;
-use crate::setup::{Backing, Direction, Discipline, Setup};
+use crate::setup::{Backing, Direction, Setup};
 use crate::state::{Journal, Record, StateDir};
 use crate::system;
 use std::io;
@@ -138,9 +138,7 @@ fn require_module(
     backing: Backing,
     ifindex: u32,
 ) -> Result<(), ApplyError> {
-    let Discipline::Scheme(spec) = &setup.discipline else {
-        return Ok(());
-    };
+    let spec = &setup.scheme;
     let schemes = [Some(spec), spec.child()].into_iter().flatten();
     for spec in schemes.filter(|_| backing == Backing::Native) {
         if let Some(module) = spec.module()

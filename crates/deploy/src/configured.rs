@@ -31,12 +31,6 @@ const RATES: [RateAt; 2] = [
     },
 ];
 
-/// `TCA_CAKE_BASE_RATE64`; 0: unlimited.
-const CAKE_RATE: u16 = 2;
-
-/// `TCA_CAKE_TARGET`.
-const CAKE_TARGET: TimeAttribute = TimeAttribute::Micros(9);
-
 fn options(message: &TcMessage) -> Vec<Attribute> {
     Attribute::all(message.attribute(tca::OPTIONS).unwrap_or_default())
 }
@@ -53,8 +47,9 @@ fn number(bytes: &[u8]) -> Option<u64> {
 pub(crate) fn rate(message: &TcMessage) -> Option<Rate> {
     let kind = message.kind();
     let options = options(message);
-    let bytes_per_second = if kind == "cake" {
-        number(find(&options, CAKE_RATE)?)?
+    let of_scheme = registry::kernel_qdisc(&kind).and_then(|qdisc| qdisc.rate);
+    let bytes_per_second = if let Some(attribute) = of_scheme {
+        number(find(&options, attribute)?)?
     } else {
         let at = RATES.iter().find(|at| at.kind == kind)?;
         match find(&options, at.wide) {
@@ -70,11 +65,7 @@ pub(crate) fn target(message: &TcMessage) -> Option<Nanos> {
     let kind = message.kind();
     let options = options(message);
     let value = |attribute| number(find(&options, attribute)?);
-    let attribute = match kind.as_str() {
-        "cake" => CAKE_TARGET,
-        kind => registry::kernel_qdisc(kind)?.target?,
-    };
-    match attribute {
+    match registry::kernel_qdisc(&kind)?.target? {
         TimeAttribute::Micros(attribute) => value(attribute).map(Nanos::from_micros),
         TimeAttribute::Nanos(attribute) => value(attribute).map(Nanos),
     }

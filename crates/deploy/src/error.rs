@@ -3,6 +3,7 @@
 use crate::device::Device;
 use crate::netlink::NetlinkError;
 use crate::run::RunError;
+use gentle_aqm::SpecError;
 use gentle_units::Rate;
 use std::io;
 use std::path::PathBuf;
@@ -60,6 +61,19 @@ pub enum PlanError {
         "cake manages its queue itself and takes no other scheme beneath its shaper; shape with htb or tbf, or choose cake as the scheme"
     )]
     CakeTakesNoChild,
+    /// The scheme's own shaper gets an option twice.
+    #[error(
+        "{scheme}: option '{option}' is given with the scheme and with --rate; leave one of them out"
+    )]
+    ShapedTwice {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// Name of the option.
+        option: &'static str,
+    },
+    /// The scheme's own shaper does not accept a value.
+    #[error(transparent)]
+    Shaper(#[from] SpecError),
     /// The rate is below one byte per second.
     #[error("{0} is below the resolution of tc; expected 8bit (one byte per second) or more")]
     TooSlow(Rate),

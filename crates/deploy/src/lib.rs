@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod apply;
-mod cake;
 mod command;
 mod configured;
 mod counter;
@@ -25,7 +24,6 @@ mod stock;
 mod system;
 
 pub use apply::{Applied, Removed, apply, remove};
-pub use cake::Cake;
 pub use command::{Command, Program};
 pub use counter::Counter;
 pub use device::{Device, DeviceError, Link};
@@ -35,7 +33,7 @@ pub use netlink::NetlinkError;
 pub use place::{Parent, QueuePlace};
 pub use plan::{Plan, plan, plan_at};
 pub use run::RunError;
-pub use setup::{Backing, Direction, Discipline, Present, Setup};
+pub use setup::{Backing, Direction, Present, Setup};
 pub use shaper::{Framing, LinkLayer, Shaper, ShaperKind};
 pub use show::{DeviceQueues, Qdisc, show};
 pub use state::StateDir;

@@ -32,14 +32,13 @@ enum Kind {
 
 /// OpenWrt packages of modules that belong to no scheme (`package/kernel/linux/modules/netsupport.mk`). Modules without
 /// an entry here or in the registry of schemes are in `kmod-sched`.
-const OPENWRT: [(&str, &str); 9] = [
+const OPENWRT: [(&str, &str); 8] = [
     ("sch_htb", "kmod-sched-core"),
     ("sch_tbf", "kmod-sched-core"),
     ("sch_ingress", "kmod-sched-core"),
     ("cls_u32", "kmod-sched-core"),
     ("act_mirred", "kmod-sched-core"),
     ("sch_prio", "kmod-sched-prio"),
-    ("sch_cake", "kmod-sched-cake"),
     ("act_police", "kmod-sched-act-police"),
     ("ifb", "kmod-ifb"),
 ];

@@ -8,8 +8,8 @@ use crate::place::{
     CLSACT_PREFERENCE, MAX_HANDLE, Parent, QueuePlace, SCHEME, SHAPER, ingress_alias,
 };
 use crate::priority;
-use crate::setup::{Backing, Direction, Discipline, Setup};
-use crate::shaper::MIN_RATE;
+use crate::setup::{Backing, Direction, Setup};
+use crate::shaper::ShaperKind;
 use crate::stock;
 use gentle_aqm::{Origin, Spec};
 
@@ -94,17 +94,21 @@ pub fn plan(setup: &Setup, backing: Backing) -> Result<Plan, PlanError> {
             setup.dev, setup.present.transmit_queues
         ));
     }
-    if setup.shaper.is_none() {
+    let shaped =
+        setup.shaper.is_some() || (shapes(setup) && setup.scheme.given("bandwidth").is_some());
+    if !shaped {
         plan.notes.push(format!(
             "without a rate, {} acts only where {} itself is the bottleneck of the path",
-            match &setup.discipline {
-                Discipline::Scheme(spec) => spec.scheme().name,
-                Discipline::Cake(_) => "cake",
-            },
+            setup.scheme.scheme().name,
             setup.dev
         ));
     }
     Ok(plan)
+}
+
+/// True if the scheme of `setup` can shape by itself.
+fn shapes(setup: &Setup) -> bool {
+    setup.scheme.scheme().linux.is_some_and(|tc| tc.shapes)
 }
 
 fn queue(setup: &Setup, dev: Device, backing: Backing, plan: &mut Plan) -> Result<(), PlanError> {
@@ -116,34 +120,21 @@ fn queue(setup: &Setup, dev: Device, backing: Backing, plan: &mut Plan) -> Resul
         rate: setup.shaper.as_ref().map(|shaper| shaper.rate),
         link_rate: setup.shaper.as_ref().map(|shaper| shaper.rate),
     };
-    let spec = match &setup.discipline {
-        Discipline::Scheme(spec) => spec,
-        Discipline::Cake(cake) => {
-            if let Some(shaper) = &setup.shaper
-                && shaper.rate.bits_per_second() < MIN_RATE
-            {
-                return Err(PlanError::TooSlow(shaper.rate));
-            }
-            let shaping = setup
-                .shaper
-                .as_ref()
-                .map(|shaper| format!(" bandwidth {}{}", shaper.rate, shaper.framing.cake_args()));
-            plan.commands.push(Command::tc(&format!(
-                "qdisc {} handle {SCHEME:x}: {cake}{}",
-                at.place(),
-                shaping.unwrap_or_default()
-            )));
-            return Ok(());
+    let spec = match &setup.shaper {
+        Some(shaper) if shapes(setup) && shaper.kind == ShaperKind::Cake => {
+            shaper.within(&setup.scheme)?
         }
+        Some(shaper) => {
+            at.handle = SHAPER;
+            let (commands, class) = shaper.plan(&at)?;
+            plan.commands.extend(commands);
+            at.handle = SCHEME;
+            at.parent = Parent::Class(class);
+            setup.scheme.clone()
+        }
+        None => setup.scheme.clone(),
     };
-    if let Some(shaper) = &setup.shaper {
-        at.handle = SHAPER;
-        let (commands, class) = shaper.plan(&at)?;
-        plan.commands.extend(commands);
-        at.handle = SCHEME;
-        at.parent = Parent::Class(class);
-    }
-    let queue = plan_at(&at, spec, backing)?;
+    let queue = plan_at(&at, &spec, backing)?;
     plan.commands.extend(queue.commands);
     plan.notes.extend(queue.notes);
     Ok(())

@@ -1,6 +1,5 @@
 //! Setup of a device in one direction, as requested by the user.
 
-use crate::cake::Cake;
 use crate::device::{Device, Link};
 use crate::shaper::Shaper;
 use gentle_aqm::Spec;
@@ -13,15 +12,6 @@ pub enum Backing {
     Native,
     /// Parts available in every Linux.
     Stock,
-}
-
-/// Queue discipline of a setup.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Discipline {
-    /// Scheme of gentle-aqm.
-    Scheme(Spec),
-    /// Qdisc `cake`.
-    Cake(Cake),
 }
 
 /// Direction of the queued packets.
@@ -67,6 +57,6 @@ pub struct Setup {
     pub direction: Direction,
     /// Shaper that makes the device the bottleneck; `None` if it already is.
     pub shaper: Option<Shaper>,
-    /// Queue discipline.
-    pub discipline: Discipline,
+    /// Scheme of the queue.
+    pub scheme: Spec,
 }

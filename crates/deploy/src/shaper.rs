@@ -3,8 +3,10 @@
 use crate::command::Command;
 use crate::error::PlanError;
 use crate::place::QueuePlace;
+use gentle_aqm::{Spec, Value};
 use gentle_units::{Nanos, Rate};
 use std::fmt::Write;
+use std::iter;
 use std::str::FromStr;
 
 /// Parameters of a shaper.
@@ -25,7 +27,7 @@ pub enum ShaperKind {
     Htb,
     /// Token bucket filter, which also splits offloaded (GSO) segments.
     Tbf,
-    /// Shaper of `cake`, which manages its queue itself and accepts no other.
+    /// Shaper of the scheme itself (`cake`), which accepts no other scheme beneath it.
     Cake,
 }
 
@@ -115,6 +117,24 @@ impl Shaper {
     }
 }
 
+impl Shaper {
+    /// `spec`, which shapes by itself, with the rate and the framing.
+    pub(crate) fn within(&self, spec: &Spec) -> Result<Spec, PlanError> {
+        if self.rate.bits_per_second() < MIN_RATE {
+            return Err(PlanError::TooSlow(self.rate));
+        }
+        let scheme = spec.scheme().name;
+        let rate = ("bandwidth", Value::Rate(self.rate));
+        let mut options = iter::once(rate).chain(self.framing.options());
+        options.try_fold(spec.clone(), |spec, (option, value)| {
+            if spec.given(option).is_some() {
+                return Err(PlanError::ShapedTwice { scheme, option });
+            }
+            Ok(spec.with(option, value)?)
+        })
+    }
+}
+
 impl Framing {
     /// Options for `htb` and `tbf`, with a leading blank.
     pub(crate) fn tc_args(self) -> String {
@@ -125,13 +145,17 @@ impl Framing {
         args
     }
 
-    /// Options for `cake`, with a leading blank.
-    pub(crate) fn cake_args(self) -> String {
-        let mut args = self.lengths();
-        if self.linklayer == LinkLayer::Atm {
-            args.push_str(" atm");
-        }
-        args
+    /// Options of a scheme that shapes by itself.
+    pub(crate) fn options(self) -> impl Iterator<Item = (&'static str, Value)> {
+        let overhead = Value::Integer(self.overhead.into());
+        let mpu = Value::Count(self.mpu.into());
+        [
+            (self.overhead > 0).then_some(("overhead", overhead)),
+            (self.mpu > 0).then_some(("mpu", mpu)),
+            (self.linklayer == LinkLayer::Atm).then_some(("atm", Value::Keyword("atm"))),
+        ]
+        .into_iter()
+        .flatten()
     }
 
     fn lengths(self) -> String {

@@ -65,13 +65,6 @@ const QUEUE: u16 = 3;
 const APP: u16 = 4;
 const PACKETS64: u16 = 8;
 
-/// Attributes for `cake` as a whole (`TCA_CAKE_STATS_*`).
-const CAKE: &[(u16, &str)] = &[
-    (2, "capacity_estimate_bytes_per_second"),
-    (3, "memory_limit_bytes"),
-    (4, "memory_used_bytes"),
-];
-
 /// Counters for the attributes that are listed in `names`, in the order of `names`.
 fn named(
     attributes: &[Attribute],
@@ -88,12 +81,10 @@ fn named(
 
 /// Counters of a qdisc of this kind, from its `TCA_STATS_APP`.
 fn counters(kind: &str, bytes: &[u8]) -> Vec<Counter> {
-    if kind == "cake" {
-        return named(&Attribute::all(bytes), CAKE.iter().copied());
-    }
     match registry::kernel_qdisc(kind).map(|qdisc| qdisc.statistics) {
         None => Vec::new(),
         Some(Statistics::Struct(fields)) => in_order(fields, bytes),
+        Some(Statistics::Whole(names)) => named(&Attribute::all(bytes), names.iter().copied()),
         Some(Statistics::Attributes {
             whole,
             queues: [handshakes, data],

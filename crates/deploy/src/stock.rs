@@ -121,9 +121,11 @@ fn tc_arg(
         }
         Value::Size(bytes) => format!(" {name} {bytes}"),
         Value::Count(n) => format!(" {name} {n}"),
+        Value::Integer(n) => format!(" {name} {n}"),
         Value::Real(x) => format!(" {name} {x}"),
         Value::Rate(rate) => format!(" {name} {rate}"),
         Value::Threshold(threshold) => format!(" {name} {threshold}"),
         Value::Choice(choice) => format!(" {name} {choice}"),
+        Value::Keyword(word) => format!(" {word}"),
     })
 }

@@ -287,7 +287,7 @@ impl QueuedPacket {
     }
 
     /// Drops it, on arrival or later. `reason` is one of those in results: `"tail"`, `"early"`, `"aqm"`, `"push-out"`,
-    /// `"overlimit"`.
+    /// `"overlimit"`, `"ack-filter"`.
     #[pyo3(signature = (reason="tail"))]
     fn drop(&mut self, reason: &str) -> PyResult<()> {
         let Some(known) = DropReason::ALL

@@ -9,9 +9,9 @@
 #include <linux/tcp.h>
 #include <linux/udp.h>
 #include <net/dsfield.h>
-#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/sch_generic.h>
+#include <net/tcp.h>
 #include "replay.h"
 
 #define REPLAY_PORT		80
@@ -22,16 +22,31 @@ static __be16 client_port(const struct replay_request *request)
 	return htons(1024 + request->flow % 50000);
 }
 
-static unsigned int transport_len(u8 protocol)
+static unsigned int tcp_options_len(const struct replay_request *request)
 {
-	return protocol == IPPROTO_TCP ? sizeof(struct tcphdr) : sizeof(struct udphdr);
+	unsigned int len = 0;
+
+	if (request->tcp_options & REPLAY_TIMESTAMPS)
+		len += TCPOLEN_TSTAMP_ALIGNED;
+	if (request->tcp_options & REPLAY_OTHER_OPTION)
+		len += TCPOLEN_EXP_FASTOPEN_BASE;
+	if (request->sack_count)
+		len += TCPOLEN_SACK_BASE_ALIGNED + request->sack_count * TCPOLEN_SACK_PERBLOCK;
+	return len;
+}
+
+static unsigned int transport_len(const struct replay_request *request)
+{
+	if (request->protocol != IPPROTO_TCP)
+		return sizeof(struct udphdr);
+	return sizeof(struct tcphdr) + tcp_options_len(request);
 }
 
 static unsigned int headers_len(const struct replay_request *request)
 {
 	return ETH_HLEN + (request->tags & REPLAY_TAG_IN_LINE ? VLAN_HLEN : 0) +
 	       (request->version == 6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr)) +
-	       transport_len(request->protocol);
+	       transport_len(request);
 }
 
 static void put_ipv4(struct sk_buff *skb, const struct replay_request *request, unsigned int len)
@@ -40,7 +55,7 @@ static void put_ipv4(struct sk_buff *skb, const struct replay_request *request, 
 
 	iph->version = 4;
 	iph->ihl = sizeof(*iph) / 4;
-	iph->tos = request->ecn & INET_ECN_MASK;
+	iph->tos = request->ds;
 	iph->tot_len = htons(len);
 	iph->frag_off = htons(IP_DF);
 	iph->ttl = 64;
@@ -55,7 +70,7 @@ static void put_ipv6(struct sk_buff *skb, const struct replay_request *request, 
 	struct ipv6hdr *ip6h = skb_put_zero(skb, sizeof(*ip6h));
 
 	ip6h->version = 6;
-	ipv6_change_dsfield(ip6h, INET_ECN_MASK, request->ecn & INET_ECN_MASK);
+	ipv6_change_dsfield(ip6h, 0, request->ds);
 	ip6h->payload_len = htons(len - sizeof(*ip6h));
 	ip6h->hop_limit = 64;
 	ip6h->nexthdr = request->protocol;
@@ -65,6 +80,29 @@ static void put_ipv6(struct sk_buff *skb, const struct replay_request *request, 
 	ip6h->daddr.s6_addr32[1] = htonl(1);
 }
 
+static void put_tcp_options(struct sk_buff *skb, const struct replay_request *request)
+{
+	__be32 *option = skb_put_zero(skb, tcp_options_len(request));
+	int i;
+
+	if (request->tcp_options & REPLAY_TIMESTAMPS) {
+		*option++ = htonl(TCPOPT_NOP << 24 | TCPOPT_NOP << 16 |
+				  TCPOPT_TIMESTAMP << 8 | TCPOLEN_TIMESTAMP);
+		*option++ = htonl(request->timestamps[0]);
+		*option++ = htonl(request->timestamps[1]);
+	}
+	if (request->tcp_options & REPLAY_OTHER_OPTION)
+		*option++ = htonl((u32)TCPOPT_EXP << 24 | TCPOLEN_EXP_FASTOPEN_BASE << 16 | 0x1234);
+	if (!request->sack_count)
+		return;
+	*option++ = htonl(TCPOPT_NOP << 24 | TCPOPT_NOP << 16 | TCPOPT_SACK << 8 |
+			  (TCPOLEN_SACK_BASE + request->sack_count * TCPOLEN_SACK_PERBLOCK));
+	for (i = 0; i < request->sack_count; i++) {
+		*option++ = htonl(request->sack[i][0]);
+		*option++ = htonl(request->sack[i][1]);
+	}
+}
+
 static void put_tcp(struct sk_buff *skb, const struct replay_request *request)
 {
 	struct tcphdr *th = skb_put_zero(skb, sizeof(*th));
@@ -72,8 +110,10 @@ static void put_tcp(struct sk_buff *skb, const struct replay_request *request)
 	th->source = client_port(request);
 	th->dest = htons(REPLAY_PORT);
 	th->seq = htonl(request->number);
-	th->doff = sizeof(*th) / 4;
+	th->ack_seq = htonl(request->ack);
+	th->doff = transport_len(request) / 4;
 	((u8 *)th)[13] = request->tcp_flags;
+	put_tcp_options(skb, request);
 }
 
 static void put_udp(struct sk_buff *skb, const struct replay_request *request, unsigned int len)
@@ -98,6 +138,8 @@ struct sk_buff *replay_packet(struct net_device *dev, const struct replay_reques
 	struct ethhdr *eth;
 
 	if (request->version != 4 && request->version != 6)
+		return ERR_PTR(-EINVAL);
+	if (request->sack_count > REPLAY_SACK_MAX || tcp_options_len(request) > MAX_TCP_OPTION_SPACE)
 		return ERR_PTR(-EINVAL);
 	headers = headers_len(request);
 	if (request->bytes < headers || request->bytes > 65535)
@@ -147,11 +189,11 @@ struct sk_buff *replay_packet(struct net_device *dev, const struct replay_reques
 	return skb;
 }
 
-u8 replay_packet_ecn(const struct sk_buff *skb)
+u8 replay_packet_ds(const struct sk_buff *skb)
 {
 	if (vlan_get_protocol(skb) == htons(ETH_P_IPV6))
-		return ipv6_get_dsfield(ipv6_hdr(skb)) & INET_ECN_MASK;
-	return ip_hdr(skb)->tos & INET_ECN_MASK;
+		return ipv6_get_dsfield(ipv6_hdr(skb));
+	return ip_hdr(skb)->tos;
 }
 
 /* Returns true if the checksum or length in the IP header is wrong after the qdisc. */

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random numbers from a seed, for RED, PIE and CHOKe, and flow hashes from the schedule, for SFQ.
+ * Random numbers from a seed, for RED, PIE, CHOKe and CAKE, and hashes from the schedule: of flows, for SFQ, and of
+ * hosts, for CAKE.
  *
  * The qdiscs under test are the kernel's own, as built; their calls of the random generator are redirected to this file.
- * The first instructions of three functions of the kernel become a jump. User-mode Linux is an ordinary process of its
+ * The first instructions of functions of the kernel become a jump. User-mode Linux is an ordinary process of its
  * host, so that its text is made writable by the host's mprotect.
  *
  * The numbers are xoshiro256++ (Blackman and Vigna 2018), its state filled by SplitMix64.
  */
 #include <linux/irqflags.h>
+#include <linux/jhash.h>
 #include <linux/random.h>
 #include <linux/skbuff.h>
+#include <net/flow_dissector.h>
+#include <net/ipv6.h>
 #include "replay.h"
 
 #if !defined(CONFIG_UML) || !defined(CONFIG_64BIT)
@@ -33,6 +37,7 @@ static u64 state[4];
 static u64 others;
 static bool asked_by_qdisc;
 static bool redirected;
+static u32 source_hash, destination_hash;
 
 static u64 splitmix(u64 *counter)
 {
@@ -68,6 +73,11 @@ static u32 seeded_u32(void)
 	return next() >> 32;
 }
 
+static u16 seeded_u16(void)
+{
+	return next() >> 48;
+}
+
 static void seeded_bytes(void *buf, size_t len)
 {
 	while (len) {
@@ -85,10 +95,26 @@ static u32 given_hash(const struct sk_buff *skb, const siphash_key_t *perturb)
 	return skb->hash;
 }
 
+/* CAKE leaves only one of the addresses in the keys. */
+static u32 given_host_hash(struct flow_keys *keys)
+{
+	bool has_source;
+
+	if (!asked_by_qdisc)
+		return jhash(keys, sizeof(*keys), 0);
+	if (keys->control.addr_type == FLOW_DISSECTOR_KEY_IPV6_ADDRS)
+		has_source = !ipv6_addr_any(&keys->addrs.v6addrs.src);
+	else
+		has_source = keys->addrs.v4addrs.src;
+	return has_source ? source_hash : destination_hash;
+}
+
 static struct redirection redirections[] = {
+	{ .from = get_random_u16, .to = seeded_u16 },
 	{ .from = get_random_u32, .to = seeded_u32 },
 	{ .from = get_random_bytes, .to = seeded_bytes },
 	{ .from = skb_get_hash_perturb, .to = given_hash },
+	{ .from = flow_hash_from_keys, .to = given_host_hash },
 };
 
 static int make_writable(void *text)
@@ -153,6 +179,12 @@ void replay_random_seed(u64 seed, u32 skip)
 		state[i] = splitmix(&seed);
 	while (skip--)
 		xoshiro();
+}
+
+void replay_random_hosts(const struct replay_request *request)
+{
+	source_hash = request->source_hash;
+	destination_hash = request->destination_hash;
 }
 
 void replay_random_enter(void)

@@ -128,7 +128,7 @@ static void sent(struct sk_buff *skb)
 	add((struct replay_event){
 		.kind = REPLAY_SENT,
 		.number = skb->mark,
-		.ecn = replay_packet_ecn(skb),
+		.ds = replay_packet_ds(skb),
 		.damaged = replay_packet_damaged(skb),
 	});
 	taken = skb;
@@ -144,6 +144,7 @@ static void call(struct Qdisc *q, const struct replay_request *request, struct s
 
 	spin_lock_bh(qdisc_lock(q));
 	replay_random_enter();
+	replay_random_hosts(request);
 	if (skb)
 		done.value = enqueue(q, skb, &to_free);
 	else

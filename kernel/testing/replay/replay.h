@@ -27,27 +27,37 @@ enum replay_op {
 #define REPLAY_TAG_ACCELERATED	1	/* a VLAN tag in skb->vlan_tci, as after dev_queue_xmit() on a VLAN device */
 #define REPLAY_TAG_IN_LINE	2	/* a VLAN tag in the packet */
 
+#define REPLAY_TIMESTAMPS	1	/* a TCP timestamps option */
+#define REPLAY_OTHER_OPTION	2	/* a TCP option for experiments */
+#define REPLAY_SACK_MAX		3
+
 struct replay_request {
 	__u64 at;		/* nanoseconds since REPLAY_BEGIN */
 	__u8 op;
 	__u8 version;		/* of IP: 4 or 6 */
 	__u8 protocol;		/* IPPROTO_*; anything but TCP is sent as UDP is: ports, no flags */
 	__u8 tcp_flags;		/* byte 13 of the TCP header */
-	__u8 ecn;		/* the two bits of the IP header */
+	__u8 ds;		/* DS field of the IP header, ECN bits included */
 	__u8 tags;		/* REPLAY_TAG_* */
-	__u16 zero;
+	__u8 tcp_options;	/* REPLAY_TIMESTAMPS, REPLAY_OTHER_OPTION */
+	__u8 sack_count;	/* SACK blocks of the TCP header, up to REPLAY_SACK_MAX */
 	__u32 number;		/* of the packet, for the events */
 	__u32 flow;		/* 24 bits; source address and port tell flows apart */
 	__u32 bytes;		/* of the whole frame, without a tag in skb->vlan_tci */
 	__u32 hash;		/* what skb_get_hash() and skb_get_hash_perturb() return for this packet */
 	__u32 truesize;		/* memory charged for it; 0: what it occupies */
-	__u32 zero2;
+	/* What flow_hash_from_keys() returns for the source alone and for the destination alone, as cake asks. */
+	__u32 source_hash;
+	__u32 destination_hash;
+	__u32 ack;		/* of the TCP header */
+	__u32 timestamps[2];	/* value and echo */
+	__u32 sack[REPLAY_SACK_MAX][2];
 };
 
 enum replay_kind {
 	REPLAY_BEGUN,		/* the clock showed @backlog nanoseconds at REPLAY_BEGIN */
 	REPLAY_DROPPED,		/* @number was freed by the qdisc, @reason says why (enum qdisc_drop_reason) */
-	REPLAY_SENT,		/* @number was dequeued, @ecn is what its header says */
+	REPLAY_SENT,		/* @number was dequeued, @ds is what its header says */
 	REPLAY_DONE,		/* end of a request: @value is what enqueue returned, @number packets are queued */
 };
 
@@ -58,18 +68,20 @@ struct replay_event {
 	__s32 value;
 	__u32 reason;
 	__u8 kind;
-	__u8 ecn;
-	__u8 damaged;		/* the packet sent is not the one that was queued, but for its ECN bits */
+	__u8 ds;
+	__u8 damaged;		/* the packet sent is not the one that was queued, but for its DS field */
 	__u8 zero;
 };
 
 struct sk_buff *replay_packet(struct net_device *dev, const struct replay_request *request);
 bool replay_packet_damaged(const struct sk_buff *skb);
-u8 replay_packet_ecn(const struct sk_buff *skb);
+u8 replay_packet_ds(const struct sk_buff *skb);
 
 int replay_random_redirect(void);
 void replay_random_restore(void);
 void replay_random_seed(u64 seed, u32 skip);
+/* Hashes of hosts are those of @request, until the next one. */
+void replay_random_hosts(const struct replay_request *request);
 /* Between these two, random numbers are those of the seed. */
 void replay_random_enter(void);
 void replay_random_leave(void);

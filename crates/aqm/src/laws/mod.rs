@@ -1,5 +1,6 @@
 //! Control laws and schedulers that several schemes share.
 
+pub(crate) mod cobalt;
 pub mod codel;
 pub(crate) mod drr;
 pub mod fifo;

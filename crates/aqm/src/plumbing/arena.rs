@@ -31,6 +31,18 @@ impl Default for Chain {
     }
 }
 
+impl Chain {
+    /// True if the queue has no packet.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+}
+
+/// Place of a packet in an [`Arena`], valid until the packet is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place(u32);
+
 /// Storage of the packets of all queues.
 #[derive(Debug)]
 pub(crate) struct Arena<P> {
@@ -98,6 +110,39 @@ impl<P> Arena<P> {
         self.release(index)
     }
 
+    /// The packet at the tail of a chain, with its place.
+    pub(crate) fn back(&self, chain: &Chain) -> Option<(Place, &P)> {
+        let tail = self.nodes.get(chain.tail as usize)?;
+        let packet = tail.packet.as_ref().filter(|_| !chain.is_empty())?;
+        Some((Place(chain.tail), packet))
+    }
+
+    /// The packets of a chain from head to tail, each with its place for [`Arena::remove`].
+    pub(crate) fn iter(&self, chain: &Chain) -> impl Iterator<Item = (Place, &P)> {
+        let mut next = chain.head;
+        std::iter::from_fn(move || {
+            let index = next;
+            let node = self.nodes.get(index as usize)?;
+            next = node.next;
+            Some((Place(index), node.packet.as_ref()?))
+        })
+    }
+
+    /// Removes the packet at `place`, which must be one of the chain's.
+    pub(crate) fn remove(&mut self, chain: &mut Chain, place: Place) -> Option<P> {
+        let Place(index) = place;
+        if index == chain.head {
+            return self.pop_front(chain);
+        }
+        if index == chain.tail {
+            return self.pop_back(chain);
+        }
+        let Node { next, prev, .. } = self.nodes[index as usize];
+        self.nodes[prev as usize].next = next;
+        self.nodes[next as usize].prev = prev;
+        self.release(index)
+    }
+
     #[inline]
     fn release(&mut self, index: u32) -> Option<P> {
         let node = &mut self.nodes[index as usize];
@@ -115,12 +160,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chains_behave_as_separate_queues(ops in proptest::collection::vec((0usize..3, 0u8..4), 0..400)) {
+        fn chains_behave_as_separate_queues(ops in proptest::collection::vec((0usize..3, 0u8..5, 0usize..8), 0..400)) {
             let mut arena = Arena::default();
             let mut chains = [Chain::default(); 3];
             let mut model: [VecDeque<usize>; 3] = Default::default();
             let mut most = 0;
-            for (i, (queue, op)) in ops.into_iter().enumerate() {
+            for (i, (queue, op, place)) in ops.into_iter().enumerate() {
                 let chain = &mut chains[queue];
                 match op {
                     0 | 1 => {
@@ -128,6 +173,17 @@ mod tests {
                         model[queue].push_back(i);
                     }
                     2 => prop_assert_eq!(arena.pop_front(chain), model[queue].pop_front()),
+                    3 => {
+                        let found: Vec<_> = arena.iter(chain).map(|(at, packet)| (at, *packet)).collect();
+                        let packets: Vec<_> = found.iter().map(|(_, packet)| *packet).collect();
+                        prop_assert_eq!(arena.back(chain).map(|(_, packet)| packet), model[queue].back());
+                        prop_assert_eq!(&packets, model[queue].make_contiguous());
+                        prop_assert_eq!(chain.is_empty(), model[queue].is_empty());
+                        if let Some((at, packet)) = found.get(place) {
+                            prop_assert_eq!(arena.remove(chain, *at), Some(*packet));
+                            model[queue].remove(place);
+                        }
+                    }
                     _ => prop_assert_eq!(arena.pop_back(chain), model[queue].pop_back()),
                 }
                 most = most.max(model.iter().map(VecDeque::len).sum());

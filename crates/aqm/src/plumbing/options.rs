@@ -13,6 +13,8 @@ pub enum Kind {
     Size(u64, u64),
     /// A whole number.
     Count(u64, u64),
+    /// A whole number that may be below zero.
+    Integer(i64, i64),
     /// A decimal number.
     Real(f64, f64),
     /// A link rate, `2.4mbit`.
@@ -23,6 +25,8 @@ pub enum Kind {
     Flag,
     /// One of several words.
     Choice(&'static [&'static str]),
+    /// One of several words that are written without the name of the option, `diffserv4`.
+    Keyword(&'static [&'static str]),
 }
 
 impl fmt::Display for Kind {
@@ -33,6 +37,7 @@ impl fmt::Display for Kind {
                 write!(f, "bytes, {} to {}", format_size(*min), format_size(*max))
             }
             Kind::Count(min, max) => write!(f, "{min} to {max}"),
+            Kind::Integer(min, max) => write!(f, "{min} to {max}"),
             Kind::Real(min, max) => write!(f, "number, {min} to {max}"),
             Kind::Rate(min, max) => write!(f, "rate, {min} to {max}"),
             Kind::Threshold => write!(
@@ -44,7 +49,7 @@ impl fmt::Display for Kind {
                 Threshold::MAX_PACKETS
             ),
             Kind::Flag => f.write_str("on or off"),
-            Kind::Choice(words) => f.write_str(&words.join("|")),
+            Kind::Choice(words) | Kind::Keyword(words) => f.write_str(&words.join("|")),
         }
     }
 }
@@ -123,6 +128,8 @@ pub enum Value {
     Size(u64),
     /// A whole number.
     Count(u64),
+    /// A whole number that may be below zero.
+    Integer(i64),
     /// A decimal number.
     Real(f64),
     /// A link rate.
@@ -133,6 +140,8 @@ pub enum Value {
     Flag(bool),
     /// One of the words of [`Kind::Choice`].
     Choice(&'static str),
+    /// One of the words of [`Kind::Keyword`].
+    Keyword(&'static str),
 }
 
 impl fmt::Display for Value {
@@ -141,11 +150,12 @@ impl fmt::Display for Value {
             Value::Time(t) => t.fmt(f),
             Value::Size(bytes) => f.pad(&format_size(*bytes)),
             Value::Count(n) => n.fmt(f),
+            Value::Integer(n) => n.fmt(f),
             Value::Real(x) => x.fmt(f),
             Value::Rate(rate) => rate.fmt(f),
             Value::Threshold(threshold) => threshold.fmt(f),
             Value::Flag(on) => f.pad(if *on { "on" } else { "off" }),
-            Value::Choice(word) => f.pad(word),
+            Value::Choice(word) | Value::Keyword(word) => f.pad(word),
         }
     }
 }
@@ -177,6 +187,15 @@ impl OptionSpec {
                     return Err(out_of_range());
                 }
                 Ok(Value::Count(n))
+            }
+            Kind::Integer(min, max) => {
+                let n: i64 = text.parse().map_err(|_| {
+                    format!("'{text}' is not a whole number; expected {}", self.kind)
+                })?;
+                if n < min || n > max {
+                    return Err(out_of_range());
+                }
+                Ok(Value::Integer(n))
             }
             Kind::Real(min, max) => {
                 let x: f64 = text
@@ -216,8 +235,22 @@ impl OptionSpec {
                 .find(|word| **word == text)
                 .map(|word| Value::Choice(word))
                 .ok_or_else(|| format!("'{text}' is not one of {}", words.join(", "))),
+            Kind::Keyword(words) => keyword(words, text)
+                .map(Value::Keyword)
+                .ok_or_else(|| format!("'{text}' is not one of {}", words.join(", "))),
         }
     }
+}
+
+/// The one of `words` that `text` stands for, whatever its case and whether it has hyphens or underscores.
+pub(crate) fn keyword(words: &'static [&'static str], text: &str) -> Option<&'static str> {
+    let text = normalized(text);
+    words.iter().copied().find(|word| normalized(word) == text)
+}
+
+/// Spelling of names in the registry: lower case with underscores. Users also write `FQ-CODEL`.
+pub(crate) fn normalized(name: &str) -> String {
+    name.to_ascii_lowercase().replace('-', "_")
 }
 
 /// Concatenates lists of options; `N` is the total number of options.
@@ -368,6 +401,14 @@ impl Options {
         }
     }
 
+    /// The value of an option that takes a whole number, which may be below zero.
+    pub fn integer(&self, name: &str) -> i64 {
+        match self.get(name) {
+            Some(Value::Integer(n)) => n,
+            other => panic!("option '{name}' is {other:?}, not an integer"),
+        }
+    }
+
     /// The value of a decimal option.
     pub fn real(&self, name: &str) -> f64 {
         match self.get(name) {
@@ -403,7 +444,7 @@ impl Options {
     /// The value of an option that takes one of several words.
     pub fn choice(&self, name: &str) -> &'static str {
         match self.get(name) {
-            Some(Value::Choice(word)) => word,
+            Some(Value::Choice(word) | Value::Keyword(word)) => word,
             other => panic!("option '{name}' is {other:?}, not a choice"),
         }
     }

@@ -35,6 +35,41 @@ pub struct Hosts {
     pub destination: u64,
 }
 
+/// TCP header of a packet, as far as an ACK filter reads it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct TcpHeader {
+    /// The control bits: byte 13 of the header and, in bits 8 to 11, the low half of byte 12 (RFC 9293, section 3.1).
+    pub flags: u16,
+    /// Acknowledgment number.
+    pub ack: u32,
+    /// True if the segment has payload.
+    pub has_payload: bool,
+    /// Timestamp value and echo reply (RFC 7323).
+    pub timestamps: Option<(u32, u32)>,
+    /// SACK blocks as left and right edge (RFC 2018); the first [`TcpHeader::sack_count`] are valid.
+    pub sack: [(u32, u32); 4],
+    /// Number of valid SACK blocks, 0 to 4.
+    pub sack_count: u8,
+    /// True if the header has options other than timestamps, SACK blocks and MD5 signatures.
+    pub has_other_options: bool,
+}
+
+impl TcpHeader {
+    /// Flag SYN.
+    pub const SYN: u16 = 0x02;
+    /// Flag ACK.
+    pub const ACK: u16 = 0x10;
+    /// Flag ECE (RFC 3168).
+    pub const ECE: u16 = 0x40;
+    /// Flag CWR (RFC 3168).
+    pub const CWR: u16 = 0x80;
+
+    /// The SACK blocks.
+    pub fn sack_blocks(&self) -> &[(u32, u32)] {
+        &self.sack[..usize::from(self.sack_count).min(self.sack.len())]
+    }
+}
+
 /// A packet as seen by a queue discipline (Linux: `sk_buff` with its control block).
 pub trait Packet {
     /// Length in bytes for accounting, link-layer header included (Linux: `qdisc_pkt_len`).
@@ -61,6 +96,15 @@ pub trait Packet {
     /// default implementation returns 0, best effort.
     fn dscp(&self) -> u8 {
         0
+    }
+
+    /// Sets the codepoint of [`Packet::dscp`] to 0. The default implementation does nothing, as there is none.
+    fn clear_dscp(&mut self) {}
+
+    /// The TCP header, with which an ACK filter recognises ACKs that a later one makes redundant. The default
+    /// implementation returns `None`, as for packets of other protocols: none of them is filtered.
+    fn tcp(&self) -> Option<TcpHeader> {
+        None
     }
 
     /// The SYN and FIN flags.
@@ -106,6 +150,12 @@ impl<P: Packet> Packet for Box<P> {
     }
     fn dscp(&self) -> u8 {
         (**self).dscp()
+    }
+    fn clear_dscp(&mut self) {
+        (**self).clear_dscp();
+    }
+    fn tcp(&self) -> Option<TcpHeader> {
+        (**self).tcp()
     }
     fn handshake(&self) -> Handshake {
         (**self).handshake()

@@ -11,23 +11,27 @@ pub enum DropReason {
     Tail,
     /// The arriving packet was dropped before the queue was full, by a random or periodic decision (RED, PIE, GSP).
     Early,
-    /// The packet was dropped on dequeue because sojourn times were too long (CoDel).
+    /// The packet was dropped on dequeue because sojourn times were too long (CoDel), or at random because its flow does
+    /// not respond (BLUE in COBALT).
     Aqm,
     /// The queued packet was removed to make room for another (REDFavor, a match in CHOKe, SFQ's head drop).
     PushOut,
     /// The queued packet was removed because the qdisc exceeded its limit (FQ-CoDel's fattest flow, SFQ's longest
     /// slot).
     Overlimit,
+    /// The queued TCP ACK was removed because a later one of its flow makes it redundant (cake's ACK filter).
+    AckFilter,
 }
 
 impl DropReason {
     /// All reasons, in the order of reports.
-    pub const ALL: [DropReason; 5] = [
+    pub const ALL: [DropReason; 6] = [
         DropReason::Tail,
         DropReason::Early,
         DropReason::Aqm,
         DropReason::PushOut,
         DropReason::Overlimit,
+        DropReason::AckFilter,
     ];
 
     /// The name used in reports and in JSON.
@@ -38,6 +42,7 @@ impl DropReason {
             DropReason::Aqm => "aqm",
             DropReason::PushOut => "push-out",
             DropReason::Overlimit => "overlimit",
+            DropReason::AckFilter => "ack-filter",
         }
     }
 }

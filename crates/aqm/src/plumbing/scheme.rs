@@ -16,6 +16,9 @@ pub struct Scheme {
     pub options: &'static [OptionSpec],
     /// Default child of a wrapper, replaced by the option `child`; `None` for schemes that store packets themselves.
     pub child: Option<&'static Scheme>,
+    /// Flags for networks only, each with the reason why no simulation can have it. They are refused, except by
+    /// [`registry::for_device`](crate::registry::for_device).
+    pub unsimulated: &'static [(&'static str, &'static str)],
     /// Checks options against each other. The error names the problem and the expected values.
     pub check: fn(&Options) -> Result<(), String>,
     /// Named sets of options.
@@ -44,6 +47,7 @@ impl Scheme {
         source: "",
         options: &[],
         child: None,
+        unsimulated: &[],
         check: |_| Ok(()),
         presets: &[],
         drops: &[],
@@ -136,6 +140,9 @@ pub struct TcSyntax {
     pub negations: &'static [(&'static str, &'static str)],
     /// Child scheme that the qdisc itself implements: its options follow those of the wrapper.
     pub builtin_child: Option<&'static str>,
+    /// True if the qdisc shapes by itself, with the options `bandwidth`, `overhead`, `mpu` and `atm`: it needs no shaper
+    /// above it.
+    pub shapes: bool,
     /// True if Linux's `prio` with filters (for the options `fin`, `maxlen` and `share`) and two children can replace
     /// the qdisc.
     pub stock_parts: bool,
@@ -151,6 +158,7 @@ impl TcSyntax {
             refused: &[],
             negations: &[],
             builtin_child: None,
+            shapes: false,
             stock_parts: false,
         }
     }
@@ -180,6 +188,8 @@ pub struct KernelQdisc {
     pub drops: &'static [(&'static str, DropReason)],
     /// Mark counters in the output of `tc -s -j`, as JSON pointers (RFC 6901).
     pub marks: &'static [&'static str],
+    /// Attribute of `TCA_OPTIONS` with the rate of its shaper: 64 bits, in bytes per second; 0 stands for no rate.
+    pub rate: Option<u16>,
     /// Attribute of `TCA_OPTIONS` with the target delay.
     pub target: Option<TimeAttribute>,
     /// Times in `TCA_OPTIONS` that the kernel stores in ticks and rounds down twice: when set and when dumped.
@@ -200,6 +210,7 @@ impl KernelQdisc {
             statistics: Statistics::Struct(&[]),
             drops: &[],
             marks: &[],
+            rate: None,
             target: None,
             rounded_times: None,
             partial_dump: false,
@@ -222,7 +233,9 @@ pub enum Statistics {
     /// A C structure, field by field. Fields missing at the end (older kernel) are not reported, further fields (newer
     /// kernel) are ignored.
     Struct(&'static [Field]),
-    /// Netlink attributes.
+    /// Netlink attributes with their names.
+    Whole(&'static [(u16, &'static str)]),
+    /// Netlink attributes of a qdisc with two queues.
     Attributes {
         /// Attributes of the qdisc as a whole, with their names.
         whole: &'static [(u16, &'static str)],
@@ -294,4 +307,6 @@ pub enum Hashing {
     Scaled,
     /// Lowest bits of the hash in Linux, scaled hash here. The named option holds the number of queues.
     Masked(&'static str),
+    /// The whole hash, of the flow and of either host.
+    Whole,
 }

@@ -3,7 +3,7 @@
 //! The parser of whole specifications is in [`registry`](crate::registry), which knows the schemes by name.
 
 use crate::plumbing::error::SpecError;
-use crate::plumbing::options::{Kind, OptionSpec, Options, Value};
+use crate::plumbing::options::{Kind, OptionSpec, Options, Value, keyword, normalized};
 use crate::plumbing::qdisc::DropReason;
 use crate::plumbing::scheme::{KernelQdisc, Origin, Scheme};
 use gentle_units::suggestion;
@@ -56,9 +56,7 @@ impl Spec {
                 spec.apply(word, &mut words)?;
             }
         }
-        for name in presets {
-            spec.apply_preset(&name)?;
-        }
+        spec.apply_presets(&presets)?;
         spec.check()?;
         Ok(spec)
     }
@@ -160,15 +158,21 @@ impl Spec {
         })
     }
 
-    /// Sets the options of a preset that were not given explicitly.
-    fn apply_preset(&mut self, name: &str) -> Result<(), SpecError> {
-        let of = |scheme: &Scheme| scheme.preset(name).map(|preset| preset.options);
-        let beneath = self.child.as_ref().and_then(|child| of(child.scheme));
-        for options in [of(self.scheme), beneath].into_iter().flatten() {
-            for option in options.split_whitespace() {
+    /// Sets the options of presets that were not given explicitly.
+    fn apply_presets(&mut self, presets: &[String]) -> Result<(), SpecError> {
+        let of = |scheme: &Scheme, name: &str| scheme.preset(name).map(|preset| preset.options);
+        let explicit = self.clone();
+        for preset in presets {
+            let beneath = self.child.as_ref();
+            let beneath = beneath.and_then(|child| of(child.scheme, preset));
+            let lists = [of(self.scheme, preset), beneath].into_iter().flatten();
+            // An option of both is set in both at once.
+            let mut set = Vec::new();
+            for option in lists.flat_map(str::split_whitespace) {
                 let (name, value) = option.split_once('=').unwrap_or((option, "on"));
-                if self.given(name).is_none() {
+                if explicit.given(name).is_none() && !set.contains(&name) {
                     self.set(name, value)?;
+                    set.push(name);
                 }
             }
         }
@@ -229,8 +233,18 @@ impl Spec {
             .map(|option| option.kind)
     }
 
-    /// Applies a word of a specification: `name=value`, `flag`, `noflag`, or (syntax of `tc`) a `name` whose value is
-    /// the first of the words in `follow`.
+    /// Name of the option that has `word` among its keywords.
+    fn option_of_keyword(&self, word: &str) -> Option<&'static str> {
+        let mut options = self.option_specs();
+        let has_it = |option: &&OptionSpec| match option.kind {
+            Kind::Keyword(words) => keyword(words, word).is_some(),
+            _ => false,
+        };
+        options.find(has_it).map(|option| option.name)
+    }
+
+    /// Applies a word of a specification: `name=value`, `flag`, `noflag`, a keyword, or (syntax of `tc`) a
+    /// `name` whose value is the first of the words in `follow`.
     fn apply<'a>(
         &mut self,
         word: &'a str,
@@ -241,6 +255,11 @@ impl Spec {
             None => (word, None),
         };
         let name = normalized(written);
+        if value.is_none()
+            && let Some(option) = self.option_of_keyword(&name)
+        {
+            return self.set(option, &name).map(|_| ());
+        }
         let (name, value) = match (self.kind_of(&name), value) {
             (Some(_), Some(value)) => (name.as_str(), value),
             (Some(Kind::Flag), None) => (name.as_str(), "on"),
@@ -274,6 +293,20 @@ impl Spec {
         }
     }
 
+    /// Refuses flags that no simulation can have.
+    pub(crate) fn check_simulated(&self) -> Result<(), SpecError> {
+        let mut flags = self.scheme.unsimulated.iter();
+        if let Some((flag, reason)) = flags.find(|(flag, _)| self.options.flag(flag)) {
+            return Err(SpecError::Combination {
+                scheme: self.scheme.name.to_owned(),
+                problem: format!("{reason}; leave '{flag}' out here, only gentle qdisc takes it"),
+            });
+        }
+        self.child
+            .as_ref()
+            .map_or(Ok(()), |child| child.check_simulated())
+    }
+
     fn check(&self) -> Result<(), SpecError> {
         (self.scheme.check)(&self.options).map_err(|problem| SpecError::Combination {
             scheme: self.scheme.name.to_owned(),
@@ -287,17 +320,13 @@ fn example(kind: Kind) -> String {
     match kind {
         Kind::Time(min, _) => min.to_string(),
         Kind::Size(min, _) | Kind::Count(min, _) => min.to_string(),
+        Kind::Integer(min, _) => min.to_string(),
         Kind::Real(min, _) => min.to_string(),
         Kind::Rate(min, _) => min.to_string(),
         Kind::Threshold => "10ms".to_owned(),
         Kind::Flag => "on".to_owned(),
-        Kind::Choice(words) => words.join("|"),
+        Kind::Choice(words) | Kind::Keyword(words) => words.join("|"),
     }
-}
-
-/// Spelling of names in the registry: lower case with underscores. Users also write `FQ-CODEL`.
-pub(crate) fn normalized(name: &str) -> String {
-    name.to_ascii_lowercase().replace('-', "_")
 }
 
 /// Writes the scheme and the options that were given: the shortest text that parses to an equal specification.
@@ -305,7 +334,7 @@ impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.scheme.name)?;
         for (name, value) in self.options.given() {
-            write!(f, " {name}={value}")?;
+            write_option(f, name, value)?;
         }
         if let Some(child) = &self.child {
             if self.scheme.child != Some(child.scheme) {
@@ -318,9 +347,17 @@ impl fmt::Display for Spec {
                     .any(|option| option.name == name)
             };
             for (name, value) in child.options.given().filter(|(name, _)| !own(name)) {
-                write!(f, " {name}={value}")?;
+                write_option(f, name, value)?;
             }
         }
         Ok(())
+    }
+}
+
+/// Writes an option as a specification has it, preceded by a blank.
+fn write_option(f: &mut fmt::Formatter<'_>, name: &str, value: Value) -> fmt::Result {
+    match value {
+        Value::Keyword(word) => write!(f, " {word}"),
+        value => write!(f, " {name}={value}"),
     }
 }

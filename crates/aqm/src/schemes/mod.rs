@@ -40,6 +40,7 @@ schemes! {
     pie,
     fq_pie,
     sfq,
+    cake,
     syn_prio,
     syn_fin_prio,
     spa,

@@ -5,7 +5,7 @@ use clap::builder::StyledStr;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
-use gentle_aqm::{OptionSpec, Scheme, Spec, registry};
+use gentle_aqm::{Kind, OptionSpec, Scheme, Spec, registry};
 use gentle_experiment::{BUILTIN, Scenario};
 use gentle_tcp::Profile;
 use std::ffi::OsStr;
@@ -42,14 +42,24 @@ fn schemes(written: &OsStr) -> Vec<CompletionCandidate> {
                 .map(|scheme| candidate(scheme.name.to_owned(), scheme.summary))
                 .collect()
         }
-        Some((before, last)) => match before.parse::<Spec>() {
+        Some((before, last)) => match registry::for_device(before) {
             Ok(spec) => options(&spec)
-                .filter(|option| option.name.starts_with(last))
-                .map(|option| candidate(format!("{before} {}=", option.name), option.help))
+                .flat_map(|option| words(option).map(move |word| (word, option.help)))
+                .filter(|(word, _)| word.starts_with(last))
+                .map(|(word, help)| candidate(format!("{before} {word}"), help))
                 .collect(),
             Err(_) => Vec::new(),
         },
     }
+}
+
+/// What an option begins with in a specification: its keywords, or its name.
+fn words(option: &'static OptionSpec) -> impl Iterator<Item = String> {
+    let (keywords, name) = match option.kind {
+        Kind::Keyword(words) => (words, None),
+        _ => (&[][..], Some(format!("{}=", option.name))),
+    };
+    keywords.iter().map(|word| (*word).to_owned()).chain(name)
 }
 
 /// Options of a scheme and of its child that have not been given yet.

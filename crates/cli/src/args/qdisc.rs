@@ -4,8 +4,8 @@ use super::values::{rate, seconds, whole};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use clap::{Args as ClapArgs, Subcommand};
-use gentle_aqm::Spec;
-use gentle_deploy::{Cake, Device, Discipline, LinkLayer, ShaperKind};
+use gentle_aqm::{Spec, registry};
+use gentle_deploy::{Device, LinkLayer, ShaperKind};
 use gentle_units::Rate;
 use std::time::Duration;
 
@@ -22,10 +22,6 @@ Examples:
   gentle qdisc apply ppp0 'codel target=20ms' --rate 900kbit --overhead 40 --linklayer atm
   gentle qdisc show eth0 --watch 1
   gentle qdisc remove eth0";
-
-/// Help for the scheme. `cake` is not a scheme of gentle-aqm.
-const SCHEME_HELP: &str =
-    "Scheme with options if any, such as \"codel target=20ms\" (see gentle schemes), or cake";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = EXAMPLES)]
@@ -54,8 +50,9 @@ pub(crate) struct SetupArgs {
     #[arg(value_name = "DEV")]
     pub(crate) dev: Device,
 
-    #[arg(value_name = "SCHEME", help = SCHEME_HELP, value_parser = discipline)]
-    pub(crate) discipline: Discipline,
+    /// Scheme with options if any, such as "codel target=20ms" or "cake nat" (see gentle schemes)
+    #[arg(value_name = "SCHEME", value_parser = registry::for_device)]
+    pub(crate) scheme: Spec,
 
     /// Manage received packets instead of sent ones, on an intermediate device (ifb)
     #[arg(long)]
@@ -129,14 +126,6 @@ pub(crate) struct RemoveArgs {
 
 fn interval(text: &str) -> Result<Duration, String> {
     seconds(text, 1..=3_600)
-}
-
-fn discipline(text: &str) -> Result<Discipline, String> {
-    if text.split_whitespace().next() == Some("cake") {
-        return text.parse::<Cake>().map(Discipline::Cake);
-    }
-    let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
-    Ok(Discipline::Scheme(spec))
 }
 
 fn shaper() -> impl TypedValueParser<Value = ShaperKind> {

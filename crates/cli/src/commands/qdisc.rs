@@ -6,9 +6,8 @@ use crate::args::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, Sho
 use crate::interrupt;
 use crate::output::{Terminal, print, warn};
 use gentle_deploy::{
-    Applied, ApplyError, Backing, DeviceQueues, Direction, Discipline, Framing, Link, Plan,
-    Present, Removed, Setup, Shaper, ShaperKind, StateDir, apply, backing_for, plan, present,
-    remove, show,
+    Applied, ApplyError, Backing, DeviceQueues, Direction, Framing, Link, Plan, Present, Removed,
+    Setup, Shaper, ShaperKind, StateDir, apply, backing_for, plan, present, remove, show,
 };
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -39,9 +38,9 @@ pub(crate) fn run(args: &QdiscArgs) -> anyhow::Result<ExitCode> {
 /// Setup and backing for the arguments.
 fn setup(args: &SetupArgs, (link, present): (Link, Present)) -> (Setup, Backing) {
     let shaper = args.rate.map(|rate| Shaper {
-        kind: args.shaper.unwrap_or(match args.discipline {
-            Discipline::Cake(_) => ShaperKind::Cake,
-            Discipline::Scheme(_) => ShaperKind::Htb,
+        kind: args.shaper.unwrap_or(match args.scheme.scheme().linux {
+            Some(tc) if tc.shapes => ShaperKind::Cake,
+            _ => ShaperKind::Htb,
         }),
         rate,
         framing: Framing {
@@ -50,12 +49,12 @@ fn setup(args: &SetupArgs, (link, present): (Link, Present)) -> (Setup, Backing)
             linklayer: args.linklayer,
         },
     });
-    let backing = match (args.backing.as_str(), &args.discipline) {
-        ("native", _) => Backing::Native,
-        ("auto", Discipline::Scheme(spec)) => {
-            let chosen = backing_for(spec, Some(&args.dev));
+    let backing = match args.backing.as_str() {
+        "native" => Backing::Native,
+        "auto" => {
+            let chosen = backing_for(&args.scheme, Some(&args.dev));
             if let Some(missing) = &chosen.missing {
-                let scheme = spec.scheme().name;
+                let scheme = args.scheme.scheme().name;
                 warn(&format!(
                     "{scheme} is set up without gentle's kernel module: {missing}"
                 ));
@@ -70,7 +69,7 @@ fn setup(args: &SetupArgs, (link, present): (Link, Present)) -> (Setup, Backing)
         present,
         direction: direction(args.ingress),
         shaper,
-        discipline: args.discipline.clone(),
+        scheme: args.scheme.clone(),
     };
     (setup, backing)
 }

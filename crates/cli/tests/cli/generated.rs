@@ -96,6 +96,10 @@ fn shells_offer_commands_options_and_values() {
         &["compare", "--scheme", "codel limit=9 t"],
         &["codel limit=9 target="],
     );
+    offers(
+        &["compare", "--scheme", "cake wash dual"],
+        &["cake wash dual-srchost", "cake wash dual-dsthost"],
+    );
     offers(&["sim", "--scheme", "sp"], &["spa"]);
     offers(&["compare", "--traffic", ""], &["real", "short", "10m"]);
     offers(&["sim", "re"], &["real", "real-reverse"]);

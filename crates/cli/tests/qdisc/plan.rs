@@ -41,7 +41,7 @@ fn dry_run_is_plan_and_cake_is_its_own_shaper() {
         (code, stdout.as_str()),
         (
             0,
-            "tc qdisc replace dev x0 root handle 5a1: cake nat bandwidth 20mbit\n"
+            "tc qdisc replace dev x0 root handle 5a1: cake bandwidth 20mbit nat\n"
         )
     );
     let (code, _, stderr) = gentle(&[

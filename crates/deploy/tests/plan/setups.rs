@@ -1,9 +1,10 @@
 //! Complete setups of a device.
 
 use super::script;
+use gentle_aqm::registry;
 use gentle_deploy::{
-    Backing, Direction, Discipline, Framing, Link, LinkLayer, PlanError, Present, Setup, Shaper,
-    ShaperKind, plan,
+    Backing, Direction, Framing, Link, LinkLayer, PlanError, Present, Setup, Shaper, ShaperKind,
+    plan,
 };
 
 fn setup(
@@ -22,10 +23,7 @@ fn setup(
             rate: rate.parse().unwrap(),
             framing: Framing::default(),
         }),
-        discipline: match scheme.starts_with("cake") {
-            true => Discipline::Cake(scheme.parse().unwrap()),
-            false => Discipline::Scheme(scheme.parse().unwrap()),
-        },
+        scheme: registry::for_device(scheme).unwrap(),
     }
 }
 
@@ -117,6 +115,47 @@ fn cake_shapes_nothing_but_itself() {
         plan(&setup, Backing::Stock),
         Err(PlanError::CakeTakesNoChild)
     );
+}
+
+#[test]
+fn cake_keeps_its_options_beside_its_rate() {
+    let planned = |scheme: &str, shaper| {
+        let setup = setup("eth0", Direction::Egress, scheme, shaper);
+        plan(&setup, Backing::Stock).map(|plan| script(&plan))
+    };
+    let own = Some((ShaperKind::Cake, "20mbit"));
+    for (scheme, shaper, args) in [
+        ("cake", None, "cake"),
+        ("cake", own, "cake bandwidth 20mbit"),
+        (
+            "cake nat dual-srchost no-split-gso ack-filter",
+            own,
+            "cake bandwidth 20mbit dual-srchost nat no-split-gso ack-filter",
+        ),
+        (
+            "cake bandwidth=5mbit diffserv4 nonat nowash pppoe-ptm ether-vlan regional egress",
+            None,
+            "cake bandwidth 5mbit rtt 30ms diffserv4 nonat nowash ptm overhead 30 ether-vlan egress",
+        ),
+    ] {
+        let text = planned(scheme, shaper).unwrap();
+        let expected = format!("tc qdisc replace dev eth0 root handle 5a1: {args}\n");
+        assert!(text.contains(&expected), "{scheme}: {text}");
+    }
+    let twice = planned("cake bandwidth=5mbit", own).unwrap_err();
+    assert!(
+        matches!(
+            twice,
+            PlanError::ShapedTwice {
+                option: "bandwidth",
+                ..
+            }
+        ),
+        "{twice}"
+    );
+    // Beneath another shaper, it needs no rate of its own.
+    let text = planned("cake", Some((ShaperKind::Htb, "20mbit"))).unwrap();
+    assert!(text.contains("htb") && text.contains(" cake\n"), "{text}");
 }
 
 #[test]

@@ -25,6 +25,9 @@ fn schemes_that_linux_has() {
         "fq_pie limit=500 flows=64 target=20ms tupdate=30ms alpha=4 beta=10 quantum=300 memory_limit=4mb ecn_prob=5 ecn bytemode dq_rate_estimator",
         "sfq",
         "sfq limit=500 quantum=1514 perturb=10 divisor=512 flows=100 depth=50 headdrop",
+        "cake",
+        "cake bandwidth=20mbit diffserv4 dual-dsthost wash no-split-gso ack-filter-aggressive memlimit=4mb pppoe-ptm ether-vlan ingress regional",
+        "cake raw overhead=-4 atm nowash",
     ]
     .into_iter()
     .map(|spec| format!("# {spec}\n{}", script(&under(spec, Backing::Stock, None).unwrap())))

@@ -101,7 +101,8 @@ class Packet:
     def drop(self, reason: str = "tail") -> None:
         """Drop it, on arrival or later.
 
-        ``reason`` is one of those in results: ``"tail"``, ``"early"``, ``"aqm"``, ``"push-out"``, ``"overlimit"``.
+        ``reason`` is one of those in results: ``"tail"``, ``"early"``, ``"aqm"``, ``"push-out"``, ``"overlimit"``,
+        ``"ack-filter"``.
         """
     def __setattr__(self, name: str, value: Any) -> None: ...
     def __getattr__(self, name: str) -> Any: ...

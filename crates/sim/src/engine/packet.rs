@@ -1,8 +1,8 @@
 //! Packets of a simulation.
 
-use gentle_aqm::{Ecn, Handshake, Hosts};
+use gentle_aqm::{Ecn, Handshake, Hosts, TcpHeader};
 use gentle_experiment::{Class, Direction, IP_HEADER};
-use gentle_tcp::{Flags, Segment};
+use gentle_tcp::{Flags, Options, Segment};
 use gentle_units::Nanos;
 
 /// Place of packets without a connection; no connection gets it.
@@ -201,6 +201,27 @@ impl gentle_aqm::Packet for Packet {
             source: host | side,
             destination: host | (side ^ 1),
         }
+    }
+
+    fn tcp(&self) -> Option<TcpHeader> {
+        if self.is_udp() {
+            return None;
+        }
+        let segment = &self.segment;
+        let timestamps = segment.options.contains(Options::TIMESTAMPS);
+        let mut sack = TcpHeader::default().sack;
+        for (to, (left, right)) in sack.iter_mut().zip(segment.sack) {
+            *to = (left.0, right.0);
+        }
+        Some(TcpHeader {
+            flags: segment.flags.bits().into(),
+            ack: segment.ack.0,
+            has_payload: segment.len > 0,
+            timestamps: timestamps.then_some((segment.ts_val, segment.ts_ecr)),
+            sack,
+            sack_count: segment.sack_count,
+            has_other_options: segment.flags.contains(Flags::SYN),
+        })
     }
 
     #[inline]

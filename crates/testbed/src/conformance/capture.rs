@@ -1,9 +1,9 @@
 //! Packets of a capture as arrivals at a queue.
 
-use super::schedule::{Headers, Ip, Offer, Schedule, Tag, Transport};
+use super::schedule::{Acknowledgment, Headers, Ip, Offer, Schedule, Tag, Transport};
 use gentle_aqm::Ecn;
 use gentle_units::{Nanos, Rate};
-use gentle_wire::{Address, LinkType, Packet, Tunnels, dissect};
+use gentle_wire::{Address, LinkType, Packet, Tcp, Tunnels, dissect};
 use std::collections::HashMap;
 
 /// A packet with its time of arrival.
@@ -17,12 +17,13 @@ pub struct Arrival {
 
 /// Packets of both directions of a capture, as arrivals at one queue.
 ///
-/// A packet keeps its time, its length as an Ethernet frame, its flow (one direction of a connection), its TCP flags
-/// and its ECN codepoint. Every protocol but TCP becomes UDP; VLAN tags and tunnel headers are dropped.
+/// A packet keeps its time, its length as an Ethernet frame, its flow (one direction of a connection), its hosts, what it
+/// acknowledges by TCP, its flags and its codepoints. Every protocol but TCP becomes UDP; VLAN tags and tunnel headers are dropped.
 #[derive(Debug, Default)]
 pub struct CaptureArrivals {
     arrivals: Vec<Arrival>,
     flows: HashMap<Flow, u32>,
+    hosts: HashMap<Address, u32>,
     /// Time of the previous packet in the capture.
     last: Option<Nanos>,
     skipped: usize,
@@ -122,6 +123,12 @@ impl CaptureArrivals {
                 2 => Ecn::Ect0,
                 _ => Ecn::Ce,
             },
+            dscp: ip.tos >> 2,
+            hosts: [0; 2],
+            acknowledgment: match &packet.transport {
+                gentle_wire::Transport::Tcp(tcp) => acknowledgment(tcp),
+                _ => Acknowledgment::default(),
+            },
         };
         let before_payload = offer.bytes_before_transport();
         offer.bytes = ip
@@ -134,14 +141,35 @@ impl CaptureArrivals {
         let number = self.flows.len() as u32;
         let flow = (ip.src, ip.dst, ip.protocol, ports.0, ports.1);
         offer.flow = *self.flows.entry(flow).or_insert(number);
+        offer.hosts = [ip.src, ip.dst].map(|address| {
+            let number = self.hosts.len() as u32;
+            *self.hosts.entry(address).or_insert(number)
+        });
         Some(offer)
     }
+}
+
+fn acknowledgment(tcp: &Tcp<'_>) -> Acknowledgment {
+    // Other options stand for those of a SYN.
+    let other_option = tcp.mss().is_some() || tcp.window_scale().is_some();
+    let mut found = Acknowledgment {
+        number: tcp.ack,
+        timestamps: tcp.timestamps(),
+        other_option,
+        ..Acknowledgment::default()
+    };
+    let room = Acknowledgment::MAX_SACK - usize::from(other_option);
+    for (place, block) in found.sack[..room].iter_mut().zip(tcp.sack_blocks()) {
+        *place = block;
+        found.sack_count += 1;
+    }
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gentle_wire::{EthernetHeader, Ipv4Header, Tcp, TcpFlags, protocol};
+    use gentle_wire::{EthernetHeader, Ipv4Header, TcpFlags, protocol};
     use std::net::Ipv4Addr;
 
     fn push(capture: &mut CaptureArrivals, ms: u64, port: u16, syn: bool, payload: usize) {

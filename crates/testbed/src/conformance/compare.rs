@@ -1,6 +1,6 @@
 //! Search for the first decision in which two queues differ.
 
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Sent};
 use super::schedule::{Call, Schedule};
 use gentle_aqm::Ecn;
 use std::fmt;
@@ -66,7 +66,7 @@ pub(super) fn compare(
         }
         tally.steps += 1;
         tally.dropped += outcome.dropped.len();
-        if let Some((number, ecn)) = outcome.sent {
+        if let Some(Sent { number, ecn, .. }) = outcome.sent {
             tally.sent += 1;
             let came_marked = offered.get(number as usize) == Some(&Ecn::Ce);
             tally.marked += usize::from(ecn == Ecn::Ce && !came_marked);
@@ -88,12 +88,15 @@ fn describe(schedule: &Schedule, kernel: &[Outcome], model: &Outcome, step: usiz
             Call::Enqueue(offer) => {
                 number += 1;
                 format!(
-                    "enqueue {} (flow {}, {} bytes, {:?}, {:?})",
+                    "enqueue {} (flow {}, {} bytes, {:?}, {:?}, codepoint {}, hosts {:?}, {:?})",
                     number - 1,
                     offer.flow,
                     offer.bytes,
                     offer.headers,
-                    offer.ecn
+                    offer.ecn,
+                    offer.dscp,
+                    offer.hosts,
+                    offer.acknowledgment
                 )
             }
             Call::Dequeue => "dequeue".to_owned(),

@@ -1,11 +1,12 @@
 //! Random schedules.
 
-use super::schedule::{Call, Headers, Ip, Offer, Schedule, Step, Tag, Transport};
+use super::schedule::{Acknowledgment, Call, Headers, Ip, Offer, Schedule, Step, Tag, Transport};
 use gentle_aqm::Ecn;
 use gentle_units::Nanos;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::HashMap;
 
 /// Arrival pattern of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +62,7 @@ pub fn generate(traffic: &Traffic, seed: u64) -> Schedule {
     let mut generator = Generator {
         traffic: *traffic,
         rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+        fields: Fields::new(seed),
         phase_end: Schedule::FIRST,
         load: 0.0,
         new_flow: NEW_FLOWS,
@@ -96,6 +98,7 @@ fn scaled(time: Nanos, factor: f64) -> Nanos {
 struct Generator {
     traffic: Traffic,
     rng: Xoshiro256PlusPlus,
+    fields: Fields,
     phase_end: Nanos,
     /// Arrivals per departure.
     load: f64,
@@ -176,7 +179,16 @@ impl Generator {
             bytes: 0,
             headers,
             ecn,
+            dscp: self.fields.dscp(flow),
+            hosts: [flow / 4, (1 << 24) | (flow % 3)],
+            acknowledgment: Acknowledgment::default(),
         };
+        if let Transport::Tcp(flags) = &mut offer.headers.transport
+            && *flags == Transport::ACK
+        {
+            offer.acknowledgment = self.fields.acknowledgment(flow);
+            *flags |= self.fields.ecn_echo();
+        }
         offer.bytes = self.bytes(&offer);
         offer
     }
@@ -241,6 +253,75 @@ impl Generator {
             0..=2 => shortest,
             3..=7 => 1514,
             _ => self.rng.random_range(shortest..=1514),
+        }
+    }
+}
+
+/// Header fields that few schemes read.
+struct Fields {
+    rng: Xoshiro256PlusPlus,
+    /// Last acknowledgment number of each flow.
+    acknowledged: HashMap<u32, u32>,
+}
+
+impl Fields {
+    fn new(seed: u64) -> Fields {
+        Fields {
+            rng: Xoshiro256PlusPlus::seed_from_u64(!seed),
+            acknowledged: HashMap::new(),
+        }
+    }
+
+    /// Mostly one codepoint for all packets of a flow, best effort for half of the flows.
+    fn dscp(&mut self, flow: u32) -> u8 {
+        const OF_FLOWS: [u8; 8] = [0, 46, 0, 8, 0, 34, 0, 1];
+        match self.rng.random_range(0..20) {
+            0 => self.rng.random_range(0..64),
+            _ => OF_FLOWS[flow as usize % OF_FLOWS.len()],
+        }
+    }
+
+    /// Mostly more than the flow has acknowledged so far.
+    fn acknowledgment(&mut self, flow: u32) -> Acknowledgment {
+        let rng = &mut self.rng;
+        let last = self
+            .acknowledged
+            .entry(flow)
+            .or_insert_with(|| rng.random());
+        *last = match rng.random_range(0..10) {
+            0..=1 => *last,
+            2 => last.wrapping_sub(rng.random_range(0..3000)),
+            _ => last.wrapping_add(rng.random_range(0..3000)),
+        };
+        let mut found = Acknowledgment {
+            number: *last,
+            other_option: rng.random_bool(0.03),
+            ..Acknowledgment::default()
+        };
+        if flow.is_multiple_of(2) {
+            let time = *last / 1000;
+            let earlier = rng.random_range(0..3);
+            found.timestamps = Some((time, time.wrapping_sub(earlier)));
+        }
+        if rng.random_bool(0.3) {
+            found.sack_count = rng.random_range(1..=2);
+            // Few different blocks, so that those of one segment often cover those of another; some are DSACKs.
+            let first = last
+                .wrapping_add(rng.random_range(0..5) * 1000)
+                .wrapping_sub(500);
+            for (number, block) in (0..).zip(&mut found.sack) {
+                let left = (first / 4000 * 4000).wrapping_add(number * 8000);
+                *block = (left, left.wrapping_add(rng.random_range(1..=2) * 2000));
+            }
+        }
+        found
+    }
+
+    fn ecn_echo(&mut self) -> u8 {
+        if self.rng.random_bool(0.1) {
+            Transport::ECE
+        } else {
+            0
         }
     }
 }

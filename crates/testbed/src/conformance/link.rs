@@ -76,7 +76,7 @@ impl Link<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::schedule::{Headers, Ip, Offer, Tag, Transport};
+    use crate::conformance::schedule::{Acknowledgment, Headers, Ip, Offer, Tag, Transport};
     use gentle_aqm::Ecn;
 
     fn arrival(ms: u64) -> Arrival {
@@ -91,6 +91,9 @@ mod tests {
                     transport: Transport::Udp,
                 },
                 ecn: Ecn::NotEct,
+                dscp: 0,
+                hosts: [0; 2],
+                acknowledgment: Acknowledgment::default(),
             },
         }
     }

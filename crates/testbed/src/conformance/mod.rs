@@ -26,4 +26,4 @@ pub use compare::{Difference, Tally};
 pub use generate::{Pattern, Traffic, generate};
 pub use record::EventError;
 pub use run::{CaseResults, ConformanceError, run_cases};
-pub use schedule::{Call, Headers, Ip, Offer, Schedule, Step, Tag, Transport};
+pub use schedule::{Acknowledgment, Call, Headers, Ip, Offer, Schedule, Step, Tag, Transport};

@@ -1,8 +1,8 @@
 //! Replay of a schedule through a queue of `gentle-aqm`.
 
-use super::outcome::Outcome;
-use super::schedule::{Call, Offer, Schedule};
-use gentle_aqm::{Ecn, Handshake, Packet, Signals, Spec, registry};
+use super::outcome::{Outcome, Sent};
+use super::schedule::{Call, Offer, Schedule, Transport};
+use gentle_aqm::{Ecn, Handshake, Hosts, Packet, Signals, Spec, TcpHeader, registry};
 use gentle_units::Nanos;
 
 /// Replays `schedule` through the queue that `spec` and `seed` build; `clock` gives the time of each step.
@@ -36,7 +36,11 @@ pub(super) fn replay(
             signals.drain_marks().for_each(drop);
             dropped.sort_unstable();
             Outcome {
-                sent: sent.map(|packet| (packet.number, packet.offer.ecn)),
+                sent: sent.map(|packet| Sent {
+                    number: packet.number,
+                    ecn: packet.offer.ecn,
+                    dscp: packet.offer.dscp,
+                }),
                 dropped,
                 len: queue.len(),
                 backlog: queue.backlog(),
@@ -72,6 +76,36 @@ impl Packet for NumberedPacket {
     }
     fn flow(&self) -> u64 {
         u64::from(self.offer.flow)
+    }
+    fn hosts(&self) -> Hosts {
+        let [source, destination] = self.offer.hosts.map(u64::from);
+        Hosts {
+            source,
+            destination,
+        }
+    }
+    fn dscp(&self) -> u8 {
+        self.offer.dscp
+    }
+    fn clear_dscp(&mut self) {
+        self.offer.dscp = 0;
+    }
+    fn tcp(&self) -> Option<TcpHeader> {
+        let Transport::Tcp(flags) = self.offer.headers.transport else {
+            return None;
+        };
+        let acknowledgment = &self.offer.acknowledgment;
+        let mut sack = TcpHeader::default().sack;
+        sack[..acknowledgment.sack.len()].copy_from_slice(&acknowledgment.sack);
+        Some(TcpHeader {
+            flags: flags.into(),
+            ack: acknowledgment.number,
+            has_payload: self.offer.bytes > self.offer.shortest(),
+            timestamps: acknowledgment.timestamps,
+            sack,
+            sack_count: acknowledgment.sack_count,
+            has_other_options: acknowledgment.other_option,
+        })
     }
     fn handshake(&self) -> Handshake {
         self.offer.handshake()

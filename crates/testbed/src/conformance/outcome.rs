@@ -3,11 +3,22 @@
 use gentle_aqm::Ecn;
 use std::fmt;
 
+/// A packet that left a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sent {
+    /// Number of the packet.
+    pub(super) number: u32,
+    /// ECN codepoint.
+    pub(super) ecn: Ecn,
+    /// Differentiated services codepoint.
+    pub(super) dscp: u8,
+}
+
 /// Outcome of one call of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Outcome {
-    /// Number of the packet that left, and its ECN codepoint.
-    pub(super) sent: Option<(u32, Ecn)>,
+    /// The packet that left.
+    pub(super) sent: Option<Sent>,
     /// Numbers of the packets dropped since the previous call, in ascending order: packets dropped in a batch have no
     /// order of their own.
     pub(super) dropped: Vec<u32>,
@@ -19,8 +30,8 @@ pub(super) struct Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((number, ecn)) = self.sent {
-            write!(f, "sent {number}")?;
+        if let Some(Sent { number, ecn, dscp }) = self.sent {
+            write!(f, "sent {number} with codepoint {dscp}")?;
             if ecn == Ecn::Ce {
                 f.write_str(" marked")?;
             }

@@ -1,14 +1,14 @@
 //! Binary records of `/proc/gentle_replay`: requests in, events out (`kernel/testing/replay/replay.h`).
 
-use super::outcome::Outcome;
-use super::schedule::{Call, Ip, Schedule, Tag, Transport};
+use super::outcome::{Outcome, Sent};
+use super::schedule::{Acknowledgment, Call, Ip, Schedule, Tag, Transport};
 use gentle_aqm::{Ecn, FlowHash, Hashing, Spec, truesize};
 use gentle_units::Nanos;
 use gentle_wire::protocol;
 use thiserror::Error;
 
 /// Length of a request, bytes.
-pub(super) const REQUEST: usize = 40;
+pub(super) const REQUEST: usize = 80;
 /// Length of an event, bytes.
 const EVENT: usize = 32;
 
@@ -47,10 +47,10 @@ pub(super) fn preamble(spec: &Spec, seed: u64) -> Vec<u8> {
 /// Requests of the steps of `schedule`.
 pub(super) fn requests(spec: &Spec, seed: u64, schedule: &Schedule) -> Vec<u8> {
     let hash = FlowHash::seeded(seed);
-    // Linux scales the hash like the model, or takes its lowest bits. In the latter case the request has the number of
+    // Linux uses the hash like the model, or takes its lowest bits. In the latter case the request has the number of
     // the queue in place of the hash.
     let queues = match spec.scheme().conformance.hash {
-        Hashing::None | Hashing::Scaled => None,
+        Hashing::None | Hashing::Scaled | Hashing::Whole => None,
         Hashing::Masked(option) => Some(spec.options().count(option) as u32),
     };
     let mut number = 0;
@@ -72,7 +72,7 @@ pub(super) fn requests(spec: &Spec, seed: u64, schedule: &Schedule) -> Vec<u8> {
                     },
                     protocol: ip_protocol,
                     tcp_flags,
-                    ecn: bits(offer.ecn),
+                    ds: offer.dscp << 2 | bits(offer.ecn),
                     tags: match offer.headers.tag {
                         Tag::None => 0,
                         Tag::Metadata => 1,
@@ -87,6 +87,8 @@ pub(super) fn requests(spec: &Spec, seed: u64, schedule: &Schedule) -> Vec<u8> {
                         Some(queues) => hash.queue(flow, queues) as u32,
                     },
                     truesize: truesize(offer.bytes) as u32,
+                    host_hashes: offer.hosts.map(|host| hash.value(host.into())),
+                    acknowledgment: offer.acknowledgment,
                     ..Request::of(ENQUEUE)
                 };
                 number += 1;
@@ -124,13 +126,16 @@ struct Request {
     version: u8,
     protocol: u8,
     tcp_flags: u8,
-    ecn: u8,
+    ds: u8,
     tags: u8,
     number: u32,
     flow: u32,
     bytes: u32,
     hash: u32,
     truesize: u32,
+    /// Of the source and of the destination.
+    host_hashes: [u32; 2],
+    acknowledgment: Acknowledgment,
 }
 
 impl Request {
@@ -142,18 +147,43 @@ impl Request {
     }
 
     fn encode(&self) -> [u8; REQUEST] {
+        let Acknowledgment {
+            number: ack,
+            timestamps,
+            sack,
+            sack_count,
+            other_option,
+        } = self.acknowledgment;
+        let tcp_options = u8::from(timestamps.is_some()) | u8::from(other_option) << 1;
         let mut record = [0; REQUEST];
         record[..8].copy_from_slice(&self.at.to_ne_bytes());
-        record[8..14].copy_from_slice(&[
+        record[8..16].copy_from_slice(&[
             self.op,
             self.version,
             self.protocol,
             self.tcp_flags,
-            self.ecn,
+            self.ds,
             self.tags,
+            tcp_options,
+            sack_count,
         ]);
-        let numbers = [self.number, self.flow, self.bytes, self.hash, self.truesize];
-        for (place, number) in record[16..].chunks_exact_mut(4).zip(numbers) {
+        let [source, destination] = self.host_hashes;
+        let (value, echo) = timestamps.unwrap_or_default();
+        let numbers = [
+            self.number,
+            self.flow,
+            self.bytes,
+            self.hash,
+            self.truesize,
+            source,
+            destination,
+            ack,
+            value,
+            echo,
+        ];
+        let blocks = sack.into_iter().flat_map(|(left, right)| [left, right]);
+        let all = numbers.into_iter().chain(blocks);
+        for (place, number) in record[16..].chunks_exact_mut(4).zip(all) {
             place.copy_from_slice(&number.to_ne_bytes());
         }
         record
@@ -229,14 +259,20 @@ pub(super) fn read(schedule: &Schedule, events: &[u8]) -> Result<Record, EventEr
             number,
             value,
             kind,
-            ecn,
+            ds,
             damaged,
         } = Event::decode(record);
         match kind {
             BEGUN => begun = Nanos(backlog),
             DROPPED => dropped.push(number),
             SENT if damaged => return Err(EventError::Damaged(number)),
-            SENT => sent = Some((number, codepoint(ecn))),
+            SENT => {
+                sent = Some(Sent {
+                    number,
+                    ecn: codepoint(ds),
+                    dscp: ds >> 2,
+                });
+            }
             DONE => {
                 let step = outcomes.len();
                 if let Some(Call::Enqueue(_)) = schedule.steps.get(step).map(|step| step.call) {
@@ -294,7 +330,7 @@ struct Event {
     number: u32,
     value: i32,
     kind: u8,
-    ecn: u8,
+    ds: u8,
     damaged: bool,
 }
 
@@ -317,7 +353,7 @@ impl Event {
             number: short(16),
             value: short(20).cast_signed(),
             kind: record[28],
-            ecn: record[29],
+            ds: record[29],
             damaged: record[30] != 0,
         }
     }
@@ -338,6 +374,14 @@ mod tests {
                 transport: Transport::Tcp(Transport::ACK),
             },
             ecn: Ecn::Ect0,
+            dscp: 0,
+            hosts: [3, 4],
+            acknowledgment: Acknowledgment {
+                number: 77,
+                sack: [(80, 90); Acknowledgment::MAX_SACK],
+                sack_count: 1,
+                ..Acknowledgment::default()
+            },
         };
         Schedule {
             steps: vec![
@@ -358,7 +402,7 @@ mod tests {
         record[16..20].copy_from_slice(&number.to_ne_bytes());
         record[20..24].copy_from_slice(&value.to_ne_bytes());
         record[28] = kind;
-        record[29] = 3;
+        record[29] = 46 << 2 | 3;
         record
     }
 
@@ -367,7 +411,12 @@ mod tests {
         let events = [event(DONE, 1, 0), event(SENT, 0, 0), event(DONE, 0, 0)].concat();
         let outcomes = read(&schedule(), &events).unwrap().outcomes;
         assert_eq!((outcomes[0].len, outcomes[0].sent), (1, None));
-        assert_eq!(outcomes[1].sent, Some((0, Ecn::Ce)));
+        let sent = Sent {
+            number: 0,
+            ecn: Ecn::Ce,
+            dscp: 46,
+        };
+        assert_eq!(outcomes[1].sent, Some(sent));
     }
 
     #[test]
@@ -384,6 +433,17 @@ mod tests {
     fn a_kernel_that_stopped_early_is_an_error() {
         let error = read(&schedule(), &event(DONE, 1, 0)).unwrap_err();
         assert_eq!(error, EventError::Missing { done: 1, steps: 2 });
+    }
+
+    #[test]
+    fn requests_have_what_cake_reads() {
+        let record = requests(&"cake".parse().unwrap(), 7, &schedule());
+        let number = |at: usize| u32::from_ne_bytes(record[at..at + 4].try_into().unwrap());
+        let hash = FlowHash::seeded(7);
+        let hashes = [number(28), number(36), number(40)];
+        assert_eq!(hashes, [hash.value(5), hash.value(3), hash.value(4)]);
+        assert_eq!((number(44), number(56), number(60)), (77, 80, 90));
+        assert_eq!(record[14..16], [0, 1]);
     }
 
     #[test]

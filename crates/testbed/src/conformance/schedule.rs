@@ -55,13 +55,50 @@ pub struct Offer {
     pub headers: Headers,
     /// ECN codepoint.
     pub ecn: Ecn,
+    /// Differentiated services codepoint, 0 to 63.
+    pub dscp: u8,
+    /// Numbers of the source host and of the destination host. The packet's addresses are those of its flow; schemes
+    /// that tell hosts apart get hashes of these numbers.
+    pub hosts: [u32; 2],
+    /// What a TCP segment acknowledges.
+    pub acknowledgment: Acknowledgment,
+}
+
+/// Acknowledgment number and options of a TCP segment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Acknowledgment {
+    /// Acknowledgment number.
+    pub number: u32,
+    /// Timestamp value and echo reply.
+    pub timestamps: Option<(u32, u32)>,
+    /// SACK blocks as left and right edge; the first [`Acknowledgment::sack_count`] are valid.
+    pub sack: [(u32, u32); Acknowledgment::MAX_SACK],
+    /// Number of valid SACK blocks.
+    pub sack_count: u8,
+    /// Whether the header has another option, of 4 bytes; beside timestamps and three SACK blocks there is no room.
+    pub other_option: bool,
+}
+
+impl Acknowledgment {
+    /// Maximum number of SACK blocks.
+    pub const MAX_SACK: usize = 3;
+
+    /// Length of the options, bytes.
+    fn options_len(&self) -> u32 {
+        let sack = match self.sack_count {
+            0 => 0,
+            count => 4 + 8 * u32::from(count),
+        };
+        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
+        sack + timestamps + if self.other_option { 4 } else { 0 }
+    }
 }
 
 impl Offer {
     /// Length of all headers, bytes.
     pub fn shortest(&self) -> u32 {
         let transport = match self.headers.transport {
-            Transport::Tcp(_) => 20,
+            Transport::Tcp(_) => 20 + self.acknowledgment.options_len(),
             Transport::Udp => 8,
         };
         self.bytes_before_transport() + transport
@@ -147,4 +184,6 @@ impl Transport {
     pub const RST: u8 = 0x04;
     /// Flag ACK.
     pub const ACK: u8 = 0x10;
+    /// Flag ECE.
+    pub const ECE: u8 = 0x40;
 }
