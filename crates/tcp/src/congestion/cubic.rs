@@ -132,11 +132,11 @@ impl Cubic {
 
 impl Controller for Cubic {
     fn new(profile: &Profile, now: Nanos) -> Cubic {
-        Cubic::started(profile.hystart, now)
+        Cubic::started(profile.hystart && !profile.hystart_plus, now)
     }
 
     /// Discards all measurements (`bictcp_reset`, `bictcp_hystart_reset`).
-    fn on_timeout(&mut self, now: Nanos) {
+    fn on_timeout(&mut self, _: &mut Window, now: Nanos) {
         *self = Cubic::started(self.hystart.is_some(), now);
     }
 

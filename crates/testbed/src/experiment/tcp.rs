@@ -16,6 +16,8 @@ pub(super) struct Settings {
     pub(super) route: Vec<String>,
     /// Initial RTO of SYNs and SYN/ACKs, for the sock_ops program.
     pub(super) initial_rto_ms: Option<u32>,
+    /// Whether sockets pace what they send.
+    pub(super) pacing: bool,
     /// Sentences about the knobs that Linux does not have.
     pub(super) deviations: Vec<String>,
 }
@@ -26,6 +28,7 @@ enum Interface {
     Parameter(&'static str, fn(&Profile) -> String),
     Route(fn(&Profile) -> String),
     InitialRto,
+    Pacing,
     /// Affects only the planned network: the size of segments.
     Planned,
 }
@@ -75,6 +78,7 @@ const INTERFACES: &[(&str, Interface)] = &[
             switch(p.hystart)
         }),
     ),
+    ("pacing", Interface::Pacing),
     (
         "idle_restart",
         Interface::Sysctl("ipv4/tcp_slow_start_after_idle", |p| switch(p.idle_restart)),
@@ -155,6 +159,7 @@ pub(super) fn settings(profile: &Profile) -> Settings {
                 let ms = profile.initial_rto.as_millis();
                 settings.initial_rto_ms = Some(u32::try_from(ms).unwrap_or(u32::MAX));
             }
+            Some(Interface::Pacing) => settings.pacing = profile.pacing,
             Some(Interface::Planned) => {}
             None => missing.push(format!("{name} = {}", value(profile))),
         }
