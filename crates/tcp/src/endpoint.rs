@@ -91,6 +91,7 @@ impl Endpoint {
     /// Handles the timers due at `now`, if any.
     pub fn on_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         if now >= self.delack_at {
+            self.rx.ack.expired(&self.profile, self.rtt.rto());
             self.send_ack(now, out);
         }
         if let Some(pacing) = &self.tx.pacing

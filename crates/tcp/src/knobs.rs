@@ -263,6 +263,7 @@ static KNOBS: &[Knob] = knobs! {
     ack_policy: AckPolicy in ANY, "when acknowledgements are delayed";
     delack: Nanos in 0..=10_000 * MS, "delay of an acknowledgement; the shortest with policy linux";
     delack_max: Nanos in 0..=10_000 * MS, "longest delay of an acknowledgement, policy linux";
+    exact_ato: bool in ANY, "policy linux: the delay is counted in ticks and doubles when it expires, as in Linux";
     delack_segments: u32 in 1..=1000, "an acknowledgement at once for so many full segments";
     quickack_segments: u32 in 0..=1000, "segments acknowledged one by one at the start, after a duplicate and after idle time";
     fin_on_data: bool in ANY, "FIN rides on the last data segment";

@@ -5,7 +5,7 @@ use crate::congestion::Controller;
 use crate::endpoint::{Endpoint, State};
 use crate::profile::Profile;
 use crate::recovery::CaState;
-use crate::segment::Segment;
+use crate::segment::{Flags, Segment};
 use gentle_units::Nanos;
 
 /// Segments sent before pacing begins.
@@ -149,11 +149,18 @@ impl Endpoint {
         }
     }
 
-    /// Accounts for data that left at `now`.
+    /// Accounts for `segments` with `bytes` of payload, the last in `out`, that left at once. Of several, Linux gives
+    /// the last one PSH, which the receiver acknowledges without delay (`__tcp_transmit_skb`).
     #[inline]
-    pub(crate) fn note_departure(&mut self, now: Nanos, bytes: u64, segments: u32) {
-        if let Some(pacing) = &mut self.tx.pacing {
-            pacing.departed(now, bytes, segments);
+    pub(crate) fn end_burst(&mut self, now: Nanos, bytes: u64, segments: u32, out: &mut [Segment]) {
+        let Some(pacing) = &mut self.tx.pacing else {
+            return;
+        };
+        pacing.departed(now, bytes, segments);
+        if segments > 1
+            && let Some(last) = out.last_mut()
+        {
+            last.flags |= Flags::PSH;
         }
     }
 
@@ -236,7 +243,7 @@ impl Endpoint {
                 rate.sent(now, count, idle);
             }
             let bytes = self.tx.nxt.min(self.tx.limit) - first.min(self.tx.limit);
-            self.note_departure(now, bytes, if bytes > 0 { count } else { 0 });
+            self.end_burst(now, bytes, if bytes > 0 { count } else { 0 }, out);
         }
         count
     }

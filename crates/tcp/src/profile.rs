@@ -199,6 +199,9 @@ pub struct Profile {
     pub delack: Nanos,
     /// Maximum delay of an acknowledgement with the Linux policy.
     pub delack_max: Nanos,
+    /// With the Linux policy: the delay is counted in whole ticks of the clock, and doubles when it expires, as in Linux
+    /// (`tcp_delack_timer_handler`). Off in all profiles, because results of earlier versions were made without.
+    pub exact_ato: bool,
     /// Number of full segments after which an acknowledgement is sent at once.
     pub delack_segments: u32,
     /// Number of segments acknowledged without delay at the start of a connection, after a duplicate and after idle
@@ -321,6 +324,7 @@ impl Profile {
             ack_policy: AckPolicy::Linux,
             delack: Nanos::from_millis(40), // TCP_DELACK_MIN, TCP_ATO_MIN
             delack_max: Nanos::from_millis(200), // TCP_DELACK_MAX
+            exact_ato: false,
             delack_segments: 2,
             quickack_segments: 16, // TCP_MAX_QUICKACKS
             fin_on_data: true, // __tcp_push_pending_frames: the FIN joins the tail of the write queue
@@ -400,6 +404,7 @@ impl Profile {
             ack_policy: AckPolicy::Fixed,
             delack: Nanos::from_millis(100), // TCPTV_DELACK
             delack_max: Nanos::from_millis(100),
+            exact_ato: false,
             delack_segments: 2,
             quickack_segments: 0,
             fin_on_data: true, // tcp_output: FIN with the last data of the socket buffer
@@ -463,6 +468,7 @@ impl Profile {
             ack_policy: AckPolicy::Fixed,
             delack: Nanos::from_millis(100), // interval_
             delack_max: Nanos::from_millis(100),
+            exact_ato: false,
             delack_segments: 1, // segsperack_: no delay at all by default
             quickack_segments: 0,
             fin_on_data: true,

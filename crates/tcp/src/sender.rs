@@ -418,7 +418,7 @@ impl Endpoint {
         while let Some(&sent) = self.tx.board.get(index) {
             let is_due = sent.flags & (LOST | SACKED | RETRANS) == LOST;
             if burst.0 > 0 && (!is_due || burst.0 == most) {
-                self.note_departure(now, burst.1, burst.0);
+                self.end_burst(now, burst.1, burst.0, out);
                 burst = (0, 0);
             }
             if self.tx.board.in_flight() >= self.tx.window.cwnd
@@ -440,7 +440,7 @@ impl Endpoint {
             index += 1;
         }
         if burst.0 > 0 {
-            self.note_departure(now, burst.1, burst.0);
+            self.end_burst(now, burst.1, burst.0, out);
         }
         self.tx.retransmit_from = self
             .tx
@@ -472,7 +472,7 @@ impl Endpoint {
     pub(crate) fn retransmit_alone(&mut self, now: Nanos, index: usize, out: &mut Vec<Segment>) {
         self.retransmit(now, index, out);
         if let Some(sent) = self.tx.board.get(index) {
-            self.note_departure(now, u64::from(sent.len), 1);
+            self.end_burst(now, u64::from(sent.len), 1, out);
         }
     }
 
