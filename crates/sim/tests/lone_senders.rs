@@ -1,7 +1,7 @@
 //! Lone connections of BBR, DCTCP and paced CUBIC, compared with Linux 7.2 (see `tests/kernel/README.md`).
 
 use gentle_aqm::Spec;
-use gentle_experiment::{Scenario, Settings};
+use gentle_experiment::{LinkChange, Scenario, Settings};
 use gentle_sim::compare;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 0.0025;
 const GAP: usize = 30;
 
 /// Connections of one measurement: number of segments and response time on the kernel, ms.
-type Connections = Vec<(u32, f64)>;
+type Connections = Vec<(u64, f64)>;
 
 /// Measurements by knobs, rate, round-trip time and scheme.
 fn measured() -> BTreeMap<[String; 4], Connections> {
@@ -35,7 +35,8 @@ fn simulated([tcp, rate, rtt, scheme]: &[String; 4], connections: &Connections) 
     let rtt_ms: f64 = rtt.trim_end_matches("ms").parse().unwrap();
     let mut list = "start_s,bytes,rtt_s\n".to_owned();
     for (n, (segments, _)) in connections.iter().enumerate() {
-        let line = format!("{},{},{}\n", GAP * n, segments * 1448, rtt_ms / 1e3);
+        // The kernel's clock, to which timers are rounded, had the phase of half a second.
+        let line = format!("{}.5,{},{}\n", GAP * n, segments * 1448, rtt_ms / 1e3);
         list.push_str(&line);
     }
     let mut scenario = Scenario::from_flows("lone.csv", &list).unwrap();
@@ -44,7 +45,12 @@ fn simulated([tcp, rate, rtt, scheme]: &[String; 4], connections: &Connections) 
         let (name, value) = knob.split_once('=').unwrap();
         scenario.set_knob(name, value).unwrap();
     }
-    scenario.set_rate(gentle_experiment::Direction::Down, rate.parse().unwrap());
+    let change = LinkChange {
+        down: Some(rate.parse().unwrap()),
+        up: None,
+        load: None,
+    };
+    scenario.change_links(&change).unwrap();
     let settings = Settings {
         seeds: vec![1],
         bins: connections.iter().map(|(segments, _)| *segments).collect(),
