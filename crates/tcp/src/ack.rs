@@ -3,6 +3,7 @@
 use crate::congestion::{Controller, Progress};
 use crate::endpoint::Endpoint;
 use crate::profile::{Growth, LossMarking};
+use crate::rate::micros;
 use crate::recovery::{CaState, Resend};
 use crate::scoreboard::{EVER_RETRANS, FORGOTTEN, SACKED};
 use crate::segment::{Flags, Options, Segment};
@@ -40,6 +41,12 @@ pub(crate) struct AckEvent {
     pub(crate) set_timer: bool,
     /// Send times of the first and last segment that it SACKed and that was sent once.
     sacked_sent: Option<(Nanos, Nanos)>,
+    /// Segments in flight before it.
+    prior_in_flight: u32,
+    /// Round-trip time of the segment delivered last.
+    rtt: Option<Nanos>,
+    /// Whether it acknowledges a lone segment that is not full, and nothing else.
+    lone: bool,
 }
 
 impl Endpoint {
@@ -81,6 +88,7 @@ impl Endpoint {
             && tx.ca == CaState::Open
             && tx.board.sacked == 0
             && tx.probe_high == 0
+            && tx.pacing.is_none()
             && !(self.ecn && segment.flags.contains(Flags::ECE))
     }
 
@@ -108,6 +116,7 @@ impl Endpoint {
         if self.profile.rack {
             self.tx.rack.adapt(self.tx.una, self.tx.nxt);
         }
+        self.note_delivered(now, acked, false);
         self.reset_timer(now);
         if self.tx.may_grow() {
             self.grow_window(now, acked);
@@ -135,6 +144,7 @@ impl Endpoint {
                 0
             },
             ece: self.ecn && segment.flags.contains(Flags::ECE),
+            prior_in_flight: self.tx.board.in_flight(),
             ..AckEvent::default()
         };
         let prior_fack = if self.tx.board.sacked > 0 && self.sack {
@@ -167,6 +177,7 @@ impl Endpoint {
         if self.profile.rack {
             self.tx.rack.adapt(self.tx.una, self.tx.nxt);
         }
+        self.note_delivered(now, event.delivered, event.ece);
         let moved = event.advanced || segment.seq_len() > 0 || window_moved;
         if self.tx.probe_high > 0 {
             self.on_probe_ack(ack, event.dsack_of_probe, !moved && !event.newly_sacked);
@@ -182,7 +193,12 @@ impl Endpoint {
         if event.set_timer {
             self.reset_timer(now);
         }
-        self.adapt_window(now, prior_lost, &event);
+        if self.tx.rate.is_some() {
+            self.model_path(now, prior_lost, &event);
+        } else {
+            self.adapt_window(now, prior_lost, &event);
+            self.update_pacing_rate();
+        }
         if resend != Resend::Nothing {
             self.resend(now, resend, out);
         }
@@ -204,6 +220,19 @@ impl Endpoint {
         }
     }
 
+    /// Lets rate-based congestion control set window and pacing rate.
+    fn model_path(&mut self, now: Nanos, prior_lost: u32, event: &AckEvent) {
+        let min_rtt = self.rtt.min();
+        let lost = self.tx.reduction.lost.wrapping_sub(prior_lost);
+        self.with_flow(now, |congestion, flow| {
+            let mut sample = flow.rate.sample(now, event.delivered, lost, min_rtt);
+            sample.prior_in_flight = event.prior_in_flight;
+            sample.rtt_us = event.rtt.map(micros);
+            sample.delayed = event.lone && sample.delivered.is_some_and(|(_, since)| since == 1);
+            congestion.on_sample(flow, &sample);
+        });
+    }
+
     /// Grows the window, or continues a reduction in progress (`tcp_cong_control`).
     #[inline]
     fn adapt_window(&mut self, now: Nanos, prior_lost: u32, event: &AckEvent) {
@@ -222,16 +251,33 @@ impl Endpoint {
         }
     }
 
+    /// Tells congestion control of `delivered` segments; `marked`: with the ECN echo.
+    #[inline]
+    fn note_delivered(&mut self, now: Nanos, delivered: u32, marked: bool) {
+        let tx = &mut self.tx;
+        let progress = Progress {
+            now,
+            delivered,
+            una: tx.una,
+            nxt: tx.nxt,
+        };
+        tx.congestion.on_delivered(&progress, marked);
+    }
+
     /// Grows the window after `delivered` segments arrived while it was fully used.
     #[inline]
     fn grow_window(&mut self, now: Nanos, delivered: u32) {
         let tx = &mut self.tx;
+        let mut delivered = match self.profile.growth {
+            Growth::Acked => delivered,
+            Growth::Acks => 1,
+        };
+        if let Some(hystart_plus) = &mut tx.hystart_plus {
+            delivered = hystart_plus.growth(&tx.window, delivered);
+        }
         let progress = Progress {
             now,
-            delivered: match self.profile.growth {
-                Growth::Acked => delivered,
-                Growth::Acks => 1,
-            },
+            delivered,
             una: tx.una,
             nxt: tx.nxt,
         };
@@ -253,6 +299,7 @@ impl Endpoint {
         let mut last_sent = Nanos::ZERO;
         let mut lowest_original = u64::MAX;
         let mut acked = 0;
+        let prior_sacked = self.tx.board.sacked;
         self.tx.una = ack;
         while let Some(&sent) = self.tx.board.front() {
             if sent.end() > ack {
@@ -263,6 +310,9 @@ impl Endpoint {
             }
             self.tx.board.pop();
             acked += 1;
+            if let Some(rate) = &mut self.tx.rate {
+                rate.acknowledged(&sent);
+            }
             if sent.is(EVER_RETRANS) {
                 event.retransmitted_acked = true;
             } else if !sent.is(SACKED | FORGOTTEN) {
@@ -294,9 +344,14 @@ impl Endpoint {
             && !event.retransmitted_acked
         {
             self.take_rtt(now, first, last_sent);
-            event.sacked_sent = None;
+            let latest = event.sacked_sent.take().map_or(last_sent, |times| times.1);
+            event.rtt = Some(now.saturating_sub(latest));
+            event.lone = acked == 1
+                && prior_sacked == 0
+                && ack - event.prior_una < u64::from(self.mss)
+                && !(event.newly_sacked || event.ece || event.dsack);
         } else if event.sacked_sent.is_none() && self.timestamps && event.echo != 0 && acked > 0 {
-            self.take_echo(now, event.echo);
+            event.rtt = Some(self.take_echo(now, event.echo));
         }
     }
 
@@ -320,6 +375,7 @@ impl Endpoint {
     fn measure(&mut self, now: Nanos, event: &mut AckEvent) {
         if let Some((first, last)) = event.sacked_sent.take() {
             self.take_rtt(now, first, last);
+            event.rtt = Some(now.saturating_sub(last));
             // Data sent before the last transmission of the oldest segment does not restart the timer.
             if !event.advanced {
                 event.set_timer |= self
@@ -351,12 +407,20 @@ impl Endpoint {
         tx.congestion.on_rtt(&mut tx.window, &progress, latest, || {
             burst_delay(srtt, cwnd, mss)
         });
+        if let Some(hystart_plus) = &mut tx.hystart_plus
+            && hystart_plus.ends_slow_start(&progress, latest)
+        {
+            tx.window.ssthresh = tx.window.cwnd;
+            tx.hystart_plus = None;
+        }
     }
 
     /// Takes an RTT sample in milliseconds from the echoed timestamp, if Karn's algorithm forbids any other.
-    fn take_echo(&mut self, now: Nanos, echo: u32) {
+    fn take_echo(&mut self, now: Nanos, echo: u32) -> Nanos {
         let elapsed = crate::endpoint::timestamp(now).wrapping_sub(echo);
-        self.take_rtt_sample(Nanos::from_millis(u64::from(elapsed.max(1))));
+        let sample = Nanos::from_millis(u64::from(elapsed.max(1)));
+        self.take_rtt_sample(sample);
+        sample
     }
 
     pub(crate) fn take_rtt_sample(&mut self, sample: Nanos) {
@@ -474,6 +538,9 @@ impl Endpoint {
                     event.original_delivered |= sent.end() <= self.tx.high;
                     let first = event.sacked_sent.map_or(sent.sent, |times| times.0);
                     event.sacked_sent = Some((first, sent.sent));
+                }
+                if let Some(rate) = &mut self.tx.rate {
+                    rate.delivered(index, &sent);
                 }
                 self.tx.board.mark_sacked(index);
                 event.newly_sacked = true;

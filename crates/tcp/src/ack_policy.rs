@@ -76,11 +76,16 @@ impl AckState {
             self.add_quickacks(profile);
             self.ato = floor;
         } else {
-            let gap = now.saturating_sub(self.last_data);
+            let whole = |time: Nanos| match profile.exact_ato {
+                true => Nanos(time.0 - time.0 % profile.timer_granularity.0),
+                false => time,
+            };
+            let gap = whole(now).saturating_sub(whole(self.last_data));
+            let half = whole(Nanos(self.ato.0 / 2));
             if gap.0 <= floor.0 / 2 {
-                self.ato = Nanos(self.ato.0 / 2 + floor.0 / 2);
+                self.ato = half + Nanos(floor.0 / 2);
             } else if gap < self.ato {
-                self.ato = Nanos(self.ato.0 / 2 + gap.0).min(rto);
+                self.ato = (half + gap).min(rto);
             } else if gap > rto {
                 // The sender seems to have restarted after idle: let its window grow quickly.
                 self.add_quickacks(profile);
@@ -100,6 +105,19 @@ impl AckState {
             self.add_quickacks(profile);
             self.interactive = false;
             self.ato = profile.delack;
+        }
+    }
+
+    /// Accounts for the end of the delay: the next segment came later than expected (`tcp_delack_timer_handler`).
+    pub(crate) fn expired(&mut self, profile: &Profile, rto: Nanos) {
+        if profile.ack_policy != AckPolicy::Linux || !profile.exact_ato {
+            return;
+        }
+        if self.interactive {
+            self.interactive = false;
+            self.ato = profile.delack;
+        } else {
+            self.ato = (self.ato * 2).min(rto).min(profile.delack_max);
         }
     }
 
@@ -184,5 +202,34 @@ impl AckState {
                 Due::After(delay.min(profile.delack_max))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A delay that expired doubles; segments that follow closely bring it back to its minimum.
+    #[test]
+    fn the_delay_adapts_to_what_comes() {
+        let mut profile = Profile::default();
+        profile.exact_ato = true;
+        let ms = Nanos::from_millis;
+        let (rto, mss) = (ms(300), 1448);
+        let mut state = AckState::new(&profile);
+        let delay = |state: &AckState| state.due(&profile, u64::from(mss), Some(ms(250)));
+        for n in 0..20 {
+            state.data(&profile, ms(n * 10), mss, false, rto);
+            state.sent(&profile);
+        }
+        state.data(&profile, ms(200), mss, false, rto);
+        assert_eq!(delay(&state), Due::After(ms(40)));
+        state.expired(&profile, rto);
+        state.sent(&profile);
+        // Half of 80 ms, and the gap of 50 ms; then half of that, and half of the minimum.
+        state.data(&profile, Nanos(250_900_000), mss, false, rto);
+        assert_eq!(delay(&state), Due::After(ms(90)));
+        state.data(&profile, ms(255), mss, false, rto);
+        assert_eq!(delay(&state), Due::After(ms(65)));
     }
 }

@@ -5,7 +5,7 @@ use crate::handshake::Handshake;
 use crate::profile::Profile;
 use crate::receiver::{Fit, Receiver};
 use crate::rto::Rtt;
-use crate::segment::{Flags, Options, Segment};
+use crate::segment::{Ect, Flags, Options, Segment};
 use crate::sender::Sender;
 use crate::seq::Seq;
 use crate::stats::Stats;
@@ -37,6 +37,9 @@ pub struct Endpoint {
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,
     pub(crate) ecn: bool,
+    /// ECN field of every packet, and of new data.
+    pub(crate) ect: Ect,
+    pub(crate) data_ect: Ect,
     /// Payload of a full segment, bytes.
     pub(crate) mss: u32,
     /// Expiry of the delayed acknowledgement; `Nanos::MAX`: not set.
@@ -58,6 +61,8 @@ impl Endpoint {
             sack: profile.sack,
             timestamps: profile.timestamps,
             ecn: false,
+            ect: Ect::Not,
+            data_ect: Ect::Not,
             mss: u32::from(profile.mss),
             handshake: Handshake::new(now),
             tx: Sender::new(&profile, isn, now),
@@ -86,7 +91,13 @@ impl Endpoint {
     /// Handles the timers due at `now`, if any.
     pub fn on_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         if now >= self.delack_at {
+            self.rx.ack.expired(&self.profile, self.rtt.rto());
             self.send_ack(now, out);
+        }
+        if let Some(pacing) = &self.tx.pacing
+            && now >= pacing.timer_at
+        {
+            self.on_pacing_timer(now, out);
         }
         if now >= self.tx.timer_at {
             match self.state {
@@ -101,18 +112,23 @@ impl Endpoint {
     /// Time at which [`on_timer`](Endpoint::on_timer) has to be called; `None`: no timer is set.
     #[inline]
     pub fn next_timer(&self) -> Option<Nanos> {
-        let at = self.tx.timer_at.min(self.delack_at);
+        let mut at = self.tx.timer_at.min(self.delack_at);
+        if let Some(pacing) = &self.tx.pacing {
+            at = at.min(pacing.timer_at);
+        }
         (at != Nanos::MAX).then_some(at)
     }
 
     /// Queues `bytes` more bytes of application data.
     pub fn write(&mut self, now: Nanos, bytes: u64, out: &mut Vec<Segment>) {
+        self.note_application_limit();
         self.tx.write(bytes);
         self.send_if_open(now, out);
     }
 
     /// Queues unlimited application data, until [`close`](Endpoint::close).
     pub fn write_forever(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+        self.note_application_limit();
         self.tx.write_forever();
         self.send_if_open(now, out);
     }
@@ -142,6 +158,7 @@ impl Endpoint {
             || segment.flags.intersects(unusual)
             || segment.seq != rx.unwrap.wire(rx.nxt)
             || !rx.is_plain()
+            || rx.ce.is_some()
             || segment.sack_count > 0
             || segment.ack != tx.unwrap.wire(tx.una)
             || tx.una + u64::from(segment.window) > tx.window_end
@@ -207,7 +224,7 @@ impl Endpoint {
             if !acceptable && start > self.rx.nxt {
                 self.rx.ack.force();
             } else {
-                self.on_data(now, start, segment, ce);
+                self.on_data(now, start, segment, ce, out);
             }
         }
         self.transmit(now, out);
@@ -227,17 +244,16 @@ impl Endpoint {
 
     /// Processes a segment that occupies sequence space: payload, FIN or both.
     #[inline]
-    fn on_data(&mut self, now: Nanos, start: u64, segment: &Segment, ce: bool) {
+    fn on_data(
+        &mut self,
+        now: Nanos,
+        start: u64,
+        segment: &Segment,
+        ce: bool,
+        out: &mut Vec<Segment>,
+    ) {
         if self.ecn {
-            if segment.flags.contains(Flags::CWR) {
-                self.rx.echo_congestion = false;
-            }
-            if ce {
-                if !self.rx.echo_congestion {
-                    self.rx.ack.force();
-                }
-                self.rx.echo_congestion = true;
-            }
+            self.echo_mark(segment, ce);
         }
         let was_closed = self.rx.closed();
         let fin = segment.flags.contains(Flags::FIN);
@@ -248,6 +264,9 @@ impl Endpoint {
                     self.rx
                         .ack
                         .data(&self.profile, now, segment.len, push, self.rtt.rto());
+                    if self.rx.ce.is_some() {
+                        self.report_change(now, segment, ce, out);
+                    }
                     self.size_window(now, segment.len);
                 }
                 if self.rx.closed() && !was_closed {
@@ -258,6 +277,9 @@ impl Endpoint {
                 }
             }
             Fit::OutOfOrder => {
+                if self.rx.ce.is_some() {
+                    self.report_change(now, segment, ce, out);
+                }
                 // Without SACK, only an acknowledgement with an unchanged window counts as a duplicate.
                 if self.sack {
                     self.size_window(now, segment.len);
@@ -301,6 +323,9 @@ impl Endpoint {
     /// Sends a pure acknowledgement.
     pub(crate) fn send_ack(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         self.stats.acks_sent += 1;
+        if let Some(pacing) = &mut self.tx.pacing {
+            pacing.passed(now);
+        }
         let ack = self.segment(now, self.tx.nxt, Flags::ACK);
         out.push(ack);
     }
@@ -310,6 +335,7 @@ impl Endpoint {
     #[inline(always)]
     pub(crate) fn segment(&mut self, now: Nanos, position: u64, flags: Flags) -> Segment {
         let mut segment = Segment::new(self.tx.unwrap.wire(position), flags);
+        segment.ect = self.ect;
         segment.ack = self.rx.unwrap.wire(self.rx.nxt);
         segment.window = self.rx.window.offered(self.rx.nxt);
         if self.timestamps {
@@ -333,6 +359,9 @@ impl Endpoint {
         self.state = State::Failed;
         self.tx.timer_at = Nanos::MAX;
         self.delack_at = Nanos::MAX;
+        if let Some(pacing) = &mut self.tx.pacing {
+            pacing.timer_at = Nanos::MAX;
+        }
         self.tx.release();
     }
 

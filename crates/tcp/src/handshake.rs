@@ -1,7 +1,7 @@
 //! The three-way handshake (RFC 9293, section 3.5) and the retransmission of its segments.
 
 use crate::endpoint::{Endpoint, State, timestamp};
-use crate::profile::{Ecn, Profile};
+use crate::profile::Profile;
 use crate::segment::{Flags, Options, Segment};
 use crate::seq::Seq;
 use gentle_units::Nanos;
@@ -46,8 +46,7 @@ impl Endpoint {
         endpoint
     }
 
-    /// Accepts a connection: answers the first SYN with a SYN/ACK. `ce`: the SYN's packet was marked CE; a marked SYN
-    /// must not be treated as ECN-capable (RFC 3168, section 6.1.1), so ECN is then declined.
+    /// Accepts a connection: answers the first SYN with a SYN/ACK. `ce`: the SYN's packet was marked CE.
     pub fn accept(
         profile: Arc<Profile>,
         isn: Seq,
@@ -57,8 +56,9 @@ impl Endpoint {
         out: &mut Vec<Segment>,
     ) -> Endpoint {
         let mut endpoint = Endpoint::new(profile, State::SynReceived, isn, now);
-        let asked = syn.flags.contains(Flags::ECE | Flags::CWR) && !ce;
-        endpoint.agree(syn, asked && endpoint.profile.ecn != Ecn::Off);
+        let asked = syn.flags.contains(Flags::ECE | Flags::CWR);
+        let accepted = asked && endpoint.profile.accepts_ecn(syn, ce);
+        endpoint.agree(syn, accepted);
         endpoint.send_synack(now, out);
         endpoint.arm_synack_timer(now);
         endpoint
@@ -70,7 +70,7 @@ impl Endpoint {
         self.rx.ts_recent = syn.ts_val;
         self.sack &= syn.options.contains(Options::SACK_PERMITTED);
         self.timestamps &= syn.options.contains(Options::TIMESTAMPS);
-        self.ecn = ecn;
+        self.set_ecn(ecn);
         if syn.mss > 0 {
             self.mss = self.mss.min(u32::from(syn.mss));
         }
@@ -80,6 +80,7 @@ impl Endpoint {
     fn handshake_segment(&mut self, now: Nanos, flags: Flags) -> Segment {
         let mut segment = Segment::new(self.tx.unwrap.wire(0), flags);
         segment.mss = self.profile.mss;
+        segment.ect = self.profile.handshake_ect();
         segment.window = self.rx.window.offered(self.rx.nxt);
         segment.retransmitted = self.stats.syn_sent > 0;
         if self.sack {
@@ -107,7 +108,7 @@ impl Endpoint {
     fn send_syn(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         let mut segment = self.handshake_segment(now, Flags::SYN);
         // RFC 3168, section 6.1.1.1: a retransmitted SYN does not request ECN, in case a middlebox drops such SYNs.
-        if self.profile.ecn == Ecn::Request && !segment.retransmitted {
+        if self.profile.requests_ecn() && !segment.retransmitted {
             segment.flags |= Flags::ECE | Flags::CWR;
         }
         out.push(segment);
@@ -192,7 +193,7 @@ impl Endpoint {
             return;
         }
         let echoed = segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
-        self.agree(segment, echoed && self.profile.ecn == Ecn::Request);
+        self.agree(segment, echoed && self.profile.requests_ecn());
         self.establish(now, segment);
         self.send_ack(now, out);
         self.transmit(now, out);
@@ -265,5 +266,6 @@ impl Endpoint {
             Some(sample) => self.take_rtt_sample(sample),
             None => self.rtt.fall_back(&self.profile),
         }
+        self.open_congestion(now);
     }
 }

@@ -234,16 +234,20 @@ static KNOBS: &[Knob] = knobs! {
     syn_undo: bool in ANY, "handshake retransmissions that prove spurious do not count for iw_syn_losses";
     initial_ssthresh: u32 in 2..=u64::MAX, "initial slow start threshold in segments, or infinite";
     hystart: bool in ANY, "leave slow start on growing delay (CUBIC)";
+    hystart_plus: bool in ANY, "HyStart++ (RFC 9406) instead of HyStart, with any algorithm but BBR";
     growth: Growth in ANY, "what of an ACK makes the window grow: the segments it acknowledges, or that it came";
     abc_limit: u32 in 0..=1000, "segments by which one ACK may raise the window in slow start; 0 for no limit";
     idle_restart: bool in ANY, "decay the window over idle time";
     idle_reset: bool in ANY, "with idle_restart: fall to the initial window at once";
+    pacing: bool in ANY, "data leaves at twice (slow start) or 1.2 times a window per round trip; BBR always paces";
+    tso: bool in ANY, "with pacing: segments leave in bursts as Linux sizes them, not one by one";
     max_burst: u32 in 0..=u64::MAX, "new segments one ACK may release; 0 for no limit";
     cwnd_moderation: u32 in 0..=1000, "when recovery ends, segments the window may exceed what is in flight; 0 for no limit";
     sack: bool in ANY, "selective acknowledgements";
     dsack: bool in ANY, "report duplicates to the sender";
     timestamps: bool in ANY, "timestamps";
     ecn: Ecn in ANY, "explicit congestion notification";
+    ect1: bool in ANY, "ECN-capable packets carry ECT(1), as L4S has it, instead of ECT(0)";
     dupthresh: u32 in 1..=1000, "duplicate ACKs that prove a loss";
     max_reordering: u32 in 1..=100_000, "how far observed reordering may raise dupthresh";
     loss_marking: LossMarking in ANY, "which holes are lost, with rack off";
@@ -259,6 +263,7 @@ static KNOBS: &[Knob] = knobs! {
     ack_policy: AckPolicy in ANY, "when acknowledgements are delayed";
     delack: Nanos in 0..=10_000 * MS, "delay of an acknowledgement; the shortest with policy linux";
     delack_max: Nanos in 0..=10_000 * MS, "longest delay of an acknowledgement, policy linux";
+    exact_ato: bool in ANY, "policy linux: the delay is counted in ticks and doubles when it expires, as in Linux";
     delack_segments: u32 in 1..=1000, "an acknowledgement at once for so many full segments";
     quickack_segments: u32 in 0..=1000, "segments acknowledged one by one at the start, after a duplicate and after idle time";
     fin_on_data: bool in ANY, "FIN rides on the last data segment";

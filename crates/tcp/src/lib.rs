@@ -4,11 +4,14 @@
 mod ack;
 mod ack_policy;
 mod congestion;
+mod ecn;
 mod endpoint;
 mod handshake;
 mod knobs;
+mod pacing;
 mod profile;
 mod rack;
+mod rate;
 mod receiver;
 mod recovery;
 mod rto;
@@ -28,6 +31,6 @@ pub use knobs::{Knob, KnobError};
 pub use profile::{
     AckPolicy, Ecn, Growth, LossMarking, Profile, RtoEstimator, Undo, UnknownProfile,
 };
-pub use segment::{Flags, MAX_SACK_BLOCKS, Options, Segment};
+pub use segment::{Ect, Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use seq::Seq;
 pub use stats::Stats;

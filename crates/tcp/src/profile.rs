@@ -133,6 +133,8 @@ pub struct Profile {
     pub initial_ssthresh: u32,
     /// HyStart: leave slow start before it overflows the queue (Ha and Rhee 2011; CUBIC only).
     pub hystart: bool,
+    /// HyStart++ (RFC 9406) in the initial slow start of every window-based algorithm, instead of HyStart. Not in Linux.
+    pub hystart_plus: bool,
     /// Increment of the window per acknowledgement.
     pub growth: Growth,
     /// Maximum number of segments by which one ACK raises the window in slow start (RFC 3465, `L`); 0: as many
@@ -142,6 +144,12 @@ pub struct Profile {
     pub idle_restart: bool,
     /// With `idle_restart`: reduce to the initial window at once instead of halving per timeout.
     pub idle_reset: bool,
+    /// Pacing of data at twice or 1.2 times a window per round trip, as Linux does for sockets with a maximum pacing
+    /// rate (`SO_MAX_PACING_RATE`). BBR always paces.
+    pub pacing: bool,
+    /// With pacing: segments leave in bursts of the size that Linux hands to the network card at once
+    /// (`tcp_tso_autosize`), else one by one.
+    pub tso: bool,
     /// Maximum number of segments sent per ACK; 0: no limit.
     pub max_burst: u32,
     /// At the end of recovery, limit the window to the segments in flight plus this number; 0: no limit.
@@ -155,6 +163,9 @@ pub struct Profile {
     pub timestamps: bool,
     /// ECN (RFC 3168).
     pub ecn: Ecn,
+    /// ECN-capable packets carry ECT(1), which queues treat as L4S (RFC 9331), instead of ECT(0). Not in Linux 7.2,
+    /// whose DCTCP sends ECT(0).
+    pub ect1: bool,
 
     /// Number of duplicate ACKs, or of SACKed segments above a hole, that prove a loss (RFC 5681).
     pub dupthresh: u32,
@@ -188,6 +199,9 @@ pub struct Profile {
     pub delack: Nanos,
     /// Maximum delay of an acknowledgement with the Linux policy.
     pub delack_max: Nanos,
+    /// With the Linux policy: the delay is counted in whole ticks of the clock, and doubles when it expires, as in Linux
+    /// (`tcp_delack_timer_handler`). Off in all profiles, because results of earlier versions were made without.
+    pub exact_ato: bool,
     /// Number of full segments after which an acknowledgement is sent at once.
     pub delack_segments: u32,
     /// Number of segments acknowledged without delay at the start of a connection, after a duplicate and after idle
@@ -280,17 +294,21 @@ impl Profile {
             iw_syn_losses: 1, // tcp_init_transfer: total_retrans > 1
             syn_undo: true,   // tcp_try_undo_spurious_syn
             initial_ssthresh: u32::MAX,
-            hystart: true,         // tcp_cubic.c
+            hystart: true, // tcp_cubic.c
+            hystart_plus: false,
             growth: Growth::Acked, // tcp_slow_start, tcp_cong_avoid_ai
             abc_limit: 0,
             idle_restart: true,
             idle_reset: false, // tcp_cwnd_restart
+            pacing: false,     // SK_PACING_NONE
+            tso: true,
             max_burst: 0,
             cwnd_moderation: 0, // tcp_moderate_cwnd went in 4.5
             sack: true,
             dsack: true,
             timestamps: true,
             ecn: Ecn::Accept, // TCP_ECN_IN_ECN_OUT_NOECN
+            ect1: false,      // tcp_ca_ect_1_negotiation: no algorithm asks for it
             dupthresh: 3,     // TCP_FASTRETRANS_THRESH
             max_reordering: 300,
             loss_marking: LossMarking::Rfc6675,
@@ -306,6 +324,7 @@ impl Profile {
             ack_policy: AckPolicy::Linux,
             delack: Nanos::from_millis(40), // TCP_DELACK_MIN, TCP_ATO_MIN
             delack_max: Nanos::from_millis(200), // TCP_DELACK_MAX
+            exact_ato: false,
             delack_segments: 2,
             quickack_segments: 16, // TCP_MAX_QUICKACKS
             fin_on_data: true, // __tcp_push_pending_frames: the FIN joins the tail of the write queue
@@ -356,16 +375,20 @@ impl Profile {
             syn_undo: false,
             initial_ssthresh: u32::MAX,
             hystart: false,
+            hystart_plus: false,
             growth: Growth::Acked, // net.inet.tcp.rfc3465=1
             abc_limit: 2,          // net.inet.tcp.abc_l_var
             idle_restart: true,
             idle_reset: true, // cc_after_idle
+            pacing: false,
+            tso: false,
             max_burst: 0,
             cwnd_moderation: 1, // newreno_post_recovery
             sack: true,
             dsack: false,
             timestamps: true, // net.inet.tcp.rfc1323
             ecn: Ecn::Off,    // net.inet.tcp.ecn.enable=0
+            ect1: false,
             dupthresh: 3,
             max_reordering: 3,
             loss_marking: LossMarking::Holes,
@@ -381,6 +404,7 @@ impl Profile {
             ack_policy: AckPolicy::Fixed,
             delack: Nanos::from_millis(100), // TCPTV_DELACK
             delack_max: Nanos::from_millis(100),
+            exact_ato: false,
             delack_segments: 2,
             quickack_segments: 0,
             fin_on_data: true, // tcp_output: FIN with the last data of the socket buffer
@@ -415,16 +439,20 @@ impl Profile {
             syn_undo: false,
             initial_ssthresh: u32::MAX,
             hystart: false,
+            hystart_plus: false,
             growth: Growth::Acks, // opencwnd
             abc_limit: 1,
             idle_restart: false,
             idle_reset: false,
+            pacing: false,
+            tso: false,
             max_burst: 0, // maxburst_
             cwnd_moderation: 0,
             sack: true,
             dsack: false,      // generate_dsacks_
             timestamps: false, // timestamps_
             ecn: Ecn::Off,
+            ect1: false,
             dupthresh: 3, // tcprexmtthresh_
             max_reordering: 3,
             loss_marking: LossMarking::Holes,
@@ -440,6 +468,7 @@ impl Profile {
             ack_policy: AckPolicy::Fixed,
             delack: Nanos::from_millis(100), // interval_
             delack_max: Nanos::from_millis(100),
+            exact_ato: false,
             delack_segments: 1, // segsperack_: no delay at all by default
             quickack_segments: 0,
             fin_on_data: true,

@@ -210,7 +210,7 @@ impl Endpoint {
             delay = delay.min(rto_at - now);
         }
         self.tx.timer = Timer::Probe;
-        self.tx.timer_at = self.expiry(now, delay);
+        self.tx.timer_at = self.expiry(now, delay + self.pacing_delay(now));
         true
     }
 
@@ -222,13 +222,13 @@ impl Endpoint {
             // If data waits for the peer's window, the last segment is not retransmitted.
             let repeat = !sent_new && !self.tx.has_unsent();
             if repeat {
-                self.retransmit(now, last, out);
+                self.retransmit_alone(now, last, out);
             }
             if sent_new || repeat {
                 self.tx.probe_retransmitted = repeat;
                 self.tx.probe_high = self.tx.nxt;
                 self.stats.tlp_probes += 1;
-                self.arm_rto(now);
+                self.arm_rto_paced(now);
                 return;
             }
         }

@@ -1,6 +1,7 @@
 //! Receiving half: reassembly, SACK blocks (RFC 2018), duplicates (RFC 2883), the peer's FIN.
 
 use crate::ack_policy::AckState;
+use crate::ecn::CeState;
 use crate::profile::Profile;
 use crate::segment::MAX_SACK_BLOCKS;
 use crate::seq::{Seq, Unwrap};
@@ -109,6 +110,8 @@ pub(crate) struct Receiver {
     pub(crate) ts_recent: u32,
     /// Whether to echo congestion until the peer reports a reduced window (RFC 3168, section 6.1.3).
     pub(crate) echo_congestion: bool,
+    /// State of an echo that reports each change; `None`: the echo of RFC 3168.
+    pub(crate) ce: Option<CeState>,
     pub(crate) ack: AckState,
     pub(crate) window: ReceiveWindow,
 }
@@ -124,6 +127,7 @@ impl Receiver {
             dsack: (0, 0),
             ts_recent: 0,
             echo_congestion: false,
+            ce: None,
             ack: AckState::new(profile),
             window: ReceiveWindow::new(profile),
         }

@@ -416,12 +416,16 @@ impl Endpoint {
         tx.reduction.delivered = 0;
         tx.reduction.sent = 0;
         tx.window.ssthresh = tx.congestion.on_loss(tx.window.cwnd);
+        tx.hystart_plus = None;
         tx.cwr_pending = self.ecn;
     }
 
     /// Ends a reduction of the window.
     pub(crate) fn end_reduction(&mut self) {
         let tx = &mut self.tx;
+        if tx.rate.is_some() {
+            return;
+        }
         if tx.window.ssthresh < u32::MAX && (tx.ca == CaState::Cwr || tx.undoing.marker > 0) {
             tx.window.cwnd = tx.window.ssthresh;
         }
@@ -457,6 +461,7 @@ impl Endpoint {
             }
             self.start_reduction();
         }
+        self.tx.congestion.on_recovery(&mut self.tx.window);
         self.tx.ca = CaState::Recovery;
         self.stats.fast_recoveries += 1;
     }
@@ -467,6 +472,9 @@ impl Endpoint {
     /// conservation (`tcp_cwnd_reduction`). Without: the pipe rule of RFC 6675, section 5, step C.
     pub(crate) fn reduce(&mut self, delivered: u32, lost: u32, advanced: bool) {
         let tx = &mut self.tx;
+        if tx.rate.is_some() {
+            return;
+        }
         let in_flight = tx.board.in_flight();
         let ssthresh = tx.window.ssthresh;
         let reduction = &mut tx.reduction;
@@ -512,10 +520,11 @@ impl Endpoint {
             self.tx.undoing.prior_ssthresh = self.current_ssthresh();
             self.tx.reduction.prior_cwnd = self.tx.window.cwnd;
             self.tx.window.ssthresh = self.tx.congestion.on_loss(self.tx.window.cwnd);
-            self.tx.congestion.on_timeout(now);
+            self.tx.congestion.on_timeout(&mut self.tx.window, now);
             self.start_undo();
         }
         let tx = &mut self.tx;
+        tx.hystart_plus = None;
         tx.window.cwnd = tx.board.in_flight() + 1;
         tx.window.credit = 0;
         if tx.ca <= CaState::Disorder && tx.board.sacked >= self.profile.dupthresh {
@@ -527,6 +536,7 @@ impl Endpoint {
         tx.dupacks = 0;
         tx.cwr_pending = self.ecn;
         tx.frto = self.profile.frto && (fresh || tx.timeouts > 0);
+        self.with_flow(now, |congestion, flow| congestion.on_enter_loss(flow));
     }
 
     fn mark_lost_by_timeout(&mut self, now: Nanos) {

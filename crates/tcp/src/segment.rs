@@ -114,6 +114,26 @@ impl BitOrAssign for Options {
 /// Maximum number of SACK blocks beside timestamps (RFC 2018, section 3).
 pub const MAX_SACK_BLOCKS: usize = 3;
 
+/// ECN field of the IP header, as the sender sets it (RFC 3168, section 5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Ect {
+    /// Not ECN-capable: queues drop the packet instead of marking it.
+    #[default]
+    Not,
+    /// ECN-capable, ECT(0).
+    Zero,
+    /// ECN-capable, ECT(1): queues treat the packet as L4S (RFC 9331).
+    One,
+}
+
+impl Ect {
+    /// Whether queues may mark the packet.
+    #[inline]
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Ect::Not)
+    }
+}
+
 /// A TCP segment: its header and the length of its payload.
 ///
 /// Kept smaller than a cache line, since the event heap of a simulator copies it.
@@ -144,8 +164,8 @@ pub struct Segment {
     pub options: Options,
     /// Whether the segment was sent before. For metrics; not on the wire.
     pub retransmitted: bool,
-    /// Whether the packet is sent ECN-capable (ECT(0) in the IP header, RFC 3168, section 5).
-    pub ect: bool,
+    /// ECN field of the packet.
+    pub ect: Ect,
 }
 
 const _: () = assert!(size_of::<Segment>() <= 56);
@@ -166,7 +186,7 @@ impl Segment {
             mss: 0,
             options: Options::NONE,
             retransmitted: false,
-            ect: false,
+            ect: Ect::Not,
         }
     }
 

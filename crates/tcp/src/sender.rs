@@ -1,9 +1,11 @@
 //! Sending half: its state, and the transmission of new segments and retransmissions.
 
-use crate::congestion::{Congestion, Controller, Window};
+use crate::congestion::{Congestion, Controller, Flow, HyStartPlus, Opening, Window};
 use crate::endpoint::{Endpoint, State, timestamp};
+use crate::pacing::Pacing;
 use crate::profile::Profile;
 use crate::rack::Rack;
+use crate::rate::DeliveryRate;
 use crate::recovery::{CaState, Reduction};
 use crate::scoreboard::{FIN, LOST, PUSH, RETRANS, SACKED, Scoreboard};
 use crate::segment::{Flags, Segment};
@@ -40,6 +42,8 @@ pub(crate) struct Sender {
     pub(crate) window_end: u64,
     /// Value of `nxt` when a tail loss probe was sent; 0: no probe is outstanding.
     pub(crate) probe_high: u64,
+    /// `None`: data leaves as soon as the windows allow.
+    pub(crate) pacing: Option<Box<Pacing>>,
     pub(crate) board: Scoreboard,
     pub(crate) window: Window,
     /// Maximum number of outstanding segments in the current round trip, which ends at `usage_end`.
@@ -65,6 +69,10 @@ pub(crate) struct Sender {
     pub(crate) cwr_pending: bool,
     pub(crate) rack: Rack,
     pub(crate) congestion: Congestion,
+    /// `None`: off, or the initial slow start is over.
+    pub(crate) hystart_plus: Option<Box<HyStartPlus>>,
+    /// `None`: congestion control is not rate-based.
+    pub(crate) rate: Option<Box<DeliveryRate>>,
     pub(crate) undoing: Undoing,
     pub(crate) reduction: Reduction,
     /// No segment below this position awaits retransmission.
@@ -82,6 +90,7 @@ impl Sender {
             limit: 1,
             closing: false,
             window_end: 0,
+            pacing: Pacing::new(profile),
             board: Scoreboard::new(),
             fack: 1,
             recv_sack_cache: [(0, 0); 3],
@@ -92,6 +101,11 @@ impl Sender {
                 ssthresh: profile.initial_ssthresh,
             },
             congestion: Congestion::new(profile, now),
+            hystart_plus: HyStartPlus::new(profile),
+            rate: profile
+                .congestion_control
+                .is_rate_based()
+                .then(|| Box::new(DeliveryRate::new())),
             cwnd_limited: false,
             max_packets_out: 0,
             usage_end: 0,
@@ -145,6 +159,11 @@ impl Sender {
         self.una.min(self.limit).saturating_sub(1)
     }
 
+    #[inline]
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing
+    }
+
     /// Whether data or a FIN has not been sent yet.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
@@ -154,6 +173,9 @@ impl Sender {
     /// Frees memory that a closed connection does not need.
     pub(crate) fn release(&mut self) {
         self.board = Scoreboard::new();
+        if let Some(rate) = &mut self.rate {
+            rate.release();
+        }
     }
 
     /// Whether the window may grow, which requires that it was fully used (`tcp_is_cwnd_limited`; see RFC 7661).
@@ -183,7 +205,11 @@ impl Endpoint {
     /// Reduces the window when sending resumes after idle time (RFC 2861; RFC 5681, section 4.1).
     pub(crate) fn restart_after_idle(&mut self, now: Nanos) {
         let tx = &mut self.tx;
-        if !self.profile.idle_restart || !tx.board.is_empty() || tx.last_data == Nanos::ZERO {
+        if !self.profile.idle_restart
+            || tx.rate.is_some()
+            || !tx.board.is_empty()
+            || tx.last_data == Nanos::ZERO
+        {
             return;
         }
         let idle = now.saturating_sub(tx.last_data);
@@ -229,6 +255,9 @@ impl Endpoint {
         probe: bool,
         out: &mut Vec<Segment>,
     ) -> u32 {
+        if self.tx.pacing.is_some() {
+            return self.send_paced(now, burst, probe, out);
+        }
         let most = if probe {
             burst
         } else {
@@ -246,13 +275,21 @@ impl Endpoint {
             }
             sent += 1;
         }
+        self.after_sending(now, sent, limited, probe);
+        sent
+    }
+
+    /// Accounts for an attempt to send new segments, of which `sent` left; `limited`: the congestion window held others
+    /// back.
+    #[inline]
+    pub(crate) fn after_sending(&mut self, now: Nanos, sent: u32, limited: bool, probe: bool) {
         // Segments sent in recovery count against its budget; a probe is scheduled in case these were the last.
         if self.tx.ca.reduces() {
             self.tx.reduction.sent += sent;
         }
         if sent > 0 || limited {
-            limited |= self.tx.board.in_flight() >= self.tx.window.cwnd;
-            self.tx.note_usage(limited);
+            let full = self.tx.board.in_flight() >= self.tx.window.cwnd;
+            self.tx.note_usage(limited || full);
         }
         if sent > 0 {
             let in_flight = self.tx.board.in_flight();
@@ -261,12 +298,11 @@ impl Endpoint {
         if sent > 0 && !probe {
             self.schedule_probe(now, false);
         }
-        sent
     }
 
     /// Number of segments that occupy the congestion window.
     #[inline]
-    fn window_used(&self) -> u32 {
+    pub(crate) fn window_used(&self) -> u32 {
         // Without limited transmit, duplicate ACKs before recovery release nothing.
         if self.tx.ca == CaState::Disorder && !self.profile.limited_transmit {
             self.tx.board.len()
@@ -278,7 +314,12 @@ impl Endpoint {
     /// Fast path: sends at most `most` new segments that are full, not the last, and differ only in their sequence
     /// numbers, which holds for almost all segments. Returns the number sent.
     #[inline]
-    fn send_full_segments(&mut self, now: Nanos, most: u32, out: &mut Vec<Segment>) -> u32 {
+    pub(crate) fn send_full_segments(
+        &mut self,
+        now: Nanos,
+        most: u32,
+        out: &mut Vec<Segment>,
+    ) -> u32 {
         let len = self.mss;
         // A segment with the last byte written is not sent here.
         let end = self.tx.window_end.min(self.tx.limit.saturating_sub(1));
@@ -292,7 +333,7 @@ impl Endpoint {
         self.rx.ack.data_sent(now);
         let mut segment = self.segment(now, start, Flags::ACK);
         segment.len = len;
-        segment.ect = self.ecn;
+        segment.ect = self.data_ect;
         let mut seq = segment.seq;
         let mut sent = 0;
         loop {
@@ -320,7 +361,7 @@ impl Endpoint {
     /// Sends the next new segment, if the peer's window has room for it.
     // Out of line: needed only at the end of the data written and of the peer's window.
     #[inline(never)]
-    fn send_one_new(&mut self, now: Nanos, out: &mut Vec<Segment>) -> bool {
+    pub(crate) fn send_one_new(&mut self, now: Nanos, out: &mut Vec<Segment>) -> bool {
         let tx = &mut self.tx;
         let start = tx.nxt;
         let mut len = (tx.limit - start).min(u64::from(self.mss));
@@ -354,7 +395,7 @@ impl Endpoint {
             && len > 0
             && let Some(segment) = out.last_mut()
         {
-            segment.ect = true;
+            segment.ect = self.data_ect;
             if reduced {
                 segment.flags |= Flags::CWR;
             }
@@ -370,15 +411,26 @@ impl Endpoint {
         if self.tx.board.lost <= self.tx.board.retrans {
             return;
         }
+        let most = self.burst_segments();
+        // Segments and bytes of the burst that pacing has let go.
+        let mut burst = (0, 0);
         let mut index = self.tx.board.find(self.tx.retransmit_from);
         while let Some(&sent) = self.tx.board.get(index) {
-            if self.tx.board.in_flight() >= self.tx.window.cwnd {
+            let is_due = sent.flags & (LOST | SACKED | RETRANS) == LOST;
+            if burst.0 > 0 && (!is_due || burst.0 == most) {
+                self.end_burst(now, burst.1, burst.0, out);
+                burst = (0, 0);
+            }
+            if self.tx.board.in_flight() >= self.tx.window.cwnd
+                || (burst.0 == 0 && self.is_held(now))
+            {
                 break;
             }
-            if sent.flags & (LOST | SACKED | RETRANS) == LOST {
+            if is_due {
                 self.retransmit(now, index, out);
+                burst = (burst.0 + 1, burst.1 + u64::from(sent.len));
                 if index == 0 && self.tx.timer != Timer::Reorder {
-                    self.arm_rto(now);
+                    self.arm_rto_paced(now);
                 }
                 if self.tx.board.lost <= self.tx.board.retrans {
                     index += 1;
@@ -386,6 +438,9 @@ impl Endpoint {
                 }
             }
             index += 1;
+        }
+        if burst.0 > 0 {
+            self.end_burst(now, burst.1, burst.0, out);
         }
         self.tx.retransmit_from = self
             .tx
@@ -396,18 +451,29 @@ impl Endpoint {
 
     /// Retransmits the segment at `index`.
     #[inline(never)]
-    pub(crate) fn retransmit(&mut self, now: Nanos, index: usize, out: &mut Vec<Segment>) {
+    fn retransmit(&mut self, now: Nanos, index: usize, out: &mut Vec<Segment>) {
         let Some(&sent) = self.tx.board.get(index) else {
             return;
         };
         let previous = self.tx.board.mark_retransmitted(index, now);
         self.stats.retransmission_delay += now.saturating_sub(previous);
         self.tx.undoing.retransmitted(timestamp(now));
+        if let Some(rate) = &mut self.tx.rate {
+            rate.sent_again(index);
+        }
         if self.tx.ca.reduces() {
             self.tx.reduction.sent += 1;
         }
         self.tx.last_data = now;
         self.emit(now, sent.start, u32::from(sent.len), sent.flags, true, out);
+    }
+
+    /// Retransmits the segment at `index`, whether or not pacing permits it.
+    pub(crate) fn retransmit_alone(&mut self, now: Nanos, index: usize, out: &mut Vec<Segment>) {
+        self.retransmit(now, index, out);
+        if let Some(sent) = self.tx.board.get(index) {
+            self.end_burst(now, u64::from(sent.len), 1, out);
+        }
     }
 
     #[inline(always)]
@@ -456,6 +522,61 @@ impl Endpoint {
         tx.last_data = now;
         if losses > self.profile.iw_syn_losses {
             tx.window.cwnd = 1;
+        }
+    }
+
+    /// Starts congestion control once the handshake has given a round-trip time.
+    pub(crate) fn open_congestion(&mut self, now: Nanos) {
+        let opening = Opening {
+            ecn: self.ecn,
+            nxt: self.tx.nxt,
+            seed: self.tx.unwrap.wire(0).0,
+        };
+        if self.tx.rate.is_some() {
+            self.with_flow(now, |congestion, flow| {
+                congestion.on_open(&opening, Some(flow));
+            });
+        } else {
+            self.tx.congestion.on_open(&opening, None);
+            self.update_pacing_rate();
+        }
+    }
+
+    /// Lets rate-based congestion control act on the connection; without such, does nothing.
+    pub(crate) fn with_flow(&mut self, now: Nanos, act: impl FnOnce(&mut Congestion, &mut Flow)) {
+        let tx = &mut self.tx;
+        if let (Some(pacing), Some(rate)) = (&mut tx.pacing, &mut tx.rate) {
+            let mut flow = Flow {
+                now,
+                state: tx.ca,
+                in_flight: tx.board.in_flight(),
+                lost: tx.reduction.lost,
+                mss: self.mss,
+                srtt: self.rtt.srtt(),
+                min_rtt: self.rtt.min(),
+                window: &mut tx.window,
+                pacing,
+                rate,
+            };
+            act(&mut tx.congestion, &mut flow);
+        }
+    }
+
+    /// Tells congestion control that data was sent while nothing was in flight.
+    pub(crate) fn start_transmission(&mut self, now: Nanos) {
+        self.with_flow(now, |congestion, flow| congestion.on_transmission(flow));
+    }
+
+    /// Marks samples of the delivery rate as limited by the application, if it writes only after everything was sent
+    /// (`tcp_rate_check_app_limited`).
+    pub(crate) fn note_application_limit(&mut self) {
+        let tx = &mut self.tx;
+        if let Some(rate) = &mut tx.rate
+            && tx.limit.saturating_sub(tx.nxt) < u64::from(self.mss)
+            && tx.board.in_flight() < tx.window.cwnd
+            && tx.board.lost <= tx.board.retrans
+        {
+            rate.limit_by_application(tx.board.in_flight());
         }
     }
 }

@@ -40,6 +40,13 @@ impl Endpoint {
         self.tx.timer_at = self.expiry(now, self.rtt.rto());
     }
 
+    /// Starts the retransmission timer when pacing lets data go again.
+    #[inline]
+    pub(crate) fn arm_rto_paced(&mut self, now: Nanos) {
+        self.tx.timer = Timer::Rto;
+        self.tx.timer_at = self.expiry(now, self.rtt.rto() + self.pacing_delay(now));
+    }
+
     /// Restarts the retransmission timer, or stops it if nothing is outstanding. If a probe or reordering timer ran
     /// instead, the timeout counts from the transmission of the oldest segment (`tcp_rearm_rto`).
     #[inline]
@@ -56,7 +63,8 @@ impl Endpoint {
         let from = if borrowed { front.sent } else { now };
         self.tx.timer = Timer::Rto;
         let delay = from.saturating_add(self.rtt.rto()).saturating_sub(now);
-        self.tx.timer_at = self.expiry(now, delay.max(self.profile.timer_granularity));
+        let delay = delay.max(self.profile.timer_granularity) + self.pacing_delay(now);
+        self.tx.timer_at = self.expiry(now, delay);
     }
 
     /// Sets the timer after progress: tail loss probe if the profile has it, else retransmission timeout.
@@ -102,7 +110,7 @@ impl Endpoint {
                 Nanos::ZERO
             };
         }
-        self.retransmit(now, 0, out);
+        self.retransmit_alone(now, 0, out);
         self.rtt.back_off(&self.profile);
         self.arm_rto(now);
     }

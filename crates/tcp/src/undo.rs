@@ -5,6 +5,7 @@
 //! a timeout, never-retransmitted data is acknowledged (F-RTO, RFC 5682). FreeBSD has a fourth: a timeout is answered
 //! sooner than a retransmission could have been.
 
+use crate::congestion::Controller;
 use crate::endpoint::Endpoint;
 use crate::profile::Undo;
 use crate::recovery::CaState;
@@ -82,7 +83,8 @@ impl Endpoint {
             tx.retransmit_from = tx.nxt;
         }
         if tx.undoing.prior_ssthresh > 0 {
-            tx.window.cwnd = tx.window.cwnd.max(tx.reduction.prior_cwnd);
+            let prior_cwnd = tx.reduction.prior_cwnd;
+            tx.congestion.on_undo(&mut tx.window, prior_cwnd);
             if tx.undoing.prior_ssthresh > tx.window.ssthresh {
                 tx.window.ssthresh = tx.undoing.prior_ssthresh;
                 tx.cwr_pending = false;

@@ -534,10 +534,11 @@ fn congestion_experienced_reduces_once_a_round_trip() {
     assert!(
         wire.sent(Side::Initiator)
             .filter(|sent| sent.segment.len > 0)
-            .all(|sent| sent.segment.ect)
+            .all(|sent| sent.segment.ect.is_capable())
     );
     assert!(
-        wire.sent(Side::Responder).all(|sent| !sent.segment.ect),
+        wire.sent(Side::Responder)
+            .all(|sent| !sent.segment.ect.is_capable()),
         "acknowledgements are not ECN-capable"
     );
 }
@@ -553,7 +554,8 @@ fn ecn_is_negotiated() {
         let mut wire = Wire::new(a, b, ms(50), |_, _| Fate::Pass);
         wire.write_and_close(MSS);
         wire.run(Nanos::from_secs(5));
-        wire.sent(Side::Initiator).any(|sent| sent.segment.ect)
+        wire.sent(Side::Initiator)
+            .any(|sent| sent.segment.ect.is_capable())
     };
     assert!(capable("request", "accept"));
     assert!(!capable("accept", "accept"));

@@ -176,7 +176,10 @@ impl Network for ScriptedNetwork {
             segment,
             congestion_experienced,
         };
-        schedule.plan(at, packet(sent.fate == Fate::Mark && segment.ect));
+        schedule.plan(
+            at,
+            packet(sent.fate == Fate::Mark && segment.ect.is_capable()),
+        );
         if let Fate::Twice(extra) = sent.fate {
             schedule.plan(at + extra, packet(false));
         }

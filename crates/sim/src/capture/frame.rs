@@ -3,6 +3,7 @@
 use crate::engine::Packet;
 use crate::tcp_header::{tcp_header, tcp_options};
 use gentle_experiment::{Direction, IP_HEADER};
+use gentle_tcp::Ect;
 use gentle_wire::{EthernetHeader, Ipv4Header, TcpOptions, Udp, protocol};
 use std::net::Ipv4Addr;
 
@@ -27,6 +28,7 @@ const FIRST_PORT: u32 = 1_024;
 pub(super) const LONGEST_IP_PACKET: u32 = u16::MAX as u32;
 
 /// ECN field of an IP header (RFC 3168, section 5).
+const ECT_1: u8 = 1;
 const ECT_0: u8 = 2;
 const CE: u8 = 3;
 
@@ -57,12 +59,11 @@ pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
     };
     let payload_len = ip_bytes - IP_HEADER;
     let ip = Ipv4Header {
-        tos: if packet.congestion_experienced() {
-            CE
-        } else if packet.segment.ect {
-            ECT_0
-        } else {
-            0
+        tos: match packet.segment.ect {
+            _ if packet.congestion_experienced() => CE,
+            Ect::Not => 0,
+            Ect::Zero => ECT_0,
+            Ect::One => ECT_1,
         },
         ..Ipv4Header::new(src, dst, protocol, payload_len)
     };

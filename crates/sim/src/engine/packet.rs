@@ -2,7 +2,7 @@
 
 use gentle_aqm::{Ecn, Handshake, Hosts, TcpHeader};
 use gentle_experiment::{Class, Direction, IP_HEADER};
-use gentle_tcp::{Flags, Options, Segment};
+use gentle_tcp::{Ect, Flags, Options, Segment};
 use gentle_units::Nanos;
 
 /// Place of packets without a connection; no connection gets it.
@@ -77,7 +77,11 @@ impl Packet {
             bytes: overhead + ip_bytes,
             ip_bytes,
             direction,
-            ecn: if segment.ect { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: match segment.ect {
+                Ect::Not => Ecn::NotEct,
+                Ect::Zero => Ecn::Ect0,
+                Ect::One => Ecn::Ect1,
+            },
             class,
             counts: false,
         }

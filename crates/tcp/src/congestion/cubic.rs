@@ -42,9 +42,9 @@ pub(crate) struct Cubic {
 }
 
 impl Cubic {
-    fn started(hystart: bool, now: Nanos) -> Cubic {
+    fn started(hystart: Option<HyStart>) -> Cubic {
         Cubic {
-            hystart: hystart.then(|| HyStart::new(now)),
+            hystart,
             per: 0,
             last_max: 0,
             last_cwnd: 0,
@@ -132,12 +132,13 @@ impl Cubic {
 
 impl Controller for Cubic {
     fn new(profile: &Profile, now: Nanos) -> Cubic {
-        Cubic::started(profile.hystart, now)
+        let applies = profile.hystart && !profile.hystart_plus;
+        Cubic::started(applies.then(|| HyStart::new(now, profile.pacing)))
     }
 
     /// Discards all measurements (`bictcp_reset`, `bictcp_hystart_reset`).
-    fn on_timeout(&mut self, now: Nanos) {
-        *self = Cubic::started(self.hystart.is_some(), now);
+    fn on_timeout(&mut self, _: &mut Window, now: Nanos) {
+        *self = Cubic::started(self.hystart.as_ref().map(|old| old.restarted(now)));
     }
 
     /// Excludes idle time from the epoch (RFC 9438, section 5.8).
@@ -220,7 +221,7 @@ mod tests {
     /// RFC 9438, figures 1 and 2: W(t) = C·(t − K)³ + W_max, K = cbrt(W_max·(1 − β)/C).
     #[test]
     fn the_window_follows_the_formula() {
-        let mut cubic = Cubic::started(false, Nanos::ZERO);
+        let mut cubic = Cubic::started(None);
         let rtt = Nanos::from_millis(100);
         let start = Nanos::from_secs(1);
         cubic.min_rtt = rtt;
@@ -253,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_smaller_peak_gives_way() {
-        let mut cubic = Cubic::started(false, Nanos::ZERO);
+        let mut cubic = Cubic::started(None);
         assert_eq!(cubic.on_loss(1000), 700);
         assert_eq!(cubic.on_loss(800), 560);
         // Fast convergence: W_max = cwnd·(1 + β)/2.
@@ -262,7 +263,7 @@ mod tests {
 
     #[test]
     fn small_windows_grow_like_reno() {
-        let mut cubic = Cubic::started(false, Nanos::ZERO);
+        let mut cubic = Cubic::started(None);
         cubic.min_rtt = Nanos::from_millis(10);
         let mut window = Window {
             cwnd: 20,

@@ -16,6 +16,8 @@ const MAX_RISE: Nanos = Nanos::from_millis(16);
 
 #[derive(Debug, Clone)]
 pub(super) struct HyStart {
+    /// Whether data is paced, so that acknowledgements of a window spread over half a round trip without a queue.
+    paced: bool,
     found: bool,
     samples: u8,
     /// Position at which the current round ends.
@@ -27,8 +29,9 @@ pub(super) struct HyStart {
 }
 
 impl HyStart {
-    pub(super) fn new(now: Nanos) -> HyStart {
+    pub(super) fn new(now: Nanos, paced: bool) -> HyStart {
         HyStart {
+            paced,
             found: false,
             samples: 0,
             round_end: 0,
@@ -38,8 +41,13 @@ impl HyStart {
         }
     }
 
+    /// State without measurements.
+    pub(super) fn restarted(&self, now: Nanos) -> HyStart {
+        HyStart::new(now, self.paced)
+    }
+
     /// Whether this acknowledgement shows that slow start has filled the path: a train of acknowledgements as long as
-    /// half the shortest round trip, or a round trip that has grown.
+    /// half the shortest round trip, if data is paced as long as the whole, or a round trip that has grown.
     pub(super) fn ends_slow_start(
         &mut self,
         cwnd: u32,
@@ -55,7 +63,7 @@ impl HyStart {
         if progress.una > self.round_end {
             *self = HyStart {
                 round_end: progress.nxt,
-                ..HyStart::new(now)
+                ..self.restarted(now)
             };
         }
         if cwnd < LOW_WINDOW {
@@ -63,7 +71,12 @@ impl HyStart {
         }
         if now.saturating_sub(self.last_ack) <= ACK_SPACING {
             self.last_ack = now;
-            let threshold = Nanos((min_rtt + ack_delay()).0 / 2);
+            let longest = min_rtt + ack_delay();
+            let threshold = if self.paced {
+                longest
+            } else {
+                Nanos(longest.0 / 2)
+            };
             self.found = now.saturating_sub(self.round_start) > threshold;
         }
         self.round_rtt = self.round_rtt.min(rtt);
@@ -96,7 +109,7 @@ mod tests {
 
     #[test]
     fn delay_ends_it() {
-        let mut hystart = HyStart::new(ms(0));
+        let mut hystart = HyStart::new(ms(0), false);
         let mut found = 0;
         for i in 0..12 {
             let ended = hystart.ends_slow_start(
@@ -109,7 +122,7 @@ mod tests {
             found += u32::from(ended);
         }
         assert!(found > 0, "15 ms above 100 ms is more than an eighth");
-        let mut hystart = HyStart::new(ms(0));
+        let mut hystart = HyStart::new(ms(0), false);
         for i in 0..12 {
             assert!(!hystart.ends_slow_start(
                 40,
@@ -123,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_long_train_ends_it() {
-        let mut hystart = HyStart::new(ms(0));
+        let mut hystart = HyStart::new(ms(0), false);
         let ended: Vec<u64> = (0..60)
             .filter(|i| {
                 hystart.ends_slow_start(40, &progress(ms(100 + i), 10), ms(100), ms(100), || {
@@ -132,11 +145,18 @@ mod tests {
             })
             .collect();
         assert_eq!(ended.first(), Some(&51), "half of 100 ms");
+        let mut paced = HyStart::new(ms(0), true);
+        let ends = (0..120).find(|i| {
+            paced.ends_slow_start(40, &progress(ms(100 + i), 10), ms(100), ms(100), || {
+                Nanos::ZERO
+            })
+        });
+        assert_eq!(ends, Some(101));
     }
 
     #[test]
     fn a_small_window_goes_on() {
-        let mut hystart = HyStart::new(ms(0));
+        let mut hystart = HyStart::new(ms(0), false);
         for i in 0..60 {
             assert!(!hystart.ends_slow_start(
                 15,

@@ -7,11 +7,21 @@
 //! A new algorithm is a file with a type that implements [`Controller`], and one line in the list below; scenario
 //! files, `--tcp`, `gentle profiles` and the knob `congestion_control` follow from that.
 
+mod bbr;
 mod cubic;
+mod dctcp;
 mod hystart;
+mod hystart_plus;
+mod policer;
 mod reno;
+mod windowed_max;
 
+pub(crate) use hystart_plus::HyStartPlus;
+
+use crate::pacing::Pacing;
 use crate::profile::{Profile, texts};
+use crate::rate::{DeliveryRate, RateSample};
+use crate::recovery::CaState;
 use gentle_units::Nanos;
 use std::fmt;
 
@@ -72,10 +82,61 @@ pub(crate) struct Progress {
     pub(crate) nxt: u64,
 }
 
+/// State of a connection when its handshake completes, for an algorithm.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opening {
+    /// Whether the ends agreed on ECN.
+    pub(crate) ecn: bool,
+    /// Next position to send.
+    pub(crate) nxt: u64,
+    /// Number that differs between connections.
+    pub(crate) seed: u32,
+}
+
+/// Connection, as far as an algorithm that controls the sending rate sees and sets it.
+#[derive(Debug)]
+pub(crate) struct Flow<'a> {
+    pub(crate) now: Nanos,
+    pub(crate) state: CaState,
+    /// Segments in flight.
+    pub(crate) in_flight: u32,
+    /// Segments marked lost over the life of the connection.
+    pub(crate) lost: u32,
+    /// Payload of a full segment, bytes.
+    pub(crate) mss: u32,
+    pub(crate) srtt: Option<Nanos>,
+    pub(crate) min_rtt: Option<Nanos>,
+    pub(crate) window: &'a mut Window,
+    pub(crate) pacing: &'a mut Pacing,
+    pub(crate) rate: &'a mut DeliveryRate,
+}
+
 /// A congestion control algorithm and its state for one connection.
 pub(crate) trait Controller {
+    /// Whether the algorithm negotiates ECN regardless of [`Ecn`](crate::Ecn), sends every packet ECN-capable and has
+    /// the receiver report each change of the marking at once (`TCP_CONG_NEEDS_ECN`).
+    const NEEDS_ECN: bool = false;
+
+    /// Whether the algorithm sets window and pacing rate itself after each acknowledgement, in every state, from samples
+    /// of the delivery rate (`cong_control`): [`on_sample`](Controller::on_sample). Slow start, congestion avoidance and
+    /// PRR then do not apply.
+    const RATE_BASED: bool = false;
+
     /// Creates the state of a connection that starts at `now`.
     fn new(profile: &Profile, now: Nanos) -> Self;
+
+    /// Starts work on a connection that has completed its handshake.
+    #[inline]
+    fn on_open(&mut self, opening: &Opening, flow: Option<&mut Flow>) {
+        let _ = (opening, flow);
+    }
+
+    /// Accounts for the segments that an acknowledgement reported as delivered, before the window adapts to it.
+    /// `marked`: it carried the ECN echo.
+    #[inline]
+    fn on_delivered(&mut self, progress: &Progress, marked: bool) {
+        let _ = (progress, marked);
+    }
 
     /// Grows the window in congestion avoidance: `acked` segments, those taken by slow start not counted, were
     /// delivered while the window was fully used.
@@ -103,10 +164,48 @@ pub(crate) trait Controller {
         let _ = (window, progress, rtt, ack_delay);
     }
 
+    /// Accounts for the start of fast recovery, after [`on_loss`](Controller::on_loss) unless the window was being
+    /// reduced already.
+    #[inline]
+    fn on_recovery(&mut self, window: &mut Window) {
+        let _ = window;
+    }
+
     /// Accounts for a retransmission timeout, after which earlier measurements of the path may be wrong.
     #[inline]
-    fn on_timeout(&mut self, now: Nanos) {
-        let _ = now;
+    fn on_timeout(&mut self, window: &mut Window, now: Nanos) {
+        let _ = (window, now);
+    }
+
+    /// Restores the window when a reduction, before which it was `prior_cwnd`, proves wrong.
+    #[inline]
+    fn on_undo(&mut self, window: &mut Window, prior_cwnd: u32) {
+        window.cwnd = window.cwnd.max(prior_cwnd);
+    }
+
+    /// Sets window and pacing rate after an acknowledgement, if the algorithm is rate-based.
+    #[inline]
+    fn on_sample(&mut self, flow: &mut Flow, sample: &RateSample) {
+        let _ = (flow, sample);
+    }
+
+    /// Accounts for data sent while nothing was in flight, if the algorithm is rate-based.
+    #[inline]
+    fn on_transmission(&mut self, flow: &mut Flow) {
+        let _ = flow;
+    }
+
+    /// Accounts for the state after a timeout, if the algorithm is rate-based.
+    #[inline]
+    fn on_enter_loss(&mut self, flow: &mut Flow) {
+        let _ = flow;
+    }
+
+    /// Least segments of a burst at a pacing rate of `rate` bytes per second; `None`: the system's.
+    #[inline]
+    fn least_burst(&self, rate: u64) -> Option<u32> {
+        let _ = rate;
+        None
     }
 
     /// Accounts for `idle` time without data in flight, when sending resumes.
@@ -125,6 +224,22 @@ macro_rules! algorithms {
             $($(#[$doc])* $name,)*
         }
 
+        impl CongestionControl {
+            /// [`Controller::NEEDS_ECN`] of the algorithm.
+            pub(crate) fn needs_ecn(self) -> bool {
+                match self {
+                    $(CongestionControl::$name => <$type>::NEEDS_ECN,)*
+                }
+            }
+
+            /// [`Controller::RATE_BASED`] of the algorithm.
+            pub(crate) fn is_rate_based(self) -> bool {
+                match self {
+                    $(CongestionControl::$name => <$type>::RATE_BASED,)*
+                }
+            }
+        }
+
         texts!(CongestionControl { $($name = $text $(| $alias)*),* });
 
         /// Algorithm of a connection, dispatched by variant so that calls inline.
@@ -137,6 +252,48 @@ macro_rules! algorithms {
             fn new(profile: &Profile, now: Nanos) -> Congestion {
                 match profile.congestion_control {
                     $(CongestionControl::$name => Congestion::$name(<$type>::new(profile, now)),)*
+                }
+            }
+
+            #[inline]
+            fn on_open(&mut self, opening: &Opening, flow: Option<&mut Flow>) {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.on_open(opening, flow),)*
+                }
+            }
+
+            #[inline]
+            fn on_sample(&mut self, flow: &mut Flow, sample: &RateSample) {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.on_sample(flow, sample),)*
+                }
+            }
+
+            #[inline]
+            fn on_transmission(&mut self, flow: &mut Flow) {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.on_transmission(flow),)*
+                }
+            }
+
+            #[inline]
+            fn on_enter_loss(&mut self, flow: &mut Flow) {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.on_enter_loss(flow),)*
+                }
+            }
+
+            #[inline]
+            fn least_burst(&self, rate: u64) -> Option<u32> {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.least_burst(rate),)*
+                }
+            }
+
+            #[inline]
+            fn on_delivered(&mut self, progress: &Progress, marked: bool) {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.on_delivered(progress, marked),)*
                 }
             }
 
@@ -175,9 +332,23 @@ macro_rules! algorithms {
             }
 
             #[inline]
-            fn on_timeout(&mut self, now: Nanos) {
+            fn on_recovery(&mut self, window: &mut Window) {
                 match self {
-                    $(Congestion::$name(algorithm) => algorithm.on_timeout(now),)*
+                    $(Congestion::$name(algorithm) => algorithm.on_recovery(window),)*
+                }
+            }
+
+            #[inline]
+            fn on_timeout(&mut self, window: &mut Window, now: Nanos) {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.on_timeout(window, now),)*
+                }
+            }
+
+            #[inline]
+            fn on_undo(&mut self, window: &mut Window, prior_cwnd: u32) {
+                match self {
+                    $(Congestion::$name(algorithm) => algorithm.on_undo(window, prior_cwnd),)*
                 }
             }
 
@@ -196,6 +367,10 @@ algorithms! {
     Reno: reno::Reno = "reno" | "newreno";
     /// CUBIC: RFC 9438.
     Cubic: cubic::Cubic = "cubic";
+    /// DCTCP: RFC 8257. Requests ECN and sends every packet ECN-capable, whatever the knob `ecn` says.
+    Dctcp: dctcp::Dctcp = "dctcp";
+    /// BBR, version 1. Paces, whatever the knob `pacing` says.
+    Bbr: bbr::Bbr = "bbr";
 }
 
 impl Congestion {

@@ -5,7 +5,7 @@ use crate::profile::Profile;
 use gentle_units::Nanos;
 
 /// Smallest `ssthresh` in segments: RFC 5681, equation 4.
-const MIN_SSTHRESH: u32 = 2;
+pub(super) const MIN_SSTHRESH: u32 = 2;
 
 /// Reno, without state beyond the window.
 #[derive(Debug, Clone)]

@@ -39,6 +39,9 @@ pub struct Experiment {
     pub changes: Vec<Change>,
     /// Initial RTO of SYNs and SYN/ACKs in milliseconds; `None`: the kernel's default.
     pub initial_rto_ms: Option<u32>,
+    /// Whether sockets pace what they send (`SO_MAX_PACING_RATE`).
+    #[serde(default)]
+    pub pacing: bool,
     /// Engine that retransmits lost SYNs of both hosts; `None`: none.
     pub rexmit: Option<Rexmit>,
     /// Connections, in order of their start.
@@ -124,6 +127,7 @@ pub fn plan(
             setup,
             changes,
             initial_rto_ms: tcp.initial_rto_ms,
+            pacing: tcp.pacing,
             rexmit: None,
             flows,
             cbr,

@@ -76,7 +76,13 @@ impl fmt::Display for Step {
             write!(f, "ip netns exec {namespace} ")?;
         }
         match self {
-            Step::Run { argv, .. } => f.write_str(&argv.join(" ")),
+            Step::Run { argv, .. } => {
+                let quoted = argv.iter().map(|word| match word.contains(' ') {
+                    true => format!("'{word}'"),
+                    false => word.clone(),
+                });
+                f.write_str(&quoted.collect::<Vec<_>>().join(" "))
+            }
             Step::Write {
                 path,
                 value,

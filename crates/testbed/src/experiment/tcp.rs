@@ -10,12 +10,16 @@ const KERNEL: &str = "linux-7.2";
 pub(super) struct Settings {
     /// Parameters of a namespace below `/proc/sys/net`, with their values.
     pub(super) sysctls: Vec<(&'static str, String)>,
+    /// Congestion control that network namespaces may use only if the kernel is told so.
+    pub(super) restricted: Option<String>,
     /// Parameters of the whole kernel: file and value.
     pub(super) parameters: Vec<(&'static str, String)>,
     /// Attributes of the routes to the other host.
     pub(super) route: Vec<String>,
     /// Initial RTO of SYNs and SYN/ACKs, for the sock_ops program.
     pub(super) initial_rto_ms: Option<u32>,
+    /// Whether sockets pace what they send.
+    pub(super) pacing: bool,
     /// Sentences about the knobs that Linux does not have.
     pub(super) deviations: Vec<String>,
 }
@@ -26,13 +30,16 @@ enum Interface {
     Parameter(&'static str, fn(&Profile) -> String),
     Route(fn(&Profile) -> String),
     InitialRto,
-    /// Affects only the planned network: the size of segments.
+    Pacing,
+    /// Affects only the planned network, as the size of segments does, or nothing.
     Planned,
 }
 
 /// Knobs that Linux has. A knob that is not listed does not exist in Linux or cannot be set to a profile's value.
 const INTERFACES: &[(&str, Interface)] = &[
     ("mss", Interface::Planned),
+    // What Linux does anyway.
+    ("exact_ato", Interface::Planned),
     ("initial_rto", Interface::InitialRto),
     // TCP_RTO_MIN is a route metric: ip-route(8).
     (
@@ -75,6 +82,7 @@ const INTERFACES: &[(&str, Interface)] = &[
             switch(p.hystart)
         }),
     ),
+    ("pacing", Interface::Pacing),
     (
         "idle_restart",
         Interface::Sysctl("ipv4/tcp_slow_start_after_idle", |p| switch(p.idle_restart)),
@@ -135,6 +143,9 @@ fn switch(on: bool) -> String {
     u8::from(on).to_string()
 }
 
+/// Congestion controls that are reserved for the initial network namespace (without `TCP_CONG_NON_RESTRICTED`).
+const RESTRICTED: &[&str] = &["dctcp"];
+
 /// Settings for `profile`, and the knobs that cannot be set.
 pub(super) fn settings(profile: &Profile) -> Settings {
     let kernel = Profile::default();
@@ -155,10 +166,13 @@ pub(super) fn settings(profile: &Profile) -> Settings {
                 let ms = profile.initial_rto.as_millis();
                 settings.initial_rto_ms = Some(u32::try_from(ms).unwrap_or(u32::MAX));
             }
+            Some(Interface::Pacing) => settings.pacing = profile.pacing,
             Some(Interface::Planned) => {}
             None => missing.push(format!("{name} = {}", value(profile))),
         }
     }
+    let algorithm = profile.get("congestion_control").unwrap_or_default();
+    settings.restricted = RESTRICTED.contains(&&*algorithm).then_some(algorithm);
     if !missing.is_empty() {
         settings.deviations.push(format!(
             "The end hosts are Linux, which has no setting for {}; they behave like the profile {KERNEL}.",
@@ -203,6 +217,27 @@ mod tests {
         };
         assert!(missing.contains("rto_estimator = "), "{missing}");
         assert!(!missing.contains("iw = "), "{missing}");
+    }
+
+    #[test]
+    fn a_restricted_algorithm_is_permitted_first() {
+        let mut profile = Profile::default();
+        profile.set("congestion_control", "dctcp").unwrap();
+        let settings = settings(&profile);
+        assert_eq!(settings.restricted.as_deref(), Some("dctcp"));
+        let dctcp = ("ipv4/tcp_congestion_control", "dctcp".to_owned());
+        assert_eq!(settings.sysctls, [dctcp]);
+    }
+
+    #[test]
+    fn a_paced_socket_needs_no_parameter() {
+        let mut profile = Profile::default();
+        profile.set("pacing", "on").unwrap();
+        let expected = Settings {
+            pacing: true,
+            ..Settings::default()
+        };
+        assert_eq!(settings(&profile), expected);
     }
 
     #[test]

@@ -37,6 +37,9 @@ const HOSTS: &[(&str, &str)] = &[
     ("ipv4/tcp_max_tw_buckets", "200000"),
 ];
 
+/// Congestion controls that network namespaces may use.
+const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+
 /// Network of one run.
 pub(super) struct Network<'a> {
     pub(super) scenario: &'a Scenario,
@@ -222,6 +225,17 @@ impl Network<'_> {
         } = self.namespaces;
         for namespace in [up, router, down] {
             steps.push(Step::sysctl(namespace, "ipv4/ip_forward", 1));
+        }
+        if let Some(algorithm) = &self.tcp.restricted {
+            // Added to those that the kernel already permits.
+            steps.push(Step::Run {
+                namespace: None,
+                argv: vec![
+                    "sh".to_owned(),
+                    "-c".to_owned(),
+                    format!("echo \"$(cat {ALLOWED}) {algorithm}\" > {ALLOWED}"),
+                ],
+            });
         }
         for namespace in [client, server] {
             for (name, value) in HOSTS {

@@ -3,6 +3,7 @@
 use super::super::observations::{Connection, ConnectionOutcome};
 use super::super::tcp_info;
 use super::outgoing::Outgoing;
+use super::pacing::pace;
 use super::responder::Request;
 use super::{EventContext, REQUEST_PORT, Status};
 use crate::experiment::{Flow, PORT, client_address, server_address};
@@ -24,11 +25,19 @@ pub(super) struct Initiator {
 
 impl Initiator {
     /// Starts to connect.
-    pub(super) fn connect(flow: &Flow, number: u32, now_ns: u64) -> io::Result<Initiator> {
+    pub(super) fn connect(
+        flow: &Flow,
+        number: u32,
+        paces: bool,
+        now_ns: u64,
+    ) -> io::Result<Initiator> {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
         // Lets connect choose the port, which may then be one in use towards another destination.
         setsockopt(&socket, sockopt::IpBindAddressNoPort, &true)?;
+        if paces {
+            pace(&socket)?;
+        }
         let (own, other) = if flow.from_client {
             (client_address(flow.class), server_address())
         } else {

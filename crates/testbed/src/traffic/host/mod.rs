@@ -3,6 +3,7 @@
 mod cbr;
 mod initiator;
 mod outgoing;
+mod pacing;
 mod responder;
 
 use super::TrafficError;
@@ -135,6 +136,11 @@ impl<'a> Host<'a> {
         )?;
         let waker = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
         let listeners = [(SINK, listener(PORT)?), (SOURCE, listener(REQUEST_PORT)?)];
+        if experiment.pacing {
+            for (_, listener) in &listeners {
+                pacing::pace(listener)?;
+            }
+        }
         let watch = |descriptor: BorrowedFd<'_>, token| {
             epoll.add(descriptor, EpollEvent::new(EpollFlags::EPOLLIN, token))
         };
@@ -262,7 +268,7 @@ impl<'a> Host<'a> {
             let number = self.next_flow as u32;
             self.next_flow += 1;
             if flow.from_client == self.is_client() {
-                let end = Initiator::connect(flow, number, self.now_ns()?)?;
+                let end = Initiator::connect(flow, number, self.experiment.pacing, self.now_ns()?)?;
                 let stop = flow.bytes.is_none() && flow.initiator_sends;
                 self.insert(End::Initiator(end), stop.then_some(flow.until_ns))?;
             }
