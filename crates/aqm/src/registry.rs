@@ -53,18 +53,53 @@ impl FromStr for Spec {
     /// Parses a scheme and its options, `codel target=20ms ecn` or, in the syntax of `tc`, `codel target 20ms ecn`. The
     /// name of a preset stands for its options.
     fn from_str(text: &str) -> Result<Spec, SpecError> {
-        let mut words = text.split_whitespace();
-        let name = words
-            .next()
-            .ok_or_else(|| SpecError::Empty { schemes: names() })?;
-        let scheme = find_any_case(name)?;
-        let mut options: Vec<&str> = words.collect();
-        // The child determines which options exist, so it is resolved before them.
-        let child = match scheme.child {
-            Some(_) => take_child(&mut options)?.map(find_any_case).transpose()?,
-            None => None,
-        };
-        Spec::from_words(scheme, child, options)
+        parse(text.split_whitespace().collect())
+    }
+}
+
+/// Parses the words of a specification.
+fn parse(words: Vec<&str>) -> Result<Spec, SpecError> {
+    let mut words = words.into_iter();
+    let name = words
+        .next()
+        .ok_or_else(|| SpecError::Empty { schemes: names() })?;
+    let scheme = find_any_case(name)?;
+    let mut options: Vec<&str> = words.collect();
+    // The child determines which options exist, so it is resolved before them.
+    let child = match scheme {
+        Scheme { child: None, .. } => None,
+        Scheme { shaper: None, .. } => {
+            let name = take_child(&mut options)?;
+            name.map(find_any_case).transpose()?.map(Spec::of)
+        }
+        _ => take_shaped(&mut options)?.map(parse).transpose()?,
+    };
+    Spec::from_words(scheme, child, options)
+}
+
+/// Removes `child=` or `child` and all words after it from those of a shaper, and returns them.
+fn take_shaped<'a>(options: &mut Vec<&'a str>) -> Result<Option<Vec<&'a str>>, SpecError> {
+    let key = |word: &str| normalized(word.split('=').next().unwrap_or(word));
+    let Some(place) = options.iter().position(|word| key(word) == "child") else {
+        return Ok(None);
+    };
+    let mut child = options.split_off(place);
+    match child[0].split_once('=') {
+        Some((_, name)) => child[0] = name,
+        None => {
+            child.remove(0);
+        }
+    }
+    if child.is_empty() {
+        return Err(no_child());
+    }
+    Ok(Some(child))
+}
+
+fn no_child() -> SpecError {
+    SpecError::NoValue {
+        option: "child".to_owned(),
+        example: "codel".to_owned(),
     }
 }
 
@@ -82,10 +117,7 @@ fn take_child<'a>(options: &mut Vec<&'a str>) -> Result<Option<&'a str>, SpecErr
                 continue;
             }
         };
-        let name = name.ok_or_else(|| SpecError::NoValue {
-            option: "child".to_owned(),
-            example: "codel".to_owned(),
-        })?;
+        let name = name.ok_or_else(no_child)?;
         if child.replace(name).is_some() {
             return Err(SpecError::Twice {
                 option: "child".to_owned(),

@@ -12,6 +12,7 @@ pub(crate) struct TestPacket {
     pub(crate) bytes: u32,
     pub(crate) flags: Handshake,
     pub(crate) ecn: Ecn,
+    pub(crate) dscp: u8,
     pub(crate) arrived: Nanos,
 }
 
@@ -24,6 +25,7 @@ impl TestPacket {
             bytes,
             flags: Handshake::default(),
             ecn: Ecn::NotEct,
+            dscp: 0,
             arrived: Nanos::ZERO,
         }
     }
@@ -63,6 +65,9 @@ impl Packet for TestPacket {
     }
     fn flow(&self) -> u64 {
         self.flow
+    }
+    fn dscp(&self) -> u8 {
+        self.dscp
     }
     fn handshake(&self) -> Handshake {
         self.flags

@@ -141,7 +141,7 @@ fn require_module(
     let Discipline::Scheme(spec) = &setup.discipline else {
         return Ok(());
     };
-    let schemes = [Some(spec), spec.child()].into_iter().flatten();
+    let schemes = std::iter::successors(Some(spec), |spec| spec.child());
     for spec in schemes.filter(|_| backing == Backing::Native) {
         if let Some(module) = spec.module()
             && let Some(why) = system::missing(netlink, module, Some(ifindex))

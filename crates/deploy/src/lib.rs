@@ -17,6 +17,7 @@ mod prefix;
 mod priority;
 mod run;
 mod setup;
+mod shaped;
 mod shaper;
 mod show;
 mod snapshot;

@@ -11,6 +11,7 @@
 #include <net/dsfield.h>
 #include <net/inet_ecn.h>
 #include <net/ip.h>
+#include <net/route.h>
 #include <net/sch_generic.h>
 #include "replay.h"
 
@@ -20,6 +21,11 @@
 static __be16 client_port(const struct replay_request *request)
 {
 	return htons(1024 + request->flow % 50000);
+}
+
+static u8 dsfield(const struct replay_request *request)
+{
+	return request->dscp << 2 | (request->ecn & INET_ECN_MASK);
 }
 
 static unsigned int transport_len(u8 protocol)
@@ -40,7 +46,7 @@ static void put_ipv4(struct sk_buff *skb, const struct replay_request *request, 
 
 	iph->version = 4;
 	iph->ihl = sizeof(*iph) / 4;
-	iph->tos = request->ecn & INET_ECN_MASK;
+	iph->tos = dsfield(request);
 	iph->tot_len = htons(len);
 	iph->frag_off = htons(IP_DF);
 	iph->ttl = 64;
@@ -55,7 +61,7 @@ static void put_ipv6(struct sk_buff *skb, const struct replay_request *request, 
 	struct ipv6hdr *ip6h = skb_put_zero(skb, sizeof(*ip6h));
 
 	ip6h->version = 6;
-	ipv6_change_dsfield(ip6h, INET_ECN_MASK, request->ecn & INET_ECN_MASK);
+	ipv6_change_dsfield(ip6h, 0, dsfield(request));
 	ip6h->payload_len = htons(len - sizeof(*ip6h));
 	ip6h->hop_limit = 64;
 	ip6h->nexthdr = request->protocol;
@@ -130,6 +136,9 @@ struct sk_buff *replay_packet(struct net_device *dev, const struct replay_reques
 		put_ipv6(skb, request, left);
 	else
 		put_ipv4(skb, request, left);
+	/* As in a router: ip_forward() sets the priority, ip6_forward() does not. */
+	if (request->version == 4)
+		skb->priority = rt_tos2priority(dsfield(request));
 	left = request->bytes - skb->len;
 	skb_set_transport_header(skb, skb->len);
 	if (request->protocol == IPPROTO_TCP)

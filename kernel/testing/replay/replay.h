@@ -35,7 +35,8 @@ struct replay_request {
 	__u8 tcp_flags;		/* byte 13 of the TCP header */
 	__u8 ecn;		/* the two bits of the IP header */
 	__u8 tags;		/* REPLAY_TAG_* */
-	__u16 zero;
+	__u8 dscp;		/* the other six bits of the DS field */
+	__u8 zero;
 	__u32 number;		/* of the packet, for the events */
 	__u32 flow;		/* 24 bits; source address and port tell flows apart */
 	__u32 bytes;		/* of the whole frame, without a tag in skb->vlan_tci */
@@ -49,6 +50,7 @@ enum replay_kind {
 	REPLAY_DROPPED,		/* @number was freed by the qdisc, @reason says why (enum qdisc_drop_reason) */
 	REPLAY_SENT,		/* @number was dequeued, @ecn is what its header says */
 	REPLAY_DONE,		/* end of a request: @value is what enqueue returned, @number packets are queued */
+	REPLAY_TIMER,		/* a high-resolution timer of the qdisc expires @backlog nanoseconds after REPLAY_BEGIN */
 };
 
 struct replay_event {

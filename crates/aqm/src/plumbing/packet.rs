@@ -35,6 +35,15 @@ pub struct Hosts {
     pub destination: u64,
 }
 
+/// Priority that Linux gives a forwarded IPv4 packet with the codepoint `dscp` (`ip_forward`, `rt_tos2priority`). It reads
+/// the three bits of the DS field that were the type of service in RFC 1349: those of EF are "minimise delay" and
+/// "maximise throughput", those of CS6 are none.
+pub fn priority_of(dscp: u8) -> u8 {
+    // `TC_PRIO_BESTEFFORT`, `TC_PRIO_BULK`, `TC_PRIO_INTERACTIVE`, `TC_PRIO_INTERACTIVE_BULK` (linux/pkt_sched.h).
+    const PRIORITIES: [u8; 4] = [0, 2, 6, 4];
+    PRIORITIES[usize::from(dscp >> 1 & 3)]
+}
+
 /// A packet as seen by a queue discipline (Linux: `sk_buff` with its control block).
 pub trait Packet {
     /// Length in bytes for accounting, link-layer header included (Linux: `qdisc_pkt_len`).
@@ -61,6 +70,12 @@ pub trait Packet {
     /// default implementation returns 0, best effort.
     fn dscp(&self) -> u8 {
         0
+    }
+
+    /// Priority of the packet in a router, 0 to 15 (Linux: `skb->priority`). The default implementation derives it from
+    /// the DS field, as Linux does for the IPv4 packets that it forwards.
+    fn priority(&self) -> u8 {
+        priority_of(self.dscp())
     }
 
     /// The SYN and FIN flags.
@@ -106,6 +121,9 @@ impl<P: Packet> Packet for Box<P> {
     }
     fn dscp(&self) -> u8 {
         (**self).dscp()
+    }
+    fn priority(&self) -> u8 {
+        (**self).priority()
     }
     fn handshake(&self) -> Handshake {
         (**self).handshake()

@@ -31,6 +31,7 @@ macro_rules! schemes {
 schemes! {
     pfifo,
     bfifo,
+    pfifo_fast,
     red,
     ared,
     choke,
@@ -39,11 +40,15 @@ schemes! {
     fq_codel,
     pie,
     fq_pie,
+    fq,
+    dualpi2,
     sfq,
     syn_prio,
     syn_fin_prio,
     spa,
     gsp,
+    tbf,
+    htb,
     #[cfg(feature = "exercise")]
     lifo,
 }

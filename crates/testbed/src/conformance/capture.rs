@@ -116,6 +116,7 @@ impl CaptureArrivals {
             flow: 0,
             bytes: 0,
             headers,
+            dscp: ip.tos >> 2,
             ecn: match ip.tos & 3 {
                 0 => Ecn::NotEct,
                 1 => Ecn::Ect1,

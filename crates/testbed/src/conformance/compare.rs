@@ -88,11 +88,12 @@ fn describe(schedule: &Schedule, kernel: &[Outcome], model: &Outcome, step: usiz
             Call::Enqueue(offer) => {
                 number += 1;
                 format!(
-                    "enqueue {} (flow {}, {} bytes, {:?}, {:?})",
+                    "enqueue {} (flow {}, {} bytes, {:?}, DSCP {}, {:?})",
                     number - 1,
                     offer.flow,
                     offer.bytes,
                     offer.headers,
+                    offer.dscp,
                     offer.ecn
                 )
             }

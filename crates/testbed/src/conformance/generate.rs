@@ -175,10 +175,20 @@ impl Generator {
             flow,
             bytes: 0,
             headers,
+            dscp: self.dscp(flow),
             ecn,
         };
         offer.bytes = self.bytes(&offer);
         offer
+    }
+
+    /// Codepoint of a flow, one packet in ten with any other: best effort, CS1, AF11, AF21, AF41, CS5, EF, LE.
+    fn dscp(&mut self, flow: u32) -> u8 {
+        const USUAL: [u8; 8] = [0, 8, 10, 18, 34, 40, 46, 1];
+        if self.rng.random_bool(0.1) {
+            return self.rng.random_range(0..64);
+        }
+        USUAL[(flow % 8) as usize]
     }
 
     fn flow(&mut self) -> (u32, Transport) {

@@ -1,8 +1,8 @@
 //! Replay of a schedule through a queue of `gentle-aqm`.
 
 use super::outcome::Outcome;
-use super::schedule::{Call, Offer, Schedule};
-use gentle_aqm::{Ecn, Handshake, Packet, Signals, Spec, registry};
+use super::schedule::{Call, Ip, Offer, Schedule};
+use gentle_aqm::{Ecn, Handshake, Packet, Signals, Spec, priority_of, registry};
 use gentle_units::Nanos;
 
 /// Replays `schedule` through the queue that `spec` and `seed` build; `clock` gives the time of each step.
@@ -72,6 +72,16 @@ impl Packet for NumberedPacket {
     }
     fn flow(&self) -> u64 {
         u64::from(self.offer.flow)
+    }
+    fn dscp(&self) -> u8 {
+        self.offer.dscp
+    }
+    fn priority(&self) -> u8 {
+        match self.offer.headers.ip {
+            Ip::V4 => priority_of(self.offer.dscp),
+            // Linux sets no priority when it forwards IPv6.
+            Ip::V6 => 0,
+        }
     }
     fn handshake(&self) -> Handshake {
         self.offer.handshake()

@@ -53,6 +53,8 @@ pub struct Offer {
     pub bytes: u32,
     /// Headers.
     pub headers: Headers,
+    /// Differentiated services codepoint, below 64.
+    pub dscp: u8,
     /// ECN codepoint.
     pub ecn: Ecn,
 }
