@@ -160,17 +160,22 @@ static void sent(struct sk_buff *skb)
 
 /*
  * When the high-resolution timer in the private part of a qdisc expires, or zero: such a timer starts when tc creates
- * the qdisc, at a time that is not known otherwise. Of a timer without slack, both expiry times are equal, and follow
- * each other (struct hrtimer); no other two words of a new qdisc are later than the schedule's start.
+ * the qdisc, at a time that is not known otherwise. Where it is in that part only the qdisc knows, so it is recognized
+ * by its expiry, which is later than the start of the schedule, without slack.
  */
 static s64 timer_of(struct Qdisc *q)
 {
-	const s64 *words = qdisc_priv(q);
-	size_t i, n = q->ops->priv_size / sizeof(*words);
+	const char *private = qdisc_priv(q);
+	size_t at;
 
-	for (i = 0; i + 1 < n; i++)
-		if (words[i] == words[i + 1] && words[i] > ktime_to_ns(start))
-			return words[i];
+	for (at = 0; at + sizeof(struct hrtimer) <= q->ops->priv_size; at += sizeof(s64)) {
+		const struct hrtimer *timer = (const struct hrtimer *)(private + at);
+		ktime_t expires = hrtimer_get_expires(timer);
+
+		if (ktime_after(expires, start) && expires == hrtimer_get_softexpires(timer) &&
+		    hrtimer_is_queued((struct hrtimer *)timer))
+			return ktime_to_ns(expires);
+	}
 	return 0;
 }
 
