@@ -229,7 +229,6 @@ fn token_buckets() {
             "tbf rate=2mbit burst=2000 child=pfifo_fast limit=20",
             "tbf rate=2mbit burst=2000 child=dualpi2 limit=60",
             "tbf rate=2mbit burst=2000 child=fq maxrate=300kbit flow_limit=8",
-            "tbf rate=2mbit burst=2000 child=pie limit=40",
             "htb rate=2mbit limit=40",
             "htb rate=8mbit burst=20000 ceil=1mbit cburst=2000 child=bfifo limit=30000",
             "htb rate=1mbit burst=2000 ceil=8mbit child=codel ecn",
