@@ -21,6 +21,13 @@ pub fn kernel_qdisc(kind: &str) -> Option<&'static KernelQdisc> {
         .find(|qdisc| qdisc.kind == kind)
 }
 
+/// True if the qdisc of kind `kind` (`tc`, `TCA_KIND`) limits the rate of another one.
+pub fn is_shaper(kind: &str) -> bool {
+    let shapers = SCHEMES.iter().filter(|scheme| scheme.shaper.is_some());
+    let mut qdiscs = shapers.filter_map(|scheme| scheme.linux);
+    qdiscs.any(|syntax| syntax.qdisc.kind == kind)
+}
+
 /// Seed specifications for tests and fuzzing: every scheme with its defaults, presets and samples, and every wrapper's
 /// samples over every scheme that it can wrap.
 pub fn samples() -> Vec<String> {

@@ -251,6 +251,9 @@ const FIXUPS: [(&str, &[u16], Fixup); 5] = [
     ("matchall", &[3], Fixup::FilterFlags),
 ];
 
+/// Qdiscs whose options the kernel dumps without `NLA_F_NESTED`, and does not accept without.
+const NESTED_WHEN_SET: [&str; 1] = ["dualpi2"];
+
 /// Attributes of an object of this kind that the kernel does not accept as it dumps them, and how to convert them.
 fn fixup_of(kind: &str) -> Option<(&'static [u16], Fixup)> {
     if let Some((_, attributes, fixup)) = FIXUPS.iter().find(|(name, ..)| *name == kind) {
@@ -328,6 +331,9 @@ fn accepted(object: Object, message: &TcMessage) -> (Object, TcMessage) {
                 fixup.apply(&mut part.value);
             }
         });
+        if NESTED_WHEN_SET.contains(&kind.as_str()) {
+            settings.flag_options_as_nested();
+        }
     }
     (object, settings)
 }
