@@ -18,7 +18,7 @@ pub struct Arrival {
 /// Packets of both directions of a capture, as arrivals at one queue.
 ///
 /// A packet keeps its time, its length as an Ethernet frame, its flow (one direction of a connection), its TCP flags
-/// and its ECN codepoint. Every protocol but TCP becomes UDP; VLAN tags and tunnel headers are dropped.
+/// and its DS field. Every protocol but TCP becomes UDP; VLAN tags and tunnel headers are dropped.
 #[derive(Debug, Default)]
 pub struct CaptureArrivals {
     arrivals: Vec<Arrival>,
