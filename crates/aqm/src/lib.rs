@@ -32,12 +32,12 @@ mod testing;
 pub use plumbing::error::SpecError;
 pub use plumbing::flow_hash::FlowHash;
 pub use plumbing::linux::truesize;
-pub use plumbing::options::{Kind, OptionSpec, Options, Threshold, Value};
-pub use plumbing::packet::{Ecn, Handshake, Hosts, Packet, TcpHeader};
-pub use plumbing::qdisc::{Dequeue, DropReason, Mark, MarkReason, Qdisc, Signals};
+pub use plumbing::options::{Kind, List, OptionSpec, Options, Threshold, Value};
+pub use plumbing::packet::{Ecn, Handshake, Hosts, Packet, TcpHeader, priority_of};
+pub use plumbing::qdisc::{Dequeue, DropReason, Head, Mark, MarkReason, Qdisc, Signals};
 pub use plumbing::scheme::{
     Conformance, Field, FinRule, Hashing, KernelQdisc, Order, Origin, Preset, Priority,
-    RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
+    RoundedTimes, Scheme, Shaper, Statistics, TcSyntax, TimeAttribute,
 };
 pub use plumbing::spec::Spec;
 

@@ -22,6 +22,13 @@ pub fn kernel_qdisc(kind: &str) -> Option<&'static KernelQdisc> {
         .find(|qdisc| qdisc.kind == kind)
 }
 
+/// True if the qdisc of kind `kind` (`tc`, `TCA_KIND`) limits the rate of another one.
+pub fn is_shaper(kind: &str) -> bool {
+    let shapers = SCHEMES.iter().filter(|scheme| scheme.shaper.is_some());
+    let mut qdiscs = shapers.filter_map(|scheme| scheme.linux);
+    qdiscs.any(|syntax| syntax.qdisc.kind == kind)
+}
+
 /// Seed specifications for tests and fuzzing: every scheme with its defaults, presets and samples, and every wrapper's
 /// samples over every scheme that it can wrap.
 pub fn samples() -> Vec<String> {
@@ -60,24 +67,59 @@ impl FromStr for Spec {
     }
 }
 
-/// Parses a scheme for a network device, as [`Spec::from_str`] does. Flags that no simulation can have
-/// ([`Scheme::unsimulated`]) are accepted.
-///
-/// # Errors
-/// The text names no scheme, or an option or a value that the scheme does not have.
-pub fn for_device(text: &str) -> Result<Spec, SpecError> {
-    let mut words = text.split_whitespace();
+/// Parses the words of a specification.
+fn parse(words: Vec<&str>) -> Result<Spec, SpecError> {
+    let mut words = words.into_iter();
     let name = words
         .next()
         .ok_or_else(|| SpecError::Empty { schemes: names() })?;
     let scheme = find_any_case(name)?;
     let mut options: Vec<&str> = words.collect();
     // The child determines which options exist, so it is resolved before them.
-    let child = match scheme.child {
-        Some(_) => take_child(&mut options)?.map(find_any_case).transpose()?,
-        None => None,
+    let child = match scheme {
+        Scheme { child: None, .. } => None,
+        Scheme { shaper: None, .. } => {
+            let name = take_child(&mut options)?;
+            name.map(find_any_case).transpose()?.map(Spec::of)
+        }
+        _ => take_shaped(&mut options)?.map(parse).transpose()?,
     };
     Spec::from_words(scheme, child, options)
+}
+
+/// Removes `child=` or `child` and all words after it from those of a shaper, and returns them.
+fn take_shaped<'a>(options: &mut Vec<&'a str>) -> Result<Option<Vec<&'a str>>, SpecError> {
+    let key = |word: &str| normalized(word.split('=').next().unwrap_or(word));
+    let Some(place) = options.iter().position(|word| key(word) == "child") else {
+        return Ok(None);
+    };
+    let mut child = options.split_off(place);
+    match child[0].split_once('=') {
+        Some((_, name)) => child[0] = name,
+        None => {
+            child.remove(0);
+        }
+    }
+    if child.is_empty() {
+        return Err(no_child());
+    }
+    Ok(Some(child))
+}
+
+fn no_child() -> SpecError {
+    SpecError::NoValue {
+        option: "child".to_owned(),
+        example: "codel".to_owned(),
+    }
+}
+
+/// Parses a scheme for a network device, as [`Spec::from_str`] does. Flags that no simulation can have
+/// ([`Scheme::unsimulated`]) are accepted.
+///
+/// # Errors
+/// The text names no scheme, or an option or a value that the scheme does not have.
+pub fn for_device(text: &str) -> Result<Spec, SpecError> {
+    parse(text.split_whitespace().collect())
 }
 
 /// Removes `child=NAME` or `child NAME` from the words of a wrapper's options and returns the name.
@@ -94,10 +136,7 @@ fn take_child<'a>(options: &mut Vec<&'a str>) -> Result<Option<&'a str>, SpecErr
                 continue;
             }
         };
-        let name = name.ok_or_else(|| SpecError::NoValue {
-            option: "child".to_owned(),
-            example: "codel".to_owned(),
-        })?;
+        let name = name.ok_or_else(no_child)?;
         if child.replace(name).is_some() {
             return Err(SpecError::Twice {
                 option: "child".to_owned(),

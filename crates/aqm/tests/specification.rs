@@ -1,6 +1,6 @@
 //! Parsing and printing of specifications; the table of schemes in the README.
 
-use gentle_aqm::{Kind, Spec, SpecError, Threshold, Value, registry};
+use gentle_aqm::{Kind, List, Spec, SpecError, Threshold, Value, registry};
 use gentle_units::{Nanos, Rate};
 use proptest::prelude::*;
 use std::path::Path;
@@ -127,6 +127,16 @@ fn value(kind: Kind, draw: u64) -> Value {
         Kind::Flag => Value::Flag(draw % 2 == 1),
         Kind::Choice(words) => Value::Choice(words[draw as usize % words.len()]),
         Kind::Keyword(words) => Value::Keyword(words[draw as usize % words.len()]),
+        Kind::List {
+            length,
+            least,
+            most,
+        } => {
+            let numbers =
+                (0..length as u64).map(|n| least + (draw >> (n % 40)) % (most - least + 1));
+            let numbers: Vec<String> = numbers.map(|n| n.to_string()).collect();
+            Value::List(List::parse(&numbers.join(",")).expect("a list"))
+        }
     }
 }
 

@@ -138,8 +138,7 @@ fn require_module(
     backing: Backing,
     ifindex: u32,
 ) -> Result<(), ApplyError> {
-    let spec = &setup.scheme;
-    let schemes = [Some(spec), spec.child()].into_iter().flatten();
+    let schemes = std::iter::successors(Some(&setup.scheme), |spec| spec.child());
     for spec in schemes.filter(|_| backing == Backing::Native) {
         if let Some(module) = spec.module()
             && let Some(why) = system::missing(netlink, module, Some(ifindex))

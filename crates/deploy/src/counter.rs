@@ -13,22 +13,30 @@ pub struct Counter {
 }
 
 /// Names of values that rise and fall (gauges); all others are monotonic.
-const GAUGES: [&str; 26] = [
+const GAUGES: [&str; 36] = [
     "above",
     "avg_dq_rate",
+    "band0_packets",
+    "band1_packets",
+    "band2_packets",
     "capacity_estimate_bytes_per_second",
     "count",
     "cumul_ns",
+    "delay_c_us",
+    "delay_l_us",
     "delay_ns",
     "delay_us",
     "dq_rate_estimating",
     "dropping",
     "expiry_ns",
+    "flows",
     "held",
     "held_bytes",
+    "inactive_flows",
     "interval_ns",
     "lastcount",
     "ldelay_us",
+    "max_memory_used_bytes",
     "max_p",
     "maxpacket_bytes",
     "maxq",
@@ -40,6 +48,8 @@ const GAUGES: [&str; 26] = [
     "overflow",
     "prob",
     "qavg_bytes",
+    "throttled_flows",
+    "unthrottle_latency_ns",
 ];
 
 /// Suffixes of gauges that exist once per queue.

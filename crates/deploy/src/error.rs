@@ -77,6 +77,18 @@ pub enum PlanError {
     /// The rate is below one byte per second.
     #[error("{0} is below the resolution of tc; expected 8bit (one byte per second) or more")]
     TooSlow(Rate),
+    /// The limit of the scheme is the length of the device's transmit queue, which no plan changes.
+    #[error(
+        "{scheme} takes its limit from the device when it is created; run ip link set dev {dev} txqueuelen {packets} before, and leave limit out"
+    )]
+    TransmitQueue {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// Device of the queue.
+        dev: Device,
+        /// Length asked for, packets.
+        packets: u64,
+    },
     /// The handle is out of range.
     #[error(
         "handle {0:x}: is out of range; expected 1: to 7ffd:, since Linux assigns numbers from 8000: on"

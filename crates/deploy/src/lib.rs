@@ -16,6 +16,7 @@ mod prefix;
 mod priority;
 mod run;
 mod setup;
+mod shaped;
 mod shaper;
 mod show;
 mod snapshot;

@@ -12,6 +12,8 @@ struct Part {
     config: String,
     /// OpenWrt package, if the registry of schemes names it.
     openwrt: Option<&'static str>,
+    /// Versions of Linux and of `tc` that have it; `None`: all that are in use.
+    needs: Option<&'static str>,
 }
 
 /// Messages of the kernel (`net/sched/`, `net/core/rtnetlink.c`) and of iproute2 about a missing part, with its kind.
@@ -21,6 +23,9 @@ const MESSAGES: [(&str, Kind); 4] = [
     ("Failed to load TC action module", Kind::Action),
     ("Unknown device type", Kind::Device),
 ];
+
+/// Message of a `tc` that does not know the qdisc (iproute2, `tc/tc.c`: `parse_noqopt`).
+const UNPARSABLE: &str = "is unparsable";
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -45,10 +50,17 @@ const OPENWRT: [(&str, &str); 8] = [
 
 /// Remedy for a command that failed with this output because the kernel lacks a part; `None` for other failures.
 pub(crate) fn remedy(command: &Command, output: &str) -> Option<String> {
+    let args: Vec<&str> = command.args.iter().map(String::as_str).collect();
+    if output.contains(UNPARSABLE) {
+        let qdisc = qdisc(command.program, &args)?;
+        let needs = registry::kernel_qdisc(qdisc)?.needs?;
+        return Some(format!(
+            "this tc does not know {qdisc}, which needs {needs}"
+        ));
+    }
     let (_, kind) = MESSAGES
         .iter()
         .find(|(message, _)| output.contains(message))?;
-    let args: Vec<&str> = command.args.iter().map(String::as_str).collect();
     let part = match kind {
         Kind::Qdisc => {
             let qdisc = qdisc(command.program, &args)?;
@@ -60,6 +72,7 @@ pub(crate) fn remedy(command: &Command, output: &str) -> Option<String> {
             }
             Part {
                 openwrt: known.and_then(|known| known.openwrt_package),
+                needs: known.and_then(|known| known.needs),
                 ..Part::new("sch", "NET_SCH", qdisc)
             }
         }
@@ -72,6 +85,7 @@ pub(crate) fn remedy(command: &Command, output: &str) -> Option<String> {
                 module: device.to_owned(),
                 config: format!("CONFIG_{}", device.to_uppercase()),
                 openwrt: None,
+                needs: None,
             }
         }
     };
@@ -96,6 +110,7 @@ impl Part {
             module: format!("{prefix}_{kind}"),
             config: format!("CONFIG_{config}_{}", kind.to_uppercase()),
             openwrt: None,
+            needs: None,
         }
     }
 
@@ -104,12 +119,14 @@ impl Part {
             module,
             config,
             openwrt,
+            needs,
         } = self;
         let listed = OPENWRT.iter().find(|(name, _)| name == module);
         let listed = listed.map(|(_, package)| *package);
         let openwrt = openwrt.or(listed).unwrap_or("kmod-sched");
+        let needs = needs.map_or_else(String::new, |needs| format!(" (which needs {needs})"));
         format!(
-            "this kernel has no {module}: Debian has it in linux-image-amd64 (or the package of another architecture), OpenWrt in {openwrt}, a self-built kernel needs {config}; after a kernel update, reboot first"
+            "this kernel has no {module}{needs}: Debian has it in linux-image-amd64 (or the package of another architecture), OpenWrt in {openwrt}, a self-built kernel needs {config}; after a kernel update, reboot first"
         )
     }
 }
@@ -162,6 +179,12 @@ mod tests {
                 "kmod-sched-act-police",
             ),
             (
+                Command::tc("qdisc replace dev eth0 root handle 5a1: dualpi2"),
+                unknown,
+                "sch_dualpi2",
+                "needs Linux 6.17",
+            ),
+            (
                 Command::ip("link add name in-eth0 type ifb"),
                 "Error: Unknown device type.",
                 "ifb",
@@ -170,10 +193,16 @@ mod tests {
         ] {
             let sentence = remedy(&command, output).unwrap();
             assert!(
-                sentence.contains(&format!("no {module}:")) && sentence.contains(package),
+                sentence.contains(&format!("no {module}")) && sentence.contains(package),
                 "{sentence}"
             );
         }
+        let command = Command::tc("qdisc add dev eth0 root handle 5a1: dualpi2 limit 50");
+        let unparsable = "Unknown qdisc \"dualpi2\", hence option \"limit\" is unparsable";
+        assert_eq!(
+            remedy(&command, unparsable).unwrap(),
+            "this tc does not know dualpi2, which needs Linux 6.17 and the tc of iproute2 6.17, or later"
+        );
         let command = Command::ip("link add name in-eth0 type ifb");
         assert_eq!(remedy(&command, "RTNETLINK answers: File exists"), None);
     }

@@ -10,7 +10,8 @@ pub struct QueuePlace {
     pub dev: Device,
     /// Parent of the queue.
     pub parent: Parent,
-    /// Major number of the queue's handle, 1 to 0x7ffd; the next two numbers may be used for its children.
+    /// Major number of the queue's handle, 1 to 0x7ffd; the next two numbers may be used for its children, and for a
+    /// shaper one more.
     pub handle: u16,
     /// Link of the device.
     pub link: Link,

@@ -9,6 +9,7 @@ use crate::place::{
 };
 use crate::priority;
 use crate::setup::{Backing, Direction, Setup};
+use crate::shaped;
 use crate::shaper::ShaperKind;
 use crate::stock;
 use gentle_aqm::{Origin, Spec};
@@ -34,7 +35,17 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
     let scheme = spec.scheme().name;
     let syntax = spec.scheme().linux;
     let syntax = syntax.ok_or(PlanError::NotOnLinux { scheme })?;
-    let commands = match (syntax.qdisc.origin, backing) {
+    if let Some(shaper) = spec.scheme().shaper {
+        return shaped::plan(at, spec, shaper, &syntax, backing);
+    }
+    let mut commands = Vec::new();
+    if let Some(packets) = stock::txqueuelen(spec) {
+        let dev = &at.dev;
+        commands.push(Command::ip(&format!(
+            "link set dev {dev} txqueuelen {packets}"
+        )));
+    }
+    commands.extend(match (syntax.qdisc.origin, backing) {
         (Origin::Linux, _) => {
             let qdisc = stock::qdisc(spec, &syntax, at.link_rate)?;
             let (place, handle) = (at.place(), at.handle);
@@ -47,7 +58,7 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
             priority::plan(at, spec, &mut notes)?
         }
         (Origin::Gentle, Backing::Stock) => return Err(PlanError::NeedsModule { scheme }),
-    };
+    });
     Ok(Plan { commands, notes })
 }
 
@@ -94,8 +105,9 @@ pub fn plan(setup: &Setup, backing: Backing) -> Result<Plan, PlanError> {
             setup.dev, setup.present.transmit_queues
         ));
     }
-    let shaped =
-        setup.shaper.is_some() || (shapes(setup) && setup.scheme.given("bandwidth").is_some());
+    let shaped = setup.shaper.is_some()
+        || setup.scheme.scheme().shaper.is_some()
+        || (shapes(setup) && setup.scheme.given("bandwidth").is_some());
     if !shaped {
         plan.notes.push(format!(
             "without a rate, {} acts only where {} itself is the bottleneck of the path",
@@ -134,6 +146,14 @@ fn queue(setup: &Setup, dev: Device, backing: Backing, plan: &mut Plan) -> Resul
         }
         None => setup.scheme.clone(),
     };
+    if let Some(packets) = stock::txqueuelen(&spec) {
+        // Removing the setup would not restore the length that the device had.
+        return Err(PlanError::TransmitQueue {
+            scheme: spec.scheme().name,
+            dev: at.dev,
+            packets,
+        });
+    }
     let queue = plan_at(&at, &spec, backing)?;
     plan.commands.extend(queue.commands);
     plan.notes.extend(queue.notes);

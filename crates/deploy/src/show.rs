@@ -144,7 +144,6 @@ fn qdisc(message: &TcMessage, classes: &[TcMessage], direction: Direction) -> Qd
         None => basic.get(8..12).and_then(|packets| number(packets, 4)),
     };
     let kind = message.kind();
-    let band = |minor: u32| (u32::from(SCHEME) << 16) | minor;
     Qdisc {
         direction: match direction {
             Direction::Egress => "egress",
@@ -155,11 +154,7 @@ fn qdisc(message: &TcMessage, classes: &[TcMessage], direction: Direction) -> Qd
             ROOT => "root".to_owned(),
             parent => format_handle(parent),
         },
-        role: match message.parent {
-            parent if parent == band(1) => Some("handshakes"),
-            parent if parent == band(2) => Some("data"),
-            _ => None,
-        },
+        role: None,
         rate_bps: rate_bps(message, classes),
         target_ns: configured::target(message).map(|target| target.0),
         bytes: number(basic, 8).unwrap_or_default(),
@@ -171,6 +166,16 @@ fn qdisc(message: &TcMessage, classes: &[TcMessage], direction: Direction) -> Qd
         overlimits: part(16).unwrap_or_default(),
         counters: counters(&kind, find(&stats, APP).unwrap_or_default()),
         kind,
+    }
+}
+
+/// Packets in a qdisc that is a band of the scheme.
+fn role(message: &TcMessage) -> Option<&'static str> {
+    let band = |minor: u32| (u32::from(SCHEME) << 16) | minor;
+    match message.parent {
+        parent if parent == band(1) => Some("handshakes"),
+        parent if parent == band(2) => Some("data"),
+        _ => None,
     }
 }
 
@@ -208,11 +213,18 @@ pub fn show(dev: &Device) -> Result<DeviceQueues, ApplyError> {
 fn list(netlink: &mut Netlink, index: u32, direction: Direction) -> Result<Vec<Qdisc>, ApplyError> {
     let messages = netlink.list(Object::Qdisc, &TcMessage::about(index, 0))?;
     let classes = netlink.list(Object::Class, &TcMessage::about(index, 0))?;
+    // Bands have roles only beneath a priority scheme.
+    let shaped = messages.iter().any(|message| {
+        message.handle == u32::from(SCHEME) << 16 && registry::is_shaper(&message.kind())
+    });
     Ok(messages
         .iter()
         // An ingress or clsact qdisc has no queue.
         .filter(|message| message.parent != INGRESS)
-        .map(|message| qdisc(message, &classes, direction))
+        .map(|message| Qdisc {
+            role: role(message).filter(|_| !shaped),
+            ..qdisc(message, &classes, direction)
+        })
         .collect())
 }
 

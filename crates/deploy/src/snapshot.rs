@@ -238,7 +238,9 @@ impl Snapshot {
 }
 
 /// Attributes with 32-bit numbers that the kernel dumps in another form than it accepts, by kind of object.
-const FIXUPS: [(&str, &[u16], Fixup); 4] = [
+const FIXUPS: [(&str, &[u16], Fixup); 5] = [
+    // `TCA_DUALPI2_ALPHA`, `TCA_DUALPI2_BETA`.
+    ("dualpi2", &[5, 6], Fixup::Weight),
     // `TCA_HTB_INIT`: the dump has the whole version, of which `htb_init` accepts the upper half, and ends with a counter
     // of packets without a class.
     ("htb", &[2], Fixup::HtbInit),
@@ -248,6 +250,9 @@ const FIXUPS: [(&str, &[u16], Fixup); 4] = [
     ("flower", &[22], Fixup::FilterFlags),
     ("matchall", &[3], Fixup::FilterFlags),
 ];
+
+/// Qdiscs whose options the kernel dumps without `NLA_F_NESTED`, and does not accept without.
+const NESTED_WHEN_SET: [&str; 1] = ["dualpi2"];
 
 /// Attributes of an object of this kind that the kernel does not accept as it dumps them, and how to convert them.
 fn fixup_of(kind: &str) -> Option<(&'static [u16], Fixup)> {
@@ -269,6 +274,9 @@ enum Fixup {
     /// Time in microseconds that the kernel stores in its own unit and rounds down twice, on setting and on dumping: 5
     /// ms of CoDel are dumped as 4,999 µs, which would be stored as 4,998 µs.
     Micros { tick_ns: u64 },
+    /// Weight in 1/256 Hz that the kernel stores in a smaller unit and rounds down twice: 41 of DualPI2 is stored as 44,
+    /// which is dumped as 40.
+    Weight,
 }
 
 /// `TCA_CLS_FLAGS_SKIP_HW` and `TCA_CLS_FLAGS_SKIP_SW`.
@@ -296,6 +304,9 @@ impl Fixup {
                 };
                 *first = number.to_ne_bytes();
             }
+            // No stored weight but 0 is a whole number of the dump's units.
+            Fixup::Weight if number > 0 => *first = number.saturating_add(1).to_ne_bytes(),
+            Fixup::Weight => {}
         }
     }
 }
@@ -320,6 +331,9 @@ fn accepted(object: Object, message: &TcMessage) -> (Object, TcMessage) {
                 fixup.apply(&mut part.value);
             }
         });
+        if NESTED_WHEN_SET.contains(&kind.as_str()) {
+            settings.flag_options_as_nested();
+        }
     }
     (object, settings)
 }
@@ -370,6 +384,19 @@ mod tests {
     fn dumped(us: u32, tick_ns: u64) -> u32 {
         let ticks = u64::from(us) * 1000 / tick_ns;
         u32::try_from(ticks * tick_ns / 1000).unwrap()
+    }
+
+    /// `dualpi2_scale_alpha_beta` and `dualpi2_unscale_alpha_beta`.
+    #[test]
+    fn weights_are_restored_to_what_was_stored() {
+        let most = u64::from(u32::MAX);
+        let stored = |weight: u32| ((u64::from(weight) * most) >> 2) / 1_000_000_000;
+        let dumped = |stored: u64| ((stored * 1_000_000_000) << 2) / most;
+        for set in 1..3_000_000 {
+            let mut value = u32::try_from(dumped(stored(set))).unwrap().to_ne_bytes();
+            Fixup::Weight.apply(&mut value);
+            assert_eq!(stored(u32::from_ne_bytes(value)), stored(set), "{set}");
+        }
     }
 
     #[test]

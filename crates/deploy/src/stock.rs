@@ -47,11 +47,25 @@ pub(crate) fn options(
     }
     let mut args = String::new();
     for (name, value) in explicit(spec.options(), syntax.always, link_rate) {
-        if !syntax.refused.iter().any(|(refused, _)| *refused == name) {
+        let refused = syntax.refused.iter().any(|(refused, _)| *refused == name);
+        let hidden = syntax.spelled.contains(&(name, ""));
+        if !refused && !hidden && syntax.txqueuelen != Some(name) {
             args.push_str(&tc_arg(spec, syntax, name, value)?);
         }
     }
     Ok(args)
+}
+
+/// Length of the device's transmit queue that `spec` or its child asks for: the limit of `pfifo_fast`.
+pub(crate) fn txqueuelen(spec: &Spec) -> Option<u64> {
+    let own = spec.scheme().linux.and_then(|syntax| syntax.txqueuelen);
+    let own = own.and_then(
+        |name| match spec.options().given().find(|(n, _)| *n == name) {
+            Some((_, Value::Count(packets))) => Some(packets),
+            _ => None,
+        },
+    );
+    own.or_else(|| txqueuelen(spec.child()?))
 }
 
 /// Option of RED for the link rate, which determines how the average decays while the queue is empty (tc-red(8)).
@@ -106,6 +120,8 @@ fn tc_arg(
     name: &'static str,
     value: Value,
 ) -> Result<String, PlanError> {
+    let spelled = syntax.spelled.iter().find(|(option, _)| *option == name);
+    let name = spelled.map_or(name, |(_, words)| *words);
     Ok(match value {
         Value::Flag(true) => format!(" {name}"),
         // Flags without a negative form are off unless given.
@@ -127,5 +143,6 @@ fn tc_arg(
         Value::Threshold(threshold) => format!(" {name} {threshold}"),
         Value::Choice(choice) => format!(" {name} {choice}"),
         Value::Keyword(word) => format!(" {word}"),
+        Value::List(list) => format!(" {name} {}", list.to_string().replace(',', " ")),
     })
 }

@@ -10,6 +10,7 @@
 #include <linux/udp.h>
 #include <net/dsfield.h>
 #include <net/ip.h>
+#include <net/route.h>
 #include <net/sch_generic.h>
 #include <net/tcp.h>
 #include "replay.h"
@@ -172,6 +173,9 @@ struct sk_buff *replay_packet(struct net_device *dev, const struct replay_reques
 		put_ipv6(skb, request, left);
 	else
 		put_ipv4(skb, request, left);
+	/* As in a router: ip_forward() sets the priority, ip6_forward() does not. */
+	if (request->version == 4)
+		skb->priority = rt_tos2priority(request->ds);
 	left = request->bytes - skb->len;
 	skb_set_transport_header(skb, skb->len);
 	if (request->protocol == IPPROTO_TCP)

@@ -33,8 +33,13 @@ static DEFINE_MUTEX(lock);
 static ktime_t start;
 static struct replay_event *events;
 static size_t count, room;
-/* Freed packets were dropped by the qdisc, except for the packet that was just dequeued. */
-static const struct sk_buff *taken;
+/* The qdisc at the root when a packet was last offered to or taken from it. */
+static const struct Qdisc *seen;
+/*
+ * Freed packets were dropped by the qdisc, except for the packet that was just dequeued, and the one that is being
+ * offered: fq calls its destructor to orphan it. A packet offered that is dropped is in the list of enqueue.
+ */
+static const struct sk_buff *taken, *offered;
 
 /*
  * Room for all that can happen until the next request: every queued packet may be freed, once, and the new one.
@@ -42,7 +47,7 @@ static const struct sk_buff *taken;
  */
 static int make_room(size_t queued)
 {
-	size_t wanted = count + queued + 4;
+	size_t wanted = count + queued + 5;
 	struct replay_event *larger;
 
 	if (wanted <= room)
@@ -66,7 +71,7 @@ static void add(struct replay_event event)
 
 static void freed(struct sk_buff *skb)
 {
-	if (skb == taken)
+	if (skb == taken || skb == offered)
 		return;
 	add((struct replay_event){
 		.kind = REPLAY_DROPPED,
@@ -98,6 +103,7 @@ static int replay_begin(void)
 
 	start = ns_to_ktime(roundup(ktime_get_ns() + 1, unit));
 	count = 0;
+	seen = NULL;
 	if (make_room(0))
 		return -ENOMEM;
 	add((struct replay_event){
@@ -110,8 +116,24 @@ static int replay_begin(void)
 /* As __dev_xmit_skb() does. */
 static int enqueue(struct Qdisc *q, struct sk_buff *skb, struct sk_buff **to_free)
 {
+	int ret;
+
 	skb->destructor = freed;
-	return q->enqueue(skb, q, to_free);
+	offered = skb;
+	ret = q->enqueue(skb, q, to_free);
+	offered = NULL;
+	return ret;
+}
+
+/* Frees a list of dropped packets, and reports those without the destructor that would. */
+static void free_list(struct Qdisc *q, struct sk_buff *list)
+{
+	struct sk_buff *skb;
+
+	for (skb = list; skb; skb = skb->next)
+		if (!skb->destructor)
+			freed(skb);
+	tcf_kfree_skb_list(list, q, NULL, qdisc_dev(q));
 }
 
 /* Dequeues even if peek returns no packet, unlike a shaper: RED starts its idle period in dequeue only. */
@@ -136,11 +158,55 @@ static void sent(struct sk_buff *skb)
 	taken = NULL;
 }
 
+/*
+ * When the high-resolution timer in the private part of a qdisc expires, or zero: such a timer starts when tc creates
+ * the qdisc, at a time that is not known otherwise. Where it is in that part only the qdisc knows, so it is recognized
+ * by its expiry, which is later than the start of the schedule, without slack.
+ */
+static s64 timer_of(struct Qdisc *q)
+{
+	const char *private = qdisc_priv(q);
+	size_t at;
+
+	for (at = 0; at + sizeof(struct hrtimer) <= q->ops->priv_size; at += sizeof(s64)) {
+		const struct hrtimer *timer = (const struct hrtimer *)(private + at);
+		ktime_t expires = hrtimer_get_expires(timer);
+
+		if (ktime_after(expires, start) && expires == hrtimer_get_softexpires(timer) &&
+		    hrtimer_is_queued((struct hrtimer *)timer))
+			return ktime_to_ns(expires);
+	}
+	return 0;
+}
+
+/* Reports the timer of a new qdisc, or of the one beneath its first class. */
+static void report_timer(struct Qdisc *q)
+{
+	const struct Qdisc_class_ops *classes;
+	s64 expires;
+
+	if (q == seen)
+		return;
+	seen = q;
+	while (q && !(expires = timer_of(q))) {
+		classes = q->ops->cl_ops;
+		if (!classes || !classes->leaf || !classes->find)
+			return;
+		q = classes->leaf(q, classes->find(q, TC_H_MAKE(q->handle, 1)));
+	}
+	if (q)
+		add((struct replay_event){
+			.kind = REPLAY_TIMER,
+			.backlog = expires - ktime_to_ns(start),
+		});
+}
+
 /* One call of the qdisc, under its lock and with what was dropped freed afterwards, as in net/core/dev.c. */
 static void call(struct Qdisc *q, const struct replay_request *request, struct sk_buff *skb)
 {
 	struct sk_buff *to_free = NULL, *at_dequeue;
 	struct replay_event done = { .kind = REPLAY_DONE };
+	__u32 backlog;
 
 	spin_lock_bh(qdisc_lock(q));
 	replay_random_enter();
@@ -152,12 +218,12 @@ static void call(struct Qdisc *q, const struct replay_request *request, struct s
 	replay_random_leave();
 	at_dequeue = q->to_free;
 	q->to_free = NULL;
-	tcf_kfree_skb_list(to_free, q, NULL, qdisc_dev(q));
-	tcf_kfree_skb_list(at_dequeue, q, NULL, qdisc_dev(q));
+	free_list(q, to_free);
+	free_list(q, at_dequeue);
 	if (skb && request->op != REPLAY_ENQUEUE)
 		sent(skb);
-	done.number = qdisc_qlen(q);
-	done.backlog = q->qstats.backlog;
+	qdisc_qstats_qlen_backlog(q, &done.number, &backlog);
+	done.backlog = backlog;
 	add(done);
 	spin_unlock_bh(qdisc_lock(q));
 }
@@ -175,13 +241,14 @@ static int call_at(struct net_device *dev, const struct replay_request *request)
 	}
 	/* The device is down: what tc has set up waits there, and only the RTNL lock keeps it from being replaced. */
 	q = rcu_dereference_protected(dev->qdisc, true);
-	err = make_room(qdisc_qlen(q));
+	err = make_room(qdisc_qlen_sum(q));
 	if (!err)
 		err = sleep_until(ktime_add_ns(start, request->at));
 	if (err) {
 		kfree_skb(skb);
 		return err;
 	}
+	report_timer(q);
 	call(q, request, skb);
 	return 0;
 }

@@ -59,6 +59,7 @@ enum replay_kind {
 	REPLAY_DROPPED,		/* @number was freed by the qdisc, @reason says why (enum qdisc_drop_reason) */
 	REPLAY_SENT,		/* @number was dequeued, @ds is what its header says */
 	REPLAY_DONE,		/* end of a request: @value is what enqueue returned, @number packets are queued */
+	REPLAY_TIMER,		/* a high-resolution timer of the qdisc expires @backlog nanoseconds after REPLAY_BEGIN */
 };
 
 struct replay_event {

@@ -4,7 +4,7 @@
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::packet_queue::PacketQueue;
-use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
+use crate::plumbing::qdisc::{Dequeue, DropReason, Head, Qdisc, Signals};
 use gentle_units::Nanos;
 
 /// Limit in time of both FIFOs.
@@ -85,6 +85,10 @@ impl<P: Packet + Send> Qdisc<P> for Fifo<P> {
 
     fn backlog(&self) -> u64 {
         self.store.bytes()
+    }
+
+    fn head(&self) -> Head {
+        self.store.front().into()
     }
 }
 

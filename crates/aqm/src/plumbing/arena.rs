@@ -86,6 +86,12 @@ impl<P> Arena<P> {
         chain.tail = index;
     }
 
+    /// The packet at the head of a chain.
+    #[inline]
+    pub(crate) fn front(&self, chain: &Chain) -> Option<&P> {
+        self.nodes.get(chain.head as usize)?.packet.as_ref()
+    }
+
     #[inline]
     pub(crate) fn pop_front(&mut self, chain: &mut Chain) -> Option<P> {
         let index = chain.head;

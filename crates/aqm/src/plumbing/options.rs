@@ -27,6 +27,15 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// One of several words that are written without the name of the option, `diffserv4`.
     Keyword(&'static [&'static str]),
+    /// A fixed number of whole numbers, `9,3,1`.
+    List {
+        /// Number of numbers, at most [`List::CAPACITY`].
+        length: usize,
+        /// Smallest number.
+        least: u64,
+        /// Largest number.
+        most: u64,
+    },
 }
 
 impl fmt::Display for Kind {
@@ -50,6 +59,11 @@ impl fmt::Display for Kind {
             ),
             Kind::Flag => f.write_str("on or off"),
             Kind::Choice(words) | Kind::Keyword(words) => f.write_str(&words.join("|")),
+            Kind::List {
+                length,
+                least,
+                most,
+            } => write!(f, "{length} numbers, {least} to {most}"),
         }
     }
 }
@@ -106,6 +120,43 @@ impl fmt::Display for Threshold {
     }
 }
 
+/// A list of whole numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct List {
+    numbers: [u32; List::CAPACITY],
+    length: usize,
+}
+
+impl List {
+    /// Maximum number of numbers.
+    pub const CAPACITY: usize = 16;
+
+    /// The numbers of a text, separated by commas. `None`: a word of the text is no number, or there are too many.
+    pub fn parse(text: &str) -> Option<List> {
+        let mut list = List {
+            numbers: [0; List::CAPACITY],
+            length: 0,
+        };
+        for word in text.split(',') {
+            *list.numbers.get_mut(list.length)? = word.parse().ok()?;
+            list.length += 1;
+        }
+        Some(list)
+    }
+
+    /// The numbers.
+    pub fn numbers(&self) -> &[u32] {
+        &self.numbers[..self.length]
+    }
+}
+
+impl fmt::Display for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<String> = self.numbers().iter().map(u32::to_string).collect();
+        f.pad(&numbers.join(","))
+    }
+}
+
 /// Declaration of an option.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OptionSpec {
@@ -142,6 +193,8 @@ pub enum Value {
     Choice(&'static str),
     /// One of the words of [`Kind::Keyword`].
     Keyword(&'static str),
+    /// Whole numbers.
+    List(List),
 }
 
 impl fmt::Display for Value {
@@ -156,6 +209,7 @@ impl fmt::Display for Value {
             Value::Threshold(threshold) => threshold.fmt(f),
             Value::Flag(on) => f.pad(if *on { "on" } else { "off" }),
             Value::Choice(word) | Value::Keyword(word) => f.pad(word),
+            Value::List(list) => list.fmt(f),
         }
     }
 }
@@ -238,6 +292,21 @@ impl OptionSpec {
             Kind::Keyword(words) => keyword(words, text)
                 .map(Value::Keyword)
                 .ok_or_else(|| format!("'{text}' is not one of {}", words.join(", "))),
+            Kind::List {
+                length,
+                least,
+                most,
+            } => {
+                let list = List::parse(text).filter(|list| list.length == length);
+                let list = list.ok_or_else(|| {
+                    format!("'{text}' is no list of {length} whole numbers separated by commas; each is {least} to {most}")
+                })?;
+                let mut numbers = list.numbers().iter();
+                match numbers.all(|n| (least..=most).contains(&u64::from(*n))) {
+                    true => Ok(Value::List(list)),
+                    false => Err(out_of_range()),
+                }
+            }
         }
     }
 }
@@ -438,6 +507,14 @@ impl Options {
         match self.get(name) {
             Some(Value::Flag(on)) => on,
             other => panic!("option '{name}' is {other:?}, not a flag"),
+        }
+    }
+
+    /// The value of an option that takes a list of numbers.
+    pub fn list(&self, name: &str) -> Vec<u32> {
+        match self.get(name) {
+            Some(Value::List(list)) => list.numbers().to_vec(),
+            other => panic!("option '{name}' is {other:?}, not a list"),
         }
     }
 

@@ -70,6 +70,15 @@ impl TcpHeader {
     }
 }
 
+/// Priority that Linux gives a forwarded IPv4 packet with the codepoint `dscp` (`ip_forward`, `rt_tos2priority`). It reads
+/// the three bits of the DS field that were the type of service in RFC 1349: those of EF are "minimise delay" and
+/// "maximise throughput", those of CS6 are none.
+pub fn priority_of(dscp: u8) -> u8 {
+    // `TC_PRIO_BESTEFFORT`, `TC_PRIO_BULK`, `TC_PRIO_INTERACTIVE`, `TC_PRIO_INTERACTIVE_BULK` (linux/pkt_sched.h).
+    const PRIORITIES: [u8; 4] = [0, 2, 6, 4];
+    PRIORITIES[usize::from(dscp >> 1 & 3)]
+}
+
 /// A packet as seen by a queue discipline (Linux: `sk_buff` with its control block).
 pub trait Packet {
     /// Length in bytes for accounting, link-layer header included (Linux: `qdisc_pkt_len`).
@@ -100,6 +109,12 @@ pub trait Packet {
 
     /// Sets the codepoint of [`Packet::dscp`] to 0. The default implementation does nothing, as there is none.
     fn clear_dscp(&mut self) {}
+
+    /// Priority of the packet in a router, 0 to 15 (Linux: `skb->priority`). The default implementation derives it from
+    /// the DS field, as Linux does for the IPv4 packets that it forwards.
+    fn priority(&self) -> u8 {
+        priority_of(self.dscp())
+    }
 
     /// The TCP header, with which an ACK filter recognises ACKs that a later one makes redundant. The default
     /// implementation returns `None`, as for packets of other protocols: none of them is filtered.
@@ -153,6 +168,9 @@ impl<P: Packet> Packet for Box<P> {
     }
     fn clear_dscp(&mut self) {
         (**self).clear_dscp();
+    }
+    fn priority(&self) -> u8 {
+        (**self).priority()
     }
     fn tcp(&self) -> Option<TcpHeader> {
         (**self).tcp()

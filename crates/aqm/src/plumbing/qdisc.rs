@@ -60,7 +60,7 @@ pub enum MarkReason {
     Early,
     /// The mark replaces a drop on dequeue (CoDel).
     Aqm,
-    /// The sojourn time exceeded `ce_threshold` (CoDel).
+    /// The sojourn time exceeded `ce_threshold` (CoDel, fq), or the queue the step threshold of DualPI2.
     CeThreshold,
 }
 
@@ -275,6 +275,36 @@ pub trait Qdisc<P: Packet>: Send {
         let _ = (packet, signals);
         false
     }
+
+    /// What a shaper above sees without dequeueing (Linux: `peek`). The default implementation is that of a qdisc which
+    /// decides about its next packet when it dequeues it.
+    fn head(&self) -> Head {
+        Head::Undecided
+    }
+
+    /// Counts a packet of this length in bytes, which a shaper above has dequeued and not yet sent, as queued when limits
+    /// are checked (Linux: `qdisc_peek_dequeued`). `None`: there is no such packet any more.
+    fn hold(&mut self, bytes: Option<u32>) {
+        let _ = bytes;
+    }
+}
+
+/// What a shaper sees of a queue without dequeueing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Head {
+    /// The queue is empty.
+    Empty,
+    /// The length in bytes of the packet that leaves next, unless another arrives that overtakes it.
+    Bytes(u32),
+    /// The queue decides when it dequeues.
+    Undecided,
+}
+
+/// The head of a queue that sends this packet next.
+impl<P: Packet> From<Option<&P>> for Head {
+    fn from(packet: Option<&P>) -> Head {
+        packet.map_or(Head::Empty, |packet| Head::Bytes(packet.bytes()))
+    }
 }
 
 impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
@@ -292,5 +322,11 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
     }
     fn mark_departed(&mut self, packet: &mut P, signals: &mut Signals<P>) -> bool {
         (**self).mark_departed(packet, signals)
+    }
+    fn head(&self) -> Head {
+        (**self).head()
+    }
+    fn hold(&mut self, bytes: Option<u32>) {
+        (**self).hold(bytes);
     }
 }

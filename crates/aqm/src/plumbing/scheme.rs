@@ -2,6 +2,7 @@
 
 use super::options::{OptionSpec, Options};
 use super::qdisc::{DropReason, MarkReason};
+use super::spec::Spec;
 
 /// Description of a queue discipline.
 #[derive(Debug)]
@@ -19,12 +20,14 @@ pub struct Scheme {
     /// Flags for networks only, each with the reason why no simulation can have it. They are refused, except by
     /// [`registry::for_device`](crate::registry::for_device).
     pub unsimulated: &'static [(&'static str, &'static str)],
+    /// Of a wrapper that limits the rate of its child; `None` for all other schemes.
+    pub shaper: Option<Shaper>,
     /// Checks options against each other. The error names the problem and the expected values.
     pub check: fn(&Options) -> Result<(), String>,
     /// Named sets of options.
     pub presets: &'static [Preset],
-    /// Reasons for which the scheme drops packets; empty for a wrapper, whose child drops. The first is reported for
-    /// kernel drops that no counter explains.
+    /// Reasons for which the scheme drops packets, those of a child excluded. The first is reported for kernel drops that
+    /// no counter explains.
     pub drops: &'static [DropReason],
     /// Reasons for which the scheme marks packets; empty for a scheme without ECN and for a wrapper.
     pub marks: &'static [MarkReason],
@@ -48,6 +51,7 @@ impl Scheme {
         options: &[],
         child: None,
         unsimulated: &[],
+        shaper: None,
         check: |_| Ok(()),
         presets: &[],
         drops: &[],
@@ -62,6 +66,17 @@ impl Scheme {
     pub fn preset(&self, name: &str) -> Option<&'static Preset> {
         self.presets.iter().find(|preset| preset.name == name)
     }
+}
+
+/// A scheme that limits the rate of any scheme beneath it. In a specification, what follows `child=` is one of its own:
+/// `tbf rate=2mbit child=red burst=20`.
+#[derive(Debug, Clone, Copy)]
+pub struct Shaper {
+    /// The child that is built and deployed, for options of the shaper that change it. The error names the problem and
+    /// the expected values.
+    pub child: fn(&Options, &Spec) -> Result<Spec, String>,
+    /// True if the options are those of a class (`tc class`), of which there is one.
+    pub classful: bool,
 }
 
 /// Compares names, which are unique in the registry.
@@ -134,10 +149,16 @@ pub struct TcSyntax {
     pub fixed: &'static str,
     /// Options that are always written because `tc` requires them, derives them from the device or has another default.
     pub always: &'static [&'static str],
+    /// Option whose value is the length of the device's transmit queue (`ip link set dev DEV txqueuelen N`) instead of an
+    /// option of `tc`.
+    pub txqueuelen: Option<&'static str>,
     /// Options that neither `tc` nor Linux has, each with advice for the user.
     pub refused: &'static [(&'static str, &'static str)],
     /// Flags with the word that turns them off; other flags are turned off by leaving them out.
     pub negations: &'static [(&'static str, &'static str)],
+    /// Options with the words that `tc` has for them, where these are not the name of the option; empty if `tc` does not
+    /// get the option.
+    pub spelled: &'static [(&'static str, &'static str)],
     /// Child scheme that the qdisc itself implements: its options follow those of the wrapper.
     pub builtin_child: Option<&'static str>,
     /// True if the qdisc shapes by itself, with the options `bandwidth`, `overhead`, `mpu` and `atm`: it needs no shaper
@@ -155,8 +176,10 @@ impl TcSyntax {
             qdisc,
             fixed: "",
             always: &[],
+            txqueuelen: None,
             refused: &[],
             negations: &[],
+            spelled: &[],
             builtin_child: None,
             shapes: false,
             stock_parts: false,
@@ -182,6 +205,8 @@ pub struct KernelQdisc {
     pub origin: Origin,
     /// OpenWrt package of the module; `None`: `kmod-sched` (`package/kernel/linux/modules/netsupport.mk`).
     pub openwrt_package: Option<&'static str>,
+    /// Versions of Linux and of `tc` that have the qdisc; `None`: all that are in use.
+    pub needs: Option<&'static str>,
     /// Layout of `TCA_STATS_APP`.
     pub statistics: Statistics,
     /// Drop counters in the output of `tc -s -j`, as JSON pointers (RFC 6901), each with the reason that it counts.
@@ -207,6 +232,7 @@ impl KernelQdisc {
             kind,
             origin: Origin::Linux,
             openwrt_package: None,
+            needs: None,
             statistics: Statistics::Struct(&[]),
             drops: &[],
             marks: &[],
@@ -282,6 +308,8 @@ pub struct Conformance {
     pub hash: Hashing,
     /// Option with the period of a timer that starts with the qdisc. Linux timers expire late.
     pub timer: Option<&'static str>,
+    /// Option with the period of a high-resolution timer that starts with the qdisc; it expires on time.
+    pub high_resolution_timer: Option<&'static str>,
     /// Scheme that the kernel runs with the same options instead of this one; `None`: this one.
     pub runs_as: Option<&'static Scheme>,
     /// Options that the kernel accepts and ignores.
@@ -293,6 +321,7 @@ impl Conformance {
     pub(crate) const EXACT: Conformance = Conformance {
         hash: Hashing::None,
         timer: None,
+        high_resolution_timer: None,
         runs_as: None,
         ignored: &[],
     };

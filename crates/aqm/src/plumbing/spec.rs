@@ -30,21 +30,21 @@ impl Spec {
     /// Parses the option words of `scheme`, a wrapper over `child` unless that is `None` (the default child).
     pub(crate) fn from_words(
         scheme: &'static Scheme,
-        child: Option<&'static Scheme>,
+        child: Option<Spec>,
         words: Vec<&str>,
     ) -> Result<Spec, SpecError> {
         let mut spec = Spec::of(scheme);
         if let Some(child) = child {
-            if child.child.is_some() {
+            if child.child.is_some() && scheme.shaper.is_none() {
                 return Err(SpecError::Value {
                     option: "child".to_owned(),
                     problem: format!(
                         "'{}' is itself a wrapper; expected a scheme that stores packets",
-                        child.name
+                        child.scheme.name
                     ),
                 });
             }
-            spec.child = Some(Box::new(Spec::of(child)));
+            spec.child = Some(Box::new(child));
         }
         let mut words = words.into_iter();
         let mut presets = Vec::new();
@@ -71,9 +71,36 @@ impl Spec {
         &self.options
     }
 
-    /// The wrapped scheme of a wrapper (`spa`, `syn_prio`, `syn_fin_prio`); `None` for other schemes.
+    /// The wrapped scheme of a wrapper (`spa`, `syn_prio`, `syn_fin_prio`, shapers); `None` for other schemes.
     pub fn child(&self) -> Option<&Spec> {
         self.child.as_deref()
+    }
+
+    /// The child as it is built and deployed: options of a shaper may change it.
+    pub fn beneath(&self) -> Option<Spec> {
+        let child = self.child()?;
+        let adapted = self
+            .scheme
+            .shaper
+            .map(|shaper| (shaper.child)(&self.options, child));
+        Some(match adapted {
+            // An error is impossible: parsing and changing a specification check it.
+            Some(Ok(adapted)) => adapted,
+            Some(Err(_)) | None => child.clone(),
+        })
+    }
+
+    /// The specification without the shapers above it.
+    pub fn unshaped(&self) -> &Spec {
+        match self.child() {
+            Some(child) if self.scheme.shaper.is_some() => child.unshaped(),
+            _ => self,
+        }
+    }
+
+    /// The scheme that stores packets: the child of the last wrapper.
+    pub fn innermost(&self) -> &Spec {
+        self.child().map_or(self, Spec::innermost)
     }
 
     /// Names and values of all options; for a wrapper followed by the name of the child and its options.
@@ -95,11 +122,11 @@ impl Spec {
 
     /// The value of the option `name` if it was given explicitly, to the scheme itself or to its child.
     pub fn given(&self, name: &str) -> Option<Value> {
-        let child = self.child.iter().flat_map(|child| child.options.given());
-        let mut given = self.options.given().chain(child);
-        given
-            .find(|(given, _)| *given == name)
-            .map(|(_, value)| value)
+        let own = self.options.given().find(|(given, _)| *given == name);
+        match own {
+            Some((_, value)) => Some(value),
+            None => self.child()?.given(name),
+        }
     }
 
     /// Returns a copy of this specification in which the option `name` is set to `value`: on the scheme, on its child,
@@ -120,28 +147,38 @@ impl Spec {
     pub fn without(&self, name: &str) -> Spec {
         let mut spec = self.clone();
         spec.options.unset(name);
-        if let Some(child) = &mut spec.child {
-            child.options.unset(name);
+        if let Some(child) = &mut spec.child
+            && !(self.scheme.shaper.is_some() && self.has_own(name))
+        {
+            **child = child.without(name);
         }
         spec
     }
 
     /// The out-of-tree kernel module (`kernel/`) that implements the scheme; `None` if Linux has it or no kernel does.
     pub fn module(&self) -> Option<&'static KernelQdisc> {
-        let qdisc = self.scheme.linux?.qdisc;
+        let qdisc = self.unshaped().scheme.linux?.qdisc;
         (qdisc.origin == Origin::Gentle).then_some(qdisc)
     }
 
     /// The reason reported for a kernel drop that no counter of the qdisc explains: the first of [`Scheme::drops`] of
     /// the scheme that stores packets.
     pub fn default_drop_reason(&self) -> DropReason {
-        let stores = self.child().unwrap_or(self).scheme;
+        let stores = self.innermost().scheme;
         stores.drops.first().copied().unwrap_or(DropReason::Tail)
     }
 
     /// Returns the specification that a Linux qdisc configured with this one carries out; see
     /// [`Conformance`](crate::Conformance).
     pub fn in_kernel(&self) -> Spec {
+        if let Some(child) = self.child()
+            && self.scheme.shaper.is_some()
+        {
+            return Spec {
+                child: Some(Box::new(child.in_kernel())),
+                ..self.clone()
+            };
+        }
         let conformance = &self.scheme.conformance;
         let spec = conformance
             .ignored
@@ -206,10 +243,20 @@ impl Spec {
         list.join(", ")
     }
 
+    fn has_own(&self, name: &str) -> bool {
+        self.options
+            .specs()
+            .iter()
+            .any(|option| option.name == name)
+    }
+
     /// Sets the option `name` on the scheme and on its child, whichever have it; false if neither does. An option of
-    /// both has the same meaning in both.
+    /// both has the same meaning in both, except below a shaper, which keeps it.
     fn set(&mut self, name: &str, text: &str) -> Result<bool, SpecError> {
         let own = self.options.set(name, text)?;
+        if own && self.scheme.shaper.is_some() {
+            return Ok(true);
+        }
         let of_child = match &mut self.child {
             Some(child) => child.set(name, text)?,
             None => false,
@@ -312,7 +359,17 @@ impl Spec {
             scheme: self.scheme.name.to_owned(),
             problem,
         })?;
-        self.child.as_ref().map_or(Ok(()), |child| child.check())
+        let Some(child) = &self.child else {
+            return Ok(());
+        };
+        if let Some(shaper) = self.scheme.shaper {
+            let adapted = (shaper.child)(&self.options, child);
+            adapted.map_err(|problem| SpecError::Combination {
+                scheme: self.scheme.name.to_owned(),
+                problem,
+            })?;
+        }
+        child.check()
     }
 }
 
@@ -326,6 +383,7 @@ fn example(kind: Kind) -> String {
         Kind::Threshold => "10ms".to_owned(),
         Kind::Flag => "on".to_owned(),
         Kind::Choice(words) | Kind::Keyword(words) => words.join("|"),
+        Kind::List { length, least, .. } => vec![least.to_string(); length].join(","),
     }
 }
 
@@ -337,16 +395,17 @@ impl fmt::Display for Spec {
             write_option(f, name, value)?;
         }
         if let Some(child) = &self.child {
+            if self.scheme.shaper.is_some() {
+                return match self.scheme.child.map(Spec::of) {
+                    Some(default) if default == **child => Ok(()),
+                    _ => write!(f, " child={child}"),
+                };
+            }
             if self.scheme.child != Some(child.scheme) {
                 write!(f, " child={}", child.scheme.name)?;
             }
-            let own = |name: &str| {
-                self.options
-                    .specs()
-                    .iter()
-                    .any(|option| option.name == name)
-            };
-            for (name, value) in child.options.given().filter(|(name, _)| !own(name)) {
+            let given = child.options.given();
+            for (name, value) in given.filter(|(name, _)| !self.has_own(name)) {
                 write_option(f, name, value)?;
             }
         }

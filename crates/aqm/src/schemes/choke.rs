@@ -8,7 +8,7 @@ use crate::laws::red::{EcnPolicy, Outcome, RedLaw};
 use crate::laws::red_params::{self as params, RedParams};
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
+use crate::plumbing::qdisc::{Dequeue, DropReason, Head, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Field, KernelQdisc, Scheme, Statistics, TcSyntax};
 use crate::plumbing::spec::Spec;
 use gentle_units::Nanos;
@@ -209,6 +209,10 @@ impl<P: Packet + Send> Qdisc<P> for Choke<P> {
 
     fn backlog(&self) -> u64 {
         self.bytes
+    }
+
+    fn head(&self) -> Head {
+        self.table.front().and_then(Option::as_ref).into()
     }
 }
 

@@ -87,6 +87,8 @@ pub struct Codel<P> {
     limit: usize,
     params: codel_law::Params,
     law: codel_law::Codel,
+    /// Length in bytes of a packet that a shaper above holds and that counts as queued.
+    held: Option<u32>,
 }
 
 impl<P: Packet> Codel<P> {
@@ -97,6 +99,7 @@ impl<P: Packet> Codel<P> {
             limit,
             params: config.into(),
             law: codel_law::Codel::default(),
+            held: None,
         }
     }
 }
@@ -115,7 +118,7 @@ impl<P: Packet> codel_law::Source<P> for PacketQueue<P> {
 
 impl<P: Packet + Send> Qdisc<P> for Codel<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
-        if self.store.len() >= self.limit {
+        if self.store.len() + usize::from(self.held.is_some()) >= self.limit {
             signals.dropped(packet, DropReason::Tail);
             return;
         }
@@ -139,5 +142,9 @@ impl<P: Packet + Send> Qdisc<P> for Codel<P> {
 
     fn mark_departed(&mut self, packet: &mut P, signals: &mut Signals<P>) -> bool {
         self.params.mark_departed(packet, signals)
+    }
+
+    fn hold(&mut self, bytes: Option<u32>) {
+        self.held = bytes;
     }
 }

@@ -132,6 +132,8 @@ pub struct FqCodel<P> {
     config: Config,
     params: codel_law::Params,
     queues: FlowQueues<P, codel_law::Codel>,
+    /// Length in bytes of a packet that a shaper above holds and that counts as queued.
+    held: Option<u32>,
 }
 
 impl<P: Packet> FqCodel<P> {
@@ -142,6 +144,7 @@ impl<P: Packet> FqCodel<P> {
             config,
             params: config.codel.into(),
             queues: FlowQueues::new(config.flows, config.quantum, hash),
+            held: None,
         }
     }
 
@@ -185,7 +188,8 @@ impl<P: Packet + Send> Qdisc<P> for FqCodel<P> {
         packet.set_arrived(now);
         self.queues.push(index, packet);
         let total = self.queues.total();
-        if total.packets > self.config.limit || total.memory > self.config.memory_limit {
+        let packets = total.packets + usize::from(self.held.is_some());
+        if packets > self.config.limit || total.memory > self.config.memory_limit {
             self.drop_from_fattest(signals);
         }
     }
@@ -214,6 +218,10 @@ impl<P: Packet + Send> Qdisc<P> for FqCodel<P> {
 
     fn mark_departed(&mut self, packet: &mut P, signals: &mut Signals<P>) -> bool {
         self.params.mark_departed(packet, signals)
+    }
+
+    fn hold(&mut self, bytes: Option<u32>) {
+        self.held = bytes;
     }
 }
 

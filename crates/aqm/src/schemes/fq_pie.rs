@@ -151,6 +151,8 @@ pub struct FqPie<P> {
     /// Calculations due for every flow since the start.
     updates: u64,
     over_memory: u64,
+    /// Length in bytes of a packet that a shaper above holds and that counts as queued.
+    held: Option<u32>,
 }
 
 impl<P: Packet> FqPie<P> {
@@ -166,6 +168,7 @@ impl<P: Packet> FqPie<P> {
             timer: PeriodicTimer::new(pie_law::FIRST_UPDATE, config.pie.tupdate),
             updates: 0,
             over_memory: 0,
+            held: None,
         }
     }
 
@@ -183,7 +186,7 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
         let total = self.queues.total();
         let (backlog, law) = self.queues.law(index);
         law.catch_up(&self.params, backlog, self.updates);
-        if total.packets >= self.config.limit {
+        if total.packets + usize::from(self.held.is_some()) >= self.config.limit {
             law.pie.on_drop();
             signals.dropped(packet, DropReason::Tail);
             return;
@@ -234,6 +237,10 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
 
     fn backlog(&self) -> u64 {
         self.queues.total().bytes
+    }
+
+    fn hold(&mut self, bytes: Option<u32>) {
+        self.held = bytes;
     }
 }
 

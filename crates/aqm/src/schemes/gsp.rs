@@ -21,7 +21,7 @@
 use crate::plumbing::options::{Kind, OptionSpec, Options, Threshold};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::packet_queue::PacketQueue;
-use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
+use crate::plumbing::qdisc::{Dequeue, DropReason, Head, Qdisc, Signals};
 use crate::plumbing::scheme::{Field, KernelQdisc, Scheme, Statistics, TcSyntax, TimeAttribute};
 use crate::plumbing::spec::Spec;
 use gentle_units::{Nanos, format_size};
@@ -271,6 +271,10 @@ impl<P: Packet + Send> Qdisc<P> for Gsp<P> {
 
     fn backlog(&self) -> u64 {
         self.store.bytes()
+    }
+
+    fn head(&self) -> Head {
+        self.store.front().into()
     }
 }
 

@@ -31,6 +31,7 @@ macro_rules! schemes {
 schemes! {
     pfifo,
     bfifo,
+    pfifo_fast,
     red,
     ared,
     choke,
@@ -39,12 +40,16 @@ schemes! {
     fq_codel,
     pie,
     fq_pie,
+    fq,
+    dualpi2,
     sfq,
     cake,
     syn_prio,
     syn_fin_prio,
     spa,
     gsp,
+    tbf,
+    htb,
     #[cfg(feature = "exercise")]
     lifo,
 }

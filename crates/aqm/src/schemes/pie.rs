@@ -99,6 +99,8 @@ pub struct Pie<P> {
     law: pie_law::Pie,
     timer: PeriodicTimer,
     rng: Xoshiro256PlusPlus,
+    /// Length in bytes of a packet that a shaper above holds and that counts as queued.
+    held: Option<u32>,
 }
 
 impl<P: Packet> Pie<P> {
@@ -112,6 +114,7 @@ impl<P: Packet> Pie<P> {
             law: pie_law::Pie::default(),
             timer: PeriodicTimer::new(pie_law::FIRST_UPDATE, config.tupdate),
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            held: None,
         }
     }
 
@@ -120,7 +123,8 @@ impl<P: Packet> Pie<P> {
     fn catch_up(&mut self, now: Nanos) {
         let due = self.timer.expirations(now);
         if due > 0 {
-            self.law.update(&self.params, self.store.bytes(), due);
+            let backlog = self.store.bytes() + u64::from(self.held.unwrap_or(0));
+            self.law.update(&self.params, backlog, due);
         }
     }
 }
@@ -128,12 +132,12 @@ impl<P: Packet> Pie<P> {
 impl<P: Packet + Send> Qdisc<P> for Pie<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         self.catch_up(now);
-        if self.store.len() >= self.limit {
+        if self.store.len() + usize::from(self.held.is_some()) >= self.limit {
             self.law.on_drop();
             signals.dropped(packet, DropReason::Tail);
             return;
         }
-        let backlog = self.store.bytes();
+        let backlog = self.store.bytes() + u64::from(self.held.unwrap_or(0));
         if self
             .law
             .drop_early(&self.params, backlog, packet.bytes(), &mut self.rng)
@@ -171,5 +175,9 @@ impl<P: Packet + Send> Qdisc<P> for Pie<P> {
 
     fn backlog(&self) -> u64 {
         self.store.bytes()
+    }
+
+    fn hold(&mut self, bytes: Option<u32>) {
+        self.held = bytes;
     }
 }

@@ -5,7 +5,7 @@ use crate::laws::red_params::{self as params, RedParams};
 use crate::plumbing::options::{OptionSpec, Options, joined};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::packet_queue::PacketQueue;
-use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
+use crate::plumbing::qdisc::{Dequeue, DropReason, Head, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Conformance, Field, KernelQdisc, Scheme, Statistics, TcSyntax};
 use crate::plumbing::spec::Spec;
 use gentle_units::Nanos;
@@ -147,6 +147,10 @@ impl<P: Packet + Send> Qdisc<P> for Red<P> {
 
     fn backlog(&self) -> u64 {
         self.store.bytes()
+    }
+
+    fn head(&self) -> Head {
+        self.store.front().into()
     }
 }
 

@@ -19,7 +19,7 @@ use crate::laws::share::{PriorityShare, SHARE};
 use crate::plumbing::options::{OptionSpec, Options, joined};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::packet_queue::PacketQueue;
-use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
+use crate::plumbing::qdisc::{Dequeue, DropReason, Head, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
     Field, FinRule, KernelQdisc, Order, Preset, Priority, Scheme, Statistics, TcSyntax,
 };
@@ -224,6 +224,10 @@ impl<P: Packet + Send> Qdisc<P> for RedFavor<P> {
 
     fn backlog(&self) -> u64 {
         self.bytes()
+    }
+
+    fn head(&self) -> Head {
+        self.protected.front().or(self.standard.front()).into()
     }
 }
 

@@ -186,6 +186,8 @@ pub struct Sfq<P> {
     tail: u32,
     packets: usize,
     bytes: u64,
+    /// Length in bytes of a packet that a shaper above holds and that counts as queued.
+    held: Option<u32>,
 }
 
 impl<P: Packet> Sfq<P> {
@@ -212,6 +214,7 @@ impl<P: Packet> Sfq<P> {
             tail: NONE,
             packets: 0,
             bytes: 0,
+            held: None,
         }
     }
 
@@ -365,7 +368,7 @@ impl<P: Packet + Send> Qdisc<P> for Sfq<P> {
         self.push(slot, packet);
         self.packets += 1;
         self.bytes += bytes;
-        if self.packets > self.config.limit {
+        if self.packets + usize::from(self.held.is_some()) > self.config.limit {
             self.drop_from_longest(signals);
         }
     }
@@ -404,6 +407,10 @@ impl<P: Packet + Send> Qdisc<P> for Sfq<P> {
 
     fn backlog(&self) -> u64 {
         self.bytes
+    }
+
+    fn hold(&mut self, bytes: Option<u32>) {
+        self.held = bytes;
     }
 }
 

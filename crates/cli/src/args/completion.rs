@@ -65,20 +65,13 @@ fn words(option: &'static OptionSpec) -> impl Iterator<Item = String> {
 /// Options of a scheme and of its child that have not been given yet.
 fn options(spec: &Spec) -> impl Iterator<Item = &'static OptionSpec> {
     let of = |scheme: &'static Scheme| scheme.options;
-    let beneath = spec.child().map_or(&[][..], |child| of(child.scheme()));
-    let child_given = spec
-        .child()
+    let all: Vec<&Spec> = std::iter::successors(Some(spec), |spec| spec.child()).collect();
+    let given = all.iter().flat_map(|spec| spec.options().given());
+    let given: Vec<&str> = given.map(|(name, _)| name).collect();
+    let schemes: Vec<&Scheme> = all.iter().map(|spec| spec.scheme()).collect();
+    schemes
         .into_iter()
-        .flat_map(|child| child.options().given());
-    let given: Vec<&str> = spec
-        .options()
-        .given()
-        .chain(child_given)
-        .map(|(name, _)| name)
-        .collect();
-    of(spec.scheme())
-        .iter()
-        .chain(beneath)
+        .flat_map(of)
         .filter(move |option| !given.contains(&option.name))
 }
 

@@ -45,7 +45,13 @@ fn as_text(scheme: &Scheme, width: Option<usize>) -> String {
         options.push([
             "child".to_owned(),
             child.name.to_owned(),
-            "inner scheme, any that stores packets itself; its options are accepted too".to_owned(),
+            match scheme.shaper {
+                Some(_) => "inner scheme, any; what follows belongs to it".to_owned(),
+                None => {
+                    "inner scheme, any that stores packets itself; its options are accepted too"
+                        .to_owned()
+                }
+            },
         ]);
     }
     format!(

@@ -102,10 +102,13 @@ fn wrong_arguments_are_refused_with_what_is_accepted() {
             &["--scheme=codle"],
             &[
                 "unknown scheme 'codle' (did you mean 'codel'?)",
-                "pfifo, bfifo, red",
+                "pfifo, bfifo, pfifo_fast, red",
             ],
         ),
-        (&["--scheme="], &["no scheme given", "pfifo, bfifo, red"]),
+        (
+            &["--scheme="],
+            &["no scheme given", "pfifo, bfifo, pfifo_fast, red"],
+        ),
         (
             &["--scheme=codel tarmac=3"],
             &["no option 'tarmac'", "target (time", "interval (time"],

@@ -31,10 +31,17 @@ fn options(scheme: &Scheme) -> String {
         );
     }
     if let Some(Scheme { name: child, .. }) = scheme.child {
-        let _ = writeln!(
-            table,
-            "| `child` | `{child}` | any scheme that stores packets | the scheme beneath; its options are accepted too |"
-        );
+        let (accepts, help) = match scheme.shaper {
+            Some(_) => (
+                "any scheme with its options",
+                "the scheme beneath; what follows belongs to it",
+            ),
+            None => (
+                "any scheme that stores packets",
+                "the scheme beneath; its options are accepted too",
+            ),
+        };
+        let _ = writeln!(table, "| `child` | `{child}` | {accepts} | {help} |");
     }
     let _ = write!(table, "\nSource: {}.", scheme.source);
     table

@@ -121,6 +121,18 @@ fn fifos_and_codel() {
 }
 
 #[test]
+fn bands_of_pfifo_fast() {
+    equal(
+        &[
+            "pfifo_fast limit=1",
+            "pfifo_fast limit=7",
+            "pfifo_fast limit=40",
+        ],
+        |_| {},
+    );
+}
+
+#[test]
 fn fair_queues() {
     equal(
         &[
@@ -269,6 +281,65 @@ fn pie_and_its_fair_form() {
 }
 
 #[test]
+fn the_coupled_dual_queue() {
+    equal(
+        &[
+            "dualpi2 limit=40 step_thresh=5p min_qlen_step=3",
+            "dualpi2 overflow limit=60 coupling_factor=4",
+            "dualpi2 drop_enqueue any_ect classic_protection=50",
+            "dualpi2 target=2ms tupdate=4ms alpha=2 beta=20 memlimit=60000",
+            "dualpi2 drop_enqueue overflow classic_protection=0 step_thresh=20ms target=50ms",
+        ],
+        |_| {},
+    );
+}
+
+#[test]
+fn fair_queues_with_rates() {
+    equal(
+        &[
+            "fq limit=30 flow_limit=10",
+            "fq quantum=300 initial_quantum=1500 orphan_mask=7 limit=50",
+            "fq ce_threshold=10ms buckets=2 refill_delay=1ms",
+            "fq maxrate=1mbit limit=100 flow_limit=20",
+            "fq maxrate=300kbit ce_threshold=20ms orphan_mask=3",
+            "fq maxrate=5mbit nopacing orphan_mask=63 buckets=4 flow_limit=5",
+        ],
+        |_| {},
+    );
+}
+
+/// Depths of 1600 and 2000 bytes are whole ticks at these rates, however `tc` rounds them.
+#[test]
+fn token_buckets() {
+    equal(
+        &[
+            "tbf rate=2mbit burst=1600 limit=30000",
+            "tbf rate=8mbit burst=1000 latency=20ms",
+            "tbf rate=1mbit burst=2000 child=pfifo limit=40",
+            "tbf rate=2mbit burst=20000 child=codel limit=40 ecn",
+            "tbf rate=2mbit burst=2000 child=fq_codel limit=50 flows=8",
+            "tbf rate=2mbit burst=2000 child=sfq limit=40 divisor=16",
+            "tbf rate=2mbit burst=2000 child=red probability=0.1 limit=30000",
+            "tbf rate=2mbit burst=2000 child=pfifo_fast limit=20",
+            "tbf rate=2mbit burst=2000 child=dualpi2 limit=60",
+            "tbf rate=2mbit burst=2000 child=fq maxrate=300kbit flow_limit=8",
+            "htb rate=2mbit limit=40",
+            "htb rate=8mbit burst=20000 ceil=1mbit cburst=2000 child=bfifo limit=30000",
+            "htb rate=1mbit burst=2000 ceil=8mbit child=codel ecn",
+            "htb rate=2mbit child=fq_codel limit=50 flows=8",
+            "htb rate=2mbit child=sfq limit=40 divisor=16",
+            "htb rate=2mbit child=red probability=0.1 limit=30000",
+            "htb rate=2mbit child=dualpi2 limit=60",
+            "htb rate=2mbit child=fq maxrate=300kbit flow_limit=8",
+            "htb rate=2mbit child=spa limit=60",
+            "htb rate=2mbit child=gsp limit=20",
+        ],
+        |_| {},
+    );
+}
+
+#[test]
 fn schemes_of_our_own() {
     equal(
         &[
@@ -329,6 +400,7 @@ fn specs_for_captures() -> Vec<String> {
     let chosen = [
         "pfifo limit=5",
         "bfifo limit=5000",
+        "pfifo_fast limit=3",
         "red probability=0.1 limit=20000",
         "ared probability=0.1 limit=20000",
         // The kernel's table looks empty if it fills up with holes; a long table does not fill up.
@@ -337,6 +409,8 @@ fn specs_for_captures() -> Vec<String> {
         "fq_codel limit=8",
         "pie limit=10",
         "fq_pie",
+        "dualpi2 limit=10",
+        "fq limit=10 flow_limit=4",
         "sfq limit=8",
         "cake memlimit=10kb bandwidth=80kbit ack-filter wash",
         "spa",
@@ -344,6 +418,8 @@ fn specs_for_captures() -> Vec<String> {
         "redfavor limit=30000 probability=0.2",
         "syn_prio limit=5",
         "syn_fin_prio limit=5",
+        "tbf rate=80kbit burst=2000 limit=6000",
+        "htb rate=80kbit burst=2000 cburst=2000 child=spa limit=10",
     ];
     let spec = |scheme: &Scheme| {
         let words = |spec: &&&str| spec.split(' ').next() == Some(scheme.name);

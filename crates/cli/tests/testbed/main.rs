@@ -14,6 +14,7 @@ mod library;
 mod modules;
 mod native;
 mod rexmit;
+mod rivals;
 mod run;
 mod scenarios;
 mod schemes;

@@ -1,6 +1,7 @@
 //! Messages about qdiscs, classes and filters: `struct tcmsg` with attributes (kernel: `linux/rtnetlink.h`).
 
 use super::attribute::{self, Attribute};
+use netlink_packet_core::NLA_F_NESTED;
 use serde::{Deserialize, Serialize};
 
 /// Type of the object of a message.
@@ -131,6 +132,15 @@ impl TcMessage {
 }
 
 impl TcMessage {
+    /// Sets the flag that marks the options as nested attributes.
+    pub(crate) fn flag_options_as_nested(&mut self) {
+        for options in &mut self.attributes {
+            if options.kind() == tca::OPTIONS {
+                options.raw_kind |= NLA_F_NESTED;
+            }
+        }
+    }
+
     /// Modifies the nested options.
     pub(crate) fn change_options(&mut self, change: impl Fn(&mut Vec<Attribute>)) {
         for options in &mut self.attributes {

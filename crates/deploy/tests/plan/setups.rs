@@ -260,3 +260,29 @@ fn a_rate_that_tc_cannot_count_is_refused() {
         assert!(error.contains("8bit"), "{error}");
     }
 }
+
+/// The limit of `pfifo_fast` is the device's, which removing a setup would not restore.
+#[test]
+fn a_limit_that_belongs_to_the_device_is_refused() {
+    for scheme in ["pfifo_fast limit=50", "spa child=pfifo_fast limit=50"] {
+        let setup = setup("eth0", Direction::Egress, scheme, None);
+        let error = plan(&setup, Backing::Native).unwrap_err().to_string();
+        assert!(
+            error.contains("ip link set dev eth0 txqueuelen 50"),
+            "{error}"
+        );
+    }
+}
+
+/// A shaper makes the device the bottleneck.
+#[test]
+fn a_scheme_that_shapes_needs_no_rate() {
+    let setup = setup(
+        "eth0",
+        Direction::Egress,
+        "tbf rate=20mbit child=codel",
+        None,
+    );
+    let plan = plan(&setup, Backing::Stock).unwrap();
+    assert!(plan.notes.is_empty(), "{:?}", plan.notes);
+}

@@ -28,6 +28,12 @@ fn schemes_that_linux_has() {
         "cake",
         "cake bandwidth=20mbit diffserv4 dual-dsthost wash no-split-gso ack-filter-aggressive memlimit=4mb pppoe-ptm ether-vlan ingress regional",
         "cake raw overhead=-4 atm nowash",
+        "pfifo_fast",
+        "pfifo_fast limit=50",
+        "dualpi2",
+        "dualpi2 limit=500 memlimit=1mb coupling_factor=3 step_thresh=5p min_qlen_step=2 overflow drop_enqueue any_ect classic_protection=20 target=10ms tupdate=8ms alpha=0.5 beta=4 no_split_gso",
+        "fq",
+        "fq limit=500 flow_limit=50 quantum=1514 initial_quantum=3028 maxrate=5mbit buckets=64 nopacing refill_delay=20ms low_rate_threshold=1mbit orphan_mask=255 ce_threshold=5ms horizon=2s horizon_cap priomap=0,0,0,0,1,1,1,1,2,2,2,2,2,2,2,2 weights=30000,20000,20000",
     ]
     .into_iter()
     .map(|spec| format!("# {spec}\n{}", script(&under(spec, Backing::Stock, None).unwrap())))
@@ -83,6 +89,25 @@ fn native_modules() {
     .into_iter()
     .map(|spec| {
         let plan = under(spec, Backing::Native, Some("20mbit")).unwrap();
+        format!("# {spec}\n{}", script(&plan))
+    })
+    .collect();
+    insta::assert_snapshot!(scripts);
+}
+
+#[test]
+fn shapers_above_other_schemes() {
+    let scripts: String = [
+        "tbf",
+        "tbf rate=20mbit burst=5kb latency=20ms",
+        "tbf rate=20mbit child=pfifo_fast limit=50",
+        "htb rate=20mbit ceil=25mbit burst=5kb cburst=3kb child=fq_codel flows=64",
+        "htb rate=20mbit child=spa child=pie target=20ms",
+        "htb rate=20mbit child=tbf rate=10mbit child=red burst=20",
+    ]
+    .into_iter()
+    .map(|spec| {
+        let plan = under(spec, Backing::Native, None).unwrap();
         format!("# {spec}\n{}", script(&plan))
     })
     .collect();

@@ -78,7 +78,7 @@ impl Case {
         let events = fs::read(&path).map_err(file_error(&path))?;
         let record = record::read(&self.schedule, &events)?;
         let model = replay(&self.model, self.seed, &self.schedule, |step| {
-            clock::model_time(&self.model, record.begun, record.times[step])
+            clock::model_time(&self.model, record.begun, record.times[step], record.timer)
         });
         Ok(compare(&self.schedule, &record.outcomes, &model)?)
     }

@@ -45,7 +45,7 @@ impl Link<'_> {
         let Arrival { at, offer } = *arrival;
         let call = Call::Enqueue(offer);
         self.steps.push(Step { at, call });
-        let now = clock::model_time(self.spec, BEGUN, at);
+        let now = clock::model_time(self.spec, BEGUN, at, None);
         let packet = NumberedPacket::new(number, offer);
         self.queue.enqueue(now, packet, &mut Signals::new());
         if !self.busy {
@@ -62,7 +62,7 @@ impl Link<'_> {
     fn ask(&mut self, at: Nanos) {
         let call = Call::Dequeue;
         self.steps.push(Step { at, call });
-        let now = clock::model_time(self.spec, BEGUN, at);
+        let now = clock::model_time(self.spec, BEGUN, at, None);
         let answer = self.queue.dequeue(now, &mut Signals::new());
         self.busy = matches!(answer, Dequeue::Packet(_));
         self.asks_at = match answer {

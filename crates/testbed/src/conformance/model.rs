@@ -1,8 +1,8 @@
 //! Replay of a schedule through a queue of `gentle-aqm`.
 
 use super::outcome::{Outcome, Sent};
-use super::schedule::{Call, Offer, Schedule, Transport};
-use gentle_aqm::{Ecn, Handshake, Hosts, Packet, Signals, Spec, TcpHeader, registry};
+use super::schedule::{Call, Ip, Offer, Schedule, Transport};
+use gentle_aqm::{Ecn, Handshake, Hosts, Packet, Signals, Spec, TcpHeader, priority_of, registry};
 use gentle_units::Nanos;
 
 /// Replays `schedule` through the queue that `spec` and `seed` build; `clock` gives the time of each step.
@@ -89,6 +89,13 @@ impl Packet for NumberedPacket {
     }
     fn clear_dscp(&mut self) {
         self.offer.dscp = 0;
+    }
+    fn priority(&self) -> u8 {
+        match self.offer.headers.ip {
+            Ip::V4 => priority_of(self.offer.dscp),
+            // Linux sets no priority when it forwards IPv6.
+            Ip::V6 => 0,
+        }
     }
     fn tcp(&self) -> Option<TcpHeader> {
         let Transport::Tcp(flags) = self.offer.headers.transport else {

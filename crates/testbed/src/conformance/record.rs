@@ -24,6 +24,7 @@ const BEGUN: u8 = 0;
 const DROPPED: u8 = 1;
 const SENT: u8 = 2;
 const DONE: u8 = 3;
+const TIMER: u8 = 4;
 
 /// Return value of a qdisc's enqueue that has dropped the packet offered (include/linux/netdevice.h).
 const NET_XMIT_DROP: i32 = 1;
@@ -31,7 +32,7 @@ const NET_XMIT_DROP: i32 = 1;
 /// Requests that start the clock and seed the random numbers, which become those that `spec` built with `seed` draws.
 pub(super) fn preamble(spec: &Spec, seed: u64) -> Vec<u8> {
     // A scheme with a flow hash draws the key first.
-    let skip = spec.scheme().conformance.hash != Hashing::None;
+    let skip = spec.unshaped().scheme().conformance.hash != Hashing::None;
     let mut requests = Request::of(BEGIN).encode().to_vec();
     requests.extend(
         Request {
@@ -49,9 +50,10 @@ pub(super) fn requests(spec: &Spec, seed: u64, schedule: &Schedule) -> Vec<u8> {
     let hash = FlowHash::seeded(seed);
     // Linux uses the hash like the model, or takes its lowest bits. In the latter case the request has the number of
     // the queue in place of the hash.
-    let queues = match spec.scheme().conformance.hash {
+    let hashes = spec.unshaped();
+    let queues = match hashes.scheme().conformance.hash {
         Hashing::None | Hashing::Scaled | Hashing::Whole => None,
-        Hashing::Masked(option) => Some(spec.options().count(option) as u32),
+        Hashing::Masked(option) => Some(hashes.options().count(option) as u32),
     };
     let mut number = 0;
     let mut all = Vec::with_capacity(schedule.steps.len() * REQUEST);
@@ -235,6 +237,8 @@ pub enum EventError {
 pub(super) struct Record {
     /// Time since boot at which the schedule began.
     pub(super) begun: Nanos,
+    /// Time since the beginning at which a high-resolution timer of the qdisc first expired; `None`: it has none.
+    pub(super) timer: Option<Nanos>,
     /// Time of each step since the beginning.
     pub(super) times: Vec<Nanos>,
     /// Outcome of each step.
@@ -249,6 +253,7 @@ pub(super) fn read(schedule: &Schedule, events: &[u8]) -> Result<Record, EventEr
     let mut outcomes = Vec::with_capacity(schedule.steps.len());
     let mut times = Vec::with_capacity(schedule.steps.len());
     let mut begun = Nanos::ZERO;
+    let mut timer = None;
     let mut offered = 0;
     let mut sent = None;
     let mut dropped = Vec::new();
@@ -264,6 +269,7 @@ pub(super) fn read(schedule: &Schedule, events: &[u8]) -> Result<Record, EventEr
         } = Event::decode(record);
         match kind {
             BEGUN => begun = Nanos(backlog),
+            TIMER => timer = timer.or(Some(Nanos(backlog))),
             DROPPED => dropped.push(number),
             SENT if damaged => return Err(EventError::Damaged(number)),
             SENT => {
@@ -299,6 +305,7 @@ pub(super) fn read(schedule: &Schedule, events: &[u8]) -> Result<Record, EventEr
     }
     Ok(Record {
         begun,
+        timer,
         times,
         outcomes,
     })

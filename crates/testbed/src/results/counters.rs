@@ -32,8 +32,11 @@ impl QueueCounters {
             at(last).saturating_sub(at(first))
         };
         // In priority from stock parts, only the child has a qdisc with these counters.
-        let forms = [spec.child(), Some(spec)].into_iter().flatten();
+        let mut forms: Vec<&Spec> =
+            std::iter::successors(Some(spec), |spec| spec.child()).collect();
+        forms.reverse();
         let qdiscs: Vec<&KernelQdisc> = forms
+            .into_iter()
             .filter_map(|spec| Some(spec.scheme().linux?.qdisc))
             .collect();
         let reasons = qdiscs.iter().flat_map(|qdisc| qdisc.drops);
