@@ -33,6 +33,7 @@ struct qdisc_util {
 };
 
 int get_size(unsigned int *size, const char *str);
+int get_rate(unsigned int *rate, const char *str);	/* bytes per second */
 
 /* include/utils.h */
 void incomplete_command(void) __attribute__((noreturn));

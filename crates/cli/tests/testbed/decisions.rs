@@ -302,6 +302,7 @@ fn fair_queues_with_rates() {
             "fq quantum=300 initial_quantum=1500 orphan_mask=7 limit=50",
             "fq ce_threshold=10ms buckets=2 refill_delay=1ms",
             "fq maxrate=1mbit limit=100 flow_limit=20",
+            "fq limit=60 priomap=2,0,1,0,0,1,2,0,0,0,0,0,0,0,0,0 weights=16384,16384,50000",
             "fq maxrate=300kbit ce_threshold=20ms orphan_mask=3",
             "fq maxrate=5mbit nopacing orphan_mask=63 buckets=4 flow_limit=5",
         ],
