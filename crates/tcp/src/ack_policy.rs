@@ -212,8 +212,10 @@ mod tests {
     /// A delay that expired doubles; segments that follow closely bring it back to its minimum.
     #[test]
     fn the_delay_adapts_to_what_comes() {
-        let mut profile = Profile::default();
-        profile.exact_ato = true;
+        let profile = Profile {
+            exact_ato: true,
+            ..Profile::default()
+        };
         let ms = Nanos::from_millis;
         let (rto, mss) = (ms(300), 1448);
         let mut state = AckState::new(&profile);

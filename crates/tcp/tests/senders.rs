@@ -32,7 +32,7 @@ fn endless(profile: Profile, picos_per_byte: u64, seconds: u64) -> Wire {
 fn rate(wire: &Wire, from: u64, to: u64) -> f64 {
     let acked = |at: u64| {
         let before = |sent: &&Sent| sent.at <= Nanos::from_secs(at);
-        let last = wire.sent(Side::Responder).filter(before).last();
+        let last = wire.sent(Side::Responder).rfind(before);
         last.map_or(0, |sent| sent.segment.ack.0 - ISNS.0.0)
     };
     f64::from(acked(to) - acked(from)) / (to - from) as f64
@@ -119,7 +119,7 @@ fn dctcp_reduces_in_proportion() {
             &[("congestion_control", algorithm), ("ecn", "on")],
         );
         let some = |sent: &Sent, number: usize| match sent.from {
-            Side::Initiator if number % 50 == 0 => Fate::Mark,
+            Side::Initiator if number.is_multiple_of(50) => Fate::Mark,
             _ => Fate::Pass,
         };
         let mut wire = Wire::new(p.clone(), p, ms(30), some);

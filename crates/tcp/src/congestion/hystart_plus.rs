@@ -118,8 +118,10 @@ mod tests {
     /// A connection whose n-th round has ten acknowledgements with the n-th round-trip time; returns the state and the
     /// round in which slow start ended.
     fn rounds(rtts: &[u64]) -> (HyStartPlus, Option<usize>) {
-        let mut profile = Profile::default();
-        profile.hystart_plus = true;
+        let profile = Profile {
+            hystart_plus: true,
+            ..Profile::default()
+        };
         let mut state = *HyStartPlus::new(&profile).unwrap();
         for (n, &rtt) in rtts.iter().enumerate() {
             for i in 0..10 {
