@@ -243,7 +243,7 @@ static QDISC: KernelQdisc = KernelQdisc {
         "/tins/7/ecn_mark",
     ],
     rate: Some(2),
-    target: Some(TimeAttribute::Micros(9)),
+    target: Some(TimeAttribute::Micros(8)),
     ..KernelQdisc::of_linux("cake")
 };
 
