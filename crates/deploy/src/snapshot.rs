@@ -304,9 +304,8 @@ impl Fixup {
                 };
                 *first = number.to_ne_bytes();
             }
-            // No stored weight but 0 is a whole number of the dump's units.
-            Fixup::Weight if number > 0 => *first = number.saturating_add(1).to_ne_bytes(),
-            Fixup::Weight => {}
+            // No stored weight is a whole number of the dump's units.
+            Fixup::Weight => *first = number.saturating_add(1).to_ne_bytes(),
         }
     }
 }
