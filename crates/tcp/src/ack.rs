@@ -351,7 +351,7 @@ impl Endpoint {
                 && ack - event.prior_una < u64::from(self.mss)
                 && !(event.newly_sacked || event.ece || event.dsack);
         } else if event.sacked_sent.is_none() && self.timestamps && event.echo != 0 && acked > 0 {
-            event.rtt = Some(self.take_echo(now, event.echo));
+            event.rtt = self.take_echo(now, event.echo);
         }
     }
 
@@ -416,11 +416,17 @@ impl Endpoint {
     }
 
     /// Takes an RTT sample in milliseconds from the echoed timestamp, if Karn's algorithm forbids any other.
-    fn take_echo(&mut self, now: Nanos, echo: u32) -> Nanos {
+    ///
+    /// Of a segment sent before pacing permitted it, the echo may be in the future: then there is no sample, and the
+    /// backoff of the timeout stays (`tcp_rtt_tsopt_us`).
+    fn take_echo(&mut self, now: Nanos, echo: u32) -> Option<Nanos> {
         let elapsed = crate::endpoint::timestamp(now).wrapping_sub(echo);
+        if self.tx.pacing.is_some() && (elapsed as i32) < 0 {
+            return None;
+        }
         let sample = Nanos::from_millis(u64::from(elapsed.max(1)));
         self.take_rtt_sample(sample);
-        sample
+        Some(sample)
     }
 
     pub(crate) fn take_rtt_sample(&mut self, sample: Nanos) {

@@ -455,9 +455,14 @@ impl Endpoint {
         let Some(&sent) = self.tx.board.get(index) else {
             return;
         };
-        let previous = self.tx.board.mark_retransmitted(index, now);
+        // What pacing does not hold back, as after a timeout, bears the time at which it was due (`tcp_wstamp_ns`).
+        let due = match &self.tx.pacing {
+            None => now,
+            Some(pacing) => now + pacing.wait(now),
+        };
+        let previous = self.tx.board.mark_retransmitted(index, due);
         self.stats.retransmission_delay += now.saturating_sub(previous);
-        self.tx.undoing.retransmitted(timestamp(now));
+        self.tx.undoing.retransmitted(timestamp(due));
         if let Some(rate) = &mut self.tx.rate {
             rate.sent_again(index);
         }
@@ -465,7 +470,7 @@ impl Endpoint {
             self.tx.reduction.sent += 1;
         }
         self.tx.last_data = now;
-        self.emit(now, sent.start, u32::from(sent.len), sent.flags, true, out);
+        self.emit(due, sent.start, u32::from(sent.len), sent.flags, true, out);
     }
 
     /// Retransmits the segment at `index`, whether or not pacing permits it.
