@@ -59,7 +59,7 @@ mod tests {
         assert_eq!(link.send(ms(10), 1_504), ms(10));
         assert_eq!(link.send(ms(11), 1), ms(20));
         assert_eq!(link.send(ms(21), 2_000), ms(30));
-        // Ten opportunities for a packet of ten times the size, the last at 50 ms.
-        assert_eq!(link.send(ms(30), 9 * 1_504), ms(60));
+        // What is left at 30 ms and nine opportunities: at 30, 40, 45, 50, 50, 60, 65, 70, 70 ms.
+        assert_eq!(link.send(ms(30), 9 * 1_504), ms(70));
     }
 }
