@@ -496,7 +496,7 @@ fn options_of_wrappers_and_children_do_not_collide() {
         .iter()
         .copied()
         .partition(|s| s.child.is_some());
-    // What follows the child of a shaper belongs to the child.
+    // Shapers are left out: all words after `child=` of a shaper are options of the child.
     for wrapper in wrappers.into_iter().filter(|s| s.shaper.is_none()) {
         for own in wrapper.options {
             for child in &others {

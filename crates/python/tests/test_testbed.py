@@ -42,8 +42,8 @@ def test_results_are_those_of_the_command(kernel, command, tmp_path) -> None:
     expected, found = json.loads(printed), comparison.data
     assert expected.keys() == found.keys()
     assert expected["scenario"] == found["scenario"]
-    # The same connections. Points in time differ by some microseconds from run to run, of the command too, and now and
-    # then another packet is dropped.
+    # Both have the same connections. Two runs differ in time by some microseconds, two runs of the command as well, and
+    # now and then a run drops another packet.
     for theirs, ours in zip(expected["results"], found["results"], strict=True):
         assert theirs.keys() == ours.keys()
         assert (theirs["label"], theirs["connections"]) == (ours["label"], ours["connections"])

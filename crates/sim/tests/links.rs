@@ -1,4 +1,4 @@
-//! What links do to packets behind the queue: losses in bursts, jitter, reordering; and rates that follow a recording.
+//! Links lose packets in bursts, jitter and reorder them as their scenario says, and send at recorded rates.
 
 use gentle_aqm::Packet as _;
 use gentle_experiment::{Direction, GilbertElliott, RateTrace, RunSpec, Scenario};

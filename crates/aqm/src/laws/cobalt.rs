@@ -23,7 +23,7 @@ pub(crate) struct Params {
     pub(crate) mtu_time: u64,
 }
 
-/// What is to be done with a packet that has left the queue.
+/// Decision about a packet that has left the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Verdict {
     /// Drop the packet, unless it is the last of its queue.

@@ -276,8 +276,8 @@ pub trait Qdisc<P: Packet>: Send {
         false
     }
 
-    /// What a shaper above sees without dequeueing (Linux: `peek`). The default implementation is that of a qdisc which
-    /// decides about its next packet when it dequeues it.
+    /// The next packet as a shaper above sees it without dequeueing (Linux: `peek`). The default implementation is that of
+    /// a qdisc which decides about its next packet when it dequeues it.
     fn head(&self) -> Head {
         Head::Undecided
     }
@@ -289,7 +289,7 @@ pub trait Qdisc<P: Packet>: Send {
     }
 }
 
-/// What a shaper sees of a queue without dequeueing.
+/// The next packet of a queue as a shaper above sees it without dequeueing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Head {
     /// The queue is empty.

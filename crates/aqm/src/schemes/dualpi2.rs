@@ -295,7 +295,7 @@ enum Side {
     LowLatency,
 }
 
-/// What becomes of a packet.
+/// Decision about a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Pass,

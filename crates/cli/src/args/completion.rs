@@ -53,7 +53,7 @@ fn schemes(written: &OsStr) -> Vec<CompletionCandidate> {
     }
 }
 
-/// What an option begins with in a specification: its keywords, or its name.
+/// Words that an option of a scheme may begin with: its keywords, or its name and `=`.
 fn words(option: &'static OptionSpec) -> impl Iterator<Item = String> {
     let (keywords, name) = match option.kind {
         Kind::Keyword(words) => (words, None),

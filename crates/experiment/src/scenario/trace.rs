@@ -78,12 +78,6 @@ impl RateTrace {
         }
     }
 
-    /// Number of opportunities before the trace begins again.
-    #[expect(clippy::len_without_is_empty, reason = "a trace has opportunities")]
-    pub fn len(&self) -> usize {
-        self.times_ms.len()
-    }
-
     /// Time of an opportunity since the start of the link, counted from 0 over all repetitions.
     pub fn at(&self, opportunity: u64) -> Nanos {
         let length = self.times_ms.len() as u64;

@@ -1,4 +1,4 @@
-//! What a link does to packets behind the queue besides delaying them: loss, jitter, reordering.
+//! Loss, jitter and reordering of packets on a link, behind the queue.
 
 use gentle_experiment::{GilbertElliott, LinkConfig};
 use gentle_units::Nanos;

@@ -4,7 +4,7 @@ use gentle_experiment::{OPPORTUNITY, RateTrace};
 use gentle_units::Nanos;
 use std::sync::Arc;
 
-/// Place in a [`RateTrace`]. What an opportunity has left is for packets that wait at that moment; nothing is saved up.
+/// Place in a [`RateTrace`]. The rest of an opportunity is for packets that wait at that moment; nothing is saved up.
 pub(crate) struct Opportunities {
     trace: Arc<RateTrace>,
     /// Next opportunity.
@@ -52,14 +52,14 @@ mod tests {
         let mut link = Opportunities::new(Arc::new(trace));
         let ms = Nanos::from_millis;
         assert_eq!(link.send(ms(0), 1_000), ms(5));
-        // What is left of the opportunity serves those that wait, but not those that come later.
+        // The rest of an opportunity serves packets that wait at that moment, not packets that come later.
         assert_eq!(link.send(ms(5), 504), ms(5));
         assert_eq!(link.send(ms(5), 4), ms(10));
         assert_eq!(link.send(ms(10), 1_500), ms(10));
         assert_eq!(link.send(ms(10), 1_504), ms(10));
         assert_eq!(link.send(ms(11), 1), ms(20));
         assert_eq!(link.send(ms(21), 2_000), ms(30));
-        // What is left at 30 ms and nine opportunities: at 30, 40, 45, 50, 50, 60, 65, 70, 70 ms.
+        // The packet takes the rest of the opportunity at 30 ms, and those at 30, 40, 45, 50, 50, 60, 65, 70 and 70 ms.
         assert_eq!(link.send(ms(30), 9 * 1_504), ms(70));
     }
 }

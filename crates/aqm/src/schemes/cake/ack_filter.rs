@@ -85,7 +85,7 @@ fn acknowledges_more(arrived: &TcpHeader, header: &TcpHeader) -> bool {
     }
 }
 
-/// What the SACK blocks of a later segment are beside those of an earlier one.
+/// Comparison of the SACK blocks of a later segment with those of an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Selective {
     /// Some block of the earlier one is missing.
