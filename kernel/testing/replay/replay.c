@@ -33,8 +33,11 @@ static DEFINE_MUTEX(lock);
 static ktime_t start;
 static struct replay_event *events;
 static size_t count, room;
-/* The qdisc at the root when a packet was last offered to or taken from it. */
+/* The qdisc at the root at the last call, and its high-resolution timer. */
 static const struct Qdisc *seen;
+static const struct hrtimer *timer;
+/* The expiry that was last reported. */
+static ktime_t reported;
 /*
  * Freed packets were dropped by the qdisc, except for the packet that was just dequeued, and the one that is being
  * offered: fq calls its destructor to orphan it. A packet offered that is dropped is in the list of enqueue.
@@ -159,46 +162,72 @@ static void sent(struct sk_buff *skb)
 }
 
 /*
- * When the high-resolution timer in the private part of a qdisc expires, or zero: such a timer starts when tc creates
- * the qdisc, at a time that is not known otherwise. Where it is in that part only the qdisc knows, so it is recognized
- * by its expiry, which is later than the start of the schedule, without slack.
+ * The high-resolution timer in the private part of a qdisc, or NULL: such a timer starts when tc creates the qdisc, at a
+ * time that is not known otherwise. Where it is in that part only the qdisc knows, so it is recognized by its expiry,
+ * which is later than the start of the schedule, without slack.
  */
-static s64 timer_of(struct Qdisc *q)
+static const struct hrtimer *timer_of(struct Qdisc *q)
 {
 	const char *private = qdisc_priv(q);
 	size_t at;
 
 	for (at = 0; at + sizeof(struct hrtimer) <= q->ops->priv_size; at += sizeof(s64)) {
-		const struct hrtimer *timer = (const struct hrtimer *)(private + at);
-		ktime_t expires = hrtimer_get_expires(timer);
+		const struct hrtimer *candidate = (const struct hrtimer *)(private + at);
+		ktime_t expires = hrtimer_get_expires(candidate);
 
-		if (ktime_after(expires, start) && expires == hrtimer_get_softexpires(timer) &&
-		    hrtimer_is_queued((struct hrtimer *)timer))
-			return ktime_to_ns(expires);
+		if (ktime_after(expires, start) && expires == hrtimer_get_softexpires(candidate) &&
+		    hrtimer_is_queued((struct hrtimer *)candidate))
+			return candidate;
 	}
-	return 0;
+	return NULL;
 }
 
-/* Reports the timer of a new qdisc, or of the one beneath its first class. */
-static void report_timer(struct Qdisc *q)
+/* Finds the timer of a new qdisc, or of the one beneath its first class. */
+static void find_timer(struct Qdisc *q)
 {
 	const struct Qdisc_class_ops *classes;
-	s64 expires;
 
 	if (q == seen)
 		return;
 	seen = q;
-	while (q && !(expires = timer_of(q))) {
+	timer = NULL;
+	reported = 0;
+	while (q && !(timer = timer_of(q))) {
 		classes = q->ops->cl_ops;
 		if (!classes || !classes->leaf || !classes->find)
 			return;
 		q = classes->leaf(q, classes->find(q, TC_H_MAKE(q->handle, 1)));
 	}
-	if (q)
-		add((struct replay_event){
-			.kind = REPLAY_TIMER,
-			.backlog = expires - ktime_to_ns(start),
-		});
+}
+
+/*
+ * Reports when the timer expires next, whenever that has changed: the clock of user-mode Linux counts in 256 ns, and the
+ * event that it waits for comes up to 256 ns late, so that now and then a period is longer.
+ */
+static void report_timer(void)
+{
+	if (!timer || hrtimer_get_expires(timer) == reported)
+		return;
+	reported = hrtimer_get_expires(timer);
+	add((struct replay_event){
+		.kind = REPLAY_TIMER,
+		.backlog = ktime_to_ns(ktime_sub(reported, start)),
+	});
+}
+
+/*
+ * Sleeps until @due, or a little longer: User-mode Linux delays an expiry that is less than 500 ns away when a timer is
+ * set, and reading the clock takes 256 ns there. The timer of the qdisc could then expire after a call that was due
+ * after it. A call in the last moment before the expiry waits until that is over.
+ */
+static int sleep_clear_of_timer(ktime_t due)
+{
+	ktime_t expires;
+	int err = 0;
+
+	while (!err && timer && ktime_before(expires = hrtimer_get_expires(timer), ktime_add_us(due, 2)))
+		err = sleep_until(ktime_add_us(expires, 1));
+	return err ?: sleep_until(due);
 }
 
 /* One call of the qdisc, under its lock and with what was dropped freed afterwards, as in net/core/dev.c. */
@@ -242,13 +271,15 @@ static int call_at(struct net_device *dev, const struct replay_request *request)
 	/* The device is down: what tc has set up waits there, and only the RTNL lock keeps it from being replaced. */
 	q = rcu_dereference_protected(dev->qdisc, true);
 	err = make_room(qdisc_qlen_sum(q));
-	if (!err)
-		err = sleep_until(ktime_add_ns(start, request->at));
+	if (!err) {
+		find_timer(q);
+		err = sleep_clear_of_timer(ktime_add_ns(start, request->at));
+	}
 	if (err) {
 		kfree_skb(skb);
 		return err;
 	}
-	report_timer(q);
+	report_timer();
 	call(q, request, skb);
 	return 0;
 }

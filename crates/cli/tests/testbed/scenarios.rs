@@ -172,7 +172,7 @@ fn links_lose_delay_and_reorder_as_in_the_simulator() {
     std::fs::write(
         &scenario,
         r#"
-duration = "120s"
+duration = "160s"
 warmup = "5s"
 [hosts]
 profile = "linux-7.2"
@@ -188,7 +188,7 @@ delay = "30ms"
 jitter = "20ms"
 [[workload]]
 kind = "poisson"
-gap = "100ms"
+gap = "50ms"
 size = { zipf = 1.7, max = 300 }
 "#,
     )
@@ -203,12 +203,15 @@ size = { zipf = 1.7, max = 300 }
     ];
     let measured = gentle(&[&["testbed", "compare", "--threads=2"], &args[..]].concat());
     let simulated = gentle(&[&["compare"], &args[..]].concat());
+    // Losses come in bursts, and netem draws others in every run: means differ by 2.5 % and the probability by 10 % from
+    // one set of three runs to the next (standard deviations of differences between sets, over 30 seeds of the
+    // simulator).
     for (metric, tolerance) in [
         ("connections", 1e-9),
-        ("response_time_s/mean", 0.1),
+        ("response_time_s/mean", 0.12),
         ("response_time_s/p50", 0.05),
-        ("handshake_s/mean", 0.1),
-        ("retransmission/packet_probability", 0.2),
+        ("handshake_s/mean", 0.12),
+        ("retransmission/packet_probability", 0.4),
     ] {
         let path = format!("/results/0/{metric}");
         let (kernel, simulator) = (number(&measured, &path), number(&simulated, &path));

@@ -1,7 +1,7 @@
 //! A schedule through both implementations of a scheme.
 
 use super::capture::Arrival;
-use super::clock;
+use super::clock::{self, Expiries};
 use super::compare::{Difference, Tally, compare};
 use super::link;
 use super::model::replay;
@@ -78,7 +78,11 @@ impl Case {
         let events = fs::read(&path).map_err(file_error(&path))?;
         let record = record::read(&self.schedule, &events)?;
         let model = replay(&self.model, self.seed, &self.schedule, |step| {
-            clock::model_time(&self.model, record.begun, record.times[step], record.timer)
+            let timer = record.timers.get(step).map(|&next| Expiries {
+                first: record.timers[0],
+                next,
+            });
+            clock::model_time(&self.model, record.begun, record.times[step], timer)
         });
         Ok(compare(&self.schedule, &record.outcomes, &model)?)
     }

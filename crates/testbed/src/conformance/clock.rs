@@ -5,9 +5,10 @@
 //! the testbed's kernel, the half second after which PIE calculates for the first time takes 504 ms, and each later
 //! period takes one tick more than configured. The timers of `gentle-aqm` are exact.
 //!
-//! High-resolution timers expire on time, but start when `tc` creates the qdisc, some microseconds after the schedule.
-//! The clock of the testbed's kernel counts in steps of 256 ns, so that their periods are exact if they are multiples of
-//! that.
+//! High-resolution timers start when `tc` creates the qdisc, some microseconds after the schedule. The clock of the
+//! testbed's kernel counts in steps of 256 ns, so that their periods are exact if they are multiples of that; but what
+//! the kernel waits for comes up to 256 ns late (`itimer_next_event` in `arch/um/kernel/time.c` adds a delay to a time
+//! that is more exact than the clock), and now and then a period is 256 ns longer.
 
 use gentle_aqm::{Spec, Value};
 use gentle_units::Nanos;
@@ -31,17 +32,29 @@ pub(super) fn with_late_timers(spec: &Spec) -> Spec {
     )
 }
 
-/// Time of the model when the kernel's schedule, which began `begun` after boot, has run for `at`. `timer` is the time of
-/// the schedule at which a high-resolution timer of the qdisc first expires.
-pub(super) fn model_time(spec: &Spec, begun: Nanos, at: Nanos, timer: Option<Nanos>) -> Nanos {
+/// Times of the schedule at which a high-resolution timer of a qdisc expires.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Expiries {
+    /// The first one.
+    pub(super) first: Nanos,
+    /// The next one.
+    pub(super) next: Nanos,
+}
+
+/// Time of the model when the kernel's schedule, which began `begun` after boot, has run for `at`. `timer`: the
+/// high-resolution timer of the qdisc at that time.
+pub(super) fn model_time(spec: &Spec, begun: Nanos, at: Nanos, timer: Option<Expiries>) -> Nanos {
     let unshaped = spec.unshaped();
     let conformance = &unshaped.scheme().conformance;
     match (conformance.timer, conformance.high_resolution_timer) {
         (Some(_), _) => at.saturating_sub(FIRST_DELAY),
         (None, Some(period)) => {
-            // The model starts with the qdisc.
-            let period = unshaped.options().time(period);
-            at.saturating_sub(timer.unwrap_or(period).saturating_sub(period))
+            // The model starts with the qdisc, and its clock stands still while the kernel's timer is late.
+            let period = unshaped.options().time(period).0;
+            timer.map_or(at, |Expiries { first, next }| {
+                let earlier = (next.saturating_sub(first).0 + period / 2) / period;
+                Nanos((at.0 + (1 + earlier) * period).saturating_sub(next.0))
+            })
         }
         // CoDel compares with a time that is zero until it is first set, so both clocks must count from boot.
         (None, None) => begun + at,
@@ -51,6 +64,22 @@ pub(super) fn model_time(spec: &Spec, begun: Nanos, at: Nanos, timer: Option<Nan
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_late_timer_is_as_late_in_the_model() {
+        let spec: Spec = "dualpi2 tupdate=4ms".parse().unwrap();
+        let us = Nanos::from_micros;
+        let timer = |next| Expiries {
+            first: us(4_030),
+            next,
+        };
+        let time = |at, next| model_time(&spec, Nanos::ZERO, at, Some(timer(next)));
+        // The qdisc was created at 30 us.
+        assert_eq!(time(us(1_030), us(4_030)), us(1_000));
+        assert_eq!(time(us(9_030), us(12_030)), us(9_000));
+        let late = Nanos(256);
+        assert_eq!(time(us(9_030), us(12_030) + late), us(9_000) - late);
+    }
 
     #[test]
     fn only_periods_change() {

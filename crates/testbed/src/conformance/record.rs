@@ -237,8 +237,9 @@ pub enum EventError {
 pub(super) struct Record {
     /// Time since boot at which the schedule began.
     pub(super) begun: Nanos,
-    /// Time since the beginning at which a high-resolution timer of the qdisc first expired; `None`: it has none.
-    pub(super) timer: Option<Nanos>,
+    /// Time since the beginning at which a high-resolution timer of the qdisc expires next, at each step. Empty: it has
+    /// none.
+    pub(super) timers: Vec<Nanos>,
     /// Time of each step since the beginning.
     pub(super) times: Vec<Nanos>,
     /// Outcome of each step.
@@ -253,6 +254,7 @@ pub(super) fn read(schedule: &Schedule, events: &[u8]) -> Result<Record, EventEr
     let mut outcomes = Vec::with_capacity(schedule.steps.len());
     let mut times = Vec::with_capacity(schedule.steps.len());
     let mut begun = Nanos::ZERO;
+    let mut timers = Vec::new();
     let mut timer = None;
     let mut offered = 0;
     let mut sent = None;
@@ -269,7 +271,7 @@ pub(super) fn read(schedule: &Schedule, events: &[u8]) -> Result<Record, EventEr
         } = Event::decode(record);
         match kind {
             BEGUN => begun = Nanos(backlog),
-            TIMER => timer = timer.or(Some(Nanos(backlog))),
+            TIMER => timer = Some(Nanos(backlog)),
             DROPPED => dropped.push(number),
             SENT if damaged => return Err(EventError::Damaged(number)),
             SENT => {
@@ -287,6 +289,7 @@ pub(super) fn read(schedule: &Schedule, events: &[u8]) -> Result<Record, EventEr
                 }
                 dropped.sort_unstable();
                 times.push(at);
+                timers.extend(timer);
                 outcomes.push(Outcome {
                     sent: sent.take(),
                     dropped: std::mem::take(&mut dropped),
@@ -305,7 +308,7 @@ pub(super) fn read(schedule: &Schedule, events: &[u8]) -> Result<Record, EventEr
     }
     Ok(Record {
         begun,
-        timer,
+        timers,
         times,
         outcomes,
     })
