@@ -1,6 +1,7 @@
 //! The interface of backends, and the loop over the runs of a comparison.
 
 use crate::comparison;
+use crate::metrics::aggregate::Parts;
 use crate::metrics::record::RunRecord;
 use crate::results::Comparison;
 use crate::run::RunSpec;
@@ -191,9 +192,14 @@ pub fn compare<B: Backend>(
         .into_iter()
         .map(|runs| runs.into_iter().collect())
         .collect();
-    let groups: Vec<String> = scenario.groups().into_iter().map(str::to_owned).collect();
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let (groups, applications) = (owned(scenario.groups()), owned(scenario.applications()));
+    let parts = Parts {
+        groups: &groups,
+        applications: &applications,
+    };
     let summary = comparison::summary(&scenario, &settings.seeds);
-    Ok(comparison::assemble(summary, &groups, &schemes, by_scheme?))
+    Ok(comparison::assemble(summary, parts, &schemes, by_scheme?))
 }
 
 /// Calls `make` for every run, one at a time if `sequential`, else on the threads of the current rayon pool. Runs start

@@ -1,7 +1,7 @@
 //! Assembly of a comparison from records of runs.
 
 use crate::direction::Direction;
-use crate::metrics::aggregate;
+use crate::metrics::aggregate::{self, Parts};
 use crate::metrics::record::RunRecord;
 use crate::results::{Comparison, HEADLINE, LinkSummary, SCHEMA, ScenarioSummary, SchemeResult};
 use crate::scenario::Scenario;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// for a run that did not finish.
 pub(crate) fn assemble(
     scenario: ScenarioSummary,
-    groups: &[String],
+    parts: Parts<'_>,
     schemes: &[Spec],
     mut by_scheme: Vec<Vec<Option<RunRecord>>>,
 ) -> Comparison {
@@ -25,7 +25,7 @@ pub(crate) fn assemble(
             let runs = &mut by_scheme[*scheme];
             let records: Vec<RunRecord> =
                 seeds.iter().filter_map(|seed| runs[*seed].take()).collect();
-            aggregate::scheme_result(&schemes[*scheme], groups, &records)
+            aggregate::scheme_result(&schemes[*scheme], parts, &records)
         })
         .collect();
     let reference = results.first().map(|result| result.label.clone());
@@ -164,7 +164,10 @@ mod tests {
         let schemes = [codel, "pie".parse().unwrap()];
         let all = assemble(
             summary(&scenario, &[1]),
-            &[],
+            Parts {
+                groups: &[],
+                applications: &[],
+            },
             &schemes,
             vec![vec![Some(run.finish())], vec![None]],
         );

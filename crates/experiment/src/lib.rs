@@ -24,6 +24,7 @@ pub use backend::{Aborted, Backend, Observer, Run, Settings, Watch, compare};
 pub use direction::Direction;
 pub use error::ScenarioError;
 pub use merge::{Experiment, MergeError, Merged, Record, RecordError, merge};
+pub use metrics::application::ApplicationRecord;
 pub use metrics::bins::DEFAULT_BINS;
 pub use metrics::class::{Class, LOSS};
 pub use metrics::connection::ConnectionRecord;

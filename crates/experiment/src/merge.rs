@@ -2,6 +2,7 @@
 
 use crate::backend::Settings;
 use crate::comparison::{assemble, summary};
+use crate::metrics::aggregate::Parts;
 use crate::metrics::record::{RECORD_VERSION, RunRecord};
 use crate::results::{Comparison, ScenarioSummary};
 use crate::scenario::Scenario;
@@ -24,6 +25,9 @@ pub struct Experiment {
     pub fingerprint: String,
     /// Groups of the scenario's workloads.
     pub groups: Vec<String>,
+    /// Applications among the scenario's workloads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub applications: Vec<String>,
     /// Upper ends of the ranges of connection sizes.
     pub bins: Vec<u64>,
     /// All schemes of the call, in the order asked for.
@@ -49,6 +53,9 @@ impl Experiment {
             scenario: summary(scenario, &settings.seeds),
             fingerprint: scenario.fingerprint(),
             groups: scenario.groups().into_iter().map(str::to_owned).collect(),
+            applications: (scenario.applications().into_iter())
+                .map(str::to_owned)
+                .collect(),
             bins: settings.bins.clone(),
             schemes: schemes.iter().map(ToString::to_string).collect(),
             reference: None,
@@ -142,7 +149,11 @@ impl Record {
             && experiment.schemes.iter().all(is_scheme)
             && experiment.scenario.seeds.contains(&run.seed)
             && experiment.bins.is_sorted_by(|a, b| a < b)
-            && run.fits(experiment.groups.len(), &experiment.bins)
+            && run.fits(
+                experiment.groups.len(),
+                experiment.applications.len(),
+                &experiment.bins,
+            )
     }
 }
 
@@ -265,7 +276,11 @@ pub fn merge(records: Vec<(String, Record)>) -> Result<Merged, MergeError> {
         assumptions: unique((experiments.iter()).flat_map(|e| e.scenario.assumptions.clone())),
         ..leading.scenario.clone()
     };
-    let mut comparison = assemble(scenario, &leading.groups, &schemes, by_scheme);
+    let parts = Parts {
+        groups: &leading.groups,
+        applications: &leading.applications,
+    };
+    let mut comparison = assemble(scenario, parts, &schemes, by_scheme);
     let same_command = experiments.iter().all(|e| e.command == leading.command);
     comparison.command = leading.command.clone().filter(|_| same_command);
     let references = unique(experiments.iter().map(|e| e.reference.clone()));

@@ -149,6 +149,9 @@ pub struct SchemeResult {
     pub links: Links,
     /// Results of each group of workloads; empty without groups.
     pub groups: Vec<GroupResult>,
+    /// Results of each application; empty without applications.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub applications: Vec<ApplicationResult>,
     /// Curves for plots.
     pub curves: Curves,
     /// Scalar results by seed.
@@ -232,6 +235,44 @@ pub struct GroupResult {
     pub retransmission: Retransmission,
     /// Half-widths of the 95 % confidence intervals of `retransmission`.
     pub retransmission_ci95: Retransmission,
+}
+
+/// Results of one application: of all workloads with its name. Datagrams, frames and transactions that began after the
+/// warm-up; what an application does not have is without value.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ApplicationResult {
+    /// Name: the workload's group, or its kind.
+    pub application: String,
+    /// Datagrams sent, both ways.
+    pub datagrams: u64,
+    /// Time from sending a datagram to its arrival.
+    pub delay_s: Distribution,
+    /// Difference between the delays of consecutive datagrams of a flow, without sign (RFC 3550, section 6.4.1).
+    pub jitter_s: Distribution,
+    /// Datagrams that did not arrive, as a fraction of those sent.
+    pub loss: Mean,
+    /// Datagrams lost or too late to be played, as a fraction of those sent.
+    pub useless: Mean,
+    /// Video frames sent.
+    pub frames: u64,
+    /// Frames complete too late or never, as a fraction of those sent.
+    pub late_frames: Mean,
+    /// Interruptions that a user notices, per minute.
+    pub stalls_per_minute: Mean,
+    /// Fraction of the time in which the application was interrupted.
+    pub stalled: Mean,
+    /// Time from the first SYN until the client can send its request.
+    pub connect_s: Distribution,
+    /// Duration of transactions: of a page, a lookup, a keystroke until its echo.
+    pub transaction_s: Distribution,
+    /// Transactions that ended.
+    pub transactions: u64,
+    /// Transactions that were given up.
+    pub failed: u64,
+    /// Transactions without an end when the run ended.
+    pub unfinished: u64,
+    /// Payload delivered per second of the measured window, bits.
+    pub goodput_bps: Mean,
 }
 
 /// Mean with its 95 % confidence interval over seeds.

@@ -229,7 +229,7 @@ where
             }
         }
     }
-    let metrics: Vec<String> = RunRecord::metric_names(batch.bins.len() + 1).collect();
+    let metrics: Vec<String> = RunRecord::metric_names(batch.bins.len() + 1, 0).collect();
     let runs = row::table(&rows, &row::axes_of(&rows), &metrics);
     let runs = runs.map_err(|error| content(error.to_string()))?;
     let small = table::small_file(&runs).map_err(|error| content(error.to_string()))?;

@@ -441,7 +441,7 @@ fn check_path(
 ) -> Result<(), ScenarioError> {
     let path = &axis.path;
     if FIXED.contains(&path.as_str())
-        || RunRecord::metric_names(bins.len() + 1).any(|name| name == *path)
+        || RunRecord::metric_names(bins.len() + 1, 0).any(|name| name == *path)
     {
         return Err(error(format!(
             "'{path}' is a column of the results; expected a key of the scenario, {}, tcp.KNOB or scheme.OPTION",
@@ -529,7 +529,7 @@ fn until_ci(
         None => METRIC.to_owned(),
         Some(item) => {
             let name = item.text()?;
-            let names: Vec<String> = RunRecord::metric_names(bins.len() + 1).collect();
+            let names: Vec<String> = RunRecord::metric_names(bins.len() + 1, 0).collect();
             if !names.iter().any(|known| known == name) {
                 let meant = gentle_units::suggestion(name, names.iter().map(String::as_str));
                 return Err(item.error(format!(

@@ -196,7 +196,7 @@ impl Sweep {
         &'a self,
         read: Read<'a>,
     ) -> impl Iterator<Item = Result<RecordBatch, SweepError>> + 'a {
-        let metrics: Vec<String> = RunRecord::metric_names(self.grid.bins.len() + 1).collect();
+        let metrics: Vec<String> = RunRecord::metric_names(self.grid.bins.len() + 1, 0).collect();
         Rows {
             axes: self.grid.axes(),
             rows: Vec::new(),

@@ -1,5 +1,6 @@
 //! Aggregation of a scheme's run records over seeds.
 
+use super::application::ApplicationRecord;
 use super::class::{LOSS, REASONS};
 use super::histogram::TimeHistogram;
 use super::record::{LinkRecord, RunRecord};
@@ -8,8 +9,8 @@ use super::statistics;
 use super::tally::{BySize, Tally};
 use crate::direction::Direction;
 use crate::results::{
-    Curves, Distribution, GroupResult, LinkResult, Links, Loss, Mean, Retransmission, SchemeResult,
-    SizeBin,
+    ApplicationResult, Curves, Distribution, GroupResult, LinkResult, Links, Loss, Mean,
+    Retransmission, SchemeResult, SizeBin,
 };
 use gentle_aqm::Spec;
 use std::collections::BTreeMap;
@@ -46,8 +47,17 @@ impl Runs<'_> {
     }
 }
 
-/// Result of the scheme `spec` over `runs`, which are in order of seeds; `groups` are those of the scenario.
-pub(crate) fn scheme_result(spec: &Spec, groups: &[String], runs: &[RunRecord]) -> SchemeResult {
+/// Parts of the traffic that are also measured separately.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts<'a> {
+    /// Groups of the scenario's workloads.
+    pub(crate) groups: &'a [String],
+    /// Applications among them.
+    pub(crate) applications: &'a [String],
+}
+
+/// Result of the scheme `spec` over `runs`, which are in order of seeds; `parts` are those of the scenario.
+pub(crate) fn scheme_result(spec: &Spec, parts: Parts<'_>, runs: &[RunRecord]) -> SchemeResult {
     let by_seed = scalar::by_seed(runs);
     let alike = runs.len() > 1
         && (by_seed.iter()).all(|series| series.values.windows(2).all(|pair| pair[0] == pair[1]));
@@ -87,8 +97,11 @@ pub(crate) fn scheme_result(spec: &Spec, groups: &[String], runs: &[RunRecord]) 
         drops,
         marks: runs.count(|r| down(r).marked),
         links,
-        groups: (groups.iter().enumerate())
+        groups: (parts.groups.iter().enumerate())
             .map(|(index, name)| group_result(name, runs, |run| &run.groups[index]))
+            .collect(),
+        applications: (parts.applications.iter().enumerate())
+            .map(|(index, name)| application_result(name, runs, |run| &run.applications[index]))
             .collect(),
         curves: Curves {
             response_time_cdf: runs.pooled(|r| &r.all.response).cdf(),
@@ -121,6 +134,40 @@ fn group_result(
         handshake_s: distribution(runs, |run| &tally(run).handshake),
         retransmission,
         retransmission_ci95,
+    }
+}
+
+/// Result of the application selected by `application`, named `name`.
+fn application_result(
+    name: &str,
+    runs: Runs<'_>,
+    application: impl Fn(&RunRecord) -> &ApplicationRecord + Copy,
+) -> ApplicationResult {
+    let times = |of: fn(&ApplicationRecord) -> &TimeHistogram| {
+        distribution(runs, |run| of(application(run)))
+    };
+    let count = |of: fn(&ApplicationRecord) -> u64| runs.count(|run| of(application(run)));
+    let mean = |of: fn(&ApplicationRecord) -> Option<f64>| runs.over(|run| of(application(run)));
+    ApplicationResult {
+        application: name.to_owned(),
+        datagrams: count(|a| a.datagrams),
+        delay_s: times(ApplicationRecord::delay),
+        jitter_s: times(ApplicationRecord::jitter),
+        loss: mean(ApplicationRecord::lost_fraction),
+        useless: mean(ApplicationRecord::useless_fraction),
+        frames: count(|a| a.frames),
+        late_frames: mean(ApplicationRecord::late_frame_fraction),
+        stalls_per_minute: mean(ApplicationRecord::stalls_per_minute),
+        stalled: mean(ApplicationRecord::stalled_fraction),
+        connect_s: times(ApplicationRecord::connect_times),
+        transaction_s: times(ApplicationRecord::transactions),
+        transactions: count(|a| a.transactions().count()),
+        failed: count(|a| a.failed),
+        unfinished: count(|a| a.unfinished),
+        goodput_bps: runs.over(|run| {
+            let window = run.to.saturating_sub(run.from).as_secs_f64();
+            (window > 0.0).then(|| 8.0 * application(run).bytes as f64 / window)
+        }),
     }
 }
 

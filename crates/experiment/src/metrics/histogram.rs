@@ -68,6 +68,11 @@ impl TimeHistogram {
         }
     }
 
+    /// Number of times recorded.
+    pub(crate) fn count(&self) -> u64 {
+        self.n
+    }
+
     pub(crate) fn mean_s(&self) -> Option<f64> {
         (self.n > 0).then(|| self.sum_ns as f64 / 1e9 / self.n as f64)
     }

@@ -2,6 +2,7 @@
 //! ([`aggregate`]).
 
 pub(crate) mod aggregate;
+pub(crate) mod application;
 pub(crate) mod bins;
 pub(crate) mod class;
 pub(crate) mod connection;

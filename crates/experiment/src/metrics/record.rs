@@ -1,5 +1,6 @@
 //! Measurements of one run.
 
+use super::application::ApplicationRecord;
 use super::class::{Class, REASONS};
 use super::connection::ConnectionRecord;
 use super::histogram::TimeHistogram;
@@ -67,6 +68,9 @@ pub struct RunRecord {
     pub(crate) all: Tally,
     /// Connections of each group of the scenario.
     pub(crate) groups: Vec<Tally>,
+    /// Each application of the scenario ([`Scenario::applications`](crate::Scenario::applications)).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) applications: Vec<ApplicationRecord>,
     /// Goodput of each long-lived connection within the measured window, bytes per second.
     pub(crate) long_goodput: Vec<f64>,
     /// Both directions, [`Direction::Down`](crate::Direction::Down) first.
@@ -80,10 +84,12 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// True if the lists have the lengths that `groups` groups and the ranges of sizes with the upper ends `bins`
+    /// True if the lists have the lengths that `groups` groups, `applications` applications and the ranges of sizes with the upper ends `bins`
     /// require. A record from a file may violate this.
-    pub(crate) fn fits(&self, groups: usize, bins: &[u64]) -> bool {
+    pub(crate) fn fits(&self, groups: usize, applications: usize, bins: &[u64]) -> bool {
         let mut tallies = std::iter::once(&self.all).chain(&self.groups);
-        self.groups.len() == groups && tallies.all(|tally| tally.fits(bins))
+        self.groups.len() == groups
+            && self.applications.len() == applications
+            && tallies.all(|tally| tally.fits(bins))
     }
 }

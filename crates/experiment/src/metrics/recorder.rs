@@ -1,5 +1,6 @@
 //! Counting of the events of a run.
 
+use super::application::ApplicationRecord;
 use super::class::Class;
 use super::connection::ConnectionRecord;
 use super::record::{LinkRecord, RECORD_VERSION, RunRecord};
@@ -18,6 +19,8 @@ pub struct Recorder {
     record: RunRecord,
     /// Index of the group of each workload.
     group_of: Vec<Option<usize>>,
+    /// Index of the application of each workload.
+    application_of: Vec<Option<usize>>,
     keeps_connections: bool,
 }
 
@@ -30,8 +33,14 @@ impl Recorder {
             let group = workload.group.as_deref()?;
             groups.iter().position(|name| *name == group)
         });
+        let applications = scenario.applications();
+        let application_of = scenario.workloads.iter().map(|workload| {
+            let name = workload.application_name()?;
+            applications.iter().position(|known| *known == name)
+        });
         Recorder {
             group_of: group_of.collect(),
+            application_of: application_of.collect(),
             keeps_connections: run.keep_connections,
             record: RunRecord {
                 version: RECORD_VERSION,
@@ -43,6 +52,7 @@ impl Recorder {
                 to: scenario.duration,
                 all: Tally::new(run.bins),
                 groups: groups.iter().map(|_| Tally::new(run.bins)).collect(),
+                applications: vec![ApplicationRecord::default(); applications.len()],
                 long_goodput: Vec::new(),
                 links: [LinkRecord::default(), LinkRecord::default()],
                 timeline: Timeline::new(scenario.duration),
@@ -149,11 +159,21 @@ impl Recorder {
         }
     }
 
+    /// Measurements of the application to which a workload belongs; `None`: the workload is no application.
+    #[inline]
+    pub fn application(&mut self, workload: usize) -> Option<&mut ApplicationRecord> {
+        let application = self.application_of.get(workload).copied().flatten()?;
+        self.record.applications.get_mut(application)
+    }
+
     /// Returns the record at the end of the run.
     pub fn finish(mut self) -> RunRecord {
         let record = &mut self.record;
         for tally in std::iter::once(&mut record.all).chain(&mut record.groups) {
             tally.compact();
+        }
+        for application in &mut record.applications {
+            application.compact();
         }
         for link in &mut record.links {
             link.queue_delay.compact();

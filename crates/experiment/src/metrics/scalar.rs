@@ -1,5 +1,6 @@
 //! Scalar metrics of a run, with their direction of improvement.
 
+use super::application::ApplicationRecord;
 use super::class::Class;
 use super::record::{LinkRecord, RunRecord};
 use super::tally::Tally;
@@ -91,7 +92,61 @@ const METRICS: &[Metric] = &[
     ("jain_index", Some(Higher), |r| jain(&r.long_goodput)),
 ];
 
-/// Values of all metrics in `runs`, after the mean response time of each range of sizes.
+/// A scalar metric of an application: path in the JSON of its result, direction of improvement, value of a run.
+type ApplicationMetric = (
+    &'static str,
+    Option<Better>,
+    fn(&ApplicationRecord) -> Option<f64>,
+);
+
+const APPLICATION_METRICS: &[ApplicationMetric] = &[
+    ("delay_s.mean", Some(Lower), |a| a.delay().mean_s()),
+    ("delay_s.p50", Some(Lower), |a| a.delay().quantile_s(0.50)),
+    ("delay_s.p95", Some(Lower), |a| a.delay().quantile_s(0.95)),
+    ("delay_s.p99", Some(Lower), |a| a.delay().quantile_s(0.99)),
+    ("jitter_s.mean", Some(Lower), |a| a.jitter().mean_s()),
+    ("loss.mean", Some(Lower), ApplicationRecord::lost_fraction),
+    (
+        "useless.mean",
+        Some(Lower),
+        ApplicationRecord::useless_fraction,
+    ),
+    (
+        "late_frames.mean",
+        Some(Lower),
+        ApplicationRecord::late_frame_fraction,
+    ),
+    (
+        "stalls_per_minute.mean",
+        Some(Lower),
+        ApplicationRecord::stalls_per_minute,
+    ),
+    (
+        "stalled.mean",
+        Some(Lower),
+        ApplicationRecord::stalled_fraction,
+    ),
+    ("connect_s.mean", Some(Lower), |a| {
+        a.connect_times().mean_s()
+    }),
+    ("transaction_s.mean", Some(Lower), |a| {
+        a.transactions().mean_s()
+    }),
+    ("transaction_s.p50", Some(Lower), |a| {
+        a.transactions().quantile_s(0.50)
+    }),
+    ("transaction_s.p95", Some(Lower), |a| {
+        a.transactions().quantile_s(0.95)
+    }),
+    ("transaction_s.p99", Some(Lower), |a| {
+        a.transactions().quantile_s(0.99)
+    }),
+    ("failed", Some(Lower), |a| Some(a.failed as f64)),
+    ("unfinished", Some(Lower), |a| Some(a.unfinished as f64)),
+];
+
+/// Values of all metrics in `runs`, after the mean response time of each range of sizes, and before those of
+/// applications.
 pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
     let series = |name: &str, better, of: &dyn Fn(&RunRecord) -> Option<f64>| Series {
         name: name.to_owned(),
@@ -104,12 +159,20 @@ pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
             run.all.by_size.sums[range].mean()
         })
     });
+    let applications = runs.first().map_or(0, |run| run.applications.len());
+    let of_applications = (0..applications).flat_map(|index| {
+        APPLICATION_METRICS.iter().map(move |(name, better, of)| {
+            let name = name_of_application(index, name);
+            series(&name, *better, &|run| of(&run.applications[index]))
+        })
+    });
     of_ranges
         .chain(
             METRICS
                 .iter()
                 .map(|(name, better, of)| series(name, *better, of)),
         )
+        .chain(of_applications)
         .collect()
 }
 
@@ -117,18 +180,32 @@ fn name_of_range(range: usize) -> String {
     format!("response_time_by_size.{range}.mean_s")
 }
 
+fn name_of_application(index: usize, metric: &str) -> String {
+    format!("applications.{index}.{metric}")
+}
+
 impl RunRecord {
-    /// Names of the scalar results of a run with `ranges` ranges of connection sizes: paths in the JSON of a scheme's
-    /// result, in a fixed order.
-    pub fn metric_names(ranges: usize) -> impl Iterator<Item = String> {
+    /// Names of the scalar results of a run with `ranges` ranges of connection sizes and `applications` applications:
+    /// paths in the JSON of a scheme's result, in a fixed order.
+    pub fn metric_names(ranges: usize, applications: usize) -> impl Iterator<Item = String> {
         let of_ranges = (0..ranges).map(name_of_range);
-        of_ranges.chain(METRICS.iter().map(|(name, ..)| (*name).to_owned()))
+        let of_applications = (0..applications).flat_map(|index| {
+            let metrics = APPLICATION_METRICS.iter();
+            metrics.map(move |(name, ..)| name_of_application(index, name))
+        });
+        of_ranges
+            .chain(METRICS.iter().map(|(name, ..)| (*name).to_owned()))
+            .chain(of_applications)
     }
 
     /// Scalar results of the run, in the order of [`RunRecord::metric_names`]; `None`: no observation.
     pub fn metrics(&self) -> impl Iterator<Item = Option<f64>> {
         let of_ranges = self.all.by_size.sums.iter().map(|sum| sum.mean());
-        of_ranges.chain(METRICS.iter().map(|(_, _, of)| of(self)))
+        let of_applications = (self.applications.iter())
+            .flat_map(|application| APPLICATION_METRICS.iter().map(|(.., of)| of(application)));
+        of_ranges
+            .chain(METRICS.iter().map(|(_, _, of)| of(self)))
+            .chain(of_applications)
     }
 }
 

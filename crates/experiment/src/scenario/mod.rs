@@ -171,6 +171,18 @@ impl Scenario {
         groups
     }
 
+    /// Names of the applications among the workloads without duplicates, in order of first use: workloads with the same
+    /// name are measured together.
+    pub fn applications(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.workloads.iter().filter_map(Workload::application_name) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
     /// The link of `direction`.
     pub fn link(&self, direction: Direction) -> &LinkConfig {
         &self.links[direction.index()]

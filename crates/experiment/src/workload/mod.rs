@@ -67,6 +67,15 @@ pub struct Workload {
     pub group: Option<String>,
 }
 
+impl Workload {
+    /// Name under which the workload is measured as an application: its group, or else its kind. `None`: it is no
+    /// application, but packets or connections without further meaning.
+    pub fn application_name(&self) -> Option<&str> {
+        let kind = self.traffic.application()?;
+        Some(self.group.as_deref().unwrap_or(kind))
+    }
+}
+
 /// Kind of traffic.
 #[derive(Debug, Clone)]
 pub enum Traffic {
@@ -112,6 +121,20 @@ pub enum Traffic {
         /// Connections in order of start.
         flows: Arc<[Flow]>,
     },
+}
+
+impl Traffic {
+    /// Name of the application in scenario files; `None`: the traffic is no application.
+    fn application(&self) -> Option<&'static str> {
+        match self {
+            Traffic::Poisson { .. }
+            | Traffic::Web { .. }
+            | Traffic::Long { .. }
+            | Traffic::Udp(_)
+            | Traffic::SynFlood(_)
+            | Traffic::Replay { .. } => None,
+        }
+    }
 }
 
 /// Packets at a constant rate, independent of losses.
