@@ -53,7 +53,12 @@ const GAUGES: [&str; 36] = [
 ];
 
 /// Suffixes of gauges that exist once per queue.
-const GAUGE_SUFFIXES: [&str; 5] = [
+const GAUGE_SUFFIXES: [&str; 10] = [
+    "_avg_delay_us",
+    "_bulk_flows",
+    "_peak_delay_us",
+    "_sparse_flows",
+    "_unresponsive_flows",
     "_qlen",
     "_backlog_bytes",
     "_memory_bytes",
@@ -84,6 +89,7 @@ mod tests {
             "ecn_mark",
             "syn",
             "data_bytes",
+            "tin1_ack_drops",
         ] {
             assert!(is_total(name), "{name}");
         }
@@ -93,6 +99,7 @@ mod tests {
             "ldelay_us",
             "prob",
             "syn_qlen",
+            "tin3_peak_delay_us",
         ] {
             assert!(!is_total(name), "{name}");
         }

@@ -99,6 +99,17 @@ fn counters(kind: &str, bytes: &[u8]) -> Vec<Counter> {
             counters.extend(named(&attributes, whole.iter().copied()));
             counters
         }
+        Some(Statistics::Tins { whole, list, each }) => {
+            let attributes = Attribute::all(bytes);
+            let mut counters = named(&attributes, whole.iter().copied());
+            let tins = Attribute::all(find(&attributes, list).unwrap_or_default());
+            for (tin, number) in (1..=8).enumerate() {
+                let tin_attributes = Attribute::all(find(&tins, number).unwrap_or_default());
+                let names = each.iter().map(|(number, names)| (*number, names[tin]));
+                counters.extend(named(&tin_attributes, names));
+            }
+            counters
+        }
     }
 }
 
@@ -257,6 +268,37 @@ mod tests {
         let value = value.to_vec();
         Attribute { raw_kind, value }.write(&mut bytes);
         bytes
+    }
+
+    #[test]
+    fn the_tins_of_cake_are_counted_apart() {
+        let tin = |packets: u32, bytes: u64| {
+            [
+                attribute(2, &packets.to_ne_bytes()),
+                attribute(3, &bytes.to_ne_bytes()),
+                attribute(77, &[0; 4]),
+            ]
+            .concat()
+        };
+        let tins = [
+            attribute(1 | 0x8000, &tin(0, 0)),
+            attribute(2 | 0x8000, &tin(7, 9_000)),
+            attribute(9 | 0x8000, &tin(1, 1)),
+        ];
+        let bytes = [
+            attribute(3, &4_194_304u32.to_ne_bytes()),
+            attribute(10 | 0x8000, &tins.concat()),
+        ];
+        let found = counters("cake", &bytes.concat());
+        let found: Vec<_> = found.iter().map(|c| (c.name, c.value)).collect();
+        let expected = [
+            ("memory_limit_bytes", 4_194_304),
+            ("tin1_packets", 0),
+            ("tin1_bytes", 0),
+            ("tin2_packets", 7),
+            ("tin2_bytes", 9_000),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -270,6 +270,15 @@ pub enum Statistics {
         /// Attributes within each queue, with their names for the handshake and for the data queue.
         each: &'static [(u16, &'static str, &'static str)],
     },
+    /// Netlink attributes of a qdisc with up to eight classes of traffic, of which only those in use are reported.
+    Tins {
+        /// Attributes of the qdisc as a whole, with their names.
+        whole: &'static [(u16, &'static str)],
+        /// Attribute with a nested attribute for each class, numbered from 1.
+        list: u16,
+        /// Attributes within each class, with their names for each class.
+        each: &'static [(u16, [&'static str; 8])],
+    },
 }
 
 /// Field of a C structure, by name.

@@ -213,15 +213,47 @@ const fn preset(name: &'static str, options: &'static str) -> Preset {
     Preset { name, options }
 }
 
-/// Statistics: `TCA_CAKE_STATS_*`; for `tc`, each tin's ACKs that were filtered, and marks. Rate and target:
+/// Names of a counter for each tin.
+macro_rules! of_tins {
+    ($name:literal) => {
+        [
+            concat!("tin1_", $name),
+            concat!("tin2_", $name),
+            concat!("tin3_", $name),
+            concat!("tin4_", $name),
+            concat!("tin5_", $name),
+            concat!("tin6_", $name),
+            concat!("tin7_", $name),
+            concat!("tin8_", $name),
+        ]
+    };
+}
+
+/// Statistics: `TCA_CAKE_STATS_*` and `TCA_CAKE_TIN_STATS_*`; for `tc`, each tin's ACKs that were filtered, and marks. Rate and target:
 /// `TCA_CAKE_BASE_RATE64`, `TCA_CAKE_TARGET`.
 static QDISC: KernelQdisc = KernelQdisc {
     openwrt_package: Some("kmod-sched-cake"),
-    statistics: Statistics::Whole(&[
-        (2, "capacity_estimate_bytes_per_second"),
-        (3, "memory_limit_bytes"),
-        (4, "memory_used_bytes"),
-    ]),
+    statistics: Statistics::Tins {
+        whole: &[
+            (2, "capacity_estimate_bytes_per_second"),
+            (3, "memory_limit_bytes"),
+            (4, "memory_used_bytes"),
+        ],
+        list: 10,
+        each: &[
+            (2, of_tins!("packets")),
+            (3, of_tins!("bytes")),
+            (4, of_tins!("drops")),
+            (6, of_tins!("ack_drops")),
+            (8, of_tins!("ecn_mark")),
+            (11, of_tins!("backlog_bytes")),
+            (18, of_tins!("peak_delay_us")),
+            (19, of_tins!("avg_delay_us")),
+            (21, of_tins!("sparse_flows")),
+            (22, of_tins!("bulk_flows")),
+            (23, of_tins!("unresponsive_flows")),
+        ],
+    },
     drops: &[
         ("/tins/0/ack_drops", DropReason::AckFilter),
         ("/tins/1/ack_drops", DropReason::AckFilter),

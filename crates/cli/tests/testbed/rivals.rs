@@ -48,3 +48,55 @@ fn a_shaper_and_what_is_beneath_are_set_up_shown_and_removed() {
         assert!(shown.contains(words), "{shown}");
     }
 }
+
+#[test]
+fn the_tins_of_cake_have_the_counters_that_tc_shows() {
+    let Some(_) = kernel() else { return };
+    let gentle = cargo_bin("gentle");
+    let script = format!(
+        "set -e; {gentle} qdisc apply d0 cake --rate 10mbit &>/dev/null; \
+         for n in 1 2 3; do echo test > /dev/udp/10.9.0.2/9; done; \
+         tc -s -j qdisc show dev d0; {gentle} qdisc show d0 --json",
+        gentle = gentle.display()
+    );
+    let script = format!(
+        "ip link add d0 type dummy && ip link set d0 up && ip address add 10.9.0.1/24 dev d0 && \
+         ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:01 dev d0 && {script}"
+    );
+    let output = exec(&[], &["bash", "-c", &script]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let values: Vec<serde_json::Value> = serde_json::Deserializer::from_slice(&output.stdout)
+        .into_iter()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let [tc, gentle] = &values[..] else {
+        panic!("{values:?}");
+    };
+    let counters = gentle["qdiscs"][0]["counters"].as_array().unwrap();
+    let counter = |name: &str| {
+        let found = counters.iter().find(|counter| counter["name"] == name);
+        found.map(|counter| counter["value"].clone())
+    };
+    let tins = tc[0]["tins"].as_array().unwrap();
+    assert_eq!(tins.len(), 3);
+    assert!(tins[1]["sent_packets"].as_u64().unwrap() >= 3, "{tins:?}");
+    for (number, tin) in (1..).zip(tins) {
+        for (ours, theirs) in [
+            ("packets", "sent_packets"),
+            ("bytes", "sent_bytes"),
+            ("drops", "drops"),
+            ("ack_drops", "ack_drops"),
+            ("ecn_mark", "ecn_mark"),
+            ("backlog_bytes", "backlog_bytes"),
+            ("peak_delay_us", "peak_delay_us"),
+            ("avg_delay_us", "avg_delay_us"),
+            ("sparse_flows", "sparse_flows"),
+            ("bulk_flows", "bulk_flows"),
+            ("unresponsive_flows", "unresponsive_flows"),
+        ] {
+            let found = counter(&format!("tin{number}_{ours}"));
+            assert_eq!(found.as_ref(), tin.get(theirs), "{number} {ours}: {tin}");
+        }
+    }
+    assert_eq!(counter("tin4_packets"), None);
+}
