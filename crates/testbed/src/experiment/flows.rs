@@ -1,6 +1,7 @@
 //! Connections and constant-rate packets of a run, in the form that the traffic generator reads.
 
 use super::ExperimentError;
+use gentle_experiment::application::flow::DatagramFlow;
 use gentle_experiment::{Arrival, ConstantRate, Direction, Initiator, Scenario, Span, Traffic};
 use gentle_units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,29 @@ impl CbrFlow {
     }
 }
 
+/// First port of datagram flows: below those of connections, `net.ipv4.ip_local_port_range`.
+const FIRST_DATAGRAM_PORT: u16 = 1_024;
+/// Maximum number of datagram flows: as many as there are ports.
+const MOST_DATAGRAM_FLOWS: usize = 8_000;
+
+/// A flow of datagrams of an application, which has a port of its own on both hosts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DatagramSocket {
+    /// Flow, with its application.
+    pub flow: DatagramFlow,
+    /// Class of round-trip times, from 0, which selects the client's address.
+    pub class: u8,
+    /// Port of both ends.
+    pub port: u16,
+}
+
+impl DatagramSocket {
+    /// Whether the host called client has this end: the application's client (0) or its server (1).
+    pub fn is_from_client(&self, end: usize) -> bool {
+        self.flow.direction_of(end) == Direction::Down
+    }
+}
+
 /// Classes of round-trip times of a scenario's connections.
 pub(super) struct RttClasses {
     extra_rtts: Vec<Nanos>,
@@ -111,7 +135,10 @@ impl RttClasses {
                         }
                     }
                 }
-                Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Long { .. } => {
+                Traffic::Poisson { .. }
+                | Traffic::Web { .. }
+                | Traffic::Long { .. }
+                | Traffic::Datagrams(_) => {
                     add(from, to);
                 }
             }
@@ -214,10 +241,29 @@ pub(super) fn plan(
             })
         })
         .collect();
-    if flows.is_empty() && cbr.is_empty() {
-        return Err(ExperimentError::Nothing { seed });
-    }
     Ok((flows, cbr))
+}
+
+/// Flows of datagrams of `scenario` under `seed`.
+pub(super) fn datagrams(
+    scenario: &Scenario,
+    seed: u64,
+    classes: &RttClasses,
+) -> Result<Vec<DatagramSocket>, ExperimentError> {
+    let flows = scenario.datagram_flows(seed);
+    if flows.len() > MOST_DATAGRAM_FLOWS {
+        return Err(ExperimentError::Datagrams {
+            flows: flows.len(),
+            most: MOST_DATAGRAM_FLOWS,
+        });
+    }
+    let sockets = (FIRST_DATAGRAM_PORT..).zip(flows);
+    let sockets = sockets.map(|(port, flow)| DatagramSocket {
+        class: classes.nearest(flow.extra_rtt),
+        flow,
+        port,
+    });
+    Ok(sockets.collect())
 }
 
 #[cfg(test)]
@@ -297,7 +343,9 @@ mod tests {
         assert!(!flood.from_client);
         assert_eq!((flood.ip_bytes, flood.stop_ns), (40, 9_000_000_000));
         let late = scenario("[[workload]]\nkind = \"long\"\nstart = \"25s\"\n");
-        let nothing = plan(&late, 1, &RttClasses::of(&late)).unwrap_err();
-        assert_eq!(nothing, ExperimentError::Nothing { seed: 1 });
+        let names = super::super::Namespaces::plain();
+        let spec = "pfifo".parse().unwrap();
+        let nothing = super::super::plan(&late, &spec, 1, gentle_deploy::Backing::Stock, &names);
+        assert_eq!(nothing.unwrap_err(), ExperimentError::Nothing { seed: 1 });
     }
 }
