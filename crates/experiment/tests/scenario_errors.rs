@@ -265,7 +265,7 @@ fn applications_over_datagrams_are_checked() {
         ),
         (
             "kind = \"voice\"\npacket = 59",
-            ["x.toml:19:", "packet", "60 to 1500 bytes"],
+            ["x.toml:19:", "packet", "60 to 1500"],
         ),
         (
             "kind = \"voice\"\ninterval = \"1us\"",
