@@ -289,3 +289,146 @@ pub(super) fn interval(
     }
     Ok(time)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::datagram::{Datagram, HEADER_WORDS};
+    use super::*;
+    use crate::metrics::application::ApplicationRecord;
+    use proptest::prelude::*;
+
+    const KINDS: [&str; 5] = [
+        "kind = \"voice\"",
+        "kind = \"game\"",
+        "kind = \"video_call\"",
+        "kind = \"dns\"\ngap = \"300ms\"\ntimeout = \"1s\"",
+        "kind = \"ping\"",
+    ];
+
+    fn flow(kind: &str, seed: u64) -> DatagramFlow {
+        let text = format!(
+            "duration = \"6s\"\nwarmup = \"1s\"\n[link.down]\nrate = \"1mbit\"\n[link.up]\nrate = \"1mbit\"\n[[workload]]\n{kind}"
+        );
+        let scenario = Scenario::from_toml("x.toml", &text, &|_| Ok(String::new())).unwrap();
+        scenario.datagram_flows(seed).remove(0)
+    }
+
+    /// Runs both ends; each datagram takes the next of `fates` in turn: milliseconds until it arrives, or lost if 0.
+    /// `stray` are headers that arrive out of nowhere, every 100 ms. The record, and the last time at which an end acted.
+    fn run(
+        flow: &DatagramFlow,
+        fates: &[u64],
+        stray: &[[u32; HEADER_WORDS]],
+    ) -> (ApplicationRecord, Nanos) {
+        let (mut ends, mut record) = (flow.ends(), ApplicationRecord::default());
+        let mut under_way: Vec<(Nanos, usize, Datagram)> = Vec::new();
+        let mut fates = fates.iter().cycle();
+        let mut strays = (1..).zip(stray).map(|(n, words)| {
+            let at = Nanos::from_millis(100 * n);
+            (at, Datagram::from_words(words, 200))
+        });
+        let (mut out, mut next_stray) = (Vec::new(), strays.next());
+        let mut acted = Nanos::ZERO;
+        loop {
+            let timers = ends.each_ref().map(|end| end.next_at());
+            let arrival = (under_way.iter().map(|(at, ..)| *at).min()).unwrap_or(Nanos::MAX);
+            let stray_at = next_stray.map_or(Nanos::MAX, |(at, _)| at);
+            let now = timers[0].min(timers[1]).min(arrival).min(stray_at);
+            if now == Nanos::MAX {
+                break;
+            }
+            let mut from = None;
+            if arrival == now {
+                let place = under_way.iter().position(|(at, ..)| *at == now).unwrap();
+                let (_, to, datagram) = under_way.remove(place);
+                ends[to].on_datagram(now, &datagram, &mut out, &mut record);
+                from = Some(to);
+            } else if let Some(side) = timers.iter().position(|at| *at == now) {
+                ends[side].on_timer(now, &mut out, &mut record);
+                assert!(ends[side].next_at() > now, "an end that does not get on");
+                acted = now;
+                from = Some(side);
+            } else {
+                if let Some((_, Some(datagram))) = next_stray {
+                    for end in &mut ends {
+                        end.on_datagram(now, &datagram, &mut out, &mut record);
+                    }
+                }
+                // Answers to strays go nowhere.
+                out.clear();
+                next_stray = strays.next();
+            }
+            for datagram in out.drain(..) {
+                assert!(datagram.ip_bytes >= SHORTEST_DATAGRAM && datagram.ip_bytes <= 1_500);
+                let ms = *fates.next().unwrap();
+                if let Some(from) = from.filter(|_| ms > 0) {
+                    under_way.push((now + Nanos::from_millis(ms), 1 - from, datagram));
+                }
+            }
+        }
+        for end in &mut ends {
+            end.finish(&mut record);
+        }
+        record.compact();
+        (record, acted)
+    }
+
+    #[test]
+    fn ends_do_the_same_with_the_same_seed_and_stop_in_time() {
+        for kind in KINDS {
+            let (flow, other) = (flow(kind, 1), flow(kind, 2));
+            let (record, acted) = run(&flow, &[20], &[]);
+            assert_eq!(run(&flow, &[20], &[]).0, record, "{kind}");
+            assert_ne!(run(&other, &[20], &[]).1, acted, "{kind}");
+            assert!(acted < Nanos::from_secs(8), "{kind}: {acted}");
+            assert!(record.datagrams > 20, "{kind}");
+            assert_eq!(record.arrived, record.datagrams, "{kind}");
+            assert_eq!(record.delay().mean_s(), Some(0.02), "{kind}");
+            assert_eq!(
+                (record.late, record.stalls, record.failed),
+                (0, 0, 0),
+                "{kind}"
+            );
+            assert_eq!(record.late_frames, 0, "{kind}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn counts_add_up_whatever_happens_to_datagrams(
+            kind in 0..KINDS.len(),
+            seed: u64,
+            fates in prop::collection::vec(prop_oneof![2 => 1_u64..400, 1 => Just(0_u64)], 1..40),
+        ) {
+            let (record, _) = run(&flow(KINDS[kind], seed), &fates, &[]);
+            prop_assert!(record.arrived <= record.datagrams);
+            prop_assert!(record.late <= record.arrived);
+            prop_assert!(record.late_frames <= record.frames + 1);
+            prop_assert_eq!(record.delay().count(), record.arrived);
+            prop_assert!(record.jitter().count() <= record.arrived);
+            prop_assert!(record.unfinished == 0);
+            let asked = record.transactions().count() + record.failed;
+            prop_assert!(asked <= record.datagrams);
+            if KINDS[kind].contains("ping") {
+                prop_assert_eq!(asked, 25);
+            }
+        }
+
+        #[test]
+        fn headers_out_of_nowhere_are_survived(
+            kind in 0..KINDS.len(),
+            stray in prop::collection::vec((0_u32..7, any::<[u32; HEADER_WORDS]>()), 1..60),
+        ) {
+            let stray: Vec<_> = (stray.into_iter())
+                .map(|(kind, [_, rest @ ..])| {
+                    let mut words = [kind; HEADER_WORDS];
+                    words[1..].copy_from_slice(&rest);
+                    words
+                })
+                .collect();
+            run(&flow(KINDS[kind], 1), &[20, 0, 35], &stray);
+        }
+    }
+}
