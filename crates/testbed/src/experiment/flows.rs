@@ -135,13 +135,15 @@ impl RttClasses {
                         }
                     }
                 }
-                Traffic::Poisson { .. }
-                | Traffic::Web { .. }
-                | Traffic::Long { .. }
-                | Traffic::Datagrams(_) => {
+                Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Long { .. } => {
                     add(from, to);
                 }
+                // Their flows are few, and the same under any seed.
+                Traffic::Datagrams(_) => {}
             }
+        }
+        for flow in scenario.datagram_flows(0) {
+            add(links + flow.extra_rtt, links + flow.extra_rtt);
         }
         if fixed.len() > MOST_CLASSES {
             let all = (fixed.first().copied(), fixed.last().copied());
@@ -322,6 +324,34 @@ mod tests {
             assert!(class.0.abs_diff(extra.0) <= classes.error.0, "{extra}");
         }
         assert!(classes.deviation().unwrap().contains("16 values"));
+    }
+
+    #[test]
+    fn flows_of_datagrams_keep_their_round_trip_times_and_have_ports() {
+        let calls = scenario(
+            "[[workload]]\nkind = \"voice\"\ncalls = 3\nrtt = [\"20ms\", \"60ms\"]\n\
+             [[workload]]\nkind = \"ping\"\ndirection = \"up\"\n",
+        );
+        let classes = RttClasses::of(&calls);
+        let ms = Nanos::from_millis;
+        assert_eq!(classes.extra_rtts(), [ms(0), ms(10), ms(30), ms(50)]);
+        assert_eq!(classes.deviation(), None);
+        let sockets = datagrams(&calls, 1, &classes).unwrap();
+        let places: Vec<(u16, u8, bool)> = (sockets.iter())
+            .map(|socket| (socket.port, socket.class, socket.is_from_client(1)))
+            .collect();
+        assert_eq!(
+            places,
+            [
+                (1024, 1, true),
+                (1025, 2, true),
+                (1026, 3, true),
+                (1027, 0, false)
+            ]
+        );
+        let many = "[[workload]]\nkind = \"voice\"\ncalls = 1000\n".repeat(9);
+        let error = datagrams(&scenario(&many), 1, &classes).unwrap_err();
+        assert!(error.to_string().contains("9000 flows"), "{error}");
     }
 
     #[test]
