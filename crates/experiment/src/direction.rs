@@ -1,7 +1,10 @@
 //! The two directions of the bottleneck.
 
+use serde::{Deserialize, Serialize};
+
 /// Direction of a packet. The bottleneck is a pair of links, each with its own queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Direction of the link under test.
     Down,

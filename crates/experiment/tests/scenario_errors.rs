@@ -1,6 +1,6 @@
 //! Errors in scenario files: messages name the file, the place in it, and what was expected.
 
-use gentle_experiment::Scenario;
+use gentle_experiment::{Direction, Scenario};
 
 /// A valid scenario, in which each test changes one place.
 const GOOD: &str = r#"
@@ -252,6 +252,114 @@ fn packets_that_cannot_be_are_refused() {
     for (kind, packet, shortest) in [("udp", 27, "28"), ("syn_flood", 39, "40")] {
         let workload = format!("kind = \"{kind}\"\nrate = \"1mbit\"\npacket = {packet}");
         refused(poisson, &workload, &["x.toml:20:10", shortest]);
+    }
+}
+
+#[test]
+fn applications_over_datagrams_are_checked() {
+    let poisson = "kind = \"poisson\"\ngap = \"120ms\"\nsize = { zipf = 1.7, max = 6000 }";
+    for (workload, parts) in [
+        (
+            "kind = \"voice\"\ncalls = 0",
+            ["x.toml:19:", "calls", "1 to 1000"],
+        ),
+        (
+            "kind = \"voice\"\npacket = 59",
+            ["x.toml:19:", "packet", "60 to 1500"],
+        ),
+        (
+            "kind = \"voice\"\ninterval = \"1us\"",
+            ["x.toml:19:", "interval", "at least 1ms"],
+        ),
+        (
+            "kind = \"voice\"\nplayout = \"1min\"",
+            ["x.toml:19:", "playout", "at most 10s"],
+        ),
+        (
+            "kind = \"voice\"\nplayers = 2",
+            ["x.toml:19:", "unknown key 'players'", "calls"],
+        ),
+        (
+            "kind = \"game\"\ninitiator = \"sender\"",
+            ["x.toml:19:", "initiator", "no connection to open"],
+        ),
+        (
+            "kind = \"game\"\ntcp = { initial_rto = \"1s\" }",
+            ["x.toml:19:", "tcp", "belong to no connection"],
+        ),
+        (
+            "kind = \"game\"\nstart = \"5s\"\nstop = \"5s\"",
+            ["x.toml:20:", "stop", "after the start, 5s"],
+        ),
+        (
+            "kind = \"video_call\"\nmin_rate = \"1gbit\"\nmax_rate = \"1mbit\"",
+            ["x.toml:20:", "max_rate", "at least min_rate"],
+        ),
+        (
+            "kind = \"video_call\"\nstart_rate = \"2mbit\"",
+            ["x.toml:19:", "start_rate", "min_rate to max_rate"],
+        ),
+        (
+            "kind = \"video_call\"\nmin_rate = \"9kbit\"",
+            ["x.toml:19:", "min_rate", "10kbit to 1gbit"],
+        ),
+        (
+            "kind = \"video_call\"\nfps = 0",
+            ["x.toml:19:", "fps", "1 to 240"],
+        ),
+        ("kind = \"dns\"", ["x.toml:17:", "missing 'gap'", "\"2s\""]),
+        (
+            "kind = \"dns\"\ngap = \"1us\"",
+            ["x.toml:19:", "gap", "at least 1ms"],
+        ),
+        (
+            "kind = \"dns\"\ngap = \"1s\"\ntimeout = \"2min\"",
+            ["x.toml:20:", "timeout", "1ms to 60s"],
+        ),
+        (
+            "kind = \"ping\"\nrate = \"1mbit\"",
+            ["x.toml:19:", "unknown key 'rate'", "interval"],
+        ),
+    ] {
+        refused(poisson, workload, &parts);
+    }
+}
+
+#[test]
+fn applications_have_defaults_a_name_and_a_load() {
+    let poisson = "kind = \"poisson\"\ngap = \"120ms\"\nsize = { zipf = 1.7, max = 6000 }";
+    for (workload, name, down, up) in [
+        ("kind = \"voice\"\ncalls = 2", "voice", 171_200.0, 171_200.0),
+        (
+            "kind = \"game\"\ngroup = \"Ann\"",
+            "Ann",
+            8.0 * 162.0 / 0.055,
+            8.0 * 122.0 / 0.040,
+        ),
+        (
+            "kind = \"dns\"\ngap = \"2s\"\ndirection = \"up\"",
+            "dns",
+            8.0 * 91.0 / 2.0,
+            8.0 * 155.0 / 2.0,
+        ),
+        (
+            "kind = \"ping\"\nstart = \"5s\"",
+            "ping",
+            0.5 * 8.0 * 98.0 / 0.2,
+            0.5 * 8.0 * 98.0 / 0.2,
+        ),
+    ] {
+        let scenario = read(&GOOD.replace(poisson, workload)).unwrap();
+        assert_eq!(scenario.applications(), [name]);
+        assert!(!scenario.replays());
+        for (direction, expected) in [(Direction::Down, down), (Direction::Up, up)] {
+            let rate = scenario.link(direction).rate.bits_per_second() as f64;
+            let load = scenario.load(direction) * rate;
+            assert!((load / expected - 1.0).abs() < 1e-9, "{workload}: {load}");
+        }
+        let first = scenario.datagram_flows(1);
+        assert_eq!(first, scenario.datagram_flows(1));
+        assert_ne!(first, scenario.datagram_flows(2));
     }
 }
 

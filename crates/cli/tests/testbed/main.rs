@@ -4,6 +4,7 @@
 //! tests say why and pass, unless GENTLE_TESTBED=required (`make test` sets it).
 #![cfg(target_os = "linux")]
 
+mod applications;
 mod build;
 mod clock;
 mod decisions;

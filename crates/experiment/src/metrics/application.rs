@@ -80,6 +80,30 @@ impl ApplicationRecord {
         self.bytes += bytes;
     }
 
+    /// Adds the counts of `other`, for which [`ApplicationRecord::compact`] has been called: of the other end of the
+    /// flows, measured elsewhere.
+    pub fn add(&mut self, other: &ApplicationRecord) {
+        for (to, from) in [
+            (&mut self.datagrams, other.datagrams),
+            (&mut self.arrived, other.arrived),
+            (&mut self.late, other.late),
+            (&mut self.frames, other.frames),
+            (&mut self.late_frames, other.late_frames),
+            (&mut self.stalls, other.stalls),
+            (&mut self.stalled.0, other.stalled.0),
+            (&mut self.active.0, other.active.0),
+            (&mut self.failed, other.failed),
+            (&mut self.unfinished, other.unfinished),
+            (&mut self.bytes, other.bytes),
+        ] {
+            *to = to.saturating_add(from);
+        }
+        self.delay.add(&other.delay);
+        self.jitter.add(&other.jitter);
+        self.connect.add(&other.connect);
+        self.transaction.add(&other.transaction);
+    }
+
     /// One-way delays.
     pub(crate) fn delay(&self) -> &TimeHistogram {
         &self.delay
@@ -127,8 +151,8 @@ impl ApplicationRecord {
         (minutes > 0.0).then(|| self.stalls as f64 / minutes)
     }
 
-    /// Ends recording: see [`TimeHistogram::compact`].
-    pub(crate) fn compact(&mut self) {
+    /// Ends recording, which reduces the memory of the record to what it needs.
+    pub fn compact(&mut self) {
         for times in [
             &mut self.delay,
             &mut self.jitter,

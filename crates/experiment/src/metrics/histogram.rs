@@ -48,12 +48,36 @@ impl TimeHistogram {
             self.zeros += 1;
             return;
         }
-        let histogram = self.histogram.get_or_insert_with(|| {
-            Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("valid bounds")
-        });
-        histogram.saturating_record(time.0);
+        self.histogram().saturating_record(time.0);
         self.sum_ns += u128::from(time.0);
         self.max = self.max.max(time);
+    }
+
+    /// Adds the times of `other`, in which recording has ended. Recording goes on here.
+    pub(crate) fn add(&mut self, other: &TimeHistogram) {
+        debug_assert!(
+            other.histogram.is_none(),
+            "compact() has to be called first"
+        );
+        for (value, count) in &other.buckets {
+            if *value == 0 {
+                self.zeros = self.zeros.saturating_add(*count);
+                continue;
+            }
+            // Counts of a record that another process has written may be of any size.
+            let count = u32::try_from(*count).unwrap_or(u32::MAX);
+            let histogram = self.histogram();
+            histogram.saturating_record_n(*value, count);
+        }
+        self.n = self.n.saturating_add(other.n);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.max = self.max.max(other.max);
+    }
+
+    fn histogram(&mut self) -> &mut Histogram<u32> {
+        self.histogram.get_or_insert_with(|| {
+            Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("valid bounds")
+        })
     }
 
     /// Ends recording and keeps only the buckets in use, so that the results of many runs fit into memory.

@@ -10,7 +10,7 @@ mod histogram;
 pub(crate) mod record;
 pub(crate) mod recorder;
 mod scalar;
-mod serial;
+pub(crate) mod serial;
 pub(crate) mod statistics;
 pub(crate) mod tally;
 pub(crate) mod timeline;

@@ -3,6 +3,7 @@
 use super::link::link;
 use super::section::{Item, Section, Source};
 use super::{Access, Scenario};
+use crate::application::flow::{DatagramTraffic, Kind};
 use crate::direction::Direction;
 use crate::error::ScenarioError;
 use crate::workload::{
@@ -201,6 +202,7 @@ fn workload(
         Udp,
         SynFlood,
         Replay,
+        Datagrams(Kind),
     }
     let kind = section.require("kind", "\"poisson\"")?.choice(&[
         ("poisson", Name::Poisson),
@@ -209,12 +211,20 @@ fn workload(
         ("udp", Name::Udp),
         ("syn_flood", Name::SynFlood),
         ("replay", Name::Replay),
+        ("voice", Name::Datagrams(Kind::Voice)),
+        ("game", Name::Datagrams(Kind::Game)),
+        ("video_call", Name::Datagrams(Kind::VideoCall)),
+        ("dns", Name::Datagrams(Kind::Dns)),
+        ("ping", Name::Datagrams(Kind::Ping)),
     ])?;
     let direction = match section.take("direction") {
         Some(item) => item.choice(&[("down", Direction::Down), ("up", Direction::Up)])?,
         None => Direction::Down,
     };
     let initiator = match section.take("initiator") {
+        Some(item) if matches!(kind, Name::Datagrams(_)) => {
+            return Err(item.error("datagrams have no connection to open; the client sends first"));
+        }
         Some(item) => item.choice(&[
             ("sender", Initiator::Sender),
             ("receiver", Initiator::Receiver),
@@ -238,7 +248,7 @@ fn workload(
         Some(item) => Some(label(&item)?),
         None => None,
     };
-    let connects = !matches!(kind, Name::Udp | Name::SynFlood);
+    let connects = !matches!(kind, Name::Udp | Name::SynFlood | Name::Datagrams(_));
     let mut tcp = |key| match section.take(key) {
         Some(item) if !connects => Err(item.error("these packets belong to no connection")),
         item => tcp_changes(item),
@@ -279,6 +289,19 @@ fn workload(
             Traffic::Replay {
                 flows: flows::parse(path, &text, link_rtt)?.into(),
             }
+        }
+        Name::Datagrams(kind) => {
+            let (flows, application) = kind.read(&mut section)?;
+            let start = match section.take("start") {
+                Some(item) => item.time()?,
+                None => Nanos::ZERO,
+            };
+            Traffic::Datagrams(DatagramTraffic {
+                application,
+                flows,
+                start,
+                stop: stop(&mut section, start)?,
+            })
         }
     };
     section.finish()?;

@@ -33,7 +33,7 @@ pub enum LoadError {
 impl Scenario {
     /// Changes the rates of the links and removes their rate changes over time and recordings. Arrivals in each direction scale so
     /// that the load stays or becomes that of `change`, and buffer limits scale so that a full buffer takes the same
-    /// time to drain. Lists of flows and long-lived connections stay as they are. Scaled limits are added to the
+    /// time to drain. Lists of flows, long-lived connections and applications over datagrams stay as they are. Scaled limits are added to the
     /// assumptions.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Scenario {
                     // Without congestion control the queue of the host's access link would grow without bound.
                     *rate = fastest.map_or(scaled, |fastest| scaled.min(fastest));
                 }
-                Traffic::Long { .. } | Traffic::Replay { .. } => {}
+                Traffic::Long { .. } | Traffic::Replay { .. } | Traffic::Datagrams(_) => {}
             }
         }
     }
@@ -120,7 +120,10 @@ impl Scenario {
 
 /// True if the arrival rate of this traffic can change.
 fn scales(traffic: &Traffic) -> bool {
-    !matches!(traffic, Traffic::Long { .. } | Traffic::Replay { .. })
+    !matches!(
+        traffic,
+        Traffic::Long { .. } | Traffic::Replay { .. } | Traffic::Datagrams(_)
+    )
 }
 
 fn stretched(time: Nanos, factor: f64) -> Nanos {

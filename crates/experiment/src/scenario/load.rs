@@ -55,7 +55,7 @@ impl Scenario {
         self.workloads.iter().all(|workload| {
             let varied_rtt = workload.rtt.is_some_and(|(from, to)| from != to);
             match &workload.traffic {
-                Traffic::Poisson { .. } | Traffic::Web { .. } => false,
+                Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Datagrams(_) => false,
                 // Round-trip times of long-lived connections are spaced evenly, not drawn.
                 Traffic::Long { start, .. } => start.0 == start.1,
                 Traffic::Udp(_) | Traffic::SynFlood(_) => true,
@@ -67,6 +67,11 @@ impl Scenario {
     /// Mean offered load, bits per second, of the workload `index` on the link of `direction`.
     pub(super) fn bits_per_second(&self, index: usize, direction: Direction) -> f64 {
         let workload = &self.workloads[index];
+        if let Traffic::Datagrams(traffic) = &workload.traffic {
+            let overhead = self.link(direction).overhead;
+            let toward_client = workload.direction;
+            return traffic.bits_per_second(direction, toward_client, self.duration, overhead);
+        }
         if workload.direction != direction && !matches!(workload.traffic, Traffic::Replay { .. }) {
             return 0.0;
         }
@@ -98,7 +103,7 @@ impl Scenario {
                 });
                 drawn.sum::<f64>() / DRAWS as f64
             }
-            Traffic::Long { .. } => 0.0,
+            Traffic::Long { .. } | Traffic::Datagrams(_) => 0.0,
             Traffic::Udp(cbr) | Traffic::SynFlood(cbr) => {
                 let on_link = f64::from(cbr.bytes + overhead) / f64::from(cbr.bytes);
                 let active = active(cbr, self.duration).as_secs_f64() / seconds;

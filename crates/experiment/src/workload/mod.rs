@@ -11,10 +11,12 @@ mod tcp;
 mod web;
 
 pub use arrivals::{Arrival, Span};
-pub(crate) use arrivals::{ArrivalContext, Arrivals};
+pub(crate) use arrivals::{ArrivalContext, Arrivals, random_stream, spread};
 pub use schedule::Schedule;
 pub use tcp::TcpChanges;
+pub(crate) use web::exponential;
 
+use crate::application::flow::DatagramTraffic;
 use crate::direction::Direction;
 use flows::Flow;
 use gentle_units::{Nanos, Rate};
@@ -121,6 +123,9 @@ pub enum Traffic {
         /// Connections in order of start.
         flows: Arc<[Flow]>,
     },
+    /// Datagrams that a client and a server of an application send each other; the server's go in the workload's
+    /// direction.
+    Datagrams(DatagramTraffic),
 }
 
 impl Traffic {
@@ -133,6 +138,18 @@ impl Traffic {
             | Traffic::Udp(_)
             | Traffic::SynFlood(_)
             | Traffic::Replay { .. } => None,
+            Traffic::Datagrams(traffic) => Some(traffic.application.name()),
+        }
+    }
+
+    /// Whether the traffic consists of TCP connections.
+    pub fn connects(&self) -> bool {
+        match self {
+            Traffic::Udp(_) | Traffic::SynFlood(_) | Traffic::Datagrams(_) => false,
+            Traffic::Poisson { .. }
+            | Traffic::Web { .. }
+            | Traffic::Long { .. }
+            | Traffic::Replay { .. } => true,
         }
     }
 }
@@ -196,9 +213,18 @@ impl fmt::Display for Workload {
             Traffic::Udp(packets) => write!(f, "UDP at {packets}")?,
             Traffic::SynFlood(packets) => write!(f, "a flood of SYNs at {packets}")?,
             Traffic::Replay { flows } => write!(f, "{} listed connections", flows.len())?,
+            Traffic::Datagrams(traffic) => write!(
+                f,
+                "{traffic}, from {} to {}",
+                traffic.start,
+                End(traffic.stop)
+            )?,
         }
-        write!(f, "; data goes {}", self.direction.name())?;
-        if !matches!(self.traffic, Traffic::Udp(_) | Traffic::SynFlood(_)) {
+        match self.traffic {
+            Traffic::Datagrams(_) => write!(f, "; the server sends {}", self.direction.name())?,
+            _ => write!(f, "; data goes {}", self.direction.name())?,
+        }
+        if self.traffic.connects() {
             write!(f, ", the {} connects", self.initiator.name())?;
         }
         match self.rtt {

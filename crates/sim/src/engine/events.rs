@@ -15,6 +15,8 @@ pub(crate) enum Event {
     Timer(u32, bool),
     /// The next packet of the constant-rate source with this index.
     Cbr(u32),
+    /// A timer of the end with this number of a flow of datagrams.
+    Datagrams(u32),
     /// The long-lived connection at this place closes.
     Stop(u32),
 }

@@ -1,8 +1,9 @@
 //! Packets of a simulation.
 
 use gentle_aqm::{Ecn, Handshake, Hosts, TcpHeader};
+use gentle_experiment::application::datagram::Datagram;
 use gentle_experiment::{Class, Direction, IP_HEADER};
-use gentle_tcp::{Ect, Flags, Options, Segment};
+use gentle_tcp::{Ect, Flags, Options, Segment, Seq};
 use gentle_units::Nanos;
 
 /// Place of packets without a connection; no connection gets it.
@@ -114,6 +115,31 @@ impl Packet {
             class: Class::Data,
             counts: false,
         }
+    }
+
+    /// A datagram of an application, which takes `path`.
+    pub(crate) fn of_application(
+        datagram: &Datagram,
+        path: &Path,
+        direction: Direction,
+        overhead: u32,
+    ) -> Packet {
+        let (number, bytes) = (u64::from(datagram.number), datagram.ip_bytes);
+        let mut packet = Packet::udp(path.serial, number, path.host, direction, bytes, overhead);
+        packet.extra_delay = path.extra_delay;
+        // The header takes fields that mean nothing without TCP, so that packets do not grow.
+        let [a, b, c, d, e, f, g, h] = datagram.to_words();
+        let segment = &mut packet.segment;
+        segment.sack = [(a, b), (c, d), (e, f)].map(|(left, right)| (Seq(left), Seq(right)));
+        (segment.ts_val, segment.ts_ecr) = (g, h);
+        packet
+    }
+
+    /// The datagram of an application that the packet carries.
+    pub(crate) fn application_datagram(&self) -> Option<Datagram> {
+        let [(a, b), (c, d), (e, f)] = self.segment.sack.map(|(left, right)| (left.0, right.0));
+        let words = [a, b, c, d, e, f, self.segment.ts_val, self.segment.ts_ecr];
+        Datagram::from_words(&words, self.ip_bytes)
     }
 
     /// A SYN of a flood, its `number`th: an IP packet of `ip_bytes`, to which the link layer adds `overhead`.

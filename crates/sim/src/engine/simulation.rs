@@ -3,9 +3,10 @@
 use super::access::Access;
 use super::cbr_source::CbrSource;
 use super::connection::Connection;
+use super::datagrams::Datagrams;
 use super::events::{Event, Events};
 use super::link::{Link, Queue};
-use super::packet::{Packet, Path};
+use super::packet::{NO_CONNECTION, Packet, Path};
 use super::pipe::Pipe;
 use super::slab::Slab;
 use super::tap::{DropCause, Tap};
@@ -49,6 +50,7 @@ pub struct Simulation<T> {
     access: Option<Access>,
     schedule: Schedule,
     cbr_sources: Vec<CbrSource>,
+    datagrams: Datagrams,
     /// Packets between the hosts and either queue.
     entering: [Pipe; 2],
     /// Packets that have arrived or were dropped, to be used again: a packet is moved often, so what moves is a pointer.
@@ -84,6 +86,15 @@ impl<T: Tap> Simulation<T> {
                 events.plan(at, Event::Cbr(number as u32));
             }
         }
+        let access = scenario.access.as_ref().map(Access::new);
+        let hosts = access.as_ref().map_or(1, Access::hosts);
+        let path = |serial| Path {
+            place: NO_CONNECTION,
+            serial,
+            host: serial % hosts,
+            extra_delay: Nanos::ZERO,
+        };
+        let datagrams = Datagrams::new(scenario, seed, cbr_sources.len() as u32, path);
         let mut simulation = Simulation {
             tap,
             profiles: (scenario.workloads.iter())
@@ -103,9 +114,10 @@ impl<T: Tap> Simulation<T> {
                     registry::build(&up.qdisc, seed)
                 }),
             ],
-            access: scenario.access.as_ref().map(Access::new),
+            access,
             schedule: scenario.schedule(seed),
             cbr_sources,
+            datagrams,
             entering: [Pipe::default(), Pipe::default()],
             spare: Vec::new(),
             connections: Slab::default(),
@@ -114,6 +126,9 @@ impl<T: Tap> Simulation<T> {
             record: Recorder::new(run, BACKEND),
             marked_before: [0; 2],
         };
+        for end in simulation.datagrams.ends() {
+            simulation.follow_datagrams(end);
+        }
         simulation.find_next_turn();
         simulation
     }
@@ -143,6 +158,7 @@ impl<T: Tap> Simulation<T> {
         for place in self.connections.places().collect::<Vec<_>>() {
             self.conclude(place);
         }
+        self.datagrams.finish(&mut self.record);
         for direction in Direction::BOTH {
             let index = direction.index();
             let marked = self.links[index].marked - self.marked_before[index];
@@ -174,7 +190,10 @@ impl<T: Tap> Simulation<T> {
     /// Does what is due next. False: nothing is left to do.
     pub fn step(&mut self) -> bool {
         let next = self.soonest();
-        if next > self.limit || (self.marks.is_empty() && self.connections.is_empty()) {
+        if next > self.limit
+            // Datagrams go on until nothing is left to happen.
+            || (self.marks.is_empty() && self.connections.is_empty() && self.datagrams.is_empty())
+        {
             return false;
         }
         debug_assert!(next >= self.now, "time ran back");
@@ -257,6 +276,10 @@ impl<T: Tap> Simulation<T> {
             Event::Deliver(place, packet) => self.deliver(place, packet),
             Event::Timer(place, responder) => self.timer(place, responder),
             Event::Cbr(number) => self.send_cbr(number),
+            Event::Datagrams(end) => {
+                self.datagrams.on_timer(self.now, end, &mut self.record);
+                self.follow_datagrams(end);
+            }
             Event::Stop(place) => {
                 // Another connection may have taken the place of one that failed.
                 let connection = self.connections.get_mut(place);
@@ -376,7 +399,25 @@ impl<T: Tap> Simulation<T> {
             self.spare.push(packet);
             self.complete(&turn, true);
         } else {
+            let end = match packet.is_udp() {
+                true => (self.datagrams).receive(self.now, &packet, &mut self.record),
+                false => None,
+            };
             self.spare.push(packet);
+            if let Some(end) = end {
+                self.follow_datagrams(end);
+            }
+        }
+    }
+
+    /// Sends what an end of a flow of datagrams has to send, and sees to its timer.
+    fn follow_datagrams(&mut self, end: u32) {
+        while let Some(packet) = self.datagrams.take(end) {
+            let packet = boxed(&mut self.spare, packet);
+            self.send(packet, false);
+        }
+        if let Some(at) = self.datagrams.plan(end) {
+            self.events.plan(at.max(self.now), Event::Datagrams(end));
         }
     }
 

@@ -36,6 +36,16 @@ pub enum ExperimentError {
         /// Seed of the run.
         seed: u64,
     },
+    /// There are more flows of datagrams than ports for them.
+    #[error(
+        "the applications have {flows} flows of datagrams, each with a port of its own; expected at most {most}: fewer calls or players"
+    )]
+    Datagrams {
+        /// Number of flows.
+        flows: usize,
+        /// Maximum.
+        most: usize,
+    },
     /// The MSS is outside the range that the hosts support.
     #[error(
         "mss={mss}: segments of the testbed's hosts hold 88 to 1448 bytes with timestamps, 12 more without"

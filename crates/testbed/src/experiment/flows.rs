@@ -1,6 +1,7 @@
 //! Connections and constant-rate packets of a run, in the form that the traffic generator reads.
 
 use super::ExperimentError;
+use gentle_experiment::application::flow::DatagramFlow;
 use gentle_experiment::{Arrival, ConstantRate, Direction, Initiator, Scenario, Span, Traffic};
 use gentle_units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,29 @@ impl CbrFlow {
     }
 }
 
+/// First port of datagram flows: below those of connections, `net.ipv4.ip_local_port_range`.
+const FIRST_DATAGRAM_PORT: u16 = 1_024;
+/// Maximum number of datagram flows: as many as there are ports.
+const MOST_DATAGRAM_FLOWS: usize = 8_000;
+
+/// A flow of datagrams of an application, which has a port of its own on both hosts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DatagramSocket {
+    /// Flow, with its application.
+    pub flow: DatagramFlow,
+    /// Class of round-trip times, from 0, which selects the client's address.
+    pub class: u8,
+    /// Port of both ends.
+    pub port: u16,
+}
+
+impl DatagramSocket {
+    /// Whether the host called client has this end: the application's client (0) or its server (1).
+    pub fn is_from_client(&self, end: usize) -> bool {
+        self.flow.direction_of(end) == Direction::Down
+    }
+}
+
 /// Classes of round-trip times of a scenario's connections.
 pub(super) struct RttClasses {
     extra_rtts: Vec<Nanos>,
@@ -114,7 +138,12 @@ impl RttClasses {
                 Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Long { .. } => {
                     add(from, to);
                 }
+                // Their flows are few, and the same under any seed.
+                Traffic::Datagrams(_) => {}
             }
+        }
+        for flow in scenario.datagram_flows(0) {
+            add(links + flow.extra_rtt, links + flow.extra_rtt);
         }
         if fixed.len() > MOST_CLASSES {
             let all = (fixed.first().copied(), fixed.last().copied());
@@ -214,10 +243,29 @@ pub(super) fn plan(
             })
         })
         .collect();
-    if flows.is_empty() && cbr.is_empty() {
-        return Err(ExperimentError::Nothing { seed });
-    }
     Ok((flows, cbr))
+}
+
+/// Flows of datagrams of `scenario` under `seed`.
+pub(super) fn datagrams(
+    scenario: &Scenario,
+    seed: u64,
+    classes: &RttClasses,
+) -> Result<Vec<DatagramSocket>, ExperimentError> {
+    let flows = scenario.datagram_flows(seed);
+    if flows.len() > MOST_DATAGRAM_FLOWS {
+        return Err(ExperimentError::Datagrams {
+            flows: flows.len(),
+            most: MOST_DATAGRAM_FLOWS,
+        });
+    }
+    let sockets = (FIRST_DATAGRAM_PORT..).zip(flows);
+    let sockets = sockets.map(|(port, flow)| DatagramSocket {
+        class: classes.nearest(flow.extra_rtt),
+        flow,
+        port,
+    });
+    Ok(sockets.collect())
 }
 
 #[cfg(test)]
@@ -279,6 +327,34 @@ mod tests {
     }
 
     #[test]
+    fn flows_of_datagrams_keep_their_round_trip_times_and_have_ports() {
+        let calls = scenario(
+            "[[workload]]\nkind = \"voice\"\ncalls = 3\nrtt = [\"20ms\", \"60ms\"]\n\
+             [[workload]]\nkind = \"ping\"\ndirection = \"up\"\n",
+        );
+        let classes = RttClasses::of(&calls);
+        let ms = Nanos::from_millis;
+        assert_eq!(classes.extra_rtts(), [ms(0), ms(10), ms(30), ms(50)]);
+        assert_eq!(classes.deviation(), None);
+        let sockets = datagrams(&calls, 1, &classes).unwrap();
+        let places: Vec<(u16, u8, bool)> = (sockets.iter())
+            .map(|socket| (socket.port, socket.class, socket.is_from_client(1)))
+            .collect();
+        assert_eq!(
+            places,
+            [
+                (1024, 1, true),
+                (1025, 2, true),
+                (1026, 3, true),
+                (1027, 0, false)
+            ]
+        );
+        let many = "[[workload]]\nkind = \"voice\"\ncalls = 1000\n".repeat(9);
+        let error = datagrams(&scenario(&many), 1, &classes).unwrap_err();
+        assert!(error.to_string().contains("9000 flows"), "{error}");
+    }
+
+    #[test]
     fn packets_at_a_constant_rate_are_planned_and_an_empty_run_is_refused() {
         let udp = scenario(
             "[[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\nstart = \"1s\"\n\
@@ -297,7 +373,9 @@ mod tests {
         assert!(!flood.from_client);
         assert_eq!((flood.ip_bytes, flood.stop_ns), (40, 9_000_000_000));
         let late = scenario("[[workload]]\nkind = \"long\"\nstart = \"25s\"\n");
-        let nothing = plan(&late, 1, &RttClasses::of(&late)).unwrap_err();
-        assert_eq!(nothing, ExperimentError::Nothing { seed: 1 });
+        let names = super::super::Namespaces::plain();
+        let spec = "pfifo".parse().unwrap();
+        let nothing = super::super::plan(&late, &spec, 1, gentle_deploy::Backing::Stock, &names);
+        assert_eq!(nothing.unwrap_err(), ExperimentError::Nothing { seed: 1 });
     }
 }

@@ -9,7 +9,7 @@ mod tcp;
 mod topology;
 
 pub use error::ExperimentError;
-pub use flows::{CbrFlow, CbrKind, Flow};
+pub use flows::{CbrFlow, CbrKind, DatagramSocket, Flow};
 pub use namespaces::{HostName, Namespaces, ROUTER_DOWN, ROUTER_UP};
 pub use rexmit::{Rexmit, RexmitEngine, RexmitError};
 pub use step::Step;
@@ -48,6 +48,9 @@ pub struct Experiment {
     pub flows: Vec<Flow>,
     /// Constant-rate packets, sent regardless of loss.
     pub cbr: Vec<CbrFlow>,
+    /// Flows of datagrams of applications.
+    #[serde(default)]
+    pub datagrams: Vec<DatagramSocket>,
     /// End of the warm-up.
     pub warmup_ns: u64,
     /// Time by which all connections have started and at which long-lived ones end.
@@ -105,6 +108,10 @@ pub fn plan(
     let tcp = tcp::settings(&scenario.profile);
     let classes = flows::RttClasses::of(scenario);
     let (flows, cbr) = flows::plan(scenario, seed, &classes)?;
+    let datagrams = flows::datagrams(scenario, seed, &classes)?;
+    if flows.is_empty() && cbr.is_empty() && datagrams.is_empty() {
+        return Err(ExperimentError::Nothing { seed });
+    }
     let mut deviations = tcp.deviations.clone();
     deviations.extend(classes.deviation());
     let loses = |link: &LinkConfig| link.loss > 0.0 || link.bursts.is_some();
@@ -131,6 +138,7 @@ pub fn plan(
             rexmit: None,
             flows,
             cbr,
+            datagrams,
             warmup_ns: scenario.warmup.0,
             duration_ns: scenario.duration.0,
             end_ns: end.0,

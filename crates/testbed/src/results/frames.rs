@@ -124,6 +124,9 @@ fn frame(at: Nanos, point: CapturePoint, bytes: &[u8], original_len: u32) -> Opt
         packet.ip.payload_len,
     )
         .hash(&mut hasher);
+    if let Transport::Udp(udp) = &packet.transport {
+        (udp.src_port, udp.dst_port).hash(&mut hasher);
+    }
     segment.hash(&mut hasher);
     Some(Frame {
         at,

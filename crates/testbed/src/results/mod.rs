@@ -320,6 +320,11 @@ impl<'a> Evaluation<'a> {
             let tracked = self.tracked.get(&place).unwrap_or(&nothing);
             report(self.inputs, connection, tracked, &mut self.recorder);
         }
+        for part in &self.inputs.observations.applications {
+            if let Some(application) = self.recorder.application(part.workload) {
+                application.add(&part.record);
+            }
+        }
         self.recorder.finish()
     }
 }

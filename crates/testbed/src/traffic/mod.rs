@@ -17,7 +17,7 @@ mod tap;
 mod tcp_info;
 
 pub use error::{NamespaceError, StatisticsError, StepError, StepFailure, TrafficError};
-pub use observations::{Connection, ConnectionOutcome, Observations, Sample};
+pub use observations::{ApplicationPart, Connection, ConnectionOutcome, Observations, Sample};
 pub use steps::run as run_step;
 pub use tap::CapturePoint;
 
@@ -71,7 +71,13 @@ pub fn run(
     };
     let clock = RunClock::starting_at_multiple_of(environment.start)?;
     let over = AtomicBool::new(false);
-    let open = AtomicUsize::new(experiment.flows.len());
+    // Both hosts exchange datagrams as long as any may arrive.
+    let exchanging = if experiment.datagrams.is_empty() {
+        0
+    } else {
+        2
+    };
+    let open = AtomicUsize::new(experiment.flows.len() + exchanging);
     let namespaces = &experiment.namespaces;
     let tap = namespace::within(&namespaces.router, || tap::Tap::open(packets, clock))??;
     let host = |namespace: &str, name| {
@@ -109,9 +115,11 @@ pub fn run(
         for waker in &wakers {
             waker.wake()?;
         }
-        let mut connections = Vec::new();
+        let (mut connections, mut applications) = (Vec::new(), Vec::new());
         for host in hosts {
-            connections.extend(joined(host, "the traffic generator")?);
+            let seen = joined(host, "the traffic generator")?;
+            connections.extend(seen.connections);
+            applications.extend(seen.applications);
         }
         for engine in engines {
             let outcome = engine.join();
@@ -123,6 +131,7 @@ pub fn run(
         let (samples, interrupted) = control?;
         Ok(Observations {
             connections,
+            applications,
             samples,
             missed,
             interrupted,

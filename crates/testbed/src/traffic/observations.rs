@@ -1,5 +1,6 @@
 //! Observations of an experiment.
 
+use gentle_experiment::ApplicationRecord;
 use serde::{Deserialize, Serialize};
 
 /// All observations but the packets, which are in a file. Times are in nanoseconds from the start of the traffic.
@@ -7,12 +8,24 @@ use serde::{Deserialize, Serialize};
 pub struct Observations {
     /// All connections that were started, as seen by the host that connected; in order of their starts.
     pub connections: Vec<Connection>,
+    /// Measurements of applications by both hosts.
+    #[serde(default)]
+    pub applications: Vec<ApplicationPart>,
     /// Statistics of the router's queues, in order of time; the last sample is from the end.
     pub samples: Vec<Sample>,
     /// Packets that the taps missed for lack of buffer space.
     pub missed: u64,
     /// Whether the run was stopped before its end.
     pub interrupted: bool,
+}
+
+/// What one host has measured of the flows of one workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ApplicationPart {
+    /// Index of the workload in the scenario.
+    pub workload: usize,
+    /// Measurements.
+    pub record: ApplicationRecord,
 }
 
 /// A connection. Kernel counters are those of the end that connected.

@@ -1,6 +1,7 @@
 //! A host that connects, accepts, sends, receives and closes: one thread with epoll.
 
 mod cbr;
+mod datagrams;
 mod initiator;
 mod outgoing;
 mod pacing;
@@ -8,9 +9,10 @@ mod responder;
 
 use super::TrafficError;
 use super::clock::RunClock;
-use super::observations::Connection;
+use super::observations::{ApplicationPart, Connection};
 use crate::experiment::{Experiment, HostName, PORT};
 use cbr::CbrSender;
+use datagrams::Datagrams;
 use initiator::Initiator;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -39,6 +41,8 @@ const SINK: u64 = 2;
 /// Listener on [`REQUEST_PORT`].
 const SOURCE: u64 = 3;
 const FIRST_CONNECTION: u64 = 16;
+/// Tokens of the sockets of datagram flows start here, beyond those of any number of connections.
+const FIRST_DATAGRAMS: u64 = 1 << 48;
 
 /// Maximum number of bytes read in one call.
 const CHUNK: usize = 256 << 10;
@@ -92,6 +96,7 @@ pub(super) struct Host<'a> {
     /// Index of the next flow to start.
     next_flow: usize,
     cbr: Vec<CbrSender>,
+    datagrams: Datagrams,
     ends: HashMap<u64, End>,
     next_end: u64,
     /// Times at which long-lived connections stop sending, with their tokens.
@@ -99,6 +104,14 @@ pub(super) struct Host<'a> {
     connections: Vec<Connection>,
     /// Number of flows of both hosts that have not ended.
     open: &'a AtomicUsize,
+}
+
+/// What a host has seen during the experiment.
+pub(super) struct Seen {
+    /// Connections that it opened.
+    pub(super) connections: Vec<Connection>,
+    /// Its measurements of applications.
+    pub(super) applications: Vec<ApplicationPart>,
 }
 
 /// Wakes a host from another thread.
@@ -156,6 +169,11 @@ impl<'a> Host<'a> {
         let cbr = own
             .map(|flow| CbrSender::new(*flow))
             .collect::<io::Result<_>>()?;
+        let duration = experiment.duration_ns;
+        let datagrams = Datagrams::open(&experiment.datagrams, is_client, duration)?;
+        for (token, socket) in (FIRST_DATAGRAMS..).zip(datagrams.sockets()) {
+            watch(socket.as_fd(), token)?;
+        }
         Ok(Host {
             experiment,
             name,
@@ -167,6 +185,7 @@ impl<'a> Host<'a> {
             _discard: discard,
             next_flow: 0,
             cbr,
+            datagrams,
             ends: HashMap::new(),
             next_end: FIRST_CONNECTION,
             stops: BinaryHeap::new(),
@@ -187,10 +206,13 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Runs this host's part of the experiment until `over` is true; returns the connections that it opened.
-    pub(super) fn run(mut self, over: &AtomicBool) -> Result<Vec<Connection>, TrafficError> {
+    /// Runs this host's part of the experiment until `over` is true.
+    pub(super) fn run(mut self, over: &AtomicBool) -> Result<Seen, TrafficError> {
         self.serve(over).map_err(|source| self.failed(source))?;
-        Ok(self.connections)
+        Ok(Seen {
+            connections: self.connections,
+            applications: self.datagrams.finish(),
+        })
     }
 
     fn serve(&mut self, over: &AtomicBool) -> io::Result<()> {
@@ -211,6 +233,11 @@ impl<'a> Host<'a> {
                     }
                     WAKER => {}
                     token @ (SINK | SOURCE) => self.accept(token, &mut buffer)?,
+                    token if token >= FIRST_DATAGRAMS => {
+                        let (number, clock) = ((token - FIRST_DATAGRAMS) as usize, self.clock);
+                        let now = || clock.elapsed_ns().map_err(io::Error::other);
+                        self.datagrams.receive(number, &mut buffer, now)?;
+                    }
                     token => self.ready(token, &mut buffer)?,
                 }
             }
@@ -233,7 +260,7 @@ impl<'a> Host<'a> {
         self.clock.elapsed_ns().map_err(io::Error::other)
     }
 
-    /// Sets the timer to the next flow start, end of sending or constant-rate packet.
+    /// Sets the timer to the next flow start, end of sending, constant-rate packet or timer of an application.
     fn set_timer(&mut self) -> io::Result<()> {
         let flows = &self.experiment.flows;
         let is_client = self.is_client();
@@ -246,7 +273,8 @@ impl<'a> Host<'a> {
         let flow = flows.get(self.next_flow).map(|flow| flow.at_ns);
         let stop = self.stops.peek().map(|Reverse((at, _))| *at);
         let packet = self.cbr.iter().filter_map(CbrSender::next_ns).min();
-        let next = [flow, stop, packet].into_iter().flatten().min();
+        let datagram = self.datagrams.next_ns();
+        let next = [flow, stop, packet, datagram].into_iter().flatten().min();
         match next {
             Some(at) => {
                 let at = i64::try_from(self.clock.monotonic_ns(at)).unwrap_or(i64::MAX);
@@ -280,6 +308,10 @@ impl<'a> Host<'a> {
         }
         for sender in &mut self.cbr {
             sender.send_due(now)?;
+        }
+        self.datagrams.run_due(now)?;
+        if self.datagrams.take_over(now) {
+            self.open.fetch_sub(1, Ordering::Relaxed);
         }
         Ok(())
     }

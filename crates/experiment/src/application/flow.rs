@@ -1,0 +1,434 @@
+//! Applications over datagrams by name, and the flows of a scenario.
+
+use super::datagram::{DatagramEnd, SHORTEST_DATAGRAM};
+use super::dns::Dns;
+use super::game::Game;
+use super::ping::Ping;
+use super::video_call::VideoCall;
+use super::voice::Voice;
+use crate::direction::Direction;
+use crate::error::ScenarioError;
+use crate::metrics::serial::{nanos, nanos_pair};
+use crate::scenario::Scenario;
+use crate::scenario::section::Section;
+use crate::workload::{Traffic, random_stream, spread};
+use gentle_units::Nanos;
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Application over datagrams with its parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Application {
+    /// Voice call.
+    Voice(Voice),
+    /// Online game.
+    Game(Game),
+    /// Video call.
+    VideoCall(VideoCall),
+    /// Name lookups.
+    Dns(Dns),
+    /// Pings.
+    Ping(Ping),
+}
+
+/// Kind of an application over datagrams, before its parameters are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Voice,
+    Game,
+    VideoCall,
+    Dns,
+    Ping,
+}
+
+/// Flows of an application over datagrams.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DatagramTraffic {
+    /// Application.
+    pub application: Application,
+    /// Number of flows: of calls, of players.
+    pub flows: u32,
+    /// Time from which the flows send.
+    pub start: Nanos,
+    /// Time at which they stop; `None`: the end of the arrival process.
+    pub stop: Option<Nanos>,
+}
+
+impl Kind {
+    /// Reads the number of flows, and the application's own keys.
+    pub(crate) fn read(
+        self,
+        section: &mut Section<'_>,
+    ) -> Result<(u32, Application), ScenarioError> {
+        let mut count = |key| match section.take(key) {
+            Some(item) => Ok(item.count(1..=1_000)? as u32),
+            None => Ok(1),
+        };
+        Ok(match self {
+            Kind::Voice => (count("calls")?, Application::Voice(Voice::read(section)?)),
+            Kind::Game => (count("players")?, Application::Game(Game::read(section)?)),
+            Kind::VideoCall => (
+                count("calls")?,
+                Application::VideoCall(VideoCall::read(section)?),
+            ),
+            Kind::Dns => (1, Application::Dns(Dns::read(section)?)),
+            Kind::Ping => (1, Application::Ping(Ping::read(section)?)),
+        })
+    }
+}
+
+impl Application {
+    /// Name in scenario files.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Application::Voice(_) => "voice",
+            Application::Game(_) => "game",
+            Application::VideoCall(_) => "video_call",
+            Application::Dns(_) => "dns",
+            Application::Ping(_) => "ping",
+        }
+    }
+
+    /// What the client and the server of a flow offer.
+    fn offered(&self) -> [Offered; 2] {
+        match self {
+            Application::Voice(voice) => voice.offered(),
+            Application::Game(game) => game.offered(),
+            Application::VideoCall(call) => call.offered(),
+            Application::Dns(dns) => dns.offered(),
+            Application::Ping(ping) => ping.offered(),
+        }
+    }
+
+    fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
+        match self {
+            Application::Voice(voice) => voice.ends(times),
+            Application::Game(game) => game.ends(times),
+            Application::VideoCall(call) => call.ends(times),
+            Application::Dns(dns) => dns.ends(times),
+            Application::Ping(ping) => ping.ends(times),
+        }
+    }
+}
+
+impl fmt::Display for Application {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Application::Voice(voice) => voice.fmt(f),
+            Application::Game(game) => game.fmt(f),
+            Application::VideoCall(call) => call.fmt(f),
+            Application::Dns(dns) => dns.fmt(f),
+            Application::Ping(ping) => ping.fmt(f),
+        }
+    }
+}
+
+impl DatagramTraffic {
+    /// Mean offered load in bits per second in `direction`, averaged over `duration`, if the server's datagrams go
+    /// `toward_client` and the link layer adds `overhead` bytes to each.
+    pub(crate) fn bits_per_second(
+        &self,
+        direction: Direction,
+        toward_client: Direction,
+        duration: Nanos,
+        overhead: u32,
+    ) -> f64 {
+        let [client, server] = self.application.offered();
+        let offered = if direction == toward_client {
+            server
+        } else {
+            client
+        };
+        let stop = self.stop.unwrap_or(duration).min(duration);
+        let active = stop.saturating_sub(self.start).as_secs_f64() / duration.as_secs_f64();
+        f64::from(self.flows) * active * offered.bits_per_second(overhead)
+    }
+}
+
+impl fmt::Display for DatagramTraffic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.application.name();
+        write!(f, "{} × {name}, {}", self.flows, self.application)
+    }
+}
+
+/// Mean traffic of one end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Offered {
+    /// Mean interval of the packets.
+    pub(super) interval: Nanos,
+    /// Mean length of an IP packet, bytes.
+    pub(super) ip_bytes: f64,
+}
+
+impl Offered {
+    pub(super) fn packets(ip_bytes: u32, interval: Nanos) -> Offered {
+        Offered {
+            interval,
+            ip_bytes: ip_bytes.into(),
+        }
+    }
+
+    fn bits_per_second(&self, overhead: u32) -> f64 {
+        8.0 * (self.ip_bytes + f64::from(overhead)) / self.interval.as_secs_f64()
+    }
+}
+
+/// Times of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FlowTimes {
+    /// Time from which the flow exists.
+    #[serde(rename = "start_ns", with = "nanos")]
+    pub start: Nanos,
+    /// Times at which the client and the server begin to send.
+    #[serde(rename = "first_ns", with = "nanos_pair")]
+    pub first: [Nanos; 2],
+    /// Time at which sending stops; answers and repetitions may follow.
+    #[serde(rename = "stop_ns", with = "nanos")]
+    pub stop: Nanos,
+    /// End of the warm-up.
+    #[serde(rename = "warmup_ns", with = "nanos")]
+    pub warmup: Nanos,
+    /// Seed of the flow's random numbers.
+    pub seed: u64,
+}
+
+/// One flow of datagrams: a client and a server that send to each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DatagramFlow {
+    /// Index of the workload in the scenario.
+    pub workload: usize,
+    /// Link that carries the server's datagrams; the client's use the other one.
+    pub direction: Direction,
+    /// Round-trip time in addition to that of the links.
+    #[serde(rename = "extra_rtt_ns", with = "nanos")]
+    pub extra_rtt: Nanos,
+    /// Application.
+    pub application: Application,
+    /// Times.
+    pub times: FlowTimes,
+}
+
+impl DatagramFlow {
+    /// New state machines: the client and the server.
+    pub fn ends(&self) -> [Box<dyn DatagramEnd>; 2] {
+        self.application.ends(&self.times)
+    }
+
+    /// The link that carries what the client (`end` 0) or the server (1) sends.
+    pub fn direction_of(&self, end: usize) -> Direction {
+        match end {
+            0 => self.direction.reverse(),
+            _ => self.direction,
+        }
+    }
+}
+
+impl Scenario {
+    /// Flows of datagrams of all workloads with `seed`, in the order of the workloads. The ends of a flow begin at
+    /// random within their first interval, so that flows do not send in step.
+    pub fn datagram_flows(&self, seed: u64) -> Vec<DatagramFlow> {
+        let links = self.link_rtt();
+        let mut flows = Vec::new();
+        for (index, workload) in self.workloads.iter().enumerate() {
+            let Traffic::Datagrams(traffic) = &workload.traffic else {
+                continue;
+            };
+            let mut rng = random_stream(seed, index);
+            let rtt = workload.rtt.unwrap_or((links, links));
+            let stop = traffic.stop.unwrap_or(self.duration).min(self.duration);
+            let intervals = traffic.application.offered().map(|end| end.interval);
+            flows.extend((0..traffic.flows).map(|number| DatagramFlow {
+                workload: index,
+                direction: workload.direction,
+                extra_rtt: spread(rtt, number, traffic.flows).saturating_sub(links),
+                application: traffic.application,
+                times: FlowTimes {
+                    start: traffic.start,
+                    first: intervals.map(|interval| {
+                        let phase = Nanos(rng.random_range(0..interval.0.max(1)));
+                        traffic.start.saturating_add(phase)
+                    }),
+                    stop,
+                    warmup: self.warmup,
+                    seed: rng.random(),
+                },
+            }));
+        }
+        flows
+    }
+}
+
+/// Reads the length of an IP packet, which has room for all headers and fits into an Ethernet frame.
+pub(super) fn length(
+    section: &mut Section<'_>,
+    key: &'static str,
+    default: u32,
+) -> Result<u32, ScenarioError> {
+    match section.take(key) {
+        Some(item) => Ok(item.size(u64::from(SHORTEST_DATAGRAM)..=1_500)? as u32),
+        None => Ok(default),
+    }
+}
+
+/// Reads the interval of a regular source.
+pub(super) fn interval(
+    section: &mut Section<'_>,
+    key: &'static str,
+    default: Nanos,
+) -> Result<Nanos, ScenarioError> {
+    let Some(item) = section.take(key) else {
+        return Ok(default);
+    };
+    let time = item.time()?;
+    let shortest = Nanos::from_millis(1);
+    if time < shortest {
+        return Err(item.error(format!("expected at least {shortest}")));
+    }
+    Ok(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::datagram::{Datagram, HEADER_WORDS};
+    use super::*;
+    use crate::metrics::application::ApplicationRecord;
+    use proptest::prelude::*;
+
+    const KINDS: [&str; 5] = [
+        "kind = \"voice\"",
+        "kind = \"game\"",
+        "kind = \"video_call\"",
+        "kind = \"dns\"\ngap = \"300ms\"\ntimeout = \"1s\"",
+        "kind = \"ping\"",
+    ];
+
+    fn flow(kind: &str, seed: u64) -> DatagramFlow {
+        let text = format!(
+            "duration = \"6s\"\nwarmup = \"1s\"\n[link.down]\nrate = \"1mbit\"\n[link.up]\nrate = \"1mbit\"\n[[workload]]\n{kind}"
+        );
+        let scenario = Scenario::from_toml("x.toml", &text, &|_| Ok(String::new())).unwrap();
+        scenario.datagram_flows(seed).remove(0)
+    }
+
+    /// Runs both ends; each datagram takes the next of `fates` in turn: milliseconds until it arrives, or lost if 0.
+    /// `stray` are headers that arrive out of nowhere, every 100 ms. The record, and the last time at which an end acted.
+    fn run(
+        flow: &DatagramFlow,
+        fates: &[u64],
+        stray: &[[u32; HEADER_WORDS]],
+    ) -> (ApplicationRecord, Nanos) {
+        let (mut ends, mut record) = (flow.ends(), ApplicationRecord::default());
+        let mut under_way: Vec<(Nanos, usize, Datagram)> = Vec::new();
+        let mut fates = fates.iter().cycle();
+        let mut strays = (1..).zip(stray).map(|(n, words)| {
+            let at = Nanos::from_millis(100 * n);
+            (at, Datagram::from_words(words, 200))
+        });
+        let (mut out, mut next_stray) = (Vec::new(), strays.next());
+        let mut acted = Nanos::ZERO;
+        loop {
+            let timers = ends.each_ref().map(|end| end.next_at());
+            let arrival = (under_way.iter().map(|(at, ..)| *at).min()).unwrap_or(Nanos::MAX);
+            let stray_at = next_stray.map_or(Nanos::MAX, |(at, _)| at);
+            let now = timers[0].min(timers[1]).min(arrival).min(stray_at);
+            if now == Nanos::MAX {
+                break;
+            }
+            let mut from = None;
+            if arrival == now {
+                let place = under_way.iter().position(|(at, ..)| *at == now).unwrap();
+                let (_, to, datagram) = under_way.remove(place);
+                ends[to].on_datagram(now, &datagram, &mut out, &mut record);
+                from = Some(to);
+            } else if let Some(side) = timers.iter().position(|at| *at == now) {
+                ends[side].on_timer(now, &mut out, &mut record);
+                assert!(ends[side].next_at() > now, "an end that does not get on");
+                acted = now;
+                from = Some(side);
+            } else {
+                if let Some((_, Some(datagram))) = next_stray {
+                    for end in &mut ends {
+                        end.on_datagram(now, &datagram, &mut out, &mut record);
+                    }
+                }
+                // Answers to strays go nowhere.
+                out.clear();
+                next_stray = strays.next();
+            }
+            for datagram in out.drain(..) {
+                assert!(datagram.ip_bytes >= SHORTEST_DATAGRAM && datagram.ip_bytes <= 1_500);
+                let ms = *fates.next().unwrap();
+                if let Some(from) = from.filter(|_| ms > 0) {
+                    under_way.push((now + Nanos::from_millis(ms), 1 - from, datagram));
+                }
+            }
+        }
+        for end in &mut ends {
+            end.finish(&mut record);
+        }
+        record.compact();
+        (record, acted)
+    }
+
+    #[test]
+    fn ends_do_the_same_with_the_same_seed_and_stop_in_time() {
+        for kind in KINDS {
+            let (flow, other) = (flow(kind, 1), flow(kind, 2));
+            let (record, acted) = run(&flow, &[20], &[]);
+            assert_eq!(run(&flow, &[20], &[]).0, record, "{kind}");
+            assert_ne!(run(&other, &[20], &[]).1, acted, "{kind}");
+            assert!(acted < Nanos::from_secs(8), "{kind}: {acted}");
+            assert!(record.datagrams > 20, "{kind}");
+            assert_eq!(record.arrived, record.datagrams, "{kind}");
+            assert_eq!(record.delay().mean_s(), Some(0.02), "{kind}");
+            assert_eq!(
+                (record.late, record.stalls, record.failed),
+                (0, 0, 0),
+                "{kind}"
+            );
+            assert_eq!(record.late_frames, 0, "{kind}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn counts_add_up_whatever_happens_to_datagrams(
+            kind in 0..KINDS.len(),
+            seed: u64,
+            fates in prop::collection::vec(prop_oneof![2 => 1_u64..400, 1 => Just(0_u64)], 1..40),
+        ) {
+            let (record, _) = run(&flow(KINDS[kind], seed), &fates, &[]);
+            prop_assert!(record.arrived <= record.datagrams);
+            prop_assert!(record.late <= record.arrived);
+            prop_assert!(record.late_frames <= record.frames + 1);
+            prop_assert_eq!(record.delay().count(), record.arrived);
+            prop_assert!(record.jitter().count() <= record.arrived);
+            prop_assert!(record.unfinished == 0);
+            let asked = record.transactions().count() + record.failed;
+            prop_assert!(asked <= record.datagrams);
+            if KINDS[kind].contains("ping") {
+                prop_assert_eq!(asked, 25);
+            }
+        }
+
+        #[test]
+        fn headers_out_of_nowhere_are_survived(
+            kind in 0..KINDS.len(),
+            stray in prop::collection::vec((0_u32..7, any::<[u32; HEADER_WORDS]>()), 1..60),
+        ) {
+            let stray: Vec<_> = (stray.into_iter())
+                .map(|(kind, [_, rest @ ..])| {
+                    let mut words = [kind; HEADER_WORDS];
+                    words[1..].copy_from_slice(&rest);
+                    words
+                })
+                .collect();
+            run(&flow(KINDS[kind], 1), &[20, 0, 35], &stray);
+        }
+    }
+}

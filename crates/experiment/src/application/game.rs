@@ -1,0 +1,105 @@
+//! Online games: the client reports what the player does, the server what happens in the world.
+
+use super::datagram::{Datagram, DatagramEnd, Message};
+use super::flow::{FlowTimes, Offered, interval, length};
+use super::meter::Meter;
+use super::stream::Stream;
+use crate::error::ScenarioError;
+use crate::metrics::application::ApplicationRecord;
+use crate::metrics::serial::nanos;
+use crate::scenario::section::Section;
+use gentle_units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Packets of a player. The defaults are the modes of the distributions that J. Färber fitted to Counter-Strike
+/// ("Traffic Modelling for Fast Action Network Games", Multimedia Tools and Applications 23(1), 2004): a client sends
+/// 80 bytes each 40 ms, a server 120 bytes each 55 ms to each player.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Game {
+    /// Interval of the client's packets.
+    #[serde(with = "nanos")]
+    pub up_interval: Nanos,
+    /// Length of the client's IP packets, bytes.
+    pub up_packet: u32,
+    /// Interval of the server's packets.
+    #[serde(with = "nanos")]
+    pub down_interval: Nanos,
+    /// Length of the server's IP packets, bytes.
+    pub down_packet: u32,
+}
+
+impl Game {
+    pub(crate) fn read(section: &mut Section<'_>) -> Result<Game, ScenarioError> {
+        Ok(Game {
+            up_interval: interval(section, "up_interval", Nanos::from_millis(40))?,
+            up_packet: length(section, "up_packet", 108)?,
+            down_interval: interval(section, "down_interval", Nanos::from_millis(55))?,
+            down_packet: length(section, "down_packet", 148)?,
+        })
+    }
+
+    /// Rate of what the client and the server send.
+    pub(super) fn offered(&self) -> [Offered; 2] {
+        [
+            Offered::packets(self.up_packet, self.up_interval),
+            Offered::packets(self.down_packet, self.down_interval),
+        ]
+    }
+
+    pub(super) fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
+        let [client, server] = times.first;
+        let end = |packet, first, interval| -> Box<dyn DatagramEnd> {
+            Box::new(GameEnd {
+                packet,
+                meter: Meter::new(times.warmup),
+                ticks: Stream::new(first, interval, times.stop),
+            })
+        };
+        [
+            end(self.up_packet, client, self.up_interval),
+            end(self.down_packet, server, self.down_interval),
+        ]
+    }
+}
+
+impl fmt::Display for Game {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} bytes each {} from the player, {} bytes each {} from the server",
+            self.up_packet, self.up_interval, self.down_packet, self.down_interval
+        )
+    }
+}
+
+struct GameEnd {
+    packet: u32,
+    meter: Meter,
+    ticks: Stream,
+}
+
+impl DatagramEnd for GameEnd {
+    fn next_at(&self) -> Nanos {
+        self.ticks.next_at()
+    }
+
+    fn on_timer(&mut self, now: Nanos, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
+        while self.ticks.take(now).is_some() {
+            let datagram = (self.meter).send(now, self.packet, Message::Packet, record);
+            out.push(datagram);
+        }
+    }
+
+    fn on_datagram(
+        &mut self,
+        now: Nanos,
+        datagram: &Datagram,
+        _: &mut Vec<Datagram>,
+        record: &mut ApplicationRecord,
+    ) {
+        self.meter.receive(now, datagram, record);
+    }
+
+    fn finish(&mut self, _: &mut ApplicationRecord) {}
+}

@@ -1,0 +1,135 @@
+//! Applications over datagrams: drives the two ends of each flow.
+
+use super::packet::{Packet, Path};
+use gentle_experiment::application::datagram::{Datagram, DatagramEnd};
+use gentle_experiment::{Direction, Recorder, Scenario};
+use gentle_units::Nanos;
+
+/// Flows of datagrams of all applications. The ends are numbered: twice the number of the flow for its client, and
+/// one more for its server.
+pub(crate) struct Datagrams {
+    flows: Vec<Flow>,
+    /// Packets have the number of their flow plus this one, so that it differs from those of constant-rate sources.
+    first_serial: u32,
+    /// What the end that acted last sends.
+    out: Vec<Datagram>,
+}
+
+struct Flow {
+    workload: usize,
+    path: Path,
+    /// The client, then the server.
+    ends: [Box<dyn DatagramEnd>; 2],
+    /// Direction of what each end sends, and bytes that its link adds to an IP packet.
+    links: [(Direction, u32); 2],
+    /// The earliest timer event planned for each end.
+    planned: [Nanos; 2],
+}
+
+impl Datagrams {
+    /// The flows of `scenario` with `seed`, whose paths `path` makes from the number of their packets.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        seed: u64,
+        first_serial: u32,
+        path: impl Fn(u32) -> Path,
+    ) -> Datagrams {
+        let flows = scenario.datagram_flows(seed);
+        let flows = (first_serial..).zip(&flows).map(|(serial, flow)| Flow {
+            workload: flow.workload,
+            path: Path {
+                extra_delay: Nanos(flow.extra_rtt.0 / 2),
+                ..path(serial)
+            },
+            ends: flow.ends(),
+            links: [0, 1].map(|end| {
+                let direction = flow.direction_of(end);
+                (direction, scenario.link(direction).overhead)
+            }),
+            planned: [Nanos::MAX; 2],
+        });
+        Datagrams {
+            flows: flows.collect(),
+            first_serial,
+            out: Vec::new(),
+        }
+    }
+
+    /// True without any flow.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
+    /// Numbers of all ends.
+    pub(crate) fn ends(&self) -> std::ops::Range<u32> {
+        0..2 * self.flows.len() as u32
+    }
+
+    /// Time for which a timer event of an end has to be planned; `None`: one that is planned is early enough.
+    pub(crate) fn plan(&mut self, end: u32) -> Option<Nanos> {
+        let (flow, side) = (&mut self.flows[end as usize / 2], end as usize % 2);
+        let at = flow.ends[side].next_at();
+        if at >= flow.planned[side] {
+            return None;
+        }
+        flow.planned[side] = at;
+        Some(at)
+    }
+
+    /// Lets an end act whose timer event is due.
+    pub(crate) fn on_timer(&mut self, now: Nanos, end: u32, record: &mut Recorder) {
+        let (flow, side) = (&mut self.flows[end as usize / 2], end as usize % 2);
+        if flow.planned[side] > now {
+            // An earlier event has taken its place.
+            return;
+        }
+        flow.planned[side] = Nanos::MAX;
+        if flow.ends[side].next_at() <= now
+            && let Some(record) = record.application(flow.workload)
+        {
+            flow.ends[side].on_timer(now, &mut self.out, record);
+        }
+    }
+
+    /// Hands a packet to the end that it has reached; returns the number of the end, or `None` if the packet is of no
+    /// application.
+    pub(crate) fn receive(
+        &mut self,
+        now: Nanos,
+        packet: &Packet,
+        record: &mut Recorder,
+    ) -> Option<u32> {
+        let number = packet.serial.checked_sub(self.first_serial)?;
+        let flow = self.flows.get_mut(number as usize)?;
+        let datagram = packet.application_datagram()?;
+        // The server's packets reach the client.
+        let side = usize::from(packet.direction == flow.links[0].0);
+        let record = record.application(flow.workload)?;
+        flow.ends[side].on_datagram(now, &datagram, &mut self.out, record);
+        Some(2 * number + side as u32)
+    }
+
+    /// The next packet that an end sends; `None`: no more.
+    pub(crate) fn take(&mut self, end: u32) -> Option<Packet> {
+        let flow = &self.flows[end as usize / 2];
+        let (direction, overhead) = flow.links[end as usize % 2];
+        if self.out.is_empty() {
+            return None;
+        }
+        let datagram = self.out.remove(0);
+        let packet = Packet::of_application(&datagram, &flow.path, direction, overhead);
+        Some(packet)
+    }
+
+    /// Counts what is still open at the end of the run.
+    pub(crate) fn finish(&mut self, record: &mut Recorder) {
+        for flow in &mut self.flows {
+            if let Some(record) = record.application(flow.workload) {
+                for end in &mut flow.ends {
+                    end.finish(record);
+                }
+            }
+        }
+    }
+}
