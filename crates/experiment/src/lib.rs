@@ -8,6 +8,7 @@
 //!
 //! [`merge`] combines run records of several calls or machines; the result has the same bytes as that of a single call.
 
+pub mod application;
 mod backend;
 mod comparison;
 mod direction;

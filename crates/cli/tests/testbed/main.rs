@@ -7,6 +7,7 @@
 mod build;
 mod clock;
 mod decisions;
+mod dialogues;
 mod end;
 mod exec;
 mod kernel;

@@ -1,12 +1,13 @@
 //! Parsing of a TOML file to a [`Scenario`], with checks of all keys, ranges and units.
 
+use super::dialogue;
 use super::link::link;
 use super::section::{Item, Section, Source};
 use super::{Access, Scenario};
 use crate::direction::Direction;
 use crate::error::ScenarioError;
 use crate::workload::{
-    ConstantRate, Initiator, TcpChanges, Traffic, Workload, flows, sizes::Sizes,
+    ConstantRate, Initiator, TcpChanges, Traffic, Workload, dscp, flows, sizes::Sizes,
 };
 use gentle_aqm::Spec;
 use gentle_tcp::Profile;
@@ -201,6 +202,7 @@ fn workload(
         Udp,
         SynFlood,
         Replay,
+        Dialogue(dialogue::Kind),
     }
     let kind = section.require("kind", "\"poisson\"")?.choice(&[
         ("poisson", Name::Poisson),
@@ -209,12 +211,19 @@ fn workload(
         ("udp", Name::Udp),
         ("syn_flood", Name::SynFlood),
         ("replay", Name::Replay),
+        ("pages", Name::Dialogue(dialogue::Kind::Pages)),
+        ("ssh", Name::Dialogue(dialogue::Kind::Ssh)),
+        ("on_off", Name::Dialogue(dialogue::Kind::OnOff)),
     ])?;
     let direction = match section.take("direction") {
         Some(item) => item.choice(&[("down", Direction::Down), ("up", Direction::Up)])?,
         None => Direction::Down,
     };
     let initiator = match section.take("initiator") {
+        Some(item) if matches!(kind, Name::Dialogue(_)) => {
+            return Err(item.error("a user connects, always; leave it out"));
+        }
+        None if matches!(kind, Name::Dialogue(_)) => Initiator::Receiver,
         Some(item) => item.choice(&[
             ("sender", Initiator::Sender),
             ("receiver", Initiator::Receiver),
@@ -237,6 +246,11 @@ fn workload(
     let group = match section.take("group") {
         Some(item) => Some(label(&item)?),
         None => None,
+    };
+    let dscp = match section.take("dscp") {
+        Some(item) if item.is_text() => item.choice(dscp::names())?,
+        Some(item) => item.count(0..=63)? as u8,
+        None => 0,
     };
     let connects = !matches!(kind, Name::Udp | Name::SynFlood);
     let mut tcp = |key| match section.take(key) {
@@ -280,6 +294,7 @@ fn workload(
                 flows: flows::parse(path, &text, link_rtt)?.into(),
             }
         }
+        Name::Dialogue(kind) => Traffic::Dialogue(dialogue::parse(kind, &mut section)?),
     };
     section.finish()?;
     Ok(Workload {
@@ -290,6 +305,7 @@ fn workload(
         tcp,
         initiator_tcp,
         group,
+        dscp,
     })
 }
 
@@ -364,7 +380,7 @@ fn stop(section: &mut Section<'_>, start: Nanos) -> Result<Option<Nanos>, Scenar
     Ok(Some(stop))
 }
 
-fn positive(item: Item<'_>) -> Result<Nanos, ScenarioError> {
+pub(super) fn positive(item: Item<'_>) -> Result<Nanos, ScenarioError> {
     let time = item.time()?;
     if time == Nanos::ZERO {
         return Err(item.error("expected more than 0s"));
@@ -372,7 +388,7 @@ fn positive(item: Item<'_>) -> Result<Nanos, ScenarioError> {
     Ok(time)
 }
 
-fn sizes(item: Item<'_>) -> Result<Sizes, ScenarioError> {
+pub(super) fn sizes(item: Item<'_>) -> Result<Sizes, ScenarioError> {
     let mut section = item.section()?;
     let sizes = if let Some(fixed) = section.take("segments") {
         Sizes::Fixed(fixed.count(1..=1_000_000_000)?)

@@ -2,6 +2,7 @@
 
 mod buffers;
 mod builtin;
+mod dialogue;
 mod file;
 mod fingerprint;
 mod link;
@@ -202,7 +203,7 @@ impl Scenario {
     }
 
     /// Round-trip time of the links: propagation delays without queueing and transmission times.
-    fn link_rtt(&self) -> Nanos {
+    pub(crate) fn link_rtt(&self) -> Nanos {
         self.links[0].delay + self.links[1].delay
     }
 }

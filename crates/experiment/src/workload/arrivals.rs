@@ -76,7 +76,8 @@ enum Source {
         flows: Arc<[Flow]>,
         next: usize,
     },
-    /// No connections: the workload consists of packets without connections ([`ConstantRate`](super::ConstantRate)).
+    /// No connections whose start is known before the run: the workload consists of packets without connections
+    /// ([`ConstantRate`](super::ConstantRate)), or of users ([`Dialogue`](crate::application::dialogue::Dialogue)).
     Nothing,
 }
 
@@ -89,10 +90,7 @@ impl Arrivals {
         context: &ArrivalContext,
     ) -> Arrivals {
         let ArrivalContext { end, mss, link_rtt } = *context;
-        // The seeding of Xoshiro (SplitMix64) gives uncorrelated streams for adjacent seeds.
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(
-            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (index as u64 + 1),
-        );
+        let mut rng = workload_stream(seed, index);
         let rtt = workload.rtt.unwrap_or((link_rtt, link_rtt));
         let source = match &workload.traffic {
             Traffic::Poisson { gap, sizes } => Source::Poisson {
@@ -137,7 +135,7 @@ impl Arrivals {
                 flows: Arc::clone(flows),
                 next: 0,
             },
-            Traffic::Udp(_) | Traffic::SynFlood(_) => Source::Nothing,
+            Traffic::Udp(_) | Traffic::SynFlood(_) | Traffic::Dialogue(_) => Source::Nothing,
         };
         Arrivals {
             index,
@@ -195,8 +193,14 @@ impl Arrivals {
     }
 }
 
+/// Random stream of the workload `index` with `seed`.
+pub(crate) fn workload_stream(seed: u64, index: usize) -> Xoshiro256PlusPlus {
+    // The seeding of Xoshiro (SplitMix64) gives uncorrelated streams for adjacent seeds.
+    Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (index as u64 + 1))
+}
+
 /// Value `i` of `n` values spaced evenly over a range, both ends included.
-fn spread((from, to): (Nanos, Nanos), i: u32, n: u32) -> Nanos {
+pub(crate) fn spread((from, to): (Nanos, Nanos), i: u32, n: u32) -> Nanos {
     let width = u128::from((to - from).0);
     let step = width * u128::from(i) / u128::from(n.saturating_sub(1).max(1));
     from + Nanos(step as u64)

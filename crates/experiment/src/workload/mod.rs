@@ -4,6 +4,7 @@
 //! scenario but not on the queue: all schemes see the same connections.
 
 mod arrivals;
+pub(crate) mod dscp;
 pub(crate) mod flows;
 mod schedule;
 pub(crate) mod sizes;
@@ -11,10 +12,12 @@ mod tcp;
 mod web;
 
 pub use arrivals::{Arrival, Span};
-pub(crate) use arrivals::{ArrivalContext, Arrivals};
+pub(crate) use arrivals::{ArrivalContext, Arrivals, spread, workload_stream};
 pub use schedule::Schedule;
 pub use tcp::TcpChanges;
+pub(crate) use web::exponential;
 
+use crate::application::dialogue::Dialogue;
 use crate::direction::Direction;
 use flows::Flow;
 use gentle_units::{Nanos, Rate};
@@ -48,7 +51,7 @@ impl Initiator {
 }
 
 /// A source of traffic with its direction and hosts.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Workload {
     /// Kind of traffic.
     pub traffic: Traffic,
@@ -65,6 +68,26 @@ pub struct Workload {
     pub initiator_tcp: TcpChanges,
     /// Group for which results are reported separately; `None`: no group.
     pub group: Option<String>,
+    /// Differentiated services codepoint of all its packets, of both ends, 0 to 63.
+    pub dscp: u8,
+}
+
+/// Shows what is set. A codepoint of 0 is left out, so that fingerprints of scenarios without codepoints stay.
+impl fmt::Debug for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Workload");
+        all.field("traffic", &self.traffic)
+            .field("direction", &self.direction)
+            .field("initiator", &self.initiator)
+            .field("rtt", &self.rtt)
+            .field("tcp", &self.tcp)
+            .field("initiator_tcp", &self.initiator_tcp)
+            .field("group", &self.group);
+        if self.dscp != 0 {
+            all.field("dscp", &self.dscp);
+        }
+        all.finish()
+    }
 }
 
 impl Workload {
@@ -121,6 +144,8 @@ pub enum Traffic {
         /// Connections in order of start.
         flows: Arc<[Flow]>,
     },
+    /// Users who exchange requests and answers over kept connections.
+    Dialogue(Dialogue),
 }
 
 impl Traffic {
@@ -133,6 +158,7 @@ impl Traffic {
             | Traffic::Udp(_)
             | Traffic::SynFlood(_)
             | Traffic::Replay { .. } => None,
+            Traffic::Dialogue(dialogue) => Some(dialogue.script.name()),
         }
     }
 }
@@ -196,6 +222,7 @@ impl fmt::Display for Workload {
             Traffic::Udp(packets) => write!(f, "UDP at {packets}")?,
             Traffic::SynFlood(packets) => write!(f, "a flood of SYNs at {packets}")?,
             Traffic::Replay { flows } => write!(f, "{} listed connections", flows.len())?,
+            Traffic::Dialogue(dialogue) => dialogue.fmt(f)?,
         }
         write!(f, "; data goes {}", self.direction.name())?;
         if !matches!(self.traffic, Traffic::Udp(_) | Traffic::SynFlood(_)) {
@@ -210,6 +237,9 @@ impl fmt::Display for Workload {
             if !tcp.is_empty() {
                 write!(f, "; {whose}: {tcp}")?;
             }
+        }
+        if self.dscp != 0 {
+            write!(f, "; codepoint {}", dscp::name(self.dscp))?;
         }
         match &self.group {
             Some(group) => write!(f, "; group {group}"),

@@ -110,7 +110,7 @@ impl Web {
 }
 
 /// An exponentially distributed time with the given mean.
-pub(super) fn exponential(mean: Nanos, rng: &mut Xoshiro256PlusPlus) -> Nanos {
+pub(crate) fn exponential(mean: Nanos, rng: &mut Xoshiro256PlusPlus) -> Nanos {
     let rate = 1.0 / mean.as_secs_f64();
     let exp = Exp::new(rate).expect("means are above zero");
     Nanos::from_secs_f64(exp.sample(rng))

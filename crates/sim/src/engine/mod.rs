@@ -11,6 +11,7 @@
 mod access;
 mod cbr_source;
 mod connection;
+mod dialogue;
 mod disturbance;
 mod events;
 mod link;

@@ -1,8 +1,11 @@
 //! The event loop: which event is next, and what follows from it.
 
+mod dialogues;
+
 use super::access::Access;
 use super::cbr_source::CbrSource;
 use super::connection::Connection;
+use super::dialogue::Seat;
 use super::events::{Event, Events};
 use super::link::{Link, Queue};
 use super::packet::{Packet, Path};
@@ -11,7 +14,7 @@ use super::slab::Slab;
 use super::tap::{DropCause, Tap};
 use gentle_aqm::{Packet as _, registry};
 use gentle_experiment::{
-    Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span,
+    Arrival, Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span,
 };
 use gentle_tcp::{Profile, Segment};
 use gentle_units::Nanos;
@@ -35,6 +38,8 @@ pub struct Simulation<T> {
     tap: T,
     /// Of the two ends of each workload's connections.
     profiles: Vec<[Arc<Profile>; 2]>,
+    /// Codepoint of the packets of each workload.
+    codepoints: Vec<u8>,
     /// Payload of a full segment, in which sizes are counted.
     mss: u64,
     now: Nanos,
@@ -49,6 +54,7 @@ pub struct Simulation<T> {
     access: Option<Access>,
     schedule: Schedule,
     cbr_sources: Vec<CbrSource>,
+    users: Vec<Seat>,
     /// Packets between the hosts and either queue.
     entering: [Pipe; 2],
     /// Packets that have arrived or were dropped, to be used again: a packet is moved often, so what moves is a pointer.
@@ -89,6 +95,9 @@ impl<T: Tap> Simulation<T> {
             profiles: (scenario.workloads.iter())
                 .map(|workload| scenario.profiles(workload))
                 .collect(),
+            codepoints: (scenario.workloads.iter())
+                .map(|workload| workload.dscp)
+                .collect(),
             mss: u64::from(scenario.profile.mss),
             now: Nanos::ZERO,
             marks: vec![scenario.duration, scenario.warmup],
@@ -106,6 +115,7 @@ impl<T: Tap> Simulation<T> {
             access: scenario.access.as_ref().map(Access::new),
             schedule: scenario.schedule(seed),
             cbr_sources,
+            users: Seat::all(scenario, seed),
             entering: [Pipe::default(), Pipe::default()],
             spare: Vec::new(),
             connections: Slab::default(),
@@ -115,6 +125,7 @@ impl<T: Tap> Simulation<T> {
             marked_before: [0; 2],
         };
         simulation.find_next_turn();
+        simulation.wake_users();
         simulation
     }
 
@@ -143,6 +154,7 @@ impl<T: Tap> Simulation<T> {
         for place in self.connections.places().collect::<Vec<_>>() {
             self.conclude(place);
         }
+        self.dismiss_users();
         for direction in Direction::BOTH {
             let index = direction.index();
             let marked = self.links[index].marked - self.marked_before[index];
@@ -257,6 +269,8 @@ impl<T: Tap> Simulation<T> {
             Event::Deliver(place, packet) => self.deliver(place, packet),
             Event::Timer(place, responder) => self.timer(place, responder),
             Event::Cbr(number) => self.send_cbr(number),
+            Event::User(number) => self.wake_user(number),
+            Event::Answer(place, serial) => self.answer(place, serial),
             Event::Stop(place) => {
                 // Another connection may have taken the place of one that failed.
                 let connection = self.connections.get_mut(place);
@@ -281,7 +295,9 @@ impl<T: Tap> Simulation<T> {
                 continue;
             }
             if arrivals_end {
-                self.stop_long(place);
+                if connection.talk.is_none() {
+                    self.stop_long(place);
+                }
             } else {
                 connection.begin_measuring();
             }
@@ -291,25 +307,29 @@ impl<T: Tap> Simulation<T> {
     fn start_connection(&mut self) {
         let arrival = self.schedule.next().expect("a connection is due");
         self.find_next_turn();
-        let serial = self.next_serial;
-        self.next_serial = self.next_serial.wrapping_add(1);
-        let mut out = std::mem::take(&mut self.segments);
-        let path = Path {
-            place: self.connections.vacant(),
-            serial,
-            host: self.host_of(serial),
-            extra_delay: Nanos(arrival.extra_rtt.0 / 2),
-        };
-        let [initiator, _] = &self.profiles[arrival.workload];
-        let connection = Connection::open(&arrival, path, initiator, &mut out);
+        let connection = self.open(&arrival);
         let place = self.connections.insert(connection);
-        self.segments = out;
         self.follow(place, false, false);
         if let Span::Until(stop) = arrival.span
             && stop < self.duration
         {
             self.events.plan(stop, Event::Stop(place));
         }
+    }
+
+    /// Opens a connection, with the next number, for a vacant place.
+    fn open(&mut self, arrival: &Arrival) -> Connection {
+        let serial = self.next_serial;
+        self.next_serial = self.next_serial.wrapping_add(1);
+        let path = Path {
+            place: self.connections.vacant(),
+            serial,
+            host: self.host_of(serial),
+            extra_delay: Nanos(arrival.extra_rtt.0 / 2),
+            dscp: self.codepoints[arrival.workload],
+        };
+        let [initiator, _] = &self.profiles[arrival.workload];
+        Connection::open(arrival, path, initiator, &mut self.segments)
     }
 
     /// Sends what an end point of a connection put into `segments`, and sees to its timer. `alone`: see [`Simulation::send`].
@@ -372,6 +392,10 @@ impl<T: Tap> Simulation<T> {
                 &self.profiles[connection.workload][1],
                 &mut self.segments,
             );
+            if connection.talk.is_some() {
+                self.spare.push(packet);
+                return self.converse(place, to_responder);
+            }
             let turn = Turn::of(connection, to_responder, self.now, &mut self.events);
             self.spare.push(packet);
             self.complete(&turn, true);
@@ -519,6 +543,9 @@ impl<T: Tap> Simulation<T> {
         let Some(connection) = self.connections.remove(place) else {
             return;
         };
+        if connection.talk.is_some() {
+            return self.conclude_dialogue(&connection);
+        }
         let warmup = self.record.warmup();
         let is_long = matches!(connection.span, Span::Until(_));
         if self.now < warmup || (connection.started < warmup && !is_long) {

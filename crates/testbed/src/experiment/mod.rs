@@ -17,6 +17,7 @@ pub use topology::{client_address, forged_address, is_forged, server_address, un
 
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;
+use gentle_experiment::application::dialogue::UserPlan;
 use gentle_experiment::{Direction, LinkConfig, Scenario, Workload};
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -44,8 +45,11 @@ pub struct Experiment {
     pub pacing: bool,
     /// Engine that retransmits lost SYNs of both hosts; `None`: none.
     pub rexmit: Option<Rexmit>,
-    /// Connections, in order of their start.
+    /// Connections and users, in order of their start.
     pub flows: Vec<Flow>,
+    /// Users of dialogues.
+    #[serde(default)]
+    pub users: Vec<UserPlan>,
     /// Constant-rate packets, sent regardless of loss.
     pub cbr: Vec<CbrFlow>,
     /// End of the warm-up.
@@ -104,7 +108,7 @@ pub fn plan(
     }
     let tcp = tcp::settings(&scenario.profile);
     let classes = flows::RttClasses::of(scenario);
-    let (flows, cbr) = flows::plan(scenario, seed, &classes)?;
+    let (flows, users, cbr) = flows::plan(scenario, seed, &classes)?;
     let mut deviations = tcp.deviations.clone();
     deviations.extend(classes.deviation());
     let loses = |link: &LinkConfig| link.loss > 0.0 || link.bursts.is_some();
@@ -130,6 +134,7 @@ pub fn plan(
             pacing: tcp.pacing,
             rexmit: None,
             flows,
+            users,
             cbr,
             warmup_ns: scenario.warmup.0,
             duration_ns: scenario.duration.0,

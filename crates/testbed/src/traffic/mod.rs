@@ -17,7 +17,7 @@ mod tap;
 mod tcp_info;
 
 pub use error::{NamespaceError, StatisticsError, StepError, StepFailure, TrafficError};
-pub use observations::{Connection, ConnectionOutcome, Observations, Sample};
+pub use observations::{Connection, ConnectionOutcome, Observations, Sample, UserNote};
 pub use steps::run as run_step;
 pub use tap::CapturePoint;
 
@@ -109,10 +109,13 @@ pub fn run(
         for waker in &wakers {
             waker.wake()?;
         }
-        let mut connections = Vec::new();
+        let (mut connections, mut notes) = (Vec::new(), Vec::new());
         for host in hosts {
-            connections.extend(joined(host, "the traffic generator")?);
+            let found = joined(host, "the traffic generator")?;
+            connections.extend(found.connections);
+            notes.extend(found.notes);
         }
+        notes.sort_by_key(|note: &UserNote| note.flow);
         for engine in engines {
             let outcome = engine.join();
             let outcome = outcome.map_err(|_| TrafficError::Panicked("gentle rexmit"))?;
@@ -123,6 +126,7 @@ pub fn run(
         let (samples, interrupted) = control?;
         Ok(Observations {
             connections,
+            notes,
             samples,
             missed,
             interrupted,
