@@ -641,7 +641,7 @@ mod tests {
         });
         let mut user = User::new(&plan(script, 9));
         let begins = user.wake_at().unwrap();
-        let ms = |ms| Nanos(begins.0 + ms * 1_000_000);
+        let ms = |ms: u64| Nanos(begins.0 + ms * 1_000_000);
         let mut actions = Vec::new();
         user.wake(Nanos(begins.0 - 1), &mut actions);
         assert_eq!(actions, []);
