@@ -553,6 +553,9 @@ mod tests {
                     Event::Serve(_) => {
                         sent += server.answer(Nanos(now));
                         later.push((now + delay, Event::Answered(of, sent)));
+                        if let Some(at) = server.next_at() {
+                            later.push((at.0, Event::Serve(of)));
+                        }
                     }
                     Event::Answered(..) if broken.contains(&of) => {
                         user.lost(Nanos(now), &mut actions);
