@@ -404,3 +404,88 @@ proptest::proptest! {
         let _ = read(&text);
     }
 }
+
+#[test]
+fn the_keys_of_dialogues_are_checked() {
+    const POISSON: &str = "kind = \"poisson\"\ngap = \"120ms\"\nsize = { zipf = 1.7, max = 6000 }";
+    const PAGES: &str = "kind = \"pages\"\nusers = 2\nthink = \"3s\"\npages = 4\n";
+    read(&GOOD.replace(POISSON, PAGES)).unwrap();
+    let with = |keys: &str| format!("{PAGES}{keys}");
+    let place = "x.toml:22:";
+    for (keys, parts) in [
+        (with("users = 1"), ["duplicate key", "x.toml:22"]),
+        (
+            with("objects = { median = 9, p90 = 8 }"),
+            [place, "9 to 15000"],
+        ),
+        (
+            with("objects = { median = 0, p90 = 8 }"),
+            [place, "1 to 15000"],
+        ),
+        (
+            with("objects = \"many\""),
+            [place, "a whole number, 0 to 15000"],
+        ),
+        (with("object = 0"), [place, "1 to 1099511627776"]),
+        (with("document = { p90 = 8 }"), [place, "missing 'median'"]),
+        (
+            with("document = { median = 8, p90 = 9, p99 = 10 }"),
+            [place, "unknown key 'p99'"],
+        ),
+        (with("request = 19"), [place, "20 to 65535"]),
+        (with("service = 3"), [place, "a time in quotes"]),
+        (with("initiator = \"sender\""), [place, "a user connects"]),
+        (with("gap = \"1s\""), [place, "unknown key 'gap'"]),
+        (with("dscp = \"gold\""), [place, "\"ef\""]),
+        (with("dscp = \"AF11\""), [place, "did you mean 'af11'"]),
+        (with("dscp = 64"), [place, "a whole number, 0 to 63"]),
+        (
+            PAGES.replace("pages = 4", "pages = 0.5"),
+            ["x.toml:21:", "a number, 1 to"],
+        ),
+        (
+            PAGES.replace("think = \"3s\"", "think = \"0s\""),
+            ["x.toml:20:", "more than 0s"],
+        ),
+        (
+            PAGES.replace("think = \"3s\"", ""),
+            ["missing 'think'", "30s"],
+        ),
+        (
+            "kind = \"ssh\"".to_owned(),
+            ["missing 'sessions'", "sessions = 2"],
+        ),
+        (
+            "kind = \"ssh\"\nsessions = 1\npacket = 8".to_owned(),
+            ["x.toml:20:", "20 to 65535"],
+        ),
+        (
+            "kind = \"on_off\"\nusers = 1\noff = \"1s\"".to_owned(),
+            ["missing 'size'", "zipf"],
+        ),
+        (
+            "kind = \"page\"".to_owned(),
+            ["x.toml:18:8", "did you mean 'pages'"],
+        ),
+    ] {
+        refused(POISSON, &keys, &parts);
+    }
+}
+
+#[test]
+fn a_codepoint_is_a_name_or_a_number_of_any_workload() {
+    for (text, codepoint) in [
+        ("\"ef\"", 46),
+        ("\"le\"", 1),
+        ("0", 0),
+        ("63", 63),
+        ("\"cs6\"", 48),
+    ] {
+        let set = format!("gap = \"120ms\"\ndscp = {text}");
+        let scenario = read(&GOOD.replace("gap = \"120ms\"", &set)).unwrap();
+        assert_eq!(scenario.workloads[0].dscp, codepoint);
+        // Only a scenario with codepoints is another one.
+        let same = read(GOOD).unwrap().fingerprint() == scenario.fingerprint();
+        assert_eq!(same, codepoint == 0);
+    }
+}

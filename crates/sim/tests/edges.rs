@@ -120,7 +120,7 @@ fn datagrams_that_no_access_link_can_carry_are_refused() {
 }
 
 #[test]
-fn link_and_workload_streams_differ_for_every_seed() {
+fn link_and_random_streams_differ_for_every_seed() {
     let text = "duration = \"200s\"\n[link.down]\nrate = \"1mbit\"\nloss = 0.3\n[link.up]\nrate = \"1mbit\"\nloss = 0.3\n\
                 [[workload]]\nkind = \"udp\"\nrate = \"100kbit\"\n[[workload]]\nkind = \"udp\"\nrate = \"100kbit\"\ndirection = \"up\"";
     let scenario = read(text).unwrap();

@@ -205,26 +205,24 @@ impl Endpoint {
     /// Reduces the window when sending resumes after idle time (RFC 2861; RFC 5681, section 4.1).
     pub(crate) fn restart_after_idle(&mut self, now: Nanos) {
         let tx = &mut self.tx;
-        if !self.profile.idle_restart
-            || tx.rate.is_some()
-            || !tx.board.is_empty()
-            || tx.last_data == Nanos::ZERO
-        {
+        if !tx.board.is_empty() || tx.last_data == Nanos::ZERO {
             return;
         }
         let idle = now.saturating_sub(tx.last_data);
+        tx.congestion.on_restart(now, idle);
         let rto = self.rtt.rto();
-        if idle <= rto {
+        if !self.profile.idle_restart || tx.rate.is_some() || idle <= rto {
             return;
         }
-        tx.congestion.on_restart(idle);
         let restart = self.profile.iw.min(tx.window.cwnd);
         if self.profile.idle_reset {
             tx.window.cwnd = restart;
             return;
         }
-        // tcp_cwnd_restart: halve for every timeout that has passed; ssthresh keeps three quarters of the old window.
-        tx.window.ssthresh = tx.window.ssthresh.max(tx.window.cwnd / 4 * 3);
+        // tcp_cwnd_restart: halve for every timeout that has passed; ssthresh keeps three quarters of the old window
+        // (tcp_current_ssthresh).
+        let kept = tx.window.cwnd / 2 + tx.window.cwnd / 4;
+        tx.window.ssthresh = tx.window.ssthresh.max(kept);
         let mut left = idle.0;
         while left > rto.0 && tx.window.cwnd > restart {
             tx.window.cwnd /= 2;

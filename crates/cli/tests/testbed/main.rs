@@ -8,6 +8,7 @@ mod applications;
 mod build;
 mod clock;
 mod decisions;
+mod dialogues;
 mod end;
 mod exec;
 mod kernel;

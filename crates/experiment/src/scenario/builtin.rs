@@ -67,6 +67,7 @@ pub(super) fn replay(path: &str, flows: Vec<Flow>) -> Scenario {
         tcp: TcpChanges::default(),
         initiator_tcp: TcpChanges::default(),
         group: None,
+        dscp: 0,
     }];
     scenario
 }

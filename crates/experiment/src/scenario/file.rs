@@ -1,5 +1,6 @@
 //! Parsing of a TOML file to a [`Scenario`], with checks of all keys, ranges and units.
 
+use super::dialogue;
 use super::link::link;
 use super::section::{Item, Section, Source};
 use super::{Access, Scenario};
@@ -7,7 +8,7 @@ use crate::application::flow::{DatagramTraffic, Kind};
 use crate::direction::Direction;
 use crate::error::ScenarioError;
 use crate::workload::{
-    ConstantRate, Initiator, TcpChanges, Traffic, Workload, flows, sizes::Sizes,
+    ConstantRate, Initiator, TcpChanges, Traffic, Workload, dscp, flows, sizes::Sizes,
 };
 use gentle_aqm::Spec;
 use gentle_tcp::Profile;
@@ -203,6 +204,7 @@ fn workload(
         SynFlood,
         Replay,
         Datagrams(Kind),
+        Dialogue(dialogue::Kind),
     }
     let kind = section.require("kind", "\"poisson\"")?.choice(&[
         ("poisson", Name::Poisson),
@@ -216,6 +218,9 @@ fn workload(
         ("video_call", Name::Datagrams(Kind::VideoCall)),
         ("dns", Name::Datagrams(Kind::Dns)),
         ("ping", Name::Datagrams(Kind::Ping)),
+        ("pages", Name::Dialogue(dialogue::Kind::Pages)),
+        ("ssh", Name::Dialogue(dialogue::Kind::Ssh)),
+        ("on_off", Name::Dialogue(dialogue::Kind::OnOff)),
     ])?;
     let direction = match section.take("direction") {
         Some(item) => item.choice(&[("down", Direction::Down), ("up", Direction::Up)])?,
@@ -225,6 +230,10 @@ fn workload(
         Some(item) if matches!(kind, Name::Datagrams(_)) => {
             return Err(item.error("datagrams have no connection to open; the client sends first"));
         }
+        Some(item) if matches!(kind, Name::Dialogue(_)) => {
+            return Err(item.error("a user connects, always; leave it out"));
+        }
+        None if matches!(kind, Name::Dialogue(_)) => Initiator::Receiver,
         Some(item) => item.choice(&[
             ("sender", Initiator::Sender),
             ("receiver", Initiator::Receiver),
@@ -247,6 +256,11 @@ fn workload(
     let group = match section.take("group") {
         Some(item) => Some(label(&item)?),
         None => None,
+    };
+    let dscp = match section.take("dscp") {
+        Some(item) if item.is_text() => item.choice(dscp::names())?,
+        Some(item) => item.count(0..=63)? as u8,
+        None => 0,
     };
     let connects = !matches!(kind, Name::Udp | Name::SynFlood | Name::Datagrams(_));
     let mut tcp = |key| match section.take(key) {
@@ -303,6 +317,7 @@ fn workload(
                 stop: stop(&mut section, start)?,
             })
         }
+        Name::Dialogue(kind) => Traffic::Dialogue(dialogue::parse(kind, &mut section)?),
     };
     section.finish()?;
     Ok(Workload {
@@ -313,6 +328,7 @@ fn workload(
         tcp,
         initiator_tcp,
         group,
+        dscp,
     })
 }
 
@@ -387,7 +403,7 @@ fn stop(section: &mut Section<'_>, start: Nanos) -> Result<Option<Nanos>, Scenar
     Ok(Some(stop))
 }
 
-fn positive(item: Item<'_>) -> Result<Nanos, ScenarioError> {
+pub(super) fn positive(item: Item<'_>) -> Result<Nanos, ScenarioError> {
     let time = item.time()?;
     if time == Nanos::ZERO {
         return Err(item.error("expected more than 0s"));
@@ -395,7 +411,7 @@ fn positive(item: Item<'_>) -> Result<Nanos, ScenarioError> {
     Ok(time)
 }
 
-fn sizes(item: Item<'_>) -> Result<Sizes, ScenarioError> {
+pub(super) fn sizes(item: Item<'_>) -> Result<Sizes, ScenarioError> {
     let mut section = item.section()?;
     let sizes = if let Some(fixed) = section.take("segments") {
         Sizes::Fixed(fixed.count(1..=1_000_000_000)?)

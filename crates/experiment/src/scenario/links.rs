@@ -25,15 +25,15 @@ pub enum LoadError {
         "the link under test has no traffic that starts at random or at a constant rate, so its load cannot be set; --rate changes it"
     )]
     Fixed,
-    /// The load of listed connections, which cannot change, is higher: the fraction of the link rate.
-    #[error("the listed connections alone load the link to {:.0} %; expected a higher load", .0 * 100.0)]
+    /// The load of listed connections and of users, which cannot change, is higher: the fraction of the link rate.
+    #[error("the listed connections and the users of dialogues alone load the link to {:.0} %; expected a higher load", .0 * 100.0)]
     TooLow(f64),
 }
 
 impl Scenario {
     /// Changes the rates of the links and removes their rate changes over time and recordings. Arrivals in each direction scale so
     /// that the load stays or becomes that of `change`, and buffer limits scale so that a full buffer takes the same
-    /// time to drain. Lists of flows, long-lived connections and applications over datagrams stay as they are. Scaled limits are added to the
+    /// time to drain. Lists of flows, long-lived connections and applications stay as they are. Scaled limits are added to the
     /// assumptions.
     ///
     /// # Errors
@@ -112,7 +112,10 @@ impl Scenario {
                     // Without congestion control the queue of the host's access link would grow without bound.
                     *rate = fastest.map_or(scaled, |fastest| scaled.min(fastest));
                 }
-                Traffic::Long { .. } | Traffic::Replay { .. } | Traffic::Datagrams(_) => {}
+                Traffic::Long { .. }
+                | Traffic::Replay { .. }
+                | Traffic::Datagrams(_)
+                | Traffic::Dialogue(_) => {}
             }
         }
     }
@@ -122,7 +125,10 @@ impl Scenario {
 fn scales(traffic: &Traffic) -> bool {
     !matches!(
         traffic,
-        Traffic::Long { .. } | Traffic::Replay { .. } | Traffic::Datagrams(_)
+        Traffic::Long { .. }
+            | Traffic::Replay { .. }
+            | Traffic::Datagrams(_)
+            | Traffic::Dialogue(_)
     )
 }
 

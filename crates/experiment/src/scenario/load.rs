@@ -19,7 +19,7 @@ const MOST_DRAWN: u32 = 200_000;
 
 impl Scenario {
     /// Offered load of the link of `direction` as a fraction of its rate at the start: data packets with all headers,
-    /// counted once, without ACKs, handshakes and long-lived connections.
+    /// counted once, without ACKs, handshakes and long-lived connections; users of dialogues as if answers came at once.
     pub fn load(&self, direction: Direction) -> f64 {
         let asked = (0..self.workloads.len()).map(|index| self.bits_per_second(index, direction));
         asked.sum::<f64>() / self.link(direction).rate.bits_per_second() as f64
@@ -55,7 +55,10 @@ impl Scenario {
         self.workloads.iter().all(|workload| {
             let varied_rtt = workload.rtt.is_some_and(|(from, to)| from != to);
             match &workload.traffic {
-                Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Datagrams(_) => false,
+                Traffic::Poisson { .. }
+                | Traffic::Web { .. }
+                | Traffic::Datagrams(_)
+                | Traffic::Dialogue(_) => false,
                 // Round-trip times of long-lived connections are spaced evenly, not drawn.
                 Traffic::Long { start, .. } => start.0 == start.1,
                 Traffic::Udp(_) | Traffic::SynFlood(_) => true,
@@ -104,6 +107,11 @@ impl Scenario {
                 drawn.sum::<f64>() / DRAWS as f64
             }
             Traffic::Long { .. } | Traffic::Datagrams(_) => 0.0,
+            Traffic::Dialogue(dialogue) => {
+                let payload =
+                    dialogue.script.bytes_per_second(self.profile.mss) * f64::from(dialogue.users);
+                8.0 * packets.bytes_of_mean(payload)
+            }
             Traffic::Udp(cbr) | Traffic::SynFlood(cbr) => {
                 let on_link = f64::from(cbr.bytes + overhead) / f64::from(cbr.bytes);
                 let active = active(cbr, self.duration).as_secs_f64() / seconds;
@@ -209,6 +217,11 @@ mod tests {
             0.25 * 514.0 / 500.0,
         );
         close(down("kind = \"long\"\nflows = 3"), 0.0);
+        // Three users, one download of two packets of 1514 bytes per second each.
+        close(
+            down("kind = \"on_off\"\nusers = 3\noff = \"1s\"\nsize = { segments = 2 }"),
+            3.0 * 8.0 * 2.0 * 1514.0 / 1e6,
+        );
         // Ten packets within 100 s; one flow uses the reverse link, one starts too late.
         let listed = one_workload("kind = \"replay\"\nfile = \"x.csv\"");
         close(listed.load(Direction::Down), 8.0 * 15_140.0 / 100.0 / 1e6);

@@ -2,6 +2,7 @@
 
 mod buffers;
 mod builtin;
+mod dialogue;
 mod file;
 mod fingerprint;
 mod link;

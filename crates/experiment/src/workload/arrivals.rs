@@ -76,7 +76,8 @@ enum Source {
         flows: Arc<[Flow]>,
         next: usize,
     },
-    /// No connections: the workload consists of packets without connections .
+    /// No connections whose start is known before the run: the workload consists of packets without connections, or of
+    /// users ([`Dialogue`](crate::application::dialogue::Dialogue)).
     Nothing,
 }
 
@@ -134,7 +135,10 @@ impl Arrivals {
                 flows: Arc::clone(flows),
                 next: 0,
             },
-            Traffic::Udp(_) | Traffic::SynFlood(_) | Traffic::Datagrams(_) => Source::Nothing,
+            Traffic::Udp(_)
+            | Traffic::SynFlood(_)
+            | Traffic::Datagrams(_)
+            | Traffic::Dialogue(_) => Source::Nothing,
         };
         Arrivals {
             index,
@@ -192,7 +196,7 @@ impl Arrivals {
     }
 }
 
-/// Random numbers of the workload with the index `index` in the scenario.
+/// Random stream of the workload `index` with `seed`.
 pub(crate) fn random_stream(seed: u64, index: usize) -> Xoshiro256PlusPlus {
     // The seeding of Xoshiro (SplitMix64) gives uncorrelated streams for adjacent seeds.
     Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (index as u64 + 1))

@@ -4,6 +4,7 @@
 //! scenario but not on the queue: all schemes see the same connections.
 
 mod arrivals;
+pub(crate) mod dscp;
 pub(crate) mod flows;
 mod schedule;
 pub(crate) mod sizes;
@@ -16,6 +17,7 @@ pub use schedule::Schedule;
 pub use tcp::TcpChanges;
 pub(crate) use web::exponential;
 
+use crate::application::dialogue::Dialogue;
 use crate::application::flow::DatagramTraffic;
 use crate::direction::Direction;
 use flows::Flow;
@@ -50,7 +52,7 @@ impl Initiator {
 }
 
 /// A source of traffic with its direction and hosts.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Workload {
     /// Kind of traffic.
     pub traffic: Traffic,
@@ -67,6 +69,26 @@ pub struct Workload {
     pub initiator_tcp: TcpChanges,
     /// Group for which results are reported separately; `None`: no group.
     pub group: Option<String>,
+    /// Differentiated services codepoint of all its packets, of both ends, 0 to 63.
+    pub dscp: u8,
+}
+
+/// Shows what is set. A codepoint of 0 is left out, so that fingerprints of scenarios without codepoints stay.
+impl fmt::Debug for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Workload");
+        all.field("traffic", &self.traffic)
+            .field("direction", &self.direction)
+            .field("initiator", &self.initiator)
+            .field("rtt", &self.rtt)
+            .field("tcp", &self.tcp)
+            .field("initiator_tcp", &self.initiator_tcp)
+            .field("group", &self.group);
+        if self.dscp != 0 {
+            all.field("dscp", &self.dscp);
+        }
+        all.finish()
+    }
 }
 
 impl Workload {
@@ -126,6 +148,8 @@ pub enum Traffic {
     /// Datagrams that a client and a server of an application send each other; the server's go in the workload's
     /// direction.
     Datagrams(DatagramTraffic),
+    /// Users who exchange requests and answers over kept connections.
+    Dialogue(Dialogue),
 }
 
 impl Traffic {
@@ -139,6 +163,7 @@ impl Traffic {
             | Traffic::SynFlood(_)
             | Traffic::Replay { .. } => None,
             Traffic::Datagrams(traffic) => Some(traffic.application.name()),
+            Traffic::Dialogue(dialogue) => Some(dialogue.script.name()),
         }
     }
 
@@ -149,7 +174,8 @@ impl Traffic {
             Traffic::Poisson { .. }
             | Traffic::Web { .. }
             | Traffic::Long { .. }
-            | Traffic::Replay { .. } => true,
+            | Traffic::Replay { .. }
+            | Traffic::Dialogue(_) => true,
         }
     }
 }
@@ -219,6 +245,7 @@ impl fmt::Display for Workload {
                 traffic.start,
                 End(traffic.stop)
             )?,
+            Traffic::Dialogue(dialogue) => dialogue.fmt(f)?,
         }
         match self.traffic {
             Traffic::Datagrams(_) => write!(f, "; the server sends {}", self.direction.name())?,
@@ -236,6 +263,9 @@ impl fmt::Display for Workload {
             if !tcp.is_empty() {
                 write!(f, "; {whose}: {tcp}")?;
             }
+        }
+        if self.dscp != 0 {
+            write!(f, "; codepoint {}", dscp::name(self.dscp))?;
         }
         match &self.group {
             Some(group) => write!(f, "; group {group}"),

@@ -2,11 +2,13 @@
 
 use rand::Rng;
 use rand_distr::{Distribution, Pareto, Zipf};
+use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::fmt;
 
 /// Distribution of connection sizes in segments, at least 1.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parameters", into = "Parameters")]
 pub enum Sizes {
     /// A constant size.
     Fixed(u64),
@@ -28,6 +30,44 @@ pub enum Sizes {
         /// Sampler of the continuous distribution.
         sampler: Pareto<f64>,
     },
+}
+
+/// Parameters of a distribution: its serial form.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+enum Parameters {
+    Fixed(u64),
+    Zipf { exponent: f64, max: u64 },
+    Pareto { shape: f64, mean: f64 },
+}
+
+impl From<Sizes> for Parameters {
+    fn from(sizes: Sizes) -> Parameters {
+        match sizes {
+            Sizes::Fixed(segments) => Parameters::Fixed(segments),
+            Sizes::Zipf { exponent, max, .. } => Parameters::Zipf { exponent, max },
+            Sizes::Pareto { shape, mean, .. } => Parameters::Pareto { shape, mean },
+        }
+    }
+}
+
+impl TryFrom<Parameters> for Sizes {
+    type Error = &'static str;
+
+    fn try_from(parameters: Parameters) -> Result<Sizes, &'static str> {
+        match parameters {
+            Parameters::Fixed(segments) => Ok(Sizes::Fixed(segments)),
+            Parameters::Zipf { exponent, max } if exponent > 0.0 && max > 0 => {
+                Ok(Sizes::zipf(exponent, max))
+            }
+            Parameters::Pareto { shape, mean } if shape > 1.0 && mean > 0.0 => {
+                Ok(Sizes::pareto(shape, mean))
+            }
+            _ => Err(
+                "expected an exponent above 0 and a maximum above 0, or a shape above 1 and a mean above 0",
+            ),
+        }
+    }
 }
 
 thread_local! {
@@ -181,6 +221,30 @@ mod tests {
         }
         assert_eq!(Sizes::Fixed(7).mean(), 7.0);
         assert_eq!(Sizes::pareto(1.2, 12.0).mean(), 12.0);
+    }
+
+    #[test]
+    fn the_serial_form_has_the_parameters() {
+        for (sizes, text) in [
+            (Sizes::Fixed(3), r#"{"fixed":3}"#),
+            (
+                Sizes::zipf(1.7, 6000),
+                r#"{"zipf":{"exponent":1.7,"max":6000}}"#,
+            ),
+            (
+                Sizes::pareto(1.2, 12.0),
+                r#"{"pareto":{"shape":1.2,"mean":12.0}}"#,
+            ),
+        ] {
+            assert_eq!(serde_json::to_string(&sizes).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Sizes>(text).unwrap(), sizes);
+        }
+        for text in [
+            r#"{"zipf":{"exponent":0.0,"max":6000}}"#,
+            r#"{"pareto":{"shape":1.0,"mean":12.0}}"#,
+        ] {
+            assert!(serde_json::from_str::<Sizes>(text).is_err(), "{text}");
+        }
     }
 
     #[test]

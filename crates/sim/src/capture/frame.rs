@@ -3,7 +3,6 @@
 use crate::engine::Packet;
 use crate::tcp_header::{tcp_header, tcp_options};
 use gentle_experiment::{Direction, IP_HEADER};
-use gentle_tcp::Ect;
 use gentle_wire::{EthernetHeader, Ipv4Header, TcpOptions, Udp, protocol};
 use std::net::Ipv4Addr;
 
@@ -26,11 +25,6 @@ const FIRST_PORT: u32 = 1_024;
 
 /// Longest IPv4 packet, bytes. A scenario may ask for longer segments; the capture shows this much of them.
 pub(super) const LONGEST_IP_PACKET: u32 = u16::MAX as u32;
-
-/// ECN field of an IP header (RFC 3168, section 5).
-const ECT_1: u8 = 1;
-const ECT_0: u8 = 2;
-const CE: u8 = 3;
 
 /// Replaces `out` by the Ethernet, IP and TCP or UDP headers of `packet`, whose IP packet is `ip_bytes`
 /// long, at most [`LONGEST_IP_PACKET`]. The payload is zeros.
@@ -59,12 +53,7 @@ pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
     };
     let payload_len = ip_bytes - IP_HEADER;
     let ip = Ipv4Header {
-        tos: match packet.segment.ect {
-            _ if packet.congestion_experienced() => CE,
-            Ect::Not => 0,
-            Ect::Zero => ECT_0,
-            Ect::One => ECT_1,
-        },
+        tos: packet.ds_field(),
         ..Ipv4Header::new(src, dst, protocol, payload_len)
     };
     let mut headers = [0; LONGEST_HEADERS];
@@ -119,6 +108,7 @@ mod tests {
             serial: 0,
             host: 0,
             extra_delay: Nanos::ZERO,
+            dscp: 0,
         };
         let packet = Packet::tcp(&segment, &path, Direction::Down, 0);
         let mut frame = Vec::new();

@@ -18,6 +18,8 @@ pub(crate) struct CbrSource {
     sent: u64,
     pace: ConstantRate,
     flood: bool,
+    /// Codepoint of its packets.
+    dscp: u8,
     /// End of arrivals.
     end: Nanos,
 }
@@ -31,18 +33,19 @@ impl CbrSource {
                 Traffic::SynFlood(pace) => (pace, true),
                 _ => return None,
             };
-            Some((workload.direction, pace, flood))
+            Some((workload, pace, flood))
         });
         (0..)
             .zip(found)
-            .map(|(number, (direction, pace, flood))| CbrSource {
-                direction,
+            .map(|(number, (workload, pace, flood))| CbrSource {
+                direction: workload.direction,
                 number,
                 ip_bytes: pace.bytes,
-                overhead: scenario.link(direction).overhead,
+                overhead: scenario.link(workload.direction).overhead,
                 sent: 0,
                 pace,
                 flood,
+                dscp: workload.dscp,
                 end: scenario.duration,
             })
             .collect()
@@ -58,10 +61,11 @@ impl CbrSource {
         let number = self.sent;
         self.sent += 1;
         let (direction, ip_bytes, overhead) = (self.direction, self.ip_bytes, self.overhead);
-        if self.flood {
+        let packet = if self.flood {
             Packet::flood(number, host, direction, ip_bytes, overhead)
         } else {
             Packet::udp(self.number, number, host, direction, ip_bytes, overhead)
-        }
+        };
+        packet.with_dscp(self.dscp)
     }
 }

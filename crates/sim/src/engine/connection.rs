@@ -1,5 +1,6 @@
 //! A TCP connection: two end points, and the application that drives them.
 
+use super::dialogue::Talk;
 use super::packet::Path;
 use gentle_experiment::Direction;
 use gentle_experiment::{Arrival, Initiator, REQUEST_BYTES, Span};
@@ -32,6 +33,8 @@ pub(crate) struct Connection {
     /// Payload received by the data's receiver when measuring began, and both ends' counters then.
     received_before: u64,
     stats_before: [Stats; 2],
+    /// The dialogue on the connection; `None`: data goes one way.
+    pub(crate) talk: Option<Box<Talk>>,
 }
 
 impl Connection {
@@ -64,6 +67,7 @@ impl Connection {
             stopped: false,
             received_before: 0,
             stats_before: [Stats::default(); 2],
+            talk: None,
         }
     }
 
@@ -99,7 +103,9 @@ impl Connection {
             }
             None => {}
         }
-        self.act(now, to_responder, out);
+        if self.talk.is_none() {
+            self.act(now, to_responder, out);
+        }
     }
 
     /// The application on one side. It writes when its turn has come (a sender that connects: once established, as a
@@ -150,11 +156,16 @@ impl Connection {
         }
     }
 
-    fn close(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
+    pub(crate) fn close(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
         self.closed[usize::from(responder)] = true;
         if let Some(end) = self.end(responder) {
             end.close(now, out);
         }
+    }
+
+    /// Whether the application on one side has closed.
+    pub(crate) fn has_closed(&self, responder: bool) -> bool {
+        self.closed[usize::from(responder)]
     }
 
     /// Closes a connection that would go on forever.

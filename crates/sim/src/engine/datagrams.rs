@@ -39,6 +39,7 @@ impl Datagrams {
             workload: flow.workload,
             path: Path {
                 extra_delay: Nanos(flow.extra_rtt.0 / 2),
+                dscp: scenario.workloads[flow.workload].dscp,
                 ..path(serial)
             },
             ends: flow.ends(),

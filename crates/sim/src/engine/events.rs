@@ -19,6 +19,10 @@ pub(crate) enum Event {
     Datagrams(u32),
     /// The long-lived connection at this place closes.
     Stop(u32),
+    /// The user with this index begins something.
+    User(u32),
+    /// The server's end of the connection at this place, with this number, owes an answer.
+    Answer(u32, u32),
 }
 
 /// Event queue of a [`Simulation`](super::Simulation).

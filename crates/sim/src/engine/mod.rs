@@ -12,6 +12,7 @@ mod access;
 mod cbr_source;
 mod connection;
 mod datagrams;
+mod dialogue;
 mod disturbance;
 mod events;
 mod link;

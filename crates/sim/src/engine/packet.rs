@@ -9,6 +9,12 @@ use gentle_units::Nanos;
 /// Place of packets without a connection; no connection gets it.
 pub(crate) const NO_CONNECTION: u32 = u32::MAX;
 
+/// Values of the ECN field (RFC 3168, section 5).
+const NOT_ECT: u8 = 0;
+const ECT_1: u8 = 1;
+const ECT_0: u8 = 2;
+const CE: u8 = 3;
+
 /// Connection of a packet, and its path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Path {
@@ -20,6 +26,8 @@ pub(crate) struct Path {
     pub(crate) host: u32,
     /// Delay on top of each link's own.
     pub(crate) extra_delay: Nanos,
+    /// Differentiated services codepoint.
+    pub(crate) dscp: u8,
 }
 
 /// A TCP segment or a UDP datagram with what the simulator has to know of it.
@@ -40,7 +48,8 @@ pub struct Packet {
     /// Delay on top of the link's.
     pub(crate) extra_delay: Nanos,
     pub(crate) direction: Direction,
-    ecn: Ecn,
+    /// DS field (RFC 2474, RFC 3168): codepoint and ECN field.
+    ds: u8,
     pub(crate) class: Class,
     /// Whether it entered its queue after the warm-up.
     pub(crate) counts: bool,
@@ -78,11 +87,12 @@ impl Packet {
             bytes: overhead + ip_bytes,
             ip_bytes,
             direction,
-            ecn: match segment.ect {
-                Ect::Not => Ecn::NotEct,
-                Ect::Zero => Ecn::Ect0,
-                Ect::One => Ecn::Ect1,
-            },
+            ds: path.dscp << 2
+                | match segment.ect {
+                    Ect::Not => NOT_ECT,
+                    Ect::Zero => ECT_0,
+                    Ect::One => ECT_1,
+                },
             class,
             counts: false,
         }
@@ -111,7 +121,7 @@ impl Packet {
             bytes,
             ip_bytes,
             direction,
-            ecn: Ecn::NotEct,
+            ds: NOT_ECT,
             class: Class::Data,
             counts: false,
         }
@@ -125,7 +135,8 @@ impl Packet {
         overhead: u32,
     ) -> Packet {
         let (number, bytes) = (u64::from(datagram.number), datagram.ip_bytes);
-        let mut packet = Packet::udp(path.serial, number, path.host, direction, bytes, overhead);
+        let packet = Packet::udp(path.serial, number, path.host, direction, bytes, overhead);
+        let mut packet = packet.with_dscp(path.dscp);
         packet.extra_delay = path.extra_delay;
         // The header takes fields that mean nothing without TCP, so that packets do not grow.
         let [a, b, c, d, e, f, g, h] = datagram.to_words();
@@ -155,6 +166,17 @@ impl Packet {
         packet.segment.len = 0;
         packet.class = Class::Other;
         packet
+    }
+
+    /// The packet with the codepoint `dscp`.
+    pub(crate) fn with_dscp(mut self, dscp: u8) -> Packet {
+        self.ds = dscp << 2 | self.ds & CE;
+        self
+    }
+
+    /// DS field (RFC 2474) as it stands.
+    pub(crate) fn ds_field(&self) -> u8 {
+        self.ds
     }
 
     /// A new box for a packet.
@@ -197,7 +219,7 @@ impl Packet {
 
     /// Whether a queue marked it with ECN's Congestion Experienced (RFC 3168).
     pub fn congestion_experienced(&self) -> bool {
-        self.ecn == Ecn::Ce
+        self.ds & CE == CE
     }
 }
 
@@ -263,13 +285,28 @@ impl gentle_aqm::Packet for Packet {
     }
 
     #[inline]
+    fn dscp(&self) -> u8 {
+        self.ds >> 2
+    }
+
+    #[inline]
+    fn clear_dscp(&mut self) {
+        self.ds &= CE;
+    }
+
+    #[inline]
     fn ecn(&self) -> Ecn {
-        self.ecn
+        match self.ds & CE {
+            NOT_ECT => Ecn::NotEct,
+            ECT_0 => Ecn::Ect0,
+            ECT_1 => Ecn::Ect1,
+            _ => Ecn::Ce,
+        }
     }
 
     #[inline]
     fn set_ce(&mut self) {
-        self.ecn = Ecn::Ce;
+        self.ds |= CE;
     }
 
     #[inline]

@@ -1,9 +1,12 @@
 //! The event loop: which event is next, and what follows from it.
 
+mod dialogues;
+
 use super::access::Access;
 use super::cbr_source::CbrSource;
 use super::connection::Connection;
 use super::datagrams::Datagrams;
+use super::dialogue::Seat;
 use super::events::{Event, Events};
 use super::link::{Link, Queue};
 use super::packet::{NO_CONNECTION, Packet, Path};
@@ -12,7 +15,7 @@ use super::slab::Slab;
 use super::tap::{DropCause, Tap};
 use gentle_aqm::{Packet as _, registry};
 use gentle_experiment::{
-    Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span,
+    Arrival, Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span,
 };
 use gentle_tcp::{Profile, Segment};
 use gentle_units::Nanos;
@@ -36,6 +39,8 @@ pub struct Simulation<T> {
     tap: T,
     /// Of the two ends of each workload's connections.
     profiles: Vec<[Arc<Profile>; 2]>,
+    /// Codepoint of the packets of each workload.
+    codepoints: Vec<u8>,
     /// Payload of a full segment, in which sizes are counted.
     mss: u64,
     now: Nanos,
@@ -51,6 +56,7 @@ pub struct Simulation<T> {
     schedule: Schedule,
     cbr_sources: Vec<CbrSource>,
     datagrams: Datagrams,
+    users: Vec<Seat>,
     /// Packets between the hosts and either queue.
     entering: [Pipe; 2],
     /// Packets that have arrived or were dropped, to be used again: a packet is moved often, so what moves is a pointer.
@@ -93,12 +99,16 @@ impl<T: Tap> Simulation<T> {
             serial,
             host: serial % hosts,
             extra_delay: Nanos::ZERO,
+            dscp: 0,
         };
         let datagrams = Datagrams::new(scenario, seed, cbr_sources.len() as u32, path);
         let mut simulation = Simulation {
             tap,
             profiles: (scenario.workloads.iter())
                 .map(|workload| scenario.profiles(workload))
+                .collect(),
+            codepoints: (scenario.workloads.iter())
+                .map(|workload| workload.dscp)
                 .collect(),
             mss: u64::from(scenario.profile.mss),
             now: Nanos::ZERO,
@@ -118,6 +128,7 @@ impl<T: Tap> Simulation<T> {
             schedule: scenario.schedule(seed),
             cbr_sources,
             datagrams,
+            users: Seat::all(scenario, seed),
             entering: [Pipe::default(), Pipe::default()],
             spare: Vec::new(),
             connections: Slab::default(),
@@ -130,6 +141,7 @@ impl<T: Tap> Simulation<T> {
             simulation.follow_datagrams(end);
         }
         simulation.find_next_turn();
+        simulation.wake_users();
         simulation
     }
 
@@ -159,6 +171,7 @@ impl<T: Tap> Simulation<T> {
             self.conclude(place);
         }
         self.datagrams.finish(&mut self.record);
+        self.dismiss_users();
         for direction in Direction::BOTH {
             let index = direction.index();
             let marked = self.links[index].marked - self.marked_before[index];
@@ -280,6 +293,8 @@ impl<T: Tap> Simulation<T> {
                 self.datagrams.on_timer(self.now, end, &mut self.record);
                 self.follow_datagrams(end);
             }
+            Event::User(number) => self.wake_user(number),
+            Event::Answer(place, serial) => self.answer(place, serial),
             Event::Stop(place) => {
                 // Another connection may have taken the place of one that failed.
                 let connection = self.connections.get_mut(place);
@@ -304,7 +319,9 @@ impl<T: Tap> Simulation<T> {
                 continue;
             }
             if arrivals_end {
-                self.stop_long(place);
+                if connection.talk.is_none() {
+                    self.stop_long(place);
+                }
             } else {
                 connection.begin_measuring();
             }
@@ -314,25 +331,29 @@ impl<T: Tap> Simulation<T> {
     fn start_connection(&mut self) {
         let arrival = self.schedule.next().expect("a connection is due");
         self.find_next_turn();
-        let serial = self.next_serial;
-        self.next_serial = self.next_serial.wrapping_add(1);
-        let mut out = std::mem::take(&mut self.segments);
-        let path = Path {
-            place: self.connections.vacant(),
-            serial,
-            host: self.host_of(serial),
-            extra_delay: Nanos(arrival.extra_rtt.0 / 2),
-        };
-        let [initiator, _] = &self.profiles[arrival.workload];
-        let connection = Connection::open(&arrival, path, initiator, &mut out);
+        let connection = self.open(&arrival);
         let place = self.connections.insert(connection);
-        self.segments = out;
         self.follow(place, false, false);
         if let Span::Until(stop) = arrival.span
             && stop < self.duration
         {
             self.events.plan(stop, Event::Stop(place));
         }
+    }
+
+    /// Opens a connection, with the next number, for a vacant place.
+    fn open(&mut self, arrival: &Arrival) -> Connection {
+        let serial = self.next_serial;
+        self.next_serial = self.next_serial.wrapping_add(1);
+        let path = Path {
+            place: self.connections.vacant(),
+            serial,
+            host: self.host_of(serial),
+            extra_delay: Nanos(arrival.extra_rtt.0 / 2),
+            dscp: self.codepoints[arrival.workload],
+        };
+        let [initiator, _] = &self.profiles[arrival.workload];
+        Connection::open(arrival, path, initiator, &mut self.segments)
     }
 
     /// Sends what an end point of a connection put into `segments`, and sees to its timer. `alone`: see [`Simulation::send`].
@@ -395,6 +416,10 @@ impl<T: Tap> Simulation<T> {
                 &self.profiles[connection.workload][1],
                 &mut self.segments,
             );
+            if connection.talk.is_some() {
+                self.spare.push(packet);
+                return self.converse(place, to_responder);
+            }
             let turn = Turn::of(connection, to_responder, self.now, &mut self.events);
             self.spare.push(packet);
             self.complete(&turn, true);
@@ -560,6 +585,9 @@ impl<T: Tap> Simulation<T> {
         let Some(connection) = self.connections.remove(place) else {
             return;
         };
+        if connection.talk.is_some() {
+            return self.conclude_dialogue(&connection);
+        }
         let warmup = self.record.warmup();
         let is_long = matches!(connection.span, Span::Until(_));
         if self.now < warmup || (connection.started < warmup && !is_long) {

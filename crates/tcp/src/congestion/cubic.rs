@@ -141,10 +141,11 @@ impl Controller for Cubic {
         *self = Cubic::started(self.hystart.as_ref().map(|old| old.restarted(now)));
     }
 
-    /// Excludes idle time from the epoch (RFC 9438, section 5.8).
-    fn on_restart(&mut self, idle: Nanos) {
+    /// Excludes idle time from the epoch (RFC 9438, section 5.8), which does not begin in the future
+    /// (`cubictcp_cwnd_event_tx_start`).
+    fn on_restart(&mut self, now: Nanos, idle: Nanos) {
         if let Some(epoch) = &mut self.epoch {
-            *epoch += idle;
+            *epoch = (*epoch + idle).min(now);
         }
     }
 

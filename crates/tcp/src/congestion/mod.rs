@@ -208,10 +208,10 @@ pub(crate) trait Controller {
         None
     }
 
-    /// Accounts for `idle` time without data in flight, when sending resumes.
+    /// Accounts for `idle` time without data in flight, when sending resumes at `now`.
     #[inline]
-    fn on_restart(&mut self, idle: Nanos) {
-        let _ = idle;
+    fn on_restart(&mut self, now: Nanos, idle: Nanos) {
+        let _ = (now, idle);
     }
 }
 
@@ -353,9 +353,9 @@ macro_rules! algorithms {
             }
 
             #[inline]
-            fn on_restart(&mut self, idle: Nanos) {
+            fn on_restart(&mut self, now: Nanos, idle: Nanos) {
                 match self {
-                    $(Congestion::$name(algorithm) => algorithm.on_restart(idle),)*
+                    $(Congestion::$name(algorithm) => algorithm.on_restart(now, idle),)*
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Connections and constant-rate packets of a run, in the form that the traffic generator reads.
 
 use super::ExperimentError;
+use gentle_experiment::application::dialogue::UserPlan;
 use gentle_experiment::application::flow::DatagramFlow;
 use gentle_experiment::{Arrival, ConstantRate, Direction, Initiator, Scenario, Span, Traffic};
 use gentle_units::{Nanos, Rate};
@@ -31,6 +32,12 @@ pub struct Flow {
     pub class: u8,
     /// Index of the workload in the scenario.
     pub workload: usize,
+    /// Differentiated services codepoint.
+    #[serde(default)]
+    pub dscp: u8,
+    /// Index in the experiment's list of users, whose connections these are; `None`: one connection.
+    #[serde(default)]
+    pub user: Option<u32>,
 }
 
 /// Kind of packets sent at a constant rate.
@@ -58,6 +65,9 @@ pub struct CbrFlow {
     pub start_ns: u64,
     /// End of sending; no packet is sent at or after this time.
     pub stop_ns: u64,
+    /// Differentiated services codepoint.
+    #[serde(default)]
+    pub dscp: u8,
 }
 
 impl CbrFlow {
@@ -92,6 +102,8 @@ pub struct DatagramSocket {
     pub class: u8,
     /// Port of both ends.
     pub port: u16,
+    /// Codepoint of the packets of both ends (RFC 2474).
+    pub dscp: u8,
 }
 
 impl DatagramSocket {
@@ -135,7 +147,11 @@ impl RttClasses {
                         }
                     }
                 }
-                Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Long { .. } => {
+                // Those of users are spaced evenly over the range.
+                Traffic::Poisson { .. }
+                | Traffic::Web { .. }
+                | Traffic::Long { .. }
+                | Traffic::Dialogue(_) => {
                     add(from, to);
                 }
                 // Their flows are few, and the same under any seed.
@@ -194,12 +210,12 @@ impl RttClasses {
     }
 }
 
-/// Connections of `scenario` under `seed`, and its constant-rate packets.
+/// Connections of `scenario` under `seed` in order of their start, its users, and its constant-rate packets.
 pub(super) fn plan(
     scenario: &Scenario,
     seed: u64,
     classes: &RttClasses,
-) -> Result<(Vec<Flow>, Vec<CbrFlow>), ExperimentError> {
+) -> Result<(Vec<Flow>, Vec<UserPlan>, Vec<CbrFlow>), ExperimentError> {
     let mss = scenario.profile.mss;
     // TCP in Linux does not keep to an MTU below 128 + 12 (TCP_MIN_MSS is 88).
     if !(88..=1460).contains(&mss) {
@@ -221,9 +237,28 @@ pub(super) fn plan(
             initiator_sends,
             class: classes.nearest(arrival.extra_rtt),
             workload: arrival.workload,
+            dscp: scenario.workloads[arrival.workload].dscp,
+            user: None,
         }
     };
-    let flows: Vec<Flow> = scenario.schedule(seed).map(flow).collect();
+    // A user is there from the start and connects when it wants to.
+    let user = |(number, plan): (u32, &UserPlan)| {
+        let workload = &scenario.workloads[plan.workload];
+        Flow {
+            at_ns: 0,
+            bytes: None,
+            until_ns: end.0,
+            from_client: workload.direction == Direction::Up,
+            initiator_sends: false,
+            class: classes.nearest(Nanos(plan.extra_rtt_ns)),
+            workload: plan.workload,
+            dscp: workload.dscp,
+            user: Some(number),
+        }
+    };
+    let users = scenario.users(seed);
+    let mut flows: Vec<Flow> = (0..).zip(&users).map(user).collect();
+    flows.extend(scenario.schedule(seed).map(flow));
     let cbr: Vec<CbrFlow> = scenario
         .workloads
         .iter()
@@ -240,10 +275,11 @@ pub(super) fn plan(
                 ip_bytes: pace.bytes,
                 start_ns: pace.start.0,
                 stop_ns: pace.stop.unwrap_or(Nanos::MAX).min(scenario.duration).0,
+                dscp: workload.dscp,
             })
         })
         .collect();
-    Ok((flows, cbr))
+    Ok((flows, users, cbr))
 }
 
 /// Flows of datagrams of `scenario` under `seed`.
@@ -262,6 +298,7 @@ pub(super) fn datagrams(
     let sockets = (FIRST_DATAGRAM_PORT..).zip(flows);
     let sockets = sockets.map(|(port, flow)| DatagramSocket {
         class: classes.nearest(flow.extra_rtt),
+        dscp: scenario.workloads[flow.workload].dscp,
         flow,
         port,
     });
@@ -290,8 +327,8 @@ mod tests {
         real.set_duration(Nanos::from_secs(30));
         let classes = RttClasses::of(&real);
         assert_eq!(classes.extra_rtts(), [Nanos::ZERO]);
-        let (flows, cbr) = plan(&real, 3, &classes).unwrap();
-        assert_eq!(cbr, []);
+        let (flows, users, cbr) = plan(&real, 3, &classes).unwrap();
+        assert_eq!((users, cbr), (vec![], vec![]));
         let simulated: Vec<Arrival> = real.schedule(3).collect();
         assert_eq!(flows.len(), simulated.len());
         for (flow, arrival) in flows.iter().zip(&simulated) {
@@ -355,12 +392,34 @@ mod tests {
     }
 
     #[test]
+    fn users_are_those_of_the_simulator_and_bear_the_codepoint() {
+        let pages = scenario(
+            "[[workload]]\nkind = \"pages\"\nusers = 3\nthink = \"5s\"\npages = 4\ndscp = \"af21\"\n\
+             rtt = [\"20ms\", \"40ms\"]\ndirection = \"up\"\n\
+             [[workload]]\nkind = \"long\"\ndscp = 8\n",
+        );
+        let (flows, users, _) = plan(&pages, 7, &RttClasses::of(&pages)).unwrap();
+        assert_eq!(users, pages.users(7));
+        assert_ne!(users, pages.users(8));
+        assert_eq!(flows.len(), 4);
+        for (number, flow) in (0..3).zip(&flows) {
+            assert_eq!((flow.user, flow.dscp, flow.workload), (Some(number), 18, 0));
+            assert!(flow.from_client && !flow.initiator_sends);
+        }
+        assert!(flows[0].class < flows[1].class && flows[1].class < flows[2].class);
+        assert_eq!((flows[3].user, flows[3].dscp), (None, 8));
+        // What the machine reads is what was planned.
+        let text = serde_json::to_string(&users).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<UserPlan>>(&text).unwrap(), users);
+    }
+
+    #[test]
     fn packets_at_a_constant_rate_are_planned_and_an_empty_run_is_refused() {
         let udp = scenario(
             "[[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\nstart = \"1s\"\n\
              [[workload]]\nkind = \"syn_flood\"\nrate = \"1mbit\"\ndirection = \"up\"\nstop = \"9s\"\n",
         );
-        let (flows, cbr) = plan(&udp, 1, &RttClasses::of(&udp)).unwrap();
+        let (flows, _, cbr) = plan(&udp, 1, &RttClasses::of(&udp)).unwrap();
         assert_eq!(flows, []);
         let [datagrams, flood] = cbr[..] else {
             panic!("{cbr:?}");

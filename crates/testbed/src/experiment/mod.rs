@@ -17,6 +17,7 @@ pub use topology::{client_address, forged_address, is_forged, server_address, un
 
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;
+use gentle_experiment::application::dialogue::UserPlan;
 use gentle_experiment::{Direction, LinkConfig, Scenario, Workload};
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -44,8 +45,11 @@ pub struct Experiment {
     pub pacing: bool,
     /// Engine that retransmits lost SYNs of both hosts; `None`: none.
     pub rexmit: Option<Rexmit>,
-    /// Connections, in order of their start.
+    /// Connections and users, in order of their start.
     pub flows: Vec<Flow>,
+    /// Users of dialogues.
+    #[serde(default)]
+    pub users: Vec<UserPlan>,
     /// Constant-rate packets, sent regardless of loss.
     pub cbr: Vec<CbrFlow>,
     /// Flows of datagrams of applications.
@@ -107,7 +111,7 @@ pub fn plan(
     }
     let tcp = tcp::settings(&scenario.profile);
     let classes = flows::RttClasses::of(scenario);
-    let (flows, cbr) = flows::plan(scenario, seed, &classes)?;
+    let (flows, users, cbr) = flows::plan(scenario, seed, &classes)?;
     let datagrams = flows::datagrams(scenario, seed, &classes)?;
     if flows.is_empty() && cbr.is_empty() && datagrams.is_empty() {
         return Err(ExperimentError::Nothing { seed });
@@ -137,6 +141,7 @@ pub fn plan(
             pacing: tcp.pacing,
             rexmit: None,
             flows,
+            users,
             cbr,
             datagrams,
             warmup_ns: scenario.warmup.0,

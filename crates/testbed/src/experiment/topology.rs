@@ -101,6 +101,11 @@ impl Network<'_> {
         workloads.any(|workload| matches!(workload.traffic, Traffic::SynFlood(_)))
     }
 
+    fn has_codepoints(&self) -> bool {
+        let mut workloads = self.scenario.workloads.iter();
+        workloads.any(|workload| workload.dscp != 0)
+    }
+
     /// Rate changes, in order of time.
     pub(super) fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
@@ -243,6 +248,10 @@ impl Network<'_> {
             }
             for (name, value) in &self.tcp.sysctls {
                 steps.push(Step::sysctl(namespace, name, value));
+            }
+            if self.has_codepoints() {
+                // SYN/ACKs and accepted sockets bear the codepoint of the SYN.
+                steps.push(Step::sysctl(namespace, "ipv4/tcp_reflect_tos", 1));
             }
         }
         for (path, value) in &self.tcp.parameters {

@@ -17,7 +17,7 @@ pub use error::ResultsError;
 pub use split::split;
 
 use crate::experiment::Planned;
-use crate::traffic::{CapturePoint, Connection, ConnectionOutcome, Observations};
+use crate::traffic::{CapturePoint, Connection, ConnectionOutcome, Observations, UserNote};
 use counters::QueueCounters;
 use endpoint::Endpoint;
 use frames::{Frame, Frames, Segment};
@@ -325,6 +325,10 @@ impl<'a> Evaluation<'a> {
                 application.add(&part.record);
             }
         }
+        for UserNote { flow, note } in &self.inputs.observations.notes {
+            let flow = &self.inputs.planned.experiment.flows[*flow as usize];
+            note.record(flow.workload, &mut self.recorder);
+        }
         self.recorder.finish()
     }
 }
@@ -342,6 +346,9 @@ fn report(
     let Some(bytes) = flow.bytes else {
         for (stats, before) in stats.into_iter().zip(&tracked.before) {
             to.endpoint(flow.workload, stats, before);
+        }
+        if flow.user.is_some() {
+            return;
         }
         let (before, after) = tracked.received;
         let bytes = after.saturating_sub(before);

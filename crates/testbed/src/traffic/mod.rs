@@ -17,7 +17,9 @@ mod tap;
 mod tcp_info;
 
 pub use error::{NamespaceError, StatisticsError, StepError, StepFailure, TrafficError};
-pub use observations::{ApplicationPart, Connection, ConnectionOutcome, Observations, Sample};
+pub use observations::{
+    ApplicationPart, Connection, ConnectionOutcome, Observations, Sample, UserNote,
+};
 pub use steps::run as run_step;
 pub use tap::CapturePoint;
 
@@ -115,12 +117,14 @@ pub fn run(
         for waker in &wakers {
             waker.wake()?;
         }
-        let (mut connections, mut applications) = (Vec::new(), Vec::new());
+        let (mut connections, mut notes, mut applications) = (Vec::new(), Vec::new(), Vec::new());
         for host in hosts {
-            let seen = joined(host, "the traffic generator")?;
-            connections.extend(seen.connections);
-            applications.extend(seen.applications);
+            let found = joined(host, "the traffic generator")?;
+            connections.extend(found.connections);
+            notes.extend(found.notes);
+            applications.extend(found.applications);
         }
+        notes.sort_by_key(|note: &UserNote| note.flow);
         for engine in engines {
             let outcome = engine.join();
             let outcome = outcome.map_err(|_| TrafficError::Panicked("gentle rexmit"))?;
@@ -132,6 +136,7 @@ pub fn run(
         Ok(Observations {
             connections,
             applications,
+            notes,
             samples,
             missed,
             interrupted,

@@ -1,7 +1,12 @@
 //! Observations of an experiment.
 
+use super::tcp_info;
+use crate::experiment::Flow;
 use gentle_experiment::ApplicationRecord;
+use gentle_experiment::application::dialogue::Note;
 use serde::{Deserialize, Serialize};
+use std::io;
+use std::net::TcpStream;
 
 /// All observations but the packets, which are in a file. Times are in nanoseconds from the start of the traffic.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -11,6 +16,9 @@ pub struct Observations {
     /// Measurements of applications by both hosts.
     #[serde(default)]
     pub applications: Vec<ApplicationPart>,
+    /// What users of dialogues measured, in order of the flows.
+    #[serde(default)]
+    pub notes: Vec<UserNote>,
     /// Statistics of the router's queues, in order of time; the last sample is from the end.
     pub samples: Vec<Sample>,
     /// Packets that the taps missed for lack of buffer space.
@@ -26,6 +34,15 @@ pub struct ApplicationPart {
     pub workload: usize,
     /// Measurements.
     pub record: ApplicationRecord,
+}
+
+/// A measurement of a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserNote {
+    /// Index in the experiment's list of flows.
+    pub flow: u32,
+    /// What was measured.
+    pub note: Note,
 }
 
 /// A connection. Kernel counters are those of the end that connected.
@@ -58,6 +75,44 @@ pub struct Connection {
     pub dsack_duplicates: u32,
     /// Smoothed round-trip time at the end, microseconds (`tcpi_rtt`).
     pub rtt_us: u32,
+}
+
+impl Connection {
+    /// A connection that starts at `now_ns` on `stream`, of the flow with the index `number`.
+    pub(super) fn started(
+        flow: &Flow,
+        number: u32,
+        stream: &TcpStream,
+        now_ns: u64,
+    ) -> io::Result<Connection> {
+        Ok(Connection {
+            flow: number,
+            from_client: flow.from_client,
+            port: stream.local_addr()?.port(),
+            started_ns: now_ns,
+            connected_ns: None,
+            first_byte_ns: None,
+            ended_ns: None,
+            outcome: ConnectionOutcome::Unfinished,
+            received: 0,
+            retransmitted: 0,
+            syn_retransmitted: 0,
+            dsack_duplicates: 0,
+            rtt_us: 0,
+        })
+    }
+
+    /// Reads the kernel's counters; `connecting`: the connection was never established.
+    pub(super) fn read_counters(&mut self, stream: &TcpStream, connecting: bool) {
+        // A failed connection may have no `TCP_INFO`.
+        let info = tcp_info::of(stream).unwrap_or_default();
+        self.retransmitted = info.total_retrans;
+        self.dsack_duplicates = info.dsack_dups;
+        self.rtt_us = info.rtt_us;
+        if connecting {
+            self.syn_retransmitted = info.total_retrans;
+        }
+    }
 }
 
 /// Outcome of a connection.

@@ -1,5 +1,6 @@
 //! Packets at a constant rate: datagrams through a UDP socket, SYN floods through a raw one.
 
+use super::codepoint::set_codepoint;
 use crate::experiment::{CbrFlow, CbrKind, PORT, forged_address, unassigned_address};
 use crate::experiment::{client_address, server_address};
 use gentle_wire::{EmitError, Ipv4Header, Tcp, TcpFlags, protocol};
@@ -35,6 +36,7 @@ impl CbrSender {
                     false => (server_address(), client_address(0)),
                 };
                 let socket = UdpSocket::bind((from, 0))?;
+                set_codepoint(&socket, flow.dscp)?;
                 socket.set_nonblocking(true)?;
                 socket.connect((to, PORT))?;
                 Kind::Datagrams {
@@ -104,6 +106,7 @@ fn syn(flood: &CbrFlow, number: u64) -> Result<Vec<u8>, EmitError> {
     };
     let mut ip = Ipv4Header {
         id: number as u16,
+        tos: flood.dscp << 2,
         ..Ipv4Header::new(from, to, protocol::TCP, 0)
     };
     let headers = (ip.header_len() + tcp.header_len()) as u32;
@@ -131,6 +134,7 @@ mod tests {
             ip_bytes: 40,
             start_ns: 0,
             stop_ns: 1_000_000_000,
+            dscp: 46,
         };
         let mut seen = std::collections::HashSet::new();
         for (number, ip_bytes) in [(0, 40), (1, 60), (59_999, 40), (60_000, 1500)] {
@@ -141,7 +145,7 @@ mod tests {
             let Transport::Tcp(tcp) = packet.transport else {
                 panic!("{packet:?}");
             };
-            assert_eq!(tcp.seq, number as u32);
+            assert_eq!((tcp.seq, packet.ip.tos), (number as u32, 46 << 2));
             assert!(tcp.flags.any(TcpFlags::SYN) && !tcp.flags.any(TcpFlags::ACK));
             assert!(seen.insert((packet.ip.src, tcp.src_port)));
         }

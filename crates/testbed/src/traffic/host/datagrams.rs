@@ -1,5 +1,6 @@
 //! Applications over datagrams: drives this host's ends of their flows, each with a UDP socket.
 
+use super::codepoint::set_codepoint;
 use crate::experiment::{DatagramSocket, client_address, server_address};
 use crate::traffic::observations::ApplicationPart;
 use gentle_experiment::ApplicationRecord;
@@ -48,6 +49,7 @@ impl Datagrams {
                 false => (server_address(), client_address(of.class)),
             };
             let socket = UdpSocket::bind((own, of.port))?;
+            set_codepoint(&socket, of.dscp)?;
             socket.set_nonblocking(true)?;
             socket.connect((peer, of.port))?;
             let [client, server] = of.flow.ends();

@@ -3,16 +3,12 @@
 use super::super::observations::{Connection, ConnectionOutcome};
 use super::super::tcp_info;
 use super::outgoing::Outgoing;
-use super::pacing::pace;
 use super::responder::Request;
+use super::socket::connect;
 use super::{EventContext, REQUEST_PORT, Status};
-use crate::experiment::{Flow, PORT, client_address, server_address};
-use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, SockaddrIn, bind, connect, setsockopt, socket, sockopt,
-};
+use crate::experiment::{Flow, PORT};
 use std::io::{self, Read};
-use std::net::{SocketAddrV4, TcpStream};
-use std::os::fd::AsRawFd;
+use std::net::TcpStream;
 
 /// Connecting end of a connection.
 pub(super) struct Initiator {
@@ -31,33 +27,12 @@ impl Initiator {
         paces: bool,
         now_ns: u64,
     ) -> io::Result<Initiator> {
-        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
-        // Lets connect choose the port, which may then be one in use towards another destination.
-        setsockopt(&socket, sockopt::IpBindAddressNoPort, &true)?;
-        if paces {
-            pace(&socket)?;
-        }
-        let (own, other) = if flow.from_client {
-            (client_address(flow.class), server_address())
-        } else {
-            (server_address(), client_address(flow.class))
-        };
         let port = if flow.initiator_sends {
             PORT
         } else {
             REQUEST_PORT
         };
-        bind(
-            socket.as_raw_fd(),
-            &SockaddrIn::from(SocketAddrV4::new(own, 0)),
-        )?;
-        let to = SockaddrIn::from(SocketAddrV4::new(other, port));
-        match connect(socket.as_raw_fd(), &to) {
-            Ok(()) | Err(nix::Error::EINPROGRESS) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let stream = TcpStream::from(socket);
+        let stream = connect(flow, port, paces)?;
         let outgoing = match (flow.initiator_sends, flow.bytes) {
             (true, Some(bytes)) => Outgoing::Bytes(bytes),
             (true, None) => Outgoing::Until(flow.until_ns),
@@ -70,21 +45,7 @@ impl Initiator {
             ),
         };
         Ok(Initiator {
-            connection: Connection {
-                flow: number,
-                from_client: flow.from_client,
-                port: stream.local_addr()?.port(),
-                started_ns: now_ns,
-                connected_ns: None,
-                first_byte_ns: None,
-                ended_ns: None,
-                outcome: ConnectionOutcome::Unfinished,
-                received: 0,
-                retransmitted: 0,
-                syn_retransmitted: 0,
-                dsack_duplicates: 0,
-                rtt_us: 0,
-            },
+            connection: Connection::started(flow, number, &stream, now_ns)?,
             stream,
             sends: flow.initiator_sends,
             connecting: true,
@@ -154,15 +115,7 @@ impl Initiator {
 
     /// Reads the kernel's counters.
     fn read_counters(&mut self) {
-        // A failed connection may have no `TCP_INFO`.
-        let info = tcp_info::of(&self.stream).unwrap_or_default();
-        let connection = &mut self.connection;
-        connection.retransmitted = info.total_retrans;
-        connection.dsack_duplicates = info.dsack_dups;
-        connection.rtt_us = info.rtt_us;
-        if self.connecting {
-            connection.syn_retransmitted = info.total_retrans;
-        }
+        self.connection.read_counters(&self.stream, self.connecting);
     }
 
     /// Record of the finished connection.

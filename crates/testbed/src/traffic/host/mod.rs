@@ -1,18 +1,22 @@
 //! A host that connects, accepts, sends, receives and closes: one thread with epoll.
 
 mod cbr;
+mod codepoint;
 mod datagrams;
+mod dialogue;
 mod initiator;
 mod outgoing;
 mod pacing;
 mod responder;
+mod socket;
 
 use super::TrafficError;
 use super::clock::RunClock;
-use super::observations::{ApplicationPart, Connection};
+use super::observations::{ApplicationPart, Connection, UserNote};
 use crate::experiment::{Experiment, HostName, PORT};
 use cbr::CbrSender;
 use datagrams::Datagrams;
+use dialogue::{Answerer, Asker, Users};
 use initiator::Initiator;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -33,6 +37,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// Port for requests of data: chargen (RFC 864); [`PORT`] is discard.
 pub(super) const REQUEST_PORT: u16 = 19;
 
+/// Port for dialogues: echo (RFC 862).
+const DIALOGUE_PORT: u16 = 7;
+
 /// Tokens of epoll events; tokens of connections start at [`FIRST_CONNECTION`].
 const TIMER: u64 = 0;
 const WAKER: u64 = 1;
@@ -40,6 +47,8 @@ const WAKER: u64 = 1;
 const SINK: u64 = 2;
 /// Listener on [`REQUEST_PORT`].
 const SOURCE: u64 = 3;
+/// Listener on [`DIALOGUE_PORT`].
+const DIALOGUE: u64 = 4;
 const FIRST_CONNECTION: u64 = 16;
 /// Tokens of the sockets of datagram flows start here, beyond those of any number of connections.
 const FIRST_DATAGRAMS: u64 = 1 << 48;
@@ -64,6 +73,19 @@ struct EventContext<'a> {
 enum End {
     Initiator(Initiator),
     Responder(Responder),
+    Asker(Asker),
+    Answerer(Answerer),
+}
+
+/// What a host has observed.
+#[derive(Default)]
+pub(super) struct Findings {
+    /// Connections that it opened.
+    pub(super) connections: Vec<Connection>,
+    /// Measurements of its users.
+    pub(super) notes: Vec<UserNote>,
+    /// Its measurements of applications over datagrams.
+    pub(super) applications: Vec<ApplicationPart>,
 }
 
 impl End {
@@ -71,6 +93,8 @@ impl End {
         match self {
             End::Initiator(end) => end.ready(context),
             End::Responder(end) => end.ready(context),
+            End::Asker(end) => end.ready(context),
+            End::Answerer(end) => end.ready(context),
         }
     }
 
@@ -78,6 +102,8 @@ impl End {
         match self {
             End::Initiator(end) => end.stream(),
             End::Responder(end) => end.stream(),
+            End::Asker(end) => end.stream(),
+            End::Answerer(end) => end.stream(),
         }
     }
 }
@@ -90,7 +116,7 @@ pub(super) struct Host<'a> {
     epoll: Epoll,
     timer: TimerFd,
     waker: EventFd,
-    listeners: [(u64, TcpListener); 2],
+    listeners: [(u64, TcpListener); 3],
     /// Bound so that datagrams are not answered with ICMP errors; never read.
     _discard: UdpSocket,
     /// Index of the next flow to start.
@@ -101,17 +127,10 @@ pub(super) struct Host<'a> {
     next_end: u64,
     /// Times at which long-lived connections stop sending, with their tokens.
     stops: BinaryHeap<Reverse<(u64, u64)>>,
-    connections: Vec<Connection>,
+    users: Users,
+    findings: Findings,
     /// Number of flows of both hosts that have not ended.
     open: &'a AtomicUsize,
-}
-
-/// What a host has seen during the experiment.
-pub(super) struct Seen {
-    /// Connections that it opened.
-    pub(super) connections: Vec<Connection>,
-    /// Its measurements of applications.
-    pub(super) applications: Vec<ApplicationPart>,
 }
 
 /// Wakes a host from another thread.
@@ -148,7 +167,11 @@ impl<'a> Host<'a> {
             TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC,
         )?;
         let waker = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
-        let listeners = [(SINK, listener(PORT)?), (SOURCE, listener(REQUEST_PORT)?)];
+        let listeners = [
+            (SINK, listener(PORT)?),
+            (SOURCE, listener(REQUEST_PORT)?),
+            (DIALOGUE, listener(DIALOGUE_PORT)?),
+        ];
         if experiment.pacing {
             for (_, listener) in &listeners {
                 pacing::pace(listener)?;
@@ -189,7 +212,8 @@ impl<'a> Host<'a> {
             ends: HashMap::new(),
             next_end: FIRST_CONNECTION,
             stops: BinaryHeap::new(),
-            connections: Vec::new(),
+            users: Users::default(),
+            findings: Findings::default(),
             open,
         })
     }
@@ -207,12 +231,10 @@ impl<'a> Host<'a> {
     }
 
     /// Runs this host's part of the experiment until `over` is true.
-    pub(super) fn run(mut self, over: &AtomicBool) -> Result<Seen, TrafficError> {
+    pub(super) fn run(mut self, over: &AtomicBool) -> Result<Findings, TrafficError> {
         self.serve(over).map_err(|source| self.failed(source))?;
-        Ok(Seen {
-            connections: self.connections,
-            applications: self.datagrams.finish(),
-        })
+        self.findings.applications = self.datagrams.finish();
+        Ok(self.findings)
     }
 
     fn serve(&mut self, over: &AtomicBool) -> io::Result<()> {
@@ -232,7 +254,7 @@ impl<'a> Host<'a> {
                         let _ = nix::unistd::read(&self.timer, &mut count);
                     }
                     WAKER => {}
-                    token @ (SINK | SOURCE) => self.accept(token, &mut buffer)?,
+                    token @ (SINK | SOURCE | DIALOGUE) => self.accept(token, &mut buffer)?,
                     token if token >= FIRST_DATAGRAMS => {
                         let (number, clock) = ((token - FIRST_DATAGRAMS) as usize, self.clock);
                         let now = || clock.elapsed_ns().map_err(io::Error::other);
@@ -245,10 +267,13 @@ impl<'a> Host<'a> {
         }
         let left: BTreeMap<u64, End> = self.ends.drain().collect();
         for end in left.into_values() {
-            if let End::Initiator(end) = end {
-                self.connections.push(end.unfinished());
+            match end {
+                End::Initiator(end) => self.findings.connections.push(end.unfinished()),
+                End::Asker(end) => self.findings.connections.push(end.unfinished()),
+                End::Responder(_) | End::Answerer(_) => {}
             }
         }
+        self.users.finish(&mut self.findings.notes);
         Ok(())
     }
 
@@ -274,7 +299,9 @@ impl<'a> Host<'a> {
         let stop = self.stops.peek().map(|Reverse((at, _))| *at);
         let packet = self.cbr.iter().filter_map(CbrSender::next_ns).min();
         let datagram = self.datagrams.next_ns();
-        let next = [flow, stop, packet, datagram].into_iter().flatten().min();
+        let user = self.users.next_ns();
+        let next = [flow, stop, packet, datagram, user];
+        let next = next.into_iter().flatten().min();
         match next {
             Some(at) => {
                 let at = i64::try_from(self.clock.monotonic_ns(at)).unwrap_or(i64::MAX);
@@ -295,7 +322,10 @@ impl<'a> Host<'a> {
         while let Some(flow) = flows.get(self.next_flow).filter(|flow| flow.at_ns <= now) {
             let number = self.next_flow as u32;
             self.next_flow += 1;
-            if flow.from_client == self.is_client() {
+            if let Some(user) = flow.user.filter(|_| flow.from_client == self.is_client()) {
+                self.users
+                    .add(&self.experiment.users[user as usize], number);
+            } else if flow.from_client == self.is_client() {
                 let end = Initiator::connect(flow, number, self.experiment.pacing, self.now_ns()?)?;
                 let stop = flow.bytes.is_none() && flow.initiator_sends;
                 self.insert(End::Initiator(end), stop.then_some(flow.until_ns))?;
@@ -305,6 +335,9 @@ impl<'a> Host<'a> {
             let token = *token;
             self.stops.pop();
             self.ready(token, buffer)?;
+        }
+        while let Some(seat) = self.users.take_due(now) {
+            self.wake_user(seat, buffer)?;
         }
         for sender in &mut self.cbr {
             sender.send_due(now)?;
@@ -317,8 +350,9 @@ impl<'a> Host<'a> {
     }
 
     fn accept(&mut self, token: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let [sink, source] = &self.listeners;
-        let listener = if token == sink.0 { &sink.1 } else { &source.1 };
+        let Some((_, listener)) = self.listeners.iter().find(|(own, _)| *own == token) else {
+            return Ok(());
+        };
         let listener = listener.try_clone()?;
         loop {
             let stream = match listener.accept() {
@@ -329,8 +363,11 @@ impl<'a> Host<'a> {
                 Err(error) => return Err(error),
             };
             stream.set_nonblocking(true)?;
-            let end = Responder::new(stream, token == SOURCE);
-            let token = self.insert(End::Responder(end), None)?;
+            let end = match token {
+                DIALOGUE => End::Answerer(Answerer::new(stream)?),
+                _ => End::Responder(Responder::new(stream, token == SOURCE)),
+            };
+            let token = self.insert(end, None)?;
             // Data that arrived before the socket was registered may cause no event.
             self.ready(token, buffer)?;
         }
@@ -358,15 +395,19 @@ impl<'a> Host<'a> {
             return Ok(());
         };
         let status = end.ready(&mut EventContext { now_ns, buffer });
-        if let End::Responder(end) = end
-            && let Some(at) = end.take_stop()
-        {
+        let wake = match end {
+            End::Responder(end) => end.take_stop(),
+            End::Answerer(end) => end.take_wake(),
+            End::Asker(_) => return self.hear(token, status, buffer),
+            End::Initiator(_) => None,
+        };
+        if let Some(at) = wake {
             self.stops.push(Reverse((at, token)));
         }
         if status == Status::Over {
             // Dropping the end closes its socket, which removes it from epoll.
             if let Some(End::Initiator(end)) = self.ends.remove(&token) {
-                self.connections.push(end.into_connection());
+                self.findings.connections.push(end.into_connection());
                 self.open.fetch_sub(1, Ordering::Relaxed);
             }
         }

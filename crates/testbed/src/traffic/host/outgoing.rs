@@ -15,6 +15,8 @@ pub(super) enum Outgoing {
     Until(u64),
     /// These bytes, without FIN.
     Request(Vec<u8>),
+    /// This many bytes, without FIN.
+    Answer(u64),
     /// Nothing; everything has been written.
     Nothing,
 }
@@ -29,9 +31,13 @@ impl Outgoing {
                     *self = Outgoing::Nothing;
                     return Ok(());
                 }
+                Outgoing::Answer(0) => {
+                    *self = Outgoing::Nothing;
+                    return Ok(());
+                }
                 Outgoing::Bytes(0) => return self.close(stream),
                 Outgoing::Until(end) if *end <= now_ns => return self.close(stream),
-                Outgoing::Bytes(left) => {
+                Outgoing::Bytes(left) | Outgoing::Answer(left) => {
                     &ZEROS[..usize::try_from(*left)
                         .unwrap_or(usize::MAX)
                         .min(ZEROS.len())]
@@ -45,7 +51,7 @@ impl Outgoing {
                 outcome => outcome?,
             };
             match self {
-                Outgoing::Bytes(left) => *left -= written as u64,
+                Outgoing::Bytes(left) | Outgoing::Answer(left) => *left -= written as u64,
                 Outgoing::Request(bytes) => drop(bytes.drain(..written)),
                 Outgoing::Until(_) | Outgoing::Nothing => {}
             }

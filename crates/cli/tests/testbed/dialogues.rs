@@ -1,0 +1,155 @@
+//! Users of pages, typists and on/off users on a Linux kernel, compared with the simulator.
+
+use crate::kernel::kernel;
+use crate::run::{gentle, number};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Runs `text` under `schemes` on the kernel and in the simulator.
+fn both(text: &str, schemes: &[&str], seeds: u32) -> [Value; 2] {
+    let folder = TempDir::new().unwrap();
+    let scenario = folder.path().join("dialogues.toml");
+    std::fs::write(&scenario, text).unwrap();
+    let mut args = vec![
+        "--traffic".to_owned(),
+        scenario.to_str().unwrap().to_owned(),
+        format!("--seeds={seeds}"),
+        "--quiet".to_owned(),
+    ];
+    args.extend(schemes.iter().map(|scheme| format!("--scheme={scheme}")));
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let testbed = ["testbed", "compare", "--backing=stock", "--threads=2"];
+    [
+        gentle(&[&testbed[..], &args].concat()),
+        gentle(&[&["compare"], &args[..]].concat()),
+    ]
+}
+
+fn links(down: &str, up: &str) -> String {
+    format!(
+        "[hosts]\nprofile = \"linux-7.2\"\n[link.down]\nrate = \"{down}\"\ndelay = \"20ms\"\n\
+         [link.up]\nrate = \"{up}\"\ndelay = \"20ms\"\n"
+    )
+}
+
+#[test]
+fn lone_dialogues_take_as_long_as_in_the_simulator() {
+    if kernel().is_none() {
+        return;
+    }
+    for workload in [
+        "kind = \"pages\"\nusers = 1\nthink = \"1s\"\npages = 3",
+        "kind = \"pages\"\nusers = 1\nthink = \"100ms\"\npages = 6\nservice = \"30ms\"\ndocument = 4000\nobjects = 5",
+        "kind = \"ssh\"\nsessions = 1",
+        "kind = \"on_off\"\nusers = 1\noff = \"300ms\"\nsize = { zipf = 1.2, max = 200 }",
+    ] {
+        let text = format!(
+            "duration = \"60s\"\n{}[[workload]]\n{workload}\n",
+            links("20mbit", "5mbit")
+        );
+        let [measured, simulated] = both(&text, &["pfifo limit=1000"], 1);
+        for metric in [
+            "transactions",
+            "failed",
+            "unfinished",
+            "transaction_s/mean",
+            "transaction_s/p99",
+        ] {
+            let path = format!("/results/0/applications/0/{metric}");
+            let [kernel, simulator] = [&measured, &simulated].map(|of| number(of, &path));
+            let tolerance = if metric.contains("_s") { 0.001 } else { 0.0 };
+            assert!(
+                (kernel - simulator).abs() <= tolerance,
+                "{workload} {metric}: {simulator} instead of {kernel}"
+            );
+        }
+    }
+}
+
+/// Users of every kind beside a long-lived connection that fills the link.
+fn loaded() -> String {
+    format!(
+        "duration = \"120s\"\nwarmup = \"10s\"\n{}\
+         [[workload]]\nkind = \"pages\"\nusers = 8\nthink = \"4s\"\npages = 4\ndocument = 6000\n\
+         objects = {{ median = 8, p90 = 20 }}\nobject = {{ median = 4000, p90 = 12000 }}\n\
+         [[workload]]\nkind = \"ssh\"\nsessions = 4\n\
+         [[workload]]\nkind = \"on_off\"\nusers = 4\noff = \"3s\"\nsize = {{ zipf = 1.5, max = 300 }}\n\
+         [[workload]]\nkind = \"long\"\n",
+        links("10mbit", "2mbit")
+    )
+}
+
+#[test]
+fn users_of_a_full_link_wait_as_long_as_in_the_simulator() {
+    if kernel().is_none() {
+        return;
+    }
+    let [measured, simulated] = both(&loaded(), &["fq_codel", "pfifo limit=60"], 3);
+    let mut differences = Vec::new();
+    for scheme in 0..2 {
+        for (application, metric, tolerance) in [
+            (0, "transactions", 0.03),
+            (0, "transaction_s/mean", 0.03),
+            (0, "connect_s/mean", 0.03),
+            (1, "transactions", 0.001),
+            (1, "transaction_s/mean", 0.03),
+            (2, "transactions", 0.03),
+            (2, "transaction_s/mean", 0.03),
+        ] {
+            let path = format!("/results/{scheme}/applications/{application}/{metric}");
+            let [kernel, simulator] = [&measured, &simulated].map(|of| number(of, &path));
+            let off = simulator / kernel - 1.0;
+            let line = format!(
+                "{path}: {simulator} instead of {kernel}, {:.1} %",
+                100.0 * off
+            );
+            eprintln!("{line}");
+            if off.abs() > tolerance {
+                differences.push(line);
+            }
+        }
+        for count in ["failed", "unfinished"] {
+            let path = format!("/results/{scheme}/applications/0/{count}");
+            assert_eq!(number(&measured, &path), 0.0, "{path}");
+        }
+    }
+    assert!(differences.is_empty(), "{differences:#?}");
+}
+
+#[test]
+fn codepoints_choose_tins_and_bands_as_in_the_simulator() {
+    if kernel().is_none() {
+        return;
+    }
+    // Two typists, one of whom has the codepoint of the first band and of the tin of voice, beside a full link.
+    let text = format!(
+        "duration = \"60s\"\nwarmup = \"5s\"\n{}\
+         [[workload]]\nkind = \"ssh\"\nsessions = 2\ngroup = \"marked\"\ndscp = 4\n\
+         [[workload]]\nkind = \"ssh\"\nsessions = 2\ngroup = \"plain\"\n\
+         [[workload]]\nkind = \"poisson\"\ngap = \"1s\"\nsize = {{ segments = 20 }}\ndscp = \"cs1\"\n\
+         [[workload]]\nkind = \"long\"\nflows = 2\n\
+         [[workload]]\nkind = \"udp\"\nrate = \"100kbit\"\ndscp = 4\n",
+        links("4mbit", "4mbit")
+    );
+    let schemes = [
+        "pfifo_fast",
+        "cake bandwidth=3.9mbit diffserv4",
+        "pfifo limit=100",
+    ];
+    let [measured, simulated] = both(&text, &schemes, 2);
+    let mut seen = Vec::new();
+    for scheme in 0..schemes.len() {
+        for application in 0..2 {
+            let path = format!("/results/{scheme}/applications/{application}/transaction_s/mean");
+            let [kernel, simulator] = [&measured, &simulated].map(|of| number(of, &path));
+            eprintln!("{path}: {simulator} instead of {kernel}");
+            seen.push((kernel, simulator));
+        }
+    }
+    for (kernel, simulator) in &seen {
+        assert!((simulator / kernel - 1.0).abs() < 0.05, "{seen:?}");
+    }
+    // What is marked passes what is not where the queue looks at it.
+    assert!(seen[0].0 < 0.5 * seen[1].0, "{seen:?}");
+    assert!(seen[4].0 > 0.8 * seen[5].0, "{seen:?}");
+}

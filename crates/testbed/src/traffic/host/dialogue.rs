@@ -1,0 +1,362 @@
+//! Users of dialogues and their servers, on sockets. The decisions are those of the simulator
+//! (`gentle_experiment::application`).
+
+use super::super::observations::{Connection, ConnectionOutcome, UserNote};
+use super::outgoing::Outgoing;
+use super::socket::connect;
+use super::{DIALOGUE_PORT, End, EventContext, Host, Status};
+use crate::experiment::Flow;
+use gentle_experiment::application::dialogue::{Action, User, UserPlan};
+use gentle_experiment::application::{Decoder, Request, Server};
+use gentle_units::Nanos;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, Read};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::Ordering;
+
+/// A user of this host.
+struct Seat {
+    user: User,
+    /// Index in the experiment's list of flows.
+    flow: u32,
+    /// Token of its connection; `None`: it has none, or has closed it.
+    token: Option<u64>,
+    /// Connections that it has opened and whose end is not known.
+    open: u32,
+    /// The next time at which it is looked after.
+    planned_ns: u64,
+    /// Whether everything that it will do has been done.
+    done: bool,
+}
+
+/// Users of a host.
+#[derive(Default)]
+pub(super) struct Users {
+    seats: Vec<Seat>,
+    /// Times at which a user may have to do something, with its index.
+    wakes: BinaryHeap<Reverse<(u64, usize)>>,
+}
+
+impl Users {
+    /// Adds a user, whose flow has the index `flow`.
+    pub(super) fn add(&mut self, plan: &UserPlan, flow: u32) {
+        self.seats.push(Seat {
+            user: User::new(plan),
+            flow,
+            token: None,
+            open: 0,
+            planned_ns: 0,
+            done: false,
+        });
+        // A user who does nothing within the run is found to be done then.
+        self.wakes.push(Reverse((0, self.seats.len() - 1)));
+    }
+
+    /// Time at which a user may have to do something.
+    pub(super) fn next_ns(&self) -> Option<u64> {
+        self.wakes.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Takes a user who may have to do something at `now`.
+    pub(super) fn take_due(&mut self, now: u64) -> Option<usize> {
+        self.next_ns().filter(|at| *at <= now)?;
+        let Reverse((_, seat)) = self.wakes.pop()?;
+        self.seats[seat].planned_ns = u64::MAX;
+        Some(seat)
+    }
+
+    /// Ends the run: adds what is under way to `notes`.
+    pub(super) fn finish(&mut self, notes: &mut Vec<UserNote>) {
+        for seat in &mut self.seats {
+            let mut actions = Vec::new();
+            seat.user.finish(&mut actions);
+            notes.extend(actions.into_iter().filter_map(|action| match action {
+                Action::Note(note) => Some(UserNote {
+                    flow: seat.flow,
+                    note,
+                }),
+                _ => None,
+            }));
+        }
+    }
+}
+
+/// What a user learns of its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum News {
+    Connected,
+    /// Payload received so far.
+    Received(u64),
+    Lost,
+}
+
+/// The user's end of a connection.
+pub(super) struct Asker {
+    stream: TcpStream,
+    /// Index of the user.
+    seat: usize,
+    connecting: bool,
+    outgoing: Outgoing,
+    /// Whether to close once everything is written, and whether that has been done.
+    closing: bool,
+    closed: bool,
+    news: Vec<News>,
+    connection: Connection,
+}
+
+impl Asker {
+    fn connect(
+        flow: &Flow,
+        number: u32,
+        seat: usize,
+        paces: bool,
+        now_ns: u64,
+    ) -> io::Result<Asker> {
+        let stream = connect(flow, DIALOGUE_PORT, paces)?;
+        stream.set_nodelay(true)?;
+        Ok(Asker {
+            connection: Connection::started(flow, number, &stream, now_ns)?,
+            stream,
+            seat,
+            connecting: true,
+            outgoing: Outgoing::Nothing,
+            closing: false,
+            closed: false,
+            news: Vec::new(),
+        })
+    }
+
+    pub(super) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// Queues requests, which [`Asker::ready`] writes.
+    fn ask(&mut self, requests: &[Request]) {
+        let mut bytes = match std::mem::replace(&mut self.outgoing, Outgoing::Nothing) {
+            Outgoing::Request(bytes) => bytes,
+            _ => Vec::new(),
+        };
+        for request in requests {
+            request.encode(&mut bytes);
+        }
+        self.outgoing = Outgoing::Request(bytes);
+    }
+
+    pub(super) fn ready(&mut self, context: &mut EventContext<'_>) -> Status {
+        let outcome = match self.proceed(context) {
+            Ok(Status::Open) => return Status::Open,
+            Ok(Status::Over) => ConnectionOutcome::Completed,
+            Err(_) => ConnectionOutcome::Failed,
+        };
+        // A server that closes first has lost the connection, too.
+        if !self.closed {
+            self.news.push(News::Lost);
+        }
+        self.connection.outcome = outcome;
+        self.connection.ended_ns = Some(context.now_ns);
+        self.connection.read_counters(&self.stream, self.connecting);
+        Status::Over
+    }
+
+    fn proceed(&mut self, context: &mut EventContext<'_>) -> io::Result<Status> {
+        if let Some(error) = self.stream.take_error()? {
+            return Err(error);
+        }
+        if self.connecting {
+            if self.stream.peer_addr().is_err() {
+                return Ok(Status::Open);
+            }
+            self.connecting = false;
+            self.connection.connected_ns = Some(context.now_ns);
+            self.news.push(News::Connected);
+        }
+        self.outgoing.write(&self.stream, context.now_ns)?;
+        if self.closing && !self.closed && matches!(self.outgoing, Outgoing::Nothing) {
+            self.closed = true;
+            self.stream.shutdown(Shutdown::Write)?;
+        }
+        self.receive(context)
+    }
+
+    fn receive(&mut self, context: &mut EventContext<'_>) -> io::Result<Status> {
+        let before = self.connection.received;
+        let status = loop {
+            match (&self.stream).read(context.buffer) {
+                Ok(0) => break Status::Over,
+                Ok(n) => self.connection.received += n as u64,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Status::Open,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        };
+        if self.connection.received > before {
+            self.connection.first_byte_ns.get_or_insert(context.now_ns);
+            self.news.push(News::Received(self.connection.received));
+        }
+        Ok(status)
+    }
+
+    /// Record of a connection that is still open at the end of the run.
+    pub(super) fn unfinished(mut self) -> Connection {
+        self.connection.read_counters(&self.stream, self.connecting);
+        self.connection
+    }
+}
+
+/// The server's end of a connection.
+pub(super) struct Answerer {
+    stream: TcpStream,
+    decoder: Decoder,
+    server: Server,
+    outgoing: Outgoing,
+    /// Time at which the next answer is due, for which the host has to set a timer.
+    wake_ns: Option<u64>,
+}
+
+impl Answerer {
+    pub(super) fn new(stream: TcpStream) -> io::Result<Answerer> {
+        stream.set_nodelay(true)?;
+        Ok(Answerer {
+            stream,
+            decoder: Decoder::default(),
+            server: Server::default(),
+            outgoing: Outgoing::Nothing,
+            wake_ns: None,
+        })
+    }
+
+    pub(super) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// Takes the time at which the connection has to be polled.
+    pub(super) fn take_wake(&mut self) -> Option<u64> {
+        self.wake_ns.take()
+    }
+
+    pub(super) fn ready(&mut self, context: &mut EventContext<'_>) -> Status {
+        // The other end reports errors, since it has the record of the connection.
+        self.proceed(context).unwrap_or(Status::Over)
+    }
+
+    fn proceed(&mut self, context: &mut EventContext<'_>) -> io::Result<Status> {
+        let now = Nanos(context.now_ns);
+        loop {
+            match (&self.stream).read(context.buffer) {
+                Ok(0) => return Ok(Status::Over),
+                Ok(n) => self.decoder.take(&context.buffer[..n], |request| {
+                    self.server.request(now, &request);
+                }),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let more = self.server.answer(now);
+        if more > 0 {
+            let left = match self.outgoing {
+                Outgoing::Answer(left) => left,
+                _ => 0,
+            };
+            self.outgoing = Outgoing::Answer(left.saturating_add(more));
+        }
+        self.wake_ns = self.server.next_at().map(|at| at.0);
+        self.outgoing.write(&self.stream, context.now_ns)?;
+        Ok(Status::Open)
+    }
+}
+
+impl Host<'_> {
+    /// Lets a user begin what is due.
+    pub(super) fn wake_user(&mut self, seat: usize, buffer: &mut [u8]) -> io::Result<()> {
+        let now = Nanos(self.now_ns()?);
+        let mut actions = Vec::new();
+        self.users.seats[seat].user.wake(now, &mut actions);
+        self.perform(seat, actions, buffer)
+    }
+
+    /// Tells a user what its connection `token` has reported.
+    pub(super) fn hear(&mut self, token: u64, status: Status, buffer: &mut [u8]) -> io::Result<()> {
+        let Some(End::Asker(end)) = self.ends.get_mut(&token) else {
+            return Ok(());
+        };
+        let (seat, news) = (end.seat, std::mem::take(&mut end.news));
+        let mut actions = Vec::new();
+        let now = Nanos(self.now_ns()?);
+        let current = self.users.seats[seat].token == Some(token);
+        for news in news.into_iter().filter(|_| current) {
+            let user = &mut self.users.seats[seat].user;
+            match news {
+                News::Connected => user.connected(now, &mut actions),
+                News::Received(bytes) => user.received(now, bytes, &mut actions),
+                News::Lost => user.lost(now, &mut actions),
+            }
+        }
+        if status == Status::Over
+            && let Some(End::Asker(end)) = self.ends.remove(&token)
+        {
+            self.findings.connections.push(end.connection);
+            let seat = &mut self.users.seats[seat];
+            seat.open -= 1;
+            if seat.token == Some(token) {
+                seat.token = None;
+            }
+        }
+        self.perform(seat, actions, buffer)
+    }
+
+    /// Does what a user asks for.
+    fn perform(&mut self, seat: usize, actions: Vec<Action>, buffer: &mut [u8]) -> io::Result<()> {
+        for action in actions {
+            let number = self.users.seats[seat].flow;
+            match action {
+                Action::Connect => {
+                    let flow = &self.experiment.flows[number as usize];
+                    let now = self.now_ns()?;
+                    let end = Asker::connect(flow, number, seat, self.experiment.pacing, now)?;
+                    let token = self.insert(End::Asker(end), None)?;
+                    self.users.seats[seat].token = Some(token);
+                    self.users.seats[seat].open += 1;
+                }
+                Action::Ask(requests) => {
+                    let token = self.users.seats[seat].token;
+                    self.with_asker(token, buffer, |end| end.ask(&requests))?;
+                }
+                Action::Close => {
+                    let token = self.users.seats[seat].token.take();
+                    self.with_asker(token, buffer, |end| end.closing = true)?;
+                }
+                Action::Note(note) => self.findings.notes.push(UserNote { flow: number, note }),
+            }
+        }
+        let users = &mut self.users;
+        let at = &mut users.seats[seat];
+        if let Some(wake) = at.user.wake_at() {
+            if wake.0 < at.planned_ns {
+                at.planned_ns = wake.0;
+                users.wakes.push(Reverse((wake.0, seat)));
+            }
+        } else if at.user.is_done() && at.open == 0 && !at.done {
+            at.done = true;
+            self.open.fetch_sub(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Changes a connection, then lets it write.
+    fn with_asker(
+        &mut self,
+        token: Option<u64>,
+        buffer: &mut [u8],
+        change: impl FnOnce(&mut Asker),
+    ) -> io::Result<()> {
+        let Some(token) = token else {
+            return Ok(());
+        };
+        if let Some(End::Asker(end)) = self.ends.get_mut(&token) {
+            change(end);
+        }
+        self.ready(token, buffer)
+    }
+}

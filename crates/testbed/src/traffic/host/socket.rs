@@ -1,0 +1,37 @@
+//! Sockets that connect.
+
+use super::codepoint::set_codepoint;
+use super::pacing::pace;
+use crate::experiment::{Flow, client_address, server_address};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrIn, bind, setsockopt, socket, sockopt,
+};
+use std::io;
+use std::net::{SocketAddrV4, TcpStream};
+use std::os::fd::AsRawFd;
+
+/// Starts to connect to `port` of the other host of `flow`.
+pub(super) fn connect(flow: &Flow, port: u16, paces: bool) -> io::Result<TcpStream> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
+    // Lets connect choose the port, which may then be one in use towards another destination.
+    setsockopt(&socket, sockopt::IpBindAddressNoPort, &true)?;
+    if paces {
+        pace(&socket)?;
+    }
+    set_codepoint(&socket, flow.dscp)?;
+    let (own, other) = if flow.from_client {
+        (client_address(flow.class), server_address())
+    } else {
+        (server_address(), client_address(flow.class))
+    };
+    bind(
+        socket.as_raw_fd(),
+        &SockaddrIn::from(SocketAddrV4::new(own, 0)),
+    )?;
+    let to = SockaddrIn::from(SocketAddrV4::new(other, port));
+    match nix::sys::socket::connect(socket.as_raw_fd(), &to) {
+        Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(TcpStream::from(socket)),
+        Err(error) => Err(error.into()),
+    }
+}
