@@ -108,7 +108,7 @@ pub fn plan(
     }
     let tcp = tcp::settings(&scenario.profile);
     let classes = flows::RttClasses::of(scenario);
-    let (flows, users, cbr) = flows::plan(scenario, seed, &classes)?;
+    let flows::Sources { flows, users, cbr } = flows::plan(scenario, seed, &classes)?;
     let mut deviations = tcp.deviations.clone();
     deviations.extend(classes.deviation());
     let loses = |link: &LinkConfig| link.loss > 0.0 || link.bursts.is_some();
