@@ -57,7 +57,12 @@ fn lone_dialogues_take_as_long_as_in_the_simulator() {
         ] {
             let path = format!("/results/0/applications/0/{metric}");
             let [kernel, simulator] = [&measured, &simulated].map(|of| number(of, &path));
-            let tolerance = if metric.contains("_s") { 0.001 } else { 0.0 };
+            // A page of 14 MB fills the queue and differs by a packet or two; pauses are compared with the timeout in
+            // whole milliseconds by the kernel.
+            let tolerance = match metric.contains("_s") {
+                true => 0.001 + 0.001 * kernel,
+                false => 0.0,
+            };
             assert!(
                 (kernel - simulator).abs() <= tolerance,
                 "{workload} {metric}: {simulator} instead of {kernel}"
@@ -86,15 +91,17 @@ fn users_of_a_full_link_wait_as_long_as_in_the_simulator() {
     }
     let [measured, simulated] = both(&loaded(), &["fq_codel", "pfifo limit=60"], 3);
     let mut differences = Vec::new();
-    for scheme in 0..2 {
+    // With a full FIFO, which of two packets that arrive together is dropped decides over a timeout: these limits are
+    // three standard deviations of the difference of two means of three seeds, over nine seeds of the simulator.
+    for (scheme, pages, ssh, on_off) in [(0, 0.03, 0.03, 0.03), (1, 0.11, 0.05, 0.28)] {
         for (application, metric, tolerance) in [
             (0, "transactions", 0.03),
-            (0, "transaction_s/mean", 0.03),
-            (0, "connect_s/mean", 0.03),
+            (0, "transaction_s/mean", pages),
+            (0, "connect_s/p50", 0.03),
             (1, "transactions", 0.001),
-            (1, "transaction_s/mean", 0.03),
+            (1, "transaction_s/mean", ssh),
             (2, "transactions", 0.03),
-            (2, "transaction_s/mean", 0.03),
+            (2, "transaction_s/mean", on_off),
         ] {
             let path = format!("/results/{scheme}/applications/{application}/{metric}");
             let [kernel, simulator] = [&measured, &simulated].map(|of| number(of, &path));
@@ -103,7 +110,6 @@ fn users_of_a_full_link_wait_as_long_as_in_the_simulator() {
                 "{path}: {simulator} instead of {kernel}, {:.1} %",
                 100.0 * off
             );
-            eprintln!("{line}");
             if off.abs() > tolerance {
                 differences.push(line);
             }
@@ -121,12 +127,16 @@ fn codepoints_choose_tins_and_bands_as_in_the_simulator() {
     if kernel().is_none() {
         return;
     }
-    // Two typists, one of whom has the codepoint of the first band and of the tin of voice, beside a full link.
+    // Typists with the codepoint of the first band, downloads with that of the tin of bulk, and as many without, beside
+    // a full link.
+    let ssh = "kind = \"ssh\"\nsessions = 2";
+    let on_off = "kind = \"on_off\"\nusers = 2\noff = \"1s\"\nsize = { segments = 40 }";
     let text = format!(
-        "duration = \"60s\"\nwarmup = \"5s\"\n{}\
-         [[workload]]\nkind = \"ssh\"\nsessions = 2\ngroup = \"marked\"\ndscp = 4\n\
-         [[workload]]\nkind = \"ssh\"\nsessions = 2\ngroup = \"plain\"\n\
-         [[workload]]\nkind = \"poisson\"\ngap = \"1s\"\nsize = {{ segments = 20 }}\ndscp = \"cs1\"\n\
+        "duration = \"90s\"\nwarmup = \"5s\"\n{}\
+         [[workload]]\n{ssh}\ngroup = \"first\"\ndscp = 4\n\
+         [[workload]]\n{ssh}\ngroup = \"second\"\n\
+         [[workload]]\n{on_off}\ngroup = \"bulk\"\ndscp = \"cs1\"\n\
+         [[workload]]\n{on_off}\ngroup = \"normal\"\n\
          [[workload]]\nkind = \"long\"\nflows = 2\n\
          [[workload]]\nkind = \"udp\"\nrate = \"100kbit\"\ndscp = 4\n",
         links("4mbit", "4mbit")
@@ -137,19 +147,32 @@ fn codepoints_choose_tins_and_bands_as_in_the_simulator() {
         "pfifo limit=100",
     ];
     let [measured, simulated] = both(&text, &schemes, 2);
-    let mut seen = Vec::new();
-    for scheme in 0..schemes.len() {
-        for application in 0..2 {
-            let path = format!("/results/{scheme}/applications/{application}/transaction_s/mean");
-            let [kernel, simulator] = [&measured, &simulated].map(|of| number(of, &path));
-            eprintln!("{path}: {simulator} instead of {kernel}");
-            seen.push((kernel, simulator));
-        }
+    // Mean times of an application, on the kernel and in the simulator.
+    let times = |scheme: usize, application: usize| {
+        let path = format!("/results/{scheme}/applications/{application}/transaction_s/mean");
+        [&measured, &simulated].map(|of| number(of, &path))
+    };
+    for (scheme, application, tolerance) in [
+        (0, 0, 0.02),
+        (0, 1, 0.05),
+        (1, 0, 0.02),
+        (1, 1, 0.02),
+        (1, 2, 0.06),
+        (1, 3, 0.06),
+        (2, 0, 0.1),
+        (2, 1, 0.1),
+    ] {
+        let [kernel, simulator] = times(scheme, application);
+        assert!(
+            (simulator / kernel - 1.0).abs() < tolerance,
+            "{} application {application}: {simulator} instead of {kernel}",
+            schemes[scheme]
+        );
     }
-    for (kernel, simulator) in &seen {
-        assert!((simulator / kernel - 1.0).abs() < 0.05, "{seen:?}");
+    for of in 0..2 {
+        let ratio = |scheme, one, other| times(scheme, one)[of] / times(scheme, other)[of];
+        let ratios = [ratio(0, 0, 1), ratio(1, 2, 3), ratio(2, 0, 1)];
+        assert!(ratios[0] < 0.1 && ratios[1] > 1.5, "{ratios:?}");
+        assert!((0.8..1.25).contains(&ratios[2]), "{ratios:?}");
     }
-    // What is marked passes what is not where the queue looks at it.
-    assert!(seen[0].0 < 0.5 * seen[1].0, "{seen:?}");
-    assert!(seen[4].0 > 0.8 * seen[5].0, "{seen:?}");
 }

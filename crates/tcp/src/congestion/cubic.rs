@@ -219,6 +219,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_pause_moves_the_epoch_and_not_into_the_future() {
+        let mut cubic = Cubic::started(None);
+        let s = Nanos::from_secs;
+        cubic.on_restart(s(9), s(1));
+        assert_eq!(cubic.epoch, None);
+        cubic.epoch = Some(s(10));
+        cubic.on_restart(s(14), s(3));
+        assert_eq!(cubic.epoch, Some(s(13)));
+        // The last data left before the acknowledgement that began the epoch.
+        cubic.on_restart(s(15), s(4));
+        assert_eq!(cubic.epoch, Some(s(15)));
+    }
+
     /// RFC 9438, figures 1 and 2: W(t) = C·(t − K)³ + W_max, K = cbrt(W_max·(1 − β)/C).
     #[test]
     fn the_window_follows_the_formula() {

@@ -210,12 +210,23 @@ impl RttClasses {
     }
 }
 
-/// Connections of `scenario` under `seed` in order of their start, its users, and its constant-rate packets.
+/// What sends in a run.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sources {
+    /// Connections and users, in order of their start.
+    pub(super) flows: Vec<Flow>,
+    /// Users of dialogues.
+    pub(super) users: Vec<UserPlan>,
+    /// Constant-rate packets.
+    pub(super) cbr: Vec<CbrFlow>,
+}
+
+/// Sources of `scenario` under `seed`.
 pub(super) fn plan(
     scenario: &Scenario,
     seed: u64,
     classes: &RttClasses,
-) -> Result<(Vec<Flow>, Vec<UserPlan>, Vec<CbrFlow>), ExperimentError> {
+) -> Result<Sources, ExperimentError> {
     let mss = scenario.profile.mss;
     // TCP in Linux does not keep to an MTU below 128 + 12 (TCP_MIN_MSS is 88).
     if !(88..=1460).contains(&mss) {
@@ -279,7 +290,7 @@ pub(super) fn plan(
             })
         })
         .collect();
-    Ok((flows, users, cbr))
+    Ok(Sources { flows, users, cbr })
 }
 
 /// Flows of datagrams of `scenario` under `seed`.
@@ -327,7 +338,7 @@ mod tests {
         real.set_duration(Nanos::from_secs(30));
         let classes = RttClasses::of(&real);
         assert_eq!(classes.extra_rtts(), [Nanos::ZERO]);
-        let (flows, users, cbr) = plan(&real, 3, &classes).unwrap();
+        let Sources { flows, users, cbr } = plan(&real, 3, &classes).unwrap();
         assert_eq!((users, cbr), (vec![], vec![]));
         let simulated: Vec<Arrival> = real.schedule(3).collect();
         assert_eq!(flows.len(), simulated.len());
@@ -398,7 +409,8 @@ mod tests {
              rtt = [\"20ms\", \"40ms\"]\ndirection = \"up\"\n\
              [[workload]]\nkind = \"long\"\ndscp = 8\n",
         );
-        let (flows, users, _) = plan(&pages, 7, &RttClasses::of(&pages)).unwrap();
+        let sources = plan(&pages, 7, &RttClasses::of(&pages)).unwrap();
+        let Sources { flows, users, .. } = sources;
         assert_eq!(users, pages.users(7));
         assert_ne!(users, pages.users(8));
         assert_eq!(flows.len(), 4);
@@ -419,7 +431,7 @@ mod tests {
             "[[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\nstart = \"1s\"\n\
              [[workload]]\nkind = \"syn_flood\"\nrate = \"1mbit\"\ndirection = \"up\"\nstop = \"9s\"\n",
         );
-        let (flows, _, cbr) = plan(&udp, 1, &RttClasses::of(&udp)).unwrap();
+        let Sources { flows, cbr, .. } = plan(&udp, 1, &RttClasses::of(&udp)).unwrap();
         assert_eq!(flows, []);
         let [datagrams, flood] = cbr[..] else {
             panic!("{cbr:?}");

@@ -111,7 +111,7 @@ pub fn plan(
     }
     let tcp = tcp::settings(&scenario.profile);
     let classes = flows::RttClasses::of(scenario);
-    let (flows, users, cbr) = flows::plan(scenario, seed, &classes)?;
+    let flows::Sources { flows, users, cbr } = flows::plan(scenario, seed, &classes)?;
     let datagrams = flows::datagrams(scenario, seed, &classes)?;
     if flows.is_empty() && cbr.is_empty() && datagrams.is_empty() {
         return Err(ExperimentError::Nothing { seed });
