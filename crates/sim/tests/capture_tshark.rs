@@ -350,3 +350,27 @@ packet = 1000
     assert!(wrapped > 100, "{wrapped}");
     assert_eq!(end, 1 + 1_500_000);
 }
+
+#[test]
+fn applications_are_udp_both_ways() {
+    let text = "duration = \"10s\"\n[link.down]\nrate = \"1mbit\"\n[link.up]\nrate = \"1mbit\"\n\
+        [[workload]]\nkind = \"voice\"\n[[workload]]\nkind = \"game\"\n";
+    let scenario = Scenario::from_toml("test.toml", text, &|_| Ok(String::new())).unwrap();
+    let captured = Captured::new(&scenario, "fq_codel");
+    let frames = tshark(&captured.file());
+    check_interfaces(&frames, &captured.result);
+    let lengths = |interface: &str| {
+        let mut counts = std::collections::BTreeMap::new();
+        for frame in &frames {
+            if frame.text("frame.interface_name") == interface {
+                *counts.entry(frame.number("udp.length")).or_insert(0) += 1;
+            }
+        }
+        counts.into_iter().collect::<Vec<(u64, u32)>>()
+    };
+    // Lengths without the IP header: speech, and what the server and the client of the game send.
+    let [down, up] = ["down exit", "up exit"].map(lengths);
+    assert_eq!((down[1], up[1]), ((180, 500), (180, 500)));
+    assert_eq!((down[0].0, up[0]), (128, (88, 250)));
+    assert!((181..=182).contains(&down[0].1), "{down:?}");
+}

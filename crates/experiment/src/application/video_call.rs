@@ -18,7 +18,7 @@ use std::fmt;
 /// estimate (draft-alvestrand-rmcat-remb-03) and a picture loss indication (RFC 4585).
 const FEEDBACK_BYTES: u32 = 28 + 32 + 24 + 12;
 
-/// Interval of reports (draft-ietf-rmcat-gcc-02, section 3: at least once a second).
+/// Interval of reports (WebRTC: `kDefaultVideoReportInterval`).
 const FEEDBACK_INTERVAL: Nanos = Nanos::from_secs(1);
 
 /// Video of one end and how it adapts.
@@ -54,7 +54,7 @@ impl VideoCall {
             }
             None => Ok((default, None)),
         };
-        // RFC 8593, table 1: R_min and R_max; the start is WebRTC's.
+        // RFC 8698, default parameters RMIN and RMAX; the start is WebRTC's.
         let (min_rate, _) = rate("min_rate", 150_000)?;
         let (max_rate, max_item) = rate("max_rate", 1_500_000.max(min_rate))?;
         let start = 300_000.clamp(min_rate, max_rate.max(min_rate));

@@ -136,7 +136,7 @@ mod tests {
         let mut sender = VideoSender::new(&CALL, frames, Nanos::ZERO);
         let (mut meter, mut record) = (Meter::new(Nanos::ZERO), ApplicationRecord::default());
         let (mut out, mut second) = (Vec::new(), 1);
-        while sender.next_at() < stop {
+        while sender.next_at() < Nanos::MAX {
             let now = sender.next_at();
             while Nanos::from_secs(second) <= now {
                 sender.on_feedback(&feedback(second));

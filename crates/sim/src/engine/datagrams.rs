@@ -11,8 +11,9 @@ pub(crate) struct Datagrams {
     flows: Vec<Flow>,
     /// Packets have the number of their flow plus this one, so that it differs from those of constant-rate sources.
     first_serial: u32,
-    /// What the end that acted last sends.
+    /// What the end that acted last sends, and how much of it has been taken.
     out: Vec<Datagram>,
+    taken: usize,
 }
 
 struct Flow {
@@ -53,6 +54,7 @@ impl Datagrams {
             flows: flows.collect(),
             first_serial,
             out: Vec::new(),
+            taken: 0,
         }
     }
 
@@ -115,11 +117,13 @@ impl Datagrams {
     pub(crate) fn take(&mut self, end: u32) -> Option<Packet> {
         let flow = &self.flows[end as usize / 2];
         let (direction, overhead) = flow.links[end as usize % 2];
-        if self.out.is_empty() {
+        let Some(datagram) = self.out.get(self.taken) else {
+            self.out.clear();
+            self.taken = 0;
             return None;
-        }
-        let datagram = self.out.remove(0);
-        let packet = Packet::of_application(&datagram, &flow.path, direction, overhead);
+        };
+        self.taken += 1;
+        let packet = Packet::of_application(datagram, &flow.path, direction, overhead);
         Some(packet)
     }
 

@@ -289,12 +289,9 @@ impl<T: Tap> Simulation<T> {
             Event::Deliver(place, packet) => self.deliver(place, packet),
             Event::Timer(place, responder) => self.timer(place, responder),
             Event::Cbr(number) => self.send_cbr(number),
-            Event::Datagrams(end) => {
-                self.datagrams.on_timer(self.now, end, &mut self.record);
-                self.follow_datagrams(end);
-            }
             Event::User(number) => self.wake_user(number),
             Event::Answer(place, serial) => self.answer(place, serial),
+            Event::Datagrams(end) => self.datagram_timer(end),
             Event::Stop(place) => {
                 // Another connection may have taken the place of one that failed.
                 let connection = self.connections.get_mut(place);
@@ -424,15 +421,29 @@ impl<T: Tap> Simulation<T> {
             self.spare.push(packet);
             self.complete(&turn, true);
         } else {
-            let end = match packet.is_udp() {
-                true => (self.datagrams).receive(self.now, &packet, &mut self.record),
-                false => None,
-            };
-            self.spare.push(packet);
-            if let Some(end) = end {
-                self.follow_datagrams(end);
-            }
+            self.deliver_datagram(packet);
         }
+    }
+
+    /// A packet without a connection reaches its end host.
+    // Out of line, because scenarios have few of them.
+    #[inline(never)]
+    fn deliver_datagram(&mut self, packet: Box<Packet>) {
+        let end = match packet.is_udp() {
+            true => (self.datagrams).receive(self.now, &packet, &mut self.record),
+            false => None,
+        };
+        self.spare.push(packet);
+        if let Some(end) = end {
+            self.follow_datagrams(end);
+        }
+    }
+
+    /// A timer of an end of a flow of datagrams.
+    #[inline(never)]
+    fn datagram_timer(&mut self, end: u32) {
+        self.datagrams.on_timer(self.now, end, &mut self.record);
+        self.follow_datagrams(end);
     }
 
     /// Sends what an end of a flow of datagrams has to send, and sees to its timer.

@@ -1,4 +1,4 @@
-//! Groups of packets and the variation of their delay (section 5.2).
+//! Groups of packets and the variation of their delay (sections 5.1 and 5.2).
 
 use gentle_units::Nanos;
 
