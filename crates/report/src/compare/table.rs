@@ -1,11 +1,12 @@
 //! Table of a comparison for the terminal.
 
+use super::applications::applications;
 use super::conclusions::conclusions;
 use super::experiment::{experiment, measured_anything};
 use super::groups;
 use super::metric::{Measured, Metric, metrics};
 use crate::format::{Scale, plain, plural};
-use crate::terminal::{STYLE, align, bare, fits, paragraph};
+use crate::terminal::{STYLE, align, bare, fits, heading, paragraph};
 use comfy_table::{Attribute, Cell, Color, Table};
 use gentle_experiment::results::Comparison;
 
@@ -20,8 +21,13 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
         text.push('\n');
     }
     if measured_anything(comparison) {
-        text += &rows(comparison, width, color);
+        text += &rows(comparison, metrics(comparison), width, color);
         text.push('\n');
+        for application in applications(comparison) {
+            text += &heading(&application.title, width, color);
+            text += &rows(comparison, application.metrics, width, color);
+            text.push('\n');
+        }
         let groups = groups::table(comparison, width, color);
         if !groups.is_empty() {
             text += &groups;
@@ -81,8 +87,13 @@ struct Column {
     scale: Scale,
 }
 
-fn rows(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
-    let mut columns: Vec<Column> = metrics(comparison)
+fn rows(
+    comparison: &Comparison,
+    metrics: Vec<Metric>,
+    width: Option<usize>,
+    color: bool,
+) -> String {
+    let mut columns: Vec<Column> = metrics
         .into_iter()
         .map(|metric| {
             let values = metric.measure(&comparison.results);
