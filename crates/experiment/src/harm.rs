@@ -180,7 +180,7 @@ mod tests {
     fn harm_is_that_of_the_definition() {
         // Half of the goodput is gone; the delay is four times as long.
         assert_eq!(harm(Higher, 10.0, 5.0), Some(0.5));
-        assert_eq!(harm(Lower, 0.025, 0.1), Some(0.75));
+        assert_eq!(harm(Lower, 0.25, 1.0), Some(0.75));
         assert_eq!(harm(Higher, 10.0, 0.0), Some(1.0));
         assert_eq!(harm(Higher, 0.0, 0.0), Some(0.0));
         assert_eq!(harm(Higher, 0.0, 1.0), None);

@@ -2,7 +2,7 @@
 
 use super::conclusions::any_of;
 use super::metric::{Measured, Metric, metric};
-use crate::format::{Quantity, percent, throughput, time};
+use crate::format::{Quantity, list, percent, throughput, time};
 use gentle_experiment::results::{ApplicationResult, Comparison, Harm, SchemeResult};
 
 /// A number of an application: path in the JSON of its result, quantity, value.
@@ -353,7 +353,7 @@ pub(crate) fn applications(comparison: &Comparison) -> Vec<Application> {
         let title = match kind.title {
             "" => result.application.clone(),
             title if result.application == result.kind => title.to_owned(),
-            title => format!("{title}: {}", result.application),
+            title => format!("{title} ({})", result.application),
         };
         Application {
             sentence: sentence(comparison, &title, kind, index),
@@ -440,22 +440,26 @@ fn sentence(comparison: &Comparison, title: &str, kind: &Kind, index: usize) -> 
     let may_be_best: Vec<String> = (results.iter().zip(lead.best(results)))
         .filter_map(|(r, best)| best.then(|| r.label.clone()))
         .collect();
-    let chance = match may_be_best.as_slice() {
-        [] if comparison.seeds.len() > 1 => "; the differences are not significant".to_owned(),
-        [] => String::new(),
-        [only] if *only == best.label => ", significantly the best".to_owned(),
-        several => format!("; the best is {}", any_of(several)),
+    let (aside, chance) = match may_be_best.as_slice() {
+        [] if comparison.seeds.len() > 1 => {
+            ("", "; the differences are not significant".to_owned())
+        }
+        [] => ("", String::new()),
+        [only] if *only == best.label => (" (significantly the best)", String::new()),
+        several => ("", format!("; the best is {}", any_of(several))),
     };
-    let reference = known()
-        .find(|(r, _)| Some(&r.label) == comparison.reference.as_ref())
-        .filter(|(r, _)| !std::ptr::eq(*r, best) && !std::ptr::eq(*r, worst));
-    let reference = reference.map_or(String::new(), |(r, value)| {
-        format!(", {} under {}, the reference", shown(value), r.label)
+    let others = known().filter(|(r, _)| {
+        let is_reference = Some(&r.label) == comparison.reference.as_ref();
+        !std::ptr::eq(*r, best) && (is_reference || std::ptr::eq(*r, worst))
     });
+    let mut others: Vec<(&SchemeResult, f64)> = others.collect();
+    others.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let others: Vec<String> = (others.iter())
+        .map(|(r, value)| format!("{} under {}", shown(*value), r.label))
+        .collect();
     Some(format!(
-        "{start} under {}{reference}, {} under {}{chance}.",
+        "{start} under {}{aside}, {}{chance}.",
         best.label,
-        shown(most),
-        worst.label
+        list(&others)
     ))
 }

@@ -21,11 +21,20 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
         text.push('\n');
     }
     if measured_anything(comparison) {
-        text += &rows(comparison, metrics(comparison), width, color);
+        let (table, missing) = rows(comparison, metrics(comparison), width, color);
+        text += &table;
+        text += &missing;
         text.push('\n');
+        let mut any_missing = false;
         for application in applications(comparison) {
+            let (table, missing) = rows(comparison, application.metrics, width, color);
+            any_missing |= !missing.is_empty();
             text += &heading(&application.title, width, color);
-            text += &rows(comparison, application.metrics, width, color);
+            text += &table;
+            text.push('\n');
+        }
+        if any_missing {
+            text += &paragraph("", NARROW, width);
             text.push('\n');
         }
         let groups = groups::table(comparison, width, color);
@@ -87,12 +96,13 @@ struct Column {
     scale: Scale,
 }
 
+/// Table with a row for each scheme, and the note on what it leaves out in a narrow terminal.
 fn rows(
     comparison: &Comparison,
     metrics: Vec<Metric>,
     width: Option<usize>,
     color: bool,
-) -> String {
+) -> (String, String) {
     let mut columns: Vec<Column> = metrics
         .into_iter()
         .map(|metric| {
@@ -117,7 +127,7 @@ fn rows(
             .unwrap_or(0);
         let rank = columns[least].metric.rank;
         if rank == 0 || fits(&drawn, width) {
-            return drawn.trim_fmt() + "\n" + &missing(left_out, intervals, width);
+            return (drawn.trim_fmt() + "\n", missing(left_out, intervals, width));
         }
         if rank <= WANTED && intervals == Intervals::All {
             intervals = Intervals::First;
@@ -127,6 +137,9 @@ fn rows(
         }
     }
 }
+
+/// Note below the tables of applications if a narrow terminal does not show all of them.
+const NARROW: &str = "Not shown for lack of space: further columns and intervals of applications; see --csv, --html or --json.";
 
 /// Note on the columns and intervals that a narrow terminal does not show, with the options that show them.
 fn missing(left_out: u64, intervals: Intervals, width: Option<usize>) -> String {

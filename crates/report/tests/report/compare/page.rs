@@ -146,7 +146,7 @@ fn applications_have_tables_and_no_charts_of_connections() {
             "Distributions",
             "All numbers",
             "Voice calls",
-            "Web pages: browsing",
+            "Web pages (browsing)",
             "DNS lookups",
             "Harm by the rest of the traffic",
             "Set-up"
