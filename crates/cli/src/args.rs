@@ -363,8 +363,8 @@ pub(crate) struct RunArgs {
 pub(crate) struct HarmArgs {
     /// Also run each application and each group alone, and show how much the rest of the traffic harms it
     ///
-    /// Harm is the part of a good number that the others take away, or that they make up of a bad one: 0 is none, 100 %
-    /// all (Ware et al., HotNets 2019). Every part costs as many runs as the comparison.
+    /// Harm is the fraction of a delay that the others cause, or of a rate that they take away (Ware et al., HotNets
+    /// 2019). Each application and group costs as many runs as the comparison.
     #[arg(long, conflicts_with = "record")]
     pub(crate) harm: bool,
 }
