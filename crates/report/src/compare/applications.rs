@@ -446,7 +446,13 @@ fn sentence(comparison: &Comparison, title: &str, kind: &Kind, index: usize) -> 
         }
         [] => ("", String::new()),
         [only] if *only == best.label => (" (significantly the best)", String::new()),
-        several => ("", format!("; the best is {}", any_of(several))),
+        several => (
+            "",
+            format!(
+                "; the best is {}, whose differences are not significant",
+                any_of(several)
+            ),
+        ),
     };
     let others = known().filter(|(r, _)| {
         let is_reference = Some(&r.label) == comparison.reference.as_ref();

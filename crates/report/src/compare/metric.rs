@@ -270,16 +270,18 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
         .about("utilisation of the link under test"),
     ]);
     if comparison.results.iter().any(|r| r.jain_index.is_some()) {
-        let rate = comparison.scenario.down.rate_bps as f64;
+        let links = [&comparison.scenario.down, &comparison.scenario.up];
+        let used = links.into_iter().filter(|link| link.long_flows > 0);
+        let rate = used.map(|link| link.rate_bps as f64).sum::<f64>();
         all.push(
             metric("goodput", "long flows", Share, move |r| {
-                let share = |bps: Option<f64>| bps.map(|bps| bps / rate);
+                let share = |bps: Option<f64>| bps.filter(|_| rate > 0.0).map(|bps| bps / rate);
                 let goodput = &r.long_goodput_bps;
                 Measured::sampled(share(goodput.mean), share(goodput.ci95))
             })
             .named("long_goodput_bps.mean")
             .rank(4)
-            .about("payload that the long-lived flows received, as a share of the rate of the link under test"),
+            .about("payload that the long-lived flows received, as a share of the rates of the links that carry them"),
         );
         all.push(
             metric("fairness", "Jain", Index, |r| Measured::bare(r.jain_index))

@@ -6,7 +6,7 @@ use super::table::{head, sentences};
 use crate::format::{NONE, Quantity, Scale, count, percent, plural, rate, sizes, time};
 use crate::terminal::Sheet;
 use gentle_experiment::results::{
-    Comparison, Distribution, LinkResult, LinkSummary, SchemeResult, SizeBin,
+    Comparison, Distribution, GroupResult, LinkResult, LinkSummary, SchemeResult, SizeBin,
 };
 use std::collections::BTreeMap;
 
@@ -63,7 +63,8 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
         }
     }
 
-    for group in &r.groups {
+    let connects = |group: &&GroupResult| group.connections > 0 || r.applications.is_empty();
+    for group in r.groups.iter().filter(connects) {
         page.heading(&format!("Group {}", group.group));
         page.line("connections", &count(group.connections));
         distribution(&mut page, "all sizes", &group.response_time_s);
