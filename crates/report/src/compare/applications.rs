@@ -438,7 +438,8 @@ fn sentence(comparison: &Comparison, title: &str, kind: &Kind, index: usize) -> 
         return Some(start + " under every scheme.");
     }
     let may_be_best: Vec<String> = (results.iter().zip(lead.best(results)))
-        .filter_map(|(r, best)| best.then(|| r.label.clone()))
+        .filter(|(_, best)| *best)
+        .map(|(r, _)| r.label.clone())
         .collect();
     let (aside, chance) = match may_be_best.as_slice() {
         [] if comparison.seeds.len() > 1 => {

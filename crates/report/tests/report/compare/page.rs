@@ -143,12 +143,12 @@ fn applications_have_tables_and_no_charts_of_connections() {
     assert_eq!(
         texts(&document, "h2"),
         [
-            "Distributions",
-            "All numbers",
             "Voice calls",
             "Web pages (browsing)",
             "DNS lookups",
             "Harm by the rest of the traffic",
+            "Distributions",
+            "All numbers",
             "Set-up"
         ]
     );
