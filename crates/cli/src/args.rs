@@ -285,6 +285,9 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) comparison: ComparisonArgs,
 
+    #[command(flatten)]
+    pub(crate) harm: HarmArgs,
+
     /// Scheme that the others are compared with, seed by seed [default: the first]
     #[arg(long, value_name = "SPEC")]
     pub(crate) reference: Option<Spec>,
@@ -332,7 +335,7 @@ pub(crate) struct ComparisonArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SchemesToCompare {
     /// Scheme to compare, with options if any, such as "codel target=20ms"; repeatable [default: those of a scenario
-    /// file, else the 14 of Braud et al. 2018, Table III]
+    /// file, else those of Braud et al. 2018, Table III, with cake and dualpi2]
     ///
     /// gentle schemes lists the schemes, gentle schemes NAME the options of one.
     #[arg(long = "scheme", value_name = "SPEC", id = "scheme")]
@@ -353,6 +356,17 @@ pub(crate) struct RunArgs {
     /// Number of runs, each with its own seed
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole(1..=MAX_SEEDS))]
     pub(crate) seeds: u32,
+}
+
+/// Harm to the parts of the traffic.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct HarmArgs {
+    /// Also run each application and each group alone, and show how much the rest of the traffic harms it
+    ///
+    /// Harm is the fraction of a delay that the others cause, or of a rate that they take away (Ware et al., HotNets
+    /// 2019). Each application and group costs as many runs as the comparison.
+    #[arg(long, conflicts_with = "record")]
+    pub(crate) harm: bool,
 }
 
 /// Destination of run records.

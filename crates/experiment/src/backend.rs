@@ -151,9 +151,10 @@ pub fn compare<B: Backend>(
             return Ok(None);
         }
         observer.started(run);
+        let scheme = &schemes[run.scheme];
         let spec = RunSpec {
-            scenario: &scenario,
-            scheme: &schemes[run.scheme],
+            scenario: &scenario.under(scheme),
+            scheme,
             seed: settings.seeds[run.seed],
             bins: &settings.bins,
             keep_connections: false,
@@ -192,8 +193,8 @@ pub fn compare<B: Backend>(
         .into_iter()
         .map(|runs| runs.into_iter().collect())
         .collect();
-    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
-    let (groups, applications) = (owned(scenario.groups()), owned(scenario.applications()));
+    let groups: Vec<String> = scenario.groups().into_iter().map(str::to_owned).collect();
+    let applications = scenario.applications();
     let parts = Parts {
         groups: &groups,
         applications: &applications,

@@ -3,7 +3,9 @@
 use crate::direction::Direction;
 use crate::metrics::aggregate::{self, Parts};
 use crate::metrics::record::RunRecord;
-use crate::results::{Comparison, HEADLINE, LinkSummary, SCHEMA, ScenarioSummary, SchemeResult};
+use crate::results::{
+    Comparison, HEADLINE, LinkSummary, SCHEMA, ScenarioSummary, SchemeResult, TESTED,
+};
 use crate::scenario::Scenario;
 use gentle_aqm::Spec;
 use gentle_units::Nanos;
@@ -110,7 +112,10 @@ fn link_summary(scenario: &Scenario, direction: Direction) -> LinkSummary {
     LinkSummary {
         rate_bps: link.rate.bits_per_second(),
         delay_s: link.delay.as_secs_f64(),
-        qdisc: link.qdisc.to_string(),
+        qdisc: match link.as_down {
+            true => TESTED.to_owned(),
+            false => link.qdisc.to_string(),
+        },
         load: scenario.load(direction),
         long_flows: scenario.long_flows(direction),
     }

@@ -13,6 +13,7 @@ mod backend;
 mod comparison;
 mod direction;
 mod error;
+mod harm;
 mod merge;
 mod metrics;
 mod paired;
@@ -24,6 +25,7 @@ mod workload;
 pub use backend::{Aborted, Backend, Observer, Run, Settings, Watch, compare};
 pub use direction::Direction;
 pub use error::ScenarioError;
+pub use harm::Part;
 pub use merge::{Experiment, MergeError, Merged, Record, RecordError, merge};
 pub use metrics::application::ApplicationRecord;
 pub use metrics::bins::DEFAULT_BINS;
@@ -35,8 +37,8 @@ pub use metrics::tally::Ending;
 pub use run::RunSpec;
 pub use scenario::section;
 pub use scenario::{
-    Access, BUILTIN, GilbertElliott, LinkChange, LinkConfig, LoadError, OPPORTUNITY, RateTrace,
-    Scenario, TraceError,
+    Access, Application, BUILTIN, GilbertElliott, LinkChange, LinkConfig, LoadError, OPPORTUNITY,
+    RateTrace, Scenario, TraceError,
 };
 pub use workload::{
     Arrival, ConstantRate, IP_HEADER, Initiator, REQUEST_BYTES, Schedule, Span, TcpChanges,

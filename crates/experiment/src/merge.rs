@@ -5,7 +5,7 @@ use crate::comparison::{assemble, summary};
 use crate::metrics::aggregate::Parts;
 use crate::metrics::record::{RECORD_VERSION, RunRecord};
 use crate::results::{Comparison, ScenarioSummary};
-use crate::scenario::Scenario;
+use crate::scenario::{Application, Scenario};
 use gentle_aqm::Spec;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ pub struct Experiment {
     pub groups: Vec<String>,
     /// Applications among the scenario's workloads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub applications: Vec<String>,
+    pub applications: Vec<Application>,
     /// Upper ends of the ranges of connection sizes.
     pub bins: Vec<u64>,
     /// All schemes of the call, in the order asked for.
@@ -53,9 +53,7 @@ impl Experiment {
             scenario: summary(scenario, &settings.seeds),
             fingerprint: scenario.fingerprint(),
             groups: scenario.groups().into_iter().map(str::to_owned).collect(),
-            applications: (scenario.applications().into_iter())
-                .map(str::to_owned)
-                .collect(),
+            applications: scenario.applications(),
             bins: settings.bins.clone(),
             schemes: schemes.iter().map(ToString::to_string).collect(),
             reference: None,

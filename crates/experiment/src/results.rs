@@ -14,6 +14,9 @@ pub const SCHEMA: u32 = 1;
 /// delays most.
 pub const HEADLINE: &str = "response_time_by_size.0.mean_s";
 
+/// [`LinkSummary::qdisc`] of a reverse link that has the scheme under test as well.
+pub const TESTED: &str = "the scheme under test";
+
 /// One scenario under several schemes.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Comparison {
@@ -83,7 +86,7 @@ pub struct LinkSummary {
     pub rate_bps: u64,
     /// One-way delay, seconds.
     pub delay_s: f64,
-    /// Queue, as written; for `down` the queue of a single run (`gentle sim`).
+    /// Queue, as written; for `down` the queue of a single run (`gentle sim`); [`TESTED`] if it is that of `down`.
     pub qdisc: String,
     /// Offered load as a fraction of the rate at the start: data packets with all headers, counted once, without ACKs,
     /// handshakes and long-lived connections.
@@ -152,6 +155,9 @@ pub struct SchemeResult {
     /// Results of each application; empty without applications.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub applications: Vec<ApplicationResult>,
+    /// Harm that the rest of the traffic does to each application and each group; empty unless it was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub harm: Vec<Harm>,
     /// Curves for plots.
     pub curves: Curves,
     /// Scalar results by seed.
@@ -241,8 +247,10 @@ pub struct GroupResult {
 /// warm-up; what an application does not have is without value.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ApplicationResult {
-    /// Name: the workload's group, or its kind.
+    /// Name: the workloads' group, or their kind.
     pub application: String,
+    /// Kind of the workloads, as in scenario files: `voice`, `pages`.
+    pub kind: String,
     /// Datagrams sent, both ways.
     pub datagrams: u64,
     /// Time from sending a datagram to its arrival.
@@ -273,6 +281,27 @@ pub struct ApplicationResult {
     pub unfinished: u64,
     /// Payload delivered per second of the measured window, bits.
     pub goodput_bps: Mean,
+}
+
+/// Harm that the rest of the traffic does to a part of it, by one number (Ware et al., "Beyond Jain's Fairness Index",
+/// HotNets 2019): `(alone - together) / alone` if higher values are better, `(together - alone) / together` if lower
+/// values are better.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Harm {
+    /// Name of the application, or of the group.
+    pub part: String,
+    /// Kind of the application; `None`: a group of connections.
+    pub kind: Option<String>,
+    /// Path of the number in the results of the part: `delay_s.p99`, `transaction_s.p95`.
+    pub number: String,
+    /// The number when the part runs alone, under the same scheme and seeds.
+    pub alone: Mean,
+    /// The number with the rest of the traffic.
+    pub together: Mean,
+    /// Mean of the harm by seed: 0, no harm, to 1; negative if the part does better than alone.
+    pub harm: Mean,
+    /// Harm by seed, in the order of [`Comparison::seeds`].
+    pub values: Vec<Option<f64>>,
 }
 
 /// Mean with its 95 % confidence interval over seeds.

@@ -246,3 +246,89 @@ fn records_of_version_1_stay_as_they_are() {
     assert_eq!(merged.comparison.results[0].connections, 124);
     assert!(!merged.comparison.interrupted);
 }
+
+/// Records of two seeds with the applications `names`, made by hand from a record of the simulator.
+fn with_applications(names: &[&str]) -> [String; 2] {
+    [1_u64, 2].map(|seed| {
+        let mut record: serde_json::Value =
+            serde_json::from_str(include_str!("data/record-1.json")).unwrap();
+        let applications = |of: &dyn Fn(&str) -> serde_json::Value| -> serde_json::Value {
+            names.iter().map(|name| of(name)).collect()
+        };
+        let experiment = &mut record["experiment"];
+        experiment["scenario"]["seeds"] = serde_json::json!([1, 2]);
+        experiment["applications"] =
+            applications(&|name| serde_json::json!({ "name": name, "kind": "voice" }));
+        record["run"]["seed"] = seed.into();
+        record["run"]["applications"] = applications(&|_| {
+            let delay = 20_000_000 * seed;
+            serde_json::json!({
+                "datagrams": 100,
+                "arrived": 90 + seed,
+                "late": 1,
+                "delay": { "buckets": [[delay, 90 + seed]], "n": 90 + seed, "zeros": 0, "sum_ns": delay * (90 + seed), "max_ns": delay },
+                "stalls": seed,
+                "stalled_ns": 400_000_000,
+                "active_ns": 30_000_000_000_u64,
+                "bytes": 1_000_000,
+            })
+        });
+        record.to_string()
+    })
+}
+
+#[test]
+fn applications_merge_in_any_order() {
+    let records =
+        with_applications(&["desk", "hall"]).map(|text| Record::from_json(&text).unwrap());
+    let [a, b] = records.map(|record| (record.run.seed.to_string(), record));
+    let merged = |records: Vec<(String, Record)>| merge(records).unwrap().comparison;
+    let comparison = merged(vec![a.clone(), b.clone()]);
+    assert_eq!(
+        serde_json::to_string(&comparison).unwrap(),
+        serde_json::to_string(&merged(vec![b, a])).unwrap()
+    );
+    let applications = &comparison.results[0].applications;
+    let names: Vec<(&str, &str)> = (applications.iter())
+        .map(|a| (a.application.as_str(), a.kind.as_str()))
+        .collect();
+    assert_eq!(names, [("desk", "voice"), ("hall", "voice")]);
+    for application in applications {
+        assert_eq!(application.datagrams, 200);
+        // 9 and 8 of 100 lost, one more late.
+        assert!((application.loss.mean.unwrap() - 0.085).abs() < 1e-12);
+        assert!((application.useless.mean.unwrap() - 0.095).abs() < 1e-12);
+        assert!((application.delay_s.mean.unwrap() - 0.030).abs() < 1e-12);
+        assert_eq!(application.delay_s.p99, Some(0.040));
+        assert_eq!(application.stalls_per_minute.mean, Some(3.0));
+        // A megabyte within two seconds.
+        assert_eq!(application.goodput_bps.mean, Some(4e6));
+        assert_eq!(application.jitter_s.mean, None);
+    }
+    let named = |name: &str| {
+        let series = &comparison.results[0].by_seed;
+        series.iter().find(|series| series.name == name).unwrap()
+    };
+    assert_eq!(
+        named("applications.1.delay_s.p99").values,
+        [Some(0.020), Some(0.040)]
+    );
+}
+
+#[test]
+fn a_record_has_the_applications_of_its_experiment() {
+    let [record, _] = with_applications(&["desk"]);
+    let [more, _] = with_applications(&["desk", "hall"]);
+    assert!(Record::from_json(&record).is_ok());
+    let applications =
+        r#""applications":[{"kind":"voice","name":"desk"},{"kind":"voice","name":"hall"}]"#;
+    assert!(more.contains(applications), "{more}");
+    let more = more.replace(
+        applications,
+        r#""applications":[{"kind":"voice","name":"desk"}]"#,
+    );
+    assert_eq!(
+        Record::from_json(&more).unwrap_err(),
+        RecordError::Inconsistent
+    );
+}

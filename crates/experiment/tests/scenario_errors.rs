@@ -489,3 +489,14 @@ fn a_codepoint_is_a_name_or_a_number_of_any_workload() {
         assert_eq!(same, codepoint == 0);
     }
 }
+
+#[test]
+fn only_the_reverse_link_can_have_the_queue_of_the_other() {
+    refused(
+        "qdisc = \"codel target=5ms\"",
+        "qdisc = \"as down\"",
+        &["x.toml:11:9", "only the queue of [link.up] can be as down"],
+    );
+    let text = GOOD.replace("[[workload]]", "qdisc = \"as down\"\n[[workload]]");
+    assert!(read(&text).unwrap().links[1].as_down);
+}

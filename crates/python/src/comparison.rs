@@ -7,7 +7,7 @@ use crate::table::{Column, Table};
 use crate::work::interruptible;
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
 use gentle_aqm::Spec;
-use gentle_experiment::{Observer, Run, Settings, results};
+use gentle_experiment::{Observer, Run, RunRecord, Settings, results};
 use gentle_report::Origin;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -226,6 +226,66 @@ impl Comparison {
             let values = results.flat_map(|result| result.by_seed[index].values.iter().copied());
             let values: Float64Array = values.collect();
             columns.push(column(&series.name, Arc::new(values)));
+        }
+        Table::new(columns)
+    }
+
+    /// A row per scheme, application and seed with the scalar results of the application; empty without applications.
+    fn applications(&self) -> PyResult<Table> {
+        struct Row<'a> {
+            result: &'a results::SchemeResult,
+            application: &'a results::ApplicationResult,
+            index: usize,
+            seed: usize,
+        }
+        let mut rows = Vec::new();
+        for result in &self.0.results {
+            for (index, application) in result.applications.iter().enumerate() {
+                let seeds = 0..self.0.seeds.len();
+                rows.extend(seeds.map(|seed| Row {
+                    result,
+                    application,
+                    index,
+                    seed,
+                }));
+            }
+        }
+        let text = |of: &dyn Fn(&Row<'_>) -> String| {
+            Arc::new(
+                rows.iter()
+                    .map(|row| Some(of(row)))
+                    .collect::<StringArray>(),
+            ) as ArrayRef
+        };
+        let column = |name: &str, values| Column {
+            name: name.to_owned(),
+            values,
+        };
+        let seed: UInt64Array = rows.iter().map(|row| self.0.seeds[row.seed]).collect();
+        let mut columns = vec![
+            column("scheme", text(&|row| row.result.label.clone())),
+            column("scheme_name", text(&|row| row.result.scheme.clone())),
+            column(
+                "application",
+                text(&|row| row.application.application.clone()),
+            ),
+            column("kind", text(&|row| row.application.kind.clone())),
+            column("seed", Arc::new(seed)),
+        ];
+        for metric in RunRecord::application_metric_names() {
+            let values: Float64Array = rows
+                .iter()
+                .map(|row| {
+                    let name = format!("applications.{}.{metric}", row.index);
+                    let series = row
+                        .result
+                        .by_seed
+                        .iter()
+                        .find(|series| series.name == name)?;
+                    series.values.get(row.seed).copied().flatten()
+                })
+                .collect();
+            columns.push(column(metric, Arc::new(values)));
         }
         Table::new(columns)
     }

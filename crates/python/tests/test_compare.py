@@ -46,6 +46,15 @@ def test_runs_are_a_table_that_libraries_take(comparison: gentle.Comparison) -> 
     assert duckdb.sql("select count(*), min(seed) from comparison").fetchall() == [(9, 1)]
 
 
+def test_without_applications_their_table_is_empty(comparison: gentle.Comparison) -> None:
+    import polars as pl
+
+    frame = pl.DataFrame(comparison.applications)
+    assert frame.is_empty()
+    assert frame.columns[:5] == ["scheme", "scheme_name", "application", "kind", "seed"]
+    assert "delay_s.p99" in frame.columns
+
+
 def test_no_library_copies_the_table(comparison: gentle.Comparison) -> None:
     import pandas as pd
     import polars as pl

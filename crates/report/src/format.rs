@@ -21,6 +21,10 @@ pub(crate) enum Quantity {
     Index,
     /// A whole number.
     Count,
+    /// Events in a minute.
+    Frequency,
+    /// Bits per second.
+    Rate,
 }
 
 /// Common unit and number of decimals of a column, so that its decimal points line up.
@@ -53,6 +57,13 @@ impl Scale {
                     decimals: 3,
                 };
             }
+            Quantity::Frequency => {
+                return Self {
+                    unit: "",
+                    factor: 1.0,
+                    decimals: if largest < 100.0 { 2 } else { 1 },
+                };
+            }
             Quantity::Share => {
                 let decimals = if largest < 0.2 { 2 } else { 1 };
                 return Self {
@@ -61,6 +72,8 @@ impl Scale {
                     decimals,
                 };
             }
+            Quantity::Rate if largest >= 1e6 => ("Mb/s", 1e-6),
+            Quantity::Rate => ("kb/s", 1e-3),
             Quantity::Time if largest >= 1.0 || largest == 0.0 => ("s", 1.0),
             Quantity::Time if largest >= 1e-3 => ("ms", 1e3),
             Quantity::Time => ("µs", 1e6),

@@ -65,6 +65,15 @@ pub(crate) fn paragraph(lead: &str, text: &str, width: Option<usize>) -> String 
     table.trim_fmt().replace(NO_BREAK, " ") + "\n"
 }
 
+/// Heading on a line of its own, bold with `color`.
+pub(crate) fn heading(text: &str, width: Option<usize>, color: bool) -> String {
+    let text = paragraph("", text, width);
+    match color {
+        true => format!("\x1b[1m{}\x1b[0m\n", text.trim_end()),
+        false => text,
+    }
+}
+
 /// Headings with names and values, aligned in one column.
 pub(crate) struct Sheet {
     pub(crate) text: String,
@@ -88,12 +97,7 @@ impl Sheet {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
-        let text = paragraph("", text, self.width);
-        self.text += &if self.color {
-            format!("\x1b[1m{}\x1b[0m\n", text.trim_end())
-        } else {
-            text
-        };
+        self.text += &heading(text, self.width, self.color);
     }
 
     pub(crate) fn line(&mut self, name: &str, value: &str) {

@@ -19,7 +19,9 @@ static REAL: LazyLock<Vec<SchemeResult>> = LazyLock::new(|| {
         bins: DEFAULT_BINS.to_vec(),
     };
     let stop = AtomicBool::new(false);
-    compare(&scenario, &scenario.schemes, &settings, &(), &stop).results
+    // The file has two schemes more than the paper.
+    let schemes = &scenario.schemes[..14];
+    compare(&scenario, schemes, &settings, &(), &stop).results
 });
 
 fn result(label: &str) -> &'static SchemeResult {

@@ -4,11 +4,12 @@ use crate::axis::Coordinate;
 use crate::base::{Base, Inputs, Resolver, Setting};
 use crate::connection::Connections;
 use crate::key::{Key, hash};
+use crate::metrics::Metrics;
 use crate::origin::Origin;
 use crate::row::{self, Common, Row};
 use crate::table;
 use gentle_aqm::Spec;
-use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Watch};
+use gentle_experiment::{Aborted, Backend, RunSpec, Watch};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -165,6 +166,7 @@ where
     };
     let mut resolver = Resolver::default();
     let mut rows = Vec::new();
+    let mut metrics = Metrics::default();
     let mut connections = Connections::default();
     for point in &batch.points {
         let base = batch
@@ -188,6 +190,8 @@ where
             &batch.bins,
         );
         let common = Arc::new(common);
+        let names = scenario.metric_names(batch.bins.len() + 1);
+        metrics.add(&names);
         for of_scheme in &point.schemes {
             let spec: Spec = of_scheme
                 .scheme
@@ -195,6 +199,7 @@ where
                 .map_err(|error| content(format!("{error}")))?;
             let mut coordinates = point.coordinates.clone();
             coordinates.extend(of_scheme.coordinates.clone());
+            let scenario = scenario.under(&spec);
             for seed in of_scheme.seeds.iter().copied() {
                 let run = RunSpec {
                     scenario: &scenario,
@@ -223,14 +228,13 @@ where
                     scheme_name: spec.scheme().name,
                     seed,
                     coordinates: coordinates.clone(),
-                    metrics: record.metrics().collect(),
+                    metrics: metrics.row(&names, record.metrics()),
                 });
                 connections.add(&key, &scenario, record.connections);
             }
         }
     }
-    let metrics: Vec<String> = RunRecord::metric_names(batch.bins.len() + 1, 0).collect();
-    let runs = row::table(&rows, &row::axes_of(&rows), &metrics);
+    let runs = row::table(&rows, &row::axes_of(&rows), metrics.names());
     let runs = runs.map_err(|error| content(error.to_string()))?;
     let small = table::small_file(&runs).map_err(|error| content(error.to_string()))?;
     let connections = batch.connections.then(|| connections.parquet());

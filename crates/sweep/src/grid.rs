@@ -5,6 +5,7 @@ use crate::base::{Base, CURRENT_HOSTS, Inputs, Resolver, Setting, plain};
 use crate::design::Design;
 use crate::error::PointError;
 use crate::key::hash;
+use crate::metrics;
 use crate::row::FIXED;
 use gentle_aqm::Spec;
 use gentle_experiment::section::{Item, Section, Source};
@@ -441,7 +442,8 @@ fn check_path(
 ) -> Result<(), ScenarioError> {
     let path = &axis.path;
     if FIXED.contains(&path.as_str())
-        || RunRecord::metric_names(bins.len() + 1, 0).any(|name| name == *path)
+        || RunRecord::metric_names(bins.len() + 1).any(|name| name == *path)
+        || metrics::is_of_application(path)
     {
         return Err(error(format!(
             "'{path}' is a column of the results; expected a key of the scenario, {}, tcp.KNOB or scheme.OPTION",
@@ -529,8 +531,9 @@ fn until_ci(
         None => METRIC.to_owned(),
         Some(item) => {
             let name = item.text()?;
-            let names: Vec<String> = RunRecord::metric_names(bins.len() + 1, 0).collect();
-            if !names.iter().any(|known| known == name) {
+            let names: Vec<String> = RunRecord::metric_names(bins.len() + 1).collect();
+            // Which applications there are is known when the scenarios have been read.
+            if !metrics::is_of_application(name) && !names.iter().any(|known| known == name) {
                 let meant = gentle_units::suggestion(name, names.iter().map(String::as_str));
                 return Err(item.error(format!(
                     "no metric '{name}'{meant}; expected one of {}",

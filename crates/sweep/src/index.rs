@@ -2,6 +2,7 @@
 
 use crate::error::SweepError;
 use crate::key::Key;
+use crate::metrics::is_of_application;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, Float64Array, RecordBatch};
@@ -149,9 +150,12 @@ impl<'a> Cache<'a> {
             let column = table
                 .column_by_name(name)
                 .and_then(|column| column.as_primitive_opt::<Float64Type>());
-            column
-                .cloned()
-                .ok_or_else(|| damaged(file, &format!("no column {name}")))
+            match column {
+                Some(column) => Ok(column.clone()),
+                // The scenarios of the file do not have this application.
+                None if is_of_application(name) => Ok(Float64Array::new_null(table.num_rows())),
+                None => Err(damaged(file, &format!("no column {name}"))),
+            }
         });
         columns.collect()
     }

@@ -17,6 +17,7 @@ mod error;
 mod grid;
 mod index;
 mod key;
+mod metrics;
 mod origin;
 mod quantity;
 mod row;

@@ -6,13 +6,14 @@ use crate::error::SweepError;
 use crate::grid::{Grid, Point, SchemeAt, UntilCi};
 use crate::index::{Cache, Index, Read};
 use crate::key::Key;
+use crate::metrics::Metrics;
 use crate::origin::Origin;
 use crate::row::{self, Common, Row};
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 use gentle_aqm::Spec;
 use gentle_experiment::results::Mean;
-use gentle_experiment::{Backend, RunRecord, Scenario, ScenarioError, Settings};
+use gentle_experiment::{Backend, Scenario, ScenarioError, Settings};
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
@@ -42,6 +43,8 @@ pub struct Sweep {
     left_out: BTreeSet<String>,
     /// How the backend differs from the scenarios.
     assumptions: Vec<String>,
+    /// Columns of the scalar results.
+    metrics: Metrics,
     index: RwLock<Index>,
 }
 
@@ -74,6 +77,7 @@ impl Sweep {
             cost: B::cost,
             left_out: BTreeSet::new(),
             assumptions: Vec::new(),
+            metrics: Metrics::default(),
             index: RwLock::default(),
             grid,
         };
@@ -81,10 +85,12 @@ impl Sweep {
             seeds: sweep.grid.seeds.clone(),
             bins: sweep.grid.bins.clone(),
         };
+        let mut metrics = Metrics::default();
         let (mut left_out, mut assumptions) = (BTreeSet::new(), Vec::new());
         let mut resolver = Resolver::default();
         for index in 0..sweep.grid.len() {
             let mut point = sweep.point(index, &mut resolver)?;
+            metrics.add(&point.scenario.metric_names(settings.bins.len() + 1));
             let before = point.scenario.assumptions.len();
             let specs: Vec<Spec> = point
                 .schemes
@@ -104,6 +110,10 @@ impl Sweep {
         }
         sweep.left_out = left_out;
         sweep.assumptions = assumptions;
+        if let Some(rule) = &sweep.grid.until_ci {
+            metrics.check(&rule.metric)?;
+        }
+        sweep.metrics = metrics;
         Ok(sweep)
     }
 
@@ -196,7 +206,7 @@ impl Sweep {
         &'a self,
         read: Read<'a>,
     ) -> impl Iterator<Item = Result<RecordBatch, SweepError>> + 'a {
-        let metrics: Vec<String> = RunRecord::metric_names(self.grid.bins.len() + 1, 0).collect();
+        let metrics = self.metrics.names().to_vec();
         Rows {
             axes: self.grid.axes(),
             rows: Vec::new(),

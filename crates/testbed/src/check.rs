@@ -1,6 +1,6 @@
 //! Comparison of simulated and measured results for the same connections, metric by metric.
 
-use gentle_experiment::results::{Comparison, SchemeResult, SizeBin};
+use gentle_experiment::results::{Comparison, Distribution, Mean, SchemeResult};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,10 +30,32 @@ pub enum Metric {
     Rtt,
     /// Utilization of the link under test.
     Utilization,
+    /// Mean one-way delay of an application's datagrams.
+    Delay,
+    /// 99th percentile of that delay, over all seeds.
+    DelayP99,
+    /// Mean difference between the delays of consecutive datagrams.
+    Jitter,
+    /// Fraction of an application's datagrams that did not arrive.
+    DatagramLoss,
+    /// Fraction of datagrams that were lost or late.
+    Useless,
+    /// Fraction of video frames that were late or missing.
+    LateFrames,
+    /// Interruptions that a user notices, per minute.
+    Stalls,
+    /// Mean time until a client can send its request.
+    Connect,
+    /// Mean duration of transactions.
+    Transaction,
+    /// 95th percentile of that duration, over all seeds.
+    TransactionP95,
+    /// Payload per second, bits.
+    Goodput,
 }
 
 impl Metric {
-    /// All metrics, in the order in which they are reported.
+    /// Metrics of connections and links, in the order in which they are reported.
     pub const ALL: [Metric; 11] = [
         Metric::Response,
         Metric::ResponseOfShort,
@@ -46,6 +68,21 @@ impl Metric {
         Metric::RetransmissionDelay,
         Metric::Rtt,
         Metric::Utilization,
+    ];
+
+    /// Metrics of an application, in the order in which they are reported.
+    pub const OF_APPLICATION: [Metric; 11] = [
+        Metric::Delay,
+        Metric::DelayP99,
+        Metric::Jitter,
+        Metric::DatagramLoss,
+        Metric::Useless,
+        Metric::LateFrames,
+        Metric::Stalls,
+        Metric::Connect,
+        Metric::Transaction,
+        Metric::TransactionP95,
+        Metric::Goodput,
     ];
 
     /// Label of the metric in tables.
@@ -62,60 +99,99 @@ impl Metric {
             Metric::RetransmissionDelay => "retransmission delay",
             Metric::Rtt => "round-trip time",
             Metric::Utilization => "link utilization",
+            Metric::Delay => "delay",
+            Metric::DelayP99 => "delay, p99",
+            Metric::Jitter => "jitter",
+            Metric::DatagramLoss => "datagrams lost",
+            Metric::Useless => "datagrams lost or late",
+            Metric::LateFrames => "frames late",
+            Metric::Stalls => "stalls a minute",
+            Metric::Connect => "connect",
+            Metric::Transaction => "transaction",
+            Metric::TransactionP95 => "transaction, p95",
+            Metric::Goodput => "goodput",
         }
     }
 
     /// Factor that converts a value for display, and the unit after conversion.
     pub const fn unit(self) -> (f64, &'static str) {
         match self {
-            Metric::Loss | Metric::SynLoss | Metric::Retransmissions | Metric::Utilization => {
-                (100.0, "%")
-            }
+            Metric::Loss
+            | Metric::SynLoss
+            | Metric::Retransmissions
+            | Metric::Utilization
+            | Metric::DatagramLoss
+            | Metric::Useless
+            | Metric::LateFrames => (100.0, "%"),
+            Metric::Stalls => (1.0, "/min"),
+            Metric::Goodput => (1e-6, "Mb/s"),
             _ => (1000.0, "ms"),
         }
     }
 
-    /// Name of the metric among the scalar results of a scheme.
-    fn name(self, result: &SchemeResult) -> String {
-        let bin = |index| format!("response_time_by_size.{index}.mean_s");
-        let name = match self {
-            Metric::Response => "response_time_s.mean",
-            Metric::ResponseOfShort => return bin(0),
-            Metric::ResponseOfLong => {
-                return bin(result.response_time_by_size.len().saturating_sub(1));
-            }
-            Metric::Handshake => "handshake_s.mean",
-            Metric::QueueDelay => "queue_delay_s.mean",
-            Metric::Loss => "loss.all",
-            Metric::SynLoss => "loss.syn",
-            Metric::Retransmissions => "retransmission.packet_probability",
-            Metric::RetransmissionDelay => "retransmission.delay_mean_s",
-            Metric::Rtt => "rtt_s.mean",
-            Metric::Utilization => "utilization",
-        };
-        name.to_owned()
-    }
-
-    /// Value of the metric and half-width of its 95 % confidence interval.
-    fn of(self, result: &SchemeResult) -> (Option<f64>, Option<f64>) {
-        let bin = |bin: Option<&SizeBin>| bin.map_or((None, None), |bin| (bin.mean_s, bin.ci95_s));
+    /// Name of the metric among the scalar results of a scheme, and its value; `None` for a metric of applications.
+    fn of(self, result: &SchemeResult) -> Option<Found> {
         let by_size = &result.response_time_by_size;
         let again = &result.retransmission;
         let again_ci95 = &result.retransmission_ci95;
-        match self {
-            Metric::Response => (result.response_time_s.mean, result.response_time_s.ci95),
-            Metric::ResponseOfShort => bin(by_size.first()),
-            Metric::ResponseOfLong => bin(by_size.last()),
-            Metric::Handshake => (result.handshake_s.mean, result.handshake_s.ci95),
-            Metric::QueueDelay => (result.queue_delay_s.mean, result.queue_delay_s.ci95),
-            Metric::Loss => (result.loss.all, result.loss_ci95.all),
-            Metric::SynLoss => (result.loss.syn, result.loss_ci95.syn),
-            Metric::Retransmissions => (again.packet_probability, again_ci95.packet_probability),
-            Metric::RetransmissionDelay => (again.delay_mean_s, again_ci95.delay_mean_s),
-            Metric::Rtt => (result.rtt_s.mean, result.rtt_s.ci95),
-            Metric::Utilization => (result.utilization, result.utilization_ci95),
-        }
+        let of_range = |index: usize| {
+            let bin = by_size.get(index);
+            let value = bin.map_or((None, None), |bin| (bin.mean_s, bin.ci95_s));
+            (format!("response_time_by_size.{index}.mean_s"), value)
+        };
+        let (name, value) = match self {
+            Metric::Response => ("response_time_s.mean", of_times(&result.response_time_s)),
+            Metric::ResponseOfShort => return Some(of_range(0)),
+            Metric::ResponseOfLong => return Some(of_range(by_size.len().saturating_sub(1))),
+            Metric::Handshake => ("handshake_s.mean", of_times(&result.handshake_s)),
+            Metric::QueueDelay => ("queue_delay_s.mean", of_times(&result.queue_delay_s)),
+            Metric::Loss => ("loss.all", (result.loss.all, result.loss_ci95.all)),
+            Metric::SynLoss => ("loss.syn", (result.loss.syn, result.loss_ci95.syn)),
+            Metric::Retransmissions => (
+                "retransmission.packet_probability",
+                (again.packet_probability, again_ci95.packet_probability),
+            ),
+            Metric::RetransmissionDelay => (
+                "retransmission.delay_mean_s",
+                (again.delay_mean_s, again_ci95.delay_mean_s),
+            ),
+            Metric::Rtt => ("rtt_s.mean", (result.rtt_s.mean, result.rtt_s.ci95)),
+            Metric::Utilization => ("utilization", (result.utilization, result.utilization_ci95)),
+            _ => return None,
+        };
+        Some((name.to_owned(), value))
     }
+
+    /// As [`Metric::of`], for the application `index`; `None` for a metric of connections and links.
+    fn of_application(self, index: usize, result: &SchemeResult) -> Option<Found> {
+        let application = result.applications.get(index)?;
+        let mean = |mean: &Mean| (mean.mean, mean.ci95);
+        let (name, value) = match self {
+            Metric::Delay => ("delay_s.mean", of_times(&application.delay_s)),
+            Metric::DelayP99 => ("delay_s.p99", (application.delay_s.p99, None)),
+            Metric::Jitter => ("jitter_s.mean", of_times(&application.jitter_s)),
+            Metric::DatagramLoss => ("loss.mean", mean(&application.loss)),
+            Metric::Useless => ("useless.mean", mean(&application.useless)),
+            Metric::LateFrames => ("late_frames.mean", mean(&application.late_frames)),
+            Metric::Stalls => (
+                "stalls_per_minute.mean",
+                mean(&application.stalls_per_minute),
+            ),
+            Metric::Connect => ("connect_s.mean", of_times(&application.connect_s)),
+            Metric::Transaction => ("transaction_s.mean", of_times(&application.transaction_s)),
+            Metric::TransactionP95 => ("transaction_s.p95", (application.transaction_s.p95, None)),
+            Metric::Goodput => ("goodput_bps.mean", mean(&application.goodput_bps)),
+            _ => return None,
+        };
+        Some((format!("applications.{index}.{name}"), value))
+    }
+}
+
+/// Name of a scalar result; its value and the half-width of the 95 % confidence interval.
+type Found = (String, (Option<f64>, Option<f64>));
+
+fn of_times(times: &Distribution) -> (Option<f64>, Option<f64>) {
+    (times.mean, times.ci95)
 }
 
 /// One metric of one scheme.
@@ -123,19 +199,22 @@ impl Metric {
 pub struct Row {
     /// Scheme, as requested.
     pub scheme: String,
+    /// Name of the application that is compared; `None`: all connections and the link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application: Option<String>,
     /// Metric that is compared.
     pub metric: Metric,
-    /// Simulated value, in seconds or as a fraction; `None`: nothing was counted.
+    /// Simulated value, in seconds, bits per second, per minute or as a fraction; `None`: nothing was counted.
     pub simulator: Option<f64>,
     /// Half-width of the 95 % confidence interval of the simulated value.
     pub simulator_ci95: Option<f64>,
-    /// Value measured on the kernel, in seconds or as a fraction; `None`: nothing was counted.
+    /// Value measured on the kernel, in the same unit; `None`: nothing was counted.
     pub kernel: Option<f64>,
     /// Half-width of the 95 % confidence interval of the measured value.
     pub kernel_ci95: Option<f64>,
     /// Simulated value minus measured value, as a fraction of the measured value.
     pub difference: Option<f64>,
-    /// Simulated value minus measured value in seconds or as a fraction, paired by seed: both see the same connections.
+    /// Simulated value minus measured value in the same unit, paired by seed: both see the same connections.
     pub paired_difference: Option<f64>,
     /// Half-width of the 95 % confidence interval of the paired difference; `None` with fewer than two seeds.
     pub paired_ci95: Option<f64>,
@@ -156,7 +235,7 @@ pub struct Agreement {
     /// Assumptions of the scenario, and differences between the scenario and the run on the kernel.
     #[serde(rename = "choices")]
     pub assumptions: Vec<String>,
-    /// One row for each scheme and metric.
+    /// One row for each scheme and metric; metrics of applications that neither observed are left out.
     pub rows: Vec<Row>,
 }
 
@@ -168,7 +247,21 @@ pub fn agreement(simulator: &Comparison, kernel: &Comparison) -> Agreement {
         let Some(simulated) = simulator.results.iter().find(same) else {
             continue;
         };
-        rows.extend(Metric::ALL.map(|metric| row(metric, simulated, measured)));
+        let of_links = Metric::ALL.into_iter().filter_map(|metric| {
+            let pair = [metric.of(simulated)?, metric.of(measured)?];
+            Some(row(metric, None, [simulated, measured], pair))
+        });
+        rows.extend(of_links);
+        for (index, application) in measured.applications.iter().enumerate() {
+            let of_application = Metric::OF_APPLICATION.into_iter().filter_map(|metric| {
+                let found = |result| metric.of_application(index, result);
+                let pair = [found(simulated)?, found(measured)?];
+                let observed = pair.iter().any(|(_, (value, _))| value.is_some());
+                let name = Some(application.application.clone());
+                observed.then(|| row(metric, name, [simulated, measured], pair))
+            });
+            rows.extend(of_application);
+        }
     }
     Agreement {
         version: SCHEMA,
@@ -178,15 +271,21 @@ pub fn agreement(simulator: &Comparison, kernel: &Comparison) -> Agreement {
     }
 }
 
-fn row(metric: Metric, simulated: &SchemeResult, measured: &SchemeResult) -> Row {
-    let (simulator, simulator_ci95) = metric.of(simulated);
-    let (kernel, kernel_ci95) = metric.of(measured);
+fn row(
+    metric: Metric,
+    application: Option<String>,
+    [simulated, measured]: [&SchemeResult; 2],
+    [
+        (name, (simulator, simulator_ci95)),
+        (_, (kernel, kernel_ci95)),
+    ]: [Found; 2],
+) -> Row {
     let both = simulator.zip(kernel);
     let widths = simulator_ci95.zip(kernel_ci95);
-    let paired = simulated.minus(measured, &metric.name(measured));
-    let paired = paired.unwrap_or_default();
+    let paired = simulated.minus(measured, &name).unwrap_or_default();
     Row {
         scheme: measured.label.clone(),
+        application,
         metric,
         simulator,
         simulator_ci95,

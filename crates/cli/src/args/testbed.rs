@@ -2,8 +2,8 @@
 
 use super::values::{rate, seconds, whole};
 use super::{
-    ComparisonArgs, MAX_THREADS, RecordArgs, ResultArgs, RunArgs, ScenarioArgs, SchemesToCompare,
-    SweepArgs,
+    ComparisonArgs, HarmArgs, MAX_THREADS, RecordArgs, ResultArgs, RunArgs, ScenarioArgs,
+    SchemesToCompare, SweepArgs,
 };
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use gentle_aqm::Spec;
@@ -159,6 +159,9 @@ pub(crate) struct TestbedRunArgs {
 pub(crate) struct TestbedCompareArgs {
     #[command(flatten)]
     pub(crate) comparison: ComparisonArgs,
+
+    #[command(flatten)]
+    pub(crate) harm: HarmArgs,
 
     /// Scheme that the others are compared with, seed by seed [default: the first]
     #[arg(long, value_name = "SPEC")]

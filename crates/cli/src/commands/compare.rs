@@ -59,6 +59,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         seeds: args.comparison.seeds,
         first_seed: args.scenario.first_seed,
         reference: args.reference.as_ref(),
+        harm: args.harm.harm,
         output: &args.output.results,
         pcap: args.output.pcap.as_deref(),
         record: args.record.directory.as_deref(),

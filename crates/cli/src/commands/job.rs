@@ -18,6 +18,8 @@ pub(crate) struct Job<'a> {
     pub(crate) first_seed: u64,
     /// Reference scheme, if it is not the first one.
     pub(crate) reference: Option<&'a Spec>,
+    /// Whether each part of the traffic also runs alone, to show the harm to it.
+    pub(crate) harm: bool,
     pub(crate) output: &'a ResultArgs,
     /// Path for the packets of the first seed.
     pub(crate) pcap: Option<&'a Path>,

@@ -8,11 +8,12 @@ use crate::command_line::command;
 use crate::files::FileClaims;
 use crate::interrupt;
 use crate::origin::origin;
-use crate::output::{OutputFile, print_error};
+use crate::output::{OutputFile, print_error, warn};
 use crate::progress::Progress;
 use crate::usage::Usage;
 use anyhow::Context;
 use gentle_aqm::Spec;
+use gentle_experiment::results::Comparison;
 use gentle_experiment::{Backend, Settings, compare};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,6 +57,9 @@ where
     let recorded = observer.finish();
     let mut comparison = comparison?;
     comparison.command = Some(command());
+    if job.harm && !comparison.results.is_empty() {
+        threads.install(|| add_harm(&mut comparison, job, backend, &settings, stop))?;
+    }
     if let Some(reference) = reference {
         // A scheme without a finished run cannot be the reference; the first scheme then remains it.
         comparison.set_reference(&reference);
@@ -81,6 +85,37 @@ where
             ExitCode::SUCCESS
         }
     })
+}
+
+/// Runs each part of the traffic alone, and adds the harm that the others do to it.
+fn add_harm<B: Backend>(
+    comparison: &mut Comparison,
+    job: &Job<'_>,
+    backend: &B,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<(), B::Error> {
+    let parts = job.scenario.parts();
+    if parts.is_empty() {
+        warn(
+            "--harm: the scenario has neither applications nor groups, so there is no part to run alone",
+        );
+    }
+    for part in &parts {
+        let progress = Progress::new(job.schemes.len() * settings.seeds.len(), job.output.quiet);
+        let label = |scheme: &Spec| format!("{} alone, {scheme}", part.name);
+        let observer = progress.observer(job.schemes.iter().map(label).collect());
+        let scenario = job.scenario.alone(part);
+        let alone = compare(backend, &scenario, &job.schemes, settings, &observer, stop);
+        progress.clear();
+        let alone = alone?;
+        if alone.interrupted {
+            print_error("stopped before every part had run alone; the harm to the others is shown");
+            return Ok(());
+        }
+        comparison.add_harm(part, &alone);
+    }
+    Ok(())
 }
 
 fn claims(job: &Job<'_>, captures: &Captures<'_>) -> Result<FileClaims, Usage> {

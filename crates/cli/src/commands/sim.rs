@@ -24,6 +24,7 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
         seeds: args.run.seeds,
         first_seed: args.scenario.first_seed,
         reference: None,
+        harm: false,
         output: &args.output.results,
         pcap: args.output.pcap.as_deref(),
         record: None,

@@ -12,6 +12,7 @@ use crate::results::{
     ApplicationResult, Curves, Distribution, GroupResult, LinkResult, Links, Loss, Mean,
     Retransmission, SchemeResult, SizeBin,
 };
+use crate::scenario::Application;
 use gentle_aqm::Spec;
 use std::collections::BTreeMap;
 
@@ -53,7 +54,7 @@ pub(crate) struct Parts<'a> {
     /// Groups of the scenario's workloads.
     pub(crate) groups: &'a [String],
     /// Applications among them.
-    pub(crate) applications: &'a [String],
+    pub(crate) applications: &'a [Application],
 }
 
 /// Result of the scheme `spec` over `runs`, which are in order of seeds; `parts` are those of the scenario.
@@ -101,8 +102,9 @@ pub(crate) fn scheme_result(spec: &Spec, parts: Parts<'_>, runs: &[RunRecord]) -
             .map(|(index, name)| group_result(name, runs, |run| &run.groups[index]))
             .collect(),
         applications: (parts.applications.iter().enumerate())
-            .map(|(index, name)| application_result(name, runs, |run| &run.applications[index]))
+            .map(|(index, of)| application_result(of, runs, |run| &run.applications[index]))
             .collect(),
+        harm: Vec::new(),
         curves: Curves {
             response_time_cdf: runs.pooled(|r| &r.all.response).cdf(),
             queue_delay_cdf: runs.pooled(|r| &down(r).queue_delay).cdf(),
@@ -137,9 +139,9 @@ fn group_result(
     }
 }
 
-/// Result of the application selected by `application`, named `name`.
+/// Result of the application `described`, selected by `application`.
 fn application_result(
-    name: &str,
+    described: &Application,
     runs: Runs<'_>,
     application: impl Fn(&RunRecord) -> &ApplicationRecord + Copy,
 ) -> ApplicationResult {
@@ -149,7 +151,8 @@ fn application_result(
     let count = |of: fn(&ApplicationRecord) -> u64| runs.count(|run| of(application(run)));
     let mean = |of: fn(&ApplicationRecord) -> Option<f64>| runs.over(|run| of(application(run)));
     ApplicationResult {
-        application: name.to_owned(),
+        application: described.name.clone(),
+        kind: described.kind.clone(),
         datagrams: count(|a| a.datagrams),
         delay_s: times(ApplicationRecord::delay),
         jitter_s: times(ApplicationRecord::jitter),
@@ -164,10 +167,7 @@ fn application_result(
         transactions: count(|a| a.transactions().count()),
         failed: count(|a| a.failed),
         unfinished: count(|a| a.unfinished),
-        goodput_bps: runs.over(|run| {
-            let window = run.to.saturating_sub(run.from).as_secs_f64();
-            (window > 0.0).then(|| 8.0 * application(run).bytes as f64 / window)
-        }),
+        goodput_bps: runs.over(|run| application(run).goodput_bps(run.window())),
     }
 }
 

@@ -151,6 +151,11 @@ impl ApplicationRecord {
         (minutes > 0.0).then(|| self.stalls as f64 / minutes)
     }
 
+    /// Payload delivered per second of the measured window, bits.
+    pub(crate) fn goodput_bps(&self, window: Nanos) -> Option<f64> {
+        (window > Nanos::ZERO).then(|| 8.0 * self.bytes as f64 / window.as_secs_f64())
+    }
+
     /// Ends recording, which reduces the memory of the record to what it needs.
     pub fn compact(&mut self) {
         for times in [

@@ -84,8 +84,13 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// True if the lists have the lengths that `groups` groups, `applications` applications and the ranges of sizes with the upper ends `bins`
-    /// require. A record from a file may violate this.
+    /// Length of the window in which packets are counted.
+    pub(crate) fn window(&self) -> Nanos {
+        self.to.saturating_sub(self.from)
+    }
+
+    /// True if the lists have the lengths that `groups` groups, `applications` applications and the ranges of sizes with
+    /// the upper ends `bins` require. A record from a file may violate this.
     pub(crate) fn fits(&self, groups: usize, applications: usize, bins: &[u64]) -> bool {
         let mut tallies = std::iter::once(&self.all).chain(&self.groups);
         self.groups.len() == groups

@@ -33,14 +33,10 @@ impl Recorder {
             let group = workload.group.as_deref()?;
             groups.iter().position(|name| *name == group)
         });
-        let applications = scenario.applications();
-        let application_of = scenario.workloads.iter().map(|workload| {
-            let name = workload.application_name()?;
-            applications.iter().position(|known| *known == name)
-        });
+        let (applications, application_of) = scenario.numbered_applications();
         Recorder {
             group_of: group_of.collect(),
-            application_of: application_of.collect(),
+            application_of,
             keeps_connections: run.keep_connections,
             record: RunRecord {
                 version: RECORD_VERSION,

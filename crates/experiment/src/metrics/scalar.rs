@@ -7,6 +7,7 @@ use super::tally::Tally;
 use crate::direction::Direction;
 use crate::results::Better::{self, Higher, Lower};
 use crate::results::{Loss, Retransmission, Series};
+use gentle_units::Nanos;
 
 /// A scalar metric: path in the JSON of a scheme's result, direction of improvement, value of a run.
 type Metric = (&'static str, Option<Better>, fn(&RunRecord) -> Option<f64>);
@@ -92,61 +93,64 @@ const METRICS: &[Metric] = &[
     ("jain_index", Some(Higher), |r| jain(&r.long_goodput)),
 ];
 
-/// A scalar metric of an application: path in the JSON of its result, direction of improvement, value of a run.
+/// A scalar metric of an application: path in the JSON of its result, direction of improvement, value of a run with the
+/// length of its measured window.
 type ApplicationMetric = (
     &'static str,
     Option<Better>,
-    fn(&ApplicationRecord) -> Option<f64>,
+    fn(&ApplicationRecord, Nanos) -> Option<f64>,
 );
 
 const APPLICATION_METRICS: &[ApplicationMetric] = &[
-    ("delay_s.mean", Some(Lower), |a| a.delay().mean_s()),
-    ("delay_s.p50", Some(Lower), |a| a.delay().quantile_s(0.50)),
-    ("delay_s.p95", Some(Lower), |a| a.delay().quantile_s(0.95)),
-    ("delay_s.p99", Some(Lower), |a| a.delay().quantile_s(0.99)),
-    ("jitter_s.mean", Some(Lower), |a| a.jitter().mean_s()),
-    ("loss.mean", Some(Lower), ApplicationRecord::lost_fraction),
-    (
-        "useless.mean",
-        Some(Lower),
-        ApplicationRecord::useless_fraction,
-    ),
-    (
-        "late_frames.mean",
-        Some(Lower),
-        ApplicationRecord::late_frame_fraction,
-    ),
-    (
-        "stalls_per_minute.mean",
-        Some(Lower),
-        ApplicationRecord::stalls_per_minute,
-    ),
-    (
-        "stalled.mean",
-        Some(Lower),
-        ApplicationRecord::stalled_fraction,
-    ),
-    ("connect_s.mean", Some(Lower), |a| {
+    ("delay_s.mean", Some(Lower), |a, _| a.delay().mean_s()),
+    ("delay_s.p50", Some(Lower), |a, _| {
+        a.delay().quantile_s(0.50)
+    }),
+    ("delay_s.p95", Some(Lower), |a, _| {
+        a.delay().quantile_s(0.95)
+    }),
+    ("delay_s.p99", Some(Lower), |a, _| {
+        a.delay().quantile_s(0.99)
+    }),
+    ("jitter_s.mean", Some(Lower), |a, _| a.jitter().mean_s()),
+    ("jitter_s.p99", Some(Lower), |a, _| {
+        a.jitter().quantile_s(0.99)
+    }),
+    ("loss.mean", Some(Lower), |a, _| a.lost_fraction()),
+    ("useless.mean", Some(Lower), |a, _| a.useless_fraction()),
+    ("late_frames.mean", Some(Lower), |a, _| {
+        a.late_frame_fraction()
+    }),
+    ("stalls_per_minute.mean", Some(Lower), |a, _| {
+        a.stalls_per_minute()
+    }),
+    ("stalled.mean", Some(Lower), |a, _| a.stalled_fraction()),
+    ("connect_s.mean", Some(Lower), |a, _| {
         a.connect_times().mean_s()
     }),
-    ("transaction_s.mean", Some(Lower), |a| {
+    ("transaction_s.mean", Some(Lower), |a, _| {
         a.transactions().mean_s()
     }),
-    ("transaction_s.p50", Some(Lower), |a| {
+    ("transaction_s.p50", Some(Lower), |a, _| {
         a.transactions().quantile_s(0.50)
     }),
-    ("transaction_s.p95", Some(Lower), |a| {
+    ("transaction_s.p95", Some(Lower), |a, _| {
         a.transactions().quantile_s(0.95)
     }),
-    ("transaction_s.p99", Some(Lower), |a| {
+    ("transaction_s.p99", Some(Lower), |a, _| {
         a.transactions().quantile_s(0.99)
     }),
-    ("failed", Some(Lower), |a| Some(a.failed as f64)),
-    ("unfinished", Some(Lower), |a| Some(a.unfinished as f64)),
+    ("failed", Some(Lower), |a, _| Some(a.failed as f64)),
+    ("unfinished", Some(Lower), |a, _| Some(a.unfinished as f64)),
+    (
+        "goodput_bps.mean",
+        Some(Higher),
+        ApplicationRecord::goodput_bps,
+    ),
 ];
 
 /// Values of all metrics in `runs`, after the mean response time of each range of sizes, and before those of
-/// applications.
+/// groups and applications.
 pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
     let series = |name: &str, better, of: &dyn Fn(&RunRecord) -> Option<f64>| Series {
         name: name.to_owned(),
@@ -163,7 +167,16 @@ pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
     let of_applications = (0..applications).flat_map(|index| {
         APPLICATION_METRICS.iter().map(move |(name, better, of)| {
             let name = name_of_application(index, name);
-            series(&name, *better, &|run| of(&run.applications[index]))
+            series(&name, *better, &|run| {
+                of(&run.applications[index], run.window())
+            })
+        })
+    });
+    let groups = runs.first().map_or(0, |run| run.groups.len());
+    let of_groups = (0..groups).map(|index| {
+        let name = format!("groups.{index}.response_time_s.mean");
+        series(&name, Some(Lower), &|run| {
+            run.groups[index].response.mean_s()
         })
     });
     of_ranges
@@ -172,6 +185,7 @@ pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
                 .iter()
                 .map(|(name, better, of)| series(name, *better, of)),
         )
+        .chain(of_groups)
         .chain(of_applications)
         .collect()
 }
@@ -185,24 +199,27 @@ fn name_of_application(index: usize, metric: &str) -> String {
 }
 
 impl RunRecord {
-    /// Names of the scalar results of a run with `ranges` ranges of connection sizes and `applications` applications:
+    /// Names of the scalar results of a run with `ranges` ranges of connection sizes, without those of applications:
     /// paths in the JSON of a scheme's result, in a fixed order.
-    pub fn metric_names(ranges: usize, applications: usize) -> impl Iterator<Item = String> {
+    pub fn metric_names(ranges: usize) -> impl Iterator<Item = String> {
         let of_ranges = (0..ranges).map(name_of_range);
-        let of_applications = (0..applications).flat_map(|index| {
-            let metrics = APPLICATION_METRICS.iter();
-            metrics.map(move |(name, ..)| name_of_application(index, name))
-        });
-        of_ranges
-            .chain(METRICS.iter().map(|(name, ..)| (*name).to_owned()))
-            .chain(of_applications)
+        of_ranges.chain(METRICS.iter().map(|(name, ..)| (*name).to_owned()))
     }
 
-    /// Scalar results of the run, in the order of [`RunRecord::metric_names`]; `None`: no observation.
+    /// Names of the scalar results of an application: paths in the JSON of its result, in a fixed order.
+    pub fn application_metric_names() -> impl Iterator<Item = &'static str> {
+        APPLICATION_METRICS.iter().map(|(name, ..)| *name)
+    }
+
+    /// Scalar results of the run, in the order of [`Scenario::metric_names`](crate::Scenario::metric_names); `None`: no
+    /// observation.
     pub fn metrics(&self) -> impl Iterator<Item = Option<f64>> {
         let of_ranges = self.all.by_size.sums.iter().map(|sum| sum.mean());
-        let of_applications = (self.applications.iter())
-            .flat_map(|application| APPLICATION_METRICS.iter().map(|(.., of)| of(application)));
+        let of_applications = (self.applications.iter()).flat_map(|application| {
+            APPLICATION_METRICS
+                .iter()
+                .map(|(.., of)| of(application, self.window()))
+        });
         of_ranges
             .chain(METRICS.iter().map(|(_, _, of)| of(self)))
             .chain(of_applications)

@@ -33,7 +33,10 @@ impl Scenario {
             (self.duration, self.warmup, self.drain),
             &self.profile,
             links.collect::<Vec<_>>(),
-            self.link(Direction::Up).qdisc.to_string(),
+            match self.link(Direction::Up) {
+                up if up.as_down => "as down".to_owned(),
+                up => up.qdisc.to_string(),
+            },
             &self.access,
             &self.workloads,
         );

@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// Length of an Ethernet header, which Linux includes in the length of a packet (`skb->len` at the qdisc).
 const ETHERNET_HEADER: u64 = 14;
 
+/// Value of the key `qdisc` of a link that has the scheme under test as well.
+const AS_DOWN: &str = "as down";
+
 /// One direction of the bottleneck.
 #[derive(Debug, Clone)]
 pub struct LinkConfig {
@@ -21,6 +24,8 @@ pub struct LinkConfig {
     pub delay: Nanos,
     /// Queue. In a comparison each scheme in turn replaces that of [`Direction::Down`].
     pub qdisc: Spec,
+    /// True if the scheme under test replaces the queue of this link, too: see [`Scenario::under`](super::Scenario::under).
+    pub as_down: bool,
     /// Probability of random loss on the link, after the queue, 0 to 1.
     pub loss: f64,
     /// Losses in bursts, instead of [`loss`](LinkConfig::loss).
@@ -104,9 +109,15 @@ pub(super) fn link(
         }
         None => Nanos::ZERO,
     };
-    let qdisc = match section.take("qdisc") {
-        Some(item) => spec(&item)?,
-        None => "pfifo limit=50".parse().expect("a valid spec"),
+    let item = section.take("qdisc");
+    let is_as_down = |item: &Item<'_>| item.text().is_ok_and(|text| text == AS_DOWN);
+    let as_down = item.as_ref().is_some_and(is_as_down);
+    let qdisc = match item {
+        Some(item) if as_down && direction == Direction::Down => {
+            return Err(item.error("only the queue of [link.up] can be as down; expected a scheme"));
+        }
+        Some(item) if !as_down => spec(&item)?,
+        _ => "pfifo limit=50".parse().expect("a valid spec"),
     };
     let bursts = match section.section("bursts")? {
         Some(section) => Some(bursts(section)?),
@@ -138,6 +149,7 @@ pub(super) fn link(
         rate,
         delay,
         qdisc,
+        as_down,
         loss,
         bursts,
         jitter,

@@ -1,5 +1,6 @@
 //! Scenarios: links, hosts and workloads, described by a TOML file (`docs/scenarios.md`).
 
+mod applications;
 mod buffers;
 mod builtin;
 mod dialogue;
@@ -11,6 +12,7 @@ mod load;
 pub mod section;
 mod trace;
 
+pub use applications::Application;
 pub use builtin::BUILTIN;
 pub use link::{GilbertElliott, LinkConfig};
 pub use links::{LinkChange, LoadError};
@@ -23,6 +25,7 @@ use crate::workload::{ArrivalContext, Schedule, TcpChanges, Workload};
 use gentle_aqm::Spec;
 use gentle_tcp::{KnobError, Profile, UnknownProfile};
 use gentle_units::{Nanos, Rate};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -172,16 +175,14 @@ impl Scenario {
         groups
     }
 
-    /// Names of the applications among the workloads without duplicates, in order of first use: workloads with the same
-    /// name are measured together.
-    pub fn applications(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for name in self.workloads.iter().filter_map(Workload::application_name) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
+    /// The scenario with `scheme` on the reverse link, if that is to have the scheme under test.
+    pub fn under(&self, scheme: &Spec) -> Cow<'_, Scenario> {
+        if !self.link(Direction::Up).as_down {
+            return Cow::Borrowed(self);
         }
-        names
+        let mut scenario = self.clone();
+        scenario.links[Direction::Up.index()].qdisc = scheme.clone();
+        Cow::Owned(scenario)
     }
 
     /// The link of `direction`.

@@ -154,7 +154,7 @@ pub enum Traffic {
 
 impl Traffic {
     /// Name of the application in scenario files; `None`: the traffic is no application.
-    fn application(&self) -> Option<&'static str> {
+    pub(crate) fn application(&self) -> Option<&'static str> {
         match self {
             Traffic::Poisson { .. }
             | Traffic::Web { .. }

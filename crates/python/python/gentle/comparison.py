@@ -111,6 +111,11 @@ class Comparison:
         """A row per scheme and seed, with all scalar results: times in seconds, losses as fractions."""
         return self._core.runs()
 
+    @cached_property
+    def applications(self) -> _core.Table:
+        """A row per scheme, application and seed with the results of calls, games, pages and lookups; else empty."""
+        return self._core.applications()
+
     @property
     def schemes(self) -> list[str]:
         """Labels of the schemes, in the order asked for."""

@@ -57,7 +57,9 @@ const lineCharts = (() => {
         ],
       });
     };
-    draw(document.getElementById(id), plot, { zoom: true });
+    const place = document.getElementById(id);
+    // Without connections the page has no charts of them.
+    if (place) draw(place, plot, { zoom: true });
   }
 
   const linear = (high, zoom, options) => {

@@ -56,7 +56,7 @@
   tools.copyButtons();
   if (!all.length) return;
   for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
-  tools.sortable(document.querySelector("table"));
+  for (const table of document.querySelectorAll("table.sortable")) tools.sortable(table);
   tools.scrollCues();
   tools.downloads("gentle");
   legend();

@@ -1,8 +1,9 @@
 //! Conclusions of a comparison in sentences. All numbers are taken from the results; only ratios are computed.
 
+use super::applications::applications;
 use super::experiment::{measured_anything, nothing_started};
 use crate::format::{Quantity, Scale, count, list, percent, plural, rate, sizes, time, times};
-use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, Verdict};
+use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, TESTED, Verdict};
 
 /// Maximum number of schemes named in a sentence before "and … more".
 const NAMED: usize = 5;
@@ -16,10 +17,18 @@ pub(crate) struct Conclusions {
 /// Draws the conclusions of a comparison.
 pub(crate) fn conclusions(comparison: &Comparison) -> Conclusions {
     let results = &comparison.results;
+    let on_applications = || {
+        let applications = applications(comparison).into_iter();
+        applications.filter_map(|application| application.sentence)
+    };
     let verdict = match results.as_slice() {
         [] => vec!["No run has finished, so there are no results.".to_owned()],
         _ if !measured_anything(comparison) => vec![nothing_started(comparison)],
-        [only] => single_scheme(only),
+        [only] => {
+            let mut sentences = single_scheme(only);
+            sentences.extend(on_applications());
+            sentences
+        }
         [first, ..] => {
             let is_reference = |r: &&SchemeResult| Some(&r.label) == comparison.reference.as_ref();
             let reference = results.iter().find(is_reference).unwrap_or(first);
@@ -35,7 +44,9 @@ pub(crate) fn conclusions(comparison: &Comparison) -> Conclusions {
                     &format!("Under {} retransmissions", reference.label),
                 ),
             ];
-            sentences.into_iter().flatten().collect()
+            (sentences.into_iter().flatten())
+                .chain(on_applications())
+                .collect()
         }
     };
     Conclusions {
@@ -91,6 +102,9 @@ fn single_scheme(r: &SchemeResult) -> Vec<String> {
 /// mean among those with the fewest unfinished connections.
 fn shortest_connections(comparison: &Comparison, reference: &SchemeResult) -> Option<String> {
     let results = &comparison.results;
+    if results.iter().all(|r| r.connections == 0) {
+        return None;
+    }
     let of = |r: &SchemeResult| r.response_time_by_size.first()?.mean_s;
     let open = |r: &SchemeResult| r.response_time_by_size.first().map(|bin| bin.unfinished);
     let fewest = results.iter().filter_map(open).min();
@@ -303,6 +317,12 @@ fn handshake_loss_on_reverse_link(comparison: &Comparison) -> Option<String> {
         true => percent(most),
         false => format!("{} to {}", percent(least), percent(most)),
     };
+    if up.qdisc == TESTED {
+        return Some(format!(
+            "The reverse link ({}) loses {share} of its own SYNs and SYN/ACKs.",
+            rate(up.rate_bps)
+        ));
+    }
     Some(format!(
         "The reverse link ({}, {}) loses {share} of its own SYNs and SYN/ACKs, whatever the scheme under test.",
         rate(up.rate_bps),
@@ -389,7 +409,7 @@ pub(super) fn segments(min: u64, max: Option<u64>) -> String {
 }
 
 /// Alternative of labels, `a or b`.
-fn any_of(labels: &[String]) -> String {
+pub(super) fn any_of(labels: &[String]) -> String {
     match labels {
         [first, second] => format!("{first} or {second}"),
         _ if labels.len() <= NAMED => format!("one of {}", list(labels)),

@@ -28,6 +28,20 @@ const OVER_SEEDS: [&str; 19] = [
     "response_time_by_size.0.ci95_s",
 ];
 
+/// Numbers of an application that have a confidence interval.
+const OF_APPLICATIONS: [&str; 10] = [
+    "delay_s",
+    "jitter_s",
+    "loss",
+    "useless",
+    "late_frames",
+    "stalls_per_minute",
+    "stalled",
+    "connect_s",
+    "transaction_s",
+    "goodput_bps",
+];
+
 /// Paired comparisons with the reference: the metrics, and the statistics of each.
 const PAIRED: [&str; 2] = ["response_time_by_size.0.mean_s", "response_time_s.mean"];
 const OF_PAIRED: [&str; 5] = ["difference", "ci95", "p", "verdict", "best"];
@@ -37,11 +51,18 @@ const OF_PAIRED: [&str; 5] = ["difference", "ci95", "p", "verdict", "best"];
 /// Columns: `scheme` (its name), `label` (the scheme as specified), `seed`; then every number in the results of the
 /// seeds, named by its path in the JSON (`loss.syn`), in order of first appearance; then the columns of the row `all`
 /// only: the half-widths of the 95 % confidence intervals, and the difference of the mean response time (of the
-/// shortest connections, then of all) to the reference. Fractions are 0 to 1, times are seconds, an empty field means
-/// "no observation".
+/// shortest connections, then of all) to the reference. The columns of an application begin with its name
+/// (`voice.delay_s.p99`) instead of its number in the JSON. Fractions are 0 to 1, times are seconds, an empty field
+/// means "no observation".
 pub fn csv(comparison: &Comparison, to: impl Write) -> Result<(), Error> {
     let names = names(comparison);
-    let over_seeds = OVER_SEEDS.map(str::to_owned);
+    let over_seeds = over_seeds(comparison);
+    let title = |name: &String| match OfApplication::parse(name) {
+        Some(part) => part.title(comparison),
+        None => name.clone(),
+    };
+    let titles: Vec<String> = names.iter().map(title).collect();
+    let over_seeds_titles: Vec<String> = over_seeds.iter().map(title).collect();
     let paired = PAIRED
         .iter()
         .flat_map(|name| OF_PAIRED.map(|part| (format!("paired.{name}.{part}"), (*name, part))));
@@ -50,8 +71,8 @@ pub fn csv(comparison: &Comparison, to: impl Write) -> Result<(), Error> {
     let head = ["scheme", "label", "seed"].map(str::to_owned);
     let head = head
         .iter()
-        .chain(&names)
-        .chain(&over_seeds)
+        .chain(&titles)
+        .chain(&over_seeds_titles)
         .chain(&paired_names);
     out.write_record(head)?;
     for result in &comparison.results {
@@ -89,6 +110,39 @@ fn names(comparison: &Comparison) -> Vec<String> {
         }
     }
     names
+}
+
+/// Columns that exist only in the row over all seeds: those of the connections, then those of applications.
+fn over_seeds(comparison: &Comparison) -> Vec<String> {
+    let applications = (comparison.results.first()).map_or(0, |result| result.applications.len());
+    let of_applications = (0..applications)
+        .flat_map(|index| OF_APPLICATIONS.map(|name| format!("applications.{index}.{name}.ci95")));
+    (OVER_SEEDS.map(str::to_owned).into_iter())
+        .chain(of_applications)
+        .collect()
+}
+
+/// Parts of the path of a number of an application.
+struct OfApplication<'a> {
+    index: usize,
+    number: &'a str,
+}
+
+impl OfApplication<'_> {
+    /// `None`: the path is that of another number.
+    fn parse(path: &str) -> Option<OfApplication<'_>> {
+        let (index, number) = path.strip_prefix("applications.")?.split_once('.')?;
+        let index = index.parse().ok()?;
+        Some(OfApplication { index, number })
+    }
+
+    /// Head of the column.
+    fn title(&self, comparison: &Comparison) -> String {
+        let result = comparison.results.first();
+        let application = result.and_then(|result| result.applications.get(self.index));
+        let name = application.map_or("", |application| &application.application);
+        format!("{name}.{}", self.number)
+    }
 }
 
 /// Number at a dotted path of the JSON.

@@ -1,6 +1,6 @@
 //! Description of the experiment in sentences.
 
-use crate::format::{count, percent, plural, rate, time};
+use crate::format::{count, list, percent, plural, rate, time};
 use gentle_experiment::results::{Comparison, LinkSummary};
 
 /// Whether there was any connection or long-lived flow to measure.
@@ -46,19 +46,25 @@ pub(super) fn experiment(comparison: &Comparison) -> String {
         rtt => format!(", RTT {}", time(rtt)),
     };
     let seeds = comparison.seeds.len() as u64;
-    let connections = comparison.results.first().map_or(0, |r| r.connections);
+    let first = comparison.results.first();
+    let connections = first.map_or(0, |r| r.connections);
     let runs = match seeds {
         1 => format!("1 seed of {}", time(s.duration_s)),
         _ => format!("{} seeds of {}", count(seeds), time(s.duration_s)),
     };
-    let traffic = if s.replayed {
+    let applications: Vec<String> = first.map_or(Vec::new(), |r| {
+        let names = r.applications.iter().map(|a| a.application.clone());
+        names.collect()
+    });
+    let traffic = if connections == 0 && !applications.is_empty() {
+        format!("{} in {runs}", list(&applications))
+    } else if s.replayed {
         let each = plural(connections / seeds.max(1), "connection", "connections");
         format!("{each}, the same in {runs}")
     } else {
-        format!(
-            "{} in {runs}",
-            plural(connections, "connection", "connections")
-        )
+        let mut parts = vec![plural(connections, "connection", "connections")];
+        parts.extend(applications);
+        format!("{} in {runs}", list(&parts))
     };
     let knobs: Vec<String> = s
         .tcp

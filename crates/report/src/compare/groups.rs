@@ -27,9 +27,19 @@ type Measured = (Option<f64>, Option<f64>);
 
 /// Rows for every group under every scheme, and their columns.
 pub(super) fn groups(comparison: &Comparison) -> (Vec<Row<'_>>, Vec<Column>) {
+    // Groups of applications have tables of their own.
+    let connects = |group: &GroupResult| {
+        let same = |other: &&GroupResult| other.group == group.group;
+        comparison.results.iter().any(|result| {
+            result.applications.is_empty()
+                || (result.groups.iter().find(same)).is_some_and(|group| group.connections > 0)
+        })
+    };
     let all = || {
         let schemes = comparison.results.iter();
-        schemes.flat_map(|result| result.groups.iter().map(move |group| (result, group)))
+        let groups =
+            schemes.flat_map(|result| result.groups.iter().map(move |group| (result, group)));
+        groups.filter(|(_, group)| connects(group))
     };
     let column = |subject: &str,
                   detail: &str,

@@ -1,9 +1,10 @@
 //! HTML page of a comparison: one file with its data, styles and drawing library, which opens without network access.
 
+use super::applications::applications;
 use super::conclusions::{conclusions, segments};
 use super::experiment::experiment;
 use super::groups;
-use super::metric::metrics;
+use super::metric::{Metric, metrics};
 use crate::format::{count, plural, rate, time, unbroken};
 use crate::page::{Origin, Provenance, Shell};
 use askama::Template;
@@ -19,14 +20,24 @@ struct Page<'a> {
     notes: Vec<String>,
     /// Leading chart; `None` for a single scheme.
     headline: Option<Headline>,
+    /// Whether there are connections, to which most charts belong.
+    connections: bool,
     /// Whether there are confidence intervals.
     intervals: bool,
     columns: Vec<Column>,
     rows: Vec<Row<'a>>,
+    /// Titles and tables of applications.
+    applications: Vec<(String, Table<'a>)>,
     groups: Vec<groups::Row<'a>>,
     group_columns: Vec<groups::Column>,
     facts: Vec<(&'static str, Vec<String>)>,
     shell: Shell,
+}
+
+/// Table with a row for each scheme.
+struct Table<'a> {
+    columns: Vec<Column>,
+    rows: Vec<Row<'a>>,
 }
 
 /// Leading chart.
@@ -56,6 +67,48 @@ struct Shown {
 /// Formats the comparison as one HTML file that needs neither other files nor network access.
 pub fn html(comparison: &Comparison, origin: &Origin) -> String {
     let conclusions = conclusions(comparison);
+    let Table { columns, rows } = table(comparison, metrics(comparison));
+    let applications = applications(comparison).into_iter();
+    let applications =
+        applications.map(|application| (application.title, table(comparison, application.metrics)));
+    let connections = comparison.results.iter().any(|r| r.connections > 0);
+    let (groups, group_columns) = groups::groups(comparison);
+    let page = Page {
+        origin: Provenance::new(origin, &comparison.gentle),
+        title: &comparison.scenario.title,
+        population: population(comparison),
+        verdict: conclusions.verdict.iter().map(|s| unbroken(s)).collect(),
+        notes: conclusions.notes.iter().map(|s| unbroken(s)).collect(),
+        headline: headline(comparison).filter(|_| connections),
+        connections,
+        intervals: comparison
+            .results
+            .iter()
+            .any(|r| r.response_time_s.ci95.is_some()),
+        columns,
+        rows,
+        applications: applications.collect(),
+        groups,
+        group_columns,
+        facts: facts(comparison),
+        shell: Shell::new(
+            include_str!("../../assets/compare.css"),
+            &[
+                include_str!("../../assets/compare/schemes.js"),
+                include_str!("../../assets/compare/rows.js"),
+                include_str!("../../assets/compare/lines.js"),
+                include_str!("../../assets/compare/main.js"),
+            ],
+            comparison,
+        )
+        .csv(&csv_text(comparison)),
+    };
+    page.render()
+        .expect("a template that compiles renders into a string")
+}
+
+/// Table with a row for each scheme.
+fn table(comparison: &Comparison, metrics: Vec<Metric>) -> Table<'_> {
     let mut columns = Vec::new();
     let mut rows: Vec<Row<'_>> = comparison
         .results
@@ -65,7 +118,7 @@ pub fn html(comparison: &Comparison, origin: &Origin) -> String {
             cells: Vec::new(),
         })
         .collect();
-    for metric in metrics(comparison) {
+    for metric in metrics {
         let values = metric.measure(&comparison.results);
         let (scale, best) = (metric.scale(&values), metric.best(&comparison.results));
         let reference = comparison.reference.as_deref();
@@ -87,37 +140,7 @@ pub fn html(comparison: &Comparison, origin: &Origin) -> String {
             explanation: metric.explanation,
         });
     }
-    let (groups, group_columns) = groups::groups(comparison);
-    let page = Page {
-        origin: Provenance::new(origin, &comparison.gentle),
-        title: &comparison.scenario.title,
-        population: population(comparison),
-        verdict: conclusions.verdict.iter().map(|s| unbroken(s)).collect(),
-        notes: conclusions.notes.iter().map(|s| unbroken(s)).collect(),
-        headline: headline(comparison),
-        intervals: comparison
-            .results
-            .iter()
-            .any(|r| r.response_time_s.ci95.is_some()),
-        columns,
-        rows,
-        groups,
-        group_columns,
-        facts: facts(comparison),
-        shell: Shell::new(
-            include_str!("../../assets/compare.css"),
-            &[
-                include_str!("../../assets/compare/schemes.js"),
-                include_str!("../../assets/compare/rows.js"),
-                include_str!("../../assets/compare/lines.js"),
-                include_str!("../../assets/compare/main.js"),
-            ],
-            comparison,
-        )
-        .csv(&csv_text(comparison)),
-    };
-    page.render()
-        .expect("a template that compiles renders into a string")
+    Table { columns, rows }
 }
 
 fn csv_text(comparison: &Comparison) -> String {

@@ -1,5 +1,6 @@
 //! Metrics of a table, one column each, in reading order.
 
+use super::applications::keep_observed;
 use crate::format::{Quantity, Scale, sizes};
 use gentle_experiment::results::{
     Comparison, Distribution, HEADLINE, Mean, Paired, SchemeResult, SizeBin,
@@ -15,14 +16,14 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    fn bare(value: Option<f64>) -> Self {
+    pub(super) fn bare(value: Option<f64>) -> Self {
         Self {
             value,
             ..Self::default()
         }
     }
 
-    fn sampled(value: Option<f64>, ci95: Option<f64>) -> Self {
+    pub(super) fn sampled(value: Option<f64>, ci95: Option<f64>) -> Self {
         Self {
             value,
             ci95,
@@ -30,7 +31,7 @@ impl Measured {
         }
     }
 
-    fn count(n: u64) -> Self {
+    pub(super) fn count(n: u64) -> Self {
         Self::bare(Some(n as f64))
     }
 }
@@ -61,22 +62,22 @@ pub(crate) struct Metric {
     name: Option<String>,
     /// Whether the column shows the difference to the reference.
     paired: bool,
-    quantity: Quantity,
+    pub(super) quantity: Quantity,
     measure: Box<dyn Fn(&SchemeResult) -> Measured>,
 }
 
 impl Metric {
-    fn rank(mut self, rank: u8) -> Self {
+    pub(super) fn rank(mut self, rank: u8) -> Self {
         self.rank = rank;
         self
     }
 
-    fn about(mut self, explanation: &'static str) -> Self {
+    pub(super) fn about(mut self, explanation: &'static str) -> Self {
         self.explanation = explanation;
         self
     }
 
-    fn named(mut self, name: impl Into<String>) -> Self {
+    pub(super) fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
@@ -84,6 +85,12 @@ impl Metric {
     /// Value of each scheme.
     pub(crate) fn measure(&self, results: &[SchemeResult]) -> Vec<Measured> {
         results.iter().map(&self.measure).collect()
+    }
+
+    /// Value of one scheme, with unit and digits for it alone.
+    pub(crate) fn of_scheme(&self, result: &SchemeResult) -> (Measured, Scale) {
+        let measured = (self.measure)(result);
+        (measured, self.scale(&[measured]))
     }
 
     /// Unit and digits for `values`.
@@ -263,16 +270,18 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
         .about("utilisation of the link under test"),
     ]);
     if comparison.results.iter().any(|r| r.jain_index.is_some()) {
-        let rate = comparison.scenario.down.rate_bps as f64;
+        let links = [&comparison.scenario.down, &comparison.scenario.up];
+        let used = links.into_iter().filter(|link| link.long_flows > 0);
+        let rate = used.map(|link| link.rate_bps as f64).sum::<f64>();
         all.push(
             metric("goodput", "long flows", Share, move |r| {
-                let share = |bps: Option<f64>| bps.map(|bps| bps / rate);
+                let share = |bps: Option<f64>| bps.filter(|_| rate > 0.0).map(|bps| bps / rate);
                 let goodput = &r.long_goodput_bps;
                 Measured::sampled(share(goodput.mean), share(goodput.ci95))
             })
             .named("long_goodput_bps.mean")
             .rank(4)
-            .about("payload that the long-lived flows received, as a share of the rate of the link under test"),
+            .about("payload that the long-lived flows received, as a share of the rates of the links that carry them"),
         );
         all.push(
             metric("fairness", "Jain", Index, |r| Measured::bare(r.jain_index))
@@ -297,10 +306,23 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
                 .about("connections that TCP gave up after too many retransmissions"),
         );
     }
+    if comparison.results.iter().all(|r| r.connections == 0) {
+        // Without connections only the links are left.
+        let of_connections = |name: &str| {
+            ["response_time", "retransmission", "unfinished", "failed"]
+                .iter()
+                .any(|start| name.starts_with(start))
+        };
+        all.retain(|metric| !metric.name.as_deref().is_some_and(of_connections));
+        keep_observed(&mut all, comparison);
+        if let Some(first) = all.first_mut() {
+            first.rank = 0;
+        }
+    }
     all
 }
 
-fn metric(
+pub(super) fn metric(
     subject: &str,
     detail: &'static str,
     quantity: Quantity,

@@ -1,5 +1,6 @@
 //! Reports of queue scheme comparisons: a table for the terminal, CSV for notebooks, a page for a browser.
 
+mod applications;
 mod conclusions;
 mod csv;
 mod experiment;

@@ -1,11 +1,12 @@
 //! Detailed view of one scheme, for a run of a single scenario.
 
+use super::applications::applications;
 use super::experiment::measured_anything;
 use super::table::{head, sentences};
 use crate::format::{NONE, Quantity, Scale, count, percent, plural, rate, sizes, time};
 use crate::terminal::Sheet;
 use gentle_experiment::results::{
-    Comparison, Distribution, LinkResult, LinkSummary, SchemeResult, SizeBin,
+    Comparison, Distribution, GroupResult, LinkResult, LinkSummary, SchemeResult, SizeBin,
 };
 use std::collections::BTreeMap;
 
@@ -44,13 +45,26 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
     page.line("seeds", &count(r.seeds.into()));
     page.line("connections", &connections(r));
 
-    page.heading("Response time");
-    distribution(&mut page, "all sizes", &r.response_time_s);
-    by_size(&mut page, &r.response_time_by_size);
-    distribution(&mut page, "handshake", &r.handshake_s);
-    page.line("round-trip time", &mean(r.rtt_s.mean, r.rtt_s.ci95));
+    if r.connections > 0 || r.applications.is_empty() {
+        page.heading("Response time");
+        distribution(&mut page, "all sizes", &r.response_time_s);
+        by_size(&mut page, &r.response_time_by_size);
+        distribution(&mut page, "handshake", &r.handshake_s);
+        page.line("round-trip time", &mean(r.rtt_s.mean, r.rtt_s.ci95));
+    }
 
-    for group in &r.groups {
+    for application in applications(comparison) {
+        page.heading(&application.title);
+        for metric in &application.metrics {
+            let (measured, scale) = metric.of_scheme(r);
+            let name = format!("{}, {}", metric.subject, metric.detail);
+            let value = scale.show_ci(measured.value, measured.ci95);
+            page.line(&name, &[value.as_str(), scale.unit].join(" "));
+        }
+    }
+
+    let connects = |group: &&GroupResult| group.connections > 0 || r.applications.is_empty();
+    for group in r.groups.iter().filter(connects) {
         page.heading(&format!("Group {}", group.group));
         page.line("connections", &count(group.connections));
         distribution(&mut page, "all sizes", &group.response_time_s);
@@ -63,6 +77,45 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
         );
     }
 
+    if r.connections > 0 || r.applications.is_empty() {
+        retransmissions(&mut page, r);
+    }
+
+    page.heading("Loss in both queues");
+    page.line("all packets", &share(r.loss.all, r.loss_ci95.all));
+    page.line("data", &share(r.loss.data, r.loss_ci95.data));
+    page.line("SYN", &share(r.loss.syn, r.loss_ci95.syn));
+    page.line("SYN/ACK", &share(r.loss.synack, r.loss_ci95.synack));
+
+    link(
+        &mut page,
+        "Link under test",
+        &scenario.down,
+        &r.label,
+        &r.links.down,
+    );
+    page.line("ECN marks", &count(r.marks));
+    if let Some(goodput) = r.long_goodput_bps.mean {
+        page.line("goodput, long flows", &rate(goodput.round() as u64));
+    }
+    if let Some(jain) = r.jain_index {
+        page.line(
+            "Jain's index",
+            &Scale::of(Quantity::Index, std::iter::empty()).show(Some(jain)),
+        );
+    }
+    link(
+        &mut page,
+        "Reverse link",
+        &scenario.up,
+        &scenario.up.qdisc,
+        &r.links.up,
+    );
+    page.text
+}
+
+/// Retransmissions of the connections.
+fn retransmissions(page: &mut Sheet, r: &SchemeResult) {
     page.heading("Retransmission");
     let (rtx, ci) = (&r.retransmission, &r.retransmission_ci95);
     page.line(
@@ -97,38 +150,6 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
             ci.delay_mean_without_syn_loss_s,
         ),
     );
-
-    page.heading("Loss in both queues");
-    page.line("all packets", &share(r.loss.all, r.loss_ci95.all));
-    page.line("data", &share(r.loss.data, r.loss_ci95.data));
-    page.line("SYN", &share(r.loss.syn, r.loss_ci95.syn));
-    page.line("SYN/ACK", &share(r.loss.synack, r.loss_ci95.synack));
-
-    link(
-        &mut page,
-        "Link under test",
-        &scenario.down,
-        &r.label,
-        &r.links.down,
-    );
-    page.line("ECN marks", &count(r.marks));
-    if let Some(goodput) = r.long_goodput_bps.mean {
-        page.line("goodput, long flows", &rate(goodput.round() as u64));
-    }
-    if let Some(jain) = r.jain_index {
-        page.line(
-            "Jain's index",
-            &Scale::of(Quantity::Index, std::iter::empty()).show(Some(jain)),
-        );
-    }
-    link(
-        &mut page,
-        "Reverse link",
-        &scenario.up,
-        &scenario.up.qdisc,
-        &r.links.up,
-    );
-    page.text
 }
 
 fn by_size(page: &mut Sheet, bins: &[SizeBin]) {

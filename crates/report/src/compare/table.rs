@@ -1,11 +1,12 @@
 //! Table of a comparison for the terminal.
 
+use super::applications::applications;
 use super::conclusions::conclusions;
 use super::experiment::{experiment, measured_anything};
 use super::groups;
 use super::metric::{Measured, Metric, metrics};
 use crate::format::{Scale, plain, plural};
-use crate::terminal::{STYLE, align, bare, fits, paragraph};
+use crate::terminal::{STYLE, align, bare, fits, heading, paragraph};
 use comfy_table::{Attribute, Cell, Color, Table};
 use gentle_experiment::results::Comparison;
 
@@ -20,8 +21,22 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
         text.push('\n');
     }
     if measured_anything(comparison) {
-        text += &rows(comparison, width, color);
+        let (table, missing) = rows(comparison, metrics(comparison), width, color);
+        text += &table;
+        text += &missing;
         text.push('\n');
+        let mut any_missing = false;
+        for application in applications(comparison) {
+            let (table, missing) = rows(comparison, application.metrics, width, color);
+            any_missing |= !missing.is_empty();
+            text += &heading(&application.title, width, color);
+            text += &table;
+            text.push('\n');
+        }
+        if any_missing {
+            text += &paragraph("", NARROW, width);
+            text.push('\n');
+        }
         let groups = groups::table(comparison, width, color);
         if !groups.is_empty() {
             text += &groups;
@@ -81,8 +96,14 @@ struct Column {
     scale: Scale,
 }
 
-fn rows(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
-    let mut columns: Vec<Column> = metrics(comparison)
+/// Table with a row for each scheme, and the note on what it leaves out in a narrow terminal.
+fn rows(
+    comparison: &Comparison,
+    metrics: Vec<Metric>,
+    width: Option<usize>,
+    color: bool,
+) -> (String, String) {
+    let mut columns: Vec<Column> = metrics
         .into_iter()
         .map(|metric| {
             let values = metric.measure(&comparison.results);
@@ -106,7 +127,7 @@ fn rows(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
             .unwrap_or(0);
         let rank = columns[least].metric.rank;
         if rank == 0 || fits(&drawn, width) {
-            return drawn.trim_fmt() + "\n" + &missing(left_out, intervals, width);
+            return (drawn.trim_fmt() + "\n", missing(left_out, intervals, width));
         }
         if rank <= WANTED && intervals == Intervals::All {
             intervals = Intervals::First;
@@ -116,6 +137,9 @@ fn rows(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
         }
     }
 }
+
+/// Note below the tables of applications if a narrow terminal does not show all of them.
+const NARROW: &str = "Not shown for lack of space: further columns and intervals of applications; see --csv, --html or --json.";
 
 /// Note on the columns and intervals that a narrow terminal does not show, with the options that show them.
 fn missing(left_out: u64, intervals: Intervals, width: Option<usize>) -> String {

@@ -40,6 +40,7 @@ pub fn capture<W: Write>(
     writer: W,
     watch: &Watch<'_>,
 ) -> Result<(), CaptureError> {
+    let scenario = &scenario.under(spec);
     let mut recorder = Recorder::new(scenario, writer).map_err(CaptureError::Write)?;
     let end = (scenario.duration + scenario.drain).as_secs_f64();
     let run = RunSpec {

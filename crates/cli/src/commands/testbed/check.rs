@@ -64,7 +64,7 @@ fn drawn(agreement: &Agreement) -> String {
         last = &row.scheme;
         table.add_row([
             scheme.to_owned(),
-            row.metric.label().to_owned(),
+            label(row),
             shown(row, row.simulator, row.simulator_ci95),
             shown(row, row.kernel, row.kernel_ci95),
             row.difference
@@ -77,6 +77,14 @@ fn drawn(agreement: &Agreement) -> String {
         text.push_str(&format!("- {assumption}\n"));
     }
     text
+}
+
+/// Metric, after the name of the application if it is that of one.
+fn label(row: &Row) -> String {
+    match &row.application {
+        Some(application) => format!("{}: {}", application, row.metric.label()),
+        None => row.metric.label().to_owned(),
+    }
 }
 
 fn shown(row: &Row, value: Option<f64>, ci95: Option<f64>) -> String {

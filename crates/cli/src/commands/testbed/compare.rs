@@ -31,6 +31,7 @@ pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
         seeds: comparison.seeds,
         first_seed: args.scenario.first_seed,
         reference: args.reference.as_ref(),
+        harm: args.harm.harm,
         output: &args.results,
         pcap: None,
         record: args.record.directory.as_deref(),

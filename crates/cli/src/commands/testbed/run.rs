@@ -33,6 +33,7 @@ pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
         seeds: args.run.seeds,
         first_seed: args.scenario.first_seed,
         reference: None,
+        harm: false,
         output: &args.results,
         pcap: None,
         record: None,

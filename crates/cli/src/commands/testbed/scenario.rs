@@ -29,7 +29,7 @@ impl Asked {
     }
 }
 
-/// Scenario with the changes of the flags, and schemes: those given, those of the scenario, or those of Table III.
+/// Scenario with the changes of the flags, and schemes: those given, those of the scenario, or those of `real`.
 pub(super) fn asked(
     traffic: &Traffic,
     schemes: &[Spec],

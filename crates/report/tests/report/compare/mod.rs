@@ -1,5 +1,6 @@
 //! Reports of a comparison.
 
+mod calls;
 pub(crate) mod fixture;
 mod page;
 mod text;

@@ -1,5 +1,6 @@
 //! Page of a comparison: self-contained, and safe with any text in a scenario.
 
+use super::calls::harmed;
 use super::fixture::comparison;
 use crate::html::{assert_loads_nothing, parse, texts};
 use gentle_experiment::results::Comparison;
@@ -131,4 +132,38 @@ fn one_scheme_has_no_charts_of_many() {
 #[test]
 fn same_results_same_bytes() {
     assert_eq!(html(&comparison()), html(&comparison()));
+}
+
+#[test]
+fn applications_have_tables_and_no_charts_of_connections() {
+    let comparison = harmed();
+    let page = html(&comparison);
+    assert_loads_nothing(&page);
+    let document = parse(&page);
+    assert_eq!(
+        texts(&document, "h2"),
+        [
+            "Voice calls",
+            "Web pages (browsing)",
+            "DNS lookups",
+            "Harm by the rest of the traffic",
+            "Distributions",
+            "All numbers",
+            "Set-up"
+        ]
+    );
+    let tables = texts(&document, "table.sortable");
+    assert_eq!(tables.len(), 5);
+    let labels: Vec<&str> = comparison
+        .results
+        .iter()
+        .map(|r| r.label.as_str())
+        .collect();
+    let rows = texts(&document, "[aria-labelledby=application-1] tbody th");
+    assert_eq!(rows, labels);
+    assert_eq!(
+        texts(&document, "#headline, #response-ccdf, #by-size").len(),
+        0
+    );
+    assert_eq!(texts(&document, "#queue-ccdf").len(), 1);
 }

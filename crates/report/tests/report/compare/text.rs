@@ -1,5 +1,6 @@
 //! Terminal table, detailed view and CSV, as their reader sees them.
 
+use super::calls::{harmed, household};
 use super::fixture::comparison;
 use gentle_experiment::results::{GroupResult, HEADLINE};
 use gentle_report::Origin;
@@ -312,4 +313,73 @@ fn csv_reports_a_full_disk() {
         }
     }
     assert!(csv(&comparison(), Full).is_err());
+}
+
+#[test]
+fn applications_have_a_table_each() {
+    for width in [100, 60] {
+        let text = table(&household(), Some(width), false);
+        assert!(widest(&text) <= width, "wider than {width}:\n{text}");
+        insta::assert_snapshot!(format!("applications_{width}"), text);
+    }
+}
+
+#[test]
+fn applications_beside_connections_follow_them() {
+    let mut comparison = household();
+    comparison.results[0].connections = 12;
+    let text = table(&comparison, None, false);
+    assert!(
+        text.contains("12 connections, voice, browsing and dns in 3 seeds"),
+        "{text}"
+    );
+    assert!(text.contains("response"), "{text}");
+}
+
+#[test]
+fn the_best_of_an_application_is_marked() {
+    let text = table(&household(), None, true);
+    let voice = text.split("Voice calls").nth(1).unwrap();
+    let line = |scheme: &str| voice.lines().find(|line| line.contains(scheme)).unwrap();
+    assert!(line("cake").contains('\u{1b}'), "{text}");
+    assert!(!line("pfifo").contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn harm_has_a_table_and_alone_has_none() {
+    assert!(!table(&household(), None, false).contains("Harm"));
+    insta::assert_snapshot!("harm", table(&harmed(), Some(80), false));
+}
+
+#[test]
+fn single_shows_every_application() {
+    let mut comparison = harmed();
+    comparison.results.truncate(1);
+    comparison.set_reference("pfifo");
+    insta::assert_snapshot!(
+        "single_with_applications",
+        single(&comparison, Some(80), false)
+    );
+}
+
+#[test]
+fn columns_of_applications_are_named_by_them() {
+    let mut text = Vec::new();
+    csv(&household(), &mut text).unwrap();
+    let mut reader = ::csv::Reader::from_reader(text.as_slice());
+    let head = reader.headers().unwrap().clone();
+    let column = |name: &str| head.iter().position(|known| known == name).unwrap();
+    let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
+    // Three seeds and the row over all of them.
+    assert_eq!(rows.len(), 4 * 4);
+    let all = rows
+        .iter()
+        .find(|row| &row[0] == "fq_codel" && &row[2] == "all")
+        .unwrap();
+    assert_eq!(&all[column("voice.delay_s.p99")], "0.031");
+    assert_eq!(
+        &all[column("browsing.transaction_s.ci95")],
+        (0.03 * 0.5 * 1.22).to_string()
+    );
+    assert!(rows.iter().all(|row| &row[2] == "all" || row[column("voice.useless.mean")].parse::<f64>().is_ok()));
 }

@@ -1,0 +1,207 @@
+//! Harm that the rest of the traffic does to a part of it: Ware, Mukerjee, Seshan and Sherry, "Beyond Jain's Fairness
+//! Index: Setting the Bar For The Deployment of Congestion Control Algorithms" (HotNets 2019).
+//!
+//! Each part also runs alone, under the same scheme and with the same seeds, so that it sends the same traffic.
+
+use crate::results::Better::{self, Higher, Lower};
+use crate::results::{Comparison, Harm, Mean, SchemeResult};
+use crate::scenario::Scenario;
+use crate::workload::{Traffic, Workload};
+
+/// Part of the traffic of a scenario: an application, or the connections of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    of: Of,
+    /// Name of the application or group.
+    pub name: String,
+    /// Kind of the application; `None`: a group.
+    pub kind: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    /// Index of the application.
+    Application(usize),
+    /// Index of the group.
+    Group(usize),
+}
+
+/// Numbers by which the harm to a part is measured, each with the direction that is better.
+const DATAGRAMS: &[(&str, Better)] = &[("delay_s.p99", Lower)];
+const VIDEO: &[(&str, Better)] = &[("delay_s.p99", Lower), ("goodput_bps.mean", Higher)];
+const TRANSFERS: &[(&str, Better)] = &[("transaction_s.p95", Lower)];
+const EXCHANGES: &[(&str, Better)] = &[("transaction_s.p99", Lower)];
+const OTHERS: &[(&str, Better)] = &[("delay_s.p99", Lower), ("transaction_s.p95", Lower)];
+const CONNECTIONS: &[(&str, Better)] = &[("response_time_s.mean", Lower)];
+
+impl Part {
+    fn numbers(&self) -> &'static [(&'static str, Better)] {
+        match self.kind.as_deref() {
+            None => CONNECTIONS,
+            Some("voice" | "game") => DATAGRAMS,
+            Some("video_call") => VIDEO,
+            Some("pages" | "on_off") => TRANSFERS,
+            Some("dns" | "ssh" | "ping") => EXCHANGES,
+            Some(_) => OTHERS,
+        }
+    }
+
+    /// Names of the scalar result `number` of the part: together with the rest of the traffic, and alone.
+    fn names(&self, number: &str) -> [String; 2] {
+        match self.of {
+            Of::Application(index) => [
+                format!("applications.{index}.{number}"),
+                format!("applications.0.{number}"),
+            ],
+            Of::Group(index) => [format!("groups.{index}.{number}"), number.to_owned()],
+        }
+    }
+}
+
+impl Scenario {
+    /// The applications, then the groups with short connections.
+    pub fn parts(&self) -> Vec<Part> {
+        let applications = self.applications().into_iter().enumerate();
+        let applications = applications.map(|(index, application)| Part {
+            of: Of::Application(index),
+            name: application.name,
+            kind: Some(application.kind),
+        });
+        let groups = self.groups().into_iter().enumerate();
+        let groups = groups.map(|(index, name)| Part {
+            of: Of::Group(index),
+            name: name.to_owned(),
+            kind: None,
+        });
+        let groups = groups.filter(|part| self.members(part).contains(&true));
+        applications.chain(groups).collect()
+    }
+
+    /// The scenario with the traffic of `part` only; its random numbers stay the same.
+    pub fn alone(&self, part: &Part) -> Scenario {
+        let mut scenario = self.clone();
+        let members = self.members(part);
+        for (workload, _) in (scenario.workloads.iter_mut().zip(members)).filter(|(_, is)| !is) {
+            // The others keep their places, which determine their random numbers.
+            workload.traffic = Traffic::Replay { flows: [].into() };
+        }
+        scenario
+    }
+
+    /// Whether each workload belongs to `part`.
+    fn members(&self, part: &Part) -> Vec<bool> {
+        match part.of {
+            Of::Application(index) => {
+                let (_, numbers) = self.numbered_applications();
+                let numbers = numbers.into_iter();
+                numbers.map(|number| number == Some(index)).collect()
+            }
+            Of::Group(_) => {
+                let connects = |workload: &Workload| {
+                    matches!(
+                        workload.traffic,
+                        Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Replay { .. }
+                    )
+                };
+                let name = Some(part.name.as_str());
+                let workloads = self.workloads.iter();
+                workloads
+                    .map(|workload| workload.group.as_deref() == name && connects(workload))
+                    .collect()
+            }
+        }
+    }
+}
+
+impl Comparison {
+    /// Adds the harm to `part`, given the comparison of [`Scenario::alone`] under the same schemes and seeds. A scheme or
+    /// seed that `alone` lacks has no value.
+    pub fn add_harm(&mut self, part: &Part, alone: &Comparison) {
+        let seeds = &self.seeds;
+        for result in &mut self.results {
+            let same = |other: &&SchemeResult| other.label == result.label;
+            let Some(of_alone) = alone.results.iter().find(same) else {
+                continue;
+            };
+            for (number, better) in part.numbers() {
+                let [name, name_alone] = part.names(number);
+                let together = values(result, &name);
+                let alone_by_seed = values(of_alone, &name_alone);
+                let alone = seeds.iter().map(|seed| {
+                    let index = alone.seeds.iter().position(|known| known == seed)?;
+                    alone_by_seed.get(index).copied().flatten()
+                });
+                let alone: Vec<Option<f64>> = alone.collect();
+                let pairs = alone.iter().zip(together);
+                let by_seed = pairs.map(|(alone, with)| harm(*better, (*alone)?, (*with)?));
+                let by_seed: Vec<Option<f64>> = by_seed.collect();
+                let mean = |values: &[Option<f64>]| Mean::over(values.iter().copied().flatten());
+                result.harm.push(Harm {
+                    part: part.name.clone(),
+                    kind: part.kind.clone(),
+                    number: (*number).to_owned(),
+                    alone: mean(&alone),
+                    together: mean(together),
+                    harm: mean(&by_seed),
+                    values: by_seed,
+                });
+            }
+        }
+    }
+}
+
+/// Values of the scalar result `name` by seed.
+fn values<'a>(result: &'a SchemeResult, name: &str) -> &'a [Option<f64>] {
+    let series = result.by_seed.iter().find(|series| series.name == name);
+    series.map_or(&[], |series| &series.values)
+}
+
+/// Harm by the paper's definition, section 3: `(alone - with) / alone` if higher values are better, `(with - alone) /
+/// with` if lower values are better. 0: the others do no harm; towards 1: they leave nothing; negative: the part does
+/// better than alone. `None`: the denominator is 0 and the numerator is not.
+fn harm(better: Better, alone: f64, with: f64) -> Option<f64> {
+    let (loss, whole) = match better {
+        Higher => (alone - with, alone),
+        Lower => (with - alone, with),
+    };
+    match (loss == 0.0, whole > 0.0) {
+        (true, _) => Some(0.0),
+        (false, true) => Some(loss / whole),
+        (false, false) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn harm_is_that_of_the_definition() {
+        // Half of the goodput is gone; the delay is four times as long.
+        assert_eq!(harm(Higher, 10.0, 5.0), Some(0.5));
+        assert_eq!(harm(Lower, 0.25, 1.0), Some(0.75));
+        assert_eq!(harm(Higher, 10.0, 0.0), Some(1.0));
+        assert_eq!(harm(Higher, 0.0, 0.0), Some(0.0));
+        assert_eq!(harm(Higher, 0.0, 1.0), None);
+    }
+
+    proptest! {
+        #[test]
+        fn harm_is_none_alone_below_one_and_grows(
+            alone in 1e-6_f64..1e3,
+            factor in 1.0_f64..1e3,
+            more in 1.000_001_f64..10.0,
+        ) {
+            for (better, with, worse) in [
+                (Lower, alone * factor, alone * factor * more),
+                (Higher, alone / factor, alone / factor / more),
+            ] {
+                prop_assert_eq!(harm(better, alone, alone), Some(0.0));
+                let (some, much) = (harm(better, alone, with).unwrap(), harm(better, alone, worse).unwrap());
+                prop_assert!((0.0..1.0).contains(&some), "{}", some);
+                prop_assert!(some < much && much < 1.0, "{} {}", some, much);
+            }
+        }
+    }
+}

@@ -1,0 +1,472 @@
+//! Applications: what the users of calls, games, pages and lookups notice, a table for each.
+
+use super::conclusions::any_of;
+use super::metric::{Measured, Metric, metric};
+use crate::format::{Quantity, list, percent, throughput, time};
+use gentle_experiment::results::{ApplicationResult, Comparison, Harm, SchemeResult};
+
+/// A number of an application: path in the JSON of its result, quantity, value.
+type Source = (&'static str, Quantity, fn(&ApplicationResult) -> Measured);
+
+const DELAY: Source = ("delay_s.mean", Quantity::Time, |a| a.delay_s.into());
+const DELAY_P99: Source = ("delay_s.p99", Quantity::Time, |a| {
+    Measured::bare(a.delay_s.p99)
+});
+const JITTER: Source = ("jitter_s.mean", Quantity::Time, |a| a.jitter_s.into());
+const LOSS: Source = ("loss.mean", Quantity::Share, |a| a.loss.into());
+const USELESS: Source = ("useless.mean", Quantity::Share, |a| a.useless.into());
+const LATE_FRAMES: Source = ("late_frames.mean", Quantity::Share, |a| {
+    a.late_frames.into()
+});
+const STALLS: Source = ("stalls_per_minute.mean", Quantity::Frequency, |a| {
+    a.stalls_per_minute.into()
+});
+const STALLED: Source = ("stalled.mean", Quantity::Share, |a| a.stalled.into());
+const CONNECT: Source = ("connect_s.mean", Quantity::Time, |a| a.connect_s.into());
+const TRANSACTION: Source = ("transaction_s.mean", Quantity::Time, |a| {
+    a.transaction_s.into()
+});
+const TRANSACTION_P50: Source = ("transaction_s.p50", Quantity::Time, |a| {
+    Measured::bare(a.transaction_s.p50)
+});
+const TRANSACTION_P95: Source = ("transaction_s.p95", Quantity::Time, |a| {
+    Measured::bare(a.transaction_s.p95)
+});
+const TRANSACTION_P99: Source = ("transaction_s.p99", Quantity::Time, |a| {
+    Measured::bare(a.transaction_s.p99)
+});
+const FAILED: Source = ("failed", Quantity::Count, |a| Measured::count(a.failed));
+const UNFINISHED: Source = ("unfinished", Quantity::Count, |a| {
+    Measured::count(a.unfinished)
+});
+const RATE: Source = ("goodput_bps.mean", Quantity::Rate, |a| a.goodput_bps.into());
+
+/// Column of the tables of a kind: subject, statistic, explanation, number. The first one leads; the last ones are
+/// dropped first if there is little room.
+type Column = (&'static str, &'static str, &'static str, Source);
+
+/// A kind of application, and how its results are shown.
+struct Kind {
+    /// Name in scenario files.
+    name: &'static str,
+    /// Title of its tables.
+    title: &'static str,
+    /// Beginning of a sentence that the number of the first column completes.
+    leading: &'static str,
+    columns: &'static [Column],
+}
+
+const JITTER_COLUMN: Column = (
+    "jitter",
+    "mean",
+    "difference between the delays of consecutive packets",
+    JITTER,
+);
+const LOST_PACKETS: Column = ("packets", "lost", "packets that did not arrive", LOSS);
+const MEAN_DELAY: Column = (
+    "delay",
+    "mean",
+    "from sending a packet to its arrival at the other end",
+    DELAY,
+);
+const DELAY_WITHIN: Column = (
+    "delay",
+    "99 % within",
+    "99 % of the packets that arrived took at most this long, one way",
+    DELAY_P99,
+);
+
+const KINDS: &[Kind] = &[
+    Kind {
+        name: "voice",
+        title: "Voice calls",
+        leading: "99 % of the speech arrives within",
+        columns: &[
+            DELAY_WITHIN,
+            (
+                "dropouts",
+                "a minute",
+                "interruptions that a listener notices, for each minute of speech",
+                STALLS,
+            ),
+            (
+                "speech",
+                "lost",
+                "packets that did not arrive, or too late to be played",
+                USELESS,
+            ),
+            JITTER_COLUMN,
+            MEAN_DELAY,
+            (
+                "speech",
+                "interrupted",
+                "fraction of the time in which speech was interrupted",
+                STALLED,
+            ),
+        ],
+    },
+    Kind {
+        name: "video_call",
+        title: "Video calls",
+        leading: "the share of late frames is",
+        columns: &[
+            (
+                "frames",
+                "late",
+                "frames that were complete too late, or never",
+                LATE_FRAMES,
+            ),
+            (
+                "freezes",
+                "a minute",
+                "times that the picture stood still, for each minute of video",
+                STALLS,
+            ),
+            (
+                "rate",
+                "mean",
+                "payload of the video that arrived, all senders together",
+                RATE,
+            ),
+            DELAY_WITHIN,
+            (
+                "picture",
+                "frozen",
+                "fraction of the time in which the picture stood still",
+                STALLED,
+            ),
+            MEAN_DELAY,
+            LOST_PACKETS,
+            JITTER_COLUMN,
+        ],
+    },
+    Kind {
+        name: "game",
+        title: "Games",
+        leading: "99 % of the packets arrive within",
+        columns: &[DELAY_WITHIN, LOST_PACKETS, JITTER_COLUMN, MEAN_DELAY],
+    },
+    Kind {
+        name: "pages",
+        title: "Web pages",
+        leading: "95 % of the pages load within",
+        columns: &[
+            (
+                "page load",
+                "95 % within",
+                "95 % of the pages were complete after at most this long",
+                TRANSACTION_P95,
+            ),
+            (
+                "page load",
+                "half within",
+                "half of the pages were complete after at most this long",
+                TRANSACTION_P50,
+            ),
+            (
+                "page load",
+                "mean",
+                "from the click until all objects of the page have arrived",
+                TRANSACTION,
+            ),
+            (
+                "connect",
+                "mean",
+                "from the first SYN until the browser can send its request",
+                CONNECT,
+            ),
+            (
+                "pages",
+                "open",
+                "pages that were loading when the run ended",
+                UNFINISHED,
+            ),
+            (
+                "pages",
+                "given up",
+                "pages whose connection TCP gave up",
+                FAILED,
+            ),
+        ],
+    },
+    Kind {
+        name: "dns",
+        title: "DNS lookups",
+        leading: "99 % of the lookups are answered within",
+        columns: &[
+            (
+                "lookup",
+                "99 % within",
+                "99 % of the lookups were answered after at most this long",
+                TRANSACTION_P99,
+            ),
+            (
+                "lookup",
+                "half within",
+                "half of the lookups were answered after at most this long",
+                TRANSACTION_P50,
+            ),
+            (
+                "lookup",
+                "mean",
+                "from the first query to the answer, with repetitions",
+                TRANSACTION,
+            ),
+            (
+                "lookups",
+                "failed",
+                "lookups given up after the last attempt",
+                FAILED,
+            ),
+        ],
+    },
+    Kind {
+        name: "ssh",
+        title: "SSH sessions",
+        leading: "99 % of the keystrokes are echoed within",
+        columns: &[
+            (
+                "echo",
+                "99 % within",
+                "99 % of the keystrokes were echoed after at most this long",
+                TRANSACTION_P99,
+            ),
+            (
+                "echo",
+                "half within",
+                "half of the keystrokes were echoed after at most this long",
+                TRANSACTION_P50,
+            ),
+            ("echo", "mean", "from a keystroke to its echo", TRANSACTION),
+        ],
+    },
+    Kind {
+        name: "on_off",
+        title: "Downloads with pauses",
+        leading: "95 % of the downloads are complete within",
+        columns: &[
+            (
+                "download",
+                "95 % within",
+                "95 % of the downloads were complete after at most this long",
+                TRANSACTION_P95,
+            ),
+            (
+                "download",
+                "mean",
+                "from the request until the last byte has arrived",
+                TRANSACTION,
+            ),
+            (
+                "rate",
+                "mean",
+                "payload that arrived, all users together, pauses included",
+                RATE,
+            ),
+            (
+                "downloads",
+                "open",
+                "downloads that were under way when the run ended",
+                UNFINISHED,
+            ),
+        ],
+    },
+    Kind {
+        name: "ping",
+        title: "Pings",
+        leading: "99 % of the pings that are answered return within",
+        columns: &[
+            (
+                "round trip",
+                "99 % within",
+                "99 % of the pings that were answered took at most this long",
+                TRANSACTION_P99,
+            ),
+            (
+                "round trip",
+                "half within",
+                "half of the pings that were answered took at most this long",
+                TRANSACTION_P50,
+            ),
+            (
+                "round trip",
+                "mean",
+                "from sending a ping to its answer",
+                TRANSACTION,
+            ),
+            ("pings", "lost", "pings without an answer", FAILED),
+        ],
+    },
+];
+
+/// Applications of a kind without a line of its own.
+const OTHER: Kind = Kind {
+    name: "",
+    title: "",
+    leading: "99 % of the packets arrive within",
+    columns: &[
+        DELAY_WITHIN,
+        (
+            "transaction",
+            "95 % within",
+            "95 % of the transactions ended after at most this long",
+            TRANSACTION_P95,
+        ),
+        (
+            "transaction",
+            "mean",
+            "duration of transactions",
+            TRANSACTION,
+        ),
+        LOST_PACKETS,
+        JITTER_COLUMN,
+        ("rate", "mean", "payload that arrived", RATE),
+    ],
+};
+
+/// Table of an application.
+pub(crate) struct Application {
+    /// Title: the kind in words, with the name of the group if there is one.
+    pub(crate) title: String,
+    /// Columns, in reading order.
+    pub(crate) metrics: Vec<Metric>,
+    /// Sentence on the first column.
+    pub(crate) sentence: Option<String>,
+}
+
+/// Tables of all applications that were observed, in the order of the scenario.
+pub(crate) fn applications(comparison: &Comparison) -> Vec<Application> {
+    let Some(first) = comparison.results.first() else {
+        return Vec::new();
+    };
+    let tables = first.applications.iter().enumerate();
+    let tables = tables.map(|(index, result)| {
+        let kind = KINDS.iter().find(|kind| kind.name == result.kind);
+        let kind = kind.unwrap_or(&OTHER);
+        let mut metrics = columns(kind, index);
+        keep_observed(&mut metrics, comparison);
+        // Counts are known of applications that were not observed too.
+        let observed = |metric: &Metric| metric.quantity != Quantity::Count;
+        if !metrics.iter().any(observed) {
+            metrics.clear();
+        }
+        let title = match kind.title {
+            "" => result.application.clone(),
+            title if result.application == result.kind => title.to_owned(),
+            title => format!("{title} ({})", result.application),
+        };
+        Application {
+            sentence: sentence(comparison, &title, kind, index),
+            title,
+            metrics,
+        }
+    });
+    let tables = tables.filter(|application| !application.metrics.is_empty());
+    tables.chain(harm(comparison)).collect()
+}
+
+/// Table of the harm to each part of the traffic; `None`: it was not asked for.
+fn harm(comparison: &Comparison) -> Option<Application> {
+    let harm = &comparison.results.first()?.harm;
+    let metrics = (0..).zip(harm).map(|(rank, harm)| {
+        let number = match harm.number.as_str() {
+            "goodput_bps.mean" => "rate",
+            number if number.starts_with("delay_s") => "delay",
+            _ => "time",
+        };
+        let (part, name) = (harm.part.clone(), harm.number.clone());
+        metric(&harm.part, number, Quantity::Share, move |r| {
+            let same = |harm: &&Harm| (&harm.part, &harm.number) == (&part, &name);
+            let harm = r.harm.iter().find(same);
+            harm.map_or(Measured::default(), |harm| harm.harm.into())
+        })
+        .about("part of the delay or time that the rest of the traffic causes, or of the rate that it takes away")
+        .rank(rank)
+    });
+    let mut metrics: Vec<Metric> = metrics.collect();
+    keep_observed(&mut metrics, comparison);
+    (!metrics.is_empty()).then(|| Application {
+        title: "Harm by the rest of the traffic".to_owned(),
+        metrics,
+        sentence: None,
+    })
+}
+
+/// Keeps the columns that have a value under any scheme.
+pub(super) fn keep_observed(metrics: &mut Vec<Metric>, comparison: &Comparison) {
+    metrics.retain(|metric| {
+        let values = metric.measure(&comparison.results);
+        values.iter().any(|measured| measured.value.is_some())
+    });
+}
+
+/// Columns of the application `index`.
+fn columns(kind: &Kind, index: usize) -> Vec<Metric> {
+    let columns = (0..).zip(kind.columns);
+    let columns = columns.map(|(rank, (subject, detail, about, (name, quantity, of)))| {
+        let value = move |r: &SchemeResult| r.applications.get(index).map(of).unwrap_or_default();
+        metric(subject, detail, *quantity, value)
+            .named(format!("applications.{index}.{name}"))
+            .about(about)
+            .rank(rank)
+    });
+    columns.collect()
+}
+
+/// Sentence on the number that leads the table of an application: the schemes with the best one, the scheme with the
+/// worst, and the reference.
+fn sentence(comparison: &Comparison, title: &str, kind: &Kind, index: usize) -> Option<String> {
+    let lead = columns(kind, index).into_iter().next()?;
+    let results = &comparison.results;
+    let measured = lead.measure(results);
+    let shown = |value: f64| match lead.quantity {
+        Quantity::Time => time(value),
+        Quantity::Rate => throughput(value),
+        _ => percent(value),
+    };
+    let known = || {
+        let values = results.iter().zip(&measured);
+        values.filter_map(|(r, measured)| Some((r, measured.value?)))
+    };
+    let (best, least) = known().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (worst, most) = known().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let start = format!("{title}: {} {}", kind.leading, shown(least));
+    if results.len() == 1 {
+        return Some(start + ".");
+    }
+    if shown(least) == shown(most) {
+        return Some(start + " under every scheme.");
+    }
+    let may_be_best: Vec<String> = (results.iter().zip(lead.best(results)))
+        .filter(|(_, best)| *best)
+        .map(|(r, _)| r.label.clone())
+        .collect();
+    let (aside, chance) = match may_be_best.as_slice() {
+        [] if comparison.seeds.len() > 1 => {
+            ("", "; the differences are not significant".to_owned())
+        }
+        [] => ("", String::new()),
+        [only] if *only == best.label => (" (significantly the best)", String::new()),
+        several => (
+            "",
+            format!(
+                "; the best is {}, whose differences are not significant",
+                any_of(several)
+            ),
+        ),
+    };
+    let others = known().filter(|(r, _)| {
+        let is_reference = Some(&r.label) == comparison.reference.as_ref();
+        !std::ptr::eq(*r, best) && (is_reference || std::ptr::eq(*r, worst))
+    });
+    let mut others: Vec<(&SchemeResult, f64)> = others.collect();
+    others.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let others: Vec<String> = (others.iter())
+        .map(|(r, value)| format!("{} under {}", shown(*value), r.label))
+        .collect();
+    Some(format!(
+        "{start} under {}{aside}, {}{chance}.",
+        best.label,
+        list(&others)
+    ))
+}
