@@ -4,33 +4,21 @@
 //! The ACE field of every header counts the marked packets that have arrived, modulo 8. The AccECN option counts the
 //! bytes that arrived with each value of the ECN field, modulo 2^24.
 
-use crate::endpoint::Endpoint;
+mod endpoint;
+mod feedback;
+
 use crate::profile::Profile;
-use crate::recovery::CaState;
-use crate::segment::{AccEcnOption, Ect, Flags, Options, Segment};
+use crate::segment::{AccEcnOption, Ect, Flags, Segment};
 use gentle_units::Nanos;
 
 /// Mask of the ACE field, and the value that stands for no mark (`TCP_ACCECN_CEP_INIT_OFFSET`).
 const ACE_MASK: u32 = 7;
 const ACE_OFFSET: u32 = 5;
-/// Marks not yet reported that force an acknowledgement (`TCP_ACCECN_ACE_MAX_DELTA`).
-const MOST_UNREPORTED: u8 = 6;
 /// Flags of a SYN that requests Accurate ECN.
 pub(crate) const REQUEST: Flags = Flags::from_bits(0x1c0);
 /// Values from which the counters of the option start: ECT(1), CE, ECT(0).
 const OPTION_OFFSETS: [u32; 3] = [1, 0, 1];
-/// Index of CE among the counters.
-const CE: usize = 1;
 const OPTION_MASK: u32 = 0xff_ffff;
-/// Space that the option takes in a header without SACK blocks, bytes.
-const OPTION_SPACE: u32 = 12;
-/// Weight and unit of the mean number of segments that an acknowledgement covers (`PKTS_ACKED_WEIGHT`,
-/// `PKTS_ACKED_PREC`), and the mean above which acknowledgements count as aggregated (`ACK_COMP_THRESH`).
-const MEAN_SHIFT: u32 = 6;
-const AGGREGATED: u32 = 4 << MEAN_SHIFT;
-/// Bytes after which it is too late to trust counters seen for the first time: they may have wrapped.
-const TOO_LATE: u64 = (1 << 23) - 1;
-
 /// Failures of the feedback (`accecn_fail_mode`). No packet is ECN-capable after [`ACE_SEND`] or [`ACE_RECEIVE`], no
 /// option is sent after [`OPTION_SEND`] or read after [`OPTION_RECEIVE`].
 const ACE_SEND: u8 = 1;
@@ -214,7 +202,7 @@ impl AccEcn {
         if self.take_first_option(synack) {
             self.demand = 2;
         }
-        self.mean_acked = 1 << MEAN_SHIFT;
+        self.note_acked(1);
     }
 
     /// Processes the segment that acknowledges the SYN/ACK, which was sent with the ECN field `sent`
@@ -338,258 +326,5 @@ impl AccEcn {
         self.option_at = now;
         self.option_with_dsack = dsack;
         self.demand = self.demand.saturating_sub(1);
-    }
-
-    /// Updates the bytes that the peer reports after `bytes` more were delivered; returns whether they tell how many
-    /// were marked (`tcp_accecn_process_option`). `sent`: bytes sent so far.
-    fn take_option(&mut self, option: Option<AccEcnOption>, bytes: u32, sent: u64) -> bool {
-        if self.failed & OPTION_RECEIVE != 0 {
-            return false;
-        }
-        let Some(option) = option else {
-            if self.seen == Seen::Nothing {
-                if sent >= TOO_LATE {
-                    self.see(Seen::Failure);
-                }
-                return false;
-            }
-            if let Some(index) = self.growing {
-                self.reported_bytes[index] = self.reported_bytes[index].wrapping_add(bytes);
-            }
-            return self.growing.is_some();
-        };
-        if self.seen < Seen::Counters {
-            self.see(Seen::first(option));
-        }
-        let expected = self.growing;
-        let mut certain = expected.is_some();
-        let mut changed = false;
-        let mut ambiguous = false;
-        for index in 0..usize::from(option.fields) {
-            let counter = &mut self.reported_bytes[index];
-            let value = option.counters[index].wrapping_sub(OPTION_OFFSETS[index]);
-            // Difference modulo 2^24, with its sign.
-            let delta = ((value.wrapping_sub(*counter) << 8) as i32) >> 8;
-            *counter = counter.wrapping_add_signed(delta);
-            if delta < 0 {
-                certain = false;
-                ambiguous = true;
-            }
-            if delta != 0 && expected != Some(index) {
-                if changed {
-                    certain = false;
-                    ambiguous = true;
-                } else {
-                    self.growing = Some(index);
-                    changed = true;
-                }
-            }
-        }
-        if ambiguous {
-            self.growing = None;
-        }
-        certain
-    }
-
-    fn note_acked(&mut self, delivered: u32) {
-        if delivered == 0 {
-            return;
-        }
-        let sample = delivered << MEAN_SHIFT;
-        self.mean_acked = match self.mean_acked {
-            0 => sample,
-            mean => ((mean << MEAN_SHIFT) - mean + sample) >> MEAN_SHIFT,
-        }
-        .min(0xffff);
-    }
-
-    /// Number of marks that an ACE field of `ace` reports when `delivered` segments with `bytes` bytes were delivered,
-    /// of which the option says, if `counted`, that `marked_bytes` were marked (`__tcp_accecn_process`).
-    ///
-    /// Among more than 7 segments, the counter may have wrapped. Unless the option or acknowledgements that are
-    /// aggregated anyway speak against it, the largest number possible is taken (RFC 9768, section 3.2.2.5).
-    fn resolve(&self, ace: u8, delivery: &Delivery, counted: bool, marked_bytes: u32) -> u32 {
-        let corrected = u32::from(ace).wrapping_sub(ACE_OFFSET);
-        let delta = corrected.wrapping_sub(self.reported) & ACE_MASK;
-        let delivered = delivery.segments;
-        if delivered <= ACE_MASK {
-            return delta;
-        }
-        let largest = delivered - (delivered.wrapping_sub(delta) & ACE_MASK);
-        if !counted {
-            return match self.mean_acked > AGGREGATED {
-                true => delta,
-                false => largest,
-            };
-        }
-        if marked_bytes == 0 {
-            return delta;
-        }
-        if delivered >= 2 * (ACE_MASK + 1) && delivery.in_order {
-            if delivery.bytes <= marked_bytes {
-                return largest;
-            }
-            let marked = u64::from(marked_bytes) * u64::from(delivered);
-            let estimate = marked.div_ceil(u64::from(delivery.bytes)) as u32;
-            return largest.min(delta + (estimate & !ACE_MASK));
-        }
-        let (marked, mss) = (u64::from(marked_bytes), u64::from(delivery.mss));
-        if marked > u64::from(delta) * mss {
-            return largest;
-        }
-        if marked < u64::from(largest) * mss / 2 {
-            return delta;
-        }
-        largest
-    }
-}
-
-/// What an acknowledgement delivered.
-#[derive(Debug, Clone, Copy)]
-struct Delivery {
-    segments: u32,
-    bytes: u32,
-    /// Payload of a full segment, bytes.
-    mss: u32,
-    /// Whether the number of segments is certain: SACK is in use, or nothing was lost.
-    in_order: bool,
-}
-
-impl Endpoint {
-    /// Marks counted so far; `None` without Accurate ECN.
-    pub fn marks(&self) -> Option<Marks> {
-        self.accecn.as_ref().map(|accecn| Marks {
-            received: accecn.received,
-            reported: accecn.reported,
-        })
-    }
-
-    /// Accounts for an arriving segment before its acknowledgement is processed.
-    #[cold]
-    pub(crate) fn note_arrival(&mut self, segment: &Segment, ce: bool, acceptable: bool) {
-        // Linux counts only in the state ESTABLISHED.
-        let counts = acceptable && !self.tx.is_closing() && !self.rx.closed();
-        let Some(accecn) = &mut self.accecn else {
-            return;
-        };
-        let age = segment.ts_val.wrapping_sub(self.rx.ts_recent) as i32;
-        accecn.stamp_advanced = age > 0 && segment.options.contains(Options::TIMESTAMPS);
-        if counts && accecn.count(Field::of(segment, ce), segment.len) {
-            self.rx.ack.hurry();
-        }
-    }
-
-    /// Accounts for a duplicate that begins at `start`. If the acknowledgement that reported it before had the option, it
-    /// seems to have been lost because of that (`tcp_rcv_spurious_retrans`).
-    #[cold]
-    pub(crate) fn note_duplicate(&mut self, start: u64) {
-        if let Some(accecn) = &mut self.accecn {
-            if accecn.option_with_dsack && accecn.duplicate == start {
-                accecn.failed |= OPTION_SEND;
-            }
-            accecn.duplicate = start;
-        }
-    }
-
-    /// Sets the ACE field and the option of an outgoing segment; `dsack`: it reports a duplicate.
-    #[cold]
-    pub(crate) fn report_marks(&mut self, now: Nanos, segment: &mut Segment, dsack: bool) {
-        let srtt = self.rtt.srtt();
-        if let Some(accecn) = &mut self.accecn {
-            let with_option = accecn.sends_option(&self.profile, now, srtt);
-            accecn.report(now, segment, with_option, dsack);
-        }
-    }
-
-    /// Sends the acknowledgement of a SYN or SYN/ACK, whose ACE field reports the ECN field of that
-    /// (`tcp_send_ack_reflect_ect`).
-    pub(crate) fn send_reflection(&mut self, now: Nanos, out: &mut Vec<Segment>) {
-        let unreported = self.accecn.as_ref().map_or(0, |accecn| accecn.unreported);
-        self.send_ack(now, out);
-        if let (Some(accecn), Some(sent)) = (&mut self.accecn, out.last_mut()) {
-            accecn.unreported = unreported;
-            sent.flags = sent.flags.with_ace(accecn.reflection());
-        }
-    }
-
-    /// Answers a SYN or SYN/ACK on an established connection.
-    pub(crate) fn answer_syn(
-        &mut self,
-        now: Nanos,
-        syn: &Segment,
-        ce: bool,
-        out: &mut Vec<Segment>,
-    ) {
-        if let Some(accecn) = &mut self.accecn {
-            accecn.syn_field = Field::of(syn, ce);
-            if accecn.take_first_option(syn) {
-                accecn.demand = accecn.demand.max(1);
-            }
-        }
-        self.send_reflection(now, out);
-    }
-
-    /// The option of a SYN/ACK: the counters before anything has arrived.
-    pub(crate) fn initial_option(&self) -> Option<AccEcnOption> {
-        (self.profile.ecn_option > 0).then_some(AccEcnOption {
-            fields: 3,
-            counters: OPTION_OFFSETS,
-        })
-    }
-
-    /// Payload of a full segment sent at `now`: without the space of the AccECN option, if the segment has one
-    /// (`tcp_current_mss`).
-    #[inline]
-    pub(crate) fn full_payload(&self, now: Nanos) -> u32 {
-        match &self.accecn {
-            None => self.mss,
-            Some(accecn) => match accecn.sends_option(&self.profile, now, self.rtt.srtt()) {
-                true => self.mss.saturating_sub(OPTION_SPACE).max(1),
-                false => self.mss,
-            },
-        }
-    }
-
-    /// Removes the option of a retransmission that has become too long by it; Linux splits such a segment.
-    #[cold]
-    pub(crate) fn shorten(&self, segment: &mut Segment) {
-        if segment.len + OPTION_SPACE > self.mss && segment.sack_count == 0 {
-            segment.remove_accecn_option();
-        }
-    }
-
-    /// Number of marks that an acknowledgement reports, after `delivered` segments with `bytes` bytes were delivered;
-    /// `progress`: it acknowledges something new (`tcp_accecn_process`).
-    #[cold]
-    pub(crate) fn take_marks(
-        &mut self,
-        segment: &Segment,
-        delivered: u32,
-        bytes: u64,
-        progress: bool,
-    ) -> u32 {
-        let Some(accecn) = &mut self.accecn else {
-            return 0;
-        };
-        // An acknowledgement that was overtaken says nothing.
-        if !progress && !accecn.stamp_advanced {
-            return 0;
-        }
-        let delivery = Delivery {
-            segments: delivered,
-            bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
-            mss: self.mss,
-            in_order: self.sack || matches!(self.tx.ca, CaState::Open | CaState::Cwr),
-        };
-        let before = accecn.reported_bytes[CE];
-        let counted = accecn.take_option(segment.accecn_option(), delivery.bytes, self.tx.nxt);
-        let marked_bytes = accecn.reported_bytes[CE].wrapping_sub(before);
-        accecn.note_acked(delivered);
-        if accecn.unreported >= MOST_UNREPORTED {
-            self.rx.ack.hurry();
-        }
-        let marks = accecn.resolve(segment.flags.ace(), &delivery, counted, marked_bytes);
-        accecn.reported = accecn.reported.wrapping_add(marks);
-        marks
     }
 }
