@@ -54,9 +54,11 @@ impl AccEcn {
         let mut certain = expected.is_some();
         let mut changed = false;
         let mut ambiguous = false;
-        for index in 0..usize::from(option.fields) {
+        let fields = usize::from(option.fields);
+        let offsets = OPTION_OFFSETS.iter().enumerate().take(fields);
+        for (index, offset) in offsets {
             let counter = &mut self.reported_bytes[index];
-            let value = option.counters[index].wrapping_sub(OPTION_OFFSETS[index]);
+            let value = option.counters[index].wrapping_sub(*offset);
             // Difference modulo 2^24, with its sign.
             let delta = ((value.wrapping_sub(*counter) << 8) as i32) >> 8;
             *counter = counter.wrapping_add_signed(delta);
