@@ -31,8 +31,10 @@ pub(crate) struct AckEvent {
     /// Whether it reports a duplicate; `dsack_of_probe`: a duplicate of the tail loss probe.
     dsack: bool,
     dsack_of_probe: bool,
-    /// Whether it carries the ECN echo (ECE).
+    /// Whether it reports marks: by the ECN echo (ECE), or by an ACE field that has increased.
     pub(crate) ece: bool,
+    /// Bytes that it SACKed.
+    sacked_bytes: u64,
     /// Echoed timestamp; 0: none.
     pub(crate) echo: u32,
     /// Whether a retransmission was marked lost.
@@ -73,8 +75,13 @@ impl Endpoint {
             if !self.is_plain(segment, ack) || !self.take_plain_ack(now, ack) {
                 self.take_ack(now, segment, ack, window_moved, out);
             }
-        } else if self.tx.probe_high > 0 {
-            self.on_probe_ack(ack, false, false);
+        } else {
+            if self.accecn.is_some() && ack >= self.tx.una {
+                self.take_marks_alone(now, segment, &mut AckEvent::default());
+            }
+            if self.tx.probe_high > 0 {
+                self.on_probe_ack(ack, false, false);
+            }
         }
         true
     }
@@ -89,6 +96,7 @@ impl Endpoint {
             && tx.board.sacked == 0
             && tx.probe_high == 0
             && tx.pacing.is_none()
+            && self.accecn.is_none()
             && !(self.ecn && segment.flags.contains(Flags::ECE))
     }
 
@@ -116,7 +124,7 @@ impl Endpoint {
         if self.profile.rack {
             self.tx.rack.adapt(self.tx.una, self.tx.nxt);
         }
-        self.note_delivered(now, acked, false);
+        self.note_delivered(now, acked, 0);
         self.reset_timer(now);
         if self.tx.may_grow() {
             self.grow_window(now, acked);
@@ -158,6 +166,9 @@ impl Endpoint {
         }
         if ack < self.tx.una || self.tx.board.is_empty() {
             // Old acknowledgement, or nothing outstanding: only a DSACK or SACK matters.
+            if self.accecn.is_some() && ack >= self.tx.una {
+                self.take_marks_alone(now, segment, &mut event);
+            }
             if event.dsack || event.newly_sacked {
                 let resend = self.fastretrans_alert(now, &mut event);
                 self.resend(now, resend, out);
@@ -177,7 +188,21 @@ impl Endpoint {
         if self.profile.rack {
             self.tx.rack.adapt(self.tx.una, self.tx.nxt);
         }
-        self.note_delivered(now, event.delivered, event.ece);
+        let marked = match &self.accecn {
+            None if event.ece => event.delivered,
+            None => 0,
+            Some(_) => {
+                let bytes = match event.advanced {
+                    true => ack - event.prior_una,
+                    false => event.sacked_bytes,
+                };
+                let progress = event.advanced || event.newly_sacked;
+                let marks = self.take_marks(segment, event.delivered, bytes, progress);
+                event.ece = marks > 0;
+                marks
+            }
+        };
+        self.note_delivered(now, event.delivered, marked);
         let moved = event.advanced || segment.seq_len() > 0 || window_moved;
         if self.tx.probe_high > 0 {
             self.on_probe_ack(ack, event.dsack_of_probe, !moved && !event.newly_sacked);
@@ -251,9 +276,17 @@ impl Endpoint {
         }
     }
 
-    /// Tells congestion control of `delivered` segments; `marked`: with the ECN echo.
+    /// Processes the AccECN feedback of an acknowledgement that came while nothing was outstanding.
+    #[cold]
+    fn take_marks_alone(&mut self, now: Nanos, segment: &Segment, event: &mut AckEvent) {
+        let marks = self.take_marks(segment, event.delivered, 0, false);
+        event.ece = marks > 0;
+        self.note_delivered(now, event.delivered, marks);
+    }
+
+    /// Tells congestion control that `delivered` segments were delivered, and that `marked` were reported as marked.
     #[inline]
-    fn note_delivered(&mut self, now: Nanos, delivered: u32, marked: bool) {
+    fn note_delivered(&mut self, now: Nanos, delivered: u32, marked: u32) {
         let tx = &mut self.tx;
         let progress = Progress {
             now,
@@ -550,6 +583,7 @@ impl Endpoint {
                 }
                 self.tx.board.mark_sacked(index);
                 event.newly_sacked = true;
+                event.sacked_bytes += u64::from(sent.len);
                 event.delivered += 1;
                 self.tx.fack = self.tx.fack.max(sent.end());
             }

@@ -60,6 +60,12 @@ impl AckState {
         self.now = true;
     }
 
+    /// Requests that the next acknowledgement, whenever one is due, is not delayed (`ICSK_ACK_NOW`).
+    #[inline]
+    pub(crate) fn hurry(&mut self) {
+        self.now = true;
+    }
+
     /// Accounts for in-order data (`tcp_event_data_recv`). `rto` bounds the delay, since a longer one would time the
     /// peer out.
     #[inline]

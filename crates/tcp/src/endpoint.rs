@@ -1,5 +1,6 @@
 //! One end of a connection: its state, and the dispatch of segments, timers and application calls.
 
+use crate::accecn::AccEcn;
 use crate::ack_policy::Due;
 use crate::handshake::Handshake;
 use crate::profile::Profile;
@@ -36,12 +37,15 @@ pub struct Endpoint {
     /// Options agreed upon in the handshake.
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,
+    /// Whether the ends agreed on the feedback of RFC 3168.
     pub(crate) ecn: bool,
     /// ECN field of every packet, and of new data.
     pub(crate) ect: Ect,
     pub(crate) data_ect: Ect,
-    /// Payload of a full segment, bytes.
+    /// Payload of a full segment without the AccECN option, bytes.
     pub(crate) mss: u32,
+    /// `None`: the ends did not agree on Accurate ECN.
+    pub(crate) accecn: Option<Box<AccEcn>>,
     /// Expiry of the delayed acknowledgement; `Nanos::MAX`: not set.
     pub(crate) delack_at: Nanos,
     pub(crate) rx: Receiver,
@@ -64,6 +68,7 @@ impl Endpoint {
             ect: Ect::Not,
             data_ect: Ect::Not,
             mss: u32::from(profile.mss),
+            accecn: None,
             handshake: Handshake::new(now),
             tx: Sender::new(&profile, isn, now),
             rx: Receiver::new(&profile),
@@ -82,7 +87,7 @@ impl Endpoint {
                     self.process(now, segment, ce, out);
                 }
             }
-            State::SynSent => self.on_segment_in_syn_sent(now, segment, out),
+            State::SynSent => self.on_segment_in_syn_sent(now, segment, ce, out),
             State::SynReceived => self.on_segment_in_syn_received(now, segment, ce, out),
             State::Failed => {}
         }
@@ -159,6 +164,7 @@ impl Endpoint {
             || segment.seq != rx.unwrap.wire(rx.nxt)
             || !rx.is_plain()
             || rx.ce.is_some()
+            || self.accecn.is_some()
             || segment.sack_count > 0
             || segment.ack != tx.unwrap.wire(tx.una)
             || tx.una + u64::from(segment.window) > tx.window_end
@@ -201,11 +207,14 @@ impl Endpoint {
         let acceptable =
             end >= self.rx.acknowledged.min(self.rx.nxt) && self.rx.window.admits(start);
         if segment.flags.intersects(Flags::SYN | Flags::RST) {
-            self.on_control(now, segment.flags, acceptable, out);
+            self.on_control(now, segment, ce, acceptable, out);
             return;
         }
         if !segment.flags.contains(Flags::ACK) {
             return;
+        }
+        if self.accecn.is_some() {
+            self.note_arrival(segment, ce, acceptable);
         }
         if segment.options.contains(Options::TIMESTAMPS) {
             // In TIME-WAIT, ts_recent is not updated (tcp_timewait_state_process; tcp_twrespond of FreeBSD): the
@@ -233,10 +242,21 @@ impl Endpoint {
 
     /// Handles a SYN or RST in a synchronised state.
     #[cold]
-    fn on_control(&mut self, now: Nanos, flags: Flags, acceptable: bool, out: &mut Vec<Segment>) {
-        if !flags.contains(Flags::RST) {
+    fn on_control(
+        &mut self,
+        now: Nanos,
+        segment: &Segment,
+        ce: bool,
+        acceptable: bool,
+        out: &mut Vec<Segment>,
+    ) {
+        if !segment.flags.contains(Flags::RST) {
             // A repeated SYN/ACK: our ACK of it was lost. Any other SYN: send a challenge ACK (RFC 5961, section 4.2).
-            self.send_ack(now, out);
+            if self.accecn.is_some() {
+                self.answer_syn(now, segment, ce, out);
+            } else {
+                self.send_ack(now, out);
+            }
         } else if acceptable {
             self.fail();
         }
@@ -288,6 +308,9 @@ impl Endpoint {
             }
             Fit::Duplicate => {
                 self.stats.duplicates_received += 1;
+                if self.accecn.is_some() {
+                    self.note_duplicate(start);
+                }
                 self.rx.ack.enter_quickack(&self.profile);
                 self.rx.ack.force();
             }
@@ -330,7 +353,7 @@ impl Endpoint {
         out.push(ack);
     }
 
-    /// Builds a segment at `position` with acknowledgement, window, timestamps, SACK blocks and ECN echo.
+    /// Builds a segment at `position` with acknowledgement, window, timestamps, SACK blocks and ECN feedback.
     // Inlined, so that it is built in place.
     #[inline(always)]
     pub(crate) fn segment(&mut self, now: Nanos, position: u64, flags: Flags) -> Segment {
@@ -343,11 +366,15 @@ impl Endpoint {
             segment.ts_val = timestamp(now);
             segment.ts_ecr = self.rx.ts_recent;
         }
+        let dsack = self.rx.has_dsack();
         if self.sack && self.rx.has_sack() {
             (segment.sack, segment.sack_count) = self.rx.sack_blocks(self.profile.dsack);
         }
         if self.rx.echo_congestion {
             segment.flags |= Flags::ECE;
+        }
+        if self.accecn.is_some() {
+            self.report_marks(now, &mut segment, dsack);
         }
         self.rx.acknowledged = self.rx.nxt;
         self.rx.ack.sent(&self.profile);

@@ -1,7 +1,9 @@
 //! The three-way handshake (RFC 9293, section 3.5) and the retransmission of its segments.
 
+use crate::accecn::{Field, REQUEST};
+use crate::ecn::Feedback;
 use crate::endpoint::{Endpoint, State, timestamp};
-use crate::profile::Profile;
+use crate::profile::{Ecn, Profile};
 use crate::segment::{Flags, Options, Segment};
 use crate::seq::Seq;
 use gentle_units::Nanos;
@@ -56,21 +58,20 @@ impl Endpoint {
         out: &mut Vec<Segment>,
     ) -> Endpoint {
         let mut endpoint = Endpoint::new(profile, State::SynReceived, isn, now);
-        let asked = syn.flags.contains(Flags::ECE | Flags::CWR);
-        let accepted = asked && endpoint.profile.accepts_ecn(syn, ce);
-        endpoint.agree(syn, accepted);
+        let feedback = endpoint.profile.answer_to_syn(syn, ce);
+        endpoint.agree(syn, ce, feedback);
         endpoint.send_synack(now, out);
         endpoint.arm_synack_timer(now);
         endpoint
     }
 
     /// Adopts the options of the peer's SYN or SYN/ACK.
-    fn agree(&mut self, syn: &Segment, ecn: bool) {
+    fn agree(&mut self, syn: &Segment, ce: bool, feedback: Feedback) {
         self.rx.synchronize(syn.seq);
         self.rx.ts_recent = syn.ts_val;
         self.sack &= syn.options.contains(Options::SACK_PERMITTED);
         self.timestamps &= syn.options.contains(Options::TIMESTAMPS);
-        self.set_ecn(ecn);
+        self.set_ecn(feedback, Field::of(syn, ce));
         if syn.mss > 0 {
             self.mss = self.mss.min(u32::from(syn.mss));
         }
@@ -107,8 +108,11 @@ impl Endpoint {
 
     fn send_syn(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         let mut segment = self.handshake_segment(now, Flags::SYN);
-        // RFC 3168, section 6.1.1.1: a retransmitted SYN does not request ECN, in case a middlebox drops such SYNs.
-        if self.profile.requests_ecn() && !segment.retransmitted {
+        // A retransmitted SYN does not request ECN, in case a middlebox drops such SYNs (RFC 3168, section 6.1.1.1); the
+        // first retransmission still requests Accurate ECN (RFC 9768, section 3.1.4.1).
+        if self.profile.ecn == Ecn::AccEcn && self.handshake.retransmissions <= 1 {
+            segment.flags |= REQUEST;
+        } else if self.profile.requests_ecn() && !segment.retransmitted {
             segment.flags |= Flags::ECE | Flags::CWR;
         }
         out.push(segment);
@@ -119,6 +123,20 @@ impl Endpoint {
         segment.ack = self.rx.unwrap.wire(1);
         if self.ecn {
             segment.flags |= Flags::ECE;
+        }
+        if let Some(accecn) = &mut self.accecn {
+            // After a timeout the SYN/ACK is tried without, and only the first has the option (tcp_ecn_make_synack,
+            // tcp_synack_options).
+            if self.handshake.timeouts == 0 {
+                segment.flags = segment.flags.with_ace(accecn.reflection());
+            }
+            accecn.synack_sent_again(self.handshake.retransmissions);
+            if !segment.retransmitted
+                && let Some(option) = self.initial_option()
+            {
+                segment.set_accecn_option(option);
+            }
+            self.check_feedback();
         }
         self.rx.acknowledged = 1;
         out.push(segment);
@@ -170,8 +188,8 @@ impl Endpoint {
             self.fail();
             return;
         }
-        self.handshake.timeouts += 1;
         self.send_synack(now, out);
+        self.handshake.timeouts += 1;
         self.arm_synack_timer(now);
     }
 
@@ -179,6 +197,7 @@ impl Endpoint {
         &mut self,
         now: Nanos,
         segment: &Segment,
+        ce: bool,
         out: &mut Vec<Segment>,
     ) {
         let acknowledges = segment.flags.contains(Flags::ACK)
@@ -192,10 +211,19 @@ impl Endpoint {
         if !acknowledges || !segment.flags.contains(Flags::SYN) {
             return;
         }
-        let echoed = segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR);
-        self.agree(segment, echoed && self.profile.requests_ecn());
+        let feedback = self.profile.agreed_by_synack(segment);
+        self.agree(segment, ce, feedback);
+        let sent = self.profile.handshake_ect();
+        if let Some(accecn) = &mut self.accecn {
+            accecn.take_synack(segment, sent);
+        }
+        self.check_feedback();
         self.establish(now, segment);
-        self.send_ack(now, out);
+        if self.accecn.is_some() {
+            self.send_reflection(now, out);
+        } else {
+            self.send_ack(now, out);
+        }
         self.transmit(now, out);
     }
 
@@ -218,6 +246,9 @@ impl Endpoint {
                 if !self.profile.synack_echoes_first_syn {
                     self.rx.ts_recent = segment.ts_val;
                 }
+                if let Some(accecn) = &mut self.accecn {
+                    accecn.syn_again(segment, ce);
+                }
                 self.send_synack(now, out);
                 if self.profile.synack_timer_restart {
                     self.handshake.timeouts = 0;
@@ -231,6 +262,13 @@ impl Endpoint {
             return;
         }
         // ACK of the SYN/ACK, or, if that was lost, data after it.
+        let sent = self.profile.handshake_ect();
+        if let Some(accecn) = &mut self.accecn {
+            accecn.take_third_ack(segment, sent);
+            // Its timestamp is known from here on (`tcp_check_req`).
+            self.rx.note_timestamp(segment.ts_val);
+        }
+        self.check_feedback();
         self.establish(now, segment);
         self.process(now, segment, ce, out);
     }

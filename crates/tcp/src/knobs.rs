@@ -247,6 +247,8 @@ static KNOBS: &[Knob] = knobs! {
     dsack: bool in ANY, "report duplicates to the sender";
     timestamps: bool in ANY, "timestamps";
     ecn: Ecn in ANY, "explicit congestion notification";
+    ecn_option: u32 in 0..=3, "segments with the AccECN option: 0 none, 1 few, 2 all while it seems to arrive, 3 all";
+    ecn_option_beacon: u32 in 0..=3, "with ecn_option 1: AccECN options in a round trip at least";
     ect1: bool in ANY, "ECN-capable packets carry ECT(1), as L4S has it, instead of ECT(0)";
     dupthresh: u32 in 1..=1000, "duplicate ACKs that prove a loss";
     max_reordering: u32 in 1..=100_000, "how far observed reordering may raise dupthresh";
@@ -298,7 +300,10 @@ mod tests {
         let error = profile.set("iw", "0").unwrap_err().to_string();
         assert!(error.contains("from 1 to 10000"), "{error}");
         let error = profile.set("ecn", "maybe").unwrap_err().to_string();
-        assert!(error.contains("off or accept or request"), "{error}");
+        assert!(
+            error.contains("off or accept or request or accecn"),
+            "{error}"
+        );
         assert_eq!(profile, Profile::default());
         profile.set("initial_rto", "3s").unwrap();
         assert_eq!(profile.get("initial_rto").unwrap(), "3s");

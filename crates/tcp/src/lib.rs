@@ -1,6 +1,7 @@
 //! TCP end points as pure state machines.
 #![doc = include_str!("../README.md")]
 
+mod accecn;
 mod ack;
 mod ack_policy;
 mod congestion;
@@ -25,12 +26,13 @@ mod undo;
 mod wheel;
 mod window;
 
+pub use accecn::Marks;
 pub use congestion::CongestionControl;
 pub use endpoint::Endpoint;
 pub use knobs::{Knob, KnobError};
 pub use profile::{
     AckPolicy, Ecn, Growth, LossMarking, Profile, RtoEstimator, Undo, UnknownProfile,
 };
-pub use segment::{Ect, Flags, MAX_SACK_BLOCKS, Options, Segment};
+pub use segment::{AccEcnOption, Ect, Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use seq::Seq;
 pub use stats::Stats;

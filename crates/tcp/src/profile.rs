@@ -33,6 +33,8 @@ pub enum Ecn {
     Accept,
     /// Requested and accepted (`net.ipv4.tcp_ecn=1`).
     Request,
+    /// Accurate ECN requested and accepted (RFC 9768; `net.ipv4.tcp_ecn=3`), ECN with a peer that knows only that.
+    AccEcn,
 }
 
 /// Rule that marks unacknowledged segments below SACKed ones as lost, with RACK off.
@@ -161,8 +163,14 @@ pub struct Profile {
     pub dsack: bool,
     /// Timestamps option (RFC 7323).
     pub timestamps: bool,
-    /// ECN (RFC 3168).
+    /// ECN (RFC 3168, RFC 9768).
     pub ecn: Ecn,
+    /// Segments that carry the AccECN option, once the peer has sent one (`net.ipv4.tcp_ecn_option`): 0: none, 1: those
+    /// after a change of the marking and `ecn_option_beacon` in a round trip, 2: all, unless those with a DSACK seem to
+    /// get lost, 3: all.
+    pub ecn_option: u32,
+    /// AccECN options in a round trip at least, with `ecn_option` 1 (`net.ipv4.tcp_ecn_option_beacon`).
+    pub ecn_option_beacon: u32,
     /// ECN-capable packets carry ECT(1), which queues treat as L4S (RFC 9331), instead of ECT(0). Not in Linux 7.2,
     /// whose DCTCP sends ECT(0).
     pub ect1: bool,
@@ -307,9 +315,11 @@ impl Profile {
             sack: true,
             dsack: true,
             timestamps: true,
-            ecn: Ecn::Accept, // TCP_ECN_IN_ECN_OUT_NOECN
-            ect1: false,      // tcp_ca_ect_1_negotiation: no algorithm asks for it
-            dupthresh: 3,     // TCP_FASTRETRANS_THRESH
+            ecn: Ecn::Accept,     // TCP_ECN_IN_ECN_OUT_NOECN
+            ecn_option: 2,        // TCP_ACCECN_OPTION_FULL
+            ecn_option_beacon: 3, // TCP_ACCECN_OPTION_BEACON
+            ect1: false,          // tcp_ca_ect_1_negotiation: no algorithm asks for it
+            dupthresh: 3,         // TCP_FASTRETRANS_THRESH
             max_reordering: 300,
             loss_marking: LossMarking::Rfc6675,
             rack: true, // TCP_RACK_LOSS_DETECTION
@@ -388,6 +398,8 @@ impl Profile {
             dsack: false,
             timestamps: true, // net.inet.tcp.rfc1323
             ecn: Ecn::Off,    // net.inet.tcp.ecn.enable=0
+            ecn_option: 2,
+            ecn_option_beacon: 3,
             ect1: false,
             dupthresh: 3,
             max_reordering: 3,
@@ -452,6 +464,8 @@ impl Profile {
             dsack: false,      // generate_dsacks_
             timestamps: false, // timestamps_
             ecn: Ecn::Off,
+            ecn_option: 2,
+            ecn_option_beacon: 3,
             ect1: false,
             dupthresh: 3, // tcprexmtthresh_
             max_reordering: 3,
@@ -504,7 +518,7 @@ pub(crate) use texts;
 
 texts!(RtoEstimator { Linux = "linux", Rfc6298 = "rfc6298" });
 texts!(Growth { Acked = "acked", Acks = "acks" });
-texts!(Ecn { Off = "off" | "false", Accept = "accept", Request = "request" | "on" | "true" });
+texts!(Ecn { Off = "off" | "false", Accept = "accept", Request = "request" | "on" | "true", AccEcn = "accecn" });
 texts!(LossMarking { Rfc6675 = "rfc6675", Fack = "fack", Holes = "holes" });
 texts!(Undo {
     Off = "off" | "false",

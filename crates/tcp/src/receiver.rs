@@ -111,7 +111,7 @@ pub(crate) struct Receiver {
     /// Whether to echo congestion until the peer reports a reduced window (RFC 3168, section 6.1.3).
     pub(crate) echo_congestion: bool,
     /// State of an echo that reports each change; `None`: the echo of RFC 3168.
-    pub(crate) ce: Option<CeState>,
+    pub(crate) ce: Option<Box<CeState>>,
     pub(crate) ack: AckState,
     pub(crate) window: ReceiveWindow,
 }
@@ -254,10 +254,16 @@ impl Receiver {
         (blocks, n as u8)
     }
 
+    /// Whether the next acknowledgement reports a duplicate, if it may.
+    #[inline]
+    pub(crate) fn has_dsack(&self) -> bool {
+        self.dsack.1 > 0
+    }
+
     /// Whether the next acknowledgement has to carry SACK blocks.
     #[inline]
     pub(crate) fn has_sack(&self) -> bool {
-        self.dsack.1 > 0 || self.has_gap()
+        self.has_dsack() || self.has_gap()
     }
 
     fn wire(&self, range: (u64, u64)) -> (Seq, Seq) {

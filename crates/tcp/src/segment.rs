@@ -4,9 +4,9 @@ use crate::seq::Seq;
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-/// Control bits that the state machine uses (RFC 9293, section 3.1; ECE and CWR: RFC 3168).
+/// Control bits that the state machine uses (RFC 9293, section 3.1; ECE and CWR: RFC 3168; AE: RFC 9768).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// No control bit.
@@ -25,15 +25,29 @@ impl Flags {
     pub const ECE: Flags = Flags(0x40);
     /// Congestion window reduced.
     pub const CWR: Flags = Flags(0x80);
+    /// Accurate ECN.
+    pub const AE: Flags = Flags(0x100);
 
-    /// Bits as in byte 13 of the header.
-    pub const fn bits(self) -> u8 {
+    /// Bits as in bytes 12 and 13 of the header.
+    pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// Flags from byte 13 of the header.
-    pub const fn from_bits(bits: u8) -> Flags {
-        Flags(bits)
+    /// Flags from bytes 12 and 13 of the header, of which the length of the header is left out.
+    pub const fn from_bits(bits: u16) -> Flags {
+        Flags(bits & 0x0fff)
+    }
+
+    /// The ACE field: AE, CWR and ECE as a number from 0 to 7 (RFC 9768, section 3.2.1).
+    #[inline]
+    pub const fn ace(self) -> u8 {
+        (self.0 >> 6) as u8 & 7
+    }
+
+    /// The flags with an ACE field of `ace` modulo 8.
+    #[inline]
+    pub const fn with_ace(self, ace: u8) -> Flags {
+        Flags(self.0 & !0x1c0 | (ace as u16 & 7) << 6)
     }
 
     /// Whether every bit of `other` is set.
@@ -75,6 +89,7 @@ impl fmt::Display for Flags {
             (Flags::PSH, 'P'),
             (Flags::ECE, 'E'),
             (Flags::CWR, 'W'),
+            (Flags::AE, 'e'),
             (Flags::ACK, '.'),
         ] {
             if self.contains(bit) {
@@ -96,6 +111,10 @@ impl Options {
     pub const TIMESTAMPS: Options = Options(1);
     /// SACK permitted (RFC 2018); only on a SYN.
     pub const SACK_PERMITTED: Options = Options(2);
+    /// AccECN (RFC 9768, section 3.2.3), read by [`Segment::accecn_option`].
+    pub const ACCECN: Options = Options(4);
+    /// Position of the number of fields of the AccECN option.
+    const FIELDS_SHIFT: u8 = 3;
 
     /// Whether every option of `other` is present.
     #[inline]
@@ -132,6 +151,15 @@ impl Ect {
     pub const fn is_capable(self) -> bool {
         !matches!(self, Ect::Not)
     }
+}
+
+/// AccECN option (RFC 9768, section 3.2.3), in order 1, which Linux sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccEcnOption {
+    /// Number of valid counters, at most 3.
+    pub fields: u8,
+    /// Bytes of payload that arrived in packets with ECT(1), CE and ECT(0), modulo 2^24; ECT(1) and ECT(0) count from 1.
+    pub counters: [u32; 3],
 }
 
 /// A TCP segment: its header and the length of its payload.
@@ -202,11 +230,79 @@ impl Segment {
         &self.sack[..usize::from(self.sack_count).min(MAX_SACK_BLOCKS)]
     }
 
+    /// The AccECN option; `None` if the segment has none.
+    pub fn accecn_option(&self) -> Option<AccEcnOption> {
+        if !self.options.contains(Options::ACCECN) {
+            return None;
+        }
+        let fields = self.options.0 >> Options::FIELDS_SHIFT & 3;
+        let [_, (Seq(ect0), _), (Seq(ect1), Seq(ce))] = self.sack;
+        let mut counters = [ect1, ce, ect0];
+        counters[usize::from(fields)..].fill(0);
+        Some(AccEcnOption { fields, counters })
+    }
+
+    /// Adds the AccECN option.
+    ///
+    /// A header with timestamps has room for one SACK block beside three counters, and for two beside two or one. The
+    /// counters are kept where the other blocks would be, which keeps the segment small; blocks in excess are removed.
+    pub fn set_accecn_option(&mut self, option: AccEcnOption) {
+        let fields = option.fields.min(3);
+        let [ect1, ce, ect0] = option.counters;
+        match fields {
+            0 => {}
+            1 | 2 => self.sack_count = self.sack_count.min(2),
+            _ => self.sack_count = self.sack_count.min(1),
+        }
+        if fields > 0 {
+            self.sack[2] = (Seq(ect1), Seq(ce));
+        }
+        if fields > 2 {
+            self.sack[1] = (Seq(ect0), Seq(0));
+        }
+        self.options.0 = self.options.0 & 3 | Options::ACCECN.0 | fields << Options::FIELDS_SHIFT;
+    }
+
+    /// Removes the AccECN option.
+    pub(crate) fn remove_accecn_option(&mut self) {
+        self.options.0 &= 3;
+    }
+
+    /// Length that the AccECN option adds to the header: 2 bytes and 3 for each counter, in the place of padding of the
+    /// other options where it fits there (`tcp_options_fit_accecn`).
+    fn accecn_bytes(&self) -> u32 {
+        let Some(AccEcnOption { fields, .. }) = self.accecn_option() else {
+            return 0;
+        };
+        let len = 2 + 3 * u32::from(fields);
+        let syn = self.flags.contains(Flags::SYN);
+        let padding = if syn && self.options.contains(Options::SACK_PERMITTED) {
+            // Without timestamps, SACK permitted follows two bytes of padding; window scale always follows one.
+            if self.options.contains(Options::TIMESTAMPS) {
+                1
+            } else {
+                2
+            }
+        } else if syn {
+            1
+        } else if self.sack_count > 0 {
+            2
+        } else {
+            0
+        };
+        if len % 4 > padding {
+            len.next_multiple_of(4)
+        } else {
+            len / 4 * 4
+        }
+    }
+
     /// Length of the TCP header in bytes, options included.
     ///
     /// 20 bytes (RFC 9293). A SYN has 20 more for MSS, SACK permitted, timestamps and window scale as every current
     /// stack sends them, 12 without timestamps, 8 without timestamps and SACK permitted. Other segments have 12 for
-    /// timestamps with padding (RFC 7323, appendix A), and 4 + 8·n for n SACK blocks (RFC 2018, section 3).
+    /// timestamps with padding (RFC 7323, appendix A), and 4 + 8·n for n SACK blocks (RFC 2018, section 3). The AccECN
+    /// option adds 12 with all its counters.
     pub fn header_bytes(&self) -> u32 {
         let timestamps = if self.options.contains(Options::TIMESTAMPS) {
             12
@@ -229,7 +325,7 @@ impl Segment {
         } else {
             timestamps
         };
-        20 + options
+        20 + options + self.accecn_bytes()
     }
 }
 
@@ -251,6 +347,54 @@ mod tests {
         assert_eq!(ack.header_bytes(), 32);
         ack.sack_count = 3;
         assert_eq!(ack.header_bytes(), 60);
+    }
+
+    #[test]
+    fn the_accecn_option_is_read_as_written_and_uses_padding() {
+        for (fields, blocks, length) in [
+            (3, 0, 44),
+            (3, 1, 56),
+            (2, 2, 60),
+            (1, 0, 40),
+            (1, 2, 56),
+            (0, 0, 36),
+            (0, 3, 60),
+        ] {
+            let mut segment = Segment::new(Seq(0), Flags::ACK);
+            segment.options |= Options::TIMESTAMPS;
+            segment.sack_count = blocks;
+            segment.sack = [(Seq(1), Seq(2)); MAX_SACK_BLOCKS];
+            let mut option = AccEcnOption {
+                fields,
+                counters: [10, 20, 30],
+            };
+            segment.set_accecn_option(option);
+            option.counters[usize::from(fields)..].fill(0);
+            assert_eq!(segment.accecn_option(), Some(option));
+            assert_eq!(segment.header_bytes(), length, "{fields}, {blocks}");
+            assert_eq!(segment.sack_blocks().len(), usize::from(blocks));
+            assert!(
+                segment
+                    .sack_blocks()
+                    .iter()
+                    .all(|&block| block == (Seq(1), Seq(2)))
+            );
+            segment.remove_accecn_option();
+            assert_eq!(segment.accecn_option(), None);
+            assert!(segment.options.contains(Options::TIMESTAMPS));
+        }
+    }
+
+    #[test]
+    fn ace_is_three_flags() {
+        let flags = Flags::ACK | Flags::AE | Flags::ECE;
+        assert_eq!(flags.ace(), 5);
+        assert_eq!(flags.with_ace(2), Flags::ACK | Flags::CWR);
+        assert_eq!(flags.with_ace(8), Flags::ACK);
+        assert_eq!(
+            Flags::from_bits(0x5112),
+            Flags::ACK | Flags::SYN | Flags::AE
+        );
     }
 
     #[test]

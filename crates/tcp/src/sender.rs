@@ -318,7 +318,7 @@ impl Endpoint {
         most: u32,
         out: &mut Vec<Segment>,
     ) -> u32 {
-        let len = self.mss;
+        let len = self.full_payload(now);
         // A segment with the last byte written is not sent here.
         let end = self.tx.window_end.min(self.tx.limit.saturating_sub(1));
         let mut next = self.tx.nxt + u64::from(len);
@@ -360,9 +360,10 @@ impl Endpoint {
     // Out of line: needed only at the end of the data written and of the peer's window.
     #[inline(never)]
     pub(crate) fn send_one_new(&mut self, now: Nanos, out: &mut Vec<Segment>) -> bool {
+        let full = self.full_payload(now);
         let tx = &mut self.tx;
         let start = tx.nxt;
-        let mut len = (tx.limit - start).min(u64::from(self.mss));
+        let mut len = (tx.limit - start).min(u64::from(full));
         let room = tx.window_end.saturating_sub(start);
         if room < len {
             // Sender-side silly window avoidance: a short segment only when nothing is outstanding.
@@ -501,6 +502,9 @@ impl Endpoint {
         let mut segment = self.segment(now, start, wire);
         segment.len = payload;
         segment.retransmitted = again;
+        if again && self.accecn.is_some() {
+            self.shorten(&mut segment);
+        }
         let stats = &mut self.stats;
         stats.segments_sent += 1;
         stats.data_sent += u32::from(payload > 0);
@@ -531,7 +535,7 @@ impl Endpoint {
     /// Starts congestion control once the handshake has given a round-trip time.
     pub(crate) fn open_congestion(&mut self, now: Nanos) {
         let opening = Opening {
-            ecn: self.ecn,
+            ecn: self.ecn || self.accecn.is_some(),
             nxt: self.tx.nxt,
             seed: self.tx.unwrap.wire(0).0,
         };

@@ -191,7 +191,7 @@ proptest! {
     fn arbitrary_segments_are_survived(
         name in 0usize..4,
         segments in proptest::collection::vec(
-            (any::<u32>(), any::<u32>(), 0u32..5000, any::<u8>(), any::<[(u32, u32); 3]>(), 0u8..=5, any::<u32>(), any::<bool>()),
+            (any::<u32>(), any::<u32>(), 0u32..5000, any::<u16>(), any::<[(u32, u32); 3]>(), 0u8..=5, any::<u32>(), any::<bool>()),
             1..60,
         ),
     ) {

@@ -92,6 +92,8 @@ impl TcpFlags {
     pub const ECE: TcpFlags = TcpFlags(0x40);
     /// CWR (RFC 3168, 6.1).
     pub const CWR: TcpFlags = TcpFlags(0x80);
+    /// AE (RFC 9768, 3.1).
+    pub const AE: TcpFlags = TcpFlags(0x100);
 
     /// Whether any of `flags` is set.
     #[inline]

@@ -266,7 +266,7 @@ impl gentle_aqm::Packet for Packet {
             *to = (left.0, right.0);
         }
         Some(TcpHeader {
-            flags: segment.flags.bits().into(),
+            flags: segment.flags.bits(),
             ack: segment.ack.0,
             has_payload: segment.len > 0,
             timestamps: timestamps.then_some((segment.ts_val, segment.ts_ecr)),

@@ -60,9 +60,9 @@ impl Controller for Dctcp {
     }
 
     #[inline]
-    fn on_delivered(&mut self, progress: &Progress, marked: bool) {
+    fn on_delivered(&mut self, progress: &Progress, marked: u32) {
         self.delivered += progress.delivered;
-        self.marked += if marked { progress.delivered } else { 0 };
+        self.marked += marked;
         if progress.una >= self.window_end {
             self.update_alpha();
             self.window_end = progress.nxt;
@@ -127,9 +127,9 @@ mod tests {
             una,
             nxt: una + 1000,
         };
-        dctcp.on_delivered(&progress(marked, 0), true);
+        dctcp.on_delivered(&progress(marked, 0), marked);
         let end = dctcp.window_end;
-        dctcp.on_delivered(&progress(delivered - marked, end), false);
+        dctcp.on_delivered(&progress(delivered - marked, end), 0);
     }
 
     /// α ← (1 − g)·α + g·F, with g = 1/16.

@@ -132,9 +132,9 @@ pub(crate) trait Controller {
     }
 
     /// Accounts for the segments that an acknowledgement reported as delivered, before the window adapts to it.
-    /// `marked`: it carried the ECN echo.
+    /// `marked`: number of segments that it reported as marked.
     #[inline]
-    fn on_delivered(&mut self, progress: &Progress, marked: bool) {
+    fn on_delivered(&mut self, progress: &Progress, marked: u32) {
         let _ = (progress, marked);
     }
 
@@ -291,7 +291,7 @@ macro_rules! algorithms {
             }
 
             #[inline]
-            fn on_delivered(&mut self, progress: &Progress, marked: bool) {
+            fn on_delivered(&mut self, progress: &Progress, marked: u32) {
                 match self {
                     $(Congestion::$name(algorithm) => algorithm.on_delivered(progress, marked),)*
                 }

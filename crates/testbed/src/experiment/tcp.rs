@@ -107,8 +107,19 @@ const INTERFACES: &[(&str, Interface)] = &[
                 Ecn::Off => "0",
                 Ecn::Request => "1",
                 Ecn::Accept => "2",
+                Ecn::AccEcn => "3",
             }
             .to_owned()
+        }),
+    ),
+    (
+        "ecn_option",
+        Interface::Sysctl("ipv4/tcp_ecn_option", |p| p.ecn_option.to_string()),
+    ),
+    (
+        "ecn_option_beacon",
+        Interface::Sysctl("ipv4/tcp_ecn_option_beacon", |p| {
+            p.ecn_option_beacon.to_string()
         }),
     ),
     (
@@ -227,6 +238,30 @@ mod tests {
         assert_eq!(settings.restricted.as_deref(), Some("dctcp"));
         let dctcp = ("ipv4/tcp_congestion_control", "dctcp".to_owned());
         assert_eq!(settings.sysctls, [dctcp]);
+    }
+
+    #[test]
+    fn accurate_ecn_and_its_option_are_settings_of_the_namespace() {
+        let mut profile = Profile::default();
+        profile.set("ecn", "accecn").unwrap();
+        assert_eq!(
+            settings(&profile).sysctls,
+            [("ipv4/tcp_ecn", "3".to_owned())]
+        );
+        profile.set("ecn_option", "1").unwrap();
+        profile.set("ecn_option_beacon", "0").unwrap();
+        let settings = settings(&profile);
+        assert!(
+            settings
+                .sysctls
+                .contains(&("ipv4/tcp_ecn_option", "1".to_owned()))
+        );
+        assert!(
+            settings
+                .sysctls
+                .contains(&("ipv4/tcp_ecn_option_beacon", "0".to_owned()))
+        );
+        assert_eq!(settings.deviations, Vec::<String>::new());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::{EmitError, Tcp};
 
-/// Option kinds (IANA, TCP Option Kind Numbers): RFC 9293, RFC 7323, RFC 2018.
+/// Option kinds (IANA, TCP Option Kind Numbers): RFC 9293, RFC 7323, RFC 2018, RFC 9768.
 const END: u8 = 0;
 const NO_OPERATION: u8 = 1;
 const MSS: u8 = 2;
@@ -10,6 +10,7 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const ACCECN1: u8 = 174;
 
 /// Largest length of options, bytes: a header has at most 15 words of 4 bytes, and options begin at the sixth (RFC
 /// 9293, 3.1).
@@ -30,6 +31,9 @@ pub enum TcpOption<'a> {
     Sack(&'a [(u32, u32)]),
     /// Timestamp value and timestamp echo reply (RFC 7323, 3.2).
     Timestamps(u32, u32),
+    /// Accurate ECN, order 1: the first of the counters of bytes that arrived with ECT(1), CE and ECT(0), of which the
+    /// lower 24 bits are on the wire (RFC 9768, 3.2.3).
+    AccEcn1(&'a [u32]),
 }
 
 /// Encoded options of a TCP header, for [`Tcp::options`].
@@ -90,6 +94,18 @@ impl TcpOptions {
                 bytes[6..10].copy_from_slice(&echo.to_be_bytes());
                 self.extend(&bytes)
             }
+            TcpOption::AccEcn1(counters) => {
+                let len = 2 + 3 * counters.len();
+                if self.len + len > MAX_OPTIONS {
+                    return Err(EmitError::TooLong);
+                }
+                self.extend(&[ACCECN1, len as u8])?;
+                for counter in counters {
+                    let [_, low @ ..] = counter.to_be_bytes();
+                    self.extend(&low)?;
+                }
+                Ok(())
+            }
         }
     }
 
@@ -141,6 +157,17 @@ impl<'a> Tcp<'a> {
                 u32::from_be_bytes([e, f, g, h]),
             )
         })
+    }
+
+    /// Counters of the option Accurate ECN in order 1: bytes that arrived with ECT(1), CE and ECT(0), modulo 2^24, as
+    /// many as are there (RFC 9768, 3.2.3).
+    pub fn accecn1(&self) -> Option<impl Iterator<Item = u32> + 'a> {
+        let (counters, _) = self.option(ACCECN1)?.as_chunks();
+        Some(
+            counters
+                .iter()
+                .map(|&[a, b, c]| u32::from_be_bytes([0, a, b, c])),
+        )
     }
 
     /// Maximum segment size that the sender accepts, bytes (RFC 9293, 3.7.1).
@@ -232,6 +259,18 @@ mod tests {
         ];
         let blocks: Vec<_> = with_options(&options).sack_blocks().collect();
         assert_eq!(blocks, [(1, 2), (0xff00_0000, 0xff00_0001)]);
+    }
+
+    #[test]
+    fn counters_of_accurate_ecn_are_read_as_written() {
+        for counters in [&[][..], &[1], &[1, 0x00ab_cdef, 0x00ff_ffff]] {
+            let options = TcpOptions::new(&[TcpOption::AccEcn1(counters)]).unwrap();
+            let read = with_options(options.as_bytes()).accecn1().unwrap();
+            assert_eq!(read.collect::<Vec<_>>(), counters);
+        }
+        let many = TcpOptions::new(&[TcpOption::AccEcn1(&[0; 13])]);
+        assert_eq!(many, Err(EmitError::TooLong));
+        assert!(with_options(SYN_OF_LINUX).accecn1().is_none());
     }
 
     #[test]
