@@ -318,8 +318,9 @@ pub(crate) struct ComparisonArgs {
     /// Connections to simulate: a built-in scenario, a scenario file (.toml) or a flow list (.csv)
     ///
     /// The built-in scenarios real, real-reverse, short and 10m have the links and traffic of Braud, Heusse and Duda, "The
-    /// Virtue of Gentleness" (IFIP Networking 2018, Table III), between current Linux hosts unless --profile names others.
-    /// docs/scenarios.md describes the files.
+    /// Virtue of Gentleness" (IFIP Networking 2018, Table III), between current Linux hosts unless --profile names others;
+    /// home-evening, office, calls and rrul have calls, games, pages and downloads side by side. docs/scenarios.md describes
+    /// the files.
     #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
     pub(crate) traffic: Traffic,
 
@@ -345,7 +346,8 @@ pub(crate) struct SchemesToCompare {
 /// Scenario to run under a single scheme, and the number of runs.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
-    /// Built-in scenario (real, real-reverse, short, 10m), scenario file (docs/scenarios.md) or flow list (.csv)
+    /// Built-in scenario (real, real-reverse, short, 10m, home-evening, office, calls, rrul), scenario file
+    /// (docs/scenarios.md) or flow list (.csv)
     #[arg(value_name = "TYPE|FILE", value_parser = scenario, value_hint = ValueHint::FilePath)]
     pub(crate) traffic: Traffic,
 

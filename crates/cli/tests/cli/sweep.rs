@@ -225,7 +225,7 @@ fn mistakes_get_a_sentence() {
         ("sedes = 1", "unknown key 'sedes' (did you mean 'seeds'?)"),
         (
             "traffic = \"shrot\"",
-            "'shrot' is no scenario; expected real, real-reverse, short, 10m, a scenario file",
+            "'shrot' is no scenario; expected real, real-reverse, short, 10m, home-evening, office, calls, rrul, a scenario file",
         ),
         ("schemes = [\"cdel\"]", "did you mean 'codel'"),
         (
