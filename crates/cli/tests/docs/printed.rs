@@ -115,7 +115,12 @@ fn with_blocks(name: &str, page: &str, new: impl Fn(&[String]) -> Option<String>
 }
 
 /// Pages with blocks.
-const PAGES: [&str; 3] = ["README.md", "docs/kernel-proof.md", "docs/model.md"];
+const PAGES: [&str; 4] = [
+    "README.md",
+    "docs/applications.md",
+    "docs/kernel-proof.md",
+    "docs/model.md",
+];
 
 #[test]
 fn pages_show_what_the_program_prints_now() {
