@@ -157,11 +157,13 @@ fn joined(high: u32, low: u32) -> Nanos {
 /// One end of a flow of datagrams. Backends deliver datagrams and call [`DatagramEnd::on_timer`] when its time has
 /// come; what the end sends goes to `out`, what it measures to `record`.
 pub trait DatagramEnd: Send {
-    /// Time at which the end wants to act; [`Nanos::MAX`]: only when a datagram arrives.
-    fn next_at(&self) -> Nanos;
+    /// Time at which the end wants to act; [`Nanos::MAX`]: only when a datagram arrives, as a server that only answers.
+    fn next_at(&self) -> Nanos {
+        Nanos::MAX
+    }
 
     /// Acts at `now`, at or after [`DatagramEnd::next_at`]. The next time is later than `now`.
-    fn on_timer(&mut self, now: Nanos, out: &mut Vec<Datagram>, record: &mut ApplicationRecord);
+    fn on_timer(&mut self, _: Nanos, _: &mut Vec<Datagram>, _: &mut ApplicationRecord) {}
 
     /// Takes a datagram that has arrived. Any content is valid.
     fn on_datagram(
@@ -172,8 +174,8 @@ pub trait DatagramEnd: Send {
         record: &mut ApplicationRecord,
     );
 
-    /// Counts what is still open at the end of the run.
-    fn finish(&mut self, record: &mut ApplicationRecord);
+    /// Counts exchanges that are still open at the end of the run.
+    fn finish(&mut self, _: &mut ApplicationRecord) {}
 }
 
 #[cfg(test)]

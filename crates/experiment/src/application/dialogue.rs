@@ -25,11 +25,11 @@ pub struct Dialogue {
     pub users: u32,
     /// Time that the server takes for each answer.
     pub service: Nanos,
-    /// What they do.
+    /// Transactions of each user.
     pub script: Script,
 }
 
-/// What a user does.
+/// Transactions of a user, by application.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Script {
@@ -146,7 +146,7 @@ pub struct UserPlan {
     pub service_ns: u64,
     /// Payload of a segment, in which sizes are counted, bytes.
     pub mss: u16,
-    /// What it does.
+    /// Transactions of the user.
     pub script: Script,
 }
 
@@ -179,7 +179,7 @@ impl Scenario {
     }
 }
 
-/// What a user asks its backend to do.
+/// Request of a user to the backend, which has the connection.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Open a connection.
@@ -198,7 +198,7 @@ pub enum Action {
 pub struct Note {
     /// When it began, nanoseconds since the start of the run.
     pub began_ns: u64,
-    /// What it was.
+    /// Kind of the event, with its measurements.
     pub event: NoteEvent,
 }
 
@@ -213,7 +213,7 @@ pub enum NoteEvent {
     },
     /// A transaction was completed.
     Completed {
-        /// Its duration.
+        /// Duration of the transaction.
         took_ns: u64,
         /// Payload of its answers.
         bytes: u64,
@@ -498,7 +498,7 @@ mod tests {
         ]
     }
 
-    /// What happened between a user and a server whose every message takes `delay`; TCP gives up on the connections
+    /// Events between a user and a server whose every message takes `delay`; TCP gives up on the connections
     /// with the numbers `broken`, when their first answer arrives.
     #[derive(Debug, Default, PartialEq)]
     struct Story {

@@ -202,12 +202,6 @@ struct DnsServer {
 }
 
 impl DatagramEnd for DnsServer {
-    fn next_at(&self) -> Nanos {
-        Nanos::MAX
-    }
-
-    fn on_timer(&mut self, _: Nanos, _: &mut Vec<Datagram>, _: &mut ApplicationRecord) {}
-
     fn on_datagram(
         &mut self,
         now: Nanos,
@@ -221,8 +215,6 @@ impl DatagramEnd for DnsServer {
             out.push(self.meter.send(now, self.answer, answer, record));
         }
     }
-
-    fn finish(&mut self, _: &mut ApplicationRecord) {}
 }
 
 #[cfg(test)]

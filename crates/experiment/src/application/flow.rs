@@ -91,7 +91,7 @@ impl Application {
         }
     }
 
-    /// What the client and the server of a flow offer.
+    /// Traffic that the client and the server of a flow offer to the links.
     fn offered(&self) -> [Offered; 2] {
         match self {
             Application::Voice(voice) => voice.offered(),

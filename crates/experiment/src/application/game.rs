@@ -100,6 +100,4 @@ impl DatagramEnd for GameEnd {
     ) {
         self.meter.receive(now, datagram, record);
     }
-
-    fn finish(&mut self, _: &mut ApplicationRecord) {}
 }

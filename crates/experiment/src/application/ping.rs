@@ -100,12 +100,6 @@ struct PingServer {
 }
 
 impl DatagramEnd for PingServer {
-    fn next_at(&self) -> Nanos {
-        Nanos::MAX
-    }
-
-    fn on_timer(&mut self, _: Nanos, _: &mut Vec<Datagram>, _: &mut ApplicationRecord) {}
-
     fn on_datagram(
         &mut self,
         now: Nanos,
@@ -121,8 +115,6 @@ impl DatagramEnd for PingServer {
             out.push((self.meter).send(now, datagram.ip_bytes, echo, record));
         }
     }
-
-    fn finish(&mut self, _: &mut ApplicationRecord) {}
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ impl Server {
     pub fn request(&mut self, now: Nanos, request: &Request) {
         let due = Nanos(now.0.saturating_add(request.service.0));
         match self.owed.back_mut() {
-            // What is sent together is one write, however many requests there were.
+            // Answers that are due together are one write, however many requests there were.
             Some((last, bytes)) if due <= *last => *bytes = bytes.saturating_add(request.answer),
             _ => self.owed.push_back((due, request.answer)),
         }

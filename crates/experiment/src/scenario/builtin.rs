@@ -101,7 +101,7 @@ mod tests {
             assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
         }
         for name in &BUILTIN[..4] {
-            // Those of the paper, cake and dualpi2.
+            // The 14 schemes of the paper, cake and dualpi2.
             assert_eq!(find(name).unwrap().schemes.len(), 16, "{name}");
         }
     }

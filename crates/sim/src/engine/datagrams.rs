@@ -11,7 +11,7 @@ pub(crate) struct Datagrams {
     flows: Vec<Flow>,
     /// Packets have the number of their flow plus this one, so that it differs from those of constant-rate sources.
     first_serial: u32,
-    /// What the end that acted last sends, and how much of it has been taken.
+    /// Datagrams of the end that acted last, and the number of them that have been taken.
     out: Vec<Datagram>,
     taken: usize,
 }

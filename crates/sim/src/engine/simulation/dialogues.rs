@@ -25,7 +25,7 @@ impl<T: Tap> Simulation<T> {
         self.act_for(number, |user, actions| user.wake(now, actions));
     }
 
-    /// What is under way at the end of the run counts as unfinished.
+    /// Counts transactions that are under way at the end of the run as unfinished.
     pub(super) fn dismiss_users(&mut self) {
         for number in 0..self.users.len() as u32 {
             self.act_for(number, User::finish);
