@@ -121,6 +121,10 @@ pub(crate) struct ExecArgs {
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub(crate) argv: Vec<String>,
 
+    /// Seed of the kernel's random numbers: the same seed in virtual time repeats a run in every detail [default: random]
+    #[arg(long, value_name = "N", overrides_with = "seed")]
+    pub(crate) seed: Option<u64>,
+
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
 }

@@ -60,6 +60,17 @@ fn what_programs_expect_is_mounted() {
 
 /// Every queue discipline and filter used by the scenarios of the testbed.
 #[test]
+fn random_numbers_are_those_of_the_seed() {
+    let Some(_) = kernel() else { return };
+    // The kernel mixes new random numbers in once a minute.
+    let script = "read id < /proc/sys/kernel/random/boot_id; sleep 200; echo $id $RANDOM; od -An -tx8 -N8 /dev/urandom";
+    let draw = |seed: &str| exec(&[seed], &["bash", "-c", script]).output().unwrap();
+    let first = draw("--seed=7").stdout;
+    assert_eq!(first, draw("--seed=7").stdout);
+    assert_ne!(first, draw("--seed=8").stdout);
+}
+
+#[test]
 fn the_kernel_has_what_the_testbed_uses() {
     let Some(_) = kernel() else { return };
     let qdiscs = "pfifo bfifo codel fq_codel pie fq_pie sfq choke fq cake dualpi2 prio netem plug";

@@ -54,6 +54,9 @@ fn memory_mib() -> u32 {
     }
 }
 
+/// Seed of the kernels' random numbers, so that what passes once passes again.
+const SEED: u64 = 1;
+
 /// Machine made in the same way as by a user of the library.
 pub(crate) fn machine(kernel: Kernel) -> Machine {
     let program = GuestProgram {
@@ -62,6 +65,7 @@ pub(crate) fn machine(kernel: Kernel) -> Machine {
     };
     let mut machine = Machine::new(kernel, program);
     machine.memory_mib = memory_mib();
+    machine.seed = Some(SEED);
     if flavour() == Flavour::Debug {
         machine.time_limit = Duration::from_secs(3600);
     }
@@ -75,6 +79,7 @@ pub(crate) fn exec(options: &[&str], program: &[&str]) -> Command {
         .args(["testbed", "exec"])
         .arg(format!("--memory={}", memory_mib()))
         .args((flavour() == Flavour::Debug).then_some("--debug"))
+        .arg(format!("--seed={SEED}"))
         .args(options)
         .arg("--")
         .args(program);

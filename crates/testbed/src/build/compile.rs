@@ -22,7 +22,6 @@ pub(super) fn configure(
     stop: &AtomicBool,
 ) -> Result<(), BuildError> {
     observer.began(Stage::Configure);
-    set_ticks(tree)?;
     process::run(make(tree).arg("tinyconfig"), stop, &mut |_| {})?;
     let config = tree.join(".config");
     let mut text = fs::read_to_string(&config).map_err(|error| BuildError::file(&config, error))?;
@@ -39,22 +38,6 @@ pub(super) fn configure(
         ));
     }
     Ok(())
-}
-
-/// Sets HZ to 1000. User-mode Linux has 100 ticks per second and no Kconfig prompt to change that. TCP timers count in
-/// ticks; with 1000 (as in distribution kernels, or nearly) they are as fine as the simulator's. `base.config` requests
-/// the value too, so a failure here is reported.
-fn set_ticks(tree: &Path) -> Result<(), BuildError> {
-    let path = tree.join("arch/um/Kconfig");
-    let text = fs::read_to_string(&path).map_err(|error| BuildError::file(&path, error))?;
-    fs::write(&path, with_ticks(&text)).map_err(|error| BuildError::file(&path, error))
-}
-
-fn with_ticks(kconfig: &str) -> String {
-    kconfig.replace(
-        "config HZ\n\tint\n\tdefault 100\n",
-        "config HZ\n\tint\n\tdefault 1000\n",
-    )
 }
 
 /// Options of the fragments that a configuration does not have.
@@ -109,18 +92,6 @@ fn expected_objects(flavour: Flavour) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ticks_are_set_where_the_kernel_has_its_own_number() {
-        let kconfig =
-            "config NR\n\tint\n\tdefault 100\n\nconfig HZ\n\tint\n\tdefault 100\n\nconfig HZ_X\n";
-        let set = with_ticks(kconfig);
-        assert_eq!(
-            set,
-            kconfig.replace("HZ\n\tint\n\tdefault 100\n", "HZ\n\tint\n\tdefault 1000\n")
-        );
-        assert_eq!(with_ticks(&set), set);
-    }
 
     #[test]
     fn options_that_a_kernel_lacks_are_found() {

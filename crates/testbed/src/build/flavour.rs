@@ -25,12 +25,13 @@ impl Flavour {
         }
     }
 
-    /// Identifies a configuration in the cache: the beginning of a hash of the fragments.
+    /// Identifies a configuration in the cache: the beginning of a hash of the fragments and the edits of the source.
     pub(super) fn fingerprint(self) -> String {
         let mut hash = Sha256::new();
         for fragment in self.fragments() {
             hash.update(fragment);
         }
+        super::edits::hash(&mut hash);
         super::cache::short_hex(&hash.finalize())
     }
 }

@@ -8,6 +8,7 @@ mod cache;
 mod compile;
 mod copy;
 mod download;
+mod edits;
 mod error;
 mod flavour;
 mod modules;
@@ -20,6 +21,7 @@ mod tools;
 mod unpack;
 
 pub use cache::Cache;
+pub(crate) use edits::SEED_VARIABLE;
 pub use error::{BuildError, NoSource, SourceProblem};
 pub use flavour::Flavour;
 pub use modules::modules;
@@ -100,6 +102,7 @@ pub fn build(
             &mut |_| {},
         )?;
     }
+    edits::apply(tree.path(), observer)?;
     compile::configure(tree.path(), flavour, observer, stop)?;
     compile::compile(tree.path(), flavour, request.jobs, observer, stop)?;
     observer.began(Stage::Tidy);

@@ -1,7 +1,7 @@
 //! One run of a machine: its files, its process, and its termination.
 
 use super::{Clock, Console, Machine, MachineError, Outcome, memory};
-use crate::build::Flavour;
+use crate::build::{Flavour, SEED_VARIABLE};
 use crate::job::Job;
 use crate::protocol::{SHARE_VARIABLE, Setup, share};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -100,6 +100,10 @@ impl<'a> Instance<'a> {
             source,
         };
         let (reader, writer) = io::pipe().map_err(failed)?;
+        let seed = self
+            .machine
+            .seed
+            .map(|seed| (SEED_VARIABLE, seed.to_string()));
         let child = Command::new(&path)
             .args(&program.arguments)
             .arg("launch")
@@ -107,6 +111,8 @@ impl<'a> Instance<'a> {
             .arg(&self.machine.kernel.linux)
             .args(self.command_line(&path)?)
             .env("TMPDIR", &self.memory)
+            .env_remove(SEED_VARIABLE)
+            .envs(seed)
             // A process group of its own: Ctrl-C in the terminal does not reach it, and one signal ends all its
             // processes.
             .process_group(0)

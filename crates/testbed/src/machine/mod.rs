@@ -35,6 +35,9 @@ pub struct Machine {
     pub plugins: Vec<PathBuf>,
     /// Directory of the host that the task may read and write ([`JobContext::files`](crate::guest::JobContext::files)).
     pub files: Option<PathBuf>,
+    /// Seed of the kernel's random numbers: two runs of the same task with the same seed in virtual time give the same
+    /// answer. `None`: random numbers of the host.
+    pub seed: Option<u64>,
     /// Limit of the run in wall-clock time, boot and shutdown included.
     pub time_limit: Duration,
 }
@@ -78,7 +81,8 @@ impl<A> Outcome<A> {
 }
 
 impl Machine {
-    /// Machine with virtual time, 512 MiB of memory, no modules, and a time limit of ten minutes.
+    /// Machine with virtual time, 512 MiB of memory, no modules, random numbers of the host, and a time limit of ten
+    /// minutes.
     pub fn new(kernel: Kernel, program: GuestProgram) -> Machine {
         Machine {
             kernel,
@@ -88,6 +92,7 @@ impl Machine {
             modules: Vec::new(),
             plugins: Vec::new(),
             files: None,
+            seed: None,
             time_limit: Duration::from_secs(600),
         }
     }

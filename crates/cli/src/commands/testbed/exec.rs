@@ -10,7 +10,8 @@ use std::process::ExitCode;
 
 pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
-    let machine = super::machine(&args.machine, &stop)?;
+    let mut machine = super::machine(&args.machine, &stop)?;
+    machine.seed = args.seed;
     let command = Command {
         argv: args.argv.clone(),
     };
