@@ -11,6 +11,11 @@
 /* Room in the request, as tc's own qdiscs allow. */
 #define MAX_MSG 1024
 
+static inline int put_u8(struct nlmsghdr *n, int attr, __u8 value)
+{
+	return addattr_l(n, MAX_MSG, attr, &value, sizeof(value));
+}
+
 static inline int put_u32(struct nlmsghdr *n, int attr, __u32 value)
 {
 	return addattr_l(n, MAX_MSG, attr, &value, sizeof(value));
@@ -57,6 +62,42 @@ static inline int expected(const char *qdisc, const char *option,
 	fprintf(stderr, "%s: %s: expected %s, not \"%s\"\n", qdisc, option,
 		what, got);
 	return -1;
+}
+
+/* Reads the option argv[0]. Returns the number of words that it consists of, 0
+ * if there is no such option, or -1 after a message.
+ */
+typedef int read_option(void *to, int argc, char **argv);
+
+/* For read_option: the number of words of an option and its value, of which
+ * read_option has made err: 1 if no option has this name, or -1.
+ */
+static inline int with_value(int err)
+{
+	return err == 1 ? 0 : err ? -1 : 2;
+}
+
+/* Reads all options of a qdisc. Returns 0, or -1 after a message. */
+static inline int read_options(const char *qdisc, int argc, char **argv,
+			       read_option *read, void *to,
+			       void (*explain)(void))
+{
+	int used;
+
+	for (; argc > 0; argc -= used, argv += used) {
+		if (!strcmp(*argv, "help")) {
+			explain();
+			return -1;
+		}
+		used = read(to, argc, argv);
+		if (!used) {
+			fprintf(stderr, "%s: no option \"%s\"\n", qdisc, *argv);
+			explain();
+		}
+		if (used <= 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* Parses a percentage, 1 to 100, such as "25" or "25%". */

@@ -81,11 +81,6 @@ static void explain(void)
 		"                   [ split_gso | no_split_gso ]\n");
 }
 
-static int put_u8(struct nlmsghdr *n, int attr, __u8 value)
-{
-	return addattr_l(n, MAX_MSG, attr, &value, sizeof(value));
-}
-
 static int put_number(struct nlmsghdr *n, int attr, const char *option,
 		      const char *arg)
 {
@@ -184,45 +179,26 @@ static int put_option(struct nlmsghdr *n, const char *option, const char *arg)
 	return 1;
 }
 
-/* Returns 1 if there is no such word. */
-static int put_word(struct nlmsghdr *n, const char *word)
+static int dualpi2_option(void *n, int argc, char **argv)
 {
 	int i;
 
 	for (i = 0; i < WORDS; i++)
-		if (!strcmp(word, words[i].word))
-			return put_u8(n, words[i].attr, words[i].value);
-	return 1;
+		if (!strcmp(*argv, words[i].word))
+			return put_u8(n, words[i].attr, words[i].value) ? -1 : 1;
+	return with_value(put_option(n, argv[0], argc > 1 ? argv[1] : ""));
 }
 
 static int dualpi2_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 			     struct nlmsghdr *n, const char *dev)
 {
 	struct rtattr *opts;
-	int err;
 
 	(void)qu;
 	(void)dev;
 	opts = addattr_nest(n, MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
-	for (; argc > 0; argc--, argv++) {
-		if (!strcmp(*argv, "help")) {
-			explain();
-			return -1;
-		}
-		err = put_word(n, *argv);
-		if (err == 1) {
-			err = put_option(n, argv[0], argc > 1 ? argv[1] : "");
-			if (err == 1) {
-				fprintf(stderr, "dualpi2: no option \"%s\"\n",
-					*argv);
-				explain();
-			}
-			argc--;
-			argv++;
-		}
-		if (err)
-			return -1;
-	}
+	if (read_options("dualpi2", argc, argv, dualpi2_option, n, explain))
+		return -1;
 	addattr_nest_end(n, opts);
 	return 0;
 }

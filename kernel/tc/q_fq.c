@@ -130,75 +130,64 @@ static int put_weights(struct nlmsghdr *n, int argc, char **argv)
 	return addattr_l(n, MAX_MSG, FQ_WEIGHTS, weights, sizeof(weights));
 }
 
-static int put_flag(struct nlmsghdr *n, int attr, __u8 value)
+/* Returns 1 if no option has this name. */
+static int put_option(struct nlmsghdr *n, const char *option, const char *arg)
 {
-	return addattr_l(n, MAX_MSG, attr, &value, sizeof(value));
+	if (!strcmp(option, "limit"))
+		return put_number(n, TCA_FQ_PLIMIT, option, arg);
+	if (!strcmp(option, "flow_limit"))
+		return put_number(n, TCA_FQ_FLOW_PLIMIT, option, arg);
+	if (!strcmp(option, "quantum"))
+		return put_number(n, TCA_FQ_QUANTUM, option, arg);
+	if (!strcmp(option, "initial_quantum"))
+		return put_number(n, TCA_FQ_INITIAL_QUANTUM, option, arg);
+	if (!strcmp(option, "orphan_mask"))
+		return put_number(n, TCA_FQ_ORPHAN_MASK, option, arg);
+	if (!strcmp(option, "buckets"))
+		return put_buckets(n, arg);
+	if (!strcmp(option, "maxrate"))
+		return put_rate(n, TCA_FQ_FLOW_MAX_RATE, option, arg);
+	if (!strcmp(option, "low_rate_threshold"))
+		return put_rate(n, TCA_FQ_LOW_RATE_THRESHOLD, option, arg);
+	if (!strcmp(option, "refill_delay"))
+		return put_time(n, TCA_FQ_FLOW_REFILL_DELAY, option, arg);
+	if (!strcmp(option, "ce_threshold"))
+		return put_time(n, TCA_FQ_CE_THRESHOLD, option, arg);
+	if (!strcmp(option, "horizon"))
+		return put_time(n, TCA_FQ_HORIZON, option, arg);
+	return 1;
 }
 
-/* Returns the number of words that were used, 0 for an unknown option, or -1. */
-static int put_option(struct nlmsghdr *n, int argc, char **argv)
+static int fq_option(void *n, int argc, char **argv)
 {
-	const char *option = argv[0], *arg = argc > 1 ? argv[1] : "";
-	int err;
+	const char *option = argv[0];
 
 	if (!strcmp(option, "pacing"))
 		return put_u32(n, TCA_FQ_RATE_ENABLE, 1) ? -1 : 1;
 	if (!strcmp(option, "nopacing"))
 		return put_u32(n, TCA_FQ_RATE_ENABLE, 0) ? -1 : 1;
 	if (!strcmp(option, "horizon_drop"))
-		return put_flag(n, TCA_FQ_HORIZON_DROP, 1) ? -1 : 1;
+		return put_u8(n, TCA_FQ_HORIZON_DROP, 1) ? -1 : 1;
 	if (!strcmp(option, "horizon_cap"))
-		return put_flag(n, TCA_FQ_HORIZON_DROP, 0) ? -1 : 1;
+		return put_u8(n, TCA_FQ_HORIZON_DROP, 0) ? -1 : 1;
 	if (!strcmp(option, "bands"))
 		return put_priomap(n, argc - 1, argv + 1) ? -1 :
 							    3 + TC_PRIO_MAX + 1;
 	if (!strcmp(option, "weights"))
 		return put_weights(n, argc - 1, argv + 1) ? -1 : 1 + BANDS;
-	if (!strcmp(option, "limit"))
-		err = put_number(n, TCA_FQ_PLIMIT, option, arg);
-	else if (!strcmp(option, "flow_limit"))
-		err = put_number(n, TCA_FQ_FLOW_PLIMIT, option, arg);
-	else if (!strcmp(option, "quantum"))
-		err = put_number(n, TCA_FQ_QUANTUM, option, arg);
-	else if (!strcmp(option, "initial_quantum"))
-		err = put_number(n, TCA_FQ_INITIAL_QUANTUM, option, arg);
-	else if (!strcmp(option, "orphan_mask"))
-		err = put_number(n, TCA_FQ_ORPHAN_MASK, option, arg);
-	else if (!strcmp(option, "buckets"))
-		err = put_buckets(n, arg);
-	else if (!strcmp(option, "maxrate"))
-		err = put_rate(n, TCA_FQ_FLOW_MAX_RATE, option, arg);
-	else if (!strcmp(option, "low_rate_threshold"))
-		err = put_rate(n, TCA_FQ_LOW_RATE_THRESHOLD, option, arg);
-	else if (!strcmp(option, "refill_delay"))
-		err = put_time(n, TCA_FQ_FLOW_REFILL_DELAY, option, arg);
-	else if (!strcmp(option, "ce_threshold"))
-		err = put_time(n, TCA_FQ_CE_THRESHOLD, option, arg);
-	else if (!strcmp(option, "horizon"))
-		err = put_time(n, TCA_FQ_HORIZON, option, arg);
-	else
-		return 0;
-	return err ? -1 : 2;
+	return with_value(put_option(n, option, argc > 1 ? argv[1] : ""));
 }
 
 static int fq_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 			struct nlmsghdr *n, const char *dev)
 {
 	struct rtattr *opts;
-	int used;
 
 	(void)qu;
 	(void)dev;
 	opts = addattr_nest(n, MAX_MSG, TCA_OPTIONS);
-	for (; argc > 0; argc -= used, argv += used) {
-		used = put_option(n, argc, argv);
-		if (!used) {
-			fprintf(stderr, "fq: no option \"%s\"\n", *argv);
-			explain();
-		}
-		if (used <= 0)
-			return -1;
-	}
+	if (read_options("fq", argc, argv, fq_option, n, explain))
+		return -1;
 	addattr_nest_end(n, opts);
 	return 0;
 }

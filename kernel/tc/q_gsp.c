@@ -134,28 +134,21 @@ static int put_option(struct nlmsghdr *n, const char *option, const char *arg)
 	return 1;
 }
 
+static int gsp_option(void *n, int argc, char **argv)
+{
+	return with_value(put_option(n, argv[0], argc > 1 ? argv[1] : ""));
+}
+
 static int gsp_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 			 struct nlmsghdr *n, const char *dev)
 {
 	struct rtattr *opts;
-	int err;
 
 	(void)qu;
 	(void)dev;
 	opts = addattr_nest(n, MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
-	for (; argc > 0; argc -= 2, argv += 2) {
-		if (!strcmp(*argv, "help")) {
-			explain();
-			return -1;
-		}
-		err = put_option(n, argv[0], argc > 1 ? argv[1] : "");
-		if (err == 1) {
-			fprintf(stderr, "gsp: no option \"%s\"\n", *argv);
-			explain();
-		}
-		if (err)
-			return -1;
-	}
+	if (read_options("gsp", argc, argv, gsp_option, n, explain))
+		return -1;
 	addattr_nest_end(n, opts);
 	return 0;
 }

@@ -251,6 +251,13 @@ static int put_options(struct nlmsghdr *n, const struct redfavor_options *o)
 	return 0;
 }
 
+static int redfavor_option(void *options, int argc, char **argv)
+{
+	if (read_flag(options, *argv))
+		return 1;
+	return with_value(read_value(options, argv[0], argc > 1 ? argv[1] : ""));
+}
+
 static int redfavor_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 			      struct nlmsghdr *n, const char *dev)
 {
@@ -259,24 +266,8 @@ static int redfavor_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 
 	(void)qu;
 	(void)dev;
-	for (; argc > 0; argc--, argv++) {
-		int err;
-
-		if (!strcmp(*argv, "help")) {
-			explain();
-			return -1;
-		}
-		if (read_flag(&o, *argv))
-			continue;
-		err = read_value(&o, argv[0], argc > 1 ? argv[1] : "");
-		if (err == 1) {
-			fprintf(stderr, "redfavor: no option \"%s\"\n", *argv);
-			explain();
-		}
-		if (err)
-			return -1;
-		argc--, argv++;
-	}
+	if (read_options("redfavor", argc, argv, redfavor_option, &o, explain))
+		return -1;
 	opts = addattr_nest(n, MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
 	if (put_options(n, &o))
 		return -1;

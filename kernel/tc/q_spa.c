@@ -50,12 +50,6 @@ static int put_time(struct nlmsghdr *n, int attr, const char *option,
 	return expected("spa", option, what, arg);
 }
 
-static int put_byte(struct nlmsghdr *n, int attr, __u8 value)
-{
-	addattr_l(n, MAX_MSG, attr, &value, sizeof(value));
-	return 0;
-}
-
 static int put_ce_threshold(struct nlmsghdr *n, const char *arg)
 {
 	if (strcmp(arg, "off"))
@@ -69,7 +63,7 @@ static int put_fin(struct nlmsghdr *n, const char *arg)
 
 	for (i = 0; i <= TC_SPA_FIN_MAX; i++)
 		if (!strcmp(arg, fin_names[i]))
-			return put_byte(n, TCA_SPA_FIN, i);
+			return put_u8(n, TCA_SPA_FIN, i);
 	return expected("spa", "fin", "inorder, priority or none", arg);
 }
 
@@ -78,7 +72,7 @@ static int put_share(struct nlmsghdr *n, const char *arg)
 	unsigned int percent;
 
 	if (read_percent(&percent, arg))
-		return put_byte(n, TCA_SPA_SHARE, percent);
+		return put_u8(n, TCA_SPA_SHARE, percent);
 	return expected("spa", "share", "a percentage, 1 to 100", arg);
 }
 
@@ -130,6 +124,19 @@ static bool has_argument(const char *option)
 	return false;
 }
 
+static int spa_option(void *n, int argc, char **argv)
+{
+	if (!strcmp(*argv, "ecn"))
+		return put_u8(n, TCA_SPA_ECN, 1) ? -1 : 1;
+	if (!strcmp(*argv, "noecn"))
+		return put_u8(n, TCA_SPA_ECN, 0) ? -1 : 1;
+	if (!has_argument(*argv))
+		return 0;
+	if (argc < 2)
+		incomplete_command();
+	return with_value(put_option(n, argv[0], argv[1]));
+}
+
 static int spa_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 			 struct nlmsghdr *n, const char *dev)
 {
@@ -138,26 +145,8 @@ static int spa_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 	(void)qu;
 	(void)dev;
 	opts = addattr_nest(n, MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
-	for (; argc > 0; argc--, argv++) {
-		const char *option = *argv;
-
-		if (!strcmp(option, "ecn")) {
-			put_byte(n, TCA_SPA_ECN, 1);
-		} else if (!strcmp(option, "noecn")) {
-			put_byte(n, TCA_SPA_ECN, 0);
-		} else if (has_argument(option)) {
-			if (--argc <= 0)
-				incomplete_command();
-			if (put_option(n, option, *++argv))
-				return -1;
-		} else {
-			if (strcmp(option, "help"))
-				fprintf(stderr, "spa: no option \"%s\"\n",
-					option);
-			explain();
-			return -1;
-		}
-	}
+	if (read_options("spa", argc, argv, spa_option, n, explain))
+		return -1;
 	addattr_nest_end(n, opts);
 	return 0;
 }

@@ -7,26 +7,22 @@ use crate::table::{Column, Table};
 use crate::work::interruptible;
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
 use gentle_aqm::Spec;
-use gentle_experiment::{Observer, Run, RunRecord, Settings, results};
+use gentle_experiment::{Backend, Observer, Part, Run, RunRecord, Settings, results};
 use gentle_report::Origin;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Results of a comparison.
 #[pyclass(module = "gentle._core", frozen)]
 pub(crate) struct Comparison(pub(crate) results::Comparison);
 
-/// Completed fractions of runs.
+/// Completed fractions of runs, by number of the comparison, scheme and seed.
 #[derive(Default)]
-pub(crate) struct Fractions(Mutex<BTreeMap<(usize, usize), f64>>);
+pub(crate) struct Fractions(Mutex<BTreeMap<(usize, usize, usize), f64>>);
 
 impl Fractions {
-    fn set(&self, run: Run, fraction: f64) {
-        let mut of_runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        of_runs.insert((run.scheme, run.seed), fraction);
-    }
-
     /// The completed fraction of all, `runs` in number.
     pub(crate) fn of(&self, runs: usize) -> f64 {
         let of_runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,13 +30,23 @@ impl Fractions {
     }
 }
 
-impl Observer for Fractions {
+/// Observer of one of several comparisons.
+struct Observed<'a> {
+    fractions: &'a Fractions,
+    comparison: usize,
+}
+
+impl Observer for Observed<'_> {
     fn started(&self, _: Run) {}
     fn reached(&self, run: Run, fraction: f64) {
-        self.set(run, fraction.clamp(0.0, 1.0));
+        let of_runs = self.fractions.0.lock();
+        of_runs.unwrap_or_else(PoisonError::into_inner).insert(
+            (self.comparison, run.scheme, run.seed),
+            fraction.clamp(0.0, 1.0),
+        );
     }
     fn finished(&self, run: Run) {
-        self.set(run, 1.0);
+        self.reached(run, 1.0);
     }
 }
 
@@ -61,6 +67,8 @@ pub(crate) struct Plan {
     pub(crate) settings: Settings,
     /// Label of the scheme that the others are compared with.
     reference: Option<String>,
+    /// Parts of the traffic that also run alone, for the harm that the others do to them.
+    parts: Vec<Part>,
 }
 
 impl Plan {
@@ -71,6 +79,7 @@ impl Plan {
         seeds: Vec<u64>,
         bins: Vec<u64>,
         reference: Option<&str>,
+        harm: bool,
     ) -> PyResult<Plan> {
         let mut specs = Vec::new();
         let mut queues: Vec<Py<CustomQueue>> = Vec::new();
@@ -102,24 +111,49 @@ impl Plan {
         }
         let reference = reference.map(|label| known(&specs, label)).transpose()?;
         let settings = Settings { seeds, bins };
+        let parts = match harm {
+            true => scenario.0.parts(),
+            false => Vec::new(),
+        };
         Ok(Plan {
             specs,
             queues,
             settings,
             reference,
+            parts,
         })
     }
 
+    /// Number of runs, those of parts included.
     pub(crate) fn runs(&self) -> usize {
-        self.specs.len() * self.settings.seeds.len()
+        self.specs.len() * self.settings.seeds.len() * (1 + self.parts.len())
     }
 
-    /// The results as Python gets them.
-    pub(crate) fn results(&self, mut comparison: results::Comparison) -> Comparison {
-        if let Some(reference) = &self.reference {
-            comparison.set_reference(reference);
+    /// Makes the runs on `backend`.
+    pub(crate) fn run<B: Backend>(
+        &self,
+        backend: &B,
+        scenario: &gentle_experiment::Scenario,
+        fractions: &Fractions,
+        stop: &AtomicBool,
+    ) -> Result<Comparison, B::Error> {
+        let compared = |scenario: &gentle_experiment::Scenario, comparison| {
+            let observed = Observed {
+                fractions,
+                comparison,
+            };
+            let (specs, settings) = (&self.specs, &self.settings);
+            gentle_experiment::compare(backend, scenario, specs, settings, &observed, stop)
+        };
+        let mut results = compared(scenario, 0)?;
+        for (part, comparison) in self.parts.iter().zip(1..) {
+            let alone = compared(&scenario.alone(part), comparison)?;
+            results.add_harm(part, &alone);
         }
-        Comparison(comparison)
+        if let Some(reference) = &self.reference {
+            results.set_reference(reference);
+        }
+        Ok(Comparison(results))
     }
 }
 
@@ -140,7 +174,7 @@ pub(crate) fn on_threads<T: Send>(
 
 /// Runs a scenario under each scheme with each seed.
 #[pyfunction]
-#[pyo3(signature = (scenario, schemes, seeds, bins, reference=None, threads=None, progress=None))]
+#[pyo3(signature = (scenario, schemes, seeds, bins, reference=None, harm=false, threads=None, progress=None))]
 pub(crate) fn compare(
     py: Python<'_>,
     scenario: &Scenario,
@@ -148,26 +182,19 @@ pub(crate) fn compare(
     seeds: Vec<u64>,
     bins: Vec<u64>,
     reference: Option<&str>,
+    harm: bool,
     threads: Option<usize>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Comparison> {
-    let plan = Plan::new(scenario, schemes, seeds, bins, reference)?;
+    let plan = Plan::new(scenario, schemes, seeds, bins, reference, harm)?;
     let fractions = Fractions::default();
     let fraction = || fractions.of(plan.runs());
     let backend = WithQueues(&plan.queues);
-    let comparison = interruptible(py, progress, fraction, |stop| {
+    interruptible(py, progress, fraction, |stop| {
         on_threads(threads, || {
-            gentle_experiment::compare(
-                &backend,
-                &scenario.0,
-                &plan.specs,
-                &plan.settings,
-                &fractions,
-                stop,
-            )
+            plan.run(&backend, &scenario.0, &fractions, stop)
         })
-    })???;
-    Ok(plan.results(comparison))
+    })??
 }
 
 /// Label of the scheme `wanted` among `specs`: with its options, or its name if it is the only one of that name.
@@ -188,6 +215,67 @@ fn known(specs: &[Spec], wanted: &str) -> PyResult<String> {
     }
 }
 
+/// A row of a table.
+struct Row<'a, T> {
+    result: &'a results::SchemeResult,
+    part: T,
+    /// Index of the seed.
+    seed: usize,
+}
+
+/// Rows of a table by scheme, part of its results, and seed.
+struct Rows<'a, T> {
+    comparison: &'a results::Comparison,
+    rows: Vec<Row<'a, T>>,
+}
+
+impl Comparison {
+    /// A row for each scheme, each of the `parts` of its results, and each seed.
+    fn rows<'a, T: Copy>(
+        &'a self,
+        parts: impl Fn(&'a results::SchemeResult) -> Vec<T>,
+    ) -> Rows<'a, T> {
+        let mut rows = Vec::new();
+        for result in &self.0.results {
+            for part in parts(result) {
+                let seeds = 0..self.0.seeds.len();
+                rows.extend(seeds.map(|seed| Row { result, part, seed }));
+            }
+        }
+        let comparison = &self.0;
+        Rows { comparison, rows }
+    }
+}
+
+impl<'a, T> Rows<'a, T> {
+    fn texts<'s>(&'s self, name: &str, of: impl Fn(&'s Row<'a, T>) -> Option<&'s str>) -> Column {
+        let texts: StringArray = self.rows.iter().map(of).collect();
+        column(name, Arc::new(texts))
+    }
+
+    fn numbers(&self, name: &str, of: impl Fn(&Row<'a, T>) -> Option<f64>) -> Column {
+        let numbers: Float64Array = self.rows.iter().map(of).collect();
+        column(name, Arc::new(numbers))
+    }
+
+    fn of_schemes(&self) -> Vec<Column> {
+        vec![
+            self.texts("scheme", |row| Some(&row.result.label)),
+            self.texts("scheme_name", |row| Some(&row.result.scheme)),
+        ]
+    }
+
+    fn seeds(&self) -> Column {
+        let seeds = self.rows.iter().map(|row| self.comparison.seeds[row.seed]);
+        column("seed", Arc::new(seeds.collect::<UInt64Array>()))
+    }
+}
+
+fn column(name: &str, values: ArrayRef) -> Column {
+    let name = name.to_owned();
+    Column { name, values }
+}
+
 #[pymethods]
 impl Comparison {
     /// Results as JSON, as `gentle compare --json` prints them.
@@ -197,96 +285,48 @@ impl Comparison {
 
     /// A row per scheme and seed with all scalar results.
     fn runs(&self) -> PyResult<Table> {
-        let seeds = self.0.seeds.len();
-        let of_results = |label: fn(&results::SchemeResult) -> &String| {
-            let labels = self.0.results.iter();
-            let labels =
-                labels.flat_map(|result| std::iter::repeat_n(label(result).as_str(), seeds));
-            Arc::new(labels.map(Some).collect::<StringArray>()) as ArrayRef
-        };
-        let seed: UInt64Array = (self.0.results.iter())
-            .flat_map(|_| self.0.seeds.iter().copied())
-            .collect();
-        let column = |name: &str, values| Column {
-            name: name.to_owned(),
-            values,
-        };
-        let mut columns = vec![
-            column("scheme", of_results(|result| &result.label)),
-            column("scheme_name", of_results(|result| &result.scheme)),
-            column("seed", Arc::new(seed)),
-        ];
-        let names = self
-            .0
-            .results
-            .first()
-            .map_or(&[][..], |result| &result.by_seed);
-        for (index, series) in names.iter().enumerate() {
-            let results = self.0.results.iter();
-            let values = results.flat_map(|result| result.by_seed[index].values.iter().copied());
-            let values: Float64Array = values.collect();
-            columns.push(column(&series.name, Arc::new(values)));
-        }
+        let rows = self.rows(|_| vec![()]);
+        let mut columns = rows.of_schemes();
+        columns.push(rows.seeds());
+        let first = self.0.results.first();
+        let names = first.map_or(&[][..], |result| &result.by_seed);
+        columns.extend(names.iter().enumerate().map(|(index, series)| {
+            rows.numbers(&series.name, |row| {
+                row.result.by_seed[index].values[row.seed]
+            })
+        }));
         Table::new(columns)
     }
 
     /// A row per scheme, application and seed with the scalar results of the application; empty without applications.
     fn applications(&self) -> PyResult<Table> {
-        struct Row<'a> {
-            result: &'a results::SchemeResult,
-            application: &'a results::ApplicationResult,
-            index: usize,
-            seed: usize,
-        }
-        let mut rows = Vec::new();
-        for result in &self.0.results {
-            for (index, application) in result.applications.iter().enumerate() {
-                let seeds = 0..self.0.seeds.len();
-                rows.extend(seeds.map(|seed| Row {
-                    result,
-                    application,
-                    index,
-                    seed,
-                }));
-            }
-        }
-        let text = |of: &dyn Fn(&Row<'_>) -> String| {
-            Arc::new(
-                rows.iter()
-                    .map(|row| Some(of(row)))
-                    .collect::<StringArray>(),
-            ) as ArrayRef
-        };
-        let column = |name: &str, values| Column {
-            name: name.to_owned(),
-            values,
-        };
-        let seed: UInt64Array = rows.iter().map(|row| self.0.seeds[row.seed]).collect();
-        let mut columns = vec![
-            column("scheme", text(&|row| row.result.label.clone())),
-            column("scheme_name", text(&|row| row.result.scheme.clone())),
-            column(
-                "application",
-                text(&|row| row.application.application.clone()),
-            ),
-            column("kind", text(&|row| row.application.kind.clone())),
-            column("seed", Arc::new(seed)),
-        ];
-        for metric in RunRecord::application_metric_names() {
-            let values: Float64Array = rows
-                .iter()
-                .map(|row| {
-                    let name = format!("applications.{}.{metric}", row.index);
-                    let series = row
-                        .result
-                        .by_seed
-                        .iter()
-                        .find(|series| series.name == name)?;
-                    series.values.get(row.seed).copied().flatten()
-                })
-                .collect();
-            columns.push(column(metric, Arc::new(values)));
-        }
+        let rows = self.rows(|result| result.applications.iter().enumerate().collect());
+        let mut columns = rows.of_schemes();
+        columns.push(rows.texts("application", |row| Some(&row.part.1.application)));
+        columns.push(rows.texts("kind", |row| Some(&row.part.1.kind)));
+        columns.push(rows.seeds());
+        columns.extend(RunRecord::application_metric_names().map(|metric| {
+            rows.numbers(metric, |row| {
+                let name = format!("applications.{}.{metric}", row.part.0);
+                let by_seed = &row.result.by_seed;
+                let series = by_seed.iter().find(|series| series.name == name)?;
+                series.values.get(row.seed).copied().flatten()
+            })
+        }));
+        Table::new(columns)
+    }
+
+    /// A row per scheme, part of the traffic, number and seed; empty unless harm was asked for.
+    fn harm(&self) -> PyResult<Table> {
+        let rows = self.rows(|result| result.harm.iter().collect());
+        let mut columns = rows.of_schemes();
+        columns.push(rows.texts("part", |row| Some(&row.part.part)));
+        columns.push(rows.texts("kind", |row| row.part.kind.as_deref()));
+        columns.push(rows.texts("number", |row| Some(&row.part.number)));
+        columns.push(rows.seeds());
+        columns.push(rows.numbers("harm", |row| {
+            row.part.values.get(row.seed).copied().flatten()
+        }));
         Table::new(columns)
     }
 

@@ -130,4 +130,11 @@ impl Scenario {
         let schemes = self.0.schemes_to_compare();
         schemes.iter().map(ToString::to_string).collect()
     }
+
+    /// Names of the applications and groups that others can harm.
+    #[getter]
+    fn parts(&self) -> Vec<String> {
+        let parts = self.0.parts();
+        parts.into_iter().map(|part| part.name).collect()
+    }
 }

@@ -128,7 +128,7 @@ impl Machines {
 
 /// Runs a scenario under each scheme with each seed on the cached kernel.
 #[pyfunction]
-#[pyo3(signature = (scenario, schemes, seeds, bins, reference, threads, machines, keep, progress=None))]
+#[pyo3(signature = (scenario, schemes, seeds, bins, reference, harm, threads, machines, keep, progress=None))]
 pub(crate) fn testbed_compare(
     py: Python<'_>,
     scenario: &Scenario,
@@ -136,33 +136,31 @@ pub(crate) fn testbed_compare(
     seeds: Vec<u64>,
     bins: Vec<u64>,
     reference: Option<&str>,
+    harm: bool,
     threads: Option<usize>,
     machines: Machines,
     keep: Option<PathBuf>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Comparison> {
-    let plan = Plan::new(scenario, schemes, seeds, bins, reference)?;
+    let plan = Plan::new(scenario, schemes, seeds, bins, reference, harm)?;
     if let Some(queue) = plan.queues.first() {
         return Err(invalid(format!(
             "'{}' is a queue in Python, which runs in the simulator only (gentle.compare); expected schemes of gentle",
             queue.get().spec
         )));
     }
+    if harm && keep.is_some() {
+        return Err(invalid(
+            "keep: the runs of parts alone would replace those of the whole; expected it without harm",
+        ));
+    }
     let fractions = Fractions::default();
     let fraction = || fractions.of(plan.runs());
-    let comparison = interruptible(py, progress, fraction, |stop| {
+    interruptible(py, progress, fraction, |stop| {
         let testbed = machines.testbed(keep, stop)?;
         on_threads(threads, || {
-            gentle_experiment::compare(
-                &testbed,
-                &scenario.0,
-                &plan.specs,
-                &plan.settings,
-                &fractions,
-                stop,
-            )
+            plan.run(&testbed, &scenario.0, &fractions, stop)
         })?
         .map_err(failed)
-    })??;
-    Ok(plan.results(comparison))
+    })?
 }

@@ -55,6 +55,60 @@ def test_without_applications_their_table_is_empty(comparison: gentle.Comparison
     assert "delay_s.p99" in frame.columns
 
 
+FAMILY = """
+duration = "20s"
+[link.down]
+rate = "5mbit"
+delay = "20ms"
+[link.up]
+rate = "1mbit"
+delay = "20ms"
+[[workload]]
+kind = "voice"
+[[workload]]
+kind = "long"
+[[workload]]
+kind = "video_call"
+direction = "up"
+[[workload]]
+kind = "poisson"
+gap = "500ms"
+size = { zipf = 2.0, max = 100 }
+group = "web"
+"""
+"""A scenario with two applications, one of which is measured by two numbers, and a group of connections."""
+
+
+def test_harm_is_that_of_the_command(command, tmp_path: Path) -> None:
+    import polars as pl
+
+    file = tmp_path / "family.toml"
+    file.write_text(FAMILY)
+    told: list[float] = []
+    harmed = gentle.compare(file, ["pfifo limit=100", "fq_codel"], seeds=2, harm=True, progress=told.append)
+    args = ["--scheme=pfifo limit=100", "--scheme=fq_codel", "--seeds=2", "--harm", "--json", "--quiet"]
+    printed = json.loads(command("compare", f"--traffic={file}", *args))
+    assert harmed.data["results"] == printed["results"]
+    assert all(0 <= fraction <= 1 for fraction in told)
+    frame = pl.DataFrame(harmed.harm)
+    assert frame.columns == ["scheme", "scheme_name", "part", "kind", "number", "seed", "harm"]
+    numbers = ["delay_s.p99", "delay_s.p99", "goodput_bps.mean", "response_time_s.mean"]
+    of_fifo = frame.filter(scheme_name="pfifo", seed=2)
+    assert of_fifo["number"].to_list() == numbers
+    assert of_fifo["part"].to_list() == ["voice", "video_call", "video_call", "web"]
+    assert of_fifo["kind"].to_list() == ["voice", "video_call", "video_call", None]
+    for scheme in harmed.schemes:
+        rows = frame.filter(scheme=scheme)["harm"].to_list()
+        assert rows == [value for of in harmed.result(scheme)["harm"] for value in of["values"]]
+    # Without it nothing runs alone, and the other results are the same.
+    plain = gentle.compare(file, ["pfifo limit=100", "fq_codel"], seeds=2)
+    assert len(plain.harm) == 0
+    assert plain.harm.column_names == frame.columns
+    assert pl.DataFrame(plain).equals(pl.DataFrame(harmed))
+    with pytest.warns(UserWarning, match="no part to run alone"):
+        gentle.compare("short", ["codel"], duration="1s", seeds=1, harm=True)
+
+
 def test_no_library_copies_the_table(comparison: gentle.Comparison) -> None:
     import pandas as pd
     import polars as pl

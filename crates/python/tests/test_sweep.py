@@ -116,6 +116,49 @@ def test_a_comparison_is_a_sweep_of_one_point() -> None:
         assert swept[name].to_list() == compared[name].to_list(), name
 
 
+HOUSEHOLD: dict[str, Any] = {
+    "duration": "10s",
+    "link": {"down": {"rate": "4mbit", "delay": "20ms"}, "up": {"rate": "1mbit", "delay": "20ms"}},
+    "workload": [
+        {"kind": "voice"},
+        {"kind": "pages", "users": 2, "pages": 4, "think": "2s"},
+        {"kind": "poisson", "gap": "50ms", "size": {"zipf": 1.7, "max": 100}},
+    ],
+}
+"""A call and pages beside connections."""
+
+
+def test_applications_have_the_values_of_a_comparison() -> None:
+    """Columns of applications are the rows of `Comparison.applications`."""
+    schemes = ["pfifo limit=50", "fq_codel"]
+    swept = pl.DataFrame(gentle.sweep({"rate": ["1mbit", "8mbit"]}, schemes, 2, traffic=HOUSEHOLD))
+    for rate in (1, 8):
+        compared = gentle.compare(HOUSEHOLD, schemes, rate=f"{rate}mbit", seeds=2)
+        rows = pl.DataFrame(compared.applications)
+        for row in rows.iter_rows(named=True):
+            at = swept.filter(rate=rate * 1e6, scheme=row["scheme"], seed=row["seed"])
+            for metric in rows.columns[5:]:
+                assert at[f"{row['application']}.{metric}"].item() == row[metric], metric
+        assert rows["delay_s.p99"].drop_nulls().len() == 4
+        assert rows["transaction_s.p95"].drop_nulls().len() > 0
+
+
+def test_seeds_until_a_number_of_an_application_is_certain() -> None:
+    """The rule holds for columns of applications too."""
+    metric = "voice.delay_s.p99"
+    result = gentle.sweep(
+        {"rate": ["1mbit", "8mbit"]}, ["codel"], 3, traffic=HOUSEHOLD, until_ci=0.1, metric=metric, max_seeds=12
+    )
+    frame = pl.DataFrame(result)
+    assert len(frame) > 6
+    for _, group in frame.group_by("rate"):
+        n, values = len(group), group[metric]
+        wide = gentle._core.students_t(0.975, n - 1) * values.std() / n**0.5 / values.mean()
+        assert wide <= 0.1 or n == 12
+    with pytest.raises(gentle.Error, match=r"did you mean 'voice\.delay_s\.p99'"):
+        gentle.sweep({"rate": "1mbit"}, ["codel"], 3, traffic=HOUSEHOLD, until_ci=0.1, metric="vice.delay_s.p99")
+
+
 def test_executors_of_the_standard_library(expected: bytes, tmp_path: Path) -> None:
     """Threads and processes make the same bytes."""
     with ThreadPoolExecutor(3) as pool:

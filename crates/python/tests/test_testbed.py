@@ -53,6 +53,23 @@ def test_results_are_those_of_the_command(kernel, command, tmp_path) -> None:
     assert {path.name for path in (tmp_path / "fq_codel-seed-1").iterdir()} >= {"entry.pcapng", "commands.sh"}
 
 
+def test_harm_is_that_of_the_command(kernel, command, tmp_path) -> None:
+    file = tmp_path / "call.toml"
+    links = '[link.down]\nrate = "5mbit"\ndelay = "20ms"\n[link.up]\nrate = "1mbit"\ndelay = "20ms"\n'
+    workloads = '[[workload]]\nkind = "voice"\n[[workload]]\nkind = "udp"\nrate = "6mbit"\nstart = "2s"\n'
+    file.write_text(f'duration = "10s"\n{links}{workloads}')
+    harmed = gentle.testbed.compare(file, ["pfifo limit=50"], seeds=1, harm=True)
+    args = [f"--traffic={file}", "--scheme=pfifo limit=50", "--seeds=1", "--harm", "--json", "--quiet"]
+    printed = json.loads(command("testbed", "compare", *args))
+    (of_call,) = printed["results"][0]["harm"]
+    assert of_call["values"][0] > 0.5
+    (found,) = harmed.result("pfifo")["harm"]
+    assert (found["part"], found["number"]) == (of_call["part"], of_call["number"])
+    for state in ("alone", "together", "harm"):
+        assert found[state]["mean"] == pytest.approx(of_call[state]["mean"], rel=0.01)
+    assert pl.DataFrame(harmed.harm)["harm"].to_list() == found["values"]
+
+
 def test_a_sweep_is_made_of_comparisons(kernel, tmp_path) -> None:
     grid = {
         "traffic": "real",
@@ -81,6 +98,8 @@ def test_a_sweep_is_made_of_comparisons(kernel, tmp_path) -> None:
 def test_mistakes_are_told(tmp_path, monkeypatch) -> None:
     with pytest.raises(gentle.InvalidInput, match=r"'Fifo' is a queue in Python, which runs in the simulator only"):
         gentle.testbed.compare(schemes=[Fifo])
+    with pytest.raises(gentle.InvalidInput, match="keep: the runs of parts alone"):
+        gentle.testbed.compare(schemes=["pfifo"], harm=True, keep=tmp_path)
     with pytest.raises(gentle.InvalidInput, match="memory_mib"):
         gentle.testbed.compare(memory_mib=1)
     with pytest.raises(gentle.InvalidInput, match="time_limit_s"):

@@ -3,6 +3,7 @@
 use crate::command::{gentle, names, stderr, stdout, text};
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -133,6 +134,156 @@ fn runs_are_those_of_a_comparison() {
             series["name"]
         );
     }
+}
+
+/// A call and lookups beside connections.
+const HOUSEHOLD: &str = r#"
+duration = "10s"
+[link.down]
+rate = "4mbit"
+delay = "20ms"
+[link.up]
+rate = "1mbit"
+delay = "20ms"
+[[workload]]
+kind = "voice"
+[[workload]]
+kind = "dns"
+gap = "200ms"
+[[workload]]
+kind = "poisson"
+gap = "50ms"
+size = { zipf = 1.7, max = 100 }
+"#;
+
+/// Rows of a CSV file by column.
+fn rows(csv: &str) -> Vec<HashMap<String, String>> {
+    // The ranges of sizes are the only text with a comma.
+    let csv = csv.replace("\"3,10,100\"", "ranges");
+    let mut lines = csv.lines().map(|line| line.split(',').map(str::to_owned));
+    let head: Vec<String> = lines.next().unwrap().collect();
+    lines
+        .map(|cells| head.iter().cloned().zip(cells).collect())
+        .collect()
+}
+
+#[test]
+fn applications_have_the_values_of_a_comparison() {
+    let folder = TempDir::new().unwrap();
+    let household = folder.path().join("household.toml");
+    fs::write(&household, HOUSEHOLD).unwrap();
+    let path = grid(
+        &folder,
+        r#"
+schemes = ["pfifo limit=50", "fq_codel"]
+seeds = 2
+[[point]]
+traffic = "household.toml"
+set = { rate = "1mbit" }
+[[point]]
+traffic = "household.toml"
+set = { rate = "8mbit" }
+[[point]]
+traffic = "short"
+set = { rate = "2mbit", duration = "3s" }
+"#,
+    );
+    let (csv, _, _) = outputs(
+        &folder,
+        &[&path, "--store", text(&folder.path().join("store"))],
+    );
+    let rows = rows(&csv);
+    assert_eq!(rows.len(), 12);
+    let mut compared = 0;
+    for rate in ["1", "8"] {
+        let args = [
+            "compare",
+            "--traffic",
+            text(&household),
+            "--scheme=pfifo limit=50",
+            "--scheme=fq_codel",
+            "--seeds=2",
+            "--quiet",
+            "--json",
+            &format!("--rate={rate}mbit"),
+        ];
+        let json: Value = serde_json::from_str(&stdout(&mut gentle(&args))).unwrap();
+        for result in json["results"].as_array().unwrap() {
+            for (seed, index) in [("1", 0), ("2", 1)] {
+                let row = rows
+                    .iter()
+                    .find(|row| {
+                        row["rate"] == format!("{rate}000000")
+                            && row["scheme"] == result["label"].as_str().unwrap()
+                            && row["seed"] == seed
+                    })
+                    .unwrap();
+                for series in result["by_seed"].as_array().unwrap() {
+                    let path = series["name"].as_str().unwrap();
+                    let Some((number, metric)) = path
+                        .strip_prefix("applications.")
+                        .and_then(|rest| rest.split_once('.'))
+                    else {
+                        continue;
+                    };
+                    let name = ["voice", "dns"][number.parse::<usize>().unwrap()];
+                    let value = series["values"][index].as_f64();
+                    let cell = &row[&format!("{name}.{metric}")];
+                    assert_eq!(cell.parse().ok(), value, "{path} of {name}: {cell}");
+                    compared += usize::from(value.is_some());
+                }
+            }
+        }
+    }
+    // Eleven numbers of a call have values, and ten of lookups, or more.
+    assert!(compared > 8 * 21, "{compared}");
+    // Traffic without the applications has no values of them.
+    for row in rows.iter().filter(|row| row["rate"] == "2000000") {
+        assert_eq!((&*row["voice.delay_s.p99"], &*row["dns.failed"]), ("", ""));
+    }
+}
+
+#[test]
+fn seeds_are_added_until_a_number_of_an_application_is_certain() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("household.toml"), HOUSEHOLD).unwrap();
+    let swept = |metric: &str| {
+        grid(
+            &folder,
+            &format!(
+                "traffic = \"household.toml\"\nschemes = [\"pfifo limit=50\"]\nseeds = 2\nuntil_ci = 0.2\n\
+                 metric = \"{metric}\"\nmax_seeds = 12\n[axes]\nrate = [\"1mbit\", \"8mbit\"]\n"
+            ),
+        )
+    };
+    let store = folder.path().join("store");
+    let (csv, _, json) = outputs(
+        &folder,
+        &[&swept("voice.delay_s.p99"), "--store", text(&store)],
+    );
+    let rows = rows(&csv);
+    assert_eq!(json["runs"], rows.len());
+    let seeds = |rate: &str| {
+        let delays = rows.iter().filter(|row| row["rate"] == rate);
+        let delays: Vec<f64> = delays
+            .map(|row| row["voice.delay_s.p99"].parse().unwrap())
+            .collect();
+        let n = delays.len() as f64;
+        let mean = delays.iter().sum::<f64>() / n;
+        let squares = delays.iter().map(|delay| (delay - mean).powi(2));
+        // A confidence interval has at least 1.96 standard errors to each side.
+        let least = 1.96 * (squares.sum::<f64>() / (n - 1.0) / n).sqrt();
+        assert!(n >= 12.0 || least <= 0.2 * mean, "{rate}: {delays:?}");
+        n
+    };
+    // The queue is full at times at the lower rate, and short at the higher.
+    assert!(seeds("1000000") > seeds("8000000"), "{csv}");
+    let args = ["sweep", &swept("vice.delay_s.p99"), "--store", "none"];
+    let complaint = stderr(gentle(&args).current_dir(folder.path()), 1);
+    assert!(
+        complaint.contains("did you mean 'voice.delay_s.p99'"),
+        "{complaint}"
+    );
 }
 
 #[test]

@@ -377,3 +377,19 @@ fn one_notation_serves_all_options() {
         assert!(complaint.contains(expected), "{args:?}: {complaint}");
     }
 }
+
+#[test]
+fn harm_keeps_no_runs() {
+    let asked = [
+        "testbed",
+        "compare",
+        "--traffic=calls",
+        "--harm",
+        "--keep=kept",
+    ];
+    let complaint = stderr(&mut gentle(&asked), 2);
+    assert!(
+        complaint.contains("--keep cannot be used with --harm"),
+        "{complaint}"
+    );
+}

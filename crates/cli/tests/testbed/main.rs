@@ -11,6 +11,7 @@ mod decisions;
 mod dialogues;
 mod end;
 mod exec;
+mod harm;
 mod kernel;
 mod library;
 mod modules;

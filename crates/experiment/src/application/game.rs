@@ -1,11 +1,10 @@
 //! Online games: the client reports what the player does, the server what happens in the world.
 
-use super::datagram::{Datagram, DatagramEnd, Message};
+use super::datagram::DatagramEnd;
 use super::flow::{FlowTimes, Offered, interval, length};
-use super::meter::Meter;
 use super::stream::Stream;
+use super::stream_end::StreamEnd;
 use crate::error::ScenarioError;
-use crate::metrics::application::ApplicationRecord;
 use crate::metrics::serial::nanos;
 use crate::scenario::section::Section;
 use gentle_units::Nanos;
@@ -50,11 +49,8 @@ impl Game {
     pub(super) fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
         let [client, server] = times.first;
         let end = |packet, first, interval| -> Box<dyn DatagramEnd> {
-            Box::new(GameEnd {
-                packet,
-                meter: Meter::new(times.warmup),
-                ticks: Stream::new(first, interval, times.stop),
-            })
+            let ticks = Stream::new(first, interval, times.stop);
+            Box::new(StreamEnd::new(packet, ticks, times.warmup))
         };
         [
             end(self.up_packet, client, self.up_interval),
@@ -70,34 +66,5 @@ impl fmt::Display for Game {
             "{} bytes each {} from the player, {} bytes each {} from the server",
             self.up_packet, self.up_interval, self.down_packet, self.down_interval
         )
-    }
-}
-
-struct GameEnd {
-    packet: u32,
-    meter: Meter,
-    ticks: Stream,
-}
-
-impl DatagramEnd for GameEnd {
-    fn next_at(&self) -> Nanos {
-        self.ticks.next_at()
-    }
-
-    fn on_timer(&mut self, now: Nanos, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
-        while self.ticks.take(now).is_some() {
-            let datagram = (self.meter).send(now, self.packet, Message::Packet, record);
-            out.push(datagram);
-        }
-    }
-
-    fn on_datagram(
-        &mut self,
-        now: Nanos,
-        datagram: &Datagram,
-        _: &mut Vec<Datagram>,
-        record: &mut ApplicationRecord,
-    ) {
-        self.meter.receive(now, datagram, record);
     }
 }

@@ -18,6 +18,7 @@ mod playout;
 mod server;
 mod ssh;
 mod stream;
+mod stream_end;
 mod video_call;
 mod video_receiver;
 mod video_sender;

@@ -1,12 +1,11 @@
 //! Voice calls: speech both ways at once, at a constant rate.
 
-use super::datagram::{Datagram, DatagramEnd, Message};
+use super::datagram::DatagramEnd;
 use super::flow::{FlowTimes, Offered, interval, length};
-use super::meter::Meter;
 use super::playout::Playout;
 use super::stream::Stream;
+use super::stream_end::StreamEnd;
 use crate::error::ScenarioError;
-use crate::metrics::application::ApplicationRecord;
 use crate::metrics::serial::nanos;
 use crate::scenario::section::Section;
 use gentle_units::Nanos;
@@ -57,12 +56,9 @@ impl Voice {
             .first
             .map(|first| Stream::new(first, self.interval, times.stop));
         [0, 1].map(|end| -> Box<dyn DatagramEnd> {
-            Box::new(VoiceEnd {
-                packet: self.packet,
-                meter: Meter::new(times.warmup),
-                speech: speech[end],
-                playout: Playout::new(speech[1 - end], self.playout, times.warmup),
-            })
+            let playout = Playout::new(speech[1 - end], self.playout, times.warmup);
+            let end = StreamEnd::new(self.packet, speech[end], times.warmup);
+            Box::new(end.with_playout(playout))
         })
     }
 }
@@ -74,40 +70,5 @@ impl fmt::Display for Voice {
             "{} bytes each {}, played after {}",
             self.packet, self.interval, self.playout
         )
-    }
-}
-
-struct VoiceEnd {
-    packet: u32,
-    meter: Meter,
-    speech: Stream,
-    playout: Playout,
-}
-
-impl DatagramEnd for VoiceEnd {
-    fn next_at(&self) -> Nanos {
-        self.speech.next_at()
-    }
-
-    fn on_timer(&mut self, now: Nanos, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
-        while self.speech.take(now).is_some() {
-            let datagram = (self.meter).send(now, self.packet, Message::Packet, record);
-            out.push(datagram);
-        }
-    }
-
-    fn on_datagram(
-        &mut self,
-        now: Nanos,
-        datagram: &Datagram,
-        _: &mut Vec<Datagram>,
-        record: &mut ApplicationRecord,
-    ) {
-        self.meter.receive(now, datagram, record);
-        self.playout.arrive(now, datagram.number, record);
-    }
-
-    fn finish(&mut self, record: &mut ApplicationRecord) {
-        self.playout.finish(record);
     }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
@@ -35,6 +36,7 @@ def compare(
     seeds: int | Sequence[int] = 5,
     bins: Sequence[int] = (3, 10, 100),
     reference: str | None = None,
+    harm: bool = False,
     threads: int | None = None,
     progress: Report | bool | None = None,
 ) -> Comparison:
@@ -63,6 +65,9 @@ def compare(
         Upper ends of the ranges of connection sizes, in segments.
     reference
         Scheme that the others are compared with; by default the first.
+    harm
+        Whether each application and each group also runs alone, for `Comparison.harm`: how much the rest of the
+        traffic harms it (``docs/applications.md``). Each of them costs as many runs as the comparison.
     threads
         Number of threads; by default one per core. Results do not depend on it.
     progress
@@ -73,11 +78,27 @@ def compare(
     >>> comparison = compare("short", ["pfifo limit=50", "spa"], duration="20s", seeds=2)
     >>> comparison.result("spa")["loss"]["syn"]
     0.0
+
+    >>> # A call beside a transfer that fills the queue: is most of its delay the other's doing?
+    >>> link = {"down": {"rate": "5mbit", "delay": "20ms"}, "up": {"rate": "1mbit", "delay": "20ms"}}
+    >>> call_and_backup = {"duration": "20s", "link": link, "workload": [{"kind": "voice"}, {"kind": "long"}]}
+    >>> beside = compare(call_and_backup, ["pfifo limit=100", "fq_codel"], seeds=2, harm=True)
+    >>> [beside.result(scheme)["harm"][0]["harm"]["mean"] > 0.5 for scheme in beside.schemes]
+    [True, False]
     """
     scenario = resolved(traffic, rate=rate, up_rate=up_rate, load=load, duration=duration, profile=profile, tcp=tcp)
+    check_parts(scenario, harm)
     with reported(progress, f"comparing under {scenario.name}") as report:
-        made = _core.compare(scenario, prepared(schemes), seed_list(seeds), list(bins), reference, threads, report)
+        chosen = seed_list(seeds)
+        made = _core.compare(scenario, prepared(schemes), chosen, list(bins), reference, harm, threads, report)
     return Comparison(made)
+
+
+def check_parts(scenario: _core.Scenario, harm: bool) -> None:
+    """Warn if harm is asked for and the scenario has nothing that can be harmed."""
+    if harm and not scenario.parts:
+        text = "harm: the scenario has neither applications nor groups, so there is no part to run alone"
+        warnings.warn(text, stacklevel=3)
 
 
 def seed_list(seeds: int | Sequence[int]) -> list[int]:
@@ -115,6 +136,16 @@ class Comparison:
     def applications(self) -> _core.Table:
         """A row per scheme, application and seed with the results of calls, games, pages and lookups; else empty."""
         return self._core.applications()
+
+    @cached_property
+    def harm(self) -> _core.Table:
+        """A row per scheme, application or group, number and seed, with ``harm=True``; else empty.
+
+        Harm is the fraction of a delay that the others cause, or of a rate that they take away: 0, none, to 1; negative
+        if the part does better with the others. ``number`` says what it is measured by (``"delay_s.p99"``); ``kind`` is
+        missing for groups of connections.
+        """
+        return self._core.harm()
 
     @property
     def schemes(self) -> list[str]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from gentle import _core
 from gentle._progress import Report, reported
-from gentle.comparison import Comparison, seed_list
+from gentle.comparison import Comparison, check_parts, seed_list
 from gentle.queue import prepared
 from gentle.scenario import resolved
 
@@ -96,6 +96,7 @@ def compare(
     seeds: int | Sequence[int] = 5,
     bins: Sequence[int] = (3, 10, 100),
     reference: str | None = None,
+    harm: bool = False,
     threads: int | None = None,
     modules: str | PathLike[str] | None = None,
     memory_mib: int = 512,
@@ -109,7 +110,7 @@ def compare(
 
     Parameters
     ----------
-    traffic, rate, up_rate, load, duration, profile, tcp, seeds, bins, reference
+    traffic, rate, up_rate, load, duration, profile, tcp, seeds, bins, reference, harm
         As in `gentle.compare`.
     schemes
         Schemes with their options; by default those of the scenario. Queues in Python run in the simulator only.
@@ -123,12 +124,13 @@ def compare(
     time_limit_s
         Time after which a machine is stopped, seconds.
     keep
-        Folder for packets, connections and commands of each run.
+        Folder for packets, connections and commands of each run; not with ``harm``.
     progress
         Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
     """
     machines = Machines(modules, memory_mib, time_limit_s)
     scenario = resolved(traffic, rate=rate, up_rate=up_rate, load=load, duration=duration, profile=profile, tcp=tcp)
+    check_parts(scenario, harm)
     with reported(progress, f"measuring under {scenario.name}") as report:
         made = _core.testbed_compare(
             scenario,
@@ -136,6 +138,7 @@ def compare(
             seed_list(seeds),
             list(bins),
             reference,
+            harm,
             threads,
             machines,
             Path(keep) if keep is not None else None,

@@ -24,8 +24,8 @@ struct Page<'a> {
     connections: bool,
     /// Whether there are confidence intervals.
     intervals: bool,
-    columns: Vec<Column>,
-    rows: Vec<Row<'a>>,
+    /// Table of connections and links; without rows if no run has finished.
+    numbers: Table<'a>,
     /// Titles and tables of applications.
     applications: Vec<(String, Table<'a>)>,
     groups: Vec<groups::Row<'a>>,
@@ -67,7 +67,6 @@ struct Shown {
 /// Formats the comparison as one HTML file that needs neither other files nor network access.
 pub fn html(comparison: &Comparison, origin: &Origin) -> String {
     let conclusions = conclusions(comparison);
-    let Table { columns, rows } = table(comparison, metrics(comparison));
     let applications = applications(comparison).into_iter();
     let applications =
         applications.map(|application| (application.title, table(comparison, application.metrics)));
@@ -85,8 +84,7 @@ pub fn html(comparison: &Comparison, origin: &Origin) -> String {
             .results
             .iter()
             .any(|r| r.response_time_s.ci95.is_some()),
-        columns,
-        rows,
+        numbers: table(comparison, metrics(comparison)),
         applications: applications.collect(),
         groups,
         group_columns,

@@ -5,9 +5,16 @@ use crate::args::TestbedCompareArgs;
 use crate::commands::job::Job;
 use crate::commands::runs;
 use crate::interrupt;
+use crate::usage::Usage;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
+    let keep = args.keep.directory.as_deref();
+    if args.harm.harm && keep.is_some() {
+        let message = "--keep cannot be used with --harm: each part also runs alone, under the names of the runs kept; \
+                       give them one at a time";
+        return Err(Usage(message.to_owned()).into());
+    }
     let stop = interrupt::flag()?;
     let comparison = &args.comparison;
     let asked = scenario::asked(
@@ -15,7 +22,6 @@ pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
         &comparison.schemes.schemes,
         &args.scenario,
     )?;
-    let keep = args.keep.directory.as_deref();
     let mut testbed = scenario::testbed(asked.queues(), &args.machine, &args.parts, keep, &stop)?;
     testbed.rexmit = args.hosts.rexmit;
     let Asked {

@@ -1,9 +1,10 @@
 //! Users of dialogues and their servers, on sockets. The decisions are those of the simulator
 //! (`gentle_experiment::application`).
 
-use super::super::observations::{Connection, ConnectionOutcome, UserNote};
+use super::super::observations::{Connection, UserNote};
+use super::active::Active;
 use super::outgoing::Outgoing;
-use super::socket::connect;
+use super::socket::receive;
 use super::{DIALOGUE_PORT, End, EventContext, Host, Status};
 use crate::experiment::Flow;
 use gentle_experiment::application::dialogue::{Action, User, UserPlan};
@@ -11,7 +12,7 @@ use gentle_experiment::application::{Decoder, Request, Server};
 use gentle_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io::{self, Read};
+use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::Ordering;
 
@@ -93,16 +94,13 @@ enum News {
 
 /// The user's end of a connection.
 pub(super) struct Asker {
-    stream: TcpStream,
+    end: Active,
     /// Index of the user.
     seat: usize,
-    connecting: bool,
-    outgoing: Outgoing,
     /// Whether to close once everything is written, and whether that has been done.
     closing: bool,
     closed: bool,
     news: Vec<News>,
-    connection: Connection,
 }
 
 impl Asker {
@@ -113,14 +111,18 @@ impl Asker {
         paces: bool,
         now_ns: u64,
     ) -> io::Result<Asker> {
-        let stream = connect(flow, DIALOGUE_PORT, paces)?;
-        stream.set_nodelay(true)?;
+        let end = Active::open(
+            flow,
+            number,
+            DIALOGUE_PORT,
+            Outgoing::Nothing,
+            paces,
+            now_ns,
+        )?;
+        end.stream().set_nodelay(true)?;
         Ok(Asker {
-            connection: Connection::started(flow, number, &stream, now_ns)?,
-            stream,
+            end,
             seat,
-            connecting: true,
-            outgoing: Outgoing::Nothing,
             closing: false,
             closed: false,
             news: Vec::new(),
@@ -128,79 +130,60 @@ impl Asker {
     }
 
     pub(super) fn stream(&self) -> &TcpStream {
-        &self.stream
+        self.end.stream()
     }
 
     /// Queues requests, which [`Asker::ready`] writes.
     fn ask(&mut self, requests: &[Request]) {
-        let mut bytes = match std::mem::replace(&mut self.outgoing, Outgoing::Nothing) {
+        let outgoing = self.end.outgoing();
+        let mut bytes = match std::mem::replace(outgoing, Outgoing::Nothing) {
             Outgoing::Request(bytes) => bytes,
             _ => Vec::new(),
         };
         for request in requests {
             request.encode(&mut bytes);
         }
-        self.outgoing = Outgoing::Request(bytes);
+        *outgoing = Outgoing::Request(bytes);
     }
 
     pub(super) fn ready(&mut self, context: &mut EventContext<'_>) -> Status {
-        let outcome = match self.proceed(context) {
-            Ok(Status::Open) => return Status::Open,
-            Ok(Status::Over) => ConnectionOutcome::Completed,
-            Err(_) => ConnectionOutcome::Failed,
-        };
+        let result = self.proceed(context);
+        let status = self.end.conclude(result, context.now_ns);
         // A server that closes first has lost the connection, too.
-        if !self.closed {
+        if status == Status::Over && !self.closed {
             self.news.push(News::Lost);
         }
-        self.connection.outcome = outcome;
-        self.connection.ended_ns = Some(context.now_ns);
-        self.connection.read_counters(&self.stream, self.connecting);
-        Status::Over
+        status
     }
 
     fn proceed(&mut self, context: &mut EventContext<'_>) -> io::Result<Status> {
-        if let Some(error) = self.stream.take_error()? {
-            return Err(error);
+        let connecting = self.end.is_connecting();
+        if !self.end.establish(context.now_ns)? {
+            return Ok(Status::Open);
         }
-        if self.connecting {
-            if self.stream.peer_addr().is_err() {
-                return Ok(Status::Open);
-            }
-            self.connecting = false;
-            self.connection.connected_ns = Some(context.now_ns);
+        if connecting {
             self.news.push(News::Connected);
         }
-        self.outgoing.write(&self.stream, context.now_ns)?;
-        if self.closing && !self.closed && matches!(self.outgoing, Outgoing::Nothing) {
+        self.end.write(context.now_ns)?;
+        if self.closing && !self.closed && self.end.has_written_all() {
             self.closed = true;
-            self.stream.shutdown(Shutdown::Write)?;
+            self.end.stream().shutdown(Shutdown::Write)?;
         }
-        self.receive(context)
-    }
-
-    fn receive(&mut self, context: &mut EventContext<'_>) -> io::Result<Status> {
-        let before = self.connection.received;
-        let status = loop {
-            match (&self.stream).read(context.buffer) {
-                Ok(0) => break Status::Over,
-                Ok(n) => self.connection.received += n as u64,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Status::Open,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        };
-        if self.connection.received > before {
-            self.connection.first_byte_ns.get_or_insert(context.now_ns);
-            self.news.push(News::Received(self.connection.received));
+        let before = self.end.received();
+        let peer_closed = self.end.receive(context)?;
+        if self.end.received() > before {
+            self.news.push(News::Received(self.end.received()));
         }
-        Ok(status)
+        Ok(if peer_closed {
+            Status::Over
+        } else {
+            Status::Open
+        })
     }
 
     /// Record of a connection that is still open at the end of the run.
-    pub(super) fn unfinished(mut self) -> Connection {
-        self.connection.read_counters(&self.stream, self.connecting);
-        self.connection
+    pub(super) fn unfinished(self) -> Connection {
+        self.end.unfinished()
     }
 }
 
@@ -242,16 +225,12 @@ impl Answerer {
 
     fn proceed(&mut self, context: &mut EventContext<'_>) -> io::Result<Status> {
         let now = Nanos(context.now_ns);
-        loop {
-            match (&self.stream).read(context.buffer) {
-                Ok(0) => return Ok(Status::Over),
-                Ok(n) => self.decoder.take(&context.buffer[..n], |request| {
-                    self.server.request(now, &request);
-                }),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+        let (decoder, server) = (&mut self.decoder, &mut self.server);
+        let closed = receive(&self.stream, context.buffer, |bytes| {
+            decoder.take(bytes, |request| server.request(now, &request));
+        })?;
+        if closed {
+            return Ok(Status::Over);
         }
         let more = self.server.answer(now);
         if more > 0 {
@@ -296,7 +275,7 @@ impl Host<'_> {
         if status == Status::Over
             && let Some(End::Asker(end)) = self.ends.remove(&token)
         {
-            self.findings.connections.push(end.connection);
+            self.findings.connections.push(end.end.into_connection());
             let seat = &mut self.users.seats[seat];
             seat.open -= 1;
             if seat.token == Some(token) {

@@ -1,22 +1,19 @@
 //! The connecting end of a connection. It behaves like the simulator's (`gentle-sim`, engine/connection.rs).
 
-use super::super::observations::{Connection, ConnectionOutcome};
+use super::super::observations::Connection;
 use super::super::tcp_info;
+use super::active::Active;
 use super::outgoing::Outgoing;
 use super::responder::Request;
-use super::socket::connect;
 use super::{EventContext, REQUEST_PORT, Status};
 use crate::experiment::{Flow, PORT};
-use std::io::{self, Read};
+use std::io;
 use std::net::TcpStream;
 
 /// Connecting end of a connection.
 pub(super) struct Initiator {
-    stream: TcpStream,
+    end: Active,
     sends: bool,
-    connecting: bool,
-    outgoing: Outgoing,
-    connection: Connection,
 }
 
 impl Initiator {
@@ -27,105 +24,52 @@ impl Initiator {
         paces: bool,
         now_ns: u64,
     ) -> io::Result<Initiator> {
-        let port = if flow.initiator_sends {
-            PORT
-        } else {
-            REQUEST_PORT
-        };
-        let stream = connect(flow, port, paces)?;
-        let outgoing = match (flow.initiator_sends, flow.bytes) {
-            (true, Some(bytes)) => Outgoing::Bytes(bytes),
-            (true, None) => Outgoing::Until(flow.until_ns),
-            (false, bytes) => Outgoing::Request(
-                Request {
-                    bytes,
-                    until_ns: flow.until_ns,
-                }
-                .encode(),
-            ),
+        let (bytes, until_ns) = (flow.bytes, flow.until_ns);
+        let (port, outgoing) = match (flow.initiator_sends, bytes) {
+            (true, Some(bytes)) => (PORT, Outgoing::Bytes(bytes)),
+            (true, None) => (PORT, Outgoing::Until(until_ns)),
+            (false, bytes) => {
+                let request = Request { bytes, until_ns };
+                (REQUEST_PORT, Outgoing::Request(request.encode()))
+            }
         };
         Ok(Initiator {
-            connection: Connection::started(flow, number, &stream, now_ns)?,
-            stream,
+            end: Active::open(flow, number, port, outgoing, paces, now_ns)?,
             sends: flow.initiator_sends,
-            connecting: true,
-            outgoing,
         })
     }
 
     pub(super) fn stream(&self) -> &TcpStream {
-        &self.stream
+        self.end.stream()
     }
 
     pub(super) fn ready(&mut self, context: &mut EventContext<'_>) -> Status {
-        let outcome = match self.proceed(context) {
-            Ok(Status::Open) => return Status::Open,
-            Ok(Status::Over) => ConnectionOutcome::Completed,
-            Err(_) => ConnectionOutcome::Failed,
-        };
-        self.connection.outcome = outcome;
-        self.connection.ended_ns = Some(context.now_ns);
-        self.read_counters();
-        Status::Over
+        let result = self.proceed(context);
+        self.end.conclude(result, context.now_ns)
     }
 
     fn proceed(&mut self, context: &mut EventContext<'_>) -> io::Result<Status> {
-        if let Some(error) = self.stream.take_error()? {
-            return Err(error);
+        if !self.end.establish(context.now_ns)? {
+            return Ok(Status::Open);
         }
-        if self.connecting {
-            // Not connected yet: the event was a different one.
-            if self.stream.peer_addr().is_err() {
-                return Ok(Status::Open);
+        self.end.write(context.now_ns)?;
+        let peer_closed = self.end.receive(context)?;
+        let over = match self.sends {
+            true => {
+                self.end.has_written_all() && tcp_info::of(self.end.stream())?.all_acknowledged()
             }
-            self.connecting = false;
-            self.connection.connected_ns = Some(context.now_ns);
-            let info = tcp_info::of(&self.stream)?;
-            self.connection.syn_retransmitted = info.total_retrans;
-        }
-        self.outgoing.write(&self.stream, context.now_ns)?;
-        let peer_closed = self.receive(context)?;
-        if self.sends {
-            let written = matches!(self.outgoing, Outgoing::Nothing);
-            let complete = written && tcp_info::of(&self.stream)?.all_acknowledged();
-            return Ok(if complete { Status::Over } else { Status::Open });
-        }
-        Ok(if peer_closed {
-            Status::Over
-        } else {
-            Status::Open
-        })
-    }
-
-    /// Reads all available data; returns whether the other end has closed.
-    fn receive(&mut self, context: &mut EventContext<'_>) -> io::Result<bool> {
-        loop {
-            match (&self.stream).read(context.buffer) {
-                Ok(0) => return Ok(true),
-                Ok(n) => {
-                    self.connection.first_byte_ns.get_or_insert(context.now_ns);
-                    self.connection.received += n as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Reads the kernel's counters.
-    fn read_counters(&mut self) {
-        self.connection.read_counters(&self.stream, self.connecting);
+            false => peer_closed,
+        };
+        Ok(if over { Status::Over } else { Status::Open })
     }
 
     /// Record of the finished connection.
     pub(super) fn into_connection(self) -> Connection {
-        self.connection
+        self.end.into_connection()
     }
 
     /// Record of a connection that is still open at the end of the run.
-    pub(super) fn unfinished(mut self) -> Connection {
-        self.read_counters();
-        self.connection
+    pub(super) fn unfinished(self) -> Connection {
+        self.end.unfinished()
     }
 }

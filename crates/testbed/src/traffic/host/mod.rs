@@ -1,5 +1,6 @@
 //! A host that connects, accepts, sends, receives and closes: one thread with epoll.
 
+mod active;
 mod cbr;
 mod codepoint;
 mod datagrams;

@@ -1,8 +1,9 @@
 //! The accepting end of a connection: reads to the end and closes, or serves a request for data.
 
 use super::outgoing::Outgoing;
+use super::socket::receive;
 use super::{EventContext, Status};
-use std::io::{self, Read};
+use std::io;
 use std::net::TcpStream;
 
 /// Length of a request, as in the simulator.
@@ -72,37 +73,35 @@ impl Responder {
     }
 
     fn proceed(&mut self, context: &mut EventContext<'_>) -> io::Result<Status> {
-        loop {
-            match (&self.stream).read(context.buffer) {
-                Ok(0) => return Ok(Status::Over),
-                Ok(n) => self.receive(&context.buffer[..n]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+        let request = &mut self.request;
+        let closed = receive(&self.stream, context.buffer, |bytes| {
+            // Nothing follows a request.
+            if let Some(request) = request.as_mut().filter(|so_far| so_far.len() < REQUEST) {
+                request.extend_from_slice(bytes);
             }
+        })?;
+        if closed {
+            return Ok(Status::Over);
+        }
+        if let Some(request) = self.request.take_if(|so_far| so_far.len() >= REQUEST) {
+            self.answer(&request);
         }
         self.outgoing.write(&self.stream, context.now_ns)?;
         Ok(Status::Open)
     }
 
-    fn receive(&mut self, bytes: &[u8]) {
-        let Some(request) = &mut self.request else {
+    /// Begins to send what was asked for.
+    fn answer(&mut self, request: &[u8]) {
+        let Some(asked) = Request::decode(request) else {
             return;
         };
-        request.extend_from_slice(bytes);
-        if request.len() < REQUEST {
-            return;
-        }
-        if let Some(asked) = Request::decode(request) {
-            self.outgoing = match asked.bytes {
-                Some(bytes) => Outgoing::Bytes(bytes),
-                None => {
-                    self.stop_ns = Some(asked.until_ns);
-                    Outgoing::Until(asked.until_ns)
-                }
-            };
-        }
-        self.request = None;
+        self.outgoing = match asked.bytes {
+            Some(bytes) => Outgoing::Bytes(bytes),
+            None => {
+                self.stop_ns = Some(asked.until_ns);
+                Outgoing::Until(asked.until_ns)
+            }
+        };
     }
 }
 

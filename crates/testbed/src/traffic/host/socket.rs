@@ -1,4 +1,4 @@
-//! Sockets that connect.
+//! Sockets of TCP connections: connecting and reading.
 
 use super::codepoint::set_codepoint;
 use super::pacing::pace;
@@ -6,7 +6,7 @@ use crate::experiment::{Flow, client_address, server_address};
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, bind, setsockopt, socket, sockopt,
 };
-use std::io;
+use std::io::{self, Read};
 use std::net::{SocketAddrV4, TcpStream};
 use std::os::fd::AsRawFd;
 
@@ -33,5 +33,22 @@ pub(super) fn connect(flow: &Flow, port: u16, paces: bool) -> io::Result<TcpStre
     match nix::sys::socket::connect(socket.as_raw_fd(), &to) {
         Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(TcpStream::from(socket)),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Reads all available data into `buffer`, and gives each piece to `take`; returns whether the other end has closed.
+pub(super) fn receive(
+    mut stream: &TcpStream,
+    buffer: &mut [u8],
+    mut take: impl FnMut(&[u8]),
+) -> io::Result<bool> {
+    loop {
+        match stream.read(buffer) {
+            Ok(0) => return Ok(true),
+            Ok(n) => take(&buffer[..n]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
