@@ -99,7 +99,7 @@ def test_mistakes_are_told(tmp_path, monkeypatch) -> None:
     with pytest.raises(gentle.InvalidInput, match=r"'Fifo' is a queue in Python, which runs in the simulator only"):
         gentle.testbed.compare(schemes=[Fifo])
     with pytest.raises(gentle.InvalidInput, match="keep: the runs of parts alone"):
-        gentle.testbed.compare(schemes=["pfifo"], harm=True, keep=tmp_path)
+        gentle.testbed.compare("calls", ["pfifo"], harm=True, keep=tmp_path)
     with pytest.raises(gentle.InvalidInput, match="memory_mib"):
         gentle.testbed.compare(memory_mib=1)
     with pytest.raises(gentle.InvalidInput, match="time_limit_s"):
