@@ -54,7 +54,7 @@ pub static SCHEME: Scheme = Scheme {
         OptionSpec {
             name: "weight",
             kind: Kind::Count(1, 1000),
-            default: Some("8"),
+            default: Some("16"),
             help: "bytes that younger bands send for each byte of the oldest waiting one, which no load of young flows can stop",
         },
         OptionSpec {
@@ -360,7 +360,7 @@ mod tests {
             ]
         });
         let old = sent.iter().filter(|packet| packet.flow == 1).count();
-        assert!((1000..1250).contains(&old), "{old} of {}", sent.len());
+        assert!((560..640).contains(&old), "{old} of {}", sent.len());
     }
 
     #[test]
