@@ -48,6 +48,8 @@ schemes! {
     syn_fin_prio,
     spa,
     gsp,
+    gentle,
+    las,
     tbf,
     htb,
     #[cfg(feature = "exercise")]

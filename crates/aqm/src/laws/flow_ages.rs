@@ -1,0 +1,207 @@
+//! Ages of flows in a small table: the bytes that each has sent, less what it has been forgiven.
+//!
+//! Time is divided into periods of a second. At the end of each, every flow is forgiven an equal share of what the link
+//! can send in a period, so that a flow which sends less than its share stays young. The share of a period is added to a
+//! sum; an entry stores the value that the sum has when the flow's age will be zero. One addition a packet thus keeps
+//! the age, no entry is visited when a period ends, and an entry whose age is zero is as good as an empty one.
+
+use crate::plumbing::flow_hash::FlowHash;
+use gentle_units::Nanos;
+
+/// Length of a period. Shorter ones forgive flows that wait for their RTO; longer ones change little (docs/gentle.md).
+const PERIOD: Nanos = Nanos::from_secs(1);
+
+/// Entries of a set: 64 bytes, a line of the cache.
+const WAYS: usize = 8;
+
+/// Periods after which an entry that was not used has the age zero, whatever the 32 bits of its sum say.
+const EXPIRY: u16 = 1024;
+
+/// Largest age that can be counted, bytes: [`EXPIRY`] periods in which it is forgiven fit into 31 bits.
+pub(crate) const OLDEST: u32 = 1 << 21;
+
+/// A flow's entry.
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry {
+    /// Part of the flow's hash.
+    tag: u16,
+    /// Period in which the flow last sent, modulo 2^16.
+    period: u16,
+    /// Sum of the shares at which the flow's age is zero, modulo 2^32.
+    paid: u32,
+}
+
+/// Ages of flows in bytes.
+#[derive(Debug)]
+pub(crate) struct FlowAges {
+    sets: Box<[[Entry; WAYS]]>,
+    hash: FlowHash,
+    /// Largest age. A flow of this age has to be silent for a few periods until it is young again.
+    most: u32,
+    /// Share of a period that a flow is forgiven, percent of an equal one.
+    percent: u32,
+    /// Sum of the shares so far, modulo 2^32.
+    forgiven: u32,
+    period: u16,
+    ends: Option<Nanos>,
+    /// Flows that have sent in this period and in the one before.
+    senders: [u32; 2],
+}
+
+impl FlowAges {
+    /// An empty table for `flows` flows, rounded up to whole sets. Ages are at most `most`, which is at most
+    /// [`OLDEST`]; of an
+    /// equal share of the link, flows are forgiven `percent`.
+    pub(crate) fn new(flows: u32, most: u32, percent: u32, hash: FlowHash) -> FlowAges {
+        let sets = (flows as usize).div_ceil(WAYS).max(1);
+        FlowAges {
+            sets: vec![[Entry::default(); WAYS]; sets].into_boxed_slice(),
+            hash,
+            most,
+            percent,
+            forgiven: 0,
+            period: 0,
+            ends: None,
+            senders: [0; 2],
+        }
+    }
+
+    /// The age of `flow` before a packet of `bytes` that it sends now, over a link with a rate of `rate` bytes per second.
+    #[inline]
+    pub(crate) fn charge(&mut self, now: Nanos, flow: u64, bytes: u32, rate: u64) -> u32 {
+        if self.ends.is_none_or(|ends| now >= ends) {
+            self.end_period(now, rate);
+        }
+        let hash = self.hash.value(flow);
+        let count = self.sets.len() as u64;
+        let set = &mut self.sets[((u64::from(hash) * count) >> 32) as usize];
+        let tag = hash as u16;
+        let (period, forgiven) = (self.period, self.forgiven);
+        let age = |entry: &Entry| {
+            let left = entry.paid.wrapping_sub(forgiven) as i32;
+            if left <= 0 || period.wrapping_sub(entry.period) > EXPIRY {
+                0
+            } else {
+                left as u32
+            }
+        };
+        // The flow's entry, else the one that is the least loss.
+        let mut found = 0;
+        let mut least = u32::MAX;
+        for (index, entry) in set.iter().enumerate() {
+            let age = age(entry);
+            if entry.tag == tag && age > 0 {
+                found = index;
+                least = age;
+                break;
+            }
+            if age < least {
+                (found, least) = (index, age);
+            }
+        }
+        let entry = &mut set[found];
+        let before = if entry.tag == tag { least } else { 0 };
+        if entry.tag != tag || entry.period != period {
+            self.senders[0] += 1;
+        }
+        let after = before.saturating_add(bytes).min(self.most);
+        *entry = Entry {
+            tag,
+            period,
+            paid: forgiven.wrapping_add(after),
+        };
+        before
+    }
+
+    #[cold]
+    fn end_period(&mut self, now: Nanos, rate: u64) {
+        let Some(ends) = self.ends else {
+            self.ends = Some(now.saturating_add(PERIOD));
+            return;
+        };
+        let periods = 1 + (now - ends).0 / PERIOD.0;
+        self.ends = Some(Nanos(
+            ends.0.saturating_add(periods.saturating_mul(PERIOD.0)),
+        ));
+        let senders = self.senders[0].max(self.senders[1]).max(1);
+        let share = rate * u64::from(self.percent) / 100 / u64::from(senders);
+        // More than the largest age would forgive no more.
+        let share = (share.min(self.most.into()) * periods.min(EXPIRY.into()))
+            .min(u64::from(self.most) * u64::from(EXPIRY));
+        self.forgiven = self.forgiven.wrapping_add(share as u32);
+        self.period = self.period.wrapping_add(periods as u16);
+        self.senders = [0, if periods == 1 { self.senders[0] } else { 0 }];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    const RATE: u64 = 100_000;
+
+    fn ages(flows: u32) -> FlowAges {
+        let hash = FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(1));
+        FlowAges::new(flows, OLDEST, 100, hash)
+    }
+
+    fn ms(n: u64) -> Nanos {
+        Nanos::from_millis(n)
+    }
+
+    #[test]
+    fn an_age_is_what_the_flow_has_sent_in_the_period() {
+        let mut ages = ages(64);
+        let found = [100, 50, 7].map(|bytes| ages.charge(ms(1), 1, bytes, RATE));
+        assert_eq!(found, [0, 100, 150]);
+        assert_eq!(ages.charge(ms(2), 2, 1000, RATE), 0);
+        assert_eq!(ages.charge(ms(3), 1, 1, RATE), 157);
+    }
+
+    #[test]
+    fn each_period_forgives_an_equal_share() {
+        let mut ages = ages(64);
+        for flow in 0..4 {
+            assert_eq!(ages.charge(ms(0), flow, 80_000, RATE), 0);
+        }
+        // 25,000 bytes for each of four flows; in the next period one sends, but the four before count.
+        assert_eq!(ages.charge(ms(1000), 0, 0, RATE), 55_000);
+        assert_eq!(ages.charge(ms(2000), 0, 0, RATE), 30_000);
+        // A single flow has the whole link.
+        assert_eq!(ages.charge(ms(3000), 0, 0, RATE), 0);
+        assert_eq!(ages.charge(ms(3000), 1, 0, RATE), 0);
+    }
+
+    #[test]
+    fn a_long_pause_forgives_all_even_when_the_sum_has_wrapped() {
+        let mut ages = ages(8);
+        for pause in [2, 100, 1023, 1025, 3000, 65_535, 65_536, 70_000, 10_000_000] {
+            let now = ages.ends.unwrap_or_default();
+            ages.charge(now, 1, OLDEST, 1 << 40);
+            assert!(ages.charge(now, 1, OLDEST, 1 << 40) > 0);
+            let later = Nanos(now.0 + pause * PERIOD.0);
+            assert_eq!(ages.charge(later, 1, 1, 1 << 40), 0, "{pause}");
+        }
+    }
+
+    #[test]
+    fn a_full_set_forgets_the_youngest() {
+        let mut ages = ages(8);
+        for flow in 1..=8 {
+            assert_eq!(ages.charge(ms(0), flow, 100 * flow as u32, 0), 0);
+        }
+        assert_eq!(ages.charge(ms(1), 9, 50, 0), 0);
+        assert_eq!(ages.charge(ms(1), 1, 0, 0), 0);
+        for flow in 2..=8 {
+            assert_eq!(ages.charge(ms(1), flow, 0, 0), 100 * flow as u32);
+        }
+    }
+
+    #[test]
+    fn memory_is_eight_bytes_a_flow() {
+        assert_eq!(size_of::<Entry>(), 8);
+        assert_eq!(ages(512).sets.len() * size_of::<[Entry; WAYS]>(), 4096);
+    }
+}

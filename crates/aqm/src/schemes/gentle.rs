@@ -1,0 +1,416 @@
+//! `gentle`: bands by age. A flow's packets go to ever older bands the more it has sent; young bands are served first.
+//! `docs/gentle.md` explains the design and what it was compared with.
+//!
+//! * **Age** is what a flow has sent, less what it has been forgiven ([`flow_ages`](crate::laws::flow_ages)): least
+//!   attained service (Rai, Urvoy-Keller, Biersack, SIGMETRICS 2003) in bands whose bounds double.
+//! * **Service**: the youngest waiting band, but the oldest one has a guaranteed share.
+//! * **Limit**: the bytes that the link sends in the time `limit`, by a rate that the queue measures. Beyond it the first
+//!   packet of the oldest band is dropped. The limit shrinks while drops do not empty the queue, and grows when they do.
+
+use crate::laws::flow_ages::{self, FlowAges};
+use crate::laws::link_rate::LinkRate;
+use crate::laws::room::Room;
+use crate::plumbing::flow_hash::FlowHash;
+use crate::plumbing::options::{Kind, OptionSpec};
+use crate::plumbing::packet::{Ecn, Packet};
+use crate::plumbing::packet_queue::PacketQueue;
+use crate::plumbing::qdisc::{Dequeue, DropReason, Head, MarkReason, Qdisc, Signals};
+use crate::plumbing::scheme::{Order, Scheme};
+use crate::plumbing::spec::Spec;
+use gentle_units::Nanos;
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Age bands.
+pub static SCHEME: Scheme = Scheme {
+    name: "gentle",
+    summary: "flows that have sent little go first, in bands by age; the oldest band loses packets when the queue is too long",
+    source: "docs/gentle.md; least attained service: Rai, Urvoy-Keller and Biersack 2003",
+    options: &[
+        OptionSpec {
+            name: "limit",
+            kind: Kind::Time(Nanos::from_millis(1), Nanos::from_secs(10)),
+            default: Some("140ms"),
+            help: "longest queue, in time of the link; shrinks down to a tenth of it while a shorter one keeps the link busy",
+        },
+        OptionSpec {
+            name: "memory_limit",
+            kind: Kind::Size(1514, 1 << 31),
+            default: Some("32mb"),
+            help: "bytes of all packets together, whatever the rate of the link",
+        },
+        OptionSpec {
+            name: "bands",
+            kind: Kind::Count(1, MOST_BANDS),
+            default: Some("10"),
+            help: "number of bands",
+        },
+        OptionSpec {
+            name: "first",
+            kind: Kind::Size(64, 65_536),
+            default: Some("2kb"),
+            help: "age at which a flow leaves the youngest band; each further band is twice as long",
+        },
+        OptionSpec {
+            name: "weight",
+            kind: Kind::Count(1, 1000),
+            default: Some("16"),
+            help: "bytes that younger bands send for each byte of the oldest waiting one, which no load of young flows can stop",
+        },
+        OptionSpec {
+            name: "forgive",
+            kind: Kind::Count(0, 1000),
+            default: Some("100"),
+            help: "percentage of an equal share of the link by which each flow grows younger",
+        },
+        OptionSpec {
+            name: "flows",
+            kind: Kind::Count(8, 65_536),
+            default: Some("512"),
+            help: "flows whose ages are known, 8 bytes each; beyond it the youngest are forgotten",
+        },
+        OptionSpec {
+            name: "ecn",
+            kind: Kind::Flag,
+            default: Some("on"),
+            help: "mark ECN-capable packets instead of dropping them, up to twice the limit",
+        },
+    ],
+    drops: &[DropReason::PushOut],
+    marks: &[MarkReason::Aqm],
+    // A flow that has been forgiven may overtake what it sent before.
+    order: |_| Order {
+        fifo: false,
+        ..Order::FIFO
+    },
+    samples: &[
+        "limit=1ms memory_limit=20kb flows=8",
+        "bands=1 first=64 weight=1",
+        "bands=3 forgive=0 noecn",
+    ],
+    ..Scheme::PLAIN
+};
+
+/// Largest number of bands.
+const MOST_BANDS: u64 = 15;
+
+pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
+    let options = spec.options();
+    let bands = options.count("bands") as u32;
+    let first = options.size("first") as u32;
+    let hash = FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+    let forgive = options.count("forgive") as u32;
+    let limit = options.time("limit");
+    let most = (first << bands).min(flow_ages::OLDEST);
+    Box::new(Gentle {
+        bands: (0..bands).map(|_| PacketQueue::default()).collect(),
+        waiting: 0,
+        first,
+        ages: FlowAges::new(options.count("flows") as u32, most, forgive, hash),
+        weight: options.count("weight") as i64,
+        due: 0,
+        rate: LinkRate::default(),
+        room: Room::new(limit),
+        memory_limit: options.size("memory_limit"),
+        limit: options.size("memory_limit"),
+        ecn: options.flag("ecn"),
+        sent: 0,
+        packets: 0,
+        backlog: 0,
+    })
+}
+
+/// A full frame, bytes.
+const FRAME: u64 = 1514;
+
+/// Smallest limit in bytes: on a slow link, a window of a few packets has to fit.
+const LEAST_LIMIT: u64 = 5 * FRAME;
+
+/// Bands by age.
+#[derive(Debug)]
+struct Gentle<P> {
+    /// From the youngest to the oldest.
+    bands: Box<[PacketQueue<P>]>,
+    /// Bit i is set if band i holds packets.
+    waiting: u32,
+    first: u32,
+    ages: FlowAges,
+    weight: i64,
+    /// Bytes that younger bands have sent while the oldest waited, less `weight` times those that it has sent.
+    due: i64,
+    rate: LinkRate,
+    room: Room,
+    memory_limit: u64,
+    /// Current limit, bytes.
+    limit: u64,
+    ecn: bool,
+    /// Bytes sent so far.
+    sent: u64,
+    packets: usize,
+    backlog: u64,
+}
+
+impl<P: Packet> Gentle<P> {
+    fn oldest(&self) -> usize {
+        self.waiting.ilog2() as usize
+    }
+
+    /// The band to serve; some band must hold packets.
+    fn next(&self) -> usize {
+        if self.due >= self.weight * FRAME as i64 {
+            self.oldest()
+        } else {
+            self.waiting.trailing_zeros() as usize
+        }
+    }
+
+    fn pop(&mut self, band: usize) -> Option<P> {
+        let packet = self.bands[band].pop_front()?;
+        if self.bands[band].is_empty() {
+            self.waiting &= !(1 << band);
+        }
+        self.packets -= 1;
+        self.backlog -= u64::from(packet.bytes());
+        Some(packet)
+    }
+
+    /// Drops packets until the rest fits.
+    fn make_room(&mut self, now: Nanos, signals: &mut Signals<P>) {
+        while self.backlog > self.limit && self.waiting != 0 {
+            self.room.overflowed(now);
+            let band = self.victim();
+            // A packet that can be marked is, when it leaves.
+            let spared = self.ecn
+                && self.backlog <= (2 * self.limit).min(self.memory_limit)
+                && self.bands[band]
+                    .front()
+                    .is_some_and(|packet| packet.ecn() != Ecn::NotEct);
+            if spared {
+                return;
+            }
+            if let Some(packet) = self.pop(band) {
+                self.rate.dropped(packet.bytes());
+                signals.dropped(packet, DropReason::PushOut);
+            }
+        }
+    }
+
+    /// The band that loses its first packet: the oldest one, unless it has no more than its guaranteed share of the
+    /// limit; a flood of new flows could else take its packets before they are served.
+    fn victim(&self) -> usize {
+        let oldest = self.oldest();
+        let younger = self.waiting & !(1 << oldest);
+        let guaranteed = self.limit / (self.weight as u64 + 1);
+        if younger != 0 && self.bands[oldest].bytes() <= guaranteed {
+            younger.ilog2() as usize
+        } else {
+            oldest
+        }
+    }
+
+    /// Applies a new rate or a new limit in time.
+    #[cold]
+    fn update_limit(&mut self) {
+        if let Some(rate) = self.rate.get() {
+            let bytes = u128::from(rate) * u128::from(self.room.time().0) / 1_000_000_000;
+            self.limit = (bytes as u64).max(LEAST_LIMIT).min(self.memory_limit);
+        }
+    }
+}
+
+impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
+    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+        packet.set_arrived(now);
+        let bytes = packet.bytes();
+        let rate = self.rate.get().unwrap_or(0);
+        let age = self.ages.charge(now, packet.flow(), bytes, rate);
+        let band = (age / self.first)
+            .checked_ilog2()
+            .map_or(0, |doublings| doublings as usize + 1)
+            .min(self.bands.len() - 1);
+        self.bands[band].push_back(packet);
+        self.waiting |= 1 << band;
+        self.packets += 1;
+        self.backlog += u64::from(bytes);
+        // Flows of the two oldest bands last long enough to react.
+        let reducible = self.oldest() + 2 >= self.bands.len();
+        if self.room.judge(now, reducible) {
+            self.update_limit();
+        }
+        if self.backlog > self.limit {
+            self.make_room(now, signals);
+        }
+    }
+
+    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+        if self.waiting == 0 {
+            return Dequeue::Empty;
+        }
+        let (band, oldest) = (self.next(), self.oldest());
+        let backlog = self.backlog;
+        let Some(mut packet) = self.pop(band) else {
+            return Dequeue::Empty;
+        };
+        let bytes = packet.bytes();
+        if band < oldest {
+            self.due += i64::from(bytes);
+        } else {
+            self.due = (self.due - self.weight * i64::from(bytes)).max(0);
+        }
+        if band == oldest && backlog > self.limit && self.ecn && packet.mark() {
+            signals.marked(&packet, MarkReason::Aqm);
+        }
+        let measured = self.rate.observe(now, bytes, backlog, self.sent);
+        self.sent += u64::from(bytes);
+        let resized = self.backlog == 0 && self.room.emptied();
+        if measured || resized {
+            self.update_limit();
+        }
+        Dequeue::Packet(packet)
+    }
+
+    fn len(&self) -> usize {
+        self.packets
+    }
+
+    fn backlog(&self) -> u64 {
+        self.backlog
+    }
+
+    fn head(&self) -> Head {
+        if self.waiting == 0 {
+            return Head::Empty;
+        }
+        self.bands[self.next()].front().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{TestPacket, build};
+
+    fn ms(n: u64) -> Nanos {
+        Nanos::from_millis(n)
+    }
+
+    /// Sends over a link of a frame a millisecond: in each, `arrivals` offers packets, and one packet leaves.
+    fn run(
+        queue: &mut dyn Qdisc<TestPacket>,
+        times: std::ops::Range<u64>,
+        mut arrivals: impl FnMut(u64) -> Vec<TestPacket>,
+    ) -> (Vec<TestPacket>, Vec<(TestPacket, DropReason)>, usize) {
+        let (mut sent, mut dropped, mut marked) = (Vec::new(), Vec::new(), 0);
+        let mut signals = Signals::new();
+        for t in times {
+            for packet in arrivals(t) {
+                queue.enqueue(ms(t), packet, &mut signals);
+            }
+            sent.extend(queue.dequeue(ms(t), &mut signals).packet());
+            dropped.extend(signals.drain());
+            marked += signals.drain_marks().count();
+        }
+        (sent, dropped, marked)
+    }
+
+    #[test]
+    fn flows_that_have_sent_less_go_first() {
+        let mut queue = build("gentle");
+        let mut drops = Signals::new();
+        for _ in 0..20 {
+            queue.enqueue(ms(0), TestPacket::data(1, 1514), &mut drops);
+        }
+        queue.enqueue(ms(0), TestPacket::data(2, 1514), &mut drops);
+        queue.enqueue(ms(0), TestPacket::data(2, 1514), &mut drops);
+        // Of either flow two packets are in the youngest band: at their arrival the flow had sent less than 2 kB.
+        let order: Vec<u64> = (0..5)
+            .filter_map(|_| queue.dequeue(ms(1), &mut drops).packet())
+            .map(|packet| packet.flow)
+            .collect();
+        assert_eq!(order, [1, 1, 2, 2, 1]);
+    }
+
+    #[test]
+    fn no_syn_is_lost_while_data_waits() {
+        let mut queue = build("gentle limit=20ms");
+        let (sent, dropped, _) = run(&mut *queue, 0..5000, |t| {
+            let data = TestPacket::data(t % 3, 1514);
+            let mut packets = vec![data, data];
+            if t % 10 == 0 {
+                packets.push(TestPacket::syn(1000 + t));
+            }
+            packets
+        });
+        assert!(dropped.len() > 4000);
+        assert!(dropped.iter().all(|(packet, _)| !packet.flags.syn));
+        let syns = sent.iter().filter(|packet| packet.flags.syn);
+        assert_eq!(syns.count(), 500);
+    }
+
+    #[test]
+    fn the_oldest_band_keeps_its_share_under_a_flood_of_new_flows() {
+        let mut queue = build("gentle");
+        let bulk = |_| vec![TestPacket::data(1, 1514), TestPacket::data(1, 1514)];
+        run(&mut *queue, 0..2000, bulk);
+        let (sent, _, _) = run(&mut *queue, 2000..12_000, |t| {
+            vec![
+                TestPacket::data(1, 1514),
+                TestPacket::data(10_000 + t, 1514),
+                TestPacket::data(30_000 + t, 1514),
+            ]
+        });
+        let old = sent.iter().filter(|packet| packet.flow == 1).count();
+        assert!((560..640).contains(&old), "{old} of {}", sent.len());
+    }
+
+    #[test]
+    fn a_flow_that_sends_less_than_its_share_stays_young() {
+        let mut queue = build("gentle");
+        // Two downloads and a call, which sends a tenth of a frame every ten milliseconds.
+        let (sent, dropped, _) = run(&mut *queue, 0..60_000, |t| {
+            let mut packets = vec![TestPacket::data(1, 1514), TestPacket::data(2, 1514)];
+            if t % 10 == 0 {
+                packets.push(TestPacket::data(3, 150).numbered(t as u32));
+            }
+            packets
+        });
+        assert!(dropped.iter().all(|(packet, _)| packet.flow != 3));
+        // After the first periods, in which the rate and the number of flows are not known yet.
+        let late = sent
+            .iter()
+            .enumerate()
+            .filter(|(at, packet)| packet.flow == 3 && *at > 3000 && *at as u32 > packet.id + 2);
+        assert_eq!(late.count(), 0);
+    }
+
+    #[test]
+    fn the_queue_is_as_long_as_its_limit_allows_at_the_rate_of_the_link() {
+        let mut queue = build("gentle limit=50ms");
+        let (_, dropped, _) = run(&mut *queue, 0..3000, |_| {
+            vec![TestPacket::data(1, 1514), TestPacket::data(2, 1514)]
+        });
+        // The flows never react, so that it shrinks from 50 frames at the link's rate.
+        assert!(dropped.iter().all(|(_, why)| *why == DropReason::PushOut));
+        assert!((20..50).contains(&queue.len()), "{}", queue.len());
+        run(&mut *queue, 3000..60_000, |_| {
+            vec![TestPacket::data(1, 1514), TestPacket::data(2, 1514)]
+        });
+        assert_eq!(queue.len(), 4);
+    }
+
+    #[test]
+    fn packets_that_can_be_marked_are_not_dropped_below_twice_the_limit() {
+        for (spec, marks) in [
+            ("gentle limit=50ms", true),
+            ("gentle limit=50ms noecn", false),
+        ] {
+            let mut queue = build(spec);
+            let fill = |_| vec![TestPacket::data(1, 1514).ecn_capable(); 2];
+            run(&mut *queue, 0..300, fill);
+            // At the link's rate, the queue stays where it is: above its limit, if packets are marked.
+            let keep = |_| vec![TestPacket::data(1, 1514).ecn_capable()];
+            let (_, dropped, marked) = run(&mut *queue, 300..400, keep);
+            assert_eq!((dropped.len(), marked > 90), (0, marks), "{spec}");
+        }
+    }
+}
