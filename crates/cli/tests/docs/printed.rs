@@ -115,9 +115,10 @@ fn with_blocks(name: &str, page: &str, new: impl Fn(&[String]) -> Option<String>
 }
 
 /// Pages with blocks.
-const PAGES: [&str; 4] = [
+const PAGES: [&str; 5] = [
     "README.md",
     "docs/applications.md",
+    "docs/gentle.md",
     "docs/kernel-proof.md",
     "docs/model.md",
 ];
