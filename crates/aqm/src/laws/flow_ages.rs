@@ -67,8 +67,9 @@ impl FlowAges {
     }
 
     /// The age of `flow` before a packet of `bytes` that it sends now, over a link with a rate of `rate` bytes per second.
+    /// While the rate is not known, no packet has waited, and flows are forgiven all.
     #[inline]
-    pub(crate) fn charge(&mut self, now: Nanos, flow: u64, bytes: u32, rate: u64) -> u32 {
+    pub(crate) fn charge(&mut self, now: Nanos, flow: u64, bytes: u32, rate: Option<u64>) -> u32 {
         if self.ends.is_none_or(|ends| now >= ends) {
             self.end_period(now, rate);
         }
@@ -114,7 +115,7 @@ impl FlowAges {
     }
 
     #[cold]
-    fn end_period(&mut self, now: Nanos, rate: u64) {
+    fn end_period(&mut self, now: Nanos, rate: Option<u64>) {
         let Some(ends) = self.ends else {
             self.ends = Some(now.saturating_add(PERIOD));
             return;
@@ -124,10 +125,11 @@ impl FlowAges {
             ends.0.saturating_add(periods.saturating_mul(PERIOD.0)),
         ));
         let senders = self.senders[0].max(self.senders[1]).max(1);
-        let share = rate * u64::from(self.percent) / 100 / u64::from(senders);
+        let share = rate.map_or(u64::MAX, |rate| {
+            rate * u64::from(self.percent) / 100 / u64::from(senders)
+        });
         // More than the largest age would forgive no more.
-        let share = (share.min(self.most.into()) * periods.min(EXPIRY.into()))
-            .min(u64::from(self.most) * u64::from(EXPIRY));
+        let share = share.min(self.most.into()) * periods.min(EXPIRY.into());
         self.forgiven = self.forgiven.wrapping_add(share as u32);
         self.period = self.period.wrapping_add(periods as u16);
         self.senders = [0, if periods == 1 { self.senders[0] } else { 0 }];
@@ -140,7 +142,7 @@ mod tests {
     use rand::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    const RATE: u64 = 100_000;
+    const RATE: Option<u64> = Some(100_000);
 
     fn ages(flows: u32) -> FlowAges {
         let hash = FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(1));
@@ -179,10 +181,22 @@ mod tests {
         let mut ages = ages(8);
         for pause in [2, 100, 1023, 1025, 3000, 65_535, 65_536, 70_000, 10_000_000] {
             let now = ages.ends.unwrap_or_default();
-            ages.charge(now, 1, OLDEST, 1 << 40);
-            assert!(ages.charge(now, 1, OLDEST, 1 << 40) > 0);
+            ages.charge(now, 1, OLDEST, Some(1 << 40));
+            assert!(ages.charge(now, 1, OLDEST, Some(1 << 40)) > 0);
             let later = Nanos(now.0 + pause * PERIOD.0);
-            assert_eq!(ages.charge(later, 1, 1, 1 << 40), 0, "{pause}");
+            assert_eq!(ages.charge(later, 1, 1, Some(1 << 40)), 0, "{pause}");
+        }
+    }
+
+    #[test]
+    fn all_is_forgiven_while_no_packet_has_waited() {
+        let mut ages = ages(64);
+        for second in 0..10 {
+            assert_eq!(ages.charge(ms(1000 * second), 1, 1 << 19, None), 0);
+            assert_eq!(
+                ages.charge(ms(1000 * second + 1), 1, 1 << 19, None),
+                1 << 19
+            );
         }
     }
 
@@ -190,12 +204,12 @@ mod tests {
     fn a_full_set_forgets_the_youngest() {
         let mut ages = ages(8);
         for flow in 1..=8 {
-            assert_eq!(ages.charge(ms(0), flow, 100 * flow as u32, 0), 0);
+            assert_eq!(ages.charge(ms(0), flow, 100 * flow as u32, RATE), 0);
         }
-        assert_eq!(ages.charge(ms(1), 9, 50, 0), 0);
-        assert_eq!(ages.charge(ms(1), 1, 0, 0), 0);
+        assert_eq!(ages.charge(ms(1), 9, 50, RATE), 0);
+        assert_eq!(ages.charge(ms(1), 1, 0, RATE), 0);
         for flow in 2..=8 {
-            assert_eq!(ages.charge(ms(1), flow, 0, 0), 100 * flow as u32);
+            assert_eq!(ages.charge(ms(1), flow, 0, RATE), 100 * flow as u32);
         }
     }
 

@@ -195,13 +195,14 @@ impl<P: Packet> Gentle<P> {
         }
     }
 
-    /// The band that loses its first packet: the oldest one, unless it has no more than its guaranteed share of the
-    /// limit; a flood of new flows could else take its packets before they are served.
+    /// The band that loses its first packet: the oldest one, unless it has a single packet or no more than its guaranteed
+    /// share of the limit; a flood of new flows could else take its packets before they are served.
     fn victim(&self) -> usize {
         let oldest = self.oldest();
         let younger = self.waiting & !(1 << oldest);
         let guaranteed = self.limit / (self.weight as u64 + 1);
-        if younger != 0 && self.bands[oldest].bytes() <= guaranteed {
+        let queue = &self.bands[oldest];
+        if younger != 0 && (queue.len() == 1 || queue.bytes() <= guaranteed) {
             younger.ilog2() as usize
         } else {
             oldest
@@ -222,8 +223,7 @@ impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         packet.set_arrived(now);
         let bytes = packet.bytes();
-        let rate = self.rate.get().unwrap_or(0);
-        let age = self.ages.charge(now, packet.flow(), bytes, rate);
+        let age = self.ages.charge(now, packet.flow(), bytes, self.rate.get());
         let band = (age / self.first)
             .checked_ilog2()
             .map_or(0, |doublings| doublings as usize + 1)
