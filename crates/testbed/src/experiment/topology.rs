@@ -45,6 +45,10 @@ const HOSTS: &[(&str, &str)] = &[
     ("core/somaxconn", "65535"),
     ("ipv4/tcp_max_syn_backlog", "65535"),
     ("ipv4/tcp_max_tw_buckets", "200000"),
+    // Defaults follow the machine's memory: those of 512 MiB limit a window to 2.4 MB. Here it may have 4 MB at segments
+    // of 1448 bytes, as in the profile, and the send buffer is no limit, which the simulator has not.
+    ("ipv4/tcp_rmem", "4096 131072 7017921"),
+    ("ipv4/tcp_wmem", "4096 16384 33554432"),
 ];
 
 /// Congestion controls that network namespaces may use.

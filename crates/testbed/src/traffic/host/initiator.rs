@@ -5,6 +5,7 @@ use super::super::tcp_info;
 use super::outgoing::Outgoing;
 use super::responder::Request;
 use super::socket::connect;
+use super::unsent::limit_unsent;
 use super::{EventContext, REQUEST_PORT, Status};
 use crate::experiment::{Flow, PORT};
 use std::io::{self, Read};
@@ -35,7 +36,10 @@ impl Initiator {
         let stream = connect(flow, port, paces)?;
         let outgoing = match (flow.initiator_sends, flow.bytes) {
             (true, Some(bytes)) => Outgoing::Bytes(bytes),
-            (true, None) => Outgoing::Until(flow.until_ns),
+            (true, None) => {
+                limit_unsent(&stream)?;
+                Outgoing::Until(flow.until_ns)
+            }
             (false, bytes) => Outgoing::Request(
                 Request {
                     bytes,

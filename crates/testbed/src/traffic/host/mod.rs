@@ -9,6 +9,7 @@ mod outgoing;
 mod pacing;
 mod responder;
 mod socket;
+mod unsent;
 
 use super::TrafficError;
 use super::clock::RunClock;

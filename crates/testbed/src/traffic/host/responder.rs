@@ -1,6 +1,7 @@
 //! The accepting end of a connection: reads to the end and closes, or serves a request for data.
 
 use super::outgoing::Outgoing;
+use super::unsent::limit_unsent;
 use super::{EventContext, Status};
 use std::io::{self, Read};
 use std::net::TcpStream;
@@ -75,7 +76,7 @@ impl Responder {
         loop {
             match (&self.stream).read(context.buffer) {
                 Ok(0) => return Ok(Status::Over),
-                Ok(n) => self.receive(&context.buffer[..n]),
+                Ok(n) => self.receive(&context.buffer[..n])?,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -85,24 +86,26 @@ impl Responder {
         Ok(Status::Open)
     }
 
-    fn receive(&mut self, bytes: &[u8]) {
+    fn receive(&mut self, bytes: &[u8]) -> io::Result<()> {
         let Some(request) = &mut self.request else {
-            return;
+            return Ok(());
         };
         request.extend_from_slice(bytes);
         if request.len() < REQUEST {
-            return;
+            return Ok(());
         }
         if let Some(asked) = Request::decode(request) {
             self.outgoing = match asked.bytes {
                 Some(bytes) => Outgoing::Bytes(bytes),
                 None => {
+                    limit_unsent(&self.stream)?;
                     self.stop_ns = Some(asked.until_ns);
                     Outgoing::Until(asked.until_ns)
                 }
             };
         }
         self.request = None;
+        Ok(())
     }
 }
 
