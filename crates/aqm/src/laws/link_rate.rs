@@ -13,10 +13,10 @@ const LEAST: u64 = 10 * 1514;
 #[derive(Debug, Clone, Copy)]
 struct Probe {
     since: Nanos,
-    /// Bytes that had left the queue when the measurement began.
-    from: u64,
-    /// Bytes that will have left when the last packet has that waited then. Until then the link is busy.
-    until: u64,
+    /// Bytes that have left the queue since then.
+    sent: u64,
+    /// Bytes that waited then. Until as many have left, the link is busy.
+    waited: u64,
 }
 
 /// Estimate of a link's rate.
@@ -32,35 +32,38 @@ impl LinkRate {
         self.bytes_per_second
     }
 
-    /// Observes that a packet of `bytes` leaves a queue of `backlog` bytes, itself included; `sent` bytes have left
-    /// before. True if the estimate changes.
+    /// Observes that a packet of `bytes` leaves a queue of `backlog` bytes, itself included. True if the estimate changes.
     #[inline]
-    pub(crate) fn observe(&mut self, now: Nanos, bytes: u32, backlog: u64, sent: u64) -> bool {
-        let Some(probe) = self.probe else {
+    pub(crate) fn observe(&mut self, now: Nanos, bytes: u32, backlog: u64) -> bool {
+        let bytes = u64::from(bytes);
+        let Some(probe) = &mut self.probe else {
             if backlog > LEAST {
                 self.probe = Some(Probe {
                     since: now,
-                    from: sent,
-                    until: sent + backlog,
+                    sent: bytes,
+                    waited: backlog,
                 });
             }
             return false;
         };
-        let last = sent + u64::from(bytes) >= probe.until;
+        let last = probe.sent + bytes >= probe.waited;
         if !last && now - probe.since < LONGEST {
+            probe.sent += bytes;
             return false;
         }
-        self.conclude(now, probe, sent)
+        self.conclude(now)
     }
 
     #[cold]
-    fn conclude(&mut self, now: Nanos, probe: Probe, sent: u64) -> bool {
-        self.probe = None;
-        let (bytes, time) = (sent - probe.from, now - probe.since);
-        if bytes < LEAST || time < SHORTEST {
+    fn conclude(&mut self, now: Nanos) -> bool {
+        let Some(probe) = self.probe.take() else {
+            return false;
+        };
+        let time = now - probe.since;
+        if probe.sent < LEAST || time < SHORTEST {
             return false;
         }
-        let new = (u128::from(bytes) * 1_000_000_000 / u128::from(time.0)) as u64;
+        let new = (u128::from(probe.sent) * 1_000_000_000 / u128::from(time.0)) as u64;
         self.bytes_per_second = Some(match self.bytes_per_second {
             None => new,
             Some(old) => old - old / 4 + new / 4,
@@ -71,7 +74,7 @@ impl LinkRate {
     /// Takes a dropped packet out of the measurement under way, which may have counted on it.
     pub(crate) fn dropped(&mut self, bytes: u32) {
         if let Some(probe) = &mut self.probe {
-            probe.until -= u64::from(bytes).min(probe.until - probe.from);
+            probe.waited = probe.waited.saturating_sub(bytes.into());
         }
     }
 }
@@ -84,9 +87,9 @@ mod tests {
     /// packets throughout.
     fn estimate(times: impl IntoIterator<Item = u64>, backlog: u64) -> Option<u64> {
         let mut rate = LinkRate::default();
-        for (packet, micros) in times.into_iter().enumerate() {
+        for micros in times {
             let now = Nanos::from_micros(micros);
-            rate.observe(now, 1000, 1000 * backlog, 1000 * packet as u64);
+            rate.observe(now, 1000, 1000 * backlog);
         }
         rate.get()
     }
@@ -116,10 +119,10 @@ mod tests {
     #[test]
     fn dropped_packets_are_not_waited_for() {
         let mut rate = LinkRate::default();
-        rate.observe(Nanos::ZERO, 1000, 40_000, 0);
+        rate.observe(Nanos::ZERO, 1000, 40_000);
         rate.dropped(20_000);
         for packet in 1..20 {
-            rate.observe(Nanos::from_millis(packet), 1000, 20_000, 1000 * packet);
+            rate.observe(Nanos::from_millis(packet), 1000, 20_000);
         }
         assert_eq!(rate.get(), Some(1_000_000));
     }

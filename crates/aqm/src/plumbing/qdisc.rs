@@ -14,7 +14,8 @@ pub enum DropReason {
     /// The packet was dropped on dequeue because sojourn times were too long (CoDel), or at random because its flow does
     /// not respond (BLUE in COBALT).
     Aqm,
-    /// The queued packet was removed to make room for another (REDFavor, a match in CHOKe, SFQ's head drop).
+    /// The queued packet was removed to make room for another (REDFavor, a match in CHOKe, SFQ's head drop,
+    /// the oldest band of `gentle`).
     PushOut,
     /// The queued packet was removed because the qdisc exceeded its limit (FQ-CoDel's fattest flow, SFQ's longest
     /// slot).

@@ -114,7 +114,6 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
         memory_limit: options.size("memory_limit"),
         limit: options.size("memory_limit"),
         ecn: options.flag("ecn"),
-        sent: 0,
         packets: 0,
         backlog: 0,
     })
@@ -144,8 +143,6 @@ struct Gentle<P> {
     /// Current limit, bytes.
     limit: u64,
     ecn: bool,
-    /// Bytes sent so far.
-    sent: u64,
     packets: usize,
     backlog: u64,
 }
@@ -176,7 +173,7 @@ impl<P: Packet> Gentle<P> {
 
     /// Drops packets until the rest fits.
     fn make_room(&mut self, now: Nanos, signals: &mut Signals<P>) {
-        while self.backlog > self.limit && self.waiting != 0 {
+        while self.backlog > self.limit {
             self.room.overflowed(now);
             let band = self.victim();
             // A packet that can be marked is, when it leaves.
@@ -237,9 +234,7 @@ impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
         if self.room.judge(now, reducible) {
             self.update_limit();
         }
-        if self.backlog > self.limit {
-            self.make_room(now, signals);
-        }
+        self.make_room(now, signals);
     }
 
     fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
@@ -260,8 +255,7 @@ impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
         if band == oldest && backlog > self.limit && self.ecn && packet.mark() {
             signals.marked(&packet, MarkReason::Aqm);
         }
-        let measured = self.rate.observe(now, bytes, backlog, self.sent);
-        self.sent += u64::from(bytes);
+        let measured = self.rate.observe(now, bytes, backlog);
         let resized = self.backlog == 0 && self.room.emptied();
         if measured || resized {
             self.update_limit();

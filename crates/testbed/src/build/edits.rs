@@ -13,7 +13,7 @@ struct Edit {
     file: &'static str,
     from: &'static str,
     to: &'static str,
-    /// What a machine lacks without the edit.
+    /// Capability that a machine lacks if the edit does not apply, for a warning.
     without: &'static str,
 }
 

@@ -1,4 +1,5 @@
-//! What a user of a dialogue asks for and reports.
+//! Actions of the user of a dialogue: requests to the backend that has the connection, and notes for the record of the
+//! run.
 
 use crate::application::Request;
 use crate::metrics::recorder::Recorder;

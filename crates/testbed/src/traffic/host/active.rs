@@ -53,7 +53,7 @@ impl Active {
         self.connection.received
     }
 
-    /// What is to be written.
+    /// The bytes that the connection still has to write.
     pub(super) fn outgoing(&mut self) -> &mut Outgoing {
         &mut self.outgoing
     }
