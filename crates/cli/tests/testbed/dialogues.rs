@@ -1,28 +1,15 @@
 //! Users of pages, typists and on/off users on a Linux kernel, compared with the simulator.
 
 use crate::kernel::kernel;
-use crate::run::{gentle, number};
+use crate::run::{self, number};
 use serde_json::Value;
-use tempfile::TempDir;
 
 /// Runs `text` under `schemes` on the kernel and in the simulator.
 fn both(text: &str, schemes: &[&str], seeds: u32) -> [Value; 2] {
-    let folder = TempDir::new().unwrap();
-    let scenario = folder.path().join("dialogues.toml");
-    std::fs::write(&scenario, text).unwrap();
-    let mut args = vec![
-        "--traffic".to_owned(),
-        scenario.to_str().unwrap().to_owned(),
-        format!("--seeds={seeds}"),
-        "--quiet".to_owned(),
-    ];
-    args.extend(schemes.iter().map(|scheme| format!("--scheme={scheme}")));
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let testbed = ["testbed", "compare", "--backing=stock", "--threads=2"];
-    [
-        gentle(&[&testbed[..], &args].concat()),
-        gentle(&[&["compare"], &args[..]].concat()),
-    ]
+    let mut arguments = vec![format!("--seeds={seeds}")];
+    arguments.extend(schemes.iter().map(|scheme| format!("--scheme={scheme}")));
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    run::both(text, &arguments)
 }
 
 fn links(down: &str, up: &str) -> String {

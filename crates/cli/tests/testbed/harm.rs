@@ -1,8 +1,7 @@
 //! Harm of the rest of the traffic to its parts on a real kernel, compared with the simulator.
 
 use crate::kernel::kernel;
-use crate::run::{gentle, number};
-use tempfile::TempDir;
+use crate::run::{both, number};
 
 /// A call, three who read pages, and a group of short connections, beside a stream that overloads the link for two
 /// seconds.
@@ -48,22 +47,15 @@ fn the_others_do_as_much_harm_as_in_the_simulator() {
     if kernel().is_none() {
         return;
     }
-    let folder = TempDir::new().unwrap();
-    let scenario = folder.path().join("harm.toml");
-    std::fs::write(&scenario, SCENARIO).unwrap();
-    let arguments = [
-        "--traffic",
-        scenario.to_str().unwrap(),
-        "--scheme=pfifo limit=60",
-        "--scheme=fq_codel",
-        "--harm",
-        "--seeds=2",
-        "--threads=2",
-        "--quiet",
-    ];
-    let simulated = gentle(&[&["compare"], &arguments[..]].concat());
-    let testbed = ["testbed", "compare", "--backing=stock"];
-    let measured = gentle(&[&testbed, &arguments[..]].concat());
+    let [measured, simulated] = both(
+        SCENARIO,
+        &[
+            "--scheme=pfifo limit=60",
+            "--scheme=fq_codel",
+            "--harm",
+            "--seeds=2",
+        ],
+    );
     // The last number is four standard deviations of the difference between means over two seeds, measured with six
     // seeds. Which packet of an overloaded queue is dropped decides over a retransmission timeout of a page.
     for (scheme, parts) in [

@@ -3,6 +3,7 @@
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 use std::process::Command;
+use tempfile::TempDir;
 
 /// Output of `gentle … --json`.
 pub(crate) fn gentle(arguments: &[&str]) -> Value {
@@ -14,6 +15,16 @@ pub(crate) fn gentle(arguments: &[&str]) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {said}");
     serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Results of a scenario file with these contents on the kernel, with stock parts of Linux, and in the simulator.
+pub(crate) fn both(scenario: &str, arguments: &[&str]) -> [Value; 2] {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("scenario.toml");
+    std::fs::write(&file, scenario).unwrap();
+    let traffic = ["--traffic", file.to_str().unwrap(), "--quiet"];
+    let testbed = ["testbed", "compare", "--backing=stock", "--threads=2"];
+    [&testbed[..], &["compare"]].map(|command| gentle(&[command, &traffic[..], arguments].concat()))
 }
 
 /// Number at a JSON pointer.
