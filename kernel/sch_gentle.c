@@ -26,6 +26,8 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/module.h>
+#include <linux/random.h>
+#include <linux/siphash.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <net/inet_ecn.h>
@@ -83,6 +85,7 @@ struct gentle_band {
 };
 
 struct gentle_sched_data {
+	siphash_key_t		perturbation;
 	struct gentle_set	*sets;
 	u32			n_sets;
 	u32			oldest_age;
@@ -360,7 +363,9 @@ static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	bool lost;
 	int band;
 
-	age = gentle_charge(q, now, skb_get_hash(skb), bytes);
+	/* Not skb_get_hash(): a local sender changes it when it times out. */
+	age = gentle_charge(q, now, skb_get_hash_perturb(skb, &q->perturbation),
+			    bytes);
 	band = min_t(u32, fls(age / q->params.first), q->params.bands - 1);
 	gentle_push(sch, band, skb);
 
@@ -584,6 +589,7 @@ static int gentle_init(struct Qdisc *sch, struct nlattr *opt,
 		if (err)
 			return err;
 	}
+	get_random_bytes(&q->perturbation, sizeof(q->perturbation));
 	q->n_sets = DIV_ROUND_UP(params.flows, GENTLE_WAYS);
 	q->sets = kvcalloc(q->n_sets, sizeof(*q->sets), GFP_KERNEL);
 	if (!q->sets)
