@@ -169,6 +169,13 @@ impl AckState {
         self.segments = 0;
     }
 
+    /// Whether an acknowledgement is due at once although data is missing, with `unacknowledged` sequence numbers received
+    /// in order and not acknowledged.
+    pub(crate) fn is_urgent(&self, unacknowledged: u64) -> bool {
+        let quick = !self.interactive && self.quick > 0;
+        self.now || quick || unacknowledged > u64::from(self.rcv_mss)
+    }
+
     /// Decides on the pending acknowledgement, with `unacknowledged` sequence numbers received and not acknowledged.
     #[inline]
     pub(crate) fn due(&self, profile: &Profile, unacknowledged: u64, srtt: Option<Nanos>) -> Due {

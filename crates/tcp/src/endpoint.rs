@@ -3,7 +3,7 @@
 use crate::accecn::AccEcn;
 use crate::ack_policy::Due;
 use crate::handshake::Handshake;
-use crate::profile::Profile;
+use crate::profile::{AckPolicy, Profile};
 use crate::receiver::{Fit, Receiver};
 use crate::rto::Rtt;
 use crate::segment::{Ect, Flags, Options, Segment};
@@ -96,7 +96,10 @@ impl Endpoint {
     /// Handles the timers due at `now`, if any.
     pub fn on_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         if now >= self.delack_at {
-            self.rx.ack.expired(&self.profile, self.rtt.rto());
+            // An acknowledgement of out-of-order data that waited is no delayed one.
+            if !self.rx.compression().is_some_and(|of| of.is_waiting()) {
+                self.rx.ack.expired(&self.profile, self.rtt.rto());
+            }
             self.send_ack(now, out);
         }
         if let Some(pacing) = &self.tx.pacing
@@ -292,7 +295,9 @@ impl Endpoint {
                 if self.rx.closed() && !was_closed {
                     self.rx.ack.peer_closed(&self.profile);
                 }
-                if filled || self.rx.has_gap() {
+                if self.rx.has_gap() {
+                    self.request_behind_gap();
+                } else if filled {
                     self.rx.ack.force();
                 }
             }
@@ -304,7 +309,7 @@ impl Endpoint {
                 if self.sack {
                     self.size_window(now, segment.len);
                 }
-                self.rx.ack.force();
+                self.request_behind_gap();
             }
             Fit::Duplicate => {
                 self.stats.duplicates_received += 1;
@@ -332,6 +337,10 @@ impl Endpoint {
     #[inline]
     fn acknowledge(&mut self, now: Nanos, out: &mut Vec<Segment>) {
         let unacknowledged = self.rx.nxt - self.rx.acknowledged;
+        if self.rx.compression().is_some_and(|of| of.is_pending()) {
+            self.acknowledge_behind_gap(now, unacknowledged, out);
+            return;
+        }
         match self
             .rx
             .ack
@@ -340,6 +349,33 @@ impl Endpoint {
             Due::Nothing => {}
             Due::Now => self.send_ack(now, out),
             Due::After(delay) => self.delack_at = self.delack_at.min(self.expiry(now, delay)),
+        }
+    }
+
+    /// Requests an acknowledgement while data is missing.
+    fn request_behind_gap(&mut self) {
+        let compresses = self.profile.sack_compression
+            && self.sack
+            && self.profile.ack_policy == AckPolicy::Linux;
+        let start = self.rx.nxt;
+        match self.rx.compression().filter(|_| compresses) {
+            Some(of) => of.arrived(start),
+            None => self.rx.ack.force(),
+        }
+    }
+
+    /// Sends the acknowledgement of data behind a gap, or lets it wait for more.
+    #[inline(never)]
+    fn acknowledge_behind_gap(&mut self, now: Nanos, unacknowledged: u64, out: &mut Vec<Segment>) {
+        let received = self.rx.window.rtt();
+        let rtt = self.rtt.srtt().map_or(received, |sent| sent.min(received));
+        let urgent = self.rx.ack.is_urgent(unacknowledged);
+        match self.rx.compression().filter(|_| !urgent) {
+            Some(of) => match of.delay(rtt) {
+                Some(delay) => self.delack_at = self.delack_at.min(now + delay),
+                None => self.send_ack(now, out),
+            },
+            None => self.send_ack(now, out),
         }
     }
 
@@ -378,6 +414,9 @@ impl Endpoint {
         }
         self.rx.acknowledged = self.rx.nxt;
         self.rx.ack.sent(&self.profile);
+        if let Some(of) = self.rx.compression() {
+            of.sent();
+        }
         self.delack_at = Nanos::MAX;
         segment
     }

@@ -241,6 +241,7 @@ static KNOBS: &[Knob] = knobs! {
     idle_reset: bool in ANY, "with idle_restart: fall to the initial window at once";
     pacing: bool in ANY, "data leaves at twice (slow start) or 1.2 times a window per round trip; BBR always paces";
     tso: bool in ANY, "with pacing: segments leave in bursts as Linux sizes them, not one by one";
+    tso_unpaced: bool in ANY, "segments leave in bursts as Linux sizes them without pacing too";
     max_burst: u32 in 0..=u64::MAX, "new segments one ACK may release; 0 for no limit";
     cwnd_moderation: u32 in 0..=1000, "when recovery ends, segments the window may exceed what is in flight; 0 for no limit";
     sack: bool in ANY, "selective acknowledgements";
@@ -266,6 +267,7 @@ static KNOBS: &[Knob] = knobs! {
     delack: Nanos in 0..=10_000 * MS, "delay of an acknowledgement; the shortest with policy linux";
     delack_max: Nanos in 0..=10_000 * MS, "longest delay of an acknowledgement, policy linux";
     exact_ato: bool in ANY, "policy linux: the delay is counted in ticks and doubles when it expires, as in Linux";
+    sack_compression: bool in ANY, "policy linux: one selective acknowledgement a millisecond, as in Linux";
     delack_segments: u32 in 1..=1000, "an acknowledgement at once for so many full segments";
     quickack_segments: u32 in 0..=1000, "segments acknowledged one by one at the start, after a duplicate and after idle time";
     fin_on_data: bool in ANY, "FIN rides on the last data segment";

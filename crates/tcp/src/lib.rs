@@ -4,6 +4,7 @@
 mod accecn;
 mod ack;
 mod ack_policy;
+mod compression;
 mod congestion;
 mod ecn;
 mod endpoint;

@@ -26,9 +26,11 @@ const LEAST_BURST: u32 = 2;
 const WINDOW_DIVISOR: u64 = 3;
 const MILLISECOND: Nanos = Nanos::from_millis(1);
 
-/// State of pacing.
+/// State of pacing, or of bursts without pacing.
 #[derive(Debug, Clone)]
 pub(crate) struct Pacing {
+    /// Whether data has to wait.
+    paces: bool,
     /// Bytes of payload per second; `u64::MAX`: not limited.
     pub(crate) rate: u64,
     /// Time at which the next data may leave (`tcp_wstamp_ns`).
@@ -40,11 +42,12 @@ pub(crate) struct Pacing {
 }
 
 impl Pacing {
-    /// State of a connection of `profile`; `None`: it does not pace.
+    /// State of a connection of `profile`; `None`: it does not pace, and the size of its bursts does not matter.
     pub(crate) fn new(profile: &Profile) -> Option<Box<Pacing>> {
         let paces = profile.pacing || profile.congestion_control.is_rate_based();
-        paces.then(|| {
+        (paces || profile.tso_unpaced).then(|| {
             Box::new(Pacing {
+                paces,
                 rate: u64::MAX,
                 next: Nanos::ZERO,
                 timer_at: Nanos::MAX,
@@ -80,7 +83,7 @@ impl Pacing {
         let unused = now.saturating_sub(self.next);
         self.next = self.next.max(now);
         self.segments = self.segments.saturating_add(segments);
-        if self.rate == u64::MAX || self.rate == 0 || self.segments < UNPACED {
+        if !self.paces || self.rate == u64::MAX || self.rate == 0 || self.segments < UNPACED {
             return;
         }
         let time = (u128::from(bytes) * 1_000_000_000 / u128::from(self.rate)) as u64;

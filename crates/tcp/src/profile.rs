@@ -152,6 +152,10 @@ pub struct Profile {
     /// With pacing: segments leave in bursts of the size that Linux hands to the network card at once
     /// (`tcp_tso_autosize`), else one by one.
     pub tso: bool,
+    /// Bursts of that size without pacing too: a sender waits for acknowledgements that let it send more at once
+    /// (`tcp_tso_should_defer`), and the last segment of several has PSH, which is acknowledged at once. Off in all
+    /// profiles, because results of earlier versions were made without.
+    pub tso_unpaced: bool,
     /// Maximum number of segments sent per ACK; 0: no limit.
     pub max_burst: u32,
     /// At the end of recovery, limit the window to the segments in flight plus this number; 0: no limit.
@@ -210,6 +214,10 @@ pub struct Profile {
     /// With the Linux policy: the delay is counted in whole ticks of the clock, and doubles when it expires, as in Linux
     /// (`tcp_delack_timer_handler`). Off in all profiles, because results of earlier versions were made without.
     pub exact_ato: bool,
+    /// With the Linux policy: after three selective acknowledgements of a hole, one for what arrives in a millisecond or a
+    /// third of a round trip (`tcp_comp_sack_delay_ns`, `tcp_comp_sack_rtt_percent`). Off in all profiles, because results
+    /// of earlier versions were made without.
+    pub sack_compression: bool,
     /// Number of full segments after which an acknowledgement is sent at once.
     pub delack_segments: u32,
     /// Number of segments acknowledged without delay at the start of a connection, after a duplicate and after idle
@@ -310,6 +318,7 @@ impl Profile {
             idle_reset: false, // tcp_cwnd_restart
             pacing: false,     // SK_PACING_NONE
             tso: true,
+            tso_unpaced: false,
             max_burst: 0,
             cwnd_moderation: 0, // tcp_moderate_cwnd went in 4.5
             sack: true,
@@ -335,6 +344,7 @@ impl Profile {
             delack: Nanos::from_millis(40), // TCP_DELACK_MIN, TCP_ATO_MIN
             delack_max: Nanos::from_millis(200), // TCP_DELACK_MAX
             exact_ato: false,
+            sack_compression: false,
             delack_segments: 2,
             quickack_segments: 16, // TCP_MAX_QUICKACKS
             fin_on_data: true, // __tcp_push_pending_frames: the FIN joins the tail of the write queue
@@ -392,6 +402,7 @@ impl Profile {
             idle_reset: true, // cc_after_idle
             pacing: false,
             tso: false,
+            tso_unpaced: false,
             max_burst: 0,
             cwnd_moderation: 1, // newreno_post_recovery
             sack: true,
@@ -417,6 +428,7 @@ impl Profile {
             delack: Nanos::from_millis(100), // TCPTV_DELACK
             delack_max: Nanos::from_millis(100),
             exact_ato: false,
+            sack_compression: false,
             delack_segments: 2,
             quickack_segments: 0,
             fin_on_data: true, // tcp_output: FIN with the last data of the socket buffer
@@ -458,6 +470,7 @@ impl Profile {
             idle_reset: false,
             pacing: false,
             tso: false,
+            tso_unpaced: false,
             max_burst: 0, // maxburst_
             cwnd_moderation: 0,
             sack: true,
@@ -483,6 +496,7 @@ impl Profile {
             delack: Nanos::from_millis(100), // interval_
             delack_max: Nanos::from_millis(100),
             exact_ato: false,
+            sack_compression: false,
             delack_segments: 1, // segsperack_: no delay at all by default
             quickack_segments: 0,
             fin_on_data: true,

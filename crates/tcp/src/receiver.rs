@@ -1,6 +1,7 @@
 //! Receiving half: reassembly, SACK blocks (RFC 2018), duplicates (RFC 2883), the peer's FIN.
 
 use crate::ack_policy::AckState;
+use crate::compression::Compression;
 use crate::ecn::CeState;
 use crate::profile::Profile;
 use crate::segment::MAX_SACK_BLOCKS;
@@ -14,6 +15,8 @@ struct Reassembly {
     ranges: Vec<(u64, u64)>,
     /// Most recently changed ranges first, in the order in which RFC 2018, section 4, reports them.
     recent: [(u64, u64); 4],
+    /// Acknowledgements of the data.
+    compression: Compression,
 }
 
 impl Reassembly {
@@ -167,6 +170,13 @@ impl Receiver {
             .as_ref()
             .and_then(|queue| queue.ranges.last());
         end.map_or(0, |range| range.1 - self.nxt)
+    }
+
+    /// Acknowledgements of out-of-order data; `None`: there is no such data.
+    #[inline]
+    pub(crate) fn compression(&mut self) -> Option<&mut Compression> {
+        let queue = self.out_of_order.as_mut();
+        queue.map(|queue| &mut queue.compression)
     }
 
     /// Whether no data is out of order and no FIN has been seen.

@@ -153,6 +153,11 @@ impl ReceiveWindow {
         };
     }
 
+    /// Estimate of the round-trip time; zero before the first sample.
+    pub(crate) fn rtt(&self) -> Nanos {
+        Nanos(self.rtt8.0 / 8)
+    }
+
     /// Updates the largest segment and the room in the buffer (`tcp_measure_rcv_mss`).
     fn measure_segment(&mut self, len: u32) {
         if len > self.largest_segment {

@@ -1,7 +1,7 @@
 //! `gentle`: bands by age. A flow's packets go to ever older bands the more it has sent; young bands are served first.
 //! `docs/gentle.md` explains the design and what it was compared with.
 //!
-//! * **Age** is what a flow has sent, less what it has been forgiven ([`flow_ages`](crate::laws::flow_ages)): least
+//! * **Age** is what a flow has sent, less what it has been forgiven (`laws/flow_ages.rs`): least
 //!   attained service (Rai, Urvoy-Keller, Biersack, SIGMETRICS 2003) in bands whose bounds double.
 //! * **Service**: the youngest waiting band, but the oldest one has a guaranteed share.
 //! * **Limit**: the bytes that the link sends in the time `limit`, by a rate that the queue measures. Beyond it the first

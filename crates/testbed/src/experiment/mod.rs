@@ -13,7 +13,9 @@ pub use flows::{CbrFlow, CbrKind, DatagramSocket, Flow};
 pub use namespaces::{HostName, Namespaces, ROUTER_DOWN, ROUTER_UP};
 pub use rexmit::{Rexmit, RexmitEngine, RexmitError};
 pub use step::Step;
-pub use topology::{client_address, forged_address, is_forged, server_address, unassigned_address};
+pub use topology::{
+    QUEUE, client_address, forged_address, is_forged, server_address, unassigned_address,
+};
 
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;

@@ -40,6 +40,8 @@ const INTERFACES: &[(&str, Interface)] = &[
     ("mss", Interface::Planned),
     // What Linux does anyway.
     ("exact_ato", Interface::Planned),
+    ("sack_compression", Interface::Planned),
+    ("tso_unpaced", Interface::Planned),
     ("initial_rto", Interface::InitialRto),
     // TCP_RTO_MIN is a route metric: ip-route(8).
     (

@@ -3,6 +3,10 @@
 //! The bottleneck is htb with a burst of one byte: it dequeues a packet as soon as the bytes of the previous one are
 //! paid for, exactly when a link of that rate would begin to transmit it. The netem wire behind it adds the
 //! transmission time of the packet and the propagation delay.
+//!
+//! A link that has sent a packet asks its queue for the next one even if there is none, and flow queues take flows off
+//! their lists then. htb asks no class without packets. Therefore the class has two bands: the queue, and one with a
+//! packet that is never sent.
 
 use super::namespaces::{ROUTER_DOWN, ROUTER_UP};
 use super::tcp::Settings;
@@ -20,8 +24,14 @@ const HEADERS: u16 = 40;
 const TIMESTAMPS: u16 = 12;
 /// Handle of the queue under test, and of the queue on the reverse link.
 const HANDLE: u16 = 0x10;
-/// htb class that is the parent of the queue.
+/// Handle of the queue under test, and of the queue on the reverse link, as `tc` writes it.
+pub const QUEUE: &str = "10:";
+/// htb class of the link.
 const CLASS: &str = "1:10";
+/// Band of the queue.
+const BAND: &str = "2:1";
+/// Band of the packet that is never sent.
+const HELD: &str = "2:2";
 /// Second octet of forged addresses.
 const FORGED: u8 = 3;
 /// Limit of netem: more packets than any run has in flight.
@@ -35,6 +45,10 @@ const HOSTS: &[(&str, &str)] = &[
     ("core/somaxconn", "65535"),
     ("ipv4/tcp_max_syn_backlog", "65535"),
     ("ipv4/tcp_max_tw_buckets", "200000"),
+    // Defaults follow the machine's memory: those of 512 MiB limit a window to 2.4 MB. Here it may have 4 MB at segments
+    // of 1448 bytes, as in the profile, and the send buffer is no limit, which the simulator has not.
+    ("ipv4/tcp_rmem", "4096 131072 7017921"),
+    ("ipv4/tcp_wmem", "4096 16384 33554432"),
 ];
 
 /// Congestion controls that network namespaces may use.
@@ -264,7 +278,7 @@ impl Network<'_> {
         }
     }
 
-    /// Adds htb with the queue below it.
+    /// Adds htb with the queue below it, and the packet that keeps it asking.
     fn bottleneck(
         &self,
         direction: Direction,
@@ -285,10 +299,22 @@ impl Network<'_> {
             format!("qdisc add dev {dev} root{stab} handle 1: htb default 10"),
         ));
         steps.push(self.class("add", direction, link.rate));
+        for words in [
+            format!(
+                "qdisc add dev {dev} parent {CLASS} handle 2: prio bands 2 priomap{}",
+                " 0".repeat(16)
+            ),
+            format!("qdisc add dev {dev} parent {HELD} handle 3: plug"),
+            format!(
+                "filter add dev {dev} parent 2: protocol arp prio 1 u32 match u32 0 0 flowid {HELD}"
+            ),
+        ] {
+            steps.push(tc(router, words));
+        }
         let queue = plan_at(
             &QueuePlace {
                 dev: dev.parse().expect("a valid name"),
-                parent: Parent::Class(CLASS.to_owned()),
+                parent: Parent::Class(BAND.to_owned()),
                 handle: HANDLE,
                 link: Link::ETHERNET,
                 rate: Some(link.rate),
@@ -313,6 +339,14 @@ impl Network<'_> {
             }
         }));
         notes.extend(queue.notes.iter().map(|note| sentence(note)));
+        // The only ARP request of the router, for an address that no host has; all neighbours are static.
+        let network = match direction {
+            Direction::Down => 3,
+            Direction::Up => 2,
+        };
+        steps.push(ip(format!(
+            "-n {router} neighbour add 10.0.{network}.254 lladdr 02:00:00:00:00:fe dev {dev} nud probe"
+        )));
         Ok(())
     }
 

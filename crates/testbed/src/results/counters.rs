@@ -1,6 +1,6 @@
 //! Drop reasons and marks from the kernel's qdisc statistics.
 
-use crate::experiment::{ROUTER_DOWN, ROUTER_UP};
+use crate::experiment::{QUEUE, ROUTER_DOWN, ROUTER_UP};
 use crate::traffic::{Observations, Sample};
 use gentle_aqm::{DropReason, KernelQdisc, Spec};
 use gentle_experiment::{Direction, Scenario};
@@ -69,10 +69,10 @@ impl QueueCounters {
     }
 }
 
-/// Number of packets in the queues of a direction.
+/// Number of packets in the queue of a direction.
 pub(super) fn queued(sample: &Sample, direction: Direction) -> usize {
-    let root = of(sample, direction).find(|qdisc| qdisc["root"] == true);
-    let packets = root.and_then(|qdisc| qdisc["qlen"].as_u64());
+    let queue = of(sample, direction).find(|qdisc| qdisc["handle"] == QUEUE);
+    let packets = queue.and_then(|qdisc| qdisc["qlen"].as_u64());
     packets.unwrap_or(0) as usize
 }
 
@@ -104,7 +104,8 @@ mod tests {
         let samples = samples.into_iter().map(|(at_ns, qdisc)| Sample {
             at_ns,
             qdiscs: vec![
-                json!({"dev": "rdown", "root": true, "qlen": 3, "overlimits": 900}),
+                json!({"dev": "rdown", "root": true, "qlen": 4, "overlimits": 900}),
+                json!({"dev": "rdown", "handle": "10:", "qlen": 3}),
                 qdisc,
             ],
         });

@@ -4,6 +4,7 @@ use super::super::observations::{Connection, ConnectionOutcome};
 use super::super::tcp_info;
 use super::outgoing::Outgoing;
 use super::socket::{connect, receive};
+use super::unsent::limit_unsent;
 use super::{EventContext, Status};
 use crate::experiment::Flow;
 use std::io;
@@ -28,6 +29,9 @@ impl Active {
         now_ns: u64,
     ) -> io::Result<Active> {
         let stream = connect(flow, port, paces)?;
+        if matches!(outgoing, Outgoing::Until(_)) {
+            limit_unsent(&stream)?;
+        }
         Ok(Active {
             connection: Connection::started(flow, number, &stream, now_ns)?,
             stream,

@@ -10,6 +10,7 @@ mod outgoing;
 mod pacing;
 mod responder;
 mod socket;
+mod unsent;
 
 use super::TrafficError;
 use super::clock::RunClock;

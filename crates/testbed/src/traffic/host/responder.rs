@@ -2,6 +2,7 @@
 
 use super::outgoing::Outgoing;
 use super::socket::receive;
+use super::unsent::limit_unsent;
 use super::{EventContext, Status};
 use std::io;
 use std::net::TcpStream;
@@ -84,24 +85,26 @@ impl Responder {
             return Ok(Status::Over);
         }
         if let Some(request) = self.request.take_if(|so_far| so_far.len() >= REQUEST) {
-            self.answer(&request);
+            self.answer(&request)?;
         }
         self.outgoing.write(&self.stream, context.now_ns)?;
         Ok(Status::Open)
     }
 
     /// Begins to send what was asked for.
-    fn answer(&mut self, request: &[u8]) {
+    fn answer(&mut self, request: &[u8]) -> io::Result<()> {
         let Some(asked) = Request::decode(request) else {
-            return;
+            return Ok(());
         };
         self.outgoing = match asked.bytes {
             Some(bytes) => Outgoing::Bytes(bytes),
             None => {
+                limit_unsent(&self.stream)?;
                 self.stop_ns = Some(asked.until_ns);
                 Outgoing::Until(asked.until_ns)
             }
         };
+        Ok(())
     }
 }
 
