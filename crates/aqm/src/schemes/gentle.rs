@@ -15,7 +15,9 @@ use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::{Ecn, Packet};
 use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Head, MarkReason, Qdisc, Signals};
-use crate::plumbing::scheme::{Order, Scheme};
+use crate::plumbing::scheme::{
+    Conformance, Field, Hashing, KernelQdisc, Order, Scheme, Statistics, TcSyntax,
+};
 use crate::plumbing::spec::Spec;
 use gentle_units::Nanos;
 use rand::SeedableRng;
@@ -83,12 +85,32 @@ pub static SCHEME: Scheme = Scheme {
         fifo: false,
         ..Order::FIFO
     },
+    linux: Some(TcSyntax::plain(&QDISC)),
+    conformance: Conformance {
+        hash: Hashing::Whole,
+        ..Conformance::EXACT
+    },
     samples: &[
         "limit=1ms memory_limit=20kb flows=8",
         "bands=1 first=64 weight=1",
         "bands=3 forgive=0 noecn",
     ],
     ..Scheme::PLAIN
+};
+
+/// Statistics: `struct tc_gentle_xstats` (`kernel/include/uapi/pkt_sch_gentle.h`).
+static QDISC: KernelQdisc = KernelQdisc {
+    statistics: Statistics::Struct(&[
+        Field::U64("push_out"),
+        Field::U64("ecn_mark"),
+        Field::U64("rate"),
+        Field::U64("room_ns"),
+        Field::U32("limit_bytes"),
+        Field::U32("flows"),
+    ]),
+    drops: &[("/push_out", DropReason::PushOut)],
+    marks: &["/ecn_mark"],
+    ..KernelQdisc::of_gentle("gentle")
 };
 
 /// Largest number of bands.

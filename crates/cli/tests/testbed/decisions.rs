@@ -359,6 +359,21 @@ fn schemes_of_our_own() {
     );
 }
 
+#[test]
+fn bands_by_age() {
+    equal(
+        &[
+            "gentle",
+            "gentle limit=20ms noecn",
+            "gentle limit=5ms memory_limit=20kb flows=8 forgive=300",
+            "gentle bands=3 first=100 weight=2 flows=16",
+            "gentle bands=15 first=64 forgive=0",
+            "htb rate=2mbit child=gentle limit=20ms",
+        ],
+        |_| {},
+    );
+}
+
 /// As with RED, setting options again resets the average.
 #[test]
 fn redfavor() {
@@ -416,6 +431,7 @@ fn specs_for_captures() -> Vec<String> {
         "cake memlimit=10kb bandwidth=80kbit ack-filter wash",
         "spa",
         "gsp",
+        "gentle memory_limit=6kb",
         "redfavor limit=30000 probability=0.2",
         "syn_prio limit=5",
         "syn_fin_prio limit=5",

@@ -16,7 +16,7 @@ fn queues_of_spa_can_be_any_qdisc() {
 
 /// Replacements for CoDel: qdiscs without state, with fair queues, with classes, with timers, with a shaper, and
 /// gentle's own.
-const CHILDREN: [&str; 10] = [
+const CHILDREN: [&str; 11] = [
     "pfifo limit 5",
     "bfifo limit 20000",
     "fq_codel",
@@ -24,6 +24,7 @@ const CHILDREN: [&str; 10] = [
     "pie",
     "tbf rate 50kbit burst 2000 limit 30000",
     "netem delay 3ms",
+    "gentle memory_limit 20kb",
     "gsp",
     "redfavor adaptive",
     "spa",

@@ -10,13 +10,15 @@ use std::time::Duration;
 const GENTLE: &str = env!("CARGO_BIN_EXE_gentle");
 
 /// Schemes, the module of each, and an option as `tc` shows it.
-const SCHEMES: [(&str, &str, &str, u64); 8] = [
+const SCHEMES: [(&str, &str, &str, u64); 10] = [
     ("spa", "spa", "limit", 1000),
     ("spa fin=priority limit=60", "spa", "limit", 60),
     ("spa share=60 target=10ms", "spa", "target", 10_000),
     ("syn_prio", "spa", "maxlen", 127),
     ("gsp", "gsp", "alpha", 2),
     ("gsp threshold=12p limit=40", "gsp", "threshold_packets", 12),
+    ("gentle", "gentle", "bands", 10),
+    ("gentle limit=20ms weight=4", "gentle", "weight", 4),
     ("redfavor", "redfavor", "limit", 75_000),
     ("redfavor limit=30000 ecn", "redfavor", "limit", 30_000),
 ];
@@ -51,7 +53,7 @@ fn within() {
         put_on_and_taken_off(scheme, shaped);
     }
     println!("schemes: {}", SCHEMES.len());
-    let counters: usize = ["spa", "gsp", "redfavor"].into_iter().map(counted).sum();
+    let counters: usize = ["spa", "gsp", "redfavor", "gentle"].into_iter().map(counted).sum();
     println!("counters: {counters}");
     ingress();
     without_the_module();
@@ -194,6 +196,7 @@ fn moved(kind: &str) -> &'static [&'static [&'static str]] {
             &["data_bytes"],
         ],
         "gsp" => &[&["early_drop", "tail_drop"], &["interval_ns"]],
+        "gentle" => &[&["rate"], &["limit_bytes"], &["flows"]],
         "redfavor" => &[
             &["prob_drop", "forced_drop"],
             &["syn_queued"],

@@ -1,6 +1,7 @@
 //! Values of each option of a module, in the manner of the kernel's tc-testing: arguments for `tc`, and its output
 //! afterwards.
 
+mod gentle;
 mod gsp;
 mod redfavor;
 mod spa;
@@ -8,7 +9,8 @@ pub(super) mod tc_testing;
 
 use serde_json::Value;
 
-pub(super) const MODULES: [Module; 3] = [gsp::GSP, redfavor::REDFAVOR, spa::SPA];
+pub(super) const MODULES: [Module; 4] =
+    [gentle::GENTLE, gsp::GSP, redfavor::REDFAVOR, spa::SPA];
 
 /// Module as an operator sees it.
 pub(super) struct Module {

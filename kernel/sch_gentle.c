@@ -1,0 +1,684 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * gentle: bands by age
+ *
+ * A flow's age is the number of bytes that it has sent, less what it has been
+ * forgiven. Its packets go to one of several FIFOs, whose bounds of age double.
+ * The youngest band that has packets is served, but the oldest one is sure of
+ * a share. This is least attained service in coarse steps (Rai, Urvoy-Keller
+ * and Biersack, SIGMETRICS 2003): short connections, and flows that send less
+ * than their share, do not wait for long ones.
+ *
+ * Time is divided into periods of a second. At the end of each, every flow is
+ * forgiven an equal share of what the link can send in a period. An entry of
+ * the table of flows stores the sum of all shares at which the flow's age is
+ * zero, so that no entry is visited when a period ends, and an entry whose age
+ * is zero is as good as an empty one.
+ *
+ * The queue may hold what the link sends in a certain time, by a rate that is
+ * measured while packets wait. Beyond that the oldest band loses its first
+ * packet. If the queue does not run empty within half a second after a drop,
+ * it is longer than the flows need, and the time shrinks; else it grows.
+ */
+
+#include <linux/bitops.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/siphash.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <net/inet_ecn.h>
+#include <net/netlink.h>
+#include <net/pkt_sched.h>
+
+#include "compat.h"
+#include "pkt_sch_gentle.h"
+
+#define GENTLE_FRAME		1514
+#define GENTLE_LEAST_LIMIT	(5 * GENTLE_FRAME)
+
+/* Flows: ages are at most GENTLE_OLDEST, so that the shares of GENTLE_EXPIRY
+ * periods fit into 31 bits.
+ */
+#define GENTLE_PERIOD		NSEC_PER_SEC
+#define GENTLE_OLDEST		(1U << 21)
+#define GENTLE_EXPIRY		1024
+#define GENTLE_WAYS		8
+
+/* Measurement of the link's rate: neither a burst nor a few packets. */
+#define GENTLE_PROBE_SHORTEST	NSEC_PER_MSEC
+#define GENTLE_PROBE_LONGEST	(100 * NSEC_PER_MSEC)
+#define GENTLE_PROBE_LEAST	(10 * GENTLE_FRAME)
+
+/* Time in which a drop has its effect on the queue. */
+#define GENTLE_REACTION		(500 * NSEC_PER_MSEC)
+
+struct gentle_params {
+	u64	limit;		/* ns */
+	u32	memory_limit;	/* bytes */
+	u32	bands;
+	u32	first;		/* bytes */
+	u32	weight;
+	u32	forgive;	/* percent */
+	u32	flows;
+	bool	ecn;
+};
+
+struct gentle_entry {
+	u16	tag;
+	u16	period;		/* in which the flow last sent */
+	u32	paid;		/* sum of shares at which the age is zero */
+};
+
+struct gentle_set {
+	struct gentle_entry	way[GENTLE_WAYS];
+} ____cacheline_aligned;
+
+struct gentle_band {
+	struct sk_buff	*head;
+	struct sk_buff	*tail;
+	u32		packets;
+	u32		bytes;
+};
+
+struct gentle_sched_data {
+	siphash_key_t		perturbation;
+	struct gentle_set	*sets;
+	u32			n_sets;
+	u32			oldest_age;
+	u32			forgiven;	/* sum of the shares */
+	u16			period;
+	u64			period_ends;	/* 0: no packet so far */
+	u32			senders[2];	/* this period, the last */
+
+	u32			waiting;	/* bit i: band i has packets */
+	u32			limit_bytes;
+	u64			sent;		/* bytes */
+	/* Bytes that younger bands have sent while the oldest waited, less
+	 * weight times those that it has sent.
+	 */
+	s64			due;
+
+	u64			rate;		/* bytes per second, 0: unknown */
+	u64			probe_since;
+	u64			probe_from;	/* value of sent */
+	u64			probe_until;	/* 0: no measurement */
+
+	u64			room;		/* ns */
+	u64			verdict;	/* time; 0: none is due */
+
+	struct gentle_params	params;
+
+	u64			push_out;
+	u64			ecn_mark;
+
+	struct gentle_band	bands[GENTLE_MAX_BANDS];
+};
+
+/* Ages of flows */
+
+static u32 gentle_age(const struct gentle_sched_data *q,
+		      const struct gentle_entry *entry)
+{
+	s32 left = entry->paid - q->forgiven;
+
+	if (left <= 0 || (u16)(q->period - entry->period) > GENTLE_EXPIRY)
+		return 0;
+	return left;
+}
+
+static noinline void gentle_end_period(struct gentle_sched_data *q, u64 now)
+{
+	u64 periods, share = q->oldest_age;
+	u32 senders;
+
+	if (!q->period_ends) {
+		q->period_ends = now + GENTLE_PERIOD;
+		return;
+	}
+	periods = 1 + div64_u64(now - q->period_ends, GENTLE_PERIOD);
+	q->period_ends += periods * GENTLE_PERIOD;
+	senders = max3(q->senders[0], q->senders[1], 1U);
+	/* While no packet has waited, all is forgiven. */
+	if (q->rate) {
+		share = div_u64(div_u64(q->rate * q->params.forgive, 100),
+				senders);
+		share = min_t(u64, share, q->oldest_age);
+	}
+	q->forgiven += share * min_t(u64, periods, GENTLE_EXPIRY);
+	q->period += periods;
+	q->senders[1] = periods == 1 ? q->senders[0] : 0;
+	q->senders[0] = 0;
+}
+
+/* Returns the age of the flow before this packet, and adds the packet. */
+static u32 gentle_charge(struct gentle_sched_data *q, u64 now, u32 hash,
+			 u32 bytes)
+{
+	struct gentle_entry *entry, *found;
+	u32 before, least = U32_MAX;
+	u16 tag = hash;
+
+	if (!q->period_ends || now >= q->period_ends)
+		gentle_end_period(q, now);
+
+	/* The flow's entry, else the one that is the least loss. */
+	entry = q->sets[reciprocal_scale(hash, q->n_sets)].way;
+	found = entry;
+	for (int i = 0; i < GENTLE_WAYS; i++, entry++) {
+		u32 age = gentle_age(q, entry);
+
+		if (age && entry->tag == tag) {
+			found = entry;
+			least = age;
+			break;
+		}
+		if (age < least) {
+			found = entry;
+			least = age;
+		}
+	}
+	before = found->tag == tag ? least : 0;
+	if (found->tag != tag || found->period != q->period)
+		q->senders[0]++;
+	found->tag = tag;
+	found->period = q->period;
+	found->paid = q->forgiven + min(before + bytes, q->oldest_age);
+	return before;
+}
+
+/* Rate of the link, and limit */
+
+static void gentle_update_limit(struct gentle_sched_data *q)
+{
+	u64 bytes;
+
+	if (!q->rate)
+		return;
+	bytes = mul_u64_u64_div_u64(q->rate, q->room, NSEC_PER_SEC);
+	q->limit_bytes = min_t(u64, max_t(u64, bytes, GENTLE_LEAST_LIMIT),
+			       q->params.memory_limit);
+}
+
+/* Returns true if the rate changes. */
+static bool gentle_measure(struct gentle_sched_data *q, u64 now, u32 bytes,
+			   u32 backlog)
+{
+	u64 sent, time, rate;
+
+	if (!q->probe_until) {
+		if (backlog > GENTLE_PROBE_LEAST) {
+			q->probe_since = now;
+			q->probe_from = q->sent;
+			q->probe_until = q->sent + backlog;
+		}
+		return false;
+	}
+	if (q->sent + bytes < q->probe_until &&
+	    now - q->probe_since < GENTLE_PROBE_LONGEST)
+		return false;
+
+	q->probe_until = 0;
+	sent = q->sent - q->probe_from;
+	time = now - q->probe_since;
+	if (sent < GENTLE_PROBE_LEAST || time < GENTLE_PROBE_SHORTEST)
+		return false;
+	rate = mul_u64_u64_div_u64(sent, NSEC_PER_SEC, time);
+	q->rate = q->rate ? q->rate - q->rate / 4 + rate / 4 : rate;
+	return true;
+}
+
+static bool gentle_grow(struct gentle_sched_data *q)
+{
+	u64 before = q->room;
+
+	q->room = min(before + before / 2, q->params.limit);
+	return q->room != before;
+}
+
+/* Judges the effect of a drop half a second ago; reducible: the queue is filled
+ * by flows that last long enough to react. Returns true if the limit changes.
+ */
+static bool gentle_judge(struct gentle_sched_data *q, u64 now, bool reducible)
+{
+	u64 before = q->room;
+
+	if (!q->verdict || now < q->verdict)
+		return false;
+	q->verdict = 0;
+	if (!reducible)
+		return gentle_grow(q);
+	q->room = max(before - before / 8, div_u64(q->params.limit, 10));
+	return q->room != before;
+}
+
+/* Bands */
+
+static struct sk_buff *gentle_pop(struct Qdisc *sch, int band)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+	struct gentle_band *b = &q->bands[band];
+	struct sk_buff *skb = b->head;
+
+	b->head = skb->next;
+	if (!b->head)
+		q->waiting &= ~BIT(band);
+	skb_mark_not_on_list(skb);
+	b->packets--;
+	b->bytes -= qdisc_pkt_len(skb);
+	qdisc_qlen_dec(sch);
+	qdisc_qstats_backlog_dec(sch, skb);
+	return skb;
+}
+
+static void gentle_push(struct Qdisc *sch, int band, struct sk_buff *skb)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+	struct gentle_band *b = &q->bands[band];
+
+	skb->next = NULL;
+	if (b->head)
+		b->tail->next = skb;
+	else
+		b->head = skb;
+	b->tail = skb;
+	q->waiting |= BIT(band);
+	b->packets++;
+	b->bytes += qdisc_pkt_len(skb);
+	qdisc_qlen_inc(sch);
+	qdisc_qstats_backlog_inc(sch, skb);
+}
+
+/* The band to serve; some band must have packets. */
+static int gentle_next(const struct gentle_sched_data *q)
+{
+	if (q->due >= (s64)q->params.weight * GENTLE_FRAME)
+		return __fls(q->waiting);
+	return __ffs(q->waiting);
+}
+
+/* The band that loses its first packet: the oldest one, unless it has a single
+ * packet or no more than its share of the limit; a flood of new flows could
+ * else take its packets before they are served.
+ */
+static int gentle_victim(const struct gentle_sched_data *q)
+{
+	int oldest = __fls(q->waiting);
+	u32 younger = q->waiting & ~BIT(oldest);
+	const struct gentle_band *b = &q->bands[oldest];
+
+	if (younger && (b->packets == 1 ||
+			b->bytes <= q->limit_bytes / (q->params.weight + 1)))
+		return __fls(younger);
+	return oldest;
+}
+
+static bool gentle_can_mark(struct sk_buff *skb)
+{
+	int dsfield = skb_get_dsfield(skb);
+
+	return dsfield >= 0 && INET_ECN_is_not_ect(dsfield) == 0;
+}
+
+/* Drops packets until the rest fits; returns true if new is one of them. */
+static noinline bool gentle_make_room(struct Qdisc *sch, struct sk_buff *new,
+				      struct sk_buff **to_free, u64 now)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+	bool lost = false;
+
+	while (sch->qstats.backlog > q->limit_bytes && q->waiting) {
+		u64 twice = min_t(u64, 2ULL * q->limit_bytes,
+				  q->params.memory_limit);
+		int band = gentle_victim(q);
+		struct sk_buff *skb = q->bands[band].head;
+
+		if (!q->verdict)
+			q->verdict = now + GENTLE_REACTION;
+		/* A packet that can be marked is, when it leaves. */
+		if (q->params.ecn && sch->qstats.backlog <= twice &&
+		    gentle_can_mark(skb))
+			break;
+		gentle_pop(sch, band);
+		if (q->probe_until)
+			q->probe_until -= min_t(u64, qdisc_pkt_len(skb),
+						q->probe_until - q->probe_from);
+		q->push_out++;
+		lost |= skb == new;
+		qdisc_drop_reason(skb, sch, to_free, QDISC_DROP_OVERLIMIT);
+	}
+	return lost;
+}
+
+static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			  struct sk_buff **to_free)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+	u32 bytes = qdisc_pkt_len(skb);
+	u64 now = ktime_get_ns();
+	u32 packets, backlog, age;
+	bool lost;
+	int band;
+
+	/* Not skb_get_hash(): a local sender changes it when it times out. */
+	age = gentle_charge(q, now, skb_get_hash_perturb(skb, &q->perturbation),
+			    bytes);
+	band = min_t(u32, fls(age / q->params.first), q->params.bands - 1);
+	gentle_push(sch, band, skb);
+
+	/* Flows of the two oldest bands last long enough to react. */
+	if (gentle_judge(q, now, __fls(q->waiting) + 2 >= q->params.bands))
+		gentle_update_limit(q);
+	if (likely(sch->qstats.backlog <= q->limit_bytes))
+		return NET_XMIT_SUCCESS;
+
+	packets = sch->q.qlen;
+	backlog = sch->qstats.backlog;
+	lost = gentle_make_room(sch, skb, to_free, now);
+	/* The parent counts the new packet if it is told that it is queued. */
+	packets -= sch->q.qlen + lost;
+	backlog -= sch->qstats.backlog + (lost ? bytes : 0);
+	qdisc_tree_reduce_backlog(sch, packets, backlog);
+	return lost ? NET_XMIT_CN : NET_XMIT_SUCCESS;
+}
+
+static struct sk_buff *gentle_dequeue(struct Qdisc *sch)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+	u32 backlog = sch->qstats.backlog;
+	int band, oldest;
+	struct sk_buff *skb;
+	bool changed;
+	u32 bytes;
+
+	if (!q->waiting)
+		return NULL;
+	band = gentle_next(q);
+	oldest = __fls(q->waiting);
+	skb = gentle_pop(sch, band);
+	bytes = qdisc_pkt_len(skb);
+
+	if (band < oldest)
+		q->due += bytes;
+	else
+		q->due = max_t(s64, q->due - (s64)q->params.weight * bytes, 0);
+	if (band == oldest && backlog > q->limit_bytes && q->params.ecn &&
+	    INET_ECN_set_ce(skb))
+		q->ecn_mark++;
+
+	changed = gentle_measure(q, ktime_get_ns(), bytes, backlog);
+	q->sent += bytes;
+	if (!q->waiting && q->verdict) {
+		q->verdict = 0;
+		changed |= gentle_grow(q);
+	}
+	if (changed)
+		gentle_update_limit(q);
+	qdisc_bstats_update(sch, skb);
+	return skb;
+}
+
+static struct sk_buff *gentle_peek(struct Qdisc *sch)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+
+	return q->waiting ? q->bands[gentle_next(q)].head : NULL;
+}
+
+static void gentle_reset(struct Qdisc *sch)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+
+	for (int i = 0; i < GENTLE_MAX_BANDS; i++)
+		rtnl_kfree_skbs(q->bands[i].head, q->bands[i].tail);
+	memset(q->bands, 0, sizeof(q->bands));
+	q->waiting = 0;
+	q->due = 0;
+	q->probe_until = 0;
+	q->verdict = 0;
+	memset(q->sets, 0, q->n_sets * sizeof(*q->sets));
+}
+
+/* Options */
+
+static struct netlink_range_validation gentle_limit_range = {
+	.min = NSEC_PER_MSEC,
+	.max = 10ULL * NSEC_PER_SEC,
+};
+
+static struct netlink_range_validation gentle_memory_range = {
+	.min = GENTLE_FRAME,
+	.max = 1U << 31,
+};
+
+static struct netlink_range_validation gentle_first_range = {
+	.min = 64,
+	.max = 65536,
+};
+
+static struct netlink_range_validation gentle_flows_range = {
+	.min = GENTLE_WAYS,
+	.max = 65536,
+};
+
+static const struct nla_policy gentle_policy[TCA_GENTLE_MAX + 1] = {
+	[TCA_GENTLE_LIMIT] = NLA_POLICY_FULL_RANGE(NLA_U64, &gentle_limit_range),
+	[TCA_GENTLE_MEMORY_LIMIT] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_memory_range),
+	[TCA_GENTLE_BANDS] = NLA_POLICY_RANGE(NLA_U32, 1, GENTLE_MAX_BANDS),
+	[TCA_GENTLE_FIRST] = NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_first_range),
+	[TCA_GENTLE_WEIGHT] = NLA_POLICY_RANGE(NLA_U32, 1, 1000),
+	[TCA_GENTLE_FORGIVE] = NLA_POLICY_MAX(NLA_U32, 1000),
+	[TCA_GENTLE_FLOWS] = NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_flows_range),
+	[TCA_GENTLE_ECN] = NLA_POLICY_MAX(NLA_U32, 1),
+};
+
+static int gentle_parse(struct gentle_params *p, struct nlattr *opt,
+			struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[TCA_GENTLE_MAX + 1];
+	int err;
+
+	err = nla_parse_nested(tb, TCA_GENTLE_MAX, opt, gentle_policy, extack);
+	if (err < 0)
+		return err;
+
+	if (tb[TCA_GENTLE_LIMIT])
+		p->limit = nla_get_u64(tb[TCA_GENTLE_LIMIT]);
+	if (tb[TCA_GENTLE_MEMORY_LIMIT])
+		p->memory_limit = nla_get_u32(tb[TCA_GENTLE_MEMORY_LIMIT]);
+	if (tb[TCA_GENTLE_BANDS])
+		p->bands = nla_get_u32(tb[TCA_GENTLE_BANDS]);
+	if (tb[TCA_GENTLE_FIRST])
+		p->first = nla_get_u32(tb[TCA_GENTLE_FIRST]);
+	if (tb[TCA_GENTLE_WEIGHT])
+		p->weight = nla_get_u32(tb[TCA_GENTLE_WEIGHT]);
+	if (tb[TCA_GENTLE_FORGIVE])
+		p->forgive = nla_get_u32(tb[TCA_GENTLE_FORGIVE]);
+	if (tb[TCA_GENTLE_FLOWS])
+		p->flows = nla_get_u32(tb[TCA_GENTLE_FLOWS]);
+	if (tb[TCA_GENTLE_ECN])
+		p->ecn = nla_get_u32(tb[TCA_GENTLE_ECN]);
+	return 0;
+}
+
+/* Installs new parameters. A change of the limit starts its adaptation anew. */
+static void gentle_adopt(struct gentle_sched_data *q,
+			 const struct gentle_params *new)
+{
+	if (q->params.limit != new->limit) {
+		q->room = new->limit;
+		q->verdict = 0;
+	}
+	q->params = *new;
+	q->oldest_age = min_t(u64, (u64)new->first << new->bands,
+			      GENTLE_OLDEST);
+	q->limit_bytes = new->memory_limit;
+	gentle_update_limit(q);
+}
+
+/* Drops packets beyond the limit. */
+static void gentle_trim(struct Qdisc *sch)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+	unsigned int packets = 0, bytes = 0;
+
+	while (sch->qstats.backlog > q->limit_bytes && q->waiting) {
+		struct sk_buff *skb = gentle_pop(sch, gentle_victim(q));
+
+		packets++;
+		bytes += qdisc_pkt_len(skb);
+		rtnl_qdisc_drop(skb, sch);
+	}
+	q->push_out += packets;
+	qdisc_tree_reduce_backlog(sch, packets, bytes);
+}
+
+static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
+			 struct netlink_ext_ack *extack)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+	struct gentle_params new = q->params;
+	u32 n_sets;
+	struct gentle_set *sets = NULL;
+	int err;
+
+	err = gentle_parse(&new, opt, extack);
+	if (err)
+		return err;
+	n_sets = DIV_ROUND_UP(new.flows, GENTLE_WAYS);
+	if (n_sets != q->n_sets) {
+		sets = kvcalloc(n_sets, sizeof(*sets), GFP_KERNEL);
+		if (!sets)
+			return -ENOMEM;
+	}
+
+	sch_tree_lock(sch);
+	if (sets) {
+		swap(sets, q->sets);
+		q->n_sets = n_sets;
+	}
+	gentle_adopt(q, &new);
+	gentle_trim(sch);
+	sch_tree_unlock(sch);
+	kvfree(sets);
+	return 0;
+}
+
+static int gentle_init(struct Qdisc *sch, struct nlattr *opt,
+		       struct netlink_ext_ack *extack)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+	struct gentle_params params = {
+		.limit		= 140 * NSEC_PER_MSEC,
+		.memory_limit	= 32 << 20,
+		.bands		= 10,
+		.first		= 2048,
+		.weight		= 16,
+		.forgive	= 100,
+		.flows		= 512,
+		.ecn		= true,
+	};
+
+	if (opt) {
+		int err = gentle_parse(&params, opt, extack);
+
+		if (err)
+			return err;
+	}
+	get_random_bytes(&q->perturbation, sizeof(q->perturbation));
+	q->n_sets = DIV_ROUND_UP(params.flows, GENTLE_WAYS);
+	q->sets = kvcalloc(q->n_sets, sizeof(*q->sets), GFP_KERNEL);
+	if (!q->sets)
+		return -ENOMEM;
+	gentle_adopt(q, &params);
+	return 0;
+}
+
+static void gentle_destroy(struct Qdisc *sch)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+
+	kvfree(q->sets);
+}
+
+static int gentle_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+	struct gentle_params p;
+	struct nlattr *opts;
+
+	sch_tree_lock(sch);
+	p = q->params;
+	sch_tree_unlock(sch);
+
+	opts = nla_nest_start(skb, TCA_OPTIONS);
+	if (!opts)
+		return -EMSGSIZE;
+	if (nla_put_u64_64bit(skb, TCA_GENTLE_LIMIT, p.limit, TCA_GENTLE_PAD) ||
+	    nla_put_u32(skb, TCA_GENTLE_MEMORY_LIMIT, p.memory_limit) ||
+	    nla_put_u32(skb, TCA_GENTLE_BANDS, p.bands) ||
+	    nla_put_u32(skb, TCA_GENTLE_FIRST, p.first) ||
+	    nla_put_u32(skb, TCA_GENTLE_WEIGHT, p.weight) ||
+	    nla_put_u32(skb, TCA_GENTLE_FORGIVE, p.forgive) ||
+	    nla_put_u32(skb, TCA_GENTLE_FLOWS, p.flows) ||
+	    nla_put_u32(skb, TCA_GENTLE_ECN, p.ecn)) {
+		nla_nest_cancel(skb, opts);
+		return -EMSGSIZE;
+	}
+	return nla_nest_end(skb, opts);
+}
+
+static int gentle_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+	struct tc_gentle_xstats st = {};
+
+	sch_tree_lock(sch);
+	st.push_out = q->push_out;
+	st.ecn_mark = q->ecn_mark;
+	st.rate = q->rate;
+	st.room_ns = q->room;
+	st.limit_bytes = q->limit_bytes;
+	st.flows = max(q->senders[0], q->senders[1]);
+	for (int i = 0; i < GENTLE_MAX_BANDS; i++)
+		st.backlog[i] = q->bands[i].bytes;
+	sch_tree_unlock(sch);
+
+	return gnet_stats_copy_app(d, &st, sizeof(st));
+}
+
+static struct Qdisc_ops gentle_qdisc_ops __read_mostly = {
+	.id		= "gentle",
+	.priv_size	= sizeof(struct gentle_sched_data),
+	.enqueue	= gentle_enqueue,
+	.dequeue	= gentle_dequeue,
+	.peek		= gentle_peek,
+	.init		= gentle_init,
+	.reset		= gentle_reset,
+	.destroy	= gentle_destroy,
+	.change		= gentle_change,
+	.dump		= gentle_dump,
+	.dump_stats	= gentle_dump_stats,
+	.owner		= THIS_MODULE,
+};
+MODULE_ALIAS_NET_SCH("gentle");
+
+static int __init gentle_module_init(void)
+{
+	return register_qdisc(&gentle_qdisc_ops);
+}
+
+static void __exit gentle_module_exit(void)
+{
+	unregister_qdisc(&gentle_qdisc_ops);
+}
+
+module_init(gentle_module_init)
+module_exit(gentle_module_exit)
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Bands by age (gentle) qdisc");
