@@ -336,7 +336,7 @@ pub(crate) struct ComparisonArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SchemesToCompare {
     /// Scheme to compare, with options if any, such as "codel target=20ms"; repeatable [default: those of a scenario
-    /// file, else those of Braud et al. 2018, Table III, with cake and dualpi2]
+    /// file, else those of Braud et al. 2018, Table III, with cake, dualpi2 and gentle]
     ///
     /// gentle schemes lists the schemes, gentle schemes NAME the options of one.
     #[arg(long = "scheme", value_name = "SPEC", id = "scheme")]

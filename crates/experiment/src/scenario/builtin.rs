@@ -101,8 +101,8 @@ mod tests {
             assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
         }
         for name in &BUILTIN[..4] {
-            // The 14 schemes of the paper, cake and dualpi2.
-            assert_eq!(find(name).unwrap().schemes.len(), 16, "{name}");
+            // The 14 schemes of the paper, cake, dualpi2 and gentle.
+            assert_eq!(find(name).unwrap().schemes.len(), 17, "{name}");
         }
     }
 }
