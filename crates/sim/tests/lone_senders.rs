@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 const TOLERANCE_MS: f64 = 1.1;
 const TOLERANCE: f64 = 0.0075;
 /// Mean relative difference allowed of all connections.
-const MEAN_TOLERANCE: f64 = 0.0006;
+const MEAN_TOLERANCE: f64 = 0.0005;
 
 /// Seconds between the starts of connections, so that each is alone.
 const GAP: usize = 30;
