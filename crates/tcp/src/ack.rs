@@ -95,7 +95,7 @@ impl Endpoint {
             && tx.ca == CaState::Open
             && tx.board.sacked == 0
             && tx.probe_high == 0
-            && tx.pacing.is_none()
+            && tx.rate.is_none()
             && self.accecn.is_none()
             && !(self.ecn && segment.flags.contains(Flags::ECE))
     }
@@ -129,6 +129,7 @@ impl Endpoint {
         if self.tx.may_grow() {
             self.grow_window(now, acked);
         }
+        self.update_pacing_rate();
         true
     }
 

@@ -114,10 +114,17 @@ impl Endpoint {
         } else {
             AVOIDANCE_PERCENT
         };
-        let segments = u128::from(tx.window.cwnd.max(tx.board.len()));
-        let per_second = u128::from(self.mss) * segments * u128::from(percent) * 10_000;
+        let segments = u64::from(tx.window.cwnd.max(tx.board.len()));
+        // Below 2⁶⁴ for any window that fits in memory; a division of 128 bits takes ten times as long.
+        let per_second = u64::from(self.mss) * percent * 10_000;
         let srtt_us = self.rtt.srtt().map_or(1, |srtt| (srtt.0 / 1000).max(1));
-        pacing.rate = u64::try_from(per_second / u128::from(srtt_us)).unwrap_or(u64::MAX);
+        pacing.rate = match per_second.checked_mul(segments) {
+            Some(product) => product / srtt_us,
+            None => {
+                let product = u128::from(per_second) * u128::from(segments);
+                u64::try_from(product / u128::from(srtt_us)).unwrap_or(u64::MAX)
+            }
+        };
     }
 
     /// Whole ticks for which pacing delays timers (`tcp_pacing_delay`).
@@ -125,6 +132,7 @@ impl Endpoint {
     pub(crate) fn pacing_delay(&self, now: Nanos) -> Nanos {
         match &self.tx.pacing {
             None => Nanos::ZERO,
+            Some(pacing) if pacing.next <= now => Nanos::ZERO,
             Some(pacing) => {
                 let tick = self.profile.timer_granularity.0;
                 Nanos(pacing.wait(now).0 / tick * tick)
@@ -256,6 +264,13 @@ impl Endpoint {
     fn defers(&self, now: Nanos, most: u32, limited: &mut bool) -> bool {
         let tx = &self.tx;
         let mss = u64::from(self.mss);
+        let window = u64::from(tx.window.cwnd.saturating_sub(tx.board.in_flight())) * mss;
+        let offered = tx.window_end.saturating_sub(tx.nxt);
+        let room = window.min(offered);
+        // First of all conditions, because it holds for most bursts.
+        if room >= u64::from(most) * mss {
+            return false;
+        }
         let unsent = tx.limit.saturating_sub(tx.nxt);
         if !self.profile.tso || unsent <= mss || tx.ca >= CaState::Recovery {
             return false;
@@ -267,15 +282,11 @@ impl Endpoint {
         let Some(head) = tx.board.front().filter(|_| recent) else {
             return false;
         };
-        let window = u64::from(tx.window.cwnd.saturating_sub(tx.board.in_flight())) * mss;
-        let offered = tx.window_end.saturating_sub(tx.nxt);
-        let room = window.min(offered);
-        let enough = u64::from(most) * mss;
         let whole = tx
             .window_end
             .saturating_sub(tx.una)
             .min(u64::from(tx.window.cwnd) * mss);
-        if room >= enough || room >= whole / WINDOW_DIVISOR {
+        if room >= whole / WINDOW_DIVISOR {
             return false;
         }
         // The next acknowledgement, which will open the window, must be close.

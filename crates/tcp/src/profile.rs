@@ -153,8 +153,7 @@ pub struct Profile {
     /// (`tcp_tso_autosize`), else one by one.
     pub tso: bool,
     /// Bursts of that size without pacing too: a sender waits for acknowledgements that let it send more at once
-    /// (`tcp_tso_should_defer`), and the last segment of several has PSH, which is acknowledged at once. Off in all
-    /// profiles, because results of earlier versions were made without.
+    /// (`tcp_tso_should_defer`), and the last segment of several has PSH (since 5.4), which is acknowledged at once.
     pub tso_unpaced: bool,
     /// Maximum number of segments sent per ACK; 0: no limit.
     pub max_burst: u32,
@@ -212,11 +211,10 @@ pub struct Profile {
     /// Maximum delay of an acknowledgement with the Linux policy.
     pub delack_max: Nanos,
     /// With the Linux policy: the delay is counted in whole ticks of the clock, and doubles when it expires, as in Linux
-    /// (`tcp_delack_timer_handler`). Off in all profiles, because results of earlier versions were made without.
+    /// (`tcp_delack_timer_handler`).
     pub exact_ato: bool,
     /// With the Linux policy: after three selective acknowledgements of a hole, one for what arrives in a millisecond or a
-    /// third of a round trip (`tcp_comp_sack_delay_ns`, `tcp_comp_sack_rtt_percent`). Off in all profiles, because results
-    /// of earlier versions were made without.
+    /// third of a round trip (`tcp_comp_sack_delay_ns`, since 4.18; `tcp_comp_sack_rtt_percent`).
     pub sack_compression: bool,
     /// Number of full segments after which an acknowledgement is sent at once.
     pub delack_segments: u32,
@@ -318,7 +316,7 @@ impl Profile {
             idle_reset: false, // tcp_cwnd_restart
             pacing: false,     // SK_PACING_NONE
             tso: true,
-            tso_unpaced: false,
+            tso_unpaced: true,
             max_burst: 0,
             cwnd_moderation: 0, // tcp_moderate_cwnd went in 4.5
             sack: true,
@@ -343,8 +341,8 @@ impl Profile {
             ack_policy: AckPolicy::Linux,
             delack: Nanos::from_millis(40), // TCP_DELACK_MIN, TCP_ATO_MIN
             delack_max: Nanos::from_millis(200), // TCP_DELACK_MAX
-            exact_ato: false,
-            sack_compression: false,
+            exact_ato: true,
+            sack_compression: true,
             delack_segments: 2,
             quickack_segments: 16, // TCP_MAX_QUICKACKS
             fin_on_data: true, // __tcp_push_pending_frames: the FIN joins the tail of the write queue
@@ -364,6 +362,9 @@ impl Profile {
             rack: false,
             early_retransmit: true, // sysctl_tcp_early_retrans = 3: delayed ER and TLP
             cwnd_moderation: 3,     // tcp_moderate_cwnd
+            tso_unpaced: false, // it defers for up to two ticks whatever is expected, and sets no PSH
+            exact_ato: false,   // reproductions of papers were made without
+            sack_compression: false, // since 4.18
             ..Profile::linux_7_2()
         }
     }

@@ -294,7 +294,8 @@ fn few_options_come_when_there_is_news() {
     assert!((quiet + 4..=quiet + 10).contains(&marked), "{marked}");
     let (regular, _) = count("3", &[]);
     assert!(
-        regular > quiet + 5 && regular < all / 2,
+        // All acknowledgements of a round trip leave at the same time here.
+        regular >= quiet + 5 && regular < all / 2,
         "{regular} of {all}"
     );
 }

@@ -391,6 +391,8 @@ fn proportional_rate_reduction() {
                 ("congestion_control", "reno"),
                 ("prr", prr),
                 ("delack_segments", "1"),
+                // The RFC's example sends segments one by one.
+                ("tso_unpaced", "off"),
             ],
         );
         // One segment per millisecond, so that acknowledgements do not coincide.
