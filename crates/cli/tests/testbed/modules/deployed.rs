@@ -53,7 +53,10 @@ fn within() {
         put_on_and_taken_off(scheme, shaped);
     }
     println!("schemes: {}", SCHEMES.len());
-    let counters: usize = ["spa", "gsp", "redfavor", "gentle"].into_iter().map(counted).sum();
+    let counters: usize = ["spa", "gsp", "redfavor", "gentle"]
+        .into_iter()
+        .map(counted)
+        .sum();
     println!("counters: {counters}");
     ingress();
     without_the_module();

@@ -9,8 +9,7 @@ pub(super) mod tc_testing;
 
 use serde_json::Value;
 
-pub(super) const MODULES: [Module; 4] =
-    [gentle::GENTLE, gsp::GSP, redfavor::REDFAVOR, spa::SPA];
+pub(super) const MODULES: [Module; 4] = [gentle::GENTLE, gsp::GSP, redfavor::REDFAVOR, spa::SPA];
 
 /// Module as an operator sees it.
 pub(super) struct Module {
