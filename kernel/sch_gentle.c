@@ -48,9 +48,11 @@
 #define GENTLE_EXPIRY		1024
 #define GENTLE_WAYS		8
 
-/* Measurement of the link's rate: neither a burst nor a few packets. */
+/* Measurement of the link's rate: neither a burst nor a few packets. It ends
+ * when it is long enough and has enough bytes, or when the link may go idle.
+ */
 #define GENTLE_PROBE_SHORTEST	NSEC_PER_MSEC
-#define GENTLE_PROBE_LONGEST	(100 * NSEC_PER_MSEC)
+#define GENTLE_PROBE_ENOUGH	(100 * NSEC_PER_MSEC)
 #define GENTLE_PROBE_LEAST	(10 * GENTLE_FRAME)
 
 /* Time in which a drop has its effect on the queue. */
@@ -96,16 +98,16 @@ struct gentle_sched_data {
 
 	u32			waiting;	/* bit i: band i has packets */
 	u32			limit_bytes;
-	u64			sent;		/* bytes */
 	/* Bytes that younger bands have sent while the oldest waited, less
 	 * weight times those that it has sent.
 	 */
 	s64			due;
 
 	u64			rate;		/* bytes per second, 0: unknown */
+	bool			probing;
 	u64			probe_since;
-	u64			probe_from;	/* value of sent */
-	u64			probe_until;	/* 0: no measurement */
+	u64			probe_sent;	/* bytes that have left since */
+	u64			probe_waited;	/* bytes that waited then */
 
 	u64			room;		/* ns */
 	u64			verdict;	/* time; 0: none is due */
@@ -207,26 +209,29 @@ static void gentle_update_limit(struct gentle_sched_data *q)
 static bool gentle_measure(struct gentle_sched_data *q, u64 now, u32 bytes,
 			   u32 backlog)
 {
-	u64 sent, time, rate;
+	u64 time, rate;
 
-	if (!q->probe_until) {
+	if (!q->probing) {
 		if (backlog > GENTLE_PROBE_LEAST) {
+			q->probing = true;
 			q->probe_since = now;
-			q->probe_from = q->sent;
-			q->probe_until = q->sent + backlog;
+			q->probe_sent = bytes;
+			q->probe_waited = backlog;
 		}
 		return false;
 	}
-	if (q->sent + bytes < q->probe_until &&
-	    now - q->probe_since < GENTLE_PROBE_LONGEST)
-		return false;
-
-	q->probe_until = 0;
-	sent = q->sent - q->probe_from;
 	time = now - q->probe_since;
-	if (sent < GENTLE_PROBE_LEAST || time < GENTLE_PROBE_SHORTEST)
+	if (q->probe_sent + bytes < q->probe_waited &&
+	    (time < GENTLE_PROBE_ENOUGH ||
+	     q->probe_sent < GENTLE_PROBE_LEAST)) {
+		q->probe_sent += bytes;
 		return false;
-	rate = mul_u64_u64_div_u64(sent, NSEC_PER_SEC, time);
+	}
+
+	q->probing = false;
+	if (q->probe_sent < GENTLE_PROBE_LEAST || time < GENTLE_PROBE_SHORTEST)
+		return false;
+	rate = mul_u64_u64_div_u64(q->probe_sent, NSEC_PER_SEC, time);
 	q->rate = q->rate ? q->rate - q->rate / 4 + rate / 4 : rate;
 	return true;
 }
@@ -343,9 +348,9 @@ static noinline bool gentle_make_room(struct Qdisc *sch, struct sk_buff *new,
 		    gentle_can_mark(skb))
 			break;
 		gentle_pop(sch, band);
-		if (q->probe_until)
-			q->probe_until -= min_t(u64, qdisc_pkt_len(skb),
-						q->probe_until - q->probe_from);
+		/* A measurement under way has counted on it. */
+		q->probe_waited -= min_t(u64, qdisc_pkt_len(skb),
+					 q->probe_waited);
 		q->push_out++;
 		lost |= skb == new;
 		qdisc_drop_reason(skb, sch, to_free, QDISC_DROP_OVERLIMIT);
@@ -410,7 +415,6 @@ static struct sk_buff *gentle_dequeue(struct Qdisc *sch)
 		q->ecn_mark++;
 
 	changed = gentle_measure(q, ktime_get_ns(), bytes, backlog);
-	q->sent += bytes;
 	if (!q->waiting && q->verdict) {
 		q->verdict = 0;
 		changed |= gentle_grow(q);
@@ -437,7 +441,7 @@ static void gentle_reset(struct Qdisc *sch)
 	memset(q->bands, 0, sizeof(q->bands));
 	q->waiting = 0;
 	q->due = 0;
-	q->probe_until = 0;
+	q->probing = false;
 	q->verdict = 0;
 	memset(q->sets, 0, q->n_sets * sizeof(*q->sets));
 }

@@ -60,6 +60,8 @@ enum output_type {
 
 void open_json_object(const char *str);
 void close_json_object(void);
+void open_json_array(enum output_type type, const char *str);
+void close_json_array(enum output_type type, const char *delim);
 int print_color_uint(enum output_type t, int color, const char *key,
 		     const char *fmt, unsigned int value);
 int print_color_int(enum output_type t, int color, const char *key,

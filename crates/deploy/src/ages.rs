@@ -84,8 +84,10 @@ pub(crate) fn plan(at: &QueuePlace, spec: &Spec) -> Result<(Vec<Command>, PlanFi
     let classifier = params.classifier();
     let (dev, handle) = (&at.dev, at.handle);
     let bands = params.bands;
+    // The map of tc's own asks for three bands; it has no effect beside a classifier that knows every packet.
+    let priomap = [" 0"; 16].concat();
     let mut commands = vec![Command::tc(&format!(
-        "qdisc {} handle {handle:x}: prio bands {bands}",
+        "qdisc {} handle {handle:x}: prio bands {bands} priomap{priomap}",
         at.place()
     ))];
     // At most 15 bands.

@@ -4,8 +4,8 @@ use gentle_units::Nanos;
 
 /// Time that a measurement takes at least: devices and aggregating links take packets in bursts.
 const SHORTEST: Nanos = Nanos::from_millis(1);
-/// Time after which a measurement ends although packets still wait.
-const LONGEST: Nanos = Nanos::from_millis(100);
+/// Time after which a measurement ends although packets still wait, if it has enough bytes.
+const ENOUGH: Nanos = Nanos::from_millis(100);
 /// Bytes that a measurement takes at least, so that a packet more or less changes it by a tenth at most.
 const LEAST: u64 = 10 * 1514;
 
@@ -47,7 +47,7 @@ impl LinkRate {
             return false;
         };
         let last = probe.sent + bytes >= probe.waited;
-        if !last && now - probe.since < LONGEST {
+        if !last && (now - probe.since < ENOUGH || probe.sent < LEAST) {
             probe.sent += bytes;
             return false;
         }

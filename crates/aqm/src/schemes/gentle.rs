@@ -88,6 +88,7 @@ pub static SCHEME: Scheme = Scheme {
     linux: Some(TcSyntax {
         // A target of 20 ms: docs/gentle.md has the measurements.
         stock: Some(StockParts::Near("age_prio target=20ms ecn")),
+        negations: &[("ecn", "noecn")],
         ..TcSyntax::plain(&QDISC)
     }),
     conformance: Conformance {
@@ -416,6 +417,20 @@ mod tests {
             vec![TestPacket::data(1, 1514), TestPacket::data(2, 1514)]
         });
         assert_eq!(queue.len(), 4);
+    }
+
+    #[test]
+    fn a_slow_link_has_a_limit_in_time_too() {
+        let mut queue = build("gentle limit=500ms");
+        // A frame each 50 ms: 240 kb/s.
+        let mut signals = Signals::new();
+        for t in 0..400 {
+            for flow in 0..2 {
+                queue.enqueue(ms(50 * t), TestPacket::data(flow, 1514), &mut signals);
+            }
+            queue.dequeue(ms(50 * t), &mut signals);
+        }
+        assert!(queue.len() <= 11, "{}", queue.len());
     }
 
     #[test]

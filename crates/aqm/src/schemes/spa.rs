@@ -8,7 +8,9 @@ use crate::laws::handshake::{self, FIN, HELD, HandshakePriority, MAXLEN};
 use crate::laws::share::SHARE;
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{DropReason, Qdisc};
-use crate::plumbing::scheme::{KernelQdisc, Scheme, Statistics, StockParts, TcSyntax, TimeAttribute};
+use crate::plumbing::scheme::{
+    KernelQdisc, Scheme, Statistics, StockParts, TcSyntax, TimeAttribute,
+};
 use crate::plumbing::spec::Spec;
 use crate::schemes::codel;
 

@@ -143,14 +143,20 @@ fn our_queue_disciplines_load_without_a_complaint() {
         .filter(|path| names(std::slice::from_ref(path))[0].starts_with("sch_"))
         .collect();
     let loaded = names(&machine.modules).join(" ");
-    assert_eq!(loaded, "sch_gsp.ko sch_redfavor.ko sch_spa.ko");
+    assert_eq!(
+        loaded,
+        "sch_gentle.ko sch_gsp.ko sch_redfavor.ko sch_spa.ko"
+    );
     let outcome = machine.run(
         sh("cut -d' ' -f1 /proc/modules | sort"),
         &NOT_STOPPED,
         &|_| {},
     );
     let outcome = outcome.unwrap();
-    assert_eq!(outcome.answer.stdout, b"sch_gsp\nsch_redfavor\nsch_spa\n");
+    assert_eq!(
+        outcome.answer.stdout,
+        b"sch_gentle\nsch_gsp\nsch_redfavor\nsch_spa\n"
+    );
     assert!(
         outcome.complaints().is_empty(),
         "{:?}",

@@ -34,26 +34,35 @@ fn modules_are_used_where_they_are_and_stock_parts_where_not() {
         return;
     }
     let run = |more: &[&str]| {
-        let schemes = ["--scheme=spa", "--scheme=gsp", "--scheme=redfavor"];
+        let schemes = [
+            "--scheme=spa",
+            "--scheme=gsp",
+            "--scheme=gentle",
+            "--scheme=redfavor",
+        ];
         let arguments = ["--duration=10s", "--seeds=1"];
         compare(&[&arguments[..], &schemes, more].concat())
     };
     let native = run(&[]);
-    for scheme in ["spa", "gsp", "redfavor"] {
+    for scheme in ["spa", "gsp", "gentle", "redfavor"] {
         let result = result(&native, scheme);
         assert!(number(result, "/completed") > 50.0, "{scheme}");
         assert_eq!(result["completed"], result["connections"], "{scheme}");
     }
     let said = assumptions(&native);
     assert!(
-        said.contains("own kernel modules: gsp, redfavor, spa"),
+        said.contains("own kernel modules: gentle, gsp, redfavor, spa"),
         "{said}"
     );
     // Only gsp among these schemes drops packets for this reason.
     let drops = result(&native, "gsp").pointer("/drops").unwrap();
     assert!(number(drops, "/early") > 0.0, "{drops}");
     let stock = run(&["--backing=stock"]);
-    assert_eq!(stock["results"].as_array().unwrap().len(), 1);
+    assert_eq!(stock["results"].as_array().unwrap().len(), 2);
+    // The CoDel queues that gentle then consists of drop packets on departure; the module pushes them out.
+    let drops = result(&stock, "gentle").pointer("/drops").unwrap();
+    assert!(number(drops, "/aqm") > 0.0, "{drops}");
+    assert_eq!(number(drops, "/push-out"), 0.0, "{drops}");
     let said = assumptions(&stock);
     assert!(said.contains("from stock parts of Linux"), "{said}");
     assert!(said.contains("Not run: gsp"), "{said}");

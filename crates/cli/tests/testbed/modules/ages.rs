@@ -180,9 +180,9 @@ fn flows() -> Vec<Kind> {
             };
             ethernet(&[IPV6], &ipv6(header, &ports(port)))
         }),
-        kind("a tunnel", false, |port| {
-            // Encapsulating Security Payload (RFC 4303).
-            ethernet(&[IPV4], &v4(50, port))
+        kind("a protocol without ports", false, |port| {
+            // OSPF (RFC 2328).
+            ethernet(&[IPV4], &v4(89, port))
         }),
     ]
 }

@@ -18,7 +18,7 @@ const SCHEMES: [(&str, &str, &str, u64); 10] = [
     ("gsp", "gsp", "alpha", 2),
     ("gsp threshold=12p limit=40", "gsp", "threshold_packets", 12),
     ("gentle", "gentle", "bands", 10),
-    ("gentle limit=20ms weight=4", "gentle", "weight", 4),
+    ("gentle limit=20ms noecn weight=4", "gentle", "weight", 4),
     ("redfavor", "redfavor", "limit", 75_000),
     ("redfavor limit=30000 ecn", "redfavor", "limit", 30_000),
 ];

@@ -68,7 +68,7 @@ fn within() {
     run("ip link set eth0 up");
     run("ip link set modem up");
     let mut done = the_page("spa");
-    for scheme in ["spa", "gsp", "redfavor"] {
+    for scheme in ["spa", "gsp", "gentle", "redfavor"] {
         unload(scheme);
     }
     done += the_page("prio");

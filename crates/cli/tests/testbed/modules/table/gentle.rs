@@ -15,6 +15,7 @@ pub(super) const GENTLE: Module = Module {
         "ecn_mark",
         "rate",
         "room_ns",
+        "bytes_in_bands",
         "limit_bytes",
         "flows",
     ],
