@@ -28,20 +28,16 @@ const MESSAGES: [(&str, Kind); 4] = [
 const UNPARSABLE: &str = "is unparsable";
 
 /// Remedy for a `tc` that reads no classifier, or not one with maps described by BTF.
-const LIBBPF: &str = "loading a classifier in BPF needs a tc with libbpf, which tc -V then shows: iproute2 5.11 or later; OpenWrt has it in tc-full";
+const LIBBPF: &str = "loading a classifier in BPF needs a tc with libbpf, which tc -V then shows: iproute2 5.11 or later; OpenWrt has it in tc-full; spa does without";
 
-/// Messages about a classifier in BPF that was not loaded, with the remedy: of iproute2 (`lib/bpf_legacy.c`), and of the
-/// kernel by way of libbpf.
-const LOADER: [(&str, &str); 4] = [
+/// Messages about a classifier in BPF that was not loaded, with the remedy: of iproute2 (`lib/bpf_legacy.c`,
+/// `lib/bpf_libbpf.c`).
+const LOADER: [(&str, &str); 3] = [
     ("No ELF library support", LIBBPF),
     ("Error fetching", LIBBPF),
     (
-        "Operation not permitted",
-        "loading a classifier in BPF needs the capability CAP_BPF beside CAP_NET_ADMIN; run it as root, or grant both",
-    ),
-    (
-        "Function not implemented",
-        "this kernel was built without CONFIG_BPF_SYSCALL",
+        "Unable to load program",
+        "the kernel did not take the classifier: it needs the capability CAP_BPF beside CAP_NET_ADMIN (run it as root, or grant both), Linux 5.10 or later, and CONFIG_BPF_SYSCALL; spa needs none of them",
     ),
 ];
 
@@ -244,7 +240,7 @@ mod tests {
         for (output, word) in [
             ("No ELF library support compiled in.", "tc-full"),
             (
-                "libbpf: prog: BPF program load failed: Operation not permitted",
+                "mkdir (null)/globals failed: No such file or directory\nUnable to load program",
                 "CAP_BPF",
             ),
         ] {
