@@ -37,7 +37,7 @@ const LOADER: [(&str, &str); 3] = [
     ("Error fetching", LIBBPF),
     (
         "Unable to load program",
-        "the kernel did not take the classifier: it needs the capability CAP_BPF beside CAP_NET_ADMIN (run it as root, or grant both), Linux 5.10 or later, and CONFIG_BPF_SYSCALL; spa needs none of them",
+        "the kernel did not take the classifier: that needs root with the capabilities CAP_BPF and CAP_PERFMON beside CAP_NET_ADMIN, Linux 5.10 or later, and CONFIG_BPF_SYSCALL; spa needs none of them",
     ),
 ];
 
