@@ -10,10 +10,11 @@
  * than their share, do not wait for long ones.
  *
  * Time is divided into periods of a second. At the end of each, every flow is
- * forgiven an equal share of what the link can send in a period. An entry of
- * the table of flows stores the sum of all shares at which the flow's age is
- * zero, so that no entry is visited when a period ends, and an entry whose age
- * is zero is as good as an empty one.
+ * forgiven a part of the max-min fair share: what flows of age zero left of the
+ * link, divided by the number of the others. An entry of the table of flows
+ * stores the sum of all that was forgiven at which the flow's age is zero, so
+ * that no entry is visited when a period ends, and an entry whose age is zero is
+ * as good as an empty one.
  *
  * The queue may hold what the link sends in a certain time, by a rate that is
  * measured while packets wait. Beyond that the oldest band loses its first
@@ -46,6 +47,7 @@
 #define GENTLE_PERIOD		NSEC_PER_SEC
 #define GENTLE_OLDEST		(1U << 21)
 #define GENTLE_EXPIRY		1024
+#define GENTLE_PERIODS		0x7fff
 #define GENTLE_WAYS		8
 
 /* Measurement of the link's rate: neither a burst nor a few packets. It ends
@@ -71,8 +73,9 @@ struct gentle_params {
 
 struct gentle_entry {
 	u16	tag;
-	u16	period;		/* in which the flow last sent */
-	u32	paid;		/* sum of shares at which the age is zero */
+	u16	period : 15;	/* in which the flow last sent */
+	u16	indebted : 1;	/* its age was not zero when it began to */
+	u32	paid;		/* value of forgiven at which the age is zero */
 };
 
 struct gentle_set {
@@ -91,10 +94,12 @@ struct gentle_sched_data {
 	struct gentle_set	*sets;
 	u32			n_sets;
 	u32			oldest_age;
-	u32			forgiven;	/* sum of the shares */
+	u32			forgiven;	/* sum over the periods */
 	u16			period;
 	u64			period_ends;	/* 0: no packet so far */
-	u32			senders[2];	/* this period, the last */
+	u32			indebted;	/* flows, in this period */
+	u64			unindebted_bytes;	/* of other flows, in it */
+	u32			share;		/* forgiven at the end of the last */
 
 	u32			waiting;	/* bit i: band i has packets */
 	u32			limit_bytes;
@@ -127,7 +132,8 @@ static u32 gentle_age(const struct gentle_sched_data *q,
 {
 	s32 left = entry->paid - q->forgiven;
 
-	if (left <= 0 || (u16)(q->period - entry->period) > GENTLE_EXPIRY)
+	if (left <= 0 ||
+	    ((q->period - entry->period) & GENTLE_PERIODS) > GENTLE_EXPIRY)
 		return 0;
 	return left;
 }
@@ -135,7 +141,6 @@ static u32 gentle_age(const struct gentle_sched_data *q,
 static noinline void gentle_end_period(struct gentle_sched_data *q, u64 now)
 {
 	u64 periods, share = q->oldest_age;
-	u32 senders;
 
 	if (!q->period_ends) {
 		q->period_ends = now + GENTLE_PERIOD;
@@ -143,17 +148,19 @@ static noinline void gentle_end_period(struct gentle_sched_data *q, u64 now)
 	}
 	periods = 1 + div64_u64(now - q->period_ends, GENTLE_PERIOD);
 	q->period_ends += periods * GENTLE_PERIOD;
-	senders = max3(q->senders[0], q->senders[1], 1U);
 	/* While no packet has waited, all is forgiven. */
 	if (q->rate) {
-		share = div_u64(div_u64(q->rate * q->params.forgive, 100),
-				senders);
+		u64 left = q->rate - min(q->rate, q->unindebted_bytes);
+
+		share = div_u64(left, max(q->indebted, 1U));
+		share = div_u64(share * q->params.forgive, 100);
 		share = min_t(u64, share, q->oldest_age);
 	}
+	q->share = share;
 	q->forgiven += share * min_t(u64, periods, GENTLE_EXPIRY);
-	q->period += periods;
-	q->senders[1] = periods == 1 ? q->senders[0] : 0;
-	q->senders[0] = 0;
+	q->period = (q->period + periods) & GENTLE_PERIODS;
+	q->indebted = 0;
+	q->unindebted_bytes = 0;
 }
 
 /* Returns the age of the flow before this packet, and adds the packet. */
@@ -163,6 +170,7 @@ static u32 gentle_charge(struct gentle_sched_data *q, u64 now, u32 hash,
 	struct gentle_entry *entry, *found;
 	u32 before, least = U32_MAX;
 	u16 tag = hash;
+	bool indebted;
 
 	if (!q->period_ends || now >= q->period_ends)
 		gentle_end_period(q, now);
@@ -184,10 +192,17 @@ static u32 gentle_charge(struct gentle_sched_data *q, u64 now, u32 hash,
 		}
 	}
 	before = found->tag == tag ? least : 0;
-	if (found->tag != tag || found->period != q->period)
-		q->senders[0]++;
+	if (found->tag == tag && found->period == q->period) {
+		indebted = found->indebted;
+	} else {
+		indebted = before;
+		q->indebted += indebted;
+	}
+	if (!indebted)
+		q->unindebted_bytes += bytes;
 	found->tag = tag;
 	found->period = q->period;
+	found->indebted = indebted;
 	found->paid = q->forgiven + min(before + bytes, q->oldest_age);
 	return before;
 }
@@ -582,7 +597,7 @@ static int gentle_init(struct Qdisc *sch, struct nlattr *opt,
 		.bands		= 10,
 		.first		= 2048,
 		.weight		= 16,
-		.forgive	= 100,
+		.forgive	= 75,
 		.flows		= 512,
 		.ecn		= true,
 	};
@@ -647,7 +662,7 @@ static int gentle_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	st.rate = q->rate;
 	st.room_ns = q->room;
 	st.limit_bytes = q->limit_bytes;
-	st.flows = max(q->senders[0], q->senders[1]);
+	st.share = q->share;
 	for (int i = 0; i < GENTLE_MAX_BANDS; i++)
 		st.backlog[i] = q->bands[i].bytes;
 	sch_tree_unlock(sch);

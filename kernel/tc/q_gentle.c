@@ -148,7 +148,7 @@ static int gentle_print_xstats(struct qdisc_util *qu, FILE *f,
 	print_u64(PRINT_ANY, "rate", " rate %llu", st.rate);
 	print_u64(PRINT_ANY, "room_ns", " room_ns %llu", st.room_ns);
 	print_uint(PRINT_ANY, "limit_bytes", " limit_bytes %u", st.limit_bytes);
-	print_uint(PRINT_ANY, "flows", " flows %u", st.flows);
+	print_uint(PRINT_ANY, "share", " share %u", st.share);
 	print_nl();
 	print_string(PRINT_FP, NULL, "  %s", "bytes in bands:");
 	open_json_array(PRINT_JSON, "bytes_in_bands");

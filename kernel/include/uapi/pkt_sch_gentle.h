@@ -17,7 +17,7 @@ enum {
 	TCA_GENTLE_BANDS,		/* u32: 1 to 15; 10 */
 	TCA_GENTLE_FIRST,		/* u32: bytes, 64 to 65536; 2048 */
 	TCA_GENTLE_WEIGHT,		/* u32: 1 to 1000; 16 */
-	TCA_GENTLE_FORGIVE,		/* u32: percent, 0 to 1000; 100 */
+	TCA_GENTLE_FORGIVE,		/* u32: percent, 0 to 1000; 75 */
 	TCA_GENTLE_FLOWS,		/* u32: 8 to 65536; 512 */
 	TCA_GENTLE_ECN,			/* u32: 0 or 1; 1 */
 	__TCA_GENTLE_MAX,
@@ -34,7 +34,7 @@ struct tc_gentle_xstats {
 	__u64	rate;		/* of the link, bytes per second; 0: unknown */
 	__u64	room_ns;	/* current limit as a time */
 	__u32	limit_bytes;	/* current limit */
-	__u32	flows;		/* flows that sent in this period or the last */
+	__u32	share;		/* bytes that flows were forgiven a second ago */
 	__u32	backlog[GENTLE_MAX_BANDS];	/* bytes, youngest band first */
 	__u32	pad;
 };

@@ -1,9 +1,12 @@
 //! Ages of flows in a small table: the bytes that each has sent, less what it has been forgiven.
 //!
-//! Time is divided into periods of a second. At the end of each, every flow is forgiven an equal share of what the link
-//! can send in a period, so that a flow which sends less than its share stays young. The share of a period is added to a
-//! sum; an entry stores the value that the sum has when the flow's age will be zero. One addition a packet thus keeps
-//! the age, no entry is visited when a period ends, and an entry whose age is zero is as good as an empty one.
+//! Time is divided into periods of a second. At the end of each, every flow is forgiven a part of the *fair share*, the
+//! max-min fair one of the period: what flows of age zero left of the link, divided by the number of the others. A flow that
+//! sends less than it stays young; one that sends more grows older, and is counted among the others in the next period.
+//!
+//! The shares add up to a sum; an entry stores the value that the sum has when the flow's age will be zero. One addition a
+//! packet thus keeps the age, no entry is visited when a period ends, and an entry whose age is zero is as good as an empty
+//! one.
 
 use crate::plumbing::flow_hash::FlowHash;
 use gentle_units::Nanos;
@@ -20,13 +23,16 @@ const EXPIRY: u16 = 1024;
 /// Largest age that can be counted, bytes: [`EXPIRY`] periods in which it is forgiven fit into 31 bits.
 pub(crate) const OLDEST: u32 = 1 << 21;
 
+/// Largest number of a period.
+const PERIODS: u16 = u16::MAX >> 1;
+
 /// A flow's entry.
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     /// Part of the flow's hash.
     tag: u16,
-    /// Period in which the flow last sent, modulo 2^16.
-    period: u16,
+    /// Period in which the flow last sent, modulo 2^15, times two; one more if it was in debt when it began to.
+    sent: u16,
     /// Sum of the shares at which the flow's age is zero, modulo 2^32.
     paid: u32,
 }
@@ -38,20 +44,22 @@ pub(crate) struct FlowAges {
     hash: FlowHash,
     /// Largest age. A flow of this age has to be silent for a few periods until it is young again.
     most: u32,
-    /// Share of a period that a flow is forgiven, percent of an equal one.
+    /// What a flow is forgiven in a period, percent of the fair share.
     percent: u32,
-    /// Sum of the shares so far, modulo 2^32.
+    /// Sum of what flows have been forgiven so far, modulo 2^32.
     forgiven: u32,
+    /// Number of the period, modulo 2^15.
     period: u16,
     ends: Option<Nanos>,
-    /// Flows that have sent in this period and in the one before.
-    senders: [u32; 2],
+    /// Flows in debt: their age was not zero when they began to send in this period.
+    indebted: u32,
+    /// Bytes that all others have sent in this period.
+    unindebted_bytes: u64,
 }
 
 impl FlowAges {
-    /// An empty table for `flows` flows, rounded up to whole sets. Ages are at most `most`, which is at most
-    /// [`OLDEST`]; of an
-    /// equal share of the link, flows are forgiven `percent`.
+    /// An empty table for `flows` flows, rounded up to whole sets. Ages are at most `most`, which is at most [`OLDEST`];
+    /// in a period flows are forgiven `percent` of the fair share.
     pub(crate) fn new(flows: u32, most: u32, percent: u32, hash: FlowHash) -> FlowAges {
         let sets = (flows as usize).div_ceil(WAYS).max(1);
         FlowAges {
@@ -62,7 +70,8 @@ impl FlowAges {
             forgiven: 0,
             period: 0,
             ends: None,
-            senders: [0; 2],
+            indebted: 0,
+            unindebted_bytes: 0,
         }
     }
 
@@ -86,7 +95,7 @@ impl FlowAges {
         let (period, forgiven) = (self.period, self.forgiven);
         let age = |entry: &Entry| {
             let left = entry.paid.wrapping_sub(forgiven) as i32;
-            if left <= 0 || period.wrapping_sub(entry.period) > EXPIRY {
+            if left <= 0 || period.wrapping_sub(entry.sent >> 1) & PERIODS > EXPIRY {
                 0
             } else {
                 left as u32
@@ -107,14 +116,21 @@ impl FlowAges {
             }
         }
         let entry = &mut set[found];
-        let before = if entry.tag == tag { least } else { 0 };
-        if entry.tag != tag || entry.period != period {
-            self.senders[0] += 1;
+        let known = entry.tag == tag;
+        let before = if known { least } else { 0 };
+        let indebted = if known && entry.sent >> 1 == period {
+            entry.sent & 1
+        } else {
+            self.indebted += u32::from(before > 0);
+            u16::from(before > 0)
+        };
+        if indebted == 0 {
+            self.unindebted_bytes += u64::from(bytes);
         }
         let after = before.saturating_add(bytes).min(self.most);
         *entry = Entry {
             tag,
-            period,
+            sent: period << 1 | indebted,
             paid: forgiven.wrapping_add(after),
         };
         before
@@ -130,15 +146,17 @@ impl FlowAges {
         self.ends = Some(Nanos(
             ends.0.saturating_add(periods.saturating_mul(PERIOD.0)),
         ));
-        let senders = self.senders[0].max(self.senders[1]).max(1);
         let share = rate.map_or(u64::MAX, |rate| {
-            rate * u64::from(self.percent) / 100 / u64::from(senders)
+            let left = rate.saturating_sub(self.unindebted_bytes);
+            let fair = left / u64::from(self.indebted.max(1));
+            fair * u64::from(self.percent) / 100
         });
         // More than the largest age would forgive no more.
         let share = share.min(self.most.into()) * periods.min(EXPIRY.into());
         self.forgiven = self.forgiven.wrapping_add(share as u32);
-        self.period = self.period.wrapping_add(periods as u16);
-        self.senders = [0, if periods == 1 { self.senders[0] } else { 0 }];
+        self.period = self.period.wrapping_add(periods as u16) & PERIODS;
+        self.indebted = 0;
+        self.unindebted_bytes = 0;
     }
 }
 
@@ -169,23 +187,30 @@ mod tests {
     }
 
     #[test]
-    fn each_period_forgives_an_equal_share() {
+    fn each_period_forgives_the_fair_share() {
         let mut ages = ages(64);
-        for flow in 0..4 {
-            assert_eq!(ages.charge(ms(0), flow, 80_000, RATE), 0);
+        // Flows that have no debt yet: 90,000 bytes. There is nothing left to forgive but 10,000.
+        for flow in 0..3 {
+            assert_eq!(ages.charge(ms(0), flow, 30_000, RATE), 0);
         }
-        // 25,000 bytes for each of four flows; in the next period one sends, but the four before count.
-        assert_eq!(ages.charge(ms(1000), 0, 0, RATE), 55_000);
-        assert_eq!(ages.charge(ms(2000), 0, 0, RATE), 30_000);
-        // A single flow has the whole link.
-        assert_eq!(ages.charge(ms(3000), 0, 0, RATE), 0);
-        assert_eq!(ages.charge(ms(3000), 1, 0, RATE), 0);
+        assert_eq!(ages.charge(ms(1000), 0, 0, RATE), 20_000);
+        assert_eq!(ages.charge(ms(1000), 1, 0, RATE), 20_000);
+        // A flow without debt takes 40,000; each of the two that are in debt may send half of the other 60,000.
+        assert_eq!(ages.charge(ms(1000), 3, 40_000, RATE), 0);
+        assert_eq!(ages.charge(ms(1001), 0, 50_000, RATE), 20_000);
+        assert_eq!(ages.charge(ms(1001), 1, 25_000, RATE), 20_000);
+        assert_eq!(ages.charge(ms(2000), 0, 0, RATE), 40_000);
+        assert_eq!(ages.charge(ms(2000), 1, 0, RATE), 15_000);
+        assert_eq!(ages.charge(ms(2000), 2, 0, RATE), 0);
+        assert_eq!(ages.charge(ms(2000), 3, 0, RATE), 10_000);
     }
 
     #[test]
     fn a_long_pause_forgives_all_even_when_the_sum_has_wrapped() {
         let mut ages = ages(8);
-        for pause in [2, 100, 1023, 1025, 3000, 65_535, 65_536, 70_000, 10_000_000] {
+        for pause in [
+            2, 100, 1023, 1025, 3000, 32_768, 65_535, 65_536, 70_000, 10_000_000,
+        ] {
             let now = ages.ends.unwrap_or_default();
             ages.charge(now, 1, OLDEST, Some(1 << 40));
             assert!(ages.charge(now, 1, OLDEST, Some(1 << 40)) > 0);

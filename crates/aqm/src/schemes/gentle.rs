@@ -62,8 +62,8 @@ pub static SCHEME: Scheme = Scheme {
         OptionSpec {
             name: "forgive",
             kind: Kind::Count(0, 1000),
-            default: Some("100"),
-            help: "percentage of an equal share of the link by which each flow grows younger",
+            default: Some("75"),
+            help: "percentage of the fair share of the link by which each flow grows younger in a second",
         },
         OptionSpec {
             name: "flows",
@@ -111,7 +111,7 @@ static QDISC: KernelQdisc = KernelQdisc {
         Field::U64("rate"),
         Field::U64("room_ns"),
         Field::U32("limit_bytes"),
-        Field::U32("flows"),
+        Field::U32("share"),
     ]),
     drops: &[("/push_out", DropReason::PushOut)],
     marks: &["/ecn_mark"],

@@ -199,7 +199,7 @@ fn moved(kind: &str) -> &'static [&'static [&'static str]] {
             &["data_bytes"],
         ],
         "gsp" => &[&["early_drop", "tail_drop"], &["interval_ns"]],
-        "gentle" => &[&["rate"], &["limit_bytes"], &["flows"]],
+        "gentle" => &[&["rate"], &["limit_bytes"], &["push_out"]],
         "redfavor" => &[
             &["prob_drop", "forced_drop"],
             &["syn_queued"],

@@ -5,7 +5,7 @@ use super::{Module, Setting, set};
 pub(super) const GENTLE: Module = Module {
     kind: "gentle",
     defaults: r#"{"limit_ns": 140000000, "memory_limit": 33554432, "bands": 10, "first": 2048, "weight": 16,
-        "forgive": 100, "flows": 512, "ecn": true}"#,
+        "forgive": 75, "flows": 512, "ecn": true}"#,
     settings: SETTINGS,
     refused: REFUSED,
     refused_by_kernel: 0,
@@ -17,7 +17,7 @@ pub(super) const GENTLE: Module = Module {
         "room_ns",
         "bytes_in_bands",
         "limit_bytes",
-        "flows",
+        "share",
     ],
 };
 
