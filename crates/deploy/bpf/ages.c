@@ -31,6 +31,7 @@ static void *(*const bpf_map_lookup_elem)(void *map, const void *key) =
 
 #define PERIOD		1000000000ULL	/* ns */
 #define EXPIRY		1024		/* periods */
+#define PERIODS		0x7fff		/* largest number of one */
 #define SETS		64
 #define WAYS		8
 #define MOST_BANDS	15
@@ -47,13 +48,13 @@ const volatile struct params params = {
 	.first = 2048,
 	.bands = 10,
 	.oldest = 1 << 21,
-	.forgive = 100,
+	.forgive = 75,
 };
 
 struct flow {
 	__u16 tag;
-	__u16 period;	/* in which the flow last sent */
-	__u32 paid;	/* sum of shares at which the age is zero */
+	__u16 sent;	/* period of the last packet, times two; in debt? */
+	__u32 paid;	/* value of forgiven at which the age is zero */
 };
 
 struct set {
@@ -71,8 +72,9 @@ struct {
 	__u64 ends;		/* time; 0: no packet so far */
 	__u64 arrived;		/* bytes in this period */
 	__u64 peak;		/* bytes in a period */
-	__u32 forgiven;		/* sum of the shares */
-	__u32 senders[2];	/* this period, the last */
+	__u64 unindebted_bytes;	/* in this period, of flows not in debt */
+	__u32 indebted;		/* flows whose age was not zero in it at first */
+	__u32 forgiven;		/* sum over the periods */
 	__u16 period;
 } state;
 
@@ -80,7 +82,7 @@ static inline __u32 age(const struct flow *flow)
 {
 	__s32 left = flow->paid - state.forgiven;
 
-	if (left <= 0 || (__u16)(state.period - flow->period) > EXPIRY)
+	if (left <= 0 || ((state.period - (flow->sent >> 1)) & PERIODS) > EXPIRY)
 		return 0;
 	return left;
 }
@@ -88,7 +90,6 @@ static inline __u32 age(const struct flow *flow)
 static inline void end_period(__u64 now)
 {
 	__u64 periods, share;
-	__u32 senders = state.senders[0];
 
 	if (!state.ends) {
 		state.ends = now + PERIOD;
@@ -103,17 +104,17 @@ static inline void end_period(__u64 now)
 		state.peak = state.arrived;
 	state.arrived = 0;
 
-	if (senders < state.senders[1])
-		senders = state.senders[1];
-	if (!senders)
-		senders = 1;
-	share = state.peak * params.forgive / 100 / senders;
+	/* The peak is at least what has arrived in this period. */
+	share = state.peak - state.unindebted_bytes;
+	if (state.indebted)
+		share /= state.indebted;
+	share = share * params.forgive / 100;
 	if (share > params.oldest)
 		share = params.oldest;
 	state.forgiven += share * (periods < EXPIRY ? periods : EXPIRY);
-	state.period += periods;
-	state.senders[1] = periods == 1 ? state.senders[0] : 0;
-	state.senders[0] = 0;
+	state.period = (state.period + periods) & PERIODS;
+	state.indebted = 0;
+	state.unindebted_bytes = 0;
 }
 
 /* Returns the age of the flow before this packet, and adds the packet. */
@@ -121,6 +122,7 @@ static inline __u32 charge(struct set *set, __u16 tag, __u32 bytes)
 {
 	__u32 before, after, least = -1;
 	struct flow *flow = &set->way[0];
+	__u16 indebted;
 
 	/* The flow's entry, else the one that is the least loss. */
 	for (int i = 0; i < WAYS; i++) {
@@ -138,13 +140,19 @@ static inline __u32 charge(struct set *set, __u16 tag, __u32 bytes)
 		}
 	}
 	before = flow->tag == tag ? least : 0;
-	if (flow->tag != tag || flow->period != state.period)
-		state.senders[0]++;
+	if (flow->tag == tag && flow->sent >> 1 == state.period) {
+		indebted = flow->sent & 1;
+	} else {
+		indebted = before > 0;
+		state.indebted += indebted;
+	}
+	if (!indebted)
+		state.unindebted_bytes += bytes;
 	after = before + bytes;
 	if (after > params.oldest)
 		after = params.oldest;
 	flow->tag = tag;
-	flow->period = state.period;
+	flow->sent = state.period << 1 | indebted;
 	flow->paid = state.forgiven + after;
 	return before;
 }

@@ -31,7 +31,7 @@ struct Params {
 const COMPILED: Params = Params {
     first: 2048,
     bands: 10,
-    forgive: 100,
+    forgive: 75,
 };
 
 /// Largest age that the classifier can count, bytes.

@@ -40,8 +40,8 @@ pub static SCHEME: Scheme = Scheme {
         OptionSpec {
             name: "forgive",
             kind: Kind::Count(0, 1000),
-            default: Some("100"),
-            help: "percentage of an equal share of the link by which each flow grows younger",
+            default: Some("75"),
+            help: "percentage of the fair share of the link by which each flow grows younger in a second",
         },
     ],
     child: Some(&codel::SCHEME),
@@ -177,18 +177,26 @@ mod tests {
     }
 
     #[test]
-    fn what_arrived_in_the_busiest_second_is_forgiven_in_equal_shares() {
-        let mut queue = build("age_prio first=1000 child=pfifo");
+    fn what_arrives_stands_for_the_rate_of_the_link() {
+        let mut queue = build("age_prio first=1000 forgive=100 child=pfifo");
         let mut signals = Signals::new();
-        let second = Nanos::from_millis(1000);
-        for flow in [[1; 60].as_slice(), &[2; 20]].concat() {
-            queue.enqueue(Nanos::ZERO, TestPacket::data(flow, 1000), &mut signals);
-        }
-        assert_eq!(flows(&mut *queue, Nanos::ZERO).len(), 80);
-        // 80,000 bytes arrived: flow 2 is young again, flow 1 has an age of 20,000 bytes.
-        for flow in [1, 2, 1, 2] {
-            queue.enqueue(second, TestPacket::data(flow, 1000), &mut signals);
-        }
-        assert_eq!(flows(&mut *queue, second), [2, 2, 1, 1]);
+        let mut offer = |queue: &mut dyn Qdisc<TestPacket>, ms, flow, packets| {
+            for _ in 0..packets {
+                let packet = TestPacket::data(flow, 1000);
+                queue.enqueue(Nanos::from_millis(ms), packet, &mut signals);
+            }
+        };
+        offer(&mut *queue, 0, 1, 40);
+        offer(&mut *queue, 0, 2, 40);
+        // No flow was in debt, and 80,000 bytes arrived: nothing of the link was left.
+        offer(&mut *queue, 1000, 1, 1);
+        offer(&mut *queue, 1000, 2, 1);
+        // Both are in debt, so that each is forgiven half of the peak, 78,750 bytes by now: nearly all of 41,000.
+        offer(&mut *queue, 2000, 3, 1);
+        offer(&mut *queue, 2000, 1, 1);
+        let last = flows(&mut *queue, Nanos::from_millis(2000));
+        // Of age zero; of 1000, and flow 1 again with an age of 1,625 bytes; of 2000 and 3000.
+        assert_eq!(last[..10], [1, 2, 3, 1, 2, 1, 1, 1, 2, 2]);
+        assert_eq!(last.len(), 84);
     }
 }
