@@ -37,7 +37,7 @@ pub use plumbing::packet::{Ecn, Handshake, Hosts, Packet, TcpHeader, priority_of
 pub use plumbing::qdisc::{Dequeue, DropReason, Head, Mark, MarkReason, Qdisc, Signals};
 pub use plumbing::scheme::{
     Conformance, Field, FinRule, Hashing, KernelQdisc, Order, Origin, Preset, Priority,
-    RoundedTimes, Scheme, Shaper, Statistics, TcSyntax, TimeAttribute,
+    RoundedTimes, Scheme, Shaper, Statistics, StockParts, TcSyntax, TimeAttribute,
 };
 pub use plumbing::spec::Spec;
 

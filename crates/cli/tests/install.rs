@@ -61,6 +61,8 @@ fn what_is_installed_is_complete_and_goes_again() {
         "lib/systemd/system/gentle-qdisc@.service",
         "share/bash-completion/completions/gentle",
         "share/doc/gentle/docs/qdisc.md",
+        "share/gentle/deploy/openwrt/ages.bpfel.o",
+        "share/gentle/deploy/openwrt/gentle.qos",
         "share/gentle/deploy/openwrt/spa.qos",
         "share/gentle/kernel/Kbuild",
         "share/gentle/kernel/dkms.conf",

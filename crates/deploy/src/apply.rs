@@ -83,6 +83,12 @@ pub fn apply(
     }
     require_module(&mut netlink, setup, backing, index)?;
     refuse_foreign(&before, replace)?;
+    for file in &plan.files {
+        file.write().map_err(|cause| ApplyError::File {
+            path: file.path.clone(),
+            cause,
+        })?;
+    }
     let foreign = before.foreign().cloned();
     let journal = Journal::new(dev, before.state.clone(), record.clone());
     let begun = lock.and_then(|lock| {

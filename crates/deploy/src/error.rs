@@ -71,9 +71,9 @@ pub enum PlanError {
         /// Name of the option.
         option: &'static str,
     },
-    /// The scheme's own shaper does not accept a value.
+    /// A scheme made from another one, or its own shaper, does not accept a value.
     #[error(transparent)]
-    Shaper(#[from] SpecError),
+    Value(#[from] SpecError),
     /// The rate is below one byte per second.
     #[error("{0} is below the resolution of tc; expected 8bit (one byte per second) or more")]
     TooSlow(Rate),
@@ -91,7 +91,7 @@ pub enum PlanError {
     },
     /// The handle is out of range.
     #[error(
-        "handle {0:x}: is out of range; expected 1: to 7ffd:, since Linux assigns numbers from 8000: on"
+        "handle {0:x}: is out of range; expected 1: to 7ff0:, since Linux assigns numbers from 8000: on"
     )]
     Handle(u16),
 }
@@ -160,6 +160,16 @@ pub enum ApplyError {
         dev: Device,
         /// Description of the queue.
         what: String,
+    },
+    /// A file that the commands read cannot be written.
+    #[error(
+        "{path}: {cause}; tc reads the classifier from there, so that this user has to be able to write it"
+    )]
+    File {
+        /// Path of the file.
+        path: String,
+        /// Error of writing it.
+        cause: io::Error,
     },
     /// The saved state cannot be read.
     #[error(

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod ages;
 mod apply;
 mod command;
 mod configured;
@@ -7,6 +8,8 @@ mod counter;
 mod device;
 mod device_state;
 mod error;
+mod file;
+mod hash;
 mod native;
 mod netlink;
 mod packages;
@@ -30,6 +33,7 @@ pub use counter::Counter;
 pub use device::{Device, DeviceError, Link};
 pub use device_state::present;
 pub use error::{ApplyError, PlanError};
+pub use file::PlanFile;
 pub use netlink::NetlinkError;
 pub use place::{Parent, QueuePlace};
 pub use plan::{Plan, plan, plan_at};

@@ -1,8 +1,10 @@
 //! Plans: the commands for a setup. Pure functions; the system is not queried.
 
+use crate::ages;
 use crate::command::Command;
 use crate::device::Device;
 use crate::error::PlanError;
+use crate::file::PlanFile;
 use crate::native;
 use crate::place::{
     CLSACT_PREFERENCE, MAX_HANDLE, Parent, QueuePlace, SCHEME, SHAPER, ingress_alias,
@@ -12,11 +14,13 @@ use crate::setup::{Backing, Direction, Setup};
 use crate::shaped;
 use crate::shaper::ShaperKind;
 use crate::stock;
-use gentle_aqm::{Origin, Spec};
+use gentle_aqm::{Origin, Spec, StockParts, Value};
 
 /// Commands in order of execution, with notes for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
+    /// Files that the commands read.
+    pub files: Vec<PlanFile>,
     /// Commands to run.
     pub commands: Vec<Command>,
     /// Sentences about deviations of the commands from the request.
@@ -32,6 +36,7 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
         return Err(PlanError::Handle(at.handle));
     }
     let mut notes = Vec::new();
+    let mut files = Vec::new();
     let scheme = spec.scheme().name;
     let syntax = spec.scheme().linux;
     let syntax = syntax.ok_or(PlanError::NotOnLinux { scheme })?;
@@ -45,21 +50,62 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
             "link set dev {dev} txqueuelen {packets}"
         )));
     }
-    commands.extend(match (syntax.qdisc.origin, backing) {
-        (Origin::Linux, _) => {
+    let native = syntax.qdisc.origin == Origin::Gentle && backing == Backing::Native;
+    commands.extend(match (syntax.qdisc.origin, syntax.stock) {
+        _ if native => native::plan(at, spec, &syntax)?,
+        (_, Some(StockParts::HandshakeFilters)) => priority::plan(at, spec, &mut notes)?,
+        (_, Some(StockParts::AgeClassifier)) => {
+            let (commands, classifier) = ages::plan(at, spec)?;
+            files.push(classifier);
+            commands
+        }
+        (_, Some(StockParts::Near(other))) => {
+            let (other, note) = near(spec, other)?;
+            let plan = plan_at(at, &other, backing)?;
+            files = plan.files;
+            notes.push(note);
+            notes.extend(plan.notes);
+            plan.commands
+        }
+        (Origin::Linux, None) => {
             let qdisc = stock::qdisc(spec, &syntax, at.link_rate)?;
             let (place, handle) = (at.place(), at.handle);
             vec![Command::tc(&format!(
                 "qdisc {place} handle {handle:x}: {qdisc}"
             ))]
         }
-        (Origin::Gentle, Backing::Native) => native::plan(at, spec, &syntax)?,
-        (Origin::Gentle, Backing::Stock) if syntax.stock_parts => {
-            priority::plan(at, spec, &mut notes)?
-        }
-        (Origin::Gentle, Backing::Stock) => return Err(PlanError::NeedsModule { scheme }),
+        (Origin::Gentle, None) => return Err(PlanError::NeedsModule { scheme }),
     });
-    Ok(Plan { commands, notes })
+    Ok(Plan {
+        files,
+        commands,
+        notes,
+    })
+}
+
+/// The specification `other`, which comes near `spec`, with the options of `spec` that it has too, and a note for the user.
+fn near(spec: &Spec, other: &'static str) -> Result<(Spec, String), PlanError> {
+    let mut found: Spec = other.parse()?;
+    let mut lost = Vec::new();
+    for (name, value) in spec.options().given() {
+        let own = found.options().specs().iter().any(|own| own.name == name);
+        // A flag is the same option wherever it is; the limit of a child is none of the whole.
+        if own || matches!(value, Value::Flag(_)) {
+            found = found.with(name, value)?;
+        } else {
+            lost.push(name);
+        }
+    }
+    let without = match lost.as_slice() {
+        [] => String::new(),
+        lost => format!(", without {}", lost.join(", ")),
+    };
+    let scheme = spec.scheme().name;
+    let note = format!(
+        "{scheme} is set up as '{found}'{without}: gentle schemes {} says what that lacks",
+        found.scheme().name
+    );
+    Ok((found, note))
 }
 
 /// Plans the commands that put `setup` on a device with its default queue.
@@ -155,6 +201,7 @@ fn queue(setup: &Setup, dev: Device, backing: Backing, plan: &mut Plan) -> Resul
         });
     }
     let queue = plan_at(&at, &spec, backing)?;
+    plan.files.extend(queue.files);
     plan.commands.extend(queue.commands);
     plan.notes.extend(queue.notes);
     Ok(())

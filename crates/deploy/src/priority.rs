@@ -15,6 +15,7 @@
 
 use crate::command::Command;
 use crate::error::PlanError;
+use crate::hash::fnv1a;
 use crate::place::QueuePlace;
 use crate::prefix;
 use crate::shaper::MIN_RATE;
@@ -391,11 +392,8 @@ impl Filters<'_> {
 }
 
 /// Index of the policer. Policers are numbered per network namespace, so the index is derived from the place: the
-/// 32-bit FNV-1a hash of the device's name and the handle, without its top bit and never 0.
+/// hash of the device's name and the handle, without its top bit and never 0.
 fn policer_index(at: &QueuePlace) -> u32 {
     let bytes = at.dev.name().bytes().chain(at.handle.to_be_bytes());
-    let hash = bytes.fold(0x811c_9dc5_u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    (hash >> 1).max(1)
+    (fnv1a(bytes) >> 1).max(1)
 }

@@ -32,6 +32,19 @@ pub enum RunError {
     },
 }
 
+/// Lines of a program's output that are not empty, without the kernel's report on the instructions of a classifier.
+fn words(text: &str) -> Vec<&str> {
+    let mut report = false;
+    let mut lines: Vec<&str> = text.lines().map(str::trim).collect();
+    lines.retain(|line| {
+        report |= line.ends_with("-- BEGIN PROG LOAD LOG --");
+        let kept = !report && !line.is_empty();
+        report &= !line.starts_with("-- END PROG LOAD LOG --");
+        kept
+    });
+    lines
+}
+
 pub(crate) fn run(command: &Command) -> Result<(), RunError> {
     let output = process::Command::new(command.program.name())
         .args(&command.args)
@@ -48,11 +61,7 @@ pub(crate) fn run(command: &Command) -> Result<(), RunError> {
     let text = [output.stderr, output.stdout].concat();
     let text = String::from_utf8_lossy(&text);
     let remedy = packages::remedy(command, &text);
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|l| !l.is_empty())
-        .collect();
+    let lines = words(&text);
     Err(RunError::Failed {
         command: command.to_string(),
         output: match lines.is_empty() {
@@ -61,4 +70,19 @@ pub(crate) fn run(command: &Command) -> Result<(), RunError> {
         },
         remedy,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn reports_on_instructions_are_left_out() {
+        let text = "libbpf: load failed\nlibbpf: prog: -- BEGIN PROG LOAD LOG --\n0: (bf) r6 = r1\n\
+                    -- END PROG LOAD LOG --\n\n  Unable to load program\n";
+        assert_eq!(
+            words(text),
+            ["libbpf: load failed", "Unable to load program"]
+        );
+    }
 }

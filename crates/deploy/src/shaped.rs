@@ -50,6 +50,7 @@ pub(crate) fn plan(
     let child = spec.beneath().expect("a shaper has a child");
     let child = plan_at(&below, &child, backing)?;
     Ok(Plan {
+        files: child.files,
         commands: commands.into_iter().chain(child.commands).collect(),
         notes: child.notes,
     })

@@ -1,4 +1,4 @@
-# Stand-in for functions.sh of sqm-scripts, with the functions that spa.qos uses, for tests on machines without
+# Stand-in for functions.sh of sqm-scripts, with the functions that the scripts use, for tests on machines without
 # sqm-scripts. SPDX-License-Identifier: MIT OR Apache-2.0
 
 sqm_warn() { echo "WARNING: $*" >&2; }

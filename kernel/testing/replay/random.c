@@ -37,7 +37,7 @@ static u64 state[4];
 static u64 others;
 static bool asked_by_qdisc;
 static bool redirected;
-static u32 source_hash, destination_hash;
+static u32 flow_hash, source_hash, destination_hash;
 
 static u64 splitmix(u64 *counter)
 {
@@ -95,6 +95,12 @@ static u32 given_hash(const struct sk_buff *skb, const siphash_key_t *perturb)
 	return skb->hash;
 }
 
+/* For classifiers, which clear the hash of a packet to have it computed. */
+static void set_given_hash(const struct net *net, struct sk_buff *skb)
+{
+	__skb_set_sw_hash(skb, flow_hash, true);
+}
+
 /* CAKE leaves only one of the addresses in the keys. */
 static u32 given_host_hash(struct flow_keys *keys)
 {
@@ -114,6 +120,7 @@ static struct redirection redirections[] = {
 	{ .from = get_random_u32, .to = seeded_u32 },
 	{ .from = get_random_bytes, .to = seeded_bytes },
 	{ .from = skb_get_hash_perturb, .to = given_hash },
+	{ .from = __skb_get_hash_net, .to = set_given_hash },
 	{ .from = flow_hash_from_keys, .to = given_host_hash },
 };
 
@@ -183,6 +190,7 @@ void replay_random_seed(u64 seed, u32 skip)
 
 void replay_random_hosts(const struct replay_request *request)
 {
+	flow_hash = request->hash;
 	source_hash = request->source_hash;
 	destination_hash = request->destination_hash;
 }

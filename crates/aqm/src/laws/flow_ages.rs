@@ -75,11 +75,17 @@ impl FlowAges {
         }
     }
 
+    /// Whether a packet that arrives now ends a period.
+    #[inline]
+    pub(crate) fn ends_period(&self, now: Nanos) -> bool {
+        self.ends.is_some_and(|ends| now >= ends)
+    }
+
     /// The age of `flow` before a packet of `bytes` that it sends now, over a link with a rate of `rate` bytes per second.
     /// While the rate is not known, no packet has waited, and flows are forgiven all.
     #[inline]
     pub(crate) fn charge(&mut self, now: Nanos, flow: u64, bytes: u32, rate: Option<u64>) -> u32 {
-        if self.ends.is_none_or(|ends| now >= ends) {
+        if self.ends.is_none() || self.ends_period(now) {
             self.end_period(now, rate);
         }
         let hash = self.hash.value(flow);

@@ -164,9 +164,8 @@ pub struct TcSyntax {
     /// True if the qdisc shapes by itself, with the options `bandwidth`, `overhead`, `mpu` and `atm`: it needs no shaper
     /// above it.
     pub shapes: bool,
-    /// True if Linux's `prio` with filters (for the options `fin`, `maxlen` and `share`) and two children can replace
-    /// the qdisc.
-    pub stock_parts: bool,
+    /// Parts that make the scheme where the qdisc is not enough or not there; `None`: there are none.
+    pub stock: Option<StockParts>,
 }
 
 impl TcSyntax {
@@ -182,9 +181,20 @@ impl TcSyntax {
             spelled: &[],
             builtin_child: None,
             shapes: false,
-            stock_parts: false,
+            stock: None,
         }
     }
+}
+
+/// Parts of Linux that make a scheme which no qdisc of Linux is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StockParts {
+    /// `prio` with two children, and filters for the options `fin`, `maxlen` and `share`.
+    HandshakeFilters,
+    /// `prio` with a child for each of its `bands`, and a classifier in BPF for the options `first` and `forgive`.
+    AgeClassifier,
+    /// A specification that comes near, with the given options that it has too.
+    Near(&'static str),
 }
 
 /// Origin of a qdisc's kernel module.

@@ -16,7 +16,7 @@ use crate::plumbing::packet::{Ecn, Packet};
 use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Head, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
-    Conformance, Field, Hashing, KernelQdisc, Order, Scheme, Statistics, TcSyntax,
+    Conformance, Field, Hashing, KernelQdisc, Order, Scheme, Statistics, StockParts, TcSyntax,
 };
 use crate::plumbing::spec::Spec;
 use gentle_units::Nanos;
@@ -86,6 +86,8 @@ pub static SCHEME: Scheme = Scheme {
         ..Order::FIFO
     },
     linux: Some(TcSyntax {
+        // A target of 20 ms: docs/gentle.md has the measurements.
+        stock: Some(StockParts::Near("age_prio target=20ms ecn")),
         negations: &[("ecn", "noecn")],
         ..TcSyntax::plain(&QDISC)
     }),

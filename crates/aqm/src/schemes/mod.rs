@@ -49,6 +49,7 @@ schemes! {
     spa,
     gsp,
     gentle,
+    age_prio,
     las,
     tbf,
     htb,

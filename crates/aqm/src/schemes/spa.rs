@@ -8,7 +8,9 @@ use crate::laws::handshake::{self, FIN, HELD, HandshakePriority, MAXLEN};
 use crate::laws::share::SHARE;
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{DropReason, Qdisc};
-use crate::plumbing::scheme::{KernelQdisc, Scheme, Statistics, TcSyntax, TimeAttribute};
+use crate::plumbing::scheme::{
+    KernelQdisc, Scheme, Statistics, StockParts, TcSyntax, TimeAttribute,
+};
 use crate::plumbing::spec::Spec;
 use crate::schemes::codel;
 
@@ -29,7 +31,7 @@ pub static SCHEME: Scheme = Scheme {
 /// Syntax of the module `sch_spa`, which also implements `syn_prio` and `syn_fin_prio`.
 pub(super) const TC: TcSyntax = TcSyntax {
     builtin_child: Some("codel"),
-    stock_parts: true,
+    stock: Some(StockParts::HandshakeFilters),
     ..TcSyntax::plain(&QDISC)
 };
 

@@ -97,6 +97,9 @@ fn print_plan(args: &SetupArgs) -> anyhow::Result<ExitCode> {
     let plan = plan(&setup, backing)?;
     notes(&plan);
     let mut text = String::new();
+    for file in &plan.files {
+        writeln!(text, "{file}")?;
+    }
     for command in &plan.commands {
         writeln!(text, "{command}")?;
     }

@@ -1,4 +1,4 @@
-//! Script `deploy/openwrt/spa.qos`, tested with the functions of sqm-scripts if they are installed, and with stand-ins.
+//! Scripts in `deploy/openwrt`, tested with the functions of sqm-scripts if they are installed, and with stand-ins.
 
 use super::namespace::{has, stdout};
 use std::path::{Path, PathBuf};
@@ -20,26 +20,29 @@ fn libraries() -> Vec<PathBuf> {
     list
 }
 
-fn script(library: &Path, before: &str, after: &str) -> String {
+fn script(name: &str, library: &Path, before: &str, after: &str) -> String {
     format!(
         "{before}
         ip link add ifb4wan type veth peer name other
-        sh {}/tests/run {} wan ifb4wan 19000 90000
+        sh {}/tests/run {} wan ifb4wan 19000 90000 {name}
         {after}",
         folder().display(),
         library.display()
     )
 }
 
-#[test]
-fn the_commands_are_those_of_a_plan() {
-    let recorder = "printf '#!/bin/sh\\necho tc \"$@\" >>/run/record\\n' > /run/tc
+/// Puts a program in the place of `tc` that writes down its arguments.
+const RECORDER: &str = "printf '#!/bin/sh\\necho tc \"$@\" >>/run/record\\n' > /run/tc
         chmod +x /run/tc
         export TC_BINARY=/run/tc";
+
+#[test]
+fn the_commands_are_those_of_a_plan() {
     for library in libraries() {
         let Some(text) = stdout(&script(
+            "spa.qos",
             &library,
-            recorder,
+            RECORDER,
             "cat /run/record; echo; gentle qdisc plan wan spa --backing stock --rate 19mbit",
         )) else {
             return;
@@ -82,6 +85,7 @@ fn a_kernel_takes_it() {
     }
     for library in libraries() {
         let text = stdout(&script(
+            "spa.qos",
             &library,
             "",
             "tc qdisc show; tc filter show dev wan parent 110:",
@@ -93,5 +97,55 @@ fn a_kernel_takes_it() {
             "{text}"
         );
         assert!(text.contains("flowid 110:1"), "{text}");
+    }
+}
+
+#[test]
+fn the_bands_are_those_of_a_plan() {
+    for library in libraries() {
+        let Some(text) = stdout(&script(
+            "gentle.qos",
+            &library,
+            RECORDER,
+            "cat /run/record; echo; gentle qdisc plan wan gentle --backing stock --rate 19mbit",
+        )) else {
+            return;
+        };
+        let (recorded, planned) = text.split_once("\n\n").expect("both");
+        // The band of each queue and its kind, and how the classifier is loaded; handles and limits differ.
+        let parts = |text: &str, device: &str| -> Vec<String> {
+            let lines = text
+                .lines()
+                .filter(|line| line.starts_with("tc ") && line.contains(&format!(" {device} ")));
+            lines
+                .filter_map(|line| {
+                    let words: Vec<&str> = line.split_whitespace().collect();
+                    let after = |word: &str| {
+                        let at = words.iter().position(|found| *found == word)?;
+                        words.get(at + 1).copied()
+                    };
+                    if line.contains("handle 110:") || line.contains("handle 5a1:") {
+                        return Some(line.split(": ").last()?.to_owned());
+                    }
+                    if let Some(section) = after("section") {
+                        return Some(format!("{:?} {section}", after("protocol")));
+                    }
+                    let (_, band) = after("parent")?.rsplit_once(':')?;
+                    let kind = words.iter().find(|word| **word == "codel")?;
+                    Some(format!("{band} {kind} {:?}", after("target")))
+                })
+                .collect()
+        };
+        let planned = parts(planned, "wan");
+        assert_eq!(planned.len(), 12, "{planned:?}");
+        for device in ["wan", "ifb4wan"] {
+            assert_eq!(
+                parts(recorded, device),
+                planned,
+                "{device}: {}",
+                library.display()
+            );
+        }
+        assert!(recorded.contains("/ages.bpfel.o"), "{recorded}");
     }
 }

@@ -374,6 +374,20 @@ fn bands_by_age() {
     );
 }
 
+#[test]
+fn bands_by_age_from_stock_parts() {
+    equal(
+        &[
+            "age_prio",
+            "age_prio target=20ms ecn",
+            "age_prio bands=2 first=64 forgive=0 child=pfifo limit=5",
+            "age_prio bands=15 first=100 forgive=300 child=bfifo limit=6000",
+            "htb rate=2mbit child=age_prio limit=20",
+        ],
+        |_| {},
+    );
+}
+
 /// As with RED, setting options again resets the average.
 #[test]
 fn redfavor() {
@@ -432,6 +446,7 @@ fn specs_for_captures() -> Vec<String> {
         "spa",
         "gsp",
         "gentle memory_limit=6kb",
+        "age_prio limit=3",
         "redfavor limit=30000 probability=0.2",
         "syn_prio limit=5",
         "syn_fin_prio limit=5",

@@ -1,7 +1,7 @@
 //! Schemes under a class.
 
 use super::{script, under};
-use gentle_deploy::Backing;
+use gentle_deploy::{Backing, Plan};
 
 #[test]
 fn schemes_that_linux_has() {
@@ -73,6 +73,25 @@ fn priority_from_stock_parts() {
         "syn_fin_prio_stock",
         script(&under("syn_fin_prio limit=50", Backing::Stock, None).unwrap())
     );
+}
+
+#[test]
+fn priority_by_age_from_stock_parts() {
+    for (name, spec) in [
+        ("gentle_stock", "gentle bands=3 limit=50ms"),
+        ("age_prio", "age_prio bands=2 child=fq_codel quantum=300"),
+    ] {
+        let plan = under(spec, Backing::Stock, None).unwrap();
+        insta::assert_snapshot!(name, masked(&plan));
+    }
+}
+
+/// Plan as a shell script, with the name of its file, which follows the bytes of the classifier, masked.
+fn masked(plan: &Plan) -> String {
+    let [file] = plan.files.as_slice() else {
+        panic!("{:?}", plan.files)
+    };
+    script(plan).replace(&file.path, "/run/gentle/ages-HASH.o")
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::record::{self, EventError};
 use super::schedule::Schedule;
 use crate::job::{DEVICE, Replay, ReplayFiles};
 use gentle_aqm::Spec;
-use gentle_deploy::{Backing, Device, Link, Parent, PlanError, QueuePlace, plan_at};
+use gentle_deploy::{Backing, Device, Link, Parent, PlanError, PlanFile, QueuePlace, plan_at};
 use gentle_units::Rate;
 use std::fs;
 use std::io;
@@ -98,15 +98,13 @@ impl Case {
             link_rate: None,
         };
         let plan = plan_at(&place, &self.kernel, Backing::Native)?;
-        Ok(plan
-            .commands
-            .into_iter()
-            .map(|command| {
-                let mut argv = vec![command.program.name().to_owned()];
-                argv.extend(command.args);
-                argv
-            })
-            .collect())
+        let files = plan.files.iter().map(PlanFile::argv);
+        let commands = plan.commands.into_iter().map(|command| {
+            let mut argv = vec![command.program.name().to_owned()];
+            argv.extend(command.args);
+            argv
+        });
+        Ok(files.chain(commands).collect())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::experiment::{QUEUE, ROUTER_DOWN, ROUTER_UP};
 use crate::traffic::{Observations, Sample};
-use gentle_aqm::{DropReason, KernelQdisc, Spec};
+use gentle_aqm::{DropReason, KernelQdisc, Spec, StockParts};
 use gentle_experiment::{Direction, Scenario};
 use serde_json::Value;
 
@@ -31,6 +31,8 @@ impl QueueCounters {
             };
             at(last).saturating_sub(at(first))
         };
+        let near = near(observations, direction, spec);
+        let spec = near.as_ref().unwrap_or(spec);
         // In priority from stock parts, only the child has a qdisc with these counters.
         let mut forms: Vec<&Spec> =
             std::iter::successors(Some(spec), |spec| spec.child()).collect();
@@ -67,6 +69,17 @@ impl QueueCounters {
         let counted: Vec<DropReason> = counted.take(drops).collect();
         counted.into_iter().chain(std::iter::repeat(self.usual))
     }
+}
+
+/// The scheme that took the place of `spec` on a kernel without its module; `None`: its own qdisc was there.
+fn near(observations: &Observations, direction: Direction, spec: &Spec) -> Option<Spec> {
+    let syntax = spec.unshaped().scheme().linux?;
+    let Some(StockParts::Near(other)) = syntax.stock else {
+        return None;
+    };
+    let last = observations.samples.last()?;
+    let own = of(last, direction).any(|qdisc| qdisc["kind"] == syntax.qdisc.kind);
+    if own { None } else { other.parse().ok() }
 }
 
 /// Number of packets in the queue of a direction.

@@ -4,6 +4,7 @@
 //! there by name by a test outside. Any warning of the kernel fails the test. The kernel is the plain one, or with
 //! GENTLE_TESTBED_KERNEL=debug the one that checks memory and locks.
 
+mod ages;
 mod bands;
 mod beside;
 mod classes;
