@@ -2,6 +2,7 @@
 
 mod analyze;
 mod command;
+mod evaluation;
 mod experiment;
 mod files;
 mod generated;
