@@ -337,7 +337,7 @@ def test_seeds_until_the_interval_is_narrow(tmp_path: Path) -> None:
 
 def test_labelled_arrays_and_maps(tmp_path: Path) -> None:
     """Arrays have an axis for each that varies, and maps draw them."""
-    result = gentle.sweep({**GRID, "schemes": ["pfifo limit=20", "codel", "codel target=50ms"]})
+    result = gentle.sweep({**GRID, "schemes": ["pfifo limit=3", "codel", "codel target=50ms"]})
     data = result.to_xarray()
     assert dict(data.sizes) == {"load": 2, "rate": 3, "scheme": 3, "seed": 3}
     frame = pl.DataFrame(result)
@@ -350,8 +350,8 @@ def test_labelled_arrays_and_maps(tmp_path: Path) -> None:
 
     won = winners(data, "queue_delay_s.mean")
     assert won.shape == (2, 3)
-    # 20 packets take longer at lower rates; here they are well below what CoDel lets stand.
-    assert int(won.sel(load=1.1, rate=4e6)) == 0
+    # Three packets are always less than CoDel lets stand; in overload three seeds differ too much to tell.
+    assert set(won.sel(load=0.7).values) == {0}
     # Of equal schemes none is best.
     twin = data.assign_coords(scheme=["a", "b", "c"]).isel(scheme=[0, 0])
     assert set(winners(twin, "loss.all").values.flat) == {NONE}

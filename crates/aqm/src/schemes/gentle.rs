@@ -43,7 +43,8 @@ pub static SCHEME: Scheme = Scheme {
         },
         OptionSpec {
             name: "bands",
-            kind: Kind::Count(1, MOST_BANDS),
+            // One band would be a FIFO, and age_prio, which has the same option, needs two.
+            kind: Kind::Count(2, MOST_BANDS),
             default: Some("10"),
             help: "number of bands",
         },
@@ -97,7 +98,7 @@ pub static SCHEME: Scheme = Scheme {
     },
     samples: &[
         "limit=1ms memory_limit=20kb flows=8",
-        "bands=1 first=64 weight=1",
+        "bands=2 first=64 weight=1",
         "bands=3 forgive=0 noecn",
     ],
     ..Scheme::PLAIN
