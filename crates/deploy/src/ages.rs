@@ -74,13 +74,7 @@ pub(crate) fn plan(at: &QueuePlace, spec: &Spec) -> Result<(Vec<Command>, PlanFi
         bands: options.count("bands") as u32,
         forgive: options.count("forgive") as u32,
     };
-    let child = spec.child().expect("a wrapper has a child");
-    let name = child.scheme().name;
-    if child.scheme().linux.is_none() {
-        return Err(PlanError::NotOnLinux { scheme: name });
-    }
-    let child =
-        stock::tc_args(child, at.link_rate)?.ok_or(PlanError::NativeChild { child: name })?;
+    let child = stock::child_args(spec, at.link_rate)?;
     let classifier = params.classifier();
     let (dev, handle) = (&at.dev, at.handle);
     let bands = params.bands;

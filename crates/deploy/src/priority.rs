@@ -145,13 +145,7 @@ pub(crate) fn plan(
     notes: &mut Vec<String>,
 ) -> Result<Vec<Command>, PlanError> {
     let rule = rule(at, spec, notes);
-    let child = spec.child().expect("a wrapper has a child");
-    let name = child.scheme().name;
-    if child.scheme().linux.is_none() {
-        return Err(PlanError::NotOnLinux { scheme: name });
-    }
-    let child =
-        stock::tc_args(child, at.link_rate)?.ok_or(PlanError::NativeChild { child: name })?;
+    let child = stock::child_args(spec, at.link_rate)?;
     let (dev, handle) = (&at.dev, at.handle);
     let data_everywhere = [" 1"; 16].concat();
     let mut commands = vec![

@@ -20,6 +20,16 @@ pub(crate) fn tc_args(spec: &Spec, link_rate: Option<Rate>) -> Result<Option<Str
     }
 }
 
+/// As [`tc_args`], for the child of a wrapper that is made of stock parts: it has to be a scheme of Linux.
+pub(crate) fn child_args(wrapper: &Spec, link_rate: Option<Rate>) -> Result<String, PlanError> {
+    let child = wrapper.child().expect("a wrapper has a child");
+    let name = child.scheme().name;
+    if child.scheme().linux.is_none() {
+        return Err(PlanError::NotOnLinux { scheme: name });
+    }
+    tc_args(child, link_rate)?.ok_or(PlanError::NativeChild { child: name })
+}
+
 /// Kind and options of the qdisc in this syntax, without its child.
 pub(crate) fn qdisc(
     spec: &Spec,

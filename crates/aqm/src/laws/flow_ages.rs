@@ -9,6 +9,7 @@
 //! one.
 
 use crate::plumbing::flow_hash::FlowHash;
+use crate::plumbing::options::{Kind, OptionSpec, Options};
 use gentle_units::Nanos;
 
 /// Length of a period. Shorter ones forgive flows that wait for their RTO; longer ones change little (docs/gentle.md).
@@ -21,7 +22,29 @@ const WAYS: usize = 8;
 const EXPIRY: u16 = 1024;
 
 /// Largest age that can be counted, bytes: [`EXPIRY`] periods in which it is forgiven fit into 31 bits.
-pub(crate) const OLDEST: u32 = 1 << 21;
+const OLDEST: u32 = 1 << 21;
+
+pub(crate) const BANDS: OptionSpec = OptionSpec {
+    name: "bands",
+    // One band would be a FIFO, and Linux's prio has two at least.
+    kind: Kind::Count(2, 15),
+    default: Some("10"),
+    help: "number of bands",
+};
+
+pub(crate) const FIRST: OptionSpec = OptionSpec {
+    name: "first",
+    kind: Kind::Size(64, 65_536),
+    default: Some("2kb"),
+    help: "age at which a flow leaves the youngest band; each further band is twice as long",
+};
+
+pub(crate) const FORGIVE: OptionSpec = OptionSpec {
+    name: "forgive",
+    kind: Kind::Count(0, 1000),
+    default: Some("75"),
+    help: "percentage of the fair share of the link by which each flow grows younger in a second",
+};
 
 /// Largest number of a period.
 const PERIODS: u16 = u16::MAX >> 1;
@@ -37,14 +60,17 @@ struct Entry {
     paid: u32,
 }
 
-/// Ages of flows in bytes.
+/// Ages of flows in bytes, and their bands.
 #[derive(Debug)]
 pub(crate) struct FlowAges {
     sets: Box<[[Entry; WAYS]]>,
     hash: FlowHash,
+    /// Age at which the youngest band ends.
+    first: u32,
+    bands: usize,
     /// Largest age. A flow of this age has to be silent for a few periods until it is young again.
     most: u32,
-    /// What a flow is forgiven in a period, percent of the fair share.
+    /// Percentage of the fair share that each flow is forgiven at the end of a period.
     percent: u32,
     /// Sum of what flows have been forgiven so far, modulo 2^32.
     forgiven: u32,
@@ -58,15 +84,18 @@ pub(crate) struct FlowAges {
 }
 
 impl FlowAges {
-    /// An empty table for `flows` flows, rounded up to whole sets. Ages are at most `most`, which is at most [`OLDEST`];
-    /// in a period flows are forgiven `percent` of the fair share.
-    pub(crate) fn new(flows: u32, most: u32, percent: u32, hash: FlowHash) -> FlowAges {
+    /// An empty table for `flows` flows, rounded up to whole sets, with the options [`BANDS`], [`FIRST`] and [`FORGIVE`].
+    pub(crate) fn new(flows: u32, options: &Options, hash: FlowHash) -> FlowAges {
+        let bands = options.count(BANDS.name) as usize;
+        let first = options.size(FIRST.name) as u32;
         let sets = (flows as usize).div_ceil(WAYS).max(1);
         FlowAges {
             sets: vec![[Entry::default(); WAYS]; sets].into_boxed_slice(),
             hash,
-            most,
-            percent,
+            first,
+            bands,
+            most: (first << bands).min(OLDEST),
+            percent: options.count(FORGIVE.name) as u32,
             forgiven: 0,
             period: 0,
             ends: None,
@@ -81,10 +110,18 @@ impl FlowAges {
         self.ends.is_some_and(|ends| now >= ends)
     }
 
-    /// The age of `flow` before a packet of `bytes` that it sends now, over a link with a rate of `rate` bytes per second.
-    /// While the rate is not known, no packet has waited, and flows are forgiven all.
+    /// The band of a packet of `bytes` that `flow` sends now, 0 the youngest, over a link with a rate of `rate` bytes per
+    /// second. While the rate is not known, no packet has waited, and flows are forgiven all.
     #[inline]
-    pub(crate) fn charge(&mut self, now: Nanos, flow: u64, bytes: u32, rate: Option<u64>) -> u32 {
+    pub(crate) fn band(&mut self, now: Nanos, flow: u64, bytes: u32, rate: Option<u64>) -> usize {
+        let doublings = (self.charge(now, flow, bytes, rate) / self.first).checked_ilog2();
+        let band = doublings.map_or(0, |doublings| doublings as usize + 1);
+        band.min(self.bands - 1)
+    }
+
+    /// The age of `flow` before the packet of [`FlowAges::band`].
+    #[inline]
+    fn charge(&mut self, now: Nanos, flow: u64, bytes: u32, rate: Option<u64>) -> u32 {
         if self.ends.is_none() || self.ends_period(now) {
             self.end_period(now, rate);
         }
@@ -163,6 +200,7 @@ impl FlowAges {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plumbing::spec::Spec;
     use rand::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -170,7 +208,8 @@ mod tests {
 
     fn ages(flows: u32) -> FlowAges {
         let hash = FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(1));
-        FlowAges::new(flows, OLDEST, 100, hash)
+        let spec: Spec = "gentle forgive=100".parse().unwrap();
+        FlowAges::new(flows, spec.options(), hash)
     }
 
     fn ms(n: u64) -> Nanos {

@@ -6,7 +6,6 @@
 
 use crate::laws::flow_ages::{self, FlowAges};
 use crate::plumbing::flow_hash::FlowHash;
-use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Dequeue, Qdisc, Signals};
 use crate::plumbing::scheme::{
@@ -23,27 +22,7 @@ pub static SCHEME: Scheme = Scheme {
     name: "age_prio",
     summary: "flows that have sent little go first, in bands by age, each band a queue of its own: gentle without its module",
     source: "docs/gentle.md; Linux sch_prio.c and cls_bpf.c",
-    options: &[
-        OptionSpec {
-            name: "bands",
-            // Linux: TCQ_PRIO_BANDS is 16, of which tc gives two at least.
-            kind: Kind::Count(2, 15),
-            default: Some("10"),
-            help: "number of bands",
-        },
-        OptionSpec {
-            name: "first",
-            kind: Kind::Size(64, 65_536),
-            default: Some("2kb"),
-            help: "age at which a flow leaves the youngest band; each further band is twice as long",
-        },
-        OptionSpec {
-            name: "forgive",
-            kind: Kind::Count(0, 1000),
-            default: Some("75"),
-            help: "percentage of the fair share of the link by which each flow grows younger in a second",
-        },
-    ],
+    options: &[flow_ages::BANDS, flow_ages::FIRST, flow_ages::FORGIVE],
     child: Some(&codel::SCHEME),
     // A flow that has been forgiven may overtake what it sent before.
     order: |_| Order {
@@ -71,15 +50,12 @@ const FLOWS: u32 = 512;
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
     let child = spec.child().expect("a wrapper has a child");
-    let bands = options.count("bands") as u32;
-    let first = options.size("first") as u32;
-    let most = (first << bands).min(flow_ages::OLDEST);
+    let bands = options.count(flow_ages::BANDS.name);
     let hash = FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
     Box::new(AgePrio {
         // The children see the same hash of a packet.
         bands: (0..bands).map(|_| super::build(child, seed)).collect(),
-        first,
-        ages: FlowAges::new(FLOWS, most, options.count("forgive") as u32, hash),
+        ages: FlowAges::new(FLOWS, options, hash),
         arrived: 0,
         peak: 0,
     })
@@ -92,7 +68,6 @@ const FADING: u64 = 64;
 struct AgePrio<P> {
     /// From the youngest to the oldest.
     bands: Box<[Box<dyn Qdisc<P>>]>,
-    first: u32,
     ages: FlowAges,
     /// Bytes that have arrived in this period.
     arrived: u64,
@@ -108,9 +83,7 @@ impl<P: Packet> AgePrio<P> {
         }
         let bytes = packet.bytes();
         self.arrived += u64::from(bytes);
-        let age = self.ages.charge(now, packet.flow(), bytes, Some(self.peak));
-        let band = (age / self.first).checked_ilog2().map_or(0, |n| n + 1) as usize;
-        band.min(self.bands.len() - 1)
+        self.ages.band(now, packet.flow(), bytes, Some(self.peak))
     }
 }
 

@@ -41,31 +41,15 @@ pub static SCHEME: Scheme = Scheme {
             default: Some("32mb"),
             help: "bytes of all packets together, whatever the rate of the link",
         },
-        OptionSpec {
-            name: "bands",
-            // One band would be a FIFO, and age_prio, which has the same option, needs two.
-            kind: Kind::Count(2, MOST_BANDS),
-            default: Some("10"),
-            help: "number of bands",
-        },
-        OptionSpec {
-            name: "first",
-            kind: Kind::Size(64, 65_536),
-            default: Some("2kb"),
-            help: "age at which a flow leaves the youngest band; each further band is twice as long",
-        },
+        flow_ages::BANDS,
+        flow_ages::FIRST,
         OptionSpec {
             name: "weight",
             kind: Kind::Count(1, 1000),
             default: Some("16"),
             help: "bytes that younger bands send for each byte of the oldest waiting one, which no load of young flows can stop",
         },
-        OptionSpec {
-            name: "forgive",
-            kind: Kind::Count(0, 1000),
-            default: Some("75"),
-            help: "percentage of the fair share of the link by which each flow grows younger in a second",
-        },
+        flow_ages::FORGIVE,
         OptionSpec {
             name: "flows",
             kind: Kind::Count(8, 65_536),
@@ -119,22 +103,15 @@ static QDISC: KernelQdisc = KernelQdisc {
     ..KernelQdisc::of_gentle("gentle")
 };
 
-/// Largest number of bands.
-const MOST_BANDS: u64 = 15;
-
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
-    let bands = options.count("bands") as u32;
-    let first = options.size("first") as u32;
+    let bands = options.count(flow_ages::BANDS.name);
     let hash = FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-    let forgive = options.count("forgive") as u32;
     let limit = options.time("limit");
-    let most = (first << bands).min(flow_ages::OLDEST);
     Box::new(Gentle {
         bands: (0..bands).map(|_| PacketQueue::default()).collect(),
         waiting: 0,
-        first,
-        ages: FlowAges::new(options.count("flows") as u32, most, forgive, hash),
+        ages: FlowAges::new(options.count("flows") as u32, options, hash),
         weight: options.count("weight") as i64,
         due: 0,
         rate: LinkRate::default(),
@@ -160,7 +137,6 @@ struct Gentle<P> {
     bands: Box<[PacketQueue<P>]>,
     /// Bit i is set if band i holds packets.
     waiting: u32,
-    first: u32,
     ages: FlowAges,
     weight: i64,
     /// Bytes that younger bands have sent while the oldest waited, less `weight` times those that it has sent.
@@ -248,11 +224,7 @@ impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         packet.set_arrived(now);
         let bytes = packet.bytes();
-        let age = self.ages.charge(now, packet.flow(), bytes, self.rate.get());
-        let band = (age / self.first)
-            .checked_ilog2()
-            .map_or(0, |doublings| doublings as usize + 1)
-            .min(self.bands.len() - 1);
+        let band = self.ages.band(now, packet.flow(), bytes, self.rate.get());
         self.bands[band].push_back(packet);
         self.waiting |= 1 << band;
         self.packets += 1;

@@ -1,13 +1,12 @@
 //! `gentle` and `age_prio` from stock parts: the classifier in BPF as the kernel loads it, and `gentle qdisc` with it.
-//! Its decisions on schedules of packets are compared in `decisions.rs`.
+//! `decisions.rs` compares the classifier's decisions on schedules of packets with the simulator's.
 
+use super::far::Far;
 use super::guest::{attempt, dummy, only_here, qdiscs, run};
 use super::laboratory::{Laboratory, number};
 use super::packets::{Sender, V4, V6, ethernet, ipv4, ipv6};
 use gentle_wire::{EthernetHeader, Fragment, Ipv4Header, Ipv6Extension, Ipv6Header, protocol};
 use serde_json::Value;
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
@@ -158,7 +157,7 @@ fn flows() -> Vec<Kind> {
         kind("UDP over IPv6 in a session", true, |port| {
             ethernet(&[PPPOE], &session(0x0057, &v6(protocol::UDP, port)))
         }),
-        // What follows the first fragment has no ports, so that none of a packet's fragments may count by them.
+        // Only the first fragment of a packet has ports. All fragments are to be one flow, so it counts without them.
         kind("first fragments", false, |port| {
             let header = Ipv4Header {
                 more_fragments: true,
@@ -228,7 +227,7 @@ fn every_kind_of_flow() {
             }
             sleep(Duration::from_millis(1));
             let went: Vec<u64> = sent("d0").iter().zip(before).map(|(a, b)| a - b).collect();
-            // Of one flow, the third packet has an age of more than twice 900 bytes.
+            // The third packet of a flow has an age of more than twice 900 bytes.
             let expected = if apart { [2, 1, 0] } else { [1, 1, 1] };
             if went[..3] != expected {
                 wrong.push(format!("{name} on {dev}: {went:?}"));
@@ -243,29 +242,9 @@ fn every_kind_of_flow() {
 /// are on the wire.
 fn bytes_of_segments_put_together() {
     const BYTES: usize = 1 << 20;
-    run("ip netns add far");
-    run("ip link add near0 type veth peer name far0 netns far");
-    run("ip addr add 10.9.0.1/24 dev near0");
-    run("ip link set near0 up");
-    run("ip -n far addr add 10.9.0.2/24 dev far0");
-    run("ip -n far link set far0 up");
-    let listener = std::thread::spawn(|| {
-        let far = std::fs::File::open("/run/netns/far").expect("the namespace");
-        nix::sched::setns(far, nix::sched::CloneFlags::CLONE_NEWNET).expect("to enter it");
-        TcpListener::bind("10.9.0.2:80").expect("an address")
-    });
-    let listener = listener.join().expect("a listener");
+    let far = Far::new();
     apply("near0", "gentle", "--rate 100mbit");
-    std::thread::scope(|scope| {
-        let received = scope.spawn(|| {
-            let (mut connection, _) = listener.accept().expect("a connection");
-            connection.read_to_end(&mut Vec::new()).expect("all of it")
-        });
-        let mut connection = TcpStream::connect("10.9.0.2:80").expect("a connection");
-        connection.write_all(&[7; BYTES]).expect("it is taken");
-        connection.shutdown(Shutdown::Write).expect("a FIN");
-        assert_eq!(received.join().expect("the other end"), BYTES);
-    });
+    far.send(BYTES);
     let bytes = counters("near0", "bytes");
     let all: u64 = bytes.iter().sum();
     assert!(all > BYTES as u64, "{bytes:?}");
@@ -346,7 +325,7 @@ fn filters(dev: &str) -> String {
         .concat()
 }
 
-/// What `gentle qdisc plan` prints is a shell script that needs no other file.
+/// The shell script that `gentle qdisc plan` prints needs no other file.
 fn a_script_stands_alone() {
     let plan = run(&format!(
         "{GENTLE} qdisc plan d0 gentle --rate 20mbit --backing stock"

@@ -1,6 +1,7 @@
 //! Priority of frames in spa with stock parts and in the module, compared with the dissection by gentle-wire.
 
-use super::guest::{attempt, dummy, only_here, qdiscs, run};
+use super::far::Far;
+use super::guest::{dummy, only_here, qdiscs, run};
 use super::laboratory::{Laboratory, number};
 use super::packets::{OPTIONS, SERVICE_VLAN, Sender, V4, V6, VLAN, ethernet, ipv4, ipv6, tcp};
 use gentle_wire::{
@@ -8,8 +9,6 @@ use gentle_wire::{
     Tunnels, dissect, protocol,
 };
 use serde_json::Value;
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -470,33 +469,10 @@ fn every_row(backing: Backing) {
 /// Connection whose data packets are merged from many segments by the kernel (GSO).
 fn segments_put_together() {
     const BYTES: usize = 1 << 20;
-    run("ip netns add far");
-    run("ip link add near0 type veth peer name far0 netns far");
-    run("ip addr add 10.9.0.1/24 dev near0");
-    run("ip link set near0 up");
-    run("ip -n far addr add 10.9.0.2/24 dev far0");
-    run("ip -n far link set far0 up");
-    let offloads = attempt("ethtool -k near0");
-    assert!(String::from_utf8_lossy(&offloads.stdout).contains("tcp-segmentation-offload: on"));
-    let listener = std::thread::spawn(|| {
-        let far = std::fs::File::open("/run/netns/far").expect("the namespace");
-        nix::sched::setns(far, nix::sched::CloneFlags::CLONE_NEWNET).expect("to enter it");
-        TcpListener::bind("10.9.0.2:80").expect("an address")
-    });
-    let listener = listener.join().expect("a listener");
+    let far = Far::new();
     for backing in [Backing::Stock, Backing::Native] {
         backing.set_up("near0", "");
-        let received = std::thread::scope(|scope| {
-            let received = scope.spawn(|| {
-                let (mut connection, _) = listener.accept().expect("a connection");
-                connection.read_to_end(&mut Vec::new()).expect("all of it")
-            });
-            let mut connection = TcpStream::connect("10.9.0.2:80").expect("a connection");
-            connection.write_all(&[7; BYTES]).expect("it is taken");
-            connection.shutdown(Shutdown::Write).expect("a FIN");
-            received.join().expect("the other end")
-        });
-        assert_eq!(received, BYTES);
+        far.send(BYTES);
         sleep(Duration::from_secs(1));
         let [handshakes, data] = backing.sent("near0");
         assert_eq!(

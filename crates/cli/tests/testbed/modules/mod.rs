@@ -9,6 +9,7 @@ mod bands;
 mod beside;
 mod classes;
 mod deployed;
+mod far;
 mod faults;
 mod guest;
 mod laboratory;
