@@ -60,6 +60,11 @@ impl AckState {
         self.now = true;
     }
 
+    /// Requests an acknowledgement, which counts among those sent at once (`tcp_data_queue_ofo`).
+    pub(crate) fn schedule(&mut self) {
+        self.scheduled = true;
+    }
+
     /// Requests that the next acknowledgement, whenever one is due, is not delayed (`ICSK_ACK_NOW`).
     #[inline]
     pub(crate) fn hurry(&mut self) {

@@ -359,7 +359,10 @@ impl Endpoint {
             && self.profile.ack_policy == AckPolicy::Linux;
         let start = self.rx.nxt;
         match self.rx.compression().filter(|_| compresses) {
-            Some(of) => of.arrived(start),
+            Some(of) => {
+                of.arrived(start);
+                self.rx.ack.schedule();
+            }
             None => self.rx.ack.force(),
         }
     }

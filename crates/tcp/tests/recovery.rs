@@ -686,3 +686,18 @@ fn time_wait_echoes_the_first_fin() {
         );
     }
 }
+
+/// Acknowledgements of data behind a hole count among the sixteen that are sent at once: then one is for several segments.
+#[test]
+fn acknowledgements_behind_a_hole_are_compressed_while_it_is_open() {
+    let p = profile("linux-7.2", &[("iw", "60")]);
+    // All segments arrive within a fraction of a millisecond.
+    let mut wire = start(p, 60, |sent, number| match (sent.from, number) {
+        (Side::Initiator, 6) => Fate::Drop,
+        _ => Fate::Pass,
+    });
+    wire.run(ms(160));
+    let sacks = wire.sent(Side::Responder);
+    let sacks = sacks.filter(|sent| sent.segment.sack_count > 0).count();
+    assert!((16..32).contains(&sacks), "{sacks} for 54 segments");
+}
