@@ -17,10 +17,17 @@ demo: build
 	@echo
 	@echo "The same with plots: $(CURDIR)/demo/compare.html (one file, opens in any browser)"
 
+# The page of gentle lab, static files in lab/dist, which the next build of gentle has within it.
+.PHONY: lab
+lab:
+	scripts/bootstrap lab
+	lab/build
+
 .PHONY: test
 test:
 	scripts/bootstrap test
 	$(MAKE) -j2 test-lints test-environments
+	[ -n "$$(scripts/without-wasm)" ] || lab/build
 	GENTLE_TESTBED=required cargo test --workspace --locked $$(scripts/without-wasm)
 	cargo test --workspace --locked --features gentle/exercise --test exercise --test docs --test invariants --test specification -- \
 		--skip numbers_in_pages_are_those_of_the_program
