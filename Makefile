@@ -16,6 +16,7 @@ demo: build
 	target/release/gentle compare --html demo/compare.html --csv demo/compare.csv
 	@echo
 	@echo "The same with plots: $(CURDIR)/demo/compare.html (one file, opens in any browser)"
+	@echo "Packet by packet, in a browser: target/release/gentle lab (make lab && make build it with the page)"
 
 # The page of gentle lab, static files in lab/dist, which the next build of gentle has within it.
 .PHONY: lab
@@ -77,11 +78,12 @@ test-kernel-smp:
 test-pages:
 	scripts/bootstrap test
 	crates/cli/tests/pages/install
+	[ -n "$$(scripts/without-wasm)" ] || lab/build
 	cargo test -p gentle --locked --test pages
 
 # The picture of the page in README.md, made anew.
 .PHONY: docs-images
-docs-images: build
+docs-images: lab build
 	scripts/bootstrap test
 	crates/cli/tests/pages/install
 	scripts/docs-images
@@ -166,4 +168,5 @@ uninstall:
 .PHONY: clean
 clean:
 	cargo clean
-	rm -rf demo dist
+	rm -rf demo dist lab/node_modules lab/src/wasm
+	find lab/dist -mindepth 1 -not -name .gitignore -delete

@@ -99,8 +99,15 @@ export function tools(svg: () => SVGSVGElement, id: string, title: string): HTML
   return row;
 }
 
-/** First digits of the ticks of a logarithmic axis: fewer, the longer it is. */
-const mantissas = ([from, to]: number[]) => (Math.log10(to / from) < 1.7 ? [1, 2, 5] : [1]);
+/** Ticks of a logarithmic axis: fewer in a decade, the longer it is. */
+function decades([from, to]: number[]): number[] {
+  const digits = Math.log10(to / from) < 1.7 ? [1, 2, 5] : [1];
+  const found: number[] = [];
+  for (let power = Math.floor(Math.log10(from)); power <= Math.ceil(Math.log10(to)); power += 1) {
+    for (const digit of digits) found.push(digit * 10 ** power);
+  }
+  return found.filter((tick) => tick >= from * 0.999 && tick <= to * 1.001);
+}
 
 export class Chart {
   readonly figure = document.createElement("figure");
@@ -149,7 +156,7 @@ export class Chart {
     const sx = (x.log ? scaleLog() : scaleLinear()).domain(xDomain).range([left, right]).clamp(true);
     const sy = (y.log ? scaleLog() : scaleLinear()).domain(yDomain).range([bottom, top]).clamp(true);
     const ticks = (scale: typeof sx, log: boolean | undefined, number: number) =>
-      log ? scale.ticks(20).filter((t) => mantissas(scale.domain()).includes(Math.round(t / 10 ** Math.floor(Math.log10(t) + 1e-9)))) : scale.ticks(number);
+      log ? decades(scale.domain()) : scale.ticks(number);
     const parts: SVGElement[] = [];
     for (const t of ticks(sy, y.log, 4)) {
       parts.push(element("line", { class: "grid", x1: left, x2: right, y1: sy(t), y2: sy(t) }));

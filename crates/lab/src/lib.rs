@@ -8,7 +8,7 @@
 //! For `wasm32-unknown-unknown` the crate exports all that with wasm-bindgen (module `bindings`).
 
 #[cfg(target_arch = "wasm32")]
-mod bindings;
+pub mod bindings;
 mod catalog;
 pub mod event;
 mod history;
