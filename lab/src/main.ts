@@ -368,7 +368,11 @@ function ask(real: number) {
   for (const side of sides) side.advance(until, details(), curves);
 }
 
+/** Milliseconds that the latest pictures took to draw. */
+const costs: number[] = [];
+
 function frame(real: number) {
+  const started = performance.now();
   const passed = Math.min(0.1, (real - lastFrame) / 1000);
   lastFrame = real;
   if (playing) {
@@ -391,6 +395,8 @@ function frame(real: number) {
     plotted = real;
     plots.update(sides, [scene.a, scene.b]);
   }
+  costs.push(performance.now() - started);
+  if (costs.length > 60) costs.shift();
   requestAnimationFrame(frame);
 }
 
@@ -601,6 +607,7 @@ declare global {
       record: typeof questions.record;
       schemes: () => string[];
       setup: () => ReturnType<typeof address.setupOf>;
+      costs: () => number[];
       state: () => { now: number; speed: number; playing: boolean; standing: Standing | undefined; sides: (Side["snapshot"] & object)[]; known: number };
       speed: (value: number) => void;
     };
@@ -611,6 +618,7 @@ window.gentle = {
   record: questions.record,
   schemes: () => catalog.schemes.map((scheme) => scheme.name),
   setup: () => address.setupOf(scene),
+  costs: () => [...costs],
   state: () => ({
     now, speed, playing, standing,
     sides: sides.map((side) => side.snapshot).filter((snapshot) => snapshot !== undefined),
