@@ -17,7 +17,6 @@ use std::time::Duration;
 /// What `lab/build` has made; without that, nothing.
 #[derive(Embed)]
 #[folder = "../../lab/dist"]
-#[exclude = ".gitignore"]
 struct Page;
 
 /// The page loads nothing from elsewhere; WebAssembly counts as script.
@@ -72,7 +71,8 @@ fn answer(request: &Request<Body>) -> Response<Body> {
     }
     let path = request.uri().path().trim_start_matches('/');
     let path = if path.is_empty() { "index.html" } else { path };
-    match Page::get(path) {
+    // The folder has a hidden file that is no part of the page.
+    match Page::get(path).filter(|_| !path.starts_with('.')) {
         Some(file) => serve(path, file),
         None => status(StatusCode::NOT_FOUND),
     }
